@@ -1,0 +1,53 @@
+# Every target works in a fresh clone: the virtual environment is made on demand.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+$(VENV)/core: pyproject.toml
+	@echo "making $(VENV) and installing tadc (about half a minute the first time)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+$(VENV)/test: $(VENV)/core
+	@echo "installing what the tests need"
+	@$(BIN)/pip install --quiet --disable-pip-version-check -e '.[test]'
+	@touch $@
+
+$(VENV)/lint: $(VENV)/test
+	@echo "installing the linters"
+	@$(BIN)/pip install --quiet --disable-pip-version-check -e '.[test,lint]'
+	@touch $@
+
+.PHONY: demo
+demo: $(VENV)/core ## derive and verify the example of the paper
+	@$(BIN)/tadc derive examples/paper.tad
+	@$(BIN)/tadc check examples/paper.tad
+
+.PHONY: test
+test: $(VENV)/test ## run every test
+	@$(BIN)/python -m pytest
+
+.PHONY: lit
+lit: $(VENV)/test ## run the FileCheck files under lit
+	@$(BIN)/lit -q lit_tests
+
+.PHONY: lint
+lint: $(VENV)/lint ## ruff and pyright
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/pyright
+
+.PHONY: format
+format: $(VENV)/lint ## let ruff put the code in order
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+.PHONY: clean
+clean: ## remove what the other targets made
+	@rm -rf $(VENV) build *.egg-info .pytest_cache .ruff_cache .hypothesis lit_tests/Output

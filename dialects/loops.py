@@ -1,0 +1,115 @@
+"""The `loops` dialect: the one loop construct that `scf` does not have in readable form.
+
+A *scheduled* program is a module of `func.func`, one per definition, over `scf`, `arith`, `math`
+and `memref`, plus `loops.parallel`:
+
+    func.func @y(%y: memref<?xf64>, %x: memref<?xf64>, %N: index)
+        attributes {buffers = ["y", "x"], sizes = ["N"]} {
+      loops.parallel (%i) to (%N) {
+        %0 = memref.load %x[%i] : memref<?xf64>
+        %1 = math.exp %0 : f64
+        memref.store %1, %y[%i] : memref<?xf64>
+      }
+      func.return
+    }
+
+Conventions that the printers in `tadc/targets` rely on:
+
+- the arguments are the buffers in the order of `buffers`, the written one first, then the sizes
+  in the order of `sizes`; a buffer is dense, row-major and flat (rank 1), indices are linear;
+- a function holds exactly one `loops.parallel`, at its top level; what stands before it is pure;
+- every element is written by exactly one iteration of the parallel loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Dialect, Region, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    lazy_traits_def,
+    region_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import (
+    HasParent,
+    IsTerminator,
+    Pure,
+    RecursiveMemoryEffect,
+    SingleBlockImplicitTerminator,
+    ensure_terminator,
+)
+from xdsl.utils.exceptions import VerifyException
+
+
+@irdl_op_definition
+class ParallelOp(IRDLOperation):
+    """Independent iterations: each index runs from 0 to its size, in any order.
+
+    `loops.parallel (%i, %j) to (%n, %m) { ... }`; a size below 1 means no iteration. With no
+    index the body runs once.
+    """
+
+    name = "loops.parallel"
+    sizes = var_operand_def(IndexType)
+    body = region_def("single_block")
+    traits = lazy_traits_def(
+        lambda: (SingleBlockImplicitTerminator(EndOp), RecursiveMemoryEffect())
+    )
+
+    def __init__(self, sizes: Sequence[SSAValue], body: Region):
+        super().__init__(operands=[sizes], regions=[body])
+
+    def __post_init__(self) -> None:
+        for trait in self.get_traits_of_type(SingleBlockImplicitTerminator):
+            ensure_terminator(self, trait)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ParallelOp:
+        indices = parser.parse_comma_separated_list(
+            parser.Delimiter.PAREN,
+            lambda: parser.parse_argument(expect_type=False).resolve(IndexType()),
+        )
+        parser.parse_keyword("to")
+        sizes = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_operand)
+        return cls(sizes, parser.parse_region(indices))
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        with printer.in_parens():
+            printer.print_list(self.body.block.args, printer.print_ssa_value)
+        printer.print_string(" to ")
+        with printer.in_parens():
+            printer.print_list(self.sizes, printer.print_ssa_value)
+        printer.print_string(" ")
+        printer.print_region(self.body, print_entry_block_args=False, print_block_terminators=False)
+
+    def verify_(self) -> None:
+        if len(self.sizes) != len(self.body.block.args):
+            raise VerifyException(
+                f"{len(self.body.block.args)} indices but {len(self.sizes)} sizes"
+            )
+        if any(not isinstance(a.type, IndexType) for a in self.body.block.args):
+            raise VerifyException("loop indices must be of type index")
+
+
+@irdl_op_definition
+class EndOp(IRDLOperation):
+    """The implicit end of a `loops.parallel` body."""
+
+    name = "loops.end"
+    traits = traits_def(IsTerminator(), HasParent(ParallelOp), Pure())
+    assembly_format = "attr-dict"
+
+    def __init__(self, **_: Any):
+        super().__init__()
+
+
+Loops = Dialect("loops", [ParallelOp, EndOp], [])
