@@ -1,0 +1,81 @@
+"""The `tix` dialect: tensors defined element by element over index sets.
+
+`affine` holds affine forms and the attributes that store them, `types` the tensor type,
+`elementwise` the scalar operations, `structure` programs, definitions, sums, conditions and reads.
+"""
+
+from xdsl.ir import Dialect
+
+from dialects.tix.affine import (
+    Affine,
+    Constraint,
+    Key,
+    MapAttr,
+    SetAttr,
+    between,
+)
+from dialects.tix.elementwise import (
+    BINARY,
+    ELEMENTWISE,
+    UNARY,
+    BinaryOp,
+    ConstantOp,
+    UnaryOp,
+    constant_value,
+)
+from dialects.tix.structure import (
+    DefineOp,
+    FloorDivOp,
+    IfOp,
+    IndexToRealOp,
+    ProgramOp,
+    ReadOp,
+    ReturnOp,
+    SumOp,
+    YieldOp,
+    yielded,
+)
+from dialects.tix.types import DerivedSizeAttr, RealType, TensorType, real
+
+__all__ = [
+    "BINARY",
+    "UNARY",
+    "Affine",
+    "BinaryOp",
+    "ConstantOp",
+    "Constraint",
+    "DefineOp",
+    "DerivedSizeAttr",
+    "FloorDivOp",
+    "IfOp",
+    "IndexToRealOp",
+    "Key",
+    "ProgramOp",
+    "ReadOp",
+    "ReturnOp",
+    "SumOp",
+    "TensorType",
+    "UnaryOp",
+    "YieldOp",
+    "between",
+    "constant_value",
+    "real",
+    "yielded",
+]
+
+Tix = Dialect(
+    "tix",
+    [
+        *ELEMENTWISE,
+        DefineOp,
+        FloorDivOp,
+        IfOp,
+        IndexToRealOp,
+        ProgramOp,
+        ReadOp,
+        ReturnOp,
+        SumOp,
+        YieldOp,
+    ],
+    [DerivedSizeAttr, MapAttr, RealType, SetAttr, TensorType],
+)

@@ -1,0 +1,135 @@
+"""Types of the `tix` dialect: real scalars, and tensors of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+from xdsl.dialects.builtin import Float32Type, Float64Type, f32, f64
+from xdsl.ir import Attribute, Data, ParametrizedAttribute, TypeAttribute
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from dialects.tix.affine import (
+    Affine,
+    Key,
+    MapAttr,
+    MapData,
+    Row,
+    parse_affine,
+    show,
+    split,
+)
+
+ElementType: TypeAlias = "Float32Type | Float64Type | RealType"
+
+
+@irdl_attr_definition
+class RealType(ParametrizedAttribute, TypeAttribute):
+    """A real number: every scalar of a body.
+
+    Its precision is that of the tensor that the body defines. As the element type of a tensor it
+    says that the precision is not declared: the arrays at the call decide it.
+    """
+
+    name = "tix.real"
+
+
+real = RealType()
+
+ELEMENT_TYPES: dict[str, ElementType] = {"f32": f32, "f64": f64, "real": real}
+
+
+@irdl_attr_definition
+class TensorType(ParametrizedAttribute, TypeAttribute):
+    """`!tix.tensor<[3, N + 1], f64>`: sizes affine in named sizes, below 0 meaning 0; elements."""
+
+    name = "tix.tensor"
+    sizes: MapAttr
+    element: Attribute
+
+    @staticmethod
+    def of(shape: Sequence[Affine], element: ElementType) -> TensorType:
+        _, rows = split(shape)
+        return TensorType(MapAttr(MapData(0, rows)), element)
+
+    @property
+    def shape(self) -> tuple[Affine, ...]:
+        return tuple(row.bind(()) for row in self.sizes.data.rows)
+
+    @property
+    def rank(self) -> int:
+        return len(self.sizes.data.rows)
+
+    @property
+    def dtype(self) -> str:
+        """`"f32"`, `"f64"`, or `"real"` where not declared."""
+        return next(name for name, t in ELEMENT_TYPES.items() if t == self.element)
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            shape = parser.parse_comma_separated_list(
+                parser.Delimiter.SQUARE,
+                lambda: parse_affine(parser, parser.parse_optional_identifier),
+            )
+            parser.parse_punctuation(",")
+            element = ELEMENT_TYPES[parser.parse_keyword_in(tuple(ELEMENT_TYPES))]
+        return TensorType.of(shape, element).parameters
+
+    def print_parameters(self, printer: Printer) -> None:
+        shape = ", ".join(show(form, str) for form in self.shape)
+        printer.print_string(f"<[{shape}], {self.dtype}>")
+
+    def verify(self) -> None:
+        if self.element not in ELEMENT_TYPES.values():
+            raise VerifyException(f"tensors hold f32, f64 or real, not {self.element}")
+
+
+class DerivedSize(NamedTuple):
+    """`name = min(form // divisor, ...)` over sizes that are known before; below 0 means 0."""
+
+    name: str
+    bounds: tuple[tuple[Row, int], ...]
+
+
+@irdl_attr_definition
+class DerivedSizeAttr(Data[DerivedSize]):
+    """A size that the program computes: `#tix.size<R = min(N, (M + 1) floordiv 2)>`."""
+
+    name = "tix.size"
+
+    @staticmethod
+    def of(name: str, bounds: Sequence[tuple[Affine, int]]) -> DerivedSizeAttr:
+        _, rows = split(form for form, _ in bounds)
+        divisors = (divisor for _, divisor in bounds)
+        return DerivedSizeAttr(DerivedSize(name, tuple(zip(rows, divisors, strict=True))))
+
+    @property
+    def bounds(self) -> list[tuple[Affine, int]]:
+        return [(row.bind(()), divisor) for row, divisor in self.data.bounds]
+
+    def evaluate(self, sizes: Mapping[Key, int]) -> int:
+        return max(0, min(form.evaluate(sizes) // divisor for form, divisor in self.bounds))
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> DerivedSize:
+        def bound() -> tuple[Affine, int]:
+            parser.parse_punctuation("(")
+            form = parse_affine(parser, parser.parse_optional_identifier)
+            parser.parse_punctuation(")")
+            parser.parse_keyword("floordiv")
+            return form, parser.parse_integer(allow_boolean=False)
+
+        with parser.in_angle_brackets():
+            name = parser.parse_identifier()
+            parser.parse_punctuation("=")
+            parser.parse_keyword("min")
+            bounds = parser.parse_comma_separated_list(parser.Delimiter.PAREN, bound)
+        return DerivedSizeAttr.of(name, bounds).data
+
+    def print_parameter(self, printer: Printer) -> None:
+        bounds = ", ".join(f"({show(f, str)}) floordiv {d}" for f, d in self.bounds)
+        printer.print_string(f"<{self.data.name} = min({bounds})>")
