@@ -1,0 +1,13 @@
+"""Exact integer algebra of index maps: the mathematics of the compiler, free of any IR.
+
+Everything is Python `int`, nothing is rounded, every result is immutable.
+
+- `matrix`: matrices as tuples of rows
+- `division`: floor, ceiling and nearest division; evaluation of loop bounds
+- `smith`: the Smith normal form
+- `lattice`: the normal form of a null-space basis, preferring chosen unknowns
+- `diophantine`: all integer solutions of `M ξ = h (p, 1)` with their guards
+- `simplex`: rational feasibility by integer pivoting
+- `inequalities`: normal form, implication and irredundance of inequalities
+- `fourier_motzkin`: loop bounds, projections and integer points of a polyhedron
+"""

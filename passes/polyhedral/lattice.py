@@ -1,0 +1,112 @@
+"""The normal form of a lattice basis: which unknowns become summation variables.
+
+The null space of an index map has many bases; bounds, strides and generated text depend on the
+one chosen. Here it is the Hermite normal form for a given order of the unknowns, where an unknown
+that can be a summation variable itself (`ξ_r = z`) goes first.
+"""
+
+from collections.abc import Sequence
+from math import comb, gcd
+from typing import TypeAlias
+
+from passes.polyhedral.division import nearest
+from passes.polyhedral.matrix import Matrix, Row, transpose
+
+_SEARCH_LIMIT = 5_000
+_Columns: TypeAlias = list[Row]
+
+
+def normal_basis(basis: Matrix, preference: Sequence[int]) -> tuple[Matrix, tuple[int, ...]]:
+    """The normal form of an n x k lattice basis (its columns), and the pivot row of each column.
+
+    `preference` lists the rows that may become pivots, the best first. Column c is zero in the
+    pivot rows of the columns before it and has `g_c > 0` in its own; the columns before it are
+    there reduced to `-g_c < 2 x ≤ g_c`, so that a unit pivot (`g_c = 1`) is alone in its row.
+    Columns are in the order in which the pivots were chosen: as many unit pivots as there can
+    be (of the largest sets, the first by preference), then repeatedly the row of smallest gcd,
+    the first by preference. The answer depends on the lattice and on `preference` alone.
+
+    Raises ValueError where `basis` has dependent columns on the rows of `preference`.
+    One Euclidean elimination per column; the search for unit pivots backtracks only where the
+    greedy choice ends early, and not at all beyond 5,000 sets of rows.
+    """
+    columns = list(transpose(basis))
+    chosen: _Columns = []
+    pivots: list[int] = []
+    for row in _unit_rows(columns, preference):
+        columns = _take(chosen, columns, row)
+        pivots.append(row)
+    while columns:
+        row = _smallest(columns, preference)
+        columns = _take(chosen, columns, row)
+        pivots.append(row)
+    return transpose(tuple(chosen), len(basis)) if chosen else ((),) * len(basis), tuple(pivots)
+
+
+def _unit_rows(columns: _Columns, preference: Sequence[int]) -> tuple[int, ...]:
+    """The longest, then first, list of rows that can all have unit pivots.
+
+    Rows r_1 … r_m have unit pivots if and only if they extend to a unimodular matrix; then so
+    does each subset, in any order, so that searching lists in the order of `preference` suffices.
+    """
+    if not columns:
+        return ()
+    backtrack = comb(len(preference), min(len(columns), len(preference))) <= _SEARCH_LIMIT
+    return _search(columns, tuple(preference), backtrack)
+
+
+def _search(columns: _Columns, rows: tuple[int, ...], backtrack: bool) -> tuple[int, ...]:
+    best: tuple[int, ...] = ()
+    for position, row in enumerate(rows):
+        if len(best) >= min(len(columns), len(rows) - position):
+            break
+        if gcd(*(column[row] for column in columns)) != 1:
+            continue
+        _, rest = _eliminate(columns, row)
+        found = (row, *_search(rest, rows[position + 1 :], backtrack)) if rest else (row,)
+        if len(found) > len(best):
+            best = found
+        if not backtrack:
+            break
+    return best
+
+
+def _smallest(columns: _Columns, preference: Sequence[int]) -> int:
+    """The first row of smallest positive gcd."""
+    sizes = {row: gcd(*(column[row] for column in columns)) for row in preference}
+    candidates = [row for row in preference if sizes[row]]
+    if not candidates:
+        raise ValueError("the columns are dependent on the preferred rows")
+    return min(candidates, key=lambda row: sizes[row])
+
+
+def _take(chosen: _Columns, columns: _Columns, row: int) -> _Columns:
+    """Move the column with its pivot in `row` from `columns` to `chosen`; return the others."""
+    pivot, rest = _eliminate(columns, row)
+    for i, column in enumerate(chosen):
+        chosen[i] = _subtract(column, pivot, nearest(column[row], pivot[row]))
+    chosen.append(pivot)
+    return rest
+
+
+def _eliminate(columns: _Columns, row: int) -> tuple[Row, _Columns]:
+    """Euclid's algorithm on columns: one keeps the gcd of `row`, positive, the others zero."""
+    live = [column for column in columns if column[row]]
+    rest = [column for column in columns if not column[row]]
+    while len(live) > 1:
+        least = min(range(len(live)), key=lambda i: abs(live[i][row]))
+        pivot = _positive(live.pop(least), row)
+        reduced = [_subtract(c, pivot, nearest(c[row], pivot[row])) for c in live]
+        live = [pivot, *(column for column in reduced if column[row])]
+        rest += [column for column in reduced if not column[row]]
+    return _positive(live[0], row), rest
+
+
+def _positive(column: Row, row: int) -> Row:
+    return column if column[row] > 0 else tuple(-x for x in column)
+
+
+def _subtract(column: Row, other: Row, factor: int) -> Row:
+    if not factor:
+        return column
+    return tuple(x - factor * y for x, y in zip(column, other, strict=True))
