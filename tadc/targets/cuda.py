@@ -1,0 +1,354 @@
+"""CUDA C text for the scheduled level: one `__global__` function per `func.func`.
+
+    loops.parallel (%i) to (%N) {              const long long i = ... the number of the thread ...
+      %0 = memref.load %x[%i]          =>      if (i >= N) return;
+      %1 = math.exp %0                         y[i] = exp(x[i]);
+      memref.store %1, %y[%i]
+    }
+
+One thread does one iteration of the `loops.parallel`; its indices are the digits of its number,
+last index fastest, so that the threads of a warp touch neighbouring elements. A value that is used
+once is written where it is used, so that the kernel reads as if by hand. The text includes nothing
+and needs neither templates nor atomics: NVRTC takes it as it is, and so does g++ behind a header
+that imitates the built-in names.
+
+Who launches a kernel has to know: the parameters are the function's arguments, a size is always
+`long long`, a block has at most 256 threads, and `thread_count` says how many threads there are in
+all. Where that is none, the kernel must not be launched.
+"""
+
+from __future__ import annotations
+
+import math as pymath
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import IO
+
+from xdsl.context import Context
+from xdsl.dialects import arith, func, memref, scf
+from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.utils.hints import isa
+from xdsl.utils.target import Target
+
+from dialects import loops
+from tadc.targets import c_text as c
+from tadc.targets.c_text import Expr
+from tadc.targets.cuda_ops import COMPOUND, HELPERS, REPEATING, Values, failure, helper
+from tadc.targets.index_ranges import Ranges, fits, yielded
+
+THREADS = 256  # threads of a block: enough to hide latency, few enough to keep 255 registers each
+FOLD = 72  # longest text of a value that is written where it is used
+SIGNATURE = 100  # longest line of a function's head
+
+
+def kernel_names(module: ModuleOp) -> dict[str, str]:
+    """The C name of the kernel of each function: its own where C allows that."""
+    names = c.Names()
+    return {f.sym_name.data: names.fresh(f.sym_name.data) for f in functions(module)}
+
+
+def functions(module: ModuleOp) -> list[func.FuncOp]:
+    """The functions of a scheduled module, which holds nothing else."""
+    for op in module.ops:
+        if not isinstance(op, func.FuncOp):
+            raise failure(op, f"{op.name} stands outside a function")
+    return [op for op in module.ops if isinstance(op, func.FuncOp)]
+
+
+def parallel_loop(function: func.FuncOp) -> loops.ParallelOp:
+    """The one loop whose iterations become threads."""
+    found = [op for op in function.body.ops if isinstance(op, loops.ParallelOp)]
+    if len(found) != 1:
+        raise failure(function, f"{len(found)} loops.parallel in {function.sym_name}, not one")
+    return found[0]
+
+
+def thread_count(function: func.FuncOp, sizes: Sequence[int]) -> int:
+    """How many threads a launch needs, for the values of the arguments that are sizes."""
+    arguments = [a for a in function.body.block.args if isinstance(a.type, IndexType)]
+    ranges = Ranges({a: (n, n) for a, n in zip(arguments, sizes, strict=True)})
+    return pymath.prod(max(0, ranges.of(size)[0]) for size in parallel_loop(function).sizes)
+
+
+def small(function: func.FuncOp) -> bool:
+    """Whether all indices and the number of the last thread of the last block fit in an `int`."""
+    ranges = Ranges()
+    threads = pymath.prod(max(0, ranges.of(s)[1]) for s in parallel_loop(function).sizes)
+    return threads <= 2**31 - THREADS and fits(function)
+
+
+class KernelPrinter(Values):
+    """Prints one function. A method that prints statements returns their lines, not indented."""
+
+    def __init__(self, function: func.FuncOp, name: str):
+        super().__init__(function, "int" if small(function) else "long long")
+        self.name, self.entry = name, function.body.block
+        self.names = c.Names()
+        stores = [op for op in function.walk() if isinstance(op, memref.StoreOp)]
+        self.written = {op.memref for op in stores}
+
+    def lines(self) -> list[str]:
+        """The whole function."""
+        parameters = [self.parameter(a) for a in self.entry.args]
+        head = f'extern "C" __global__ void __launch_bounds__({THREADS}) {self.name}('
+        line = f"{head}{', '.join(parameters)}) {{"
+        if len(line) <= SIGNATURE:
+            first = [line]
+        else:
+            first = [head, *(f"    {p}," for p in parameters[:-1]), f"    {parameters[-1]}) {{"]
+        return [*first, *c.indented(self.block(self.entry)), "}"]
+
+    def parameter(self, argument: SSAValue) -> str:
+        """A buffer or a size; the size has the same type in all kernels, for one way to launch."""
+        name = self.names.fresh(argument.name_hint or "a")
+        self.texts[argument] = Expr(name)
+        if isinstance(argument.type, IndexType):
+            return f"long long {name}"
+        if not isa(argument.type, MemRefType):
+            raise failure(self.function, f"an argument of type {argument.type}")
+        const = "" if argument in self.written else "const "
+        return f"{const}{self.stored(argument.type.element_type)} *__restrict__ {name}"
+
+    def stored(self, type: Attribute) -> str:
+        """The C type of an element in memory, where an index has 64 bits."""
+        return "long long" if isinstance(type, IndexType) else self.ctype(type)
+
+    def block(self, block: Block) -> list[str]:
+        """The statements of a block, its terminator left out."""
+        return [line for op in block.ops for line in self.statement(op)]
+
+    def statement(self, op: Operation) -> list[str]:
+        """One operation: none, one or several lines."""
+        match op:
+            case loops.ParallelOp():
+                return self.parallel(op)
+            case scf.ForOp():
+                return self.loop(op)
+            case scf.IfOp():
+                return self.branch(op)
+            case memref.StoreOp():
+                target = self.element(op.memref, op.indices)
+                return [f"{target.text} = {self.texts[op.value].text};"]
+            case scf.YieldOp() | loops.EndOp() | func.ReturnOp():
+                return []
+            case _:
+                return self.bind(op.results[0], self.expression(op))
+
+    def parallel(self, op: loops.ParallelOp) -> list[str]:
+        """The number of the thread, the end of those that are too many, and the indices."""
+        if any(self.ranges.of(size)[1] < 1 for size in op.sizes):
+            return []
+        block, sizes = op.body.block, [self.size(s) for s in op.sizes]
+        total = self.product(sizes)
+        one = len(sizes) == 1
+        thread = self.names.fresh((block.args[0].name_hint or "i") if one else "id")
+        wide = "" if self.index == "int" else "(long long)"
+        lines = [
+            f"const {self.index} {thread} = {wide}blockIdx.x * blockDim.x + threadIdx.x;",
+            f"if ({thread} >= {total.text}) return;",
+        ]
+        for position, index in enumerate(block.args):
+            digit = self.digit(Expr(thread), sizes, position)
+            if one:
+                self.texts[index] = digit
+            elif index.first_use:
+                lines += self.named(index, digit)
+        return lines + self.block(block)
+
+    def size(self, size: SSAValue) -> Expr:
+        """A size of the parallel loop, as a number where it is known."""
+        low, high = self.ranges.of(size)
+        return c.integer(low) if low == high else self.texts[size]
+
+    def product(self, sizes: Sequence[Expr]) -> Expr:
+        """The product of sizes, the known ones multiplied out."""
+        known = pymath.prod(int(s.text) for s in sizes if s.literal)
+        result: Expr | None = None
+        for size in sizes:
+            if not size.literal:
+                result = c.infix(result, "*", c.PRODUCT, size) if result else size
+        if result is None:
+            return c.integer(known)
+        return result if known == 1 else c.infix(result, "*", c.PRODUCT, c.integer(known))
+
+    def digit(self, thread: Expr, sizes: Sequence[Expr], position: int) -> Expr:
+        """One index of the thread: its number over the later sizes, modulo its own."""
+        later = self.product(sizes[position + 1 :])
+        if later.text != "1":
+            thread = c.infix(thread, "/", c.PRODUCT, later)
+        return c.infix(thread, "%", c.PRODUCT, sizes[position]) if position else thread
+
+    def loop(self, op: scf.ForOp) -> list[str]:
+        """`for`, with a variable for each value that the loop carries."""
+        index, *carried = op.body.block.args
+        lines: list[str] = []
+        for argument, result, start in zip(carried, op.res, op.iter_args, strict=True):
+            variable = self.accumulator(result, start)
+            if variable is None:
+                variable = self.names.fresh(argument.name_hint or result.name_hint or "sum")
+                start = self.texts[start].text
+                lines.append(f"{self.ctype(result.type)} {variable} = {start};")
+            self.set_variable(variable, argument, result)
+        with self.names.scope():
+            i = self.names.fresh(index.name_hint or "i")
+            self.texts[index] = Expr(i)
+            low, high, step = (self.texts[v] for v in (op.lb, op.ub, op.step))
+            advance = f"++{i}" if step.text == "1" else f"{i} += {step.text}"
+            until = c.infix(Expr(i), "<", c.LESS, high).text
+            head = f"for ({self.ctype(index.type)} {i} = {low.text}; {until}; {advance}) {{"
+            body = self.block(op.body.block) + self.assign(op.res, yielded(op.body))
+        return [*lines, head, *c.indented(body), "}"]
+
+    def set_variable(self, variable: str, *values: SSAValue) -> None:
+        """Let `values` be what `variable` holds."""
+        for value in values:
+            self.texts[value] = Expr(variable, reads=frozenset([variable]))
+
+    def accumulator(self, result: SSAValue, start: SSAValue | None = None) -> str | None:
+        """The variable of the loop around, if `result` does nothing but become its next value.
+
+        Then nothing else may look at the value before: an inner loop must be the only one to start
+        from it, and a branch must have all its uses inside.
+        """
+        inner = result.owner
+        user = result.get_user_of_unique_use()
+        outer = user.parent_op() if isinstance(user, scf.YieldOp) else None
+        if not isinstance(outer, scf.ForOp) or inner.parent_block() is not outer.body.block:
+            return None
+        before = outer.body.block.args[1 + yielded(outer.body).index(result)]
+        users = {use.operation for use in before.uses}
+        if start is None:
+            private = all(user is not inner and inner.is_ancestor(user) for user in users)
+        else:
+            private = start is before and before.has_one_use()
+        return self.texts[before].text if private else None
+
+    def branch(self, op: scf.IfOp) -> list[str]:
+        """`if`, or `a ? b : c` where both sides are one short expression."""
+        lines: list[str] = []
+        for result in op.output:
+            variable = self.accumulator(result)
+            if variable is None:
+                variable = self.names.fresh(result.name_hint or "t")
+                lines.append(f"{self.ctype(result.type)} {variable};")
+            self.set_variable(variable, result)
+        sides = [self.side(region, op.output) for region in (op.true_region, op.false_region)]
+        chosen = self.choice(op, sides)
+        if chosen is not None:
+            if lines:
+                self.names.forget(self.texts[op.output[0]].text)
+            return self.bind(op.output[0], chosen)
+        then, other = (c.indented(body + assignments) for body, _, assignments in sides)
+        lines += [f"if ({self.texts[op.cond].text}) {{", *then]
+        return [*lines, *(["} else {", *other] if other else []), "}"]
+
+    def side(
+        self, region: Region, targets: Sequence[SSAValue]
+    ) -> tuple[list[str], list[Expr], list[str]]:
+        """The statements of one side of a branch, its values, and how they are assigned."""
+        if not region.blocks:
+            return [], [], []
+        with self.names.scope():
+            body = self.block(region.block)
+            values = [self.texts[v] for v in yielded(region)]
+            return body, values, self.assign(targets, yielded(region))
+
+    def choice(
+        self, op: scf.IfOp, sides: Sequence[tuple[list[str], list[Expr], list[str]]]
+    ) -> Expr | None:
+        """A branch as an expression: both sides without statements, neither doing nothing."""
+        (then, first, do), (other, second, do_other) = sides
+        if then or other or len(op.output) != 1 or not do or not do_other:
+            return None
+        ctype = self.ctype(op.output[0].type)
+        chosen = c.choice(self.texts[op.cond], first[0], second[0], ctype)
+        return chosen if len(chosen.text) <= FOLD else None
+
+    def assign(self, targets: Sequence[SSAValue], values: Sequence[SSAValue]) -> list[str]:
+        """All values to all targets at once, in an order in which none is lost."""
+        lines: list[str] = []
+        pending = [
+            (self.texts[t].text, self.ctype(t.type), self.texts[v])
+            for t, v in zip(targets, values, strict=True)
+            if self.texts[t].text != self.texts[v].text
+        ]
+        while pending:
+            name, ctype, value = entry = next(
+                (e for e in pending if not any(e[0] in o[2].reads for o in pending if o is not e)),
+                pending[0],
+            )
+            pending.remove(entry)
+            if any(name in other.reads for _, _, other in pending):
+                saved = self.names.fresh(f"next_{name}")
+                lines.append(f"const {ctype} {saved} = {value.text};")
+                pending.append((name, ctype, Expr(saved)))
+            elif value.split and value.split[0] == name and value.split[1] in COMPOUND:
+                lines.append(f"{name} {value.split[1]}= {value.split[2]};")
+            else:
+                lines.append(f"{name} = {value.text};")
+        return lines
+
+    def bind(self, value: SSAValue, expr: Expr) -> list[str]:
+        """Let `value` be `expr`: where it is used if it may stand there, else under a name."""
+        if not value.first_use:
+            return []
+        if self.folds(value, expr):
+            self.texts[value] = expr
+            return []
+        return self.named(value, expr)
+
+    def named(self, value: SSAValue, expr: Expr) -> list[str]:
+        """A constant that holds `expr`."""
+        name = self.names.fresh(value.name_hint or "t")
+        self.texts[value] = Expr(name)
+        return [f"const {self.ctype(value.type)} {name} = {expr.text};"]
+
+    def folds(self, value: SSAValue, expr: Expr) -> bool:
+        """Whether the text of `value` may stand where it is used, as often as it is used."""
+        owner, user = value.owner, value.get_user_of_unique_use()
+        if isinstance(owner, arith.ConstantOp) or expr.text.isidentifier():
+            return True
+        if user is None or len(expr.text) > FOLD or self.reads_written(owner):
+            return False
+        if self.repeats(user) and expr.level < c.ATOM:
+            return False
+        if isinstance(user, scf.ForOp) and expr.loads:
+            return value not in (user.ub, user.step)
+        block = user.parent_block()
+        while block is not owner.parent_block() and not expr.loads and block is not None:
+            around = block.parent_op()
+            block = around.parent_block() if isinstance(around, scf.IfOp) else None
+        return block is owner.parent_block()
+
+    def reads_written(self, owner: Operation | Block) -> bool:
+        """A load that must stay where it is: the kernel writes that buffer."""
+        return isinstance(owner, memref.LoadOp) and owner.memref in self.written
+
+    def repeats(self, op: Operation) -> bool:
+        """Whether the text of an operand appears more than once in the text of `op`."""
+        if isinstance(op, arith.CmpfOp):
+            return op.predicate.value.data in REPEATING
+        return isinstance(op, loops.ParallelOp) and len(op.sizes) > 1
+
+
+def print_cuda(module: ModuleOp) -> str:
+    """CUDA C for a scheduled module: the helpers, then a kernel for each function."""
+    names = kernel_names(module)
+    printers = [KernelPrinter(f, names[f.sym_name.data]) for f in functions(module)]
+    kernels = ["\n".join(p.lines()) for p in printers]
+    needed = {h for p in printers for h in p.helpers}
+    order = list(HELPERS)
+    helpers = [helper(*h) for h in sorted(needed, key=lambda h: (order.index(h[0]), h[1]))]
+    return "\n\n".join([*helpers, *kernels]) + "\n"
+
+
+@dataclass(frozen=True)
+class CudaTarget(Target):
+    """`-t cuda`: the CUDA C text of a scheduled module."""
+
+    name = "cuda"
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        """Write the text."""
+        output.write(print_cuda(module))
