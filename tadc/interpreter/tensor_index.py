@@ -1,0 +1,186 @@
+"""The meaning of `tix` at every stage: the oracle for the passes.
+
+Definitions are evaluated in order. A body is evaluated for many points at once (`points`), so
+that a test of some thousand points takes milliseconds; nothing is shared with the passes, and a
+sum is simply taken over all the points of its set.
+
+    evaluate(program, {"x": x, "y": y})   the results, in the order of `tix.return`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.ir import Operation, Region, SSAValue
+
+from dialects.tix import (
+    ConstantOp,
+    Constraint,
+    DefineOp,
+    FloorDivOp,
+    IfOp,
+    IndexToRealOp,
+    ProgramOp,
+    ReadOp,
+    SumOp,
+    TensorType,
+    YieldOp,
+)
+from tadc.interpreter.index_sets import expand
+from tadc.interpreter.points import Points, box
+from tadc.interpreter.scalars import BINARY_FUNCTIONS, UNARY_FUNCTIONS, Array
+from tadc.runtime.sizes import bind_sizes, shape_of
+
+DTYPES = {"f32": np.dtype(np.float32), "f64": np.dtype(np.float64)}
+
+
+class OutOfRange(Exception):
+    """A read outside its tensor, at a point where it is needed."""
+
+    def __init__(self, read: ReadOp, element: Sequence[int], shape: Sequence[int]):
+        self.read, self.element, self.shape = read, tuple(element), tuple(shape)
+        super().__init__(f"{read.location}: {read} reads element {self.element} of {self.shape}")
+
+
+def evaluate(program: ProgramOp, arguments: Mapping[str, Array]) -> list[Array]:
+    """The results of `program`."""
+    evaluation = _Evaluation(program, arguments)
+    evaluation.run()
+    return [evaluation.tensors[value] for value in program.returned]
+
+
+def count_operations(program: ProgramOp, arguments: Mapping[str, Array]) -> int:
+    """How many scalar operations the program executes as written, an addition per term of a sum."""
+    evaluation = _Evaluation(program, arguments)
+    evaluation.run()
+    return evaluation.operations
+
+
+class _Evaluation:
+    """The state of one evaluation: values of sizes and tensors."""
+
+    def __init__(self, program: ProgramOp, arguments: Mapping[str, Array]):
+        self.program = program
+        self.sizes = bind_sizes(program, {n: np.shape(arguments[n]) for n in program.arguments})
+        self.real = _real_dtype(program, arguments)
+        self.tensors: dict[SSAValue, Array] = {
+            value: np.asarray(arguments[name], self._dtype(value.type))
+            for name, value in program.arguments.items()
+        }
+        self.dtype = self.real
+        self.operations = 0
+
+    def _dtype(self, type: object) -> np.dtype[Any]:
+        assert isinstance(type, TensorType)
+        return DTYPES.get(type.dtype, self.real)
+
+    def run(self) -> None:
+        with np.errstate(all="ignore"):
+            for definition in self.program.definitions:
+                self.tensors[definition.result] = self._define(definition)
+
+    def _define(self, definition: DefineOp) -> Array:
+        self.dtype = self._dtype(definition.type)
+        shape = shape_of(definition.type, self.sizes)
+        parts = [self.region(definition.body, p) for p in box(definition.indices, shape)]
+        return np.concatenate([*parts, np.empty(0, self.dtype)]).reshape(shape)
+
+    def region(self, region: Region, points: Points) -> Array:
+        """What the region yields at each point."""
+        for op in region.block.ops:
+            if isinstance(op, YieldOp):
+                return points[op.value]
+            (result,) = op.results
+            points[result] = self._operation(op, points)
+        raise AssertionError("a body without tix.yield")
+
+    def _operation(self, op: Operation, points: Points) -> Array:
+        if points.count == 0:  # nothing is evaluated where there is no point
+            return np.empty(0, np.int64 if isinstance(op, FloorDivOp) else self.dtype)
+        if handler := HANDLERS.get(type(op)):
+            return handler(self, op, points)
+        self.operations += points.count
+        values = [points[operand] for operand in op.operands]
+        return FUNCTIONS[type(op)](*values).astype(self.dtype, copy=False)
+
+    def holds(self, constraints: Sequence[Constraint], points: Points) -> Array:
+        return points.holds(constraints, self.sizes)
+
+
+def _real_dtype(program: ProgramOp, arguments: Mapping[str, Array]) -> np.dtype[Any]:
+    """The precision of what has no declared one: that of such arguments, promoted."""
+    types = {name: value.type for name, value in program.arguments.items()}
+    undeclared = [
+        np.asarray(arguments[name]).dtype
+        for name, type in types.items()
+        if isinstance(type, TensorType) and type.dtype == "real"
+    ]
+    dtype = np.result_type(*undeclared) if undeclared else np.dtype(np.float64)
+    if dtype not in DTYPES.values():
+        raise TypeError(f"arguments must be float32 or float64, not {dtype}")
+    return dtype
+
+
+# --- one function per operation that is not a function of scalars ---------------------------------
+
+
+def _constant(self: _Evaluation, op: ConstantOp, points: Points) -> Array:
+    return np.full(points.count, op.value.data, self.dtype)
+
+
+def _index_to_real(self: _Evaluation, op: IndexToRealOp, points: Points) -> Array:
+    return points.affine(op.form, self.sizes).astype(self.dtype)
+
+
+def _floordiv(self: _Evaluation, op: FloorDivOp, points: Points) -> Array:
+    return points.affine(op.form, self.sizes) // op.divisor.data
+
+
+def _read(self: _Evaluation, op: ReadOp, points: Points) -> Array:
+    tensor = self.tensors[op.tensor]
+    if not tensor.ndim:
+        return np.full(points.count, tensor, self.dtype)
+    element = [points.affine(form, self.sizes) for form in op.forms]
+    inside = np.ones(points.count, np.bool_)
+    for position, size in zip(element, tensor.shape, strict=True):
+        inside &= (position >= 0) & (position < size)
+    if not np.all(inside):
+        first = int(np.argmin(inside))
+        raise OutOfRange(op, [int(position[first]) for position in element], tensor.shape)
+    return tensor[tuple(element)].astype(self.dtype, copy=False)
+
+
+def _if(self: _Evaluation, op: IfOp, points: Points) -> Array:
+    condition = np.zeros(points.count, np.bool_)
+    for piece in op.condition:
+        condition |= self.holds(piece, points)
+    result = np.empty(points.count, self.dtype)
+    for where, region in ((condition, op.then), (~condition, op.otherwise)):
+        chosen = np.flatnonzero(where)
+        if len(chosen):
+            result[chosen] = self.region(region, points.select(chosen))
+    return result
+
+
+def _sum(self: _Evaluation, op: SumOp, points: Points) -> Array:
+    """Terms are added in double precision also for f32: an oracle may be more exact."""
+    total = np.zeros(points.count, np.float64)
+    for terms, origin in expand(points, op.own, op.constraints, self.sizes):
+        self.operations += terms.count
+        values = self.region(op.body, terms)
+        total += np.bincount(origin, values, points.count)
+    return total.astype(self.dtype)
+
+
+HANDLERS: dict[type[Operation], Callable[[_Evaluation, Any, Points], Array]] = {
+    ConstantOp: _constant,
+    FloorDivOp: _floordiv,
+    IfOp: _if,
+    IndexToRealOp: _index_to_real,
+    ReadOp: _read,
+    SumOp: _sum,
+}
+
+FUNCTIONS: dict[type[Operation], Callable[..., Array]] = {**UNARY_FUNCTIONS, **BINARY_FUNCTIONS}
