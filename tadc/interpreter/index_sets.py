@@ -60,10 +60,9 @@ def _expand(
     index = system.own[len(chosen)]
     low, high = system.bounds(points, index, chosen)
     counts: Array = np.maximum(high - low + 1, 0)
-    for part in _split(counts):
-        number: Array = counts[part]
-        points_of_part: Array = np.arange(part.start, part.stop)
-        repeated: Array = np.repeat(points_of_part, number)
+    for start, stop in _split(counts):
+        number: Array = counts[start:stop]
+        repeated: Array = np.repeat(np.arange(start, stop), number)
         first = np.repeat(np.cumsum(number) - number, number)
         values = {key: array[repeated] for key, array in chosen.items()}
         values[index] = low[repeated] + (np.arange(len(repeated)) - first)
@@ -71,14 +70,14 @@ def _expand(
             yield from _expand(outer, origin[repeated], values, constraints, system)
 
 
-def _split(counts: Array) -> Iterator[slice]:
+def _split(counts: Array) -> Iterator[tuple[int, int]]:
     """Consecutive points whose `counts` add up to at most `CHUNK`, at least one point each."""
     ends = np.cumsum(counts)
     start = 0
     while start < len(counts):
         before = int(ends[start - 1]) if start else 0
         stop = max(start + 1, int(np.searchsorted(ends, before + CHUNK, side="right")))
-        yield slice(start, stop)
+        yield start, stop
         start = stop
 
 
