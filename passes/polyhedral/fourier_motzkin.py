@@ -62,7 +62,8 @@ def triangularize(rows: Sequence[Row], loops: int, context: Sequence[Row] = ()) 
 
     Guards are rows of the system that have no z and that its other rows do not imply. The
     conditions that the *loops* put on parameters are not repeated: where `N ≥ 1` follows from
-    `0 ≤ z ≤ N - 1`, the loop is empty without it.
+    `0 ≤ z ≤ N - 1`, the loop is empty without it. `project` gives these conditions; without
+    them as context, outer loops may run in vain where an inner one has no room.
 
     Raises `Unbounded`, if the system has a rational point, for the innermost z_j without a bound.
     Each step costs one feasibility test per pair of bounds; six dimensions and 12 rows take
@@ -106,31 +107,41 @@ def never_empty(bounds: Bounds, j: int, context: Sequence[Row] = ()) -> bool:
     )
 
 
+def project(
+    rows: Iterable[Row], eliminate: Iterable[int], context: Iterable[Row] = ()
+) -> Matrix | None:
+    """The rational shadow along the columns `eliminate`: rows that are zero in them.
+
+    Every integer point of the system meets them, and over the rationals they say no more than
+    that there is a point above (rounded to integers at each step). They are irredundant given
+    `context`, rows that are zero in the eliminated columns. With all loops eliminated these are the
+    conditions on parameters under which a loop nest has any point. None where rows and
+    context exclude each other. Columns go in the order of fewest pairs of bounds.
+    """
+    known, rest = tidy(context), set(eliminate)
+    current = None if known is None else irredundant(rows, known)
+    while rest and current is not None:
+        j = min(rest, key=_pairs(current))
+        rest.remove(j)
+        shadow = _eliminate(current, j)
+        current = None if shadow is None else irredundant(shadow, known or ())
+    return current
+
+
 def project_bounds(
     rows: Sequence[Row], variable: int, eliminate: Iterable[int], context: Sequence[Row] = ()
 ) -> tuple[Matrix, Matrix]:
     """Lower and upper rows of column `variable` after the columns `eliminate` are projected out.
 
-    Rows keep their columns, zero in the eliminated ones, and are irredundant given `context`.
-    The range contains that of every integer point and is tight over the rationals (rounded to
-    integers at each step). A side without a row is unbounded. The range is the empty one,
-    `v ≥ 1` and `v ≤ 0`, where rows and context exclude each other. Columns are
-    eliminated in the order of fewest pairs.
+    `eliminate` may name the variable itself, which stays. Rows keep their columns and are
+    irredundant given `context`. A side without a row is unbounded. The range is the empty
+    one, `v ≥ 1` and `v ≤ 0`, where rows and context exclude each other. As for `project`, the
+    range contains that of the integer points and may be wider by rational points.
     """
-    current, known, rest = tidy(rows), tidy(context), set(eliminate) - {variable}
-    if current is None or known is None or not feasible([*current, *known]):
-        return _nothing(rows, context, variable)
-    while rest:
-        j = min(rest, key=_pairs(current))
-        rest.remove(j)
-        # A row without the variable and the columns yet to go says nothing about its range,
-        # but it may bound parameters, and prune.
-        shadow = _eliminate(current, j)
-        reduced = None if shadow is None else irredundant(shadow, known)
-        if reduced is None:
-            return _nothing(rows, context, variable)
-        current = list(reduced)
-    about = irredundant((row for row in current if row[variable]), known) or ()
+    shadow = project(rows, set(eliminate) - {variable}, context)
+    about = shadow and irredundant((row for row in shadow if row[variable]), context)
+    if about is None:
+        return _nothing((*rows, *context), variable)
     return tuple(r for r in about if r[variable] > 0), tuple(r for r in about if r[variable] < 0)
 
 
@@ -238,7 +249,7 @@ def _dark(low: Row, high: Row, j: int) -> Row:
     return (*row[:-1], row[-1] - (low[j] - 1) * (-high[j] - 1))
 
 
-def _pairs(rows: list[Row]) -> Callable[[int], tuple[int, int]]:
+def _pairs(rows: Sequence[Row]) -> Callable[[int], tuple[int, int]]:
     def count(j: int) -> tuple[int, int]:
         lower, upper, _ = _split(rows, j)
         return len(lower) * len(upper) - len(lower) - len(upper), j
@@ -246,12 +257,10 @@ def _pairs(rows: list[Row]) -> Callable[[int], tuple[int, int]]:
     return count
 
 
-def _nothing(rows: Sequence[Row], context: Sequence[Row], variable: int) -> tuple[Matrix, Matrix]:
-    low = [0] * len((*rows, *context)[0])
-    low[variable], low[-1] = 1, -1
-    high = [-x for x in low]
-    high[-1] = 0
-    return (tuple(low),), (tuple(high),)
+def _nothing(rows: Sequence[Row], variable: int) -> tuple[Matrix, Matrix]:
+    width = len(rows[0])
+    low = tuple((j == variable) - (j == width - 1) for j in range(width))
+    return (low,), ((*negate(low)[:-1], 0),)
 
 
 class _BudgetError(Exception):

@@ -1,0 +1,111 @@
+"""Normalization, implication and irredundance, against isl over the rationals."""
+
+import random
+
+import islpy as isl
+import pytest
+
+from passes.polyhedral.inequalities import feasible, implied, irredundant, normalize, tidy
+from passes.polyhedral.matrix import Row, negate
+
+
+def exclusive(rows: list[Row], width: int) -> bool:
+    """Whether no rational point meets the rows, as a question about integers.
+
+    `A v + b ≥ 0` has a rational point if and only if `A w + b s ≥ 0, s ≥ 1` has an integer one.
+    """
+    names = [*(f"w{j}" for j in range(width)), "s"]
+    texts = [" + ".join(f"{x}*{n}" for x, n in zip(row, names, strict=True)) for row in rows]
+    conditions = " and ".join(["s >= 1", *(f"{text} >= 0" for text in texts)])
+    return isl.BasicSet(f"{{ [{', '.join(names)}] : {conditions} }}").is_empty()
+
+
+def excluded(row: Row, rows: list[Row], width: int) -> bool:
+    """isl's opinion on `rows` and `row ≤ -1`."""
+    opposite = negate(row)
+    return exclusive([*rows, (*opposite[:-1], opposite[-1] - 1)], width)
+
+
+def random_rows(random_: random.Random, width: int, count: int) -> list[Row]:
+    reach = random_.choice([1, 2, 5])
+    linear = [tuple(random_.randint(-reach, reach) for _ in range(width)) for _ in range(count)]
+    return [(*row, random_.randint(-3, 8)) for row in linear]
+
+
+def test_normalize_rounds_inwards() -> None:
+    assert normalize((2, -4, 5)) == (1, -2, 2)
+    assert normalize((2, -4, -5)) == (1, -2, -3)
+    assert normalize((0, 0, -6)) == (0, 0, -6)
+    assert normalize((3, 2, 5)) == (3, 2, 5)
+
+
+def test_tidy_keeps_the_strictest() -> None:
+    assert tidy([(1, 0, 5), (2, 0, 3), (0, 1, 0), (0, 0, 7)]) == [(1, 0, 1), (0, 1, 0)]
+    assert tidy([(1, 0, 5), (0, 0, -1)]) is None
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_implication_is_isl_s(seed: int) -> None:
+    random_ = random.Random(seed)
+    for _ in range(25):
+        width = random_.randint(1, 5)
+        rows = [
+            normalize(r) for r in random_rows(random_, width, random_.randint(0, 2 * width + 2))
+        ]
+        row = normalize(random_rows(random_, width, 1)[0])
+        if rows and random_.random() < 0.5:
+            # A combination: implied, or nearly so.
+            a, b = random_.choice(rows), random_.choice(rows)
+            row = normalize(tuple(x + 2 * y for x, y in zip(a, b, strict=True)))
+            row = (*row[:-1], row[-1] - random_.randint(0, 1))
+        assert feasible(rows) == (not exclusive(rows, width))
+        assert implied(row, rows) == excluded(row, rows, width)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_irredundant_rows(seed: int) -> None:
+    random_ = random.Random(seed)
+    width, count = random_.randint(1, 4), random_.randint(0, 60)
+    rows = random_rows(random_, width, count)
+    context = random_rows(random_, width, random_.randint(0, 3))
+    kept = irredundant(rows, context)
+    if kept is None:
+        assert not feasible([*rows, *context])
+        return
+    assert feasible([*rows, *context])
+    assert set(kept) <= set(tidy(rows) or ())
+    assert all(implied(row, [*kept, *context]) for row in rows)
+    for row in kept:
+        others = [other for other in kept if other != row]
+        assert not excluded(row, [*others, *(normalize(r) for r in context)], width)
+
+
+def test_equations_survive() -> None:
+    rows = [(1, -1, 0), (-1, 1, 0), (1, 0, 0), (0, 1, 0), (0, 1, 3)]
+    assert irredundant(rows) == ((1, 0, 0), (1, -1, 0), (-1, 1, 0))
+
+
+def test_constants() -> None:
+    assert implied((0, 3), [])
+    assert not implied((0, -3), [])
+    assert implied((0, -3), [(1, 0), (-1, -1)])
+    assert irredundant([]) == () and irredundant([(0, 0)]) == ()
+    assert irredundant([(0, -1)]) is None
+    assert irredundant([], [(1, 0), (-1, -1)]) is None
+
+
+def test_integer_implication_is_not_rational_implication() -> None:
+    """v ≥ 1/2 as `2 v - 1 ≥ 0` is tightened to v ≥ 1."""
+    assert implied((1, -1), [(2, -1)])
+    # A row may be dropped that cuts rational points only: it excludes nothing at or below -1.
+    assert implied((2, 2, -1), [(1, 1, -1)])
+
+
+def test_degenerate_systems_terminate() -> None:
+    """Many rows through one point: Bland's rule has to break the ties."""
+    random_ = random.Random(5)
+    for _ in range(50):
+        width = random_.randint(2, 5)
+        rows = [(*row[:-1], 0) for row in random_rows(random_, width, 14)]
+        row = (*random_rows(random_, width, 1)[0][:-1], -1)
+        assert implied(row, rows) == excluded(normalize(row), [normalize(r) for r in rows], width)
