@@ -1,11 +1,13 @@
 """The `tix` dialect: tensors defined element by element over index sets.
 
 `affine` holds affine forms and the attributes that store them, `types` the tensor type,
-`elementwise` the scalar operations, `structure` programs, definitions, sums, conditions and reads.
+`elementwise` the scalar operations, `access` reads of tensors and indices as values, `structure`
+programs, definitions, sums and conditions, `text` how they write affine forms.
 """
 
 from xdsl.ir import Dialect
 
+from dialects.tix.access import FloorDivOp, IndexToRealOp, ReadOp
 from dialects.tix.affine import (
     Affine,
     Constraint,
@@ -25,11 +27,8 @@ from dialects.tix.elementwise import (
 )
 from dialects.tix.structure import (
     DefineOp,
-    FloorDivOp,
     IfOp,
-    IndexToRealOp,
     ProgramOp,
-    ReadOp,
     ReturnOp,
     SumOp,
     YieldOp,

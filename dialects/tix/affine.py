@@ -185,17 +185,27 @@ def show(form: Affine, name: Callable[[Key], str]) -> str:
     return text
 
 
-def show_constraint(constraint: Constraint, name: Callable[[Key], str]) -> str:
-    """Both sides with positive coefficients, an index to the left: `%k <= 4`, `%i + %k == %p`."""
+def _is_value(key: Key) -> bool:
+    return isinstance(key, SSAValue)
+
+
+def show_constraint(
+    constraint: Constraint,
+    name: Callable[[Key], str],
+    is_index: Callable[[Key], bool] = _is_value,
+) -> str:
+    """Both sides with positive coefficients, an index to the left: `%k <= -4`, `%i + %k == %p`."""
     form = constraint.form
     if constraint.equality and not _leads_positive(form):
         form = -form
     left = Affine({k: c for k, c in form.terms.items() if c > 0}, max(form.constant, 0))
     right = left - form
     relation = "==" if constraint.equality else ">="
-    if not left.indices and right.indices:
+    if not any(map(is_index, left.terms)) and any(map(is_index, right.terms)):
         left, right = right, left
         relation = "==" if constraint.equality else "<="
+    if left.terms and not right.terms:
+        left, right = left - left.constant, right - left.constant
     return f"{show(left, name)} {relation} {show(right, name)}"
 
 
@@ -293,6 +303,8 @@ def _dimension_names(rows: Iterable[Row], count: int) -> list[str]:
 
 def _parse_dimensions(parser: AttrParser) -> dict[str, int]:
     words = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_identifier)
+    if len(set(words)) < len(words):
+        parser.raise_error("two dimensions of the same name")
     return {word: n for n, word in enumerate(words)}
 
 
@@ -362,7 +374,7 @@ class SetAttr(Data[SetData]):
     def print_parameter(self, printer: Printer) -> None:
         names = _dimension_names((r for r, _ in self.data.rows), self.data.dimensions)
         rows = ", ".join(
-            show_constraint(Constraint(_from_row(r, names), equality), str)
+            show_constraint(Constraint(_from_row(r, names), equality), str, names.__contains__)
             for r, equality in self.data.rows
         )
         printer.print_string(f"<({', '.join(names)}) : ({rows})>")

@@ -37,14 +37,18 @@ class ConstantOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> ConstantOp:
+        sign = -1 if parser.parse_optional_punctuation("-") else 1
         if parser.parse_optional_keyword("inf"):
-            return cls(math.inf)
+            return cls(sign * math.inf)
         if parser.parse_optional_keyword("nan"):
             return cls(math.nan)
-        return cls(float(parser.parse_number()))
+        return cls(sign * float(parser.parse_number()))
 
     def print(self, printer: Printer) -> None:
-        printer.print_string(f" {self.value.data!r}")
+        text = repr(self.value.data)
+        if "e" in text and "." not in text:  # the lexer reads `1.0e-9`, not `1e-9`
+            text = text.replace("e", ".0e")
+        printer.print_string(f" {text}")
 
 
 class UnaryOp(IRDLOperation, ABC):

@@ -1,4 +1,4 @@
-"""Structure of the `tix` dialect: programs, definitions, sums, conditions and reads.
+"""Structure of the `tix` dialect: programs, definitions, sums and conditions.
 
     tix.program @y (%w = "w" : !tix.tensor<[3], f64>, %x = "x" : !tix.tensor<[N], f64>) {
       %y = tix.define "y" (%i) : !tix.tensor<[N - 2], f64> {
@@ -18,11 +18,10 @@ All operations are pure: a definition names values, it does not write memory.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from xdsl.dialects.builtin import ArrayAttr, IndexType, IntAttr, StringAttr, SymbolNameConstraint
-from xdsl.ir import Region, SSAValue
+from xdsl.dialects.builtin import ArrayAttr, IndexType, StringAttr, SymbolNameConstraint
+from xdsl.ir import BlockArgument, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     eq,
@@ -51,199 +50,13 @@ from dialects.tix.affine import (
     Affine,
     Constraint,
     Key,
-    MapAttr,
-    MapData,
     SetAttr,
     constraints_of,
     operand_key,
-    parse_affine,
-    parse_constraint,
     set_over,
-    show,
-    show_constraint,
-    split,
 )
+from dialects.tix.text import parse_constraints, print_body, print_constraints
 from dialects.tix.types import DerivedSizeAttr, TensorType, real
-
-# --- printing affine forms with the names of SSA values -------------------------------------------
-
-
-def _print_named(printer: Printer, render: Callable[[Callable[[Key], str]], str]) -> None:
-    """Print the text that `render` makes, with SSA values under the printer's names.
-
-    The printer names a value only by printing it, so values stand as marks first.
-    """
-    values: list[SSAValue] = []
-
-    def mark(key: Key) -> str:
-        if isinstance(key, str):
-            return key
-        values.append(key)
-        return f"\0{len(values) - 1}\0"
-
-    for n, piece in enumerate(re.split("\0", render(mark))):
-        if n % 2:
-            printer.print_ssa_value(values[int(piece)])
-        else:
-            printer.print_string(piece)
-
-
-def _print_forms(printer: Printer, forms: Iterable[Affine]) -> None:
-    _print_named(printer, lambda name: ", ".join(show(f, name) for f in forms))
-
-
-def _print_constraints(printer: Printer, constraints: Iterable[Constraint]) -> None:
-    _print_named(
-        printer, lambda name: "(" + ", ".join(show_constraint(c, name) for c in constraints) + ")"
-    )
-
-
-def _print_body(printer: Printer, region: Region) -> None:
-    printer.print_string(" ")
-    printer.print_region(region, print_entry_block_args=False)
-
-
-def _parse_forms(parser: Parser, delimiter: Parser.Delimiter) -> list[Affine]:
-    return parser.parse_comma_separated_list(
-        delimiter, lambda: parse_affine(parser, operand_key(parser))
-    )
-
-
-def _map_of(forms: Sequence[Affine]) -> tuple[list[SSAValue], MapAttr]:
-    operands, rows = split(forms)
-    return operands, MapAttr(MapData(len(operands), rows))
-
-
-# --- values inside a body -------------------------------------------------------------------------
-
-
-@irdl_op_definition
-class ReadOp(IRDLOperation):
-    """An element of a tensor, at affine forms of the indices: `tix.read %d[%i + %k, 0]`."""
-
-    name = "tix.read"
-    tensor = operand_def(TensorType)
-    indices = var_operand_def(IndexType)
-    map = prop_def(MapAttr)
-    result = result_def(eq(real))
-    traits = traits_def(Pure())
-
-    def __init__(self, tensor: SSAValue, forms: Sequence[Affine]):
-        operands, map = _map_of(forms)
-        super().__init__(operands=[tensor, operands], properties={"map": map}, result_types=[real])
-
-    @property
-    def forms(self) -> list[Affine]:
-        return [row.bind(self.indices) for row in self.map.data.rows]
-
-    @property
-    def tensor_type(self) -> TensorType:
-        assert isinstance(self.tensor.type, TensorType)
-        return self.tensor.type
-
-    @classmethod
-    def parse(cls, parser: Parser) -> ReadOp:
-        # the type of a tensor stands where it is defined, not at each read
-        tensor = parser.parse_operand()  # pyright: ignore[reportDeprecated]
-        return cls(tensor, _parse_forms(parser, parser.Delimiter.SQUARE))
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.tensor)
-        printer.print_string("[")
-        _print_forms(printer, self.forms)
-        printer.print_string("]")
-
-    def verify_(self) -> None:
-        _verify_map(self.map, self.indices)
-        if len(self.map.data.rows) != self.tensor_type.rank:
-            raise VerifyException(
-                f"{len(self.map.data.rows)} indices read a tensor of rank {self.tensor_type.rank}"
-            )
-
-
-@irdl_op_definition
-class IndexToRealOp(IRDLOperation):
-    """An affine form of indices and sizes as a real number: `tix.index_to_real (2 * %i + N)`."""
-
-    name = "tix.index_to_real"
-    indices = var_operand_def(IndexType)
-    map = prop_def(MapAttr)
-    result = result_def(eq(real))
-    traits = traits_def(Pure())
-
-    def __init__(self, form: Affine):
-        operands, map = _map_of([form])
-        super().__init__(operands=[operands], properties={"map": map}, result_types=[real])
-
-    @property
-    def form(self) -> Affine:
-        return self.map.data.rows[0].bind(self.indices)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> IndexToRealOp:
-        (form,) = _parse_forms(parser, parser.Delimiter.PAREN)
-        return cls(form)
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" (")
-        _print_forms(printer, [self.form])
-        printer.print_string(")")
-
-    def verify_(self) -> None:
-        _verify_map(self.map, self.indices)
-
-
-@irdl_op_definition
-class FloorDivOp(IRDLOperation):
-    """A local index `q` with `form = divisor * q + r`, `0 <= r < divisor`.
-
-    `%q = tix.floordiv (%i + 1) by 2`. The remainder is the affine form `form - divisor * q`, so
-    this is all that `//` and `%` need.
-    """
-
-    name = "tix.floordiv"
-    indices = var_operand_def(IndexType)
-    map = prop_def(MapAttr)
-    divisor = prop_def(IntAttr)
-    result = result_def(IndexType())
-    traits = traits_def(Pure())
-
-    def __init__(self, form: Affine, divisor: int):
-        operands, map = _map_of([form])
-        super().__init__(
-            operands=[operands],
-            properties={"map": map, "divisor": IntAttr(divisor)},
-            result_types=[IndexType()],
-        )
-
-    @property
-    def form(self) -> Affine:
-        return self.map.data.rows[0].bind(self.indices)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> FloorDivOp:
-        (form,) = _parse_forms(parser, parser.Delimiter.PAREN)
-        parser.parse_keyword("by")
-        return cls(form, parser.parse_integer(allow_boolean=False))
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" (")
-        _print_forms(printer, [self.form])
-        printer.print_string(f") by {self.divisor.data}")
-
-    def verify_(self) -> None:
-        _verify_map(self.map, self.indices)
-        if self.divisor.data < 1:
-            raise VerifyException(f"the divisor must be positive, not {self.divisor.data}")
-
-
-def _verify_map(map: MapAttr, operands: Sequence[SSAValue]) -> None:
-    if map.data.dimensions != len(operands):
-        raise VerifyException(f"{len(operands)} indices for {map.data.dimensions} dimensions")
-
-
-# --- regions --------------------------------------------------------------------------------------
 
 
 @irdl_op_definition
@@ -312,9 +125,7 @@ class SumOp(IRDLOperation):
         parser.parse_keyword("in")
         own = {a.name.text[1:]: n for n, a in enumerate(arguments)}
         key = _own_or_outer_key(parser, own)
-        constraints = parser.parse_comma_separated_list(
-            parser.Delimiter.PAREN, lambda: parse_constraint(parser, key)
-        )
+        constraints = parse_constraints(parser, key)
         body = parser.parse_region([a.resolve(IndexType()) for a in arguments])
         bound: dict[Key, Affine] = {f"#{n}": Affine.of(a) for n, a in enumerate(body.block.args)}
         return cls([c.substitute(bound) for c in constraints], body)
@@ -324,8 +135,8 @@ class SumOp(IRDLOperation):
         with printer.in_parens():
             printer.print_list(self.own, printer.print_ssa_value)
         printer.print_string(" in ")
-        _print_constraints(printer, self.constraints)
-        _print_body(printer, self.body)
+        print_constraints(printer, self.constraints)
+        print_body(printer, self.body)
 
     def verify_(self) -> None:
         _verify_yields(self.body)
@@ -378,26 +189,20 @@ class IfOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> IfOp:
-        pieces = [cls._parse_piece(parser)]
+        pieces = [parse_constraints(parser, operand_key(parser))]
         while parser.parse_optional_keyword("or"):
-            pieces.append(cls._parse_piece(parser))
+            pieces.append(parse_constraints(parser, operand_key(parser)))
         then = parser.parse_region([])
         parser.parse_keyword("else")
         return cls(pieces, then, parser.parse_region([]))
 
-    @staticmethod
-    def _parse_piece(parser: Parser) -> list[Constraint]:
-        return parser.parse_comma_separated_list(
-            parser.Delimiter.PAREN, lambda: parse_constraint(parser, operand_key(parser))
-        )
-
     def print(self, printer: Printer) -> None:
         for n, piece in enumerate(self.condition):
             printer.print_string(" or " if n else " ")
-            _print_constraints(printer, piece)
-        _print_body(printer, self.then)
+            print_constraints(printer, piece)
+        print_body(printer, self.then)
         printer.print_string(" else")
-        _print_body(printer, self.otherwise)
+        print_body(printer, self.otherwise)
 
     def verify_(self) -> None:
         _verify_yields(self.then)
@@ -467,7 +272,7 @@ class DefineOp(IRDLOperation):
             printer.print_list(self.indices, printer.print_ssa_value)
         printer.print_string(" : ")
         printer.print_attribute(self.type)
-        _print_body(printer, self.body)
+        print_body(printer, self.body)
 
     def verify_(self) -> None:
         _verify_yields(self.body)
@@ -505,7 +310,7 @@ class ProgramOp(IRDLOperation):
 
     `tix.program @f (%x = "x" : !tix.tensor<[N], f64>) { ... }`. Sizes are bound by the shapes of
     the arguments; those that no argument binds are derived from others and listed in front:
-    `tix.program @f sizes (#tix.size<R = min(N, (M + 1) floordiv 2)>) (...) { ... }`.
+    `tix.program @f sizes (#tix.size<R = min((M + 1) floordiv 2)>) (...) { ... }`.
     """
 
     name = "tix.program"
@@ -532,7 +337,7 @@ class ProgramOp(IRDLOperation):
         )
 
     @property
-    def arguments(self) -> dict[str, SSAValue]:
+    def arguments(self) -> dict[str, BlockArgument]:
         """The argument tensors by name, in order."""
         names = (n.data for n in self.argument_names)
         return dict(zip(names, self.body.block.args, strict=True))
@@ -578,7 +383,7 @@ class ProgramOp(IRDLOperation):
         printer.print_string(" ")
         with printer.in_parens():
             printer.print_list(self.arguments.items(), lambda item: self._argument(printer, *item))
-        _print_body(printer, self.body)
+        print_body(printer, self.body)
 
     @staticmethod
     def _argument(printer: Printer, name: str, value: SSAValue) -> None:

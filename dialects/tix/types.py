@@ -97,7 +97,7 @@ class DerivedSize(NamedTuple):
 
 @irdl_attr_definition
 class DerivedSizeAttr(Data[DerivedSize]):
-    """A size that the program computes: `#tix.size<R = min(N, (M + 1) floordiv 2)>`."""
+    """A size that the program computes: `#tix.size<R = min((N) floordiv 1, (M + 1) floordiv 2)>`."""
 
     name = "tix.size"
 
@@ -133,3 +133,9 @@ class DerivedSizeAttr(Data[DerivedSize]):
     def print_parameter(self, printer: Printer) -> None:
         bounds = ", ".join(f"({show(f, str)}) floordiv {d}" for f, d in self.bounds)
         printer.print_string(f"<{self.data.name} = min({bounds})>")
+
+    def verify(self) -> None:
+        if not self.data.bounds:
+            raise VerifyException(f"the size {self.data.name} needs a bound")
+        if any(divisor < 1 for _, divisor in self.data.bounds):
+            raise VerifyException(f"the divisors of the size {self.data.name} must be positive")

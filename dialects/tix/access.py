@@ -1,0 +1,162 @@
+"""Where indices become values: reads of tensors, indices as reals, and division of indices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import IndexType, IntAttr
+from xdsl.ir import SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    eq,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from dialects.tix.affine import Affine, MapAttr, MapData, split
+from dialects.tix.text import parse_form, parse_forms, print_forms
+from dialects.tix.types import TensorType, real
+
+
+def _map_of(forms: Sequence[Affine]) -> tuple[list[SSAValue], MapAttr]:
+    operands, rows = split(forms)
+    return operands, MapAttr(MapData(len(operands), rows))
+
+
+@irdl_op_definition
+class ReadOp(IRDLOperation):
+    """An element of a tensor, at affine forms of the indices: `tix.read %d[%i + %k, 0]`."""
+
+    name = "tix.read"
+    tensor = operand_def(TensorType)
+    indices = var_operand_def(IndexType)
+    map = prop_def(MapAttr)
+    result = result_def(eq(real))
+    traits = traits_def(Pure())
+
+    def __init__(self, tensor: SSAValue, forms: Sequence[Affine]):
+        operands, map = _map_of(forms)
+        super().__init__(operands=[tensor, operands], properties={"map": map}, result_types=[real])
+
+    @property
+    def forms(self) -> list[Affine]:
+        return [row.bind(self.indices) for row in self.map.data.rows]
+
+    @property
+    def tensor_type(self) -> TensorType:
+        assert isinstance(self.tensor.type, TensorType)
+        return self.tensor.type
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ReadOp:
+        # the type of a tensor stands where it is defined, not at each read
+        tensor = parser.parse_operand()  # pyright: ignore[reportDeprecated]
+        return cls(tensor, parse_forms(parser))
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.tensor)
+        printer.print_string("[")
+        print_forms(printer, self.forms)
+        printer.print_string("]")
+
+    def verify_(self) -> None:
+        _verify_map(self.map, self.indices)
+        if len(self.map.data.rows) != self.tensor_type.rank:
+            raise VerifyException(
+                f"{len(self.map.data.rows)} indices read a tensor of rank {self.tensor_type.rank}"
+            )
+
+
+@irdl_op_definition
+class IndexToRealOp(IRDLOperation):
+    """An affine form of indices and sizes as a real number: `tix.index_to_real (2 * %i + N)`."""
+
+    name = "tix.index_to_real"
+    indices = var_operand_def(IndexType)
+    map = prop_def(MapAttr)
+    result = result_def(eq(real))
+    traits = traits_def(Pure())
+
+    def __init__(self, form: Affine):
+        operands, map = _map_of([form])
+        super().__init__(operands=[operands], properties={"map": map}, result_types=[real])
+
+    @property
+    def form(self) -> Affine:
+        return self.map.data.rows[0].bind(self.indices)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> IndexToRealOp:
+        return cls(parse_form(parser))
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" (")
+        print_forms(printer, [self.form])
+        printer.print_string(")")
+
+    def verify_(self) -> None:
+        _verify_form(self.map, self.indices)
+
+
+@irdl_op_definition
+class FloorDivOp(IRDLOperation):
+    """A local index `q` with `form = divisor * q + r`, `0 <= r < divisor`.
+
+    `%q = tix.floordiv (%i + 1) by 2`. The remainder is the affine form `form - divisor * q`, so
+    this is all that `//` and `%` need.
+    """
+
+    name = "tix.floordiv"
+    indices = var_operand_def(IndexType)
+    map = prop_def(MapAttr)
+    divisor = prop_def(IntAttr)
+    result = result_def(IndexType())
+    traits = traits_def(Pure())
+
+    def __init__(self, form: Affine, divisor: int):
+        operands, map = _map_of([form])
+        super().__init__(
+            operands=[operands],
+            properties={"map": map, "divisor": IntAttr(divisor)},
+            result_types=[IndexType()],
+        )
+
+    @property
+    def form(self) -> Affine:
+        return self.map.data.rows[0].bind(self.indices)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> FloorDivOp:
+        form = parse_form(parser)
+        parser.parse_keyword("by")
+        return cls(form, parser.parse_integer(allow_boolean=False))
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" (")
+        print_forms(printer, [self.form])
+        printer.print_string(f") by {self.divisor.data}")
+
+    def verify_(self) -> None:
+        _verify_form(self.map, self.indices)
+        if self.divisor.data < 1:
+            raise VerifyException(f"the divisor must be positive, not {self.divisor.data}")
+
+
+def _verify_map(map: MapAttr, operands: Sequence[SSAValue]) -> None:
+    if map.data.dimensions != len(operands):
+        raise VerifyException(f"{len(operands)} indices for {map.data.dimensions} dimensions")
+
+
+def _verify_form(map: MapAttr, operands: Sequence[SSAValue]) -> None:
+    _verify_map(map, operands)
+    if len(map.data.rows) != 1:
+        raise VerifyException(f"one affine form expected, not {len(map.data.rows)}")

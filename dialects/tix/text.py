@@ -1,0 +1,77 @@
+"""How operations write and read affine forms: with the names of the SSA values in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+from xdsl.ir import Region, SSAValue
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+
+from dialects.tix.affine import (
+    Affine,
+    Constraint,
+    Key,
+    ParseKey,
+    operand_key,
+    parse_affine,
+    parse_constraint,
+    show,
+    show_constraint,
+)
+
+
+def _print_named(printer: Printer, render: Callable[[Callable[[Key], str]], str]) -> None:
+    """Print the text that `render` makes, with SSA values under the printer's names.
+
+    The printer names a value only by printing it, so values stand as marks first.
+    """
+    values: list[SSAValue] = []
+
+    def mark(key: Key) -> str:
+        if isinstance(key, str):
+            return key
+        values.append(key)
+        return f"\0{len(values) - 1}\0"
+
+    for n, piece in enumerate(re.split("\0", render(mark))):
+        if n % 2:
+            printer.print_ssa_value(values[int(piece)])
+        else:
+            printer.print_string(piece)
+
+
+def print_forms(printer: Printer, forms: Iterable[Affine]) -> None:
+    _print_named(printer, lambda name: ", ".join(show(f, name) for f in forms))
+
+
+def print_constraints(printer: Printer, constraints: Iterable[Constraint]) -> None:
+    _print_named(
+        printer, lambda name: "(" + ", ".join(show_constraint(c, name) for c in constraints) + ")"
+    )
+
+
+def print_body(printer: Printer, region: Region) -> None:
+    printer.print_string(" ")
+    printer.print_region(region, print_entry_block_args=False)
+
+
+def parse_forms(parser: Parser) -> list[Affine]:
+    """Affine forms in square brackets."""
+    return parser.parse_comma_separated_list(
+        parser.Delimiter.SQUARE, lambda: parse_affine(parser, operand_key(parser))
+    )
+
+
+def parse_form(parser: Parser) -> Affine:
+    """One affine form in parentheses."""
+    with parser.in_parens():
+        return parse_affine(parser, operand_key(parser))
+
+
+def parse_constraints(parser: Parser, key: ParseKey) -> list[Constraint]:
+    """The constraints of a convex set, in parentheses."""
+    return parser.parse_comma_separated_list(
+        parser.Delimiter.PAREN, lambda: parse_constraint(parser, key)
+    )
