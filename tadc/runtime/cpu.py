@@ -1,0 +1,190 @@
+"""LLVM IR text to machine code of this machine, and calls of it on all cores."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import itertools
+import os
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from queue import SimpleQueue
+from typing import Any
+
+import llvmlite.binding
+
+from tadc.targets.llvm_libmvec import LIBRARY, library, with_vector_variants
+
+llvm: Any = llvmlite.binding  # it has no types
+
+# Below this many scalar operations, waking a thread costs more than it saves.
+SERIAL_WORK = 50_000
+
+# More pieces than threads, so that one slow piece delays little.
+PIECES_PER_THREAD = 4
+
+Params = ctypes.Array[ctypes.c_int64] | int
+
+
+@cache
+def _features() -> Any:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    if library() is not None:
+        llvm.load_library_permanently(LIBRARY)
+    with contextlib.suppress(RuntimeError):  # the process may hold it under another name
+        llvm.load_library_permanently("libm.so.6")
+    return llvm.get_host_cpu_features()
+
+
+def _target_machine() -> Any:
+    features = _features().flatten()
+    target = llvm.Target.from_default_triple()
+    return target.create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=features, opt=3, codemodel="jitdefault", jit=True
+    )
+
+
+class CpuModule:
+    """A compiled program: `CpuModule(print_llvm(module)).kernel("f")`."""
+
+    def __init__(self, text: str):
+        features = _features()
+        self._machine = _target_machine()
+        self._module = llvm.parse_assembly(
+            with_vector_variants(text, features), llvm.create_context()
+        )
+        self._module.triple = self._machine.triple
+        self._module.data_layout = str(self._machine.target_data)
+        self._module.verify()
+        self._optimize()
+        self._optimized = str(self._module)
+        self._engine = llvm.create_mcjit_compiler(self._module, self._machine)
+        self._engine.finalize_object()
+
+    def _optimize(self) -> None:
+        options = llvm.create_pipeline_tuning_options(speed_level=3)
+        options.loop_vectorization = True
+        options.slp_vectorization = True
+        options.loop_interleaving = True
+        options.loop_unrolling = True
+        builder = llvm.create_pass_builder(self._machine, options)
+        builder.getModulePassManager().run(self._module, builder)
+
+    def kernel(self, name: str) -> CpuKernel:
+        """The function of that name in the scheduled program."""
+        return CpuKernel(self, name)
+
+    def address(self, symbol: str) -> int:
+        """Where a function or constant lies; it stays there as long as the module lives."""
+        found: int = self._engine.get_function_address(symbol)
+        found = found or self._engine.get_global_value_address(symbol)
+        if not found:
+            raise KeyError(symbol)
+        return found
+
+    def optimized(self) -> str:
+        """The LLVM IR that became machine code."""
+        return self._optimized
+
+    def assembly(self) -> str:
+        """The machine code, to read."""
+        module = llvm.parse_assembly(self._optimized, llvm.create_context())
+        return self._machine.emit_assembly(module)
+
+
+EXTENT = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
+ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+
+
+class CpuKernel:
+    """One function of a module, called with its arguments as an array of 64-bit words."""
+
+    def __init__(self, module: CpuModule, name: str):
+        self._module = module  # owns the code
+        self._extent: Callable[[Any], int] = EXTENT(module.address(f"{name}.extent"))
+        self._entry: Callable[[Any, int, int], None] = ENTRY(module.address(f"{name}.entry"))
+        self._grain = ctypes.c_int64.from_address(module.address(f"{name}.grain")).value
+
+    def __call__(self, params: Params, work: int = 0) -> None:
+        """Run everywhere; `work` is about how many scalar operations that takes."""
+        extent = self._extent(params)
+        if work < SERIAL_WORK:
+            self._entry(params, 0, extent)
+        else:
+            self._run_in_pieces(params, extent)
+
+    def _run_in_pieces(self, params: Params, extent: int) -> None:
+        pool = _pool()
+        grains = -(-extent // self._grain)
+        pieces = min(grains, PIECES_PER_THREAD * pool.threads)
+        if pool.threads < 2 or pieces < 2:
+            self._entry(params, 0, extent)
+            return
+        cuts = [grains * i // pieces * self._grain for i in range(pieces)] + [extent]
+        entry = self._entry
+        pool.run([lambda b=b, e=e: entry(params, b, e) for b, e in itertools.pairwise(cuts)])
+
+
+@dataclass
+class _Job:
+    """Pieces of work that any thread may take; the last one finished frees the waiting caller."""
+
+    pieces: Iterator[Callable[[], None]]
+    count: int
+
+    def __post_init__(self) -> None:
+        self._finished = itertools.count(1)
+        self.done = threading.Lock()
+        self.done.acquire()
+
+    def work(self) -> None:
+        # `next` of a list iterator and of `count` is one step of the interpreter: no lock needed.
+        for piece in self.pieces:
+            piece()
+            if next(self._finished) == self.count:
+                self.done.release()
+
+
+class _Pool:
+    """Threads that wait for jobs; the caller of `run` works too."""
+
+    def __init__(self, threads: int):
+        self.threads = threads
+        self._jobs: SimpleQueue[_Job] = SimpleQueue()
+        for _ in range(threads - 1):
+            threading.Thread(target=self._serve, name="tadc", daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            self._jobs.get().work()
+
+    def run(self, pieces: list[Callable[[], None]]) -> None:
+        job = _Job(iter(pieces), len(pieces))
+        for _ in range(min(self.threads, len(pieces)) - 1):
+            self._jobs.put(job)
+        job.work()
+        job.done.acquire()
+
+
+_pools: dict[int, _Pool] = {}
+_making_pool = threading.Lock()
+
+
+def _pool() -> _Pool:
+    """The pool of this process: threads do not survive a fork."""
+    process = os.getpid()
+    pool = _pools.get(process)
+    if pool is None:
+        with _making_pool:
+            pool = _pools.setdefault(process, _Pool(_core_count()))
+    return pool
+
+
+def _core_count() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not Linux
+        return os.cpu_count() or 1

@@ -1,0 +1,342 @@
+"""Scheduled programs as LLVM IR text.
+
+Each `func.func @f(buffers..., sizes...)` becomes
+
+    @f         the loops; the outermost parallel index runs over [%begin, %end)
+    @f.entry   the same for callers who hold the arguments in an array of 64-bit words
+    @f.extent  where that index ends, from the same array; 1 if there is no parallel index
+    @f.grain   into multiples of how many indices [0, extent) may be cut, so that
+               the bits of the result do not depend on the cuts
+
+Text rather than the `llvm` dialect: fast-math flags, unsuffixed intrinsics and function
+attributes survive in it, and `getelementptr` is what lets LLVM vectorise. Loops go straight from
+`scf` to blocks with phis, already rotated: test at the bottom, guarded by one test on top.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import IO
+
+from xdsl.context import Context
+from xdsl.dialects import func, memref, scf
+from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.utils.target import Target
+
+from dialects.loops import EndOp, ParallelOp
+from tadc.targets.llvm_code import Body, Needs, element_type, failure, llvm_type, symbol
+from tadc.targets.llvm_math import vector_math_function
+from tadc.targets.llvm_ops import BYTES, OP_PRINTERS, constant_integer
+
+ATTRIBUTES = """\
+attributes #0 = { noinline nounwind }
+attributes #1 = { alwaysinline nounwind willreturn memory(none) }
+attributes #2 = { nounwind willreturn memory(none) }"""
+
+# A multiple of every vector width times every interleaving that LLVM chooses.
+VECTOR_GRAIN = 64
+
+# Loops of fewer iterations may be unrolled, which leaves the loop around them to be vectorised.
+UNROLLED_AT_MOST = 512
+
+
+def print_llvm(module: ModuleOp) -> str:
+    """The LLVM IR text of a scheduled program."""
+    needs = Needs()
+    functions: list[str] = []
+    for op in module.ops:
+        if not isinstance(op, func.FuncOp):
+            raise failure(op, f"no form for {op.name} outside functions")
+        functions += FunctionPrinter(op, needs).text()
+    helpers = [vector_math_function(name, type_) for name, type_ in needs.vector_math]
+    declarations = "\n".join(needs.libm.values())
+    parts = [*functions, *helpers, declarations, ATTRIBUTES]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+@dataclass
+class FunctionPrinter:
+    """Prints one `func.func` with its entry, extent and grain."""
+
+    op: func.FuncOp
+    needs: Needs
+    body: Body = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.body = Body(self.needs)
+
+    @property
+    def name(self) -> str:
+        return self.op.sym_name.data
+
+    @property
+    def arguments(self) -> Sequence[SSAValue]:
+        return self.op.body.block.args
+
+    def text(self) -> list[str]:
+        parallel = self._parallel()
+        return [
+            self._loops(),
+            self._entry(),
+            self._extent(parallel),
+            f"{symbol(self.name + '.grain')} = constant i64 {grain(parallel)}",
+        ]
+
+    def _parallel(self) -> ParallelOp:
+        found = [op for op in self.op.body.block.ops if isinstance(op, ParallelOp)]
+        if len(found) != 1:
+            raise failure(self.op, f"@{self.name} has {len(found)} loops.parallel, not one")
+        return found[0]
+
+    def _loops(self) -> str:
+        self.body.taken = dict.fromkeys(("begin", "end", "entry"), 0)
+        parameters = [self._parameter(argument) for argument in self.arguments]
+        header = ", ".join([*parameters, "i64 %begin", "i64 %end"])
+        print_block(self.body, self.op.body.block)
+        return define(
+            f"internal void {symbol(self.name)}({header})", self.body.allocas + self.body.lines
+        )
+
+    def _parameter(self, argument: SSAValue) -> str:
+        name = self.body.name(argument)
+        if not isinstance(argument.type, MemRefType):
+            return f"{llvm_type(argument.type)} {name}"
+        return f"ptr noalias captures(none){access(argument)} {name}"
+
+    def _entry(self) -> str:
+        body = Body(self.needs, taken=dict.fromkeys(("params", "begin", "end", "entry"), 0))
+        load_arguments(body, self.arguments)
+        arguments = [*(body.typed(a) for a in self.arguments), "i64 %begin", "i64 %end"]
+        body.line(f"call void {symbol(self.name)}({', '.join(arguments)})")
+        body.line("ret void")
+        header = "ptr readonly captures(none) %params, i64 %begin, i64 %end"
+        return define(f"void {symbol(self.name + '.entry')}({header})", body.lines)
+
+    def _extent(self, parallel: ParallelOp) -> str:
+        body = Body(self.needs, taken=dict.fromkeys(("params", "entry"), 0))
+        extent = "1"
+        if parallel.sizes:
+            needed = ancestors(parallel.sizes[0])
+            load_arguments(body, self.arguments, needed)
+            print_ops(body, (op for op in self.op.body.block.ops if set(op.results) & needed))
+            extent = body.value(parallel.sizes[0])
+        body.line(f"ret i64 {extent}")
+        header = "ptr readonly captures(none) %params"
+        return define(f"i64 {symbol(self.name + '.extent')}({header})", body.lines)
+
+
+def define(header: str, lines: Iterable[str]) -> str:
+    return "\n".join([f"define {header} #0 {{", "entry:", *lines, "}"])
+
+
+def access(buffer: SSAValue) -> str:
+    """` readonly` or ` writeonly`, where it holds."""
+    stored = any(isinstance(use.operation, memref.StoreOp) for use in buffer.uses)
+    loaded = any(isinstance(use.operation, memref.LoadOp) for use in buffer.uses)
+    return "" if stored and loaded else " writeonly" if stored else " readonly"
+
+
+def load_arguments(
+    body: Body, arguments: Sequence[SSAValue], needed: set[SSAValue] | None = None
+) -> None:
+    """Read the arguments, or the needed ones, from the words at `%params`."""
+    for position, argument in enumerate(arguments):
+        if needed is None or argument in needed:
+            at = body.temporary("at", f"getelementptr inbounds i64, ptr %params, i64 {position}")
+            body.define(argument, f"load {body.type(argument)}, ptr {at}, align 8")
+
+
+def ancestors(value: SSAValue) -> set[SSAValue]:
+    """The value and all that it is computed from."""
+    found, open_ = {value}, [value]
+    while open_:
+        owner = open_.pop().owner
+        new = set(owner.operands) - found if isinstance(owner, Operation) else set[SSAValue]()
+        found |= new
+        open_ += new
+    return found
+
+
+def grain(parallel: ParallelOp) -> int:
+    """1 if LLVM cannot vectorise the outermost loop, since there is a real loop inside it."""
+    iterations = 1
+    for trips in [*map(constant_integer, parallel.sizes[1:]), *map(trip_count, loops(parallel))]:
+        iterations = UNROLLED_AT_MOST if trips is None else iterations * max(trips, 1)
+    return 1 if iterations >= UNROLLED_AT_MOST or not parallel.sizes else VECTOR_GRAIN
+
+
+def loops(parallel: ParallelOp) -> Iterable[scf.ForOp]:
+    return (op for op in parallel.walk() if isinstance(op, scf.ForOp))
+
+
+def trip_count(loop: scf.ForOp) -> int | None:
+    low, high, step = map(constant_integer, (loop.lb, loop.ub, loop.step))
+    if low is None or high is None or not step:
+        return None
+    return max(0, -((low - high) // step))
+
+
+# ---- control flow
+
+
+def print_block(body: Body, block: Block) -> None:
+    print_ops(body, block.ops)
+
+
+def print_ops(body: Body, ops: Iterable[Operation]) -> None:
+    for op in ops:
+        printer = CONTROL_PRINTERS.get(type(op)) or OP_PRINTERS.get(type(op))
+        if printer is None:
+            raise failure(op, f"no form for {op.name}")
+        printer(body, op)
+
+
+@dataclass
+class Loop:
+    """A rotated loop under construction: `for i in range(low, high, step)` with carried values.
+
+    The lines of the body stand between `open` and `close`. Carried values are phis on top;
+    their last values are phis after the loop, reached also when there is no iteration.
+    """
+
+    body: Body
+    index: SSAValue
+    high: str
+    step: str
+    carried: Sequence[SSAValue]
+
+    def open(self, low: str, initial: Sequence[str]) -> None:
+        body, type_ = self.body, self.body.type(self.index)
+        hint = self.index.name_hint or "i"
+        self.top, self.bottom = body.fresh(f"for.{hint}"), body.fresh(f"done.{hint}")
+        self.before, self.initial = body.block, initial
+        some = body.temporary("some", f"icmp slt {type_} {low}, {self.high}")
+        body.line(f"br i1 {some}, label %{self.top}, label %{self.bottom}")
+        body.start_block(self.top)
+        self.first = len(body.lines)
+        self.low = low
+        for value in (self.index, *self.carried):
+            body.name(value)
+        self.next = f"%{body.fresh(f'{hint}.next')}"
+
+    def close(self, yielded: Sequence[str], results: Sequence[SSAValue]) -> None:
+        body, type_ = self.body, self.body.type(self.index)
+        last = body.block
+        heads = zip(
+            (self.index, *self.carried),
+            (self.low, *self.initial),
+            (self.next, *yielded),
+            strict=True,
+        )
+        body.lines[self.first : self.first] = [
+            f"  {body.value(value)} = phi {body.type(value)} "
+            f"[ {start}, %{self.before} ], [ {again}, %{last} ]"
+            for value, start, again in heads
+        ]
+        body.line(f"{self.next} = add nsw {type_} {body.value(self.index)}, {self.step}")
+        more = body.temporary("more", f"icmp slt {type_} {self.next}, {self.high}")
+        body.line(f"br i1 {more}, label %{self.top}, label %{self.bottom}")
+        body.start_block(self.bottom)
+        for result, start, final in zip(results, self.initial, yielded, strict=True):
+            phi = f"[ {start}, %{self.before} ], [ {final}, %{last} ]"
+            body.define(result, f"phi {body.type(result)} {phi}")
+
+
+def print_for(body: Body, op: Operation) -> None:
+    assert isinstance(op, scf.ForOp)
+    index, *carried = op.body.block.args
+    loop = Loop(body, index, body.value(op.ub), body.value(op.step), carried)
+    loop.open(body.value(op.lb), [body.value(v) for v in op.iter_args])
+    print_block(body, op.body.block)
+    loop.close(yielded_by(body, op.body.block), op.res)
+
+
+def yielded_by(body: Body, block: Block) -> list[str]:
+    """The names of what the block's `scf.yield` gives."""
+    last = block.last_op
+    return [body.value(v) for v in last.operands] if isinstance(last, scf.YieldOp) else []
+
+
+def print_parallel(body: Body, op: Operation) -> None:
+    """The outermost index runs over [%begin, %end), the others from 0 to their sizes."""
+    assert isinstance(op, ParallelOp)
+    opened: list[Loop] = []
+    for index, size in zip(op.body.block.args, op.sizes, strict=True):
+        low, high = ("0", body.value(size)) if opened else ("%begin", "%end")
+        loop = Loop(body, index, high, "1", ())
+        loop.open(low, ())
+        opened.append(loop)
+    print_block(body, op.body.block)
+    for loop in reversed(opened):
+        loop.close((), ())
+
+
+def print_if(body: Body, op: Operation) -> None:
+    assert isinstance(op, scf.IfOp)
+    labels = [body.fresh(label) for label in ("then", "else", "endif")]
+    has_else = bool(op.false_region.blocks)
+    otherwise = labels[1] if has_else else labels[2]
+    body.line(f"br i1 {body.value(op.cond)}, label %{labels[0]}, label %{otherwise}")
+    ends = [_branch(body, labels[0], op.true_region.block, labels[2])]
+    if has_else:
+        ends.append(_branch(body, labels[1], op.false_region.block, labels[2]))
+    body.start_block(labels[2])
+    for position, result in enumerate(op.output):
+        sources = ", ".join(f"[ {values[position]}, %{block} ]" for block, values in ends)
+        body.define(result, f"phi {body.type(result)} {sources}")
+
+
+def _branch(body: Body, label: str, block: Block, after: str) -> tuple[str, list[str]]:
+    """Print one side; returns the block it ends in and what it yields."""
+    body.start_block(label)
+    print_block(body, block)
+    body.line(f"br label %{after}")
+    return body.block, yielded_by(body, block)
+
+
+def print_alloca(body: Body, op: Operation) -> None:
+    """A small buffer of one iteration, of constant size, on the stack of the function."""
+    assert isinstance(op, memref.AllocaOp)
+    type_ = op.memref.type
+    assert isinstance(type_, MemRefType)
+    if op.dynamic_sizes or not type_.has_static_shape():
+        raise failure(op, "memref.alloca must have a constant size")
+    element, count = element_type(op.memref), 1
+    for size in type_.get_shape():
+        count *= size
+    # In the entry block, or every iteration would take new stack.
+    name = body.name(op.memref)
+    body.allocas.append(f"  {name} = alloca [{count} x {element}], align {BYTES[element] * 16}")
+
+
+def print_nothing(_body: Body, _op: Operation) -> None:
+    """Terminators: the op around them prints the branch."""
+
+
+def print_return(body: Body, op: Operation) -> None:
+    if op.operands:
+        raise failure(op, "functions return nothing: results are buffers")
+    body.line("ret void")
+
+
+CONTROL_PRINTERS: dict[type[Operation], Callable[[Body, Operation], None]] = {
+    ParallelOp: print_parallel,
+    EndOp: print_nothing,
+    scf.ForOp: print_for,
+    scf.IfOp: print_if,
+    scf.YieldOp: print_nothing,
+    func.ReturnOp: print_return,
+    memref.AllocaOp: print_alloca,
+}
+
+
+@dataclass(frozen=True)
+class LlvmTarget(Target):
+    """`tadc-opt -t llvm`: the LLVM IR text of a scheduled program."""
+
+    name = "llvm"
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        output.write(print_llvm(module))

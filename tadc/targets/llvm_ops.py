@@ -1,0 +1,354 @@
+"""The LLVM instructions of `arith`, `math` and `memref` ops: one table from op to printer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects import arith, math, memref
+from xdsl.dialects.builtin import IndexType, IntegerAttr
+from xdsl.dialects.utils.fast_math import FastMathAttrBase, FastMathFlag
+from xdsl.ir import Operation, SSAValue
+
+from tadc.targets.llvm_code import Body, element_type, failure, literal, overload
+
+OpPrinter = Callable[[Body, Operation], None]
+
+FLOAT_BINARY: dict[type[Operation], str] = {
+    arith.AddfOp: "fadd",
+    arith.SubfOp: "fsub",
+    arith.MulfOp: "fmul",
+    arith.DivfOp: "fdiv",
+}
+
+INTEGER_BINARY: dict[type[Operation], str] = {
+    arith.AddiOp: "add",
+    arith.SubiOp: "sub",
+    arith.MuliOp: "mul",
+    arith.ShLIOp: "shl",
+    arith.ShRSIOp: "ashr",
+    arith.ShRUIOp: "lshr",
+    arith.DivSIOp: "sdiv",
+    arith.DivUIOp: "udiv",
+    arith.RemSIOp: "srem",
+    arith.RemUIOp: "urem",
+    arith.AndIOp: "and",
+    arith.OrIOp: "or",
+    arith.XOrIOp: "xor",
+}
+
+# A linear index never overflows: the runtime refuses sizes that could make it.
+NO_OVERFLOW_ON_INDEX = {"add", "sub", "mul"}
+
+INTRINSIC: dict[type[Operation], str] = {
+    arith.MinSIOp: "smin",
+    arith.MaxSIOp: "smax",
+    arith.MinUIOp: "umin",
+    arith.MaxUIOp: "umax",
+    arith.MaximumfOp: "maximum",
+    arith.MinimumfOp: "minimum",
+    arith.MaxnumfOp: "maxnum",
+    arith.MinnumfOp: "minnum",
+    math.AbsFOp: "fabs",
+    math.CeilOp: "ceil",
+    math.CopySignOp: "copysign",
+    math.FloorOp: "floor",
+    math.FmaOp: "fma",
+    math.RoundEvenOp: "roundeven",
+    math.RoundOp: "round",
+    math.SqrtOp: "sqrt",
+    math.TruncOp: "trunc",
+}
+
+# Printed beside the program by `llvm_math`, so that they vectorise wherever LLVM runs.
+VECTOR_MATH: dict[type[Operation], str] = {
+    math.CoshOp: "cosh",
+    math.ExpOp: "exp",
+    math.ExpM1Op: "expm1",
+    math.LogOp: "log",
+    math.Log1pOp: "log1p",
+    math.SinhOp: "sinh",
+    math.TanhOp: "tanh",
+}
+
+# From the C library; `llvm_libmvec` finds vector forms of them where there are any.
+LIBM: dict[type[Operation], str] = {
+    math.AcosOp: "acos",
+    math.AcoshOp: "acosh",
+    math.AsinOp: "asin",
+    math.AsinhOp: "asinh",
+    math.AtanOp: "atan",
+    math.AtanhOp: "atanh",
+    math.Atan2Op: "atan2",
+    math.CbrtOp: "cbrt",
+    math.CosOp: "cos",
+    math.ErfOp: "erf",
+    math.Exp2Op: "exp2",
+    math.Log10Op: "log10",
+    math.Log2Op: "log2",
+    math.PowFOp: "pow",
+    math.SinOp: "sin",
+    math.TanOp: "tan",
+}
+
+CAST: dict[type[Operation], str] = {
+    arith.SIToFPOp: "sitofp",
+    arith.UIToFPOp: "uitofp",
+    arith.FPToSIOp: "fptosi",
+    arith.FPToUIOp: "fptoui",
+    arith.ExtFOp: "fpext",
+    arith.TruncFOp: "fptrunc",
+    arith.ExtSIOp: "sext",
+    arith.ExtUIOp: "zext",
+    arith.TruncIOp: "trunc",
+    arith.BitcastOp: "bitcast",
+}
+
+INTEGER_PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
+FLOAT_PREDICATES = (
+    *("false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord"),
+    *("ueq", "ugt", "uge", "ult", "ule", "une", "uno", "true"),
+)
+
+FLAG_ORDER = tuple(flag for flag in FastMathFlag)
+
+
+def fast_math(op: Operation) -> str:
+    """The op's fast-math flags as LLVM writes them, with a space after each."""
+    flags = op.properties.get("fastmath")
+    if not isinstance(flags, FastMathAttrBase):
+        return ""
+    return "".join(f"{flag.value} " for flag in FLAG_ORDER if flag in flags.data)
+
+
+def call(body: Body, op: Operation, callee: str) -> None:
+    """`%r = call float @callee(float %a, ...)`"""
+    arguments = ", ".join(body.typed(operand) for operand in op.operands)
+    result = op.results[0]
+    body.define(result, f"call {fast_math(op)}{body.type(result)} {callee}({arguments})")
+
+
+def print_constant(body: Body, op: Operation) -> None:
+    """Constants are written where they are used."""
+    assert isinstance(op, arith.ConstantOp)
+    body.names[op.result] = literal(op.value)
+
+
+def print_float_binary(body: Body, op: Operation) -> None:
+    a, b = op.operands
+    opcode = FLOAT_BINARY[type(op)]
+    body.define(op.results[0], f"{opcode} {fast_math(op)}{body.typed(a)}, {body.value(b)}")
+
+
+def print_negation(body: Body, op: Operation) -> None:
+    body.define(op.results[0], f"fneg {fast_math(op)}{body.typed(op.operands[0])}")
+
+
+def print_integer_binary(body: Body, op: Operation) -> None:
+    a, b = op.operands
+    opcode = INTEGER_BINARY[type(op)]
+    no_wrap = opcode in NO_OVERFLOW_ON_INDEX and isinstance(a.type, IndexType)
+    opcode += " nsw" if no_wrap else ""
+    body.define(op.results[0], f"{opcode} {body.typed(a)}, {body.value(b)}")
+
+
+def print_intrinsic(body: Body, op: Operation) -> None:
+    name = INTRINSIC[type(op)]
+    call(body, op, f"@llvm.{name}.{overload(body.type(op.results[0]))}")
+
+
+def print_vector_math(body: Body, op: Operation) -> None:
+    name, type_ = VECTOR_MATH[type(op)], body.type(op.results[0])
+    body.needs.vector_math[name, type_] = None
+    call(body, op, f"@tadc.{name}.{overload(type_)}")
+
+
+def print_libm(body: Body, op: Operation) -> None:
+    type_ = body.type(op.results[0])
+    name = LIBM[type(op)] + ("f" if type_ == "float" else "")
+    parameters = ", ".join(body.type(operand) for operand in op.operands)
+    body.needs.libm[name] = f"declare {type_} @{name}({parameters}) #2"
+    call(body, op, f"@{name}")
+
+
+def print_cast(body: Body, op: Operation) -> None:
+    source, result = op.operands[0], op.results[0]
+    body.define(result, f"{CAST[type(op)]} {body.typed(source)} to {body.type(result)}")
+
+
+def print_index_cast(body: Body, op: Operation) -> None:
+    """`index` is `i64`: casts between the two vanish."""
+    source, result = op.operands[0], op.results[0]
+    narrow, wide = int(body.type(source)[1:]), int(body.type(result)[1:])
+    if narrow == wide:
+        body.names[result] = body.value(source)
+        return
+    opcode = "sext" if narrow < wide else "trunc"
+    body.define(result, f"{opcode} {body.typed(source)} to {body.type(result)}")
+
+
+def print_integer_comparison(body: Body, op: Operation) -> None:
+    assert isinstance(op, arith.CmpiOp)
+    predicate = INTEGER_PREDICATES[op.predicate.value.data]
+    body.define(op.result, f"icmp {predicate} {body.typed(op.lhs)}, {body.value(op.rhs)}")
+
+
+def print_float_comparison(body: Body, op: Operation) -> None:
+    assert isinstance(op, arith.CmpfOp)
+    predicate = f"{fast_math(op)}{FLOAT_PREDICATES[op.predicate.value.data]}"
+    body.define(op.result, f"fcmp {predicate} {body.typed(op.lhs)}, {body.value(op.rhs)}")
+
+
+def print_select(body: Body, op: Operation) -> None:
+    body.define(op.results[0], "select " + ", ".join(body.typed(v) for v in op.operands))
+
+
+def constant_integer(value: SSAValue) -> int | None:
+    """The value, where it is an integer constant."""
+    if not isinstance(value.owner, arith.ConstantOp):
+        return None
+    attr = value.owner.value
+    return attr.value.data if isinstance(attr, IntegerAttr) else None
+
+
+def print_rounded_division(body: Body, op: Operation) -> None:
+    """Division that rounds down or up, as in Python, whatever the signs.
+
+    The quotient `sdiv` rounds towards zero; it is one too high (too low) where the remainder is
+    not zero and its sign differs from (equals) the divisor's. A constant divisor, the common
+    case, is positive: a power of two is then an arithmetic shift, and for the others the sign
+    of the remainder decides alone.
+    """
+    down = isinstance(op, arith.FloorDivSIOp)
+    divisor = constant_integer(op.operands[1])
+    if divisor is not None and divisor > 0:
+        _divide_by_constant(body, op, divisor, down)
+    else:
+        _divide(body, op, down)
+
+
+def _divide_by_constant(body: Body, op: Operation, divisor: int, down: bool) -> None:
+    a, result = op.operands[0], op.results[0]
+    type_ = body.type(a)
+    if divisor & (divisor - 1) == 0:
+        top = body.value(a)
+        if not down:
+            top = body.temporary("up", f"add nsw {type_} {top}, {divisor - 1}")
+        body.define(result, f"ashr {type_} {top}, {divisor.bit_length() - 1}")
+        return
+    quotient = body.temporary("quo", f"sdiv {body.typed(a)}, {divisor}")
+    remainder = body.temporary("rem", f"srem {body.typed(a)}, {divisor}")
+    sign = f"icmp {'slt' if down else 'sgt'} {type_} {remainder}, 0"
+    _correct(body, result, quotient, body.temporary("off", sign), down)
+
+
+def _divide(body: Body, op: Operation, down: bool) -> None:
+    a, b = op.operands
+    type_ = body.type(a)
+    quotient = body.temporary("quo", f"sdiv {body.typed(a)}, {body.value(b)}")
+    remainder = body.temporary("rem", f"srem {body.typed(a)}, {body.value(b)}")
+    signs = body.temporary("signs", f"xor {type_} {remainder}, {body.value(b)}")
+    side = body.temporary("side", f"icmp {'slt' if down else 'sge'} {type_} {signs}, 0")
+    inexact = body.temporary("inexact", f"icmp ne {type_} {remainder}, 0")
+    off = body.temporary("off", f"and i1 {side}, {inexact}")
+    _correct(body, op.results[0], quotient, off, down)
+
+
+def _correct(body: Body, result: SSAValue, quotient: str, off: str, down: bool) -> None:
+    type_ = body.type(result)
+    # `sext` of a true bit is -1, `zext` is 1.
+    step = body.temporary("step", f"{'sext' if down else 'zext'} i1 {off} to {type_}")
+    body.define(result, f"add nsw {type_} {quotient}, {step}")
+
+
+def print_integer_power(body: Body, op: Operation) -> None:
+    """A constant power by repeated squaring, else `pow`: what LLVM has needs a library of gcc."""
+    base, power = op.operands
+    result = op.results[0]
+    exponent = constant_integer(power)
+    if exponent is None:
+        _power_by_libm(body, op)
+        return
+    product = _repeated_squaring(body, base, abs(exponent))
+    one = f"{body.type(result)} 1.0"
+    body.define(result, f"fdiv {one}, {product}" if exponent < 0 else f"fmul {one}, {product}")
+
+
+def _repeated_squaring(body: Body, base: SSAValue, exponent: int) -> str:
+    type_, square, product = body.type(base), body.value(base), "1.0"
+    while exponent:
+        if exponent & 1:
+            product = (
+                square
+                if product == "1.0"
+                else body.temporary("power", f"fmul {type_} {product}, {square}")
+            )
+        exponent >>= 1
+        if exponent:
+            square = body.temporary("square", f"fmul {type_} {square}, {square}")
+    return product
+
+
+def _power_by_libm(body: Body, op: Operation) -> None:
+    base, power = op.operands
+    type_ = body.type(base)
+    exponent = body.temporary("exponent", f"sitofp {body.typed(power)} to {type_}")
+    name = "powf" if type_ == "float" else "pow"
+    body.needs.libm[name] = f"declare {type_} @{name}({type_}, {type_}) #2"
+    body.define(op.results[0], f"call {type_} @{name}({body.typed(base)}, {type_} {exponent})")
+
+
+def print_rsqrt(body: Body, op: Operation) -> None:
+    type_ = body.type(op.operands[0])
+    callee = f"@llvm.sqrt.{overload(type_)}"
+    root = body.temporary("root", f"call {type_} {callee}({body.typed(op.operands[0])})")
+    body.define(op.results[0], f"fdiv {fast_math(op)}{type_} 1.0, {root}")
+
+
+BYTES = {"float": 4, "double": 8, "i1": 1, "i8": 1, "i32": 4, "i64": 8}
+
+
+def _element(body: Body, op: Operation, buffer: SSAValue, indices: list[SSAValue]) -> str:
+    """The address of an element, and its alignment behind it in the instruction."""
+    if len(indices) != 1:
+        raise failure(op, "buffers are flat: one linear index")
+    type_ = element_type(buffer)
+    step = f"getelementptr inbounds {type_}, {body.typed(buffer)}, {body.typed(indices[0])}"
+    return f"ptr {body.temporary('at', step)}, align {BYTES[type_]}"
+
+
+def print_load(body: Body, op: Operation) -> None:
+    assert isinstance(op, memref.LoadOp)
+    address = _element(body, op, op.memref, list(op.indices))
+    body.define(op.res, f"load {body.type(op.res)}, {address}")
+
+
+def print_store(body: Body, op: Operation) -> None:
+    assert isinstance(op, memref.StoreOp)
+    address = _element(body, op, op.memref, list(op.indices))
+    body.line(f"store {body.typed(op.value)}, {address}")
+
+
+def _table(ops: dict[type[Operation], str], printer: OpPrinter) -> dict[type[Operation], OpPrinter]:
+    return dict.fromkeys(ops, printer)
+
+
+OP_PRINTERS: dict[type[Operation], OpPrinter] = {
+    **_table(FLOAT_BINARY, print_float_binary),
+    **_table(INTEGER_BINARY, print_integer_binary),
+    **_table(INTRINSIC, print_intrinsic),
+    **_table(VECTOR_MATH, print_vector_math),
+    **_table(LIBM, print_libm),
+    **_table(CAST, print_cast),
+    arith.CeilDivSIOp: print_rounded_division,
+    arith.CmpfOp: print_float_comparison,
+    arith.CmpiOp: print_integer_comparison,
+    arith.ConstantOp: print_constant,
+    arith.FloorDivSIOp: print_rounded_division,
+    arith.IndexCastOp: print_index_cast,
+    arith.NegfOp: print_negation,
+    arith.SelectOp: print_select,
+    math.FPowIOp: print_integer_power,
+    math.RsqrtOp: print_rsqrt,
+    memref.LoadOp: print_load,
+    memref.StoreOp: print_store,
+}
