@@ -78,7 +78,9 @@ class ParallelOp(IRDLOperation):
             lambda: parser.parse_argument(expect_type=False).resolve(IndexType()),
         )
         parser.parse_keyword("to")
-        sizes = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_operand)
+        sizes = parser.parse_comma_separated_list(
+            parser.Delimiter.PAREN, lambda: parser.parse_operand(IndexType())
+        )
         return cls(sizes, parser.parse_region(indices))
 
     def print(self, printer: Printer) -> None:

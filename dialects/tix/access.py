@@ -22,7 +22,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from dialects.tix.affine import Affine, MapAttr, MapData, split
-from dialects.tix.text import parse_form, parse_forms, print_forms
+from dialects.tix.text import parse_form, parse_forms, parse_tensor, print_forms
 from dialects.tix.types import TensorType, real
 
 
@@ -57,9 +57,7 @@ class ReadOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> ReadOp:
-        # the type of a tensor stands where it is defined, not at each read
-        tensor = parser.parse_operand()  # pyright: ignore[reportDeprecated]
-        return cls(tensor, parse_forms(parser))
+        return cls(parse_tensor(parser), parse_forms(parser))
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")

@@ -55,7 +55,13 @@ from dialects.tix.affine import (
     operand_key,
     set_over,
 )
-from dialects.tix.text import parse_constraints, print_body, print_constraints
+from dialects.tix.text import (
+    parse_constraints,
+    parse_optional_tensor,
+    parse_tensor,
+    print_body,
+    print_constraints,
+)
 from dialects.tix.types import DerivedSizeAttr, TensorType, real
 
 
@@ -294,7 +300,7 @@ class ReturnOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> ReturnOp:
         values = parser.parse_optional_undelimited_comma_separated_list(
-            parser.parse_optional_operand, parser.parse_operand
+            lambda: parse_optional_tensor(parser), lambda: parse_tensor(parser)
         )
         return cls(values or [])
 

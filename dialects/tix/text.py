@@ -75,3 +75,18 @@ def parse_constraints(parser: Parser, key: ParseKey) -> list[Constraint]:
     return parser.parse_comma_separated_list(
         parser.Delimiter.PAREN, lambda: parse_constraint(parser, key)
     )
+
+
+def parse_tensor(parser: Parser) -> SSAValue:
+    """A tensor; its type stands where it is defined, not at each use."""
+    return parser.expect(lambda: parse_optional_tensor(parser), "expected a tensor")
+
+
+def parse_optional_tensor(parser: Parser) -> SSAValue | None:
+    operand = parser.parse_optional_unresolved_operand()
+    if operand is None:
+        return None
+    values = parser.ssa_values.get(operand.operand_name, ())
+    if operand.index >= len(values):
+        parser.raise_error(f"%{operand.operand_name} is not defined", operand.span)
+    return values[operand.index]

@@ -97,7 +97,7 @@ class DerivedSize(NamedTuple):
 
 @irdl_attr_definition
 class DerivedSizeAttr(Data[DerivedSize]):
-    """A size that the program computes: `#tix.size<R = min((N) floordiv 1, (M + 1) floordiv 2)>`."""
+    """A size that the program computes: `#tix.size<R = min((N) floordiv 1, (M) floordiv 2)>`."""
 
     name = "tix.size"
 
