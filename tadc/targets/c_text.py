@@ -34,7 +34,7 @@ class Expr(NamedTuple):
 
     def typed(self, ctype: str) -> str:
         """The text where C has to see the type itself: an argument of an overloaded function."""
-        return f"{self.text}LL" if self.literal and ctype == "long long" else self.text
+        return f"{self.text}{SUFFIX.get(ctype, '')}" if self.literal else self.text
 
 
 def made(text: str, level: int, *parts: Expr) -> Expr:
@@ -48,6 +48,8 @@ def wide(a: Expr, ctype: str) -> Expr:
     return a._replace(text=a.typed(ctype), literal=False)
 
 
+SUFFIX = {"int": "", "long long": "LL"}
+SMALLEST = {"int": -(2**31), "long long": -(2**63)}
 SIGN = {"+": "-", "-": "+"}
 
 
@@ -79,11 +81,10 @@ def choice(condition: Expr, a: Expr, b: Expr, ctype: str = "") -> Expr:
     return made(f"{condition.at(OR)} ? {a.at(OR)} : {b.at(TERNARY)}", TERNARY, condition, a, b)
 
 
-def integer(value: int) -> Expr:
+def integer(value: int, ctype: str) -> Expr:
     """An integer; the smallest of a type has no literal in C, where the minus is an operator."""
-    for bits, suffix in ((32, ""), (64, "LL")):
-        if value == -(1 << (bits - 1)):
-            return Expr(f"({value + 1}{suffix} - 1)", literal=False)
+    if value == SMALLEST[ctype]:
+        return infix(Expr(f"{value + 1}{SUFFIX[ctype]}", UNARY), "-", SUM, Expr("1"))
     return Expr(str(value), ATOM if value >= 0 else UNARY, literal=True)
 
 

@@ -91,12 +91,10 @@ class KernelPrinter(Values):
     def lines(self) -> list[str]:
         """The whole function."""
         parameters = [self.parameter(a) for a in self.entry.args]
-        head = f'extern "C" __global__ void __launch_bounds__({THREADS}) {self.name}('
-        line = f"{head}{', '.join(parameters)}) {{"
-        if len(line) <= SIGNATURE:
-            first = [line]
-        else:
-            first = [head, *(f"    {p}," for p in parameters[:-1]), f"    {parameters[-1]}) {{"]
+        line = f"{self.name}({', '.join(parameters)}) {{"
+        if len(line) > SIGNATURE:
+            line = f"{self.name}(\n    " + ",\n    ".join(parameters) + ") {"
+        first = [f'extern "C" __global__ void __launch_bounds__({THREADS})', line]
         return [*first, *c.indented(self.block(self.entry)), "}"]
 
     def parameter(self, argument: SSAValue) -> str:
@@ -121,7 +119,7 @@ class KernelPrinter(Values):
     def statement(self, op: Operation) -> list[str]:
         """One operation: none, one or several lines."""
         match op:
-            case loops.ParallelOp():
+            case loops.ParallelOp() if op.parent_op() is self.function:
                 return self.parallel(op)
             case scf.ForOp():
                 return self.loop(op)
@@ -133,7 +131,8 @@ class KernelPrinter(Values):
             case scf.YieldOp() | loops.EndOp() | func.ReturnOp():
                 return []
             case _:
-                return self.bind(op.results[0], self.expression(op))
+                value = self.expression(op)
+                return self.bind(op.results[0], value)
 
     def parallel(self, op: loops.ParallelOp) -> list[str]:
         """The number of the thread, the end of those that are too many, and the indices."""
@@ -159,7 +158,7 @@ class KernelPrinter(Values):
     def size(self, size: SSAValue) -> Expr:
         """A size of the parallel loop, as a number where it is known."""
         low, high = self.ranges.of(size)
-        return c.integer(low) if low == high else self.texts[size]
+        return c.integer(low, self.index) if low == high else self.texts[size]
 
     def product(self, sizes: Sequence[Expr]) -> Expr:
         """The product of sizes, the known ones multiplied out."""
@@ -169,8 +168,10 @@ class KernelPrinter(Values):
             if not size.literal:
                 result = c.infix(result, "*", c.PRODUCT, size) if result else size
         if result is None:
-            return c.integer(known)
-        return result if known == 1 else c.infix(result, "*", c.PRODUCT, c.integer(known))
+            return c.integer(known, self.index)
+        return (
+            result if known == 1 else c.infix(result, "*", c.PRODUCT, c.integer(known, self.index))
+        )
 
     def digit(self, thread: Expr, sizes: Sequence[Expr], position: int) -> Expr:
         """One index of the thread: its number over the later sizes, modulo its own."""
@@ -340,7 +341,7 @@ def print_cuda(module: ModuleOp) -> str:
     needed = {h for p in printers for h in p.helpers}
     order = list(HELPERS)
     helpers = [helper(*h) for h in sorted(needed, key=lambda h: (order.index(h[0]), h[1]))]
-    return "\n\n".join([*helpers, *kernels]) + "\n"
+    return "\n".join(f"{text}\n" for text in [*helpers, *kernels])
 
 
 @dataclass(frozen=True)

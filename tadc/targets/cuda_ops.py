@@ -65,10 +65,18 @@ CALLS: dict[type[Operation], str] = {
 # Functions that C lacks, printed above the kernels that call them. The divisors are positive, and
 # `power` multiplies in the order of `__powidf2`, which LLVM calls for `powi`.
 HELPERS: dict[str, str] = {
-    "floor_div": "{T} floor_div({T} a, {T} b) {{ return a / b - (a % b < 0); }}",
-    "ceil_div": "{T} ceil_div({T} a, {T} b) {{ return a / b + (a % b > 0); }}",
-    "maximum": "{T} maximum{f}({T} a, {T} b) {{ return a != a ? a : b != b ? b : fmax{f}(a, b); }}",
-    "minimum": "{T} minimum{f}({T} a, {T} b) {{ return a != a ? a : b != b ? b : fmin{f}(a, b); }}",
+    "floor_div": """{T} floor_div({T} a, {T} b) {{
+  return a / b - (a % b < 0);
+}}""",
+    "ceil_div": """{T} ceil_div({T} a, {T} b) {{
+  return a / b + (a % b > 0);
+}}""",
+    "maximum": """{T} maximum{f}({T} a, {T} b) {{
+  return a != a ? a : b != b ? b : fmax{f}(a, b);
+}}""",
+    "minimum": """{T} minimum{f}({T} a, {T} b) {{
+  return a != a ? a : b != b ? b : fmin{f}(a, b);
+}}""",
     "power": """{T} power{f}({T} x, long long n) {{
   {T} y = n & 1 ? x : 1;
   for (long long m = n / 2; m != 0; m /= 2) {{
@@ -185,7 +193,7 @@ class Values:
             case IntegerAttr(value=number) if op.result.type == i1:
                 return Expr("true" if number.data else "false")
             case IntegerAttr(value=number):
-                return c.integer(number.data)
+                return c.integer(number.data, self.ctype(op.result.type))
             case FloatAttr(value=number) if op.result.type in (f32, f64):
                 return c.floating(number.data, self.ctype(op.result.type))
             case _:

@@ -1,4 +1,4 @@
-"""Run printed CUDA C on the CPU: g++ compiles it behind `tadc_host.hpp`, numpy arrays go in and out.
+"""Run printed CUDA C on the CPU: g++ compiles it behind `tadc_host.hpp`, which imitates CUDA.
 
     kernels = load(print_cuda(module))
     kernels["y"](thread_count, y, x, 1000)
@@ -91,7 +91,7 @@ def load(source: str) -> dict[str, Kernel]:
 
     They come into a namespace: a kernel may have the name of a function of the C library.
     """
-    names = re.findall(r"__global__ void (?:__launch_bounds__\(\d+\) )?(\w+)\(", source)
+    names = re.findall(r"__global__ void\s(?:__launch_bounds__\(\d+\)\s)?(\w+)\(", source)
     entries = "\n".join(f"TADC_ENTRY({name})" for name in names)
     body = source.replace('extern "C" ', "")
     text = '#include "tadc_host.hpp"\nnamespace program {\n#line 1 "kernel.cu"\n'
