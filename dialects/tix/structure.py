@@ -88,6 +88,8 @@ def yielded(region: Region) -> SSAValue:
 def _verify_yields(region: Region) -> None:
     if not isinstance(region.block.last_op, YieldOp):
         raise VerifyException("the body must end in tix.yield")
+    if any(not isinstance(a.type, IndexType) for a in region.block.args):
+        raise VerifyException("the arguments of a body must be of type index")
 
 
 @irdl_op_definition
@@ -215,6 +217,8 @@ class IfOp(IRDLOperation):
         _verify_yields(self.otherwise)
         if any(p.data.dimensions != len(self.indices) for p in self.pieces):
             raise VerifyException("the condition has another number of dimensions")
+        if self.then.block.args or self.otherwise.block.args:
+            raise VerifyException("the bodies of a condition have no arguments")
 
 
 # --- definitions and programs ---------------------------------------------------------------------
@@ -402,6 +406,8 @@ class ProgramOp(IRDLOperation):
             raise VerifyException("the program must end in tix.return")
         if len(self.argument_names) != len(self.body.block.args):
             raise VerifyException("every argument needs a name")
+        if len(set(self.argument_names)) < len(self.argument_names):
+            raise VerifyException("two arguments have the same name")
         if any(not isinstance(a.type, TensorType) for a in self.body.block.args):
             raise VerifyException("arguments must be tensors")
 
