@@ -60,9 +60,10 @@ def implied(row: Row, rows: Sequence[Row]) -> bool:
 def irredundant(rows: Iterable[Row], context: Sequence[Row] = ()) -> Matrix | None:
     """A subset of `rows`, no member of which the `context` and the other members imply.
 
-    Together with the context it has the same integer points. Simple rows are preferred; the
-    result is sorted, simple rows first, and does not depend on the order given unless rows are
-    equally simple. None where rows and context exclude each other over the rationals.
+    Together with the context it has the same integer points and bounds the same variables. Over
+    the rationals it may be wider, since a row is dropped once `row ≤ -1` is excluded. Simple
+    rows are preferred; the result is sorted, simple rows first, whatever the order given. None
+    where rows and context exclude each other over the rationals.
     Batches keep the dictionary small: cost is one feasibility test per row, each against
     the survivors and at most 24 more.
     """

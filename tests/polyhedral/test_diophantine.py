@@ -3,6 +3,7 @@
 import random
 from itertools import product
 
+import islpy as isl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -43,6 +44,7 @@ def check(
 ) -> None:
     solution = solve(m, h, unknowns, parameters, preference)
     check_form(solution, m, unknowns, parameters)
+    assert solution.empty == solvable_nowhere(m, h, unknowns, parameters)
     reach = {0: 1, 1: 7, 2: 4, 3: 2}[parameters]
     box = {0: 1, 1: 9, 2: 5, 3: 3, 4: 2}[unknowns]
     images: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
@@ -57,6 +59,15 @@ def check(
             # No false acceptance, and nothing fractional: start is an integer solution.
             assert apply(m, start) == target
             assert all(coordinates(solution, start, xi) for xi in found)
+
+
+def solvable_nowhere(m: Matrix, h: Matrix, unknowns: int, parameters: int) -> bool:
+    """isl's opinion: no integers ξ and p satisfy the equations."""
+    names = [*(f"x{j}" for j in range(unknowns)), *(f"p{j}" for j in range(parameters)), "1"]
+    rows = [(*a, *(-x for x in b)) for a, b in zip(m, h, strict=True)]
+    texts = [" + ".join(f"{x}*{n}" for x, n in zip(r, names, strict=True)) for r in rows]
+    conditions = " and ".join(f"{text} = 0" for text in texts) or "true"
+    return isl.BasicSet(f"{{ [{', '.join(names[:-1])}] : {conditions} }}").is_empty()
 
 
 def check_form(solution: Solution, m: Matrix, unknowns: int, parameters: int) -> None:
@@ -173,6 +184,16 @@ def test_equal_quotients_are_one() -> None:
     assert solution.quotient_coefficients == ((2,), (1,))
 
 
+def test_multiples_of_a_quotient_are_no_quotients() -> None:
+    # p + 3 q = 5 (p + q) - 2 (2 p + q): j = p + q - 2 i.
+    m, h = ((5, 0), (0, 5)), ((2, 1, 0), (1, 3, 0))
+    solution = solve(m, h, 2, 2)
+    assert solution.quotients == (Quotient((2, 1, 0), 5),)
+    assert solution.particular == ((0, 0, 0), (1, 1, 0))
+    assert solution.quotient_coefficients == ((1,), (-2,))
+    check(m, h, 2, 2, ())
+
+
 def test_a_divisibility_that_an_equality_decides() -> None:
     # 2 p = 3 q makes q even: i = q / 2 = 2 q - p … without a guard.
     solution = solve(((0,), (2,)), ((2, -3, 0), (0, 1, 0)), 1, 2)
@@ -188,6 +209,9 @@ def test_a_divisibility_that_an_equality_decides() -> None:
         (((2,), (2,)), ((1, 0), (1, 1)), 1, 1),  # 2 i = p = p + 1
         (((2, 0), (0, 2)), ((1, 0), (1, 1)), 2, 1),  # p even and odd
         (((4, 0), (0, 2)), ((1, 0), (1, 1)), 2, 1),  # 4 | p and p odd
+        # p + q, q + r and p + r + 1 are even; 2 p = 3 q and 4 | q + 1
+        (((2, 0, 0), (0, 2, 0), (0, 0, 2)), ((1, 1, 0, 0), (0, 1, 1, 0), (1, 0, 1, 1)), 3, 3),
+        (((0,), (4,)), ((2, -3, 0), (0, 1, 1)), 1, 2),
         (((0,), (0,)), ((1, 1, 0), (1, -1, 1)), 1, 2),  # p + q = 0, p - q = -1
     ],
 )
