@@ -34,10 +34,18 @@ from dialects.tix.structure import (
     YieldOp,
     yielded,
 )
-from dialects.tix.types import DerivedSizeAttr, RealType, TensorType, real
+from dialects.tix.types import (
+    ELEMENT_TYPES,
+    DerivedSizeAttr,
+    ElementType,
+    RealType,
+    TensorType,
+    real,
+)
 
 __all__ = [
     "BINARY",
+    "ELEMENT_TYPES",
     "UNARY",
     "Affine",
     "BinaryOp",
@@ -45,6 +53,7 @@ __all__ = [
     "Constraint",
     "DefineOp",
     "DerivedSizeAttr",
+    "ElementType",
     "FloorDivOp",
     "IfOp",
     "IndexToRealOp",

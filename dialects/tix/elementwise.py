@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import operator
 from abc import ABC
+from collections.abc import Callable
 
 from xdsl.dialects.builtin import FloatData
 from xdsl.ir import Operation, SSAValue
@@ -292,3 +294,58 @@ ELEMENTWISE: tuple[type[Operation], ...] = (ConstantOp, *UNARY.values(), *BINARY
 def constant_value(value: SSAValue) -> float | None:
     """The number that `value` is, where it is a `tix.constant`."""
     return value.owner.value.data if isinstance(value.owner, ConstantOp) else None
+
+
+def _sign(x: float) -> float:
+    return x if math.isnan(x) else float((x > 0) - (x < 0))
+
+
+def _quotient(x: float, y: float) -> float:
+    return x / y
+
+
+def _relu(x: float) -> float:
+    return max(x, 0.0)
+
+
+def _sigmoid(x: float) -> float:
+    return 1 / (1 + math.exp(-x))
+
+
+def _larger(x: float, y: float) -> float:
+    return max(x, y)
+
+
+def _smaller(x: float, y: float) -> float:
+    return min(x, y)
+
+
+def _folders() -> dict[type[Operation], Callable[..., float]]:
+    table: dict[type[Operation], Callable[..., float]] = {
+        AddOp: operator.add,
+        SubOp: operator.sub,
+        MulOp: operator.mul,
+        DivOp: _quotient,
+        PowOp: math.pow,
+        Atan2Op: math.atan2,
+        MaximumOp: _larger,
+        MinimumOp: _smaller,
+        NegOp: float.__neg__,
+        AbsOp: float.__abs__,
+        SignOp: _sign,
+        SigmoidOp: _sigmoid,
+        ReluOp: _relu,
+    }
+    return table | {UNARY[w]: getattr(math, w) for w in UNARY if hasattr(math, w)}
+
+
+_FOLDERS = _folders()
+
+
+def fold(kind: type[Operation], *operands: float) -> float | None:
+    """The value of an operation on numbers in float64, or None where it is not a finite number."""
+    try:
+        value = _FOLDERS[kind](*operands)
+    except (ArithmeticError, ValueError):
+        return None
+    return value if math.isfinite(value) else None

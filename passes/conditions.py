@@ -1,0 +1,36 @@
+"""Conditions as unions of convex sets: complement, and cutting into disjoint pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dialects.tix import Constraint
+
+Piece = list[Constraint]
+"""A convex set: all constraints hold."""
+
+
+def negate(constraint: Constraint) -> list[Constraint]:
+    """The disjoint half-spaces outside: `e < 0`, and `e > 0` too for an equality."""
+    below = Constraint(-constraint.form - 1)
+    return [below, Constraint(constraint.form - 1)] if constraint.equality else [below]
+
+
+def complement_of_piece(piece: Sequence[Constraint]) -> list[Piece]:
+    """`not (c1 and c2 and ...)` = `not c1`, or `c1 and not c2`, or ..., which are disjoint."""
+    return [[*piece[:n], outside] for n, c in enumerate(piece) for outside in negate(c)]
+
+
+def complement(pieces: Sequence[Sequence[Constraint]]) -> list[Piece]:
+    """The points in none of the pieces, as disjoint convex sets."""
+    rest: list[Piece] = [[]]
+    for piece in pieces:
+        rest = [[*a, *b] for a in rest for b in complement_of_piece(piece)]
+    return rest
+
+
+def disjoint(pieces: Sequence[Sequence[Constraint]]) -> list[Piece]:
+    """The points in at least one piece, as disjoint convex sets: each without those before."""
+    return [
+        [*piece, *outside] for n, piece in enumerate(pieces) for outside in complement(pieces[:n])
+    ]

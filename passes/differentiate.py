@@ -1,0 +1,246 @@
+"""`differentiate`: reverse-mode derivatives of a program, in gather form.
+
+The derivative program takes the arguments of the program and one adjoint `df` per result `f`, and
+returns one gradient `dx` per argument `x` that is asked for. For each read `x[A α + a]` in a
+definition `f[α] = E`, with α extended by the indices of the sums around the read (paper, 5.2), the
+gradient gains (paper, eq. 38, with offsets)
+
+    dx[β] += sum over { α : A α + a = β, α in the index set of the read }  df[α] · ∂E/∂(read)
+
+so every element of `dx` is a sum over exactly the points that read it. The equations stay as they
+are; `solve-index-kernels` solves them.
+
+    %f = tix.define "f" (%i) : !tix.tensor<[4], f64> {
+      %0 = tix.read %x[2 * %i]
+      %1 = tix.exp %0
+      tix.yield %1
+    }
+
+becomes (the forward value is read, not computed again)
+
+    %dx = tix.define "dx" (%p) : !tix.tensor<[8], f64> {
+      %2 = tix.sum (%i) in (2 * %i == %p, %i >= 0, %i <= 3) {
+        %3 = tix.read %df[%i]
+        %4 = tix.read %f[%i]
+        %5 = tix.mul %3, %4
+        tix.yield %5
+      }
+      tix.yield %2
+    }
+
+The index set of a read collects, from outside in: the ranges of the definition, the sets of the
+sums, the conditions (a branch of `tix.if` is cut into disjoint convex pieces, each its own sum),
+and `0 <= e - m q < m` for every `q = e // m` that they or the read use.
+
+On entry sums need no order of bounds; on exit sums may hold equations in their own indices.
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import LocationAttr, ModuleOp
+from xdsl.ir import BlockArgument, SSAValue
+from xdsl.passes import ModulePass
+
+from dialects import tix
+from dialects.tix import Affine, Constraint, Key, between
+from passes.adjoints import LocalReverse
+from passes.emitter import Emitter, Scope
+from passes.programs import (
+    ProgramBuilder,
+    arguments_of,
+    copy_definition,
+    rewrite_programs,
+    type_of,
+)
+from passes.regions import Path
+
+
+@dataclass(frozen=True)
+class DifferentiatePass(ModulePass):
+    """`differentiate{wrt=a,b}`: gradients of these arguments, of all of them by default."""
+
+    name = "differentiate"
+    wrt: tuple[str, ...] = ()
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        rewrite_programs(op, lambda program: differentiate(program, self.wrt))
+
+
+def differentiate(program: tix.ProgramOp, wrt: Sequence[str] = ()) -> tix.ProgramOp:
+    """The derivative program of `program` with respect to the arguments `wrt` (none: all)."""
+    reverse = _Reverse(program)
+    arguments = program.arguments
+    gradients = [reverse.gradient(name, arguments[name]) for name in wrt or arguments]
+    return reverse.builder.finish(program, gradients, derived=False)
+
+
+Contribution = Callable[[Emitter, list[Affine]], SSAValue]
+"""Emits what one read adds to the adjoint of its tensor, at the element given by the forms."""
+
+
+class _Reverse:
+    """One sweep over the definitions, last first; gathers what each read contributes."""
+
+    def __init__(self, program: tix.ProgramOp):
+        self.program = program
+        results = {v: v.owner for v in program.returned if isinstance(v.owner, tix.DefineOp)}
+        taken = set(program.arguments)
+        seeds = [
+            (_adjoint_name(op.label.data, taken), op.type, op.location) for op in results.values()
+        ]
+        self.builder = ProgramBuilder([*arguments_of(program), *seeds])
+        arguments = program.body.block.args
+        self.tensors = Scope(Emitter(self.builder.block, program.location))
+        self.tensors.values.update(zip(arguments, self.builder.block.args, strict=False))
+        self.seeds = dict(zip(results, self.builder.block.args[len(arguments) :], strict=True))
+        self.contributions: dict[SSAValue, list[tuple[tix.ReadOp, Contribution]]] = {}
+        self._reserve = {f"d{name}" for name in program.arguments}
+        self._copy_forward()
+        self._sweep()
+
+    def _copy_forward(self) -> None:
+        for op in self.program.definitions:
+            label = self._label(op.label.data)
+            self.tensors.values[op.result] = copy_definition(self.builder, self.tensors, op, label)
+
+    def _label(self, wanted: str) -> str:
+        """A label that leaves the names of the gradients free."""
+        self.builder.labels |= self._reserve
+        label = self.builder.fresh_label(wanted)
+        self.builder.labels -= self._reserve - set(self.builder.argument_names)
+        return label
+
+    def _sweep(self) -> None:
+        for op in reversed(self.program.definitions):
+            adjoint = self._adjoint_of(op)
+            if adjoint is None:
+                continue
+            for read in op.walk():
+                if isinstance(read, tix.ReadOp):
+                    parts = _contributions(op, read, self.tensors, adjoint)
+                    self.contributions.setdefault(read.tensor, []).extend(
+                        (read, part) for part in parts
+                    )
+
+    def _adjoint_of(self, op: tix.DefineOp) -> SSAValue | None:
+        """The tensor of adjoints of a definition; None where no result depends on it."""
+        seed = self.seeds.get(op.result)
+        if op.result not in self.contributions:
+            return seed
+        label = self._label(f"d{op.label.data}")
+        names = [v.name_hint for v in op.indices]
+        return self._gather(label, op.result, names, op.location, seed)
+
+    def gradient(self, name: str, argument: BlockArgument) -> SSAValue:
+        """Define `d<name>`."""
+        label = self.builder.fresh_label(f"d{name}")
+        names = _index_names(type_of(argument).rank, self.contributions.get(argument, []))
+        return self._gather(label, argument, names, argument.location, None)
+
+    def _gather(
+        self,
+        label: str,
+        tensor: SSAValue,
+        names: Sequence[str | None],
+        location: LocationAttr,
+        seed: SSAValue | None,
+    ) -> SSAValue:
+        parts = self.contributions.get(tensor, [])
+
+        def body(e: Emitter, own: list[SSAValue]) -> SSAValue:
+            element = [Affine.of(v) for v in own]
+            total = e.constant(0) if seed is None else e.read(seed, element)
+            for read, part in parts:
+                e.location = read.location
+                total = e.add(total, part(e, element))
+            return total
+
+        return self.builder.define(label, type_of(tensor), names, location, body)
+
+
+def _adjoint_name(label: str, taken: set[str]) -> str:
+    name = f"d{label}"
+    while name in taken:
+        name += "_1"
+    taken.add(name)
+    return name
+
+
+def _index_names(rank: int, parts: Iterable[tuple[tix.ReadOp, Contribution]]) -> list[str | None]:
+    """Names for the indices of a gradient: the user's own, where a dimension is read by one."""
+    names: list[str | None] = [None] * rank
+    spare = iter("pqrstuvwxyz")
+    for read, _ in parts:
+        for d, form in enumerate(read.forms):
+            index = form.single_index
+            hint = None if index is None else index.name_hint
+            if names[d] is None and hint not in names:
+                names[d] = hint
+    return [n if n is not None else next(c for c in spare if c not in names) for n in names]
+
+
+# --- the index set of a read ----------------------------------------------------------------------
+
+
+def _quotients(read: tix.ReadOp, path: Path) -> list[tix.FloorDivOp]:
+    """Local quotients that the read, or a condition or sum on the way to it, uses."""
+    conditions = [*path.ranges, *(c for cut in path.cuts for piece in cut for c in piece)]
+    pending = [v for f in [*read.forms, *(c.form for c in conditions)] for v in f.indices]
+    found: dict[tix.FloorDivOp, None] = {}
+    while pending:
+        op = pending.pop().owner
+        if isinstance(op, tix.FloorDivOp) and op not in found:
+            found[op] = None
+            pending += op.form.indices
+    return list(found)
+
+
+def _definition_of(quotient: tix.FloorDivOp) -> list[Constraint]:
+    """`0 <= e - m q < m`."""
+    m = quotient.divisor.data
+    return between(0, quotient.form - Affine.of(quotient.result) * m, m)
+
+
+def _contributions(
+    definition: tix.DefineOp, read: tix.ReadOp, tensors: Scope, adjoint: SSAValue
+) -> list[Contribution]:
+    """One sum per convex piece of the index set of the read."""
+    path = Path.to(read, definition)
+    quotients = _quotients(read, path)
+    # the last unknowns are the first choice for what stays a summation index
+    unknowns = [*(q.result for q in quotients), *path.indices]
+    local = [c for q in quotients for c in _definition_of(q)]
+    domains = [
+        [*path.ranges, *(c for piece in cut for c in piece), *local] for cut in product(*path.cuts)
+    ]
+
+    def contribution(domain: list[Constraint]) -> Contribution:
+        def emit(e: Emitter, element: list[Affine]) -> SSAValue:
+            def renamed(own: list[SSAValue]) -> dict[Key, Affine]:
+                return {a: Affine.of(b) for a, b in zip(unknowns, own, strict=True)}
+
+            def constraints(own: list[SSAValue]) -> list[Constraint]:
+                indices = renamed(own)
+                equations = [
+                    Constraint(form.substitute(indices) - beta, equality=True)
+                    for form, beta in zip(read.forms, element, strict=True)
+                ]
+                return [*equations, *(c.substitute(indices) for c in domain)]
+
+            def body(inner: Emitter, own: list[SSAValue]) -> SSAValue:
+                indices = ChainMap[Key, Affine](renamed(own))
+                scope = Scope(inner, tensors.values.new_child(), indices)
+                reverse = LocalReverse(definition, tensors.value(definition.result), adjoint)
+                return reverse.adjoint(read.result, reverse.enter(path, scope))
+
+            return e.sum([v.name_hint for v in unknowns], constraints, body)
+
+        return emit
+
+    return [contribution(domain) for domain in domains]

@@ -1,0 +1,295 @@
+"""Building bodies: an `Emitter` appends operations to a block and folds what it can on the way.
+
+Passes that make new bodies write `e.mul(x, y)`. Constants are folded, neutral elements vanish and
+signs move outwards, so that no pass leaves `1 * x` behind. The rules are exact for all real numbers
+(`x * 0` is folded too: a factor that is known to be 0 is a derivative that is known to be absent).
+
+A `Scope` is an emitter that copies: it maps the values and indices of an old body to new ones.
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+from xdsl.dialects.builtin import IndexType, LocationAttr
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from dialects import tix
+from dialects.tix import Affine, Constraint, Key, elementwise
+
+OpT = TypeVar("OpT", bound=Operation)
+Body = Callable[["Emitter", list[SSAValue]], SSAValue]
+"""Fills the block of a region operation: gets its emitter and its own indices, gives its value."""
+
+
+class Emitter:
+    """Appends to `block`; every operation gets `location`."""
+
+    def __init__(self, block: Block, location: LocationAttr):
+        self.block = block
+        self.location = location
+
+    def insert(self, op: OpT) -> OpT:
+        op.location = self.location
+        self.block.add_op(op)
+        return op
+
+    # --- scalars ---
+
+    def constant(self, value: float) -> SSAValue:
+        return self.insert(tix.ConstantOp(value)).result
+
+    def unary(self, kind: type[tix.UnaryOp], x: SSAValue) -> SSAValue:
+        if kind is elementwise.NegOp:
+            return self.neg(x)
+        value = tix.constant_value(x)
+        folded = None if value is None else elementwise.fold(kind, value)
+        return self.insert(kind(x)).result if folded is None else self.constant(folded)
+
+    def binary(self, kind: type[tix.BinaryOp], x: SSAValue, y: SSAValue) -> SSAValue:
+        rule = _ALGEBRA.get(kind)
+        return rule(self, x, y) if rule else self._plain(kind, x, y)
+
+    def _plain(self, kind: type[tix.BinaryOp], x: SSAValue, y: SSAValue) -> SSAValue:
+        a, b = tix.constant_value(x), tix.constant_value(y)
+        folded = None if a is None or b is None else elementwise.fold(kind, a, b)
+        return self.insert(kind(x, y)).result if folded is None else self.constant(folded)
+
+    def neg(self, x: SSAValue) -> SSAValue:
+        if (value := tix.constant_value(x)) is not None:
+            return self.constant(-value)
+        if isinstance(x.owner, elementwise.NegOp):
+            return x.owner.operand
+        return self.insert(elementwise.NegOp(x)).result
+
+    def add(self, x: SSAValue, y: SSAValue) -> SSAValue:
+        if tix.constant_value(x) == 0:
+            return y
+        if tix.constant_value(y) == 0:
+            return x
+        if isinstance(y.owner, elementwise.NegOp):
+            return self.sub(x, y.owner.operand)
+        return self._plain(elementwise.AddOp, x, y)
+
+    def sub(self, x: SSAValue, y: SSAValue) -> SSAValue:
+        if tix.constant_value(y) == 0:
+            return x
+        if tix.constant_value(x) == 0:
+            return self.neg(y)
+        if isinstance(y.owner, elementwise.NegOp):
+            return self.add(x, y.owner.operand)
+        return self._plain(elementwise.SubOp, x, y)
+
+    def mul(self, x: SSAValue, y: SSAValue) -> SSAValue:
+        for factor, other in ((x, y), (y, x)):
+            match tix.constant_value(factor):
+                case 0.0:
+                    return self.constant(0)
+                case 1.0:
+                    return other
+                case -1.0:
+                    return self.neg(other)
+                case _:
+                    pass
+        if isinstance(x.owner, elementwise.NegOp):
+            return self.neg(self.mul(x.owner.operand, y))
+        if isinstance(y.owner, elementwise.NegOp):
+            return self.neg(self.mul(x, y.owner.operand))
+        return self._plain(elementwise.MulOp, x, y)
+
+    def div(self, x: SSAValue, y: SSAValue) -> SSAValue:
+        if tix.constant_value(y) == 1 or tix.constant_value(x) == 0:
+            return x
+        if isinstance(x.owner, elementwise.NegOp):
+            return self.neg(self.div(x.owner.operand, y))
+        return self._plain(elementwise.DivOp, x, y)
+
+    def pow(self, x: SSAValue, y: SSAValue) -> SSAValue:
+        match tix.constant_value(y):
+            case 0.0:
+                return self.constant(1)
+            case 1.0:
+                return x
+            case -1.0:
+                return self.div(self.constant(1), x)
+            case _:
+                return self._plain(elementwise.PowOp, x, y)
+
+    # --- reads, regions, indices ---
+
+    def read(self, tensor: SSAValue, forms: Sequence[Affine]) -> SSAValue:
+        return self.insert(tix.ReadOp(tensor, forms)).result
+
+    def index_to_real(self, form: Affine) -> SSAValue:
+        if not form.terms:
+            return self.constant(form.constant)
+        return self.insert(tix.IndexToRealOp(form)).result
+
+    def floordiv(self, form: Affine, divisor: int) -> Affine:
+        """`form // divisor`: multiples of the divisor need no operation."""
+        whole = Affine({k: c // divisor for k, c in form.terms.items()}, form.constant // divisor)
+        rest = form - whole * divisor
+        if not rest.terms:
+            return whole  # 0 <= rest.constant < divisor
+        return whole + Affine.of(self.insert(tix.FloorDivOp(rest, divisor)).result)
+
+    def region(self, names: Sequence[str | None], body: Body) -> Region:
+        """A region with own indices of these names, filled by `body`."""
+        block = Block(arg_types=[IndexType()] * len(names))
+        for argument, name in zip(block.args, names, strict=True):
+            argument.name_hint = name
+        inner = Emitter(block, self.location)
+        inner.insert(tix.YieldOp(body(inner, list(block.args))))
+        _drop_unused(block)
+        return Region(block)
+
+    def sum(
+        self,
+        names: Sequence[str | None],
+        domain: Callable[[list[SSAValue]], Sequence[Constraint]],
+        body: Body,
+    ) -> SSAValue:
+        """`tix.sum` over own indices of these names; `domain` and `body` get the indices."""
+        region = self.region(names, body)
+        return self.insert(tix.SumOp(domain(list(region.block.args)), region)).result
+
+    def guard(self, constraints: Sequence[Constraint], body: Body) -> SSAValue:
+        """The value of `body` where all constraints hold, else 0."""
+        if not constraints:
+            return body(self, [])
+        return self.choose([constraints], body, lambda e, _: e.constant(0))
+
+    def choose(
+        self, pieces: Sequence[Sequence[Constraint]], then: Body, otherwise: Body
+    ) -> SSAValue:
+        regions = self.region([], then), self.region([], otherwise)
+        return self.insert(tix.IfOp(pieces, *regions)).result
+
+
+def _drop_unused(block: Block) -> None:
+    """Bodies are pure: what nobody uses need not be there."""
+    for op in reversed(list(block.ops)):
+        if op.results and not any(r.uses for r in op.results):
+            op.detach()
+            op.erase()
+
+
+_ALGEBRA: Mapping[type[Operation], Callable[[Emitter, SSAValue, SSAValue], SSAValue]] = {
+    elementwise.AddOp: Emitter.add,
+    elementwise.SubOp: Emitter.sub,
+    elementwise.MulOp: Emitter.mul,
+    elementwise.DivOp: Emitter.div,
+    elementwise.PowOp: Emitter.pow,
+}
+
+
+class Scope:
+    """Copies operations of an old body through an emitter.
+
+    `values` maps old scalars and tensors to new ones (an absent one stays itself: it is defined
+    around both bodies), `indices` maps old indices to affine forms of new ones. The scope of a
+    region inside sees what the scope around it knows, also what that learns later.
+    """
+
+    def __init__(
+        self,
+        emitter: Emitter,
+        values: ChainMap[SSAValue, SSAValue] | None = None,
+        indices: ChainMap[Key, Affine] | None = None,
+    ):
+        self.emitter = emitter
+        self.values: ChainMap[SSAValue, SSAValue] = ChainMap() if values is None else values
+        self.indices: ChainMap[Key, Affine] = ChainMap() if indices is None else indices
+
+    def value(self, old: SSAValue) -> SSAValue:
+        return self.values.get(old, old)
+
+    def form(self, old: Affine) -> Affine:
+        return old.substitute(self.indices)
+
+    def constraints(self, old: Sequence[Constraint]) -> list[Constraint]:
+        return [c.substitute(self.indices) for c in old]
+
+    def inner(self, emitter: Emitter, own: Sequence[SSAValue], new: Sequence[SSAValue]) -> Scope:
+        """The scope of a region inside, whose own indices `own` become `new`."""
+        indices: dict[Key, Affine] = {a: Affine.of(b) for a, b in zip(own, new, strict=True)}
+        return type(self)(emitter, self.values.new_child(), self.indices.new_child(indices))
+
+    def copy_definition(
+        self, op: tix.DefineOp, emitter: Emitter, own: Sequence[SSAValue]
+    ) -> SSAValue:
+        """Copy the body of a definition, whose indices become `own`."""
+        return self.inner(emitter, op.indices, own).copy_body(op.body)
+
+    def copy_body(self, region: Region) -> SSAValue:
+        """Copy all operations of the region; the new value of what it yields."""
+        for op in region.block.ops:
+            if not isinstance(op, tix.YieldOp):
+                self.copy(op)
+        return self.value(tix.yielded(region))
+
+    def require(self, op: Operation) -> None:
+        """Copy what `op` uses from outside and this scope does not have yet."""
+        for v in free_values(op):
+            owner = v.owner
+            known = v in self.values or v in self.indices
+            if not known and isinstance(owner, Operation) and not isinstance(owner, tix.DefineOp):
+                self.require(owner)
+                self.copy(owner)
+
+    def copy(self, op: Operation) -> None:
+        """Copy one operation and remember its result."""
+        self.emitter.location = op.location
+        if isinstance(op, tix.FloorDivOp):
+            self.indices[op.result] = self.emitter.floordiv(self.form(op.form), op.divisor.data)
+            return
+        self.values[op.results[0]] = new = self._copied(op)
+        if new.name_hint is None:
+            new.name_hint = op.results[0].name_hint
+
+    def _copied(self, op: Operation) -> SSAValue:
+        e = self.emitter
+        match op:
+            case tix.ConstantOp():
+                return e.constant(op.value.data)
+            case tix.UnaryOp():
+                return e.unary(type(op), self.value(op.operand))
+            case tix.BinaryOp():
+                return e.binary(type(op), self.value(op.lhs), self.value(op.rhs))
+            case tix.ReadOp():
+                return e.read(self.value(op.tensor), [self.form(f) for f in op.forms])
+            case tix.IndexToRealOp():
+                return e.index_to_real(self.form(op.form))
+            case tix.SumOp():
+                return self.copy_sum(op)
+            case tix.IfOp():
+                return self.copy_if(op)
+            case _:
+                raise ValueError(f"{op.location}: {op.name} cannot stand in a body")
+
+    def copy_sum(self, op: tix.SumOp) -> SSAValue:
+        def domain(own: list[SSAValue]) -> list[Constraint]:
+            return self.inner(self.emitter, op.own, own).constraints(op.constraints)
+
+        def body(e: Emitter, own: list[SSAValue]) -> SSAValue:
+            return self.inner(e, op.own, own).copy_body(op.body)
+
+        return self.emitter.sum([v.name_hint for v in op.own], domain, body)
+
+    def copy_if(self, op: tix.IfOp) -> SSAValue:
+        return self.emitter.choose(
+            [self.constraints(piece) for piece in op.condition],
+            lambda e, _: self.inner(e, [], []).copy_body(op.then),
+            lambda e, _: self.inner(e, [], []).copy_body(op.otherwise),
+        )
+
+
+def free_values(op: Operation) -> list[SSAValue]:
+    """Values from outside that `op` and the operations in its regions use."""
+    return [v for inner in op.walk() for v in inner.operands if not _defined_inside(v, op)]
+
+
+def _defined_inside(value: SSAValue, op: Operation) -> bool:
+    return value.owner is not op and op.is_ancestor(value.owner)

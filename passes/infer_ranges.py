@@ -1,0 +1,127 @@
+"""`infer-ranges`: give every index of a sum bounds, each affine in the indices around it.
+
+The constraints of a sum, in any form, become by Fourier-Motzkin elimination (paper, 4.2, eq. 45)
+a list in which index after index has lower and upper bounds in the indices before it, in the
+indices around the sum and in sizes. Constraints without own indices are guards: they move to a
+`tix.if` around the sum. What the surroundings imply - ranges of the definition and of outer sums,
+guards, definitions of quotients, sizes being at least 0 - is left out.
+
+    %2 = tix.sum (%j) in (%p == 2 * %t, %p >= 4 * %j, 4 * %j + 8 >= %p, %j >= 0, %j <= 4) {...}
+
+becomes
+
+    %2 = tix.if (%p == 2 * %t) {
+      %3 = tix.sum (%j) in (4 * %j + 8 >= %p, %j >= 0, %p >= 4 * %j, %j <= 4) {...}
+
+On entry no equation holds an own index (`solve-index-kernels`). On exit every sum is *bounded*:
+each constraint holds an own index, and bounds the last one that it holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+from dialects import tix
+from dialects.tix import Constraint
+from passes.emitter import Emitter
+from passes.known import KnownScope, Space
+from passes.polyhedral.fourier_motzkin import Bounds, Unbounded, triangularize
+from passes.programs import copy_program, rewrite_programs
+
+
+@dataclass(frozen=True)
+class InferRangesPass(ModulePass):
+    """`infer-ranges`: no options."""
+
+    name = "infer-ranges"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        rewrite_programs(op, infer_ranges)
+
+
+def infer_ranges(program: tix.ProgramOp) -> tix.ProgramOp:
+    """The program with bounded sums."""
+    return copy_program(program, _Bounder)
+
+
+class _Bounder(KnownScope):
+    """Copies; sums become bounded on the way."""
+
+    def copy_sum(self, op: tix.SumOp) -> SSAValue:
+        constraints = self.constraints(op.constraints)  # own indices stay the old ones here
+        order = _loop_order(op)
+        system = _System(op, order, constraints, self.known)
+        bounds = system.bounds()
+        if bounds is None:
+            return self.emitter.constant(0)
+        guards, limits = bounds
+
+        def domain(own: list[SSAValue]) -> list[Constraint]:
+            return self.inner(self.emitter, order, own).constraints(limits)
+
+        def body(e: Emitter, own: list[SSAValue]) -> SSAValue:
+            scope = self.inner(e, order, own)
+            scope.known += [*guards, *scope.constraints(limits)]
+            return scope.copy_body(op.body)
+
+        return self.emitter.guard(
+            guards, lambda e, _: e.sum([v.name_hint for v in order], domain, body)
+        )
+
+
+def _loop_order(op: tix.SumOp) -> list[SSAValue]:
+    """Own indices, outermost first: innermost the one along which most reads have stride 1."""
+    reads = [r for r in op.body.walk() if isinstance(r, tix.ReadOp) and r.forms]
+
+    def unit_strides(v: SSAValue) -> int:
+        return sum(abs(r.forms[-1][v]) == 1 and not any(f[v] for f in r.forms[:-1]) for r in reads)
+
+    best = max((unit_strides(v) for v in op.own), default=0)
+    inner = [v for v in op.own if unit_strides(v) == best][-1:]
+    return [v for v in op.own if v not in inner] + inner
+
+
+class _System:
+    """The constraints of one sum as rows over (own indices, outer indices and sizes, 1)."""
+
+    def __init__(
+        self,
+        op: tix.SumOp,
+        order: Sequence[SSAValue],
+        constraints: Sequence[Constraint],
+        known: Sequence[Constraint],
+    ):
+        self.op = op
+        self.order = order
+        self.known = known
+        free = [c for c in constraints if not any(c.form[v] for v in order)]
+        self.equations = [c for c in free if c.equality]
+        self.inequalities = [c for c in constraints if not c.equality]
+        self.space = Space(order, [*constraints, *known])
+
+    def bounds(self) -> tuple[list[Constraint], list[Constraint]] | None:
+        """The guards, and the bounds of the own indices in order; None if the sum is empty."""
+        context = self.space.rows([*self.known, *self.equations]) + self.space.sizes_not_negative()
+        try:
+            rows = self.space.rows(self.inequalities)
+            bounds = triangularize(rows, len(self.order), context)
+        except Unbounded as error:
+            name = self.order[error.variable].name_hint
+            raise PassFailedException(
+                f"{self.op.location}: the sum over {name} has no {error.direction} bound"
+            ) from None
+        return None if bounds.empty else self._constraints(bounds)
+
+    def _constraints(self, bounds: Bounds) -> tuple[list[Constraint], list[Constraint]]:
+        known = self.space.rows(self.known) + self.space.sizes_not_negative()
+        needed = [c for c in self.equations if not self.space.implied(c, known)]
+        guards = needed + [self.space.constraint(r) for r in bounds.guards]
+        pairs = zip(bounds.lower, bounds.upper, strict=True)
+        return guards, [self.space.constraint(r) for low, high in pairs for r in (*low, *high)]

@@ -1,0 +1,220 @@
+"""`lift-sums`: give a name to every sum whose value a derivative will need.
+
+    %f = tix.define "f" (%i) : ... {            %f_sum = tix.define "f_sum" (%i) : ... {
+      %0 = tix.sum (%k) in (...) {...}            %0 = tix.sum (%k) in (...) {...}
+      %1 = tix.log %0                 becomes     tix.yield %0
+      tix.yield %1                              }
+    }                                           %f = tix.define "f" (%i) : ... {
+                                                  %1 = tix.read %f_sum[%i]
+                                                  %2 = tix.log %1
+                                                  tix.yield %2
+                                                }
+
+A derivative evaluates the formula `f'` at every point that contributes, so a sum inside it would
+be computed again at each of them: one factor of the sum's length per order of derivative. Once it
+has a name its value is read instead, and its adjoint is a tensor of its own: every element of a
+gradient is then a sum of terms of constant cost. Sums that only enter linearly (`add`, `sub`,
+`neg`, products with numbers) need no value, and neither does `exp(-sum)` as the value of a
+definition: its derivative is the definition's own element.
+
+A sum inside a sum is lifted over the outer indices too, where these run over a box; a short one
+(`RECOMPUTE` terms at most) stays, since storing it would cost more than computing it again.
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from dialects import tix
+from dialects.tix import Affine, Constraint, Key, TensorType
+from dialects.tix import elementwise as ew
+from passes.emitter import Emitter, Scope, free_values
+from passes.programs import ProgramBuilder, copy_program, rewrite_programs
+from passes.regions import Path
+
+RECOMPUTE = 8
+"""The number of terms up to which a sum inside a sum is computed again rather than stored."""
+
+
+@dataclass(frozen=True)
+class LiftSumsPass(ModulePass):
+    """`lift-sums`: no options."""
+
+    name = "lift-sums"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        rewrite_programs(op, lift_sums)
+
+
+def lift_sums(program: tix.ProgramOp) -> tix.ProgramOp:
+    """The program with a definition for every sum whose value a derivative needs."""
+    return copy_program(program, _Lifter, _lifted_definition)
+
+
+def _lifted_definition(builder: ProgramBuilder, scope: Scope, op: tix.DefineOp) -> SSAValue:
+    def body(e: Emitter, own: list[SSAValue]) -> SSAValue:
+        return _Lifter.within(e, builder, op, scope, op.indices, own).copy_body(op.body)
+
+    label = op.label.data
+    builder.labels.add(label)
+    names = [v.name_hint for v in op.indices]
+    return builder.define(label, op.type, names, op.location, body)
+
+
+class _Lifter(Scope):
+    """Copies a body; sums that need a name become definitions in front of it."""
+
+    builder: ProgramBuilder
+    definition: tix.DefineOp
+    tensors: Scope
+
+    @staticmethod
+    def within(
+        emitter: Emitter,
+        builder: ProgramBuilder,
+        definition: tix.DefineOp,
+        tensors: Scope,
+        indices: Sequence[SSAValue],
+        new: Sequence[SSAValue],
+    ) -> _Lifter:
+        """The scope of a new definition made of `definition`, some of whose indices it has."""
+        own: dict[Key, Affine] = {a: Affine.of(b) for a, b in zip(indices, new, strict=True)}
+        scope = _Lifter(emitter, tensors.values.new_child(), ChainMap(own))
+        scope.builder, scope.definition, scope.tensors = builder, definition, tensors
+        return scope
+
+    def inner(self, emitter: Emitter, own: Sequence[SSAValue], new: Sequence[SSAValue]) -> _Lifter:
+        scope = super().inner(emitter, own, new)
+        assert isinstance(scope, _Lifter)
+        scope.builder, scope.definition = self.builder, self.definition
+        scope.tensors = self.tensors
+        return scope
+
+    def copy_sum(self, op: tix.SumOp) -> SSAValue:
+        if not _needs_value(op.result, self.definition):
+            return super().copy_sum(op)
+        path = Path.to(op, self.definition)
+        indices = _used_indices(op, path)
+        sizes = _sizes(indices, path)
+        if sizes is None or (path.sums and _is_short(op)):
+            return super().copy_sum(op)
+        tensor = self._lift(op, path, indices, sizes)
+        return self.emitter.read(tensor, [self.form(Affine.of(v)) for v in indices])
+
+    def _lift(
+        self, op: tix.SumOp, path: Path, indices: Sequence[SSAValue], sizes: Sequence[Affine]
+    ) -> SSAValue:
+        def body(e: Emitter, own: list[SSAValue]) -> SSAValue:
+            scope = _Lifter.within(e, self.builder, self.definition, self.tensors, indices, own)
+            return scope._under(path, op)
+
+        type = TensorType.of(sizes, tix.ELEMENT_TYPES[self.definition.type.dtype])
+        label = self.builder.fresh_label(f"{self.definition.label.data}_sum")
+        names = [v.name_hint for v in indices]
+        return self.builder.define(label, type, names, op.location, body)
+
+    def _under(self, path: Path, op: tix.SumOp) -> SSAValue:
+        """The sum, 0 where a condition on the way to it does not hold."""
+
+        def guarded(scope: _Lifter, rest: Sequence[tuple[tix.IfOp, bool]]) -> SSAValue:
+            if not rest:
+                scope.require(op)
+                return Scope.copy_sum(scope, op)
+            (branch, first), *rest = rest
+            scope.require_indices(branch)
+            pieces = [scope.constraints(piece) for piece in branch.condition]
+
+            def taken(e: Emitter, own: list[SSAValue]) -> SSAValue:
+                return guarded(scope.inner(e, [], []), rest)
+
+            def not_taken(e: Emitter, own: list[SSAValue]) -> SSAValue:
+                return e.constant(0)
+
+            bodies = (taken, not_taken) if first else (not_taken, taken)
+            return scope.emitter.choose(pieces, *bodies)
+
+        return guarded(self, path.branches)
+
+    def require_indices(self, op: tix.IfOp) -> None:
+        """Copy the quotients that a condition uses."""
+        for v in op.indices:
+            if isinstance(v.owner, tix.FloorDivOp) and v not in self.indices:
+                self.require(v.owner)
+                self.copy(v.owner)
+
+
+def _needs_value(value: SSAValue, definition: tix.DefineOp) -> bool:
+    """Does an adjoint need this value: does it enter anything but linearly?"""
+    return any(_use_needs_value(use.operation, value, definition) for use in value.uses)
+
+
+def _use_needs_value(op: Operation, value: SSAValue, definition: tix.DefineOp) -> bool:
+    match op:
+        case ew.AddOp() | ew.SubOp() | ew.NegOp():
+            return _needs_value(op.results[0], definition)
+        case ew.MulOp() | ew.DivOp():
+            other = op.rhs if op.lhs is value else op.lhs
+            constant = tix.constant_value(other) is not None and op.lhs is not op.rhs
+            linear = constant and (isinstance(op, ew.MulOp) or op.lhs is value)
+            return not linear or _needs_value(op.result, definition)
+        case ew.ExpOp():
+            return op.result is not tix.yielded(definition.body)
+        case tix.YieldOp():
+            parent = op.parent_op()
+            return isinstance(parent, tix.IfOp) and _needs_value(parent.result, definition)
+        case _:
+            return True
+
+
+def _used_indices(op: tix.SumOp, path: Path) -> list[SSAValue]:
+    """The indices around `op` that its value depends on, directly or through a quotient."""
+    used: set[SSAValue] = set()
+    pending = [*free_values(op), *(v for branch, _ in path.branches for v in branch.indices)]
+    seen: set[SSAValue] = set()
+    while pending:
+        v = pending.pop()
+        if v in seen:
+            continue
+        seen.add(v)
+        if isinstance(v, BlockArgument):
+            used.add(v)
+        elif not isinstance(v.owner, tix.DefineOp):
+            assert isinstance(v.owner, Operation)
+            pending += free_values(v.owner)
+    return [v for v in path.indices if v in used]
+
+
+def _sizes(indices: Sequence[SSAValue], path: Path) -> list[Affine] | None:
+    """The size of each index if all run over a box from 0, else None."""
+    shape = dict(zip(path.definition.indices, path.definition.type.shape, strict=True))
+    for op in path.sums:
+        shape.update(_box(op))
+    sizes = [shape.get(v) for v in indices]
+    return None if None in sizes else [s for s in sizes if s is not None]
+
+
+def _box(op: tix.SumOp) -> dict[SSAValue, Affine]:
+    """The sizes of own indices that are constrained by `0 <= k < size` alone."""
+    boxes: dict[SSAValue, Affine] = {}
+    for v in op.own:
+        around = [c for c in op.constraints if c.form[v]]
+        upper = [c.form + Affine.of(v) + 1 for c in around if c.form[v] == -1 and not c.equality]
+        from_zero = len(around) == 2 and Constraint(Affine.of(v)) in around
+        if from_zero and len(upper) == 1 and not upper[0].indices:
+            boxes[v] = upper[0]
+    return boxes
+
+
+def _is_short(op: tix.SumOp) -> bool:
+    boxes = _box(op)
+    sizes = [boxes.get(v) for v in op.own]
+    numbers = [s.constant for s in sizes if s is not None and not s.terms]
+    return len(numbers) == len(sizes) and prod(numbers) <= RECOMPUTE

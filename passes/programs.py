@@ -1,0 +1,109 @@
+"""Making a new program out of an old one: what every pass over `tix` shares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from xdsl.dialects.builtin import LocationAttr, ModuleOp
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.rewriter import Rewriter
+
+from dialects import tix
+from dialects.tix import TensorType
+from passes.emitter import Body, Emitter, Scope
+
+
+def rewrite_programs(module: ModuleOp, rewrite: Callable[[tix.ProgramOp], tix.ProgramOp]) -> None:
+    """Replace every program of `module` by what `rewrite` makes of it."""
+    for program in list(module.ops):
+        if isinstance(program, tix.ProgramOp):
+            new = rewrite(program)
+            new.location = program.location
+            Rewriter.replace_op(program, new)
+
+
+def fresh_name(wanted: str, taken: Iterable[str]) -> str:
+    """`wanted`, or the first of `wanted_1, wanted_2, ...` that is not taken."""
+    taken = set(taken)
+    if wanted not in taken:
+        return wanted
+    return next(n for k in range(1, len(taken) + 2) if (n := f"{wanted}_{k}") not in taken)
+
+
+class ProgramBuilder:
+    """A program in the making: arguments first, then definitions, then `finish`."""
+
+    def __init__(self, arguments: Sequence[tuple[str, TensorType, LocationAttr]]):
+        self.block = Block(arg_types=[type for _, type, _ in arguments])
+        self.argument_names = [name for name, _, _ in arguments]
+        for value, (name, _, location) in zip(self.block.args, arguments, strict=True):
+            value.name_hint = name
+            value.location = location
+        self.labels = set(self.argument_names)
+
+    def define(
+        self,
+        label: str,
+        type: TensorType,
+        names: Sequence[str | None],
+        location: LocationAttr,
+        body: Body,
+    ) -> SSAValue:
+        """Append `label[names] = body` and give the tensor; the label must be new."""
+        region = Emitter(self.block, location).region(names, body)
+        op = tix.DefineOp(label, type, region)
+        op.location = location
+        op.result.name_hint = label
+        self.labels.add(label)
+        self.block.add_op(op)
+        return op.result
+
+    def fresh_label(self, wanted: str) -> str:
+        return fresh_name(wanted, self.labels)
+
+    def finish(
+        self, old: tix.ProgramOp, results: Sequence[SSAValue], derived: bool = True
+    ) -> tix.ProgramOp:
+        """The program with these results, named as `old`; `derived`: keep its derived sizes."""
+        self.block.add_op(tix.ReturnOp(results))
+        sizes = list(old.derived) if derived else []
+        return tix.ProgramOp(old.sym_name.data, self.argument_names, Region(self.block), sizes)
+
+
+def arguments_of(program: tix.ProgramOp) -> list[tuple[str, TensorType, LocationAttr]]:
+    """Name, type and location of every argument."""
+    return [(name, type_of(v), v.location) for name, v in program.arguments.items()]
+
+
+def type_of(tensor: SSAValue) -> TensorType:
+    assert isinstance(tensor.type, TensorType)
+    return tensor.type
+
+
+def copy_definition(
+    builder: ProgramBuilder, scope: Scope, op: tix.DefineOp, label: str | None = None
+) -> SSAValue:
+    """Append a copy of `op`, copied by a scope of the same kind as `scope`."""
+
+    def body(e: Emitter, own: list[SSAValue]) -> SSAValue:
+        return scope.copy_definition(op, e, own)
+
+    names = [v.name_hint for v in op.indices]
+    return builder.define(label or op.label.data, op.type, names, op.location, body)
+
+
+def copy_program(
+    program: tix.ProgramOp,
+    kind: type[Scope],
+    define: Callable[[ProgramBuilder, Scope, tix.DefineOp], SSAValue] = copy_definition,
+) -> tix.ProgramOp:
+    """Copy definition by definition, with scopes of this kind, which map old tensors to new ones.
+
+    `define` appends the new definition and gives its tensor.
+    """
+    builder = ProgramBuilder(arguments_of(program))
+    scope = kind(Emitter(builder.block, program.location))
+    scope.values.update(zip(program.body.block.args, builder.block.args, strict=True))
+    for op in program.definitions:
+        scope.values[op.result] = define(builder, scope, op)
+    return builder.finish(program, [scope.value(v) for v in program.returned])

@@ -1,0 +1,229 @@
+"""`simplify-sums`: sums over one point, factors, guards and constants.
+
+    sum over k in {k >= p, k <= p} of E(k)          E(p)
+    sum over k of c * E(k)                          c * sum over k of E(k)
+    if A { if B { E } else 0 } else 0               if A and B { E } else 0
+
+and constants are folded wherever a copy meets them (`passes/emitter.py`). A factor leaves a sum
+only where every element that it reads is provably there even if the sum is empty. What is known in
+a place is not asked again: conditions that hold are dropped, bodies that cannot be reached too.
+
+Rounding may change by the reordering of products; nothing else does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeGuard
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from dialects import tix
+from dialects.tix import Affine, Constraint, Key, between
+from dialects.tix import elementwise as ew
+from passes.emitter import Emitter
+from passes.known import KnownScope
+from passes.programs import copy_program, rewrite_programs, type_of
+
+
+@dataclass(frozen=True)
+class SimplifySumsPass(ModulePass):
+    """`simplify-sums`: no options."""
+
+    name = "simplify-sums"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        rewrite_programs(op, simplify_sums)
+
+
+def simplify_sums(program: tix.ProgramOp) -> tix.ProgramOp:
+    """The program with simpler sums and conditions."""
+    return copy_program(program, _Simplifier)
+
+
+class _Simplifier(KnownScope):
+    def copy_sum(self, op: tix.SumOp) -> SSAValue:
+        fixed = _fixed_indices(op)
+        scope = self._with_fixed(fixed)
+        free = [v for v in op.own if v not in fixed]
+        limits = [c for c in scope.constraints(op.constraints) if c.form.terms]
+        guards = [c for c in limits if not any(c.form[v] for v in free)]
+        limits = [c for c in limits if c not in guards]
+        guards = [c for c in guards if not self.holds(c)]
+
+        def guarded(e: Emitter, _: list[SSAValue]) -> SSAValue:
+            inner = scope.inner(e, [], [])
+            inner.known += guards
+            if not free:
+                return inner.copy_body(op.body)
+            return inner.factored_sum(op, free, limits)
+
+        return self.emitter.guard(guards, guarded)
+
+    def _with_fixed(self, fixed: dict[Key, Affine]) -> _Simplifier:
+        scope = self.inner(self.emitter, [], [])
+        for v, form in fixed.items():
+            scope.indices[v] = scope.form(form)
+        return scope
+
+    def inner(
+        self, emitter: Emitter, own: Sequence[SSAValue], new: Sequence[SSAValue]
+    ) -> _Simplifier:
+        scope = super().inner(emitter, own, new)
+        assert isinstance(scope, _Simplifier)
+        return scope
+
+    def factored_sum(
+        self, op: tix.SumOp, free: Sequence[SSAValue], limits: Sequence[Constraint]
+    ) -> SSAValue:
+        """The sum, times the factors of its value that none of its indices enter."""
+        product = _Product.of(tix.yielded(op.body), op)
+        outside, inside = product.split(lambda v: self._can_leave(v, op, free))
+
+        def domain(own: list[SSAValue]) -> list[Constraint]:
+            return self.inner(self.emitter, free, own).constraints(limits)
+
+        def body(e: Emitter, own: list[SSAValue]) -> SSAValue:
+            scope = self.inner(e, free, own)
+            scope.known += scope.constraints(limits)
+            return scope.product(inside, op)
+
+        total = self.emitter.sum([v.name_hint for v in free], domain, body)
+        return self.product(outside, op, total)
+
+    def product(self, product: _Product, op: tix.SumOp, start: SSAValue | None = None) -> SSAValue:
+        """Emit a product of values from the body of `op`, times `start`."""
+        e = self.emitter
+        for v in [*product.factors, *product.divisors]:
+            self.fetch(v)
+        value = None
+        for v in product.factors:
+            value = self.value(v) if value is None else e.mul(value, self.value(v))
+        if start is not None:
+            value = start if value is None else e.mul(value, start)
+        if value is None:
+            value = e.constant(1)
+        for v in product.divisors:
+            value = e.div(value, self.value(v))
+        return e.neg(value) if product.negative else value
+
+    def fetch(self, value: SSAValue) -> None:
+        """Copy the operation that defines `value`, unless this scope has it."""
+        if value not in self.values and isinstance(value.owner, Operation):
+            self.require(value.owner)
+            self.copy(value.owner)
+
+    def _can_leave(self, value: SSAValue, op: tix.SumOp, free: Sequence[SSAValue]) -> bool:
+        """Does `value` depend on none of `free`, and are all elements it reads there anyway?"""
+        owner = value.owner
+        if not isinstance(owner, Operation) or not op.is_ancestor(owner):
+            return True
+        if owner.regions or any(v in free for v in owner.operands):
+            return False
+        if isinstance(owner, tix.ReadOp) and not self._in_range(owner):
+            return False
+        return all(self._can_leave(v, op, free) for v in owner.operands)
+
+    def _in_range(self, read: tix.ReadOp) -> bool:
+        pairs = zip(read.forms, type_of(read.tensor).shape, strict=True)
+        return all(self.holds(c) for form, size in pairs for c in between(0, self.form(form), size))
+
+    def copy_if(self, op: tix.IfOp) -> SSAValue:
+        pieces = [self._unknown(piece) for piece in op.condition]
+        if any(not piece for piece in pieces):
+            return self.inner(self.emitter, [], []).copy_body(op.then)
+        if _is_guard(op):
+            return self._merged(op, pieces[0])
+        outside = [[_opposite(pieces[0][0])]] if _is_half_space(pieces) else []
+        then, otherwise = self.branch(op, pieces, 0), self.branch(op, outside, 1)
+        return self.emitter.choose(pieces, then, otherwise)
+
+    def _unknown(self, piece: Sequence[Constraint]) -> list[Constraint]:
+        return [c for c in self.constraints(piece) if not self.holds(c)]
+
+    def _merged(self, op: tix.IfOp, piece: list[Constraint]) -> SSAValue:
+        """One condition for guards directly inside each other."""
+        first = op.then.block.first_op
+        if _is_guard(first) and first.result is tix.yielded(op.then):
+            inner = self.inner(self.emitter, [], [])
+            inner.known += piece
+            return inner._merged_with(first, piece)
+        return self.emitter.guard(piece, self.branch(op, [piece], 0))
+
+    def _merged_with(self, op: tix.IfOp, piece: list[Constraint]) -> SSAValue:
+        (condition,) = op.condition
+        return self._merged(op, [*piece, *self._unknown(condition)])
+
+
+def _fixed_indices(op: tix.SumOp) -> dict[Key, Affine]:
+    """Own indices with one value: `k - L >= 0` and `L - k >= 0`, in terms of those before them."""
+    fixed: dict[Key, Affine] = {}
+    forms = {c.form for c in op.constraints if not c.equality}
+    for n, v in enumerate(op.own):
+        later = op.own[n + 1 :]
+        for form in forms:
+            value = Affine.of(v) - form
+            if form[v] == 1 and -form in forms and not any(value[w] for w in later):
+                fixed[v] = value.substitute(fixed)
+    return fixed
+
+
+def _is_guard(op: Operation | None) -> TypeGuard[tix.IfOp]:
+    """A condition with one piece and nothing else than 0 outside."""
+    if not isinstance(op, tix.IfOp) or len(op.condition) > 1:
+        return False
+    return tix.constant_value(tix.yielded(op.otherwise)) == 0
+
+
+def _is_half_space(pieces: Sequence[Sequence[Constraint]]) -> bool:
+    return len(pieces) == 1 and len(pieces[0]) == 1 and not pieces[0][0].equality
+
+
+def _opposite(constraint: Constraint) -> Constraint:
+    return Constraint(-constraint.form - 1)
+
+
+@dataclass
+class _Product:
+    """A value as (-1)^negative · Π factors / Π divisors, taken apart within the body of one sum."""
+
+    factors: list[SSAValue] = field(default_factory=list[SSAValue])
+    divisors: list[SSAValue] = field(default_factory=list[SSAValue])
+    negative: bool = False
+
+    @staticmethod
+    def of(value: SSAValue, op: tix.SumOp) -> _Product:
+        product = _Product()
+        product._collect(value, op, product.factors)
+        return product
+
+    def _collect(self, value: SSAValue, op: tix.SumOp, into: list[SSAValue]) -> None:
+        owner = value.owner
+        if isinstance(owner, Operation) and owner.parent is op.body.block:
+            match owner:
+                case ew.MulOp():
+                    self._collect(owner.lhs, op, into)
+                    return self._collect(owner.rhs, op, into)
+                case ew.NegOp():
+                    self.negative = not self.negative
+                    return self._collect(owner.operand, op, into)
+                case ew.DivOp() if into is self.factors:
+                    self._collect(owner.lhs, op, into)
+                    return self._collect(owner.rhs, op, self.divisors)
+                case _:
+                    pass
+        into.append(value)
+
+    def split(self, leaves: Callable[[SSAValue], bool]) -> tuple[_Product, _Product]:
+        """The factors that leave, with the sign, and those that stay."""
+        outside = _Product(negative=self.negative)
+        inside = _Product()
+        for v in self.factors:
+            (outside if leaves(v) else inside).factors.append(v)
+        for v in self.divisors:
+            (outside if leaves(v) else inside).divisors.append(v)
+        return outside, inside

@@ -1,0 +1,159 @@
+"""`solve-index-kernels`: replace the equations of a sum by their integer solutions.
+
+A sum over `{ ξ : M ξ = h, R ξ + r >= 0 }`, where `h` is affine in the indices around it, becomes a
+sum over `{ z : R (P + Q t + K z) + r >= 0 }` with `ξ = P + Q t + K z` in its body (paper, 4.1 and
+eqs. 41-45; `passes/polyhedral/diophantine.py` derives the solution). What the equations ask of the
+outer indices stays in the set as constraints without own indices: `g = 0` for the cokernel, and
+`row = s t` with `t = row // s` where an elementary divisor `s` exceeds 1. Equation (46) of the
+paper drops the latter, which reads adjoints at fractional indices.
+
+    %2 = tix.sum (%i, %j) in (2 * %i + 4 * %j == %p, %i >= 0, ...) {
+      %3 = tix.read %df[%i, %j]
+
+becomes
+
+    %t = tix.floordiv (%p) by 2
+    %2 = tix.sum (%j) in (%p == 2 * %t, %p >= 4 * %j, ...) {
+      %3 = tix.read %df[%t - 2 * %j, %j]
+
+Summation indices keep the names of the indices that they equal. In the constraints `s t` is written
+as the row that it equals, so that bounds divide once.
+
+On exit no equation holds an own index of its sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+
+from dialects import tix
+from dialects.tix import Affine, Constraint, Key
+from passes.emitter import Emitter, Scope
+from passes.polyhedral.diophantine import Quotient, Solution, solve
+from passes.polyhedral.matrix import Row
+from passes.programs import copy_program, rewrite_programs
+
+
+@dataclass(frozen=True)
+class SolveIndexKernelsPass(ModulePass):
+    """`solve-index-kernels`: no options."""
+
+    name = "solve-index-kernels"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        rewrite_programs(op, solve_index_kernels)
+
+
+def solve_index_kernels(program: tix.ProgramOp) -> tix.ProgramOp:
+    """The program without equations in own indices."""
+    return copy_program(program, _Solver)
+
+
+@dataclass(frozen=True)
+class _Exact:
+    """A quotient `t` that is exact where the guard `row == divisor * t` holds."""
+
+    t: SSAValue
+    row: Affine
+    divisor: int
+
+    @property
+    def guard(self) -> Constraint:
+        return Constraint(self.row - Affine.of(self.t) * self.divisor, equality=True)
+
+    def clear(self, constraint: Constraint) -> Constraint:
+        """The constraint without `t`: multiplied by the divisor, which is positive."""
+        c = constraint.form[self.t]
+        if not c:
+            return constraint
+        rest = constraint.form - Affine.of(self.t) * c
+        return Constraint(rest * self.divisor + self.row * c, constraint.equality)
+
+
+class _Solver(Scope):
+    def copy_sum(self, op: tix.SumOp) -> SSAValue:
+        constraints = self.constraints(op.constraints)  # own indices stay the old ones here
+        equations = [c.form for c in constraints if c.equality and _holds(c, op.own)]
+        if not equations:
+            return super().copy_sum(op)
+        rest = [c for c in constraints if not (c.equality and _holds(c, op.own))]
+        parameters = list(dict.fromkeys(k for f in equations for k in f.terms if k not in op.own))
+        solution = _solve(equations, op.own, parameters)
+        if solution.empty:
+            return self.emitter.constant(0)
+        return self._solved_sum(op, rest, parameters, solution)
+
+    def _solved_sum(
+        self,
+        op: tix.SumOp,
+        inequalities: Sequence[Constraint],
+        parameters: Sequence[Key],
+        solution: Solution,
+    ) -> SSAValue:
+        quotients, exact = self._quotients(solution.quotients, parameters)
+        zero = [Constraint(_form(row, parameters), equality=True) for row in solution.zero]
+        free = sorted(range(len(solution.pivots)), key=lambda c: solution.pivots[c])
+
+        def old_indices(own: list[SSAValue]) -> dict[Key, Affine]:
+            z = {c: Affine.of(v) for c, v in zip(free, own, strict=True)}
+            return {
+                xi: _form(solution.particular[n], parameters)
+                + Affine.sum(q * c for q, c in zip(quotients, coefficients, strict=True))
+                + Affine.sum(z[c] * solution.basis[n][c] for c in free)
+                for n, (xi, coefficients) in enumerate(
+                    zip(op.own, solution.quotient_coefficients, strict=True)
+                )
+            }
+
+        def domain(own: list[SSAValue]) -> list[Constraint]:
+            solved = [c.substitute(old_indices(own)) for c in inequalities]
+            for quotient in exact:
+                solved = [quotient.clear(c) for c in solved]
+            return [*zero, *(q.guard for q in exact), *solved]
+
+        def body(e: Emitter, own: list[SSAValue]) -> SSAValue:
+            indices = self.indices.new_child(old_indices(own))
+            return type(self)(e, self.values.new_child(), indices).copy_body(op.body)
+
+        names = [op.own[solution.pivots[c]].name_hint for c in free]
+        return self.emitter.sum(names, domain, body)
+
+    def _quotients(
+        self, quotients: Sequence[Quotient], parameters: Sequence[Key]
+    ) -> tuple[list[Affine], list[_Exact]]:
+        """Emit `t = row // s` for each quotient; multiples of `s` in the row need no operation."""
+        values: list[Affine] = []
+        exact: list[_Exact] = []
+        for quotient in quotients:
+            row = _form(quotient.row, parameters)
+            t = self.emitter.floordiv(row, quotient.modulus)
+            values.append(t)
+            (local,) = [v for v in t.indices if v not in parameters]
+            rest = row - (t - Affine.of(local)) * quotient.modulus
+            exact.append(_Exact(local, rest, quotient.modulus))
+        return values, exact
+
+
+def _holds(constraint: Constraint, own: Sequence[SSAValue]) -> bool:
+    return any(constraint.form[v] for v in own)
+
+
+def _solve(
+    equations: Sequence[Affine], own: Sequence[SSAValue], parameters: Sequence[Key]
+) -> Solution:
+    """Solve for the own indices; the last ones are preferred to stay summation indices."""
+    m = tuple(tuple(f[v] for v in own) for f in equations)
+    h = tuple((*(-f[k] for k in parameters), -f.constant) for f in equations)
+    preference = range(len(own) - 1, -1, -1)
+    return solve(m, h, len(own), len(parameters), preference)
+
+
+def _form(row: Row, parameters: Sequence[Key]) -> Affine:
+    """The affine form of a row over the parameters, the constant last."""
+    return Affine(dict(zip(parameters, row[:-1], strict=True)), row[-1])
