@@ -1,0 +1,45 @@
+"""What the project adds to xDSL, by name, for `tadc-opt` and through it for every xDSL tool.
+
+Everything is imported when it is first asked for, so that a driver starts fast.
+"""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from xdsl.universe import Universe
+
+
+def _imported(module: str, name: str) -> Callable[[], Any]:
+    """`module.name`, imported when called."""
+    return lambda: getattr(import_module(module), name)
+
+
+DIALECTS = {
+    "loops": ("dialects.loops", "Loops"),
+    "tix": ("dialects.tix", "Tix"),
+}
+
+# In the order of the pipeline; docs/new-pass.md is the recipe for a new line.
+PASSES = {
+    "lift-sums": ("passes.lift_sums", "LiftSumsPass"),
+    "differentiate": ("passes.differentiate", "DifferentiatePass"),
+    "solve-index-kernels": ("passes.solve_index_kernels", "SolveIndexKernelsPass"),
+    "infer-ranges": ("passes.infer_ranges", "InferRangesPass"),
+    "simplify-sums": ("passes.simplify_sums", "SimplifySumsPass"),
+}
+
+TARGETS = {
+    "cuda": ("tadc.targets.cuda", "CudaTarget"),
+}
+
+# xDSL has a target of this name. Universes may not hold a name twice: `tadc-opt` replaces it.
+REPLACED_TARGETS = {
+    "llvm": _imported("tadc.targets.llvm", "LlvmTarget"),
+}
+
+TADC = Universe(
+    all_dialects={name: _imported(*where) for name, where in DIALECTS.items()},
+    all_passes={name: _imported(*where) for name, where in PASSES.items()},
+    all_targets={name: _imported(*where) for name, where in TARGETS.items()},
+)
