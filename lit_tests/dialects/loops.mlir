@@ -1,0 +1,62 @@
+// What is written parses to the same, in both forms.
+// RUN: tadc-opt %s | tadc-opt | filecheck %s
+// RUN: tadc-opt %s --print-op-generic | tadc-opt | filecheck %s
+
+// Loops around pure code, and loops of nothing, are dead code.
+// RUN: tadc-opt %s -p dce | filecheck %s --check-prefix DCE
+
+// Parallel loops of every rank; the end is implicit.
+func.func @y(%y: memref<?xf64>, %x: memref<?xf64>, %N: index, %M: index)
+    attributes {buffers = ["y", "x"], sizes = ["N", "M"]} {
+  loops.parallel (%i, %j) to (%N, %M) {
+    %row = arith.muli %i, %M : index
+    %at = arith.addi %row, %j : index
+    %0 = memref.load %x[%at] : memref<?xf64>
+    memref.store %0, %y[%at] : memref<?xf64>
+  }
+  func.return
+}
+func.func @scalar(%y: memref<?xf64>) attributes {buffers = ["y"], sizes = []} {
+  loops.parallel () to () {
+    %zero = arith.constant 0 : index
+    %0 = arith.constant 2.5 : f64
+    memref.store %0, %y[%zero] : memref<?xf64>
+  }
+  func.return
+}
+func.func @empty(%N: index) {
+  loops.parallel (%i) to (%N) {
+  }
+  func.return
+}
+
+// CHECK:      func.func @y(%y: memref<?xf64>, %x: memref<?xf64>, %N: index, %M: index) attributes {buffers = ["y", "x"], sizes = ["N", "M"]} {
+// CHECK-NEXT:   loops.parallel (%i, %j) to (%N, %M) {
+// CHECK-NEXT:     %row = arith.muli %i, %M : index
+// CHECK-NEXT:     %at = arith.addi %row, %j : index
+// CHECK-NEXT:     %0 = memref.load %x[%at] : memref<?xf64>
+// CHECK-NEXT:     memref.store %0, %y[%at] : memref<?xf64>
+// CHECK-NEXT:   }
+// CHECK-NEXT:   func.return
+// CHECK-NEXT: }
+// CHECK-NEXT: func.func @scalar(%y: memref<?xf64>) attributes {buffers = ["y"], sizes = []} {
+// CHECK-NEXT:   loops.parallel () to () {
+// CHECK-NEXT:     %zero = arith.constant 0 : index
+// CHECK-NEXT:     %0 = arith.constant 2.500000e+00 : f64
+// CHECK-NEXT:     memref.store %0, %y[%zero] : memref<?xf64>
+// CHECK-NEXT:   }
+// CHECK-NEXT:   func.return
+// CHECK-NEXT: }
+// CHECK-NEXT: func.func @empty(%N: index) {
+// CHECK-NEXT:   loops.parallel (%i) to (%N) {
+// CHECK-NEXT:   }
+// CHECK-NEXT:   func.return
+// CHECK-NEXT: }
+
+// DCE-LABEL: func.func @y(
+// DCE:         loops.parallel
+// DCE-LABEL: func.func @scalar(
+// DCE:         loops.parallel
+// DCE-LABEL: func.func @empty(
+// DCE-NOT:     loops.parallel
+// DCE:         func.return
