@@ -32,9 +32,7 @@ class Format:
     exp: Sequence[float]
     log: Sequence[float]
     sinh: Sequence[float]
-    exp_range: tuple[float, float]  # exp is 0 below, infinite from the second on
-    half_exp_end: float  # exp(x) / 2 is infinite from here on
-    exp_denormal: float  # below, exp is computed 2**64 times too large
+    exp_range: tuple[float, float]  # exp is 0 below, exp(x) / 2 is infinite above
     expm1_range: tuple[float, float]  # expm1 is -1 below, infinite above
     least_normal: float
 
@@ -70,9 +68,7 @@ FORMATS = {
             *(0.1666666716337204, 0.008333311416208744, 0.00019842635083477944),
             2.7839248559757834e-06,
         ),
-        exp_range=(-104.0, 88.72283935546875),
-        half_exp_end=89.4159927368164,
-        exp_denormal=-69.0,
+        exp_range=(-104.0, 91.0),
         expm1_range=(-40.0, 89.0),
         least_normal=2.0**-126,
     ),
@@ -100,9 +96,7 @@ FORMATS = {
             *(2.7557319109253425e-06, 2.5052130543833636e-08, 1.6056697540773228e-10),
             7.775381015083104e-13,
         ),
-        exp_range=(-746.0, 709.7827128933841),
-        half_exp_end=710.475860073944,
-        exp_denormal=-600.0,
+        exp_range=(-746.0, 711.0),
         expm1_range=(-60.0, 710.0),
         least_normal=2.0**-1022,
     ),
@@ -169,10 +163,6 @@ class Expression:
         a, b = self._operand(a), self._operand(b)
         return self._emit(f"select i1 {condition}, {self.type} {a}, {self.type} {b}")
 
-    def select_bits(self, condition: str, a: str | int, b: str | int) -> str:
-        type_ = self.format.integer
-        return self._emit(f"select i1 {condition}, {type_} {a}, {type_} {b}")
-
     def at_least(self, a: str, low: float) -> str:
         """NaN stays: in this order of the operands it is one instruction of x86."""
         return self.select(self.compare("olt", a, low), low, a)
@@ -198,39 +188,35 @@ class Expression:
         return result
 
 
-def _reduce(e: Expression, x: str) -> tuple[str, str, str]:
-    """`x = n ln(2) + r`, |r| <= ln(2)/2: n in the low bits of the first result, n, r.
+def _scaled_exp(e: Expression, x: str, power: int) -> str:
+    """`2**power exp(x)`, as `exp(r) 2**m 2**(n - m + power)` with m about n/2.
 
-    `n ln(2)` cancels against x exactly in the first fma, its lower part is rounded in the second.
-    """
-    magic, (high, low) = e.format.magic, e.format.ln2
-    shifted = e.fma(x, 1 / math.log(2), magic)
-    n = e.sub(shifted, magic)
-    return e.bits(shifted), n, e.fma(n, -low, e.fma(n, -high, x))
+    `x = n ln(2) + r`, |r| <= ln(2)/2: `n ln(2)` cancels exactly against x in one fma, its lower
+    part is rounded in the next. Integers are rounded to by adding a number so large that its last
+    bit is a unit, and read from its low bits.
 
-
-def _scaled_exp(e: Expression, x: str, power: int, end: float) -> str:
-    """`2**power exp(x)` by adding to the exponent of `exp(r)`, which lies in [0.7, 1.42].
-
-    The largest finite result comes from `exp(r) < 1`, so the addition does not overflow. For
-    results near and below the least normal number the exponent stays 64 too high, and a
-    multiplication, which rounds once, takes it back.
+    Each factor is a normal number, `exp(r)` in [0.7, 1.42] takes the first in its exponent, and
+    only the last product rounds, overflows or becomes denormal. m comes from rounding x / ln(4).
     """
     format_ = e.format
-    clamped = e.select(e.compare("ogt", x, format_.exp_range[0]), x, format_.exp_range[0])
-    n, _, r = _reduce(e, clamped)
-    p = e.horner(r, (1.0, 1.0, *format_.exp))
-    denormal = e.compare("olt", clamped, format_.exp_denormal)
-    up = e.select_bits(denormal, 64 + power, power)
-    exponent = e.integer("shl", e.integer("add", n, up), format_.mantissa)
-    y = e.from_bits(e.integer("add", e.bits(p), exponent))
-    y = e.mul(y, e.select(denormal, 2.0**-64, 1.0))
-    # NaN fails the comparison and stays NaN in the sum.
-    return e.select(e.compare("olt", x, end), y, e.add(x, math.inf))
+    low, high = format_.exp_range
+    x = e.at_most(e.at_least(x, low), high)
+    biased = format_.magic + format_.bias + power
+    shifted = e.fma(x, 1 / math.log(2), biased)
+    halved = e.bits(e.fma(x, 0.5 / math.log(2), format_.magic))
+    n = e.sub(shifted, biased)
+    ln2, rest = format_.ln2
+    r = e.fma(n, -rest, e.fma(n, -ln2, x))
+    p = e.bits(e.horner(r, (1.0, 1.0, *format_.exp)))
+    first = e.from_bits(e.integer("add", p, e.integer("shl", halved, format_.mantissa)))
+    rest_of_n = e.integer("sub", e.bits(shifted), halved)
+    second = e.from_bits(e.integer("shl", rest_of_n, format_.mantissa))
+    # The sum in the exponent loses NaN; `x - x` brings it back and is 0 otherwise.
+    return e.fma(first, second, e.sub(x, x))
 
 
 def exp(e: Expression, x: str) -> str:
-    return _scaled_exp(e, x, 0, e.format.exp_range[1])
+    return _scaled_exp(e, x, 0)
 
 
 def _sum_error(e: Expression, a: str, b: float, total: str) -> str:
@@ -242,9 +228,10 @@ def _sum_error(e: Expression, a: str, b: float, total: str) -> str:
 def _half_expm1(e: Expression, x: str) -> tuple[str, str]:
     """`(exp(x) - 1) / 2` as an unevaluated sum of two numbers, the first much the larger.
 
-    With `h = 2**(n-1)` it is `(h - 1/2) + h r + h (exp(r) - 1 - r)`: the rounding error of the
-    first sum is computed (`|h - 1/2| >= |h r|`, or `h - 1/2` is 0) and added to the last term,
-    and so is the part of r that was rounded away.
+    `x = n ln(2) + r` with |r| <= ln(2)/2. With `h = 2**(n-1)` the value is
+    `(h - 1/2) + h r + h (exp(r) - 1 - r)`: the rounding error of the first sum is computed
+    (`|h - 1/2| >= |h r|`, or `h - 1/2` is 0) and added to the last term, and so is the part of r
+    that was rounded away.
     """
     format_ = e.format
     (high, low), magic = format_.ln2, format_.magic
@@ -289,7 +276,7 @@ def tanh(e: Expression, x: str) -> str:
 def sinh(e: Expression, x: str) -> str:
     """`E - 1 / (4 E)` with `E = exp(|x|) / 2`; a polynomial below 1, where that cancels."""
     a = e.absolute(x)
-    half = _scaled_exp(e, a, -1, e.format.half_exp_end)
+    half = _scaled_exp(e, a, -1)
     large = e.sub(half, e.div(0.25, half))
     square = e.mul(a, a)
     small = e.fma(e.mul(square, a), e.horner(square, e.format.sinh), a)
@@ -298,7 +285,7 @@ def sinh(e: Expression, x: str) -> str:
 
 def cosh(e: Expression, x: str) -> str:
     """`E + 1 / (4 E)` with `E = exp(|x|) / 2`."""
-    half = _scaled_exp(e, e.absolute(x), -1, e.format.half_exp_end)
+    half = _scaled_exp(e, e.absolute(x), -1)
     return e.add(half, e.div(0.25, half))
 
 
