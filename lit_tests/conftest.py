@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import io
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
@@ -95,7 +96,8 @@ def parse_run_line(line: str, path: Path) -> list[Stage]:
         elif token["merge"]:
             merged = True
         else:
-            words.append(re.sub("['\"]", "", token["word"]).replace("%s", str(path)))
+            (word,) = shlex.split(token["word"])
+            words.append(word.replace("%s", str(path)))
     return [*stages, Stage.of(words, merged)]
 
 

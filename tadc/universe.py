@@ -27,6 +27,7 @@ PASSES = {
     "solve-index-kernels": ("passes.solve_index_kernels", "SolveIndexKernelsPass"),
     "infer-ranges": ("passes.infer_ranges", "InferRangesPass"),
     "simplify-sums": ("passes.simplify_sums", "SimplifySumsPass"),
+    "inline-definitions": ("passes.inline_definitions", "InlineDefinitionsPass"),
 }
 
 TARGETS = {
