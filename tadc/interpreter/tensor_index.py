@@ -97,8 +97,6 @@ class _Evaluation:
         raise AssertionError("a body without tix.yield")
 
     def _operation(self, op: Operation, points: Points) -> Array:
-        if points.count == 0:  # nothing is evaluated where there is no point
-            return np.empty(0, np.int64 if isinstance(op, FloorDivOp) else self.dtype)
         if handler := HANDLERS.get(type(op)):
             return handler(self, op, points)
         self.operations += points.count

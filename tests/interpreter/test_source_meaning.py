@@ -1,0 +1,39 @@
+"""Parsed and interpreted, a random program means what Python says it means."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from dialects.tix import ProgramOp
+from tadc.interpreter.tensor_index import evaluate
+from tests.random_programs import random_program, reference
+
+parser = pytest.importorskip("tadc.language.parse", reason="there is no parser")
+
+
+def check(seed: int, rtol: float = 1e-9, **options: object) -> None:
+    program = random_program(random.Random(seed), **options)
+    ir = parser.parse(program.source, "random.tad").body.block.first_op
+    assert isinstance(ir, ProgramOp)
+    results = evaluate(ir, program.arguments)
+    for result, expected in zip(results, reference(program.source, program.arguments), strict=True):
+        np.testing.assert_allclose(result, expected, rtol, rtol, err_msg=program.source)
+        assert result.dtype == expected.dtype, program.source
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_random_programs(seed: int) -> None:
+    check(seed)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_random_programs_with_kinks_and_pads(seed: int) -> None:
+    check(seed, kinks=True, pads=True)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_programs_in_single_precision(seed: int) -> None:
+    check(seed, rtol=1e-3, dtype="f32")
