@@ -51,7 +51,18 @@ class Kernel:
             return
         values = [argument(a) for a in arguments]
         pointers = (ct.c_void_p * len(values))(*[ct.addressof(v) for v in values])
-        if error := self.launch(dimensions(grid), dimensions(block), pointers, None):
+        self.start(grid, block, pointers, None)
+
+    def start(
+        self,
+        grid: Shape,
+        block: Shape,
+        pointers: ct.Array[ct.c_void_p] | None,
+        packed: bytes | None,
+    ) -> None:
+        """Launch with the parameters behind pointers, or packed into one buffer."""
+        error = self.launch(dimensions(grid), dimensions(block), pointers, packed)
+        if error:
             raise RuntimeError(error.decode())
 
 

@@ -13,7 +13,7 @@ from tadc.targets.cuda import functions, kernel_names, print_cuda, thread_count
 from tests.host_shim.host_shim import load, needs_compiler
 from tests.host_shim.scheduled import compiles, function, parse
 
-pytestmark = [needs_compiler, pytest.mark.filterwarnings("ignore:Calling parse_operand")]
+pytestmark = needs_compiler
 
 # Loops, branches and names. Each row is a body over `%i`, and what it makes of element i of x.
 
@@ -104,6 +104,22 @@ STATEMENTS = {
           scf.yield %t : f64
         }""",
         lambda i: X[X > 0].sum(),
+    ),
+    "branch_beside_another_reader": (
+        """%a, %b = scf.for %j = %c0 to %i step %c1
+            iter_args(%s = %zero, %last = %one) -> (f64, f64) {
+          %v = memref.load %x[%j] : memref<?xf64>
+          %positive = arith.cmpf ogt, %v, %zero : f64
+          %t = scf.if %positive -> (f64) {
+            %u = arith.addf %s, %v : f64
+            scf.yield %u : f64
+          } else {
+            scf.yield %s : f64
+          }
+          scf.yield %t, %s : f64, f64
+        }
+        %r = arith.subf %a, %b : f64""",
+        lambda i: max(X[i - 1], 0) if i else -1,
     ),
     "branch_with_two_results": (
         """%v = memref.load %x[%i] : memref<?xf64>

@@ -14,7 +14,7 @@ from tadc.targets.cuda import print_cuda
 from tests.host_shim.host_shim import load, needs_compiler
 from tests.host_shim.scheduled import compiles, function, parse
 
-pytestmark = [needs_compiler, pytest.mark.filterwarnings("ignore:Calling parse_operand")]
+pytestmark = needs_compiler
 
 # Operations on floats: text, and what numpy does. A row is a kernel over all pairs of EDGES.
 
