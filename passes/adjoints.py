@@ -8,7 +8,7 @@ that they need; nothing that this read does not need is emitted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue, Use
@@ -19,6 +19,14 @@ from dialects.tix import elementwise as ew
 from passes.derivative_rules import RULES
 from passes.emitter import Emitter, Scope, free_values
 from passes.regions import Path
+
+Adjoint = SSAValue | float
+"""The adjoint of a definition: a tensor, or the same number for every element."""
+
+
+def adjoint_element(e: Emitter, adjoint: Adjoint, element: Sequence[Affine]) -> SSAValue:
+    """One element of an adjoint."""
+    return e.constant(adjoint) if isinstance(adjoint, float) else e.read(adjoint, element)
 
 
 @dataclass
@@ -56,7 +64,7 @@ class LocalReverse:
 
     definition: tix.DefineOp
     forward: SSAValue
-    seed: SSAValue
+    seed: Adjoint
 
     def enter(self, path: Path, scope: Scope) -> _Frame:
         """Frames of the blocks around the read; all emit into the same new block."""
@@ -96,7 +104,7 @@ class LocalReverse:
         if op is not self.definition:
             assert op is not None and frame.parent is not None
             return self.adjoint(op.results[0], frame.parent)
-        return frame.scope.emitter.read(self.seed, self._element(frame))
+        return adjoint_element(frame.scope.emitter, self.seed, self._element(frame))
 
     def _element(self, frame: _Frame) -> list[Affine]:
         return [frame.scope.form(Affine.of(v)) for v in self.definition.indices]

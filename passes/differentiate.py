@@ -49,7 +49,7 @@ from xdsl.passes import ModulePass
 
 from dialects import tix
 from dialects.tix import Affine, Constraint, Key, between
-from passes.adjoints import LocalReverse
+from passes.adjoints import Adjoint, LocalReverse, adjoint_element
 from passes.emitter import Emitter, Scope
 from passes.programs import (
     ProgramBuilder,
@@ -63,18 +63,25 @@ from passes.regions import Path
 
 @dataclass(frozen=True)
 class DifferentiatePass(ModulePass):
-    """`differentiate{wrt=a,b}`: gradients of these arguments, of all of them by default."""
+    """`differentiate{wrt=a,b}`: gradients of these arguments, of all of them by default.
+
+    With `unit_adjoint=true` the adjoints of the results are 1 instead of arguments: the gradient of
+    a scalar.
+    """
 
     name = "differentiate"
     wrt: tuple[str, ...] = ()
+    unit_adjoint: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rewrite_programs(op, lambda program: differentiate(program, self.wrt))
+        rewrite_programs(op, lambda p: differentiate(p, self.wrt, self.unit_adjoint))
 
 
-def differentiate(program: tix.ProgramOp, wrt: Sequence[str] = ()) -> tix.ProgramOp:
+def differentiate(
+    program: tix.ProgramOp, wrt: Sequence[str] = (), unit_adjoint: bool = False
+) -> tix.ProgramOp:
     """The derivative program of `program` with respect to the arguments `wrt` (none: all)."""
-    reverse = _Reverse(program)
+    reverse = _Reverse(program, unit_adjoint)
     arguments = program.arguments
     gradients = [reverse.gradient(name, arguments[name]) for name in wrt or arguments]
     return reverse.builder.finish(program, gradients, derived=False)
@@ -87,18 +94,23 @@ Contribution = Callable[[Emitter, list[Affine]], SSAValue]
 class _Reverse:
     """One sweep over the definitions, last first; gathers what each read contributes."""
 
-    def __init__(self, program: tix.ProgramOp):
+    def __init__(self, program: tix.ProgramOp, unit_adjoint: bool):
         self.program = program
         results = {v: v.owner for v in program.returned if isinstance(v.owner, tix.DefineOp)}
         taken = set(program.arguments)
         seeds = [
-            (_adjoint_name(op.label.data, taken), op.type, op.location) for op in results.values()
+            (_adjoint_name(op.label.data, taken), op.type, op.location)
+            for op in results.values()
+            if not unit_adjoint
         ]
         self.builder = ProgramBuilder([*arguments_of(program), *seeds])
         arguments = program.body.block.args
         self.tensors = Scope(Emitter(self.builder.block, program.location))
         self.tensors.values.update(zip(arguments, self.builder.block.args, strict=False))
-        self.seeds = dict(zip(results, self.builder.block.args[len(arguments) :], strict=True))
+        values = self.builder.block.args[len(arguments) :]
+        self.seeds: dict[SSAValue, Adjoint] = (
+            dict.fromkeys(results, 1.0) if unit_adjoint else dict(zip(results, values, strict=True))
+        )
         self.contributions: dict[SSAValue, list[tuple[tix.ReadOp, Contribution]]] = {}
         self._reserve = {f"d{name}" for name in program.arguments}
         self._copy_forward()
@@ -128,7 +140,7 @@ class _Reverse:
                         (read, part) for part in parts
                     )
 
-    def _adjoint_of(self, op: tix.DefineOp) -> SSAValue | None:
+    def _adjoint_of(self, op: tix.DefineOp) -> Adjoint | None:
         """The tensor of adjoints of a definition; None where no result depends on it."""
         seed = self.seeds.get(op.result)
         if op.result not in self.contributions:
@@ -149,13 +161,13 @@ class _Reverse:
         tensor: SSAValue,
         names: Sequence[str | None],
         location: LocationAttr,
-        seed: SSAValue | None,
+        seed: Adjoint | None,
     ) -> SSAValue:
         parts = self.contributions.get(tensor, [])
 
         def body(e: Emitter, own: list[SSAValue]) -> SSAValue:
             element = [Affine.of(v) for v in own]
-            total = e.constant(0) if seed is None else e.read(seed, element)
+            total = e.constant(0) if seed is None else adjoint_element(e, seed, element)
             for read, part in parts:
                 e.location = read.location
                 total = e.add(total, part(e, element))
@@ -208,7 +220,7 @@ def _definition_of(quotient: tix.FloorDivOp) -> list[Constraint]:
 
 
 def _contributions(
-    definition: tix.DefineOp, read: tix.ReadOp, tensors: Scope, adjoint: SSAValue
+    definition: tix.DefineOp, read: tix.ReadOp, tensors: Scope, adjoint: Adjoint
 ) -> list[Contribution]:
     """One sum per convex piece of the index set of the read."""
     path = Path.to(read, definition)

@@ -28,6 +28,8 @@ PASSES = {
     "infer-ranges": ("passes.infer_ranges", "InferRangesPass"),
     "simplify-sums": ("passes.simplify_sums", "SimplifySumsPass"),
     "inline-definitions": ("passes.inline_definitions", "InlineDefinitionsPass"),
+    "set-precision": ("passes.set_precision", "SetPrecisionPass"),
+    "schedule": ("passes.schedule", "SchedulePass"),
 }
 
 TARGETS = {

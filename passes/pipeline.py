@@ -1,0 +1,60 @@
+"""The order of the passes, with the reason for each place.
+
+`DERIVATIVE` makes the derivative program of a program, `CODE` makes loops of either. The stages are
+the points at which a program can be looked at: `STAGES` says which pass makes each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.passes import ModulePass
+
+from passes.differentiate import DifferentiatePass
+from passes.infer_ranges import InferRangesPass
+from passes.inline_definitions import InlineDefinitionsPass
+from passes.lift_sums import LiftSumsPass
+from passes.schedule import SchedulePass
+from passes.set_precision import SetPrecisionPass
+from passes.simplify_sums import SimplifySumsPass
+from passes.solve_index_kernels import SolveIndexKernelsPass
+
+
+def derivative_passes(wrt: Sequence[str] = ()) -> list[tuple[str, ModulePass]]:
+    """From `tensor-index` to `simplified`: the stage that each pass ends or leads to, and it."""
+    return [
+        # values that adjoints need get names first, so that no gradient computes a sum again
+        ("derivative", LiftSumsPass()),
+        # adjoints as sums over unsolved equations
+        ("derivative", DifferentiatePass(tuple(wrt))),
+        # equations must be solved before bounds: they decide what is left to bound
+        ("solved", SolveIndexKernelsPass()),
+        # every index gets bounds; what is known around a sum prunes them
+        ("bounded", InferRangesPass()),
+        # needs bounds to see sums over one point, and to prove that factors may leave
+        ("simplified", SimplifySumsPass()),
+        # last, when each definition is as small as it gets: what is stored, what moves
+        ("simplified", InlineDefinitionsPass()),
+    ]
+
+
+def code_passes(precision: str = "f64") -> list[tuple[str, ModulePass]]:
+    """From a bounded program to `scheduled`."""
+    return [
+        # loops need machine types
+        ("scheduled", SetPrecisionPass(precision)),
+        ("scheduled", SchedulePass()),
+    ]
+
+
+STAGES = (
+    "source",
+    "tensor-index",
+    "derivative",
+    "solved",
+    "bounded",
+    "simplified",
+    "scheduled",
+    "code",
+)
+"""Every stage in order; `source` is text of the language, `code` text of a target."""

@@ -1,0 +1,163 @@
+"""`schedule`: definitions become functions of loops over flat buffers.
+
+    %y = tix.define "y" (%i) : !tix.tensor<[N], f64> {
+      %0 = tix.sum (%k) in (%k >= 0, %k <= 4, %i >= %k) {
+        %1 = tix.read %x[%i - %k]
+        tix.yield %1
+      }
+      tix.yield %0
+    }
+
+becomes
+
+    func.func @y(%y: memref<?xf64>, %x: memref<?xf64>, %N: index)
+        attributes {buffers = ["y", "x"], sizes = ["N"]} {
+      loops.parallel (%i) to (%N) {
+        %1 = arith.minsi %c4, %i : index
+        %2 = arith.addi %1, %c1 : index
+        %3 = scf.for %k = %c0 to %2 step %c1 iter_args(%sum = %zero) -> (f64) {
+          ...
+        }
+        memref.store %3, %y[%i] : memref<?xf64>
+      }
+      func.return
+    }
+
+One iteration of the parallel loop owns one element of the result: nothing is written twice and
+nothing needs an atomic operation. A body computes in the precision of its result; elements of
+another precision are converted where they are read.
+
+On entry sums are bounded and precisions set (`infer-ranges`, `set-precision`). The result obeys the
+conventions of `dialects/loops.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    IndexType,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+)
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from dialects import tix
+from dialects.loops import ParallelOp
+from passes.lowering import BodyLowering, IndexLowering
+from passes.programs import type_of
+
+
+@dataclass(frozen=True)
+class SchedulePass(ModulePass):
+    """`schedule`: no options."""
+
+    name = "schedule"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for program in list(op.ops):
+            if isinstance(program, tix.ProgramOp):
+                for function in schedule(program):
+                    op.body.block.insert_op_before(function, program)
+                Rewriter.erase_op(program)
+
+
+def schedule(program: tix.ProgramOp) -> list[func.FuncOp]:
+    """One function per definition, in order."""
+    names: dict[SSAValue, str] = {v: name for name, v in program.arguments.items()}
+    names.update((op.result, op.label.data) for op in program.definitions)
+    return [_function(op, names) for op in program.definitions]
+
+
+def _function(op: tix.DefineOp, names: dict[SSAValue, str]) -> func.FuncOp:
+    inputs = list(dict.fromkeys(r.tensor for r in op.walk() if isinstance(r, tix.ReadOp)))
+    tensors = [op.result, *inputs]
+    sizes = _size_names(op, tensors)
+    block = Block(arg_types=[*(_buffer(t) for t in tensors), *([IndexType()] * len(sizes))])
+    labels = [*(names[t] for t in tensors), *sizes]
+    for argument, label in zip(block.args, labels, strict=True):
+        argument.name_hint = label if label.isascii() else None
+    _fill(
+        block,
+        op,
+        dict(zip(tensors, block.args, strict=False)),
+        dict(zip(sizes, block.args[len(tensors) :], strict=True)),
+    )
+    function = func.FuncOp(
+        kernel_name(op.label.data), ([a.type for a in block.args], []), Region(block)
+    )
+    function.attributes["buffers"] = ArrayAttr(StringAttr(names[t]) for t in tensors)
+    function.attributes["sizes"] = ArrayAttr(StringAttr(s) for s in sizes)
+    function.location = op.location
+    return function
+
+
+def _fill(
+    block: Block,
+    op: tix.DefineOp,
+    buffers: dict[SSAValue, SSAValue],
+    sizes: dict[str, SSAValue],
+) -> None:
+    outer = IndexLowering(block, op.location)
+    outer.values.update(sizes)
+    strides = {t: outer.strides(type_of(t)) for t in buffers}
+    body = Block(arg_types=[IndexType()] * len(op.indices))
+    for new, old in zip(body.args, op.indices, strict=True):
+        new.name_hint = old.name_hint
+    limits = [outer.form(size) for size in op.type.shape]
+    inner = outer.inside(body)
+    inner.values.update(zip(op.indices, body.args, strict=True))
+    lowering = BodyLowering(inner, op.type, buffers, strides)
+    value = lowering.region(op.body)
+    at = inner.linear([tix.Affine.of(v) for v in op.indices], strides[op.result])
+    inner.insert(memref.StoreOp.get(value, buffers[op.result], [at]))
+    block.add_op(ParallelOp(limits, Region(body)))
+    block.add_op(func.ReturnOp())
+
+
+def _buffer(tensor: SSAValue) -> MemRefType:
+    return MemRefType(type_of(tensor).element, [DYNAMIC_INDEX])
+
+
+def _size_names(op: tix.DefineOp, tensors: Sequence[SSAValue]) -> list[str]:
+    """The sizes that the body, its bounds or the shapes around it mention, in order of name."""
+    forms = [f for t in tensors for f in type_of(t).shape]
+    for inner in op.walk():
+        forms += _forms(inner)
+    return sorted({s for f in forms for s in f.sizes})
+
+
+def _forms(op: Operation) -> list[tix.Affine]:
+    match op:
+        case tix.ReadOp():
+            return op.forms
+        case tix.IndexToRealOp() | tix.FloorDivOp():
+            return [op.form]
+        case tix.SumOp():
+            return [c.form for c in op.constraints]
+        case tix.IfOp():
+            return [c.form for piece in op.condition for c in piece]
+        case _:
+            return []
+
+
+C_WORDS = (
+    "auto break case char const continue default do double else enum extern float for goto if",
+    "inline int long register restrict return short signed sizeof static struct switch typedef",
+    "union unsigned void volatile while bool class delete new this true false template main",
+)
+RESERVED = frozenset(word for line in C_WORDS for word in line.split())
+
+
+def kernel_name(label: str) -> str:
+    """The function's name for a definition: the label, made fit for C."""
+    word = "".join(c if c.isascii() else f"_u{ord(c):x}" for c in label)
+    return f"{word}_" if word in RESERVED else word
