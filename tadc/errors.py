@@ -1,0 +1,145 @@
+"""Errors about a user's program or arguments: located, with the facts and what to do about it.
+
+    conv.tad:3:27: x[i + k] reaches 8 at i = 6, k = 2, but dimension 0 of x has size 8
+        y[i in range(7)] = sum[k](w[k] * x[i + k])
+                                         ^^^^^^^^
+    hint: a smaller range keeps it inside, and pad(...) reads 0 outside
+
+Everything that bad input can cause ends in a `TadcError`; any other exception is a bug of tadc.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of one line of a program: columns count characters from 1, `end` is exclusive."""
+
+    file: str
+    line: int
+    column: int
+    end: int
+    text: str
+    """The whole line, without its line break."""
+
+    @property
+    def excerpt(self) -> str:
+        """The text that the span covers."""
+        return self.text[self.column - 1 : self.end - 1]
+
+
+class TadcError(Exception):
+    """An error in terms of the user's program; facts that do not concern it are None."""
+
+    def __init__(
+        self,
+        message: str,
+        span: Span | None = None,
+        hint: str | None = None,
+        *,
+        file: str | None = None,
+        index: str | None = None,
+        range: str | None = None,
+        size: str | int | None = None,
+        argument: str | None = None,
+        dimension: int | None = None,
+    ):
+        super().__init__(message)
+        self.message = message
+        self.span = span
+        self.hint = hint
+        self.file = span.file if span else file
+        self.line = span.line if span else None
+        self.column = span.column if span else None
+        self.index = index
+        self.range = range
+        self.size = size
+        self.argument = argument
+        self.dimension = dimension
+
+    def __str__(self) -> str:
+        lines = [_headline(self.message, self.span, self.file)]
+        if self.span:
+            lines += _underlined(self.span)
+        if self.hint:
+            lines.append(f"hint: {self.hint}")
+        return "\n".join(lines)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # exceptions pickle by their positional arguments, which would lose the facts
+        return _restore, (type(self), self.message, self.__dict__)
+
+
+def _restore(kind: type[TadcError], message: str, facts: dict[str, object]) -> TadcError:
+    error = kind(message)
+    error.__dict__.update(facts)
+    return error
+
+
+def _headline(message: str, span: Span | None, file: str | None) -> str:
+    if span:
+        return f"{span.file}:{span.line}:{span.column}: {message}"
+    return f"{file}: {message}" if file else message
+
+
+def _underlined(span: Span) -> list[str]:
+    """The line and the marks under it; tabs stay tabs, so that the marks stay below the text."""
+    before = span.text[: span.column - 1]
+    padding = "".join("\t" if c == "\t" else " " * _width(c) for c in before)
+    marks = "^" * max(1, sum(_width(c) for c in span.excerpt))
+    return [f"    {span.text}", f"    {padding}{marks}"]
+
+
+def _width(character: str) -> int:
+    """The columns of a terminal that a character takes."""
+    from unicodedata import combining, east_asian_width
+
+    if combining(character):
+        return 0
+    return 2 if east_asian_width(character) in "WF" else 1
+
+
+class TadcSyntaxError(TadcError):
+    """The text is outside the language."""
+
+
+class UnknownNameError(TadcError):
+    """A name that stands for nothing here."""
+
+
+class RankError(TadcError):
+    """A wrong number of indices."""
+
+
+class AffineError(TadcError):
+    """An index, bound or size that is not an affine form."""
+
+
+class RangeError(TadcError):
+    """A range that cannot be inferred, or that leaves its tensor."""
+
+
+class SizeError(TadcError):
+    """Sizes that must agree and do not."""
+
+
+class ArgumentError(TadcError):
+    """A missing, superfluous or unusable argument of a call."""
+
+
+class DtypeError(TadcError):
+    """An element type that is unknown, or not the declared one."""
+
+
+class FileError(TadcError):
+    """A file that cannot be read or written."""
+
+
+class UnsupportedError(TadcError):
+    """Part of the language, but not supported here."""
+
+
+class TargetError(TadcError):
+    """The target or its tools cannot do what is asked."""

@@ -1,0 +1,193 @@
+"""The element reads of a definition, each with the sums and conditions that it stands under.
+
+A read happens at the integer points of a system of constraints: the ranges of the indices around
+it, the conditions on the way to it, and the floor divisions that its indices use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from dialects.tix import (
+    Affine,
+    Constraint,
+    FloorDivOp,
+    IfOp,
+    Key,
+    ReadOp,
+    SumOp,
+    between,
+    yielded,
+)
+from passes.polyhedral.inequalities import feasible
+
+Pieces = list[list[Constraint]]
+Row = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Path:
+    """What stands around a place: sums, and branches of conditions (True for the first one)."""
+
+    sums: tuple[SumOp, ...] = ()
+    branches: tuple[tuple[IfOp, bool], ...] = ()
+
+    def within(self, op: SumOp | tuple[IfOp, bool]) -> Path:
+        if isinstance(op, SumOp):
+            return Path((*self.sums, op), self.branches)
+        return Path(self.sums, (*self.branches, op))
+
+
+@dataclass(frozen=True)
+class Access:
+    """One read and where it stands."""
+
+    read: ReadOp
+    path: Path
+
+    @property
+    def name(self) -> str | None:
+        return self.read.tensor.name_hint
+
+
+def used(region: Region) -> Iterator[tuple[Operation, Path]]:
+    """The operations that the value of `region` needs, in the order of the text that says so.
+
+    An operation that several paths use comes once for each of them, as it does in the text.
+    """
+    seen: set[tuple[Operation, Path]] = set()
+    stack = [(yielded(region), Path())]
+    while stack:
+        value, path = stack.pop()
+        op = value.owner
+        if isinstance(op, Block) or (op, path) in seen:
+            continue
+        seen.add((op, path))
+        yield op, path
+        if isinstance(op, SumOp):
+            stack.append((yielded(op.body), path.within(op)))
+        elif isinstance(op, IfOp):
+            stack.append((yielded(op.otherwise), path.within((op, False))))
+            stack.append((yielded(op.then), path.within((op, True))))
+        elif not isinstance(op, ReadOp):
+            stack += [(operand, path) for operand in reversed(op.operands)]
+
+
+def computed(region: Region, path: Path = Path()) -> Iterator[tuple[Operation, Path]]:
+    """All operations of `region` where they stand, as an evaluation meets them."""
+    for op in region.block.ops:
+        yield op, path
+        if isinstance(op, SumOp):
+            yield from computed(op.body, path.within(op))
+        elif isinstance(op, IfOp):
+            yield from computed(op.then, path.within((op, True)))
+            yield from computed(op.otherwise, path.within((op, False)))
+
+
+def reads(operations: Iterable[tuple[Operation, Path]]) -> list[Access]:
+    return [Access(op, path) for op, path in operations if isinstance(op, ReadOp)]
+
+
+class Ranges:
+    """What is known of indices: ranges from 0 of some, and the constraints of sums."""
+
+    def __init__(
+        self,
+        sizes: Mapping[SSAValue, Affine],
+        resolve: Callable[[Affine], Affine],
+        open_sums: Mapping[SumOp, Sequence[Constraint]] | None = None,
+    ):
+        self.sizes = dict(sizes)
+        self.resolve = resolve
+        self._open_sums = open_sums or {}
+
+    def constraints(self, op: SumOp) -> Iterable[Constraint]:
+        return self._open_sums.get(op, op.constraints)
+
+    def systems(self, path: Path, *about: Affine) -> Iterator[list[Constraint]]:
+        """Systems whose points together are those where a place is reached.
+
+        Indices that only `about` uses, by floor divisions, are part of them.
+        """
+        common = [c for op in path.sums for c in self.constraints(op)]
+        choices: list[Pieces] = []
+        for op, then in path.branches:
+            choices.append(op.condition if then else negation(op.condition))
+        for pieces in product(*choices):
+            system = [*common, *(c for piece in pieces for c in piece)]
+            system = [Constraint(self.resolve(c.form), c.equality) for c in system]
+            yield self._closed(system, about)
+
+    def _closed(self, system: list[Constraint], about: Iterable[Affine]) -> list[Constraint]:
+        """With the ranges and divisions of all indices of the system."""
+        pending = [v for form in [*about, *(c.form for c in system)] for v in form.indices]
+        seen: set[SSAValue] = set()
+        while pending:
+            index = pending.pop()
+            if index in seen:
+                continue
+            seen.add(index)
+            if index in self.sizes:
+                system += between(0, Affine.of(index), self.resolve(self.sizes[index]))
+            elif isinstance(index.owner, FloorDivOp):
+                system += division(index.owner)
+                pending += index.owner.form.indices
+        return system
+
+
+def division(op: FloorDivOp) -> list[Constraint]:
+    """`0 <= form - divisor * q < divisor`."""
+    divisor = op.divisor.data
+    return between(0, op.form - Affine.of(op.result) * divisor, divisor)
+
+
+def component(system: Sequence[Constraint], start: Affine) -> list[Constraint]:
+    """The constraints that are connected to the indices of `start`."""
+    reached = set(start.indices)
+    rest = [(c, set(c.form.indices)) for c in system]
+    found: list[Constraint] = []
+    while near := [c for c, indices in rest if indices & reached]:
+        found += near
+        reached |= {v for c in near for v in c.form.indices}
+        rest = [(c, indices) for c, indices in rest if not indices & reached and c not in near]
+    return found
+
+
+def negation(pieces: Pieces) -> Pieces:
+    """Where none of `pieces` holds."""
+    negated: Pieces = [[]]
+    for piece in pieces:
+        alternatives = [a for c in piece for a in _opposites(c)]
+        negated = [
+            merged
+            for one in negated
+            for a in alternatives
+            if feasible(rows(merged := [*one, a], keys_of(merged)))
+        ]
+    return negated
+
+
+def _opposites(constraint: Constraint) -> list[Constraint]:
+    below = Constraint(-constraint.form - 1)
+    return [below, Constraint(constraint.form - 1)] if constraint.equality else [below]
+
+
+def keys_of(system: Iterable[Constraint]) -> list[Key]:
+    """The indices and then the sizes of a system, in order of appearance."""
+    found = dict.fromkeys(key for c in system for key in c.form.terms)
+    return sorted(found, key=lambda key: isinstance(key, str))
+
+
+def rows(system: Iterable[Constraint], keys: Sequence[Key]) -> list[Row]:
+    """The system as rows of coefficients of `keys` and a constant; an equation is two rows."""
+    found: list[Row] = []
+    for c in system:
+        row = (*(c.form[key] for key in keys), c.form.constant)
+        found.append(row)
+        if c.equality:
+            found.append(tuple(-x for x in row))
+    return found

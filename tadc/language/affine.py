@@ -1,0 +1,154 @@
+"""Index expressions: Python syntax to affine forms, with `//` and `%` as local indices."""
+
+from __future__ import annotations
+
+import ast
+
+from dialects.tix import Affine
+from tadc.errors import AffineError, TadcSyntaxError, UnknownNameError, UnsupportedError
+from tadc.language.names import suggestion
+from tadc.language.scope import Divide, Scope
+
+LARGEST = 2**53
+"""Integers up to here are exact as real numbers too."""
+
+_ALLOWED = "an index is a sum of integers, sizes and indices, with integer coefficients"
+
+
+def affine(node: ast.expr, scope: Scope, divide: Divide | None = None) -> Affine:
+    """The affine form that `node` is; `divide` says what a floor division becomes."""
+    form = _Reader(scope, divide or scope.floor_division).read(node)
+    if any(abs(c) > LARGEST for c in (form.constant, *form.terms.values())):
+        raise scope.fail(AffineError, node, "the index has too large numbers", "stay below 2**53")
+    return form
+
+
+class _Reader:
+    def __init__(self, scope: Scope, divide: Divide):
+        self.scope = scope
+        self.divide = divide
+
+    def read(self, node: ast.expr) -> Affine:
+        match node:
+            case ast.Constant(value=int(number)) if not isinstance(number, bool):
+                return Affine({}, number)
+            case ast.Name():
+                return self._name(node)
+            case ast.UnaryOp(op=ast.USub()):
+                return -self.read(node.operand)
+            case ast.UnaryOp(op=ast.UAdd()):
+                return self.read(node.operand)
+            case ast.BinOp():
+                return self._binary(node)
+            case _:
+                raise self._not_affine(node)
+
+    def _name(self, node: ast.Name) -> Affine:
+        key = self.scope.key(node)
+        if key is not None:
+            return Affine.of(key)
+        names = self.scope.names
+        if node.id in names.tensors or node.id in names.declarations or node.id in names.defined:
+            raise self.scope.fail(
+                AffineError,
+                node,
+                f"{node.id} is a tensor, and cannot be part of an index",
+                _ALLOWED,
+            )
+        if node.id in names.indices:
+            raise names.fail(
+                UnknownNameError,
+                node,
+                f"{node.id} is an index elsewhere, but not here",
+                f"use {node.id} inside its own sum or definition",
+                index=node.id,
+            )
+        known = [*self.scope.indices, *names.sizes]
+        raise self.scope.fail(
+            UnknownNameError,
+            node,
+            f"{node.id} is neither an index nor a size here",
+            suggestion(node.id, known)
+            or f"a size gets its name in a declaration, such as x: f64[{node.id}]",
+        )
+
+    def _binary(self, node: ast.BinOp) -> Affine:
+        match node.op:
+            case ast.Add():
+                return self.read(node.left) + self.read(node.right)
+            case ast.Sub():
+                return self.read(node.left) - self.read(node.right)
+            case ast.Mult():
+                return self._product(node)
+            case ast.FloorDiv() | ast.Mod():
+                return self._division(node)
+            case ast.Div():
+                hint = "use // for division that rounds down"
+                raise self.scope.fail(AffineError, node, "/ does not give an integer index", hint)
+            case _:
+                raise self._not_affine(node)
+
+    def _product(self, node: ast.BinOp) -> Affine:
+        left, right = self.read(node.left), self.read(node.right)
+        if left.terms and right.terms:
+            raise self.scope.fail(
+                AffineError, node, "the index multiplies two indices or sizes", _ALLOWED
+            )
+        return left * right.constant if left.terms else right * left.constant
+
+    def _division(self, node: ast.BinOp) -> Affine:
+        form, divisor = self.read(node.left), self.read(node.right)
+        if divisor.terms or divisor.constant < 1:
+            raise self.scope.fail(
+                AffineError, node.right, "an index can only be divided by a positive integer"
+            )
+        return divided(form, divisor.constant, node, self.divide)
+
+    def _not_affine(self, node: ast.expr) -> Exception:
+        match node:
+            case ast.Slice():
+                message, hint = (
+                    "slices are not part of the language",
+                    "name the elements by an index",
+                )
+            case ast.Constant(value=bool()):
+                message, hint = f"{node.value} is not an integer", _ALLOWED
+            case ast.Constant(value=float(number)):
+                whole = number.is_integer() and abs(number) < LARGEST
+                message = "the index is not an integer"
+                hint = f"write {int(number)}" if whole else _ALLOWED
+            case ast.Subscript() | ast.Call():
+                message = "the index is computed from values"
+                hint = f"{_ALLOWED}; gather and scatter are not supported"
+                return self.scope.fail(AffineError, node, message, hint)
+            case ast.Compare() | ast.BoolOp() | ast.IfExp():
+                message, hint = "the index is not affine: it has a condition", _ALLOWED
+            case _:
+                message, hint = "the index is not affine", _ALLOWED
+        kind = TadcSyntaxError if isinstance(node, ast.Slice) else AffineError
+        return self.scope.fail(kind, node, message, hint)
+
+
+def divided(form: Affine, divisor: int, node: ast.BinOp, divide: Divide) -> Affine:
+    """`form // divisor` or `form % divisor`, whichever `node` is."""
+    if form.terms and divisor > 1:
+        quotient = divide(form, divisor, node)
+    else:
+        quotient = form if divisor == 1 else Affine({}, form.constant // divisor)
+    return quotient if isinstance(node.op, ast.FloorDiv) else form - quotient * divisor
+
+
+def own_division(node: ast.AST, scope: Scope) -> Divide:
+    """Refuses divisions of indices that do not exist yet outside of their sum."""
+
+    def divide(form: Affine, divisor: int, _: ast.AST) -> Affine:
+        if any(v not in scope.indices.values() for v in form.indices):
+            raise scope.fail(
+                UnsupportedError,
+                node,
+                "this bound divides another index of the same sum",
+                "write one sum inside the other: sum[k](sum[l in range(...)](...))",
+            )
+        return scope.floor_division(form, divisor, node)
+
+    return divide

@@ -1,0 +1,161 @@
+"""Ranges that a program gives explicitly: `k in range(max(0, i - 2), min(5, i + 1))`.
+
+A floor division in a bound needs no local index, for integers z, B and q = e // m:
+
+    z <= B + q   <=>   m (z - B) <= e          z >= B + q   <=>   m (z - B) >= e - m + 1
+    z <= B - q   <=>   m (B - z) >= e - m + 1  z >= B - q   <=>   m (B - z) <= e
+
+The upper end of a range is exclusive, and `-(-e // m)` is the division that rounds up.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from dialects.tix import Affine, Constraint
+from tadc.errors import AffineError, RangeError, TadcSyntaxError
+from tadc.language.affine import affine, own_division
+from tadc.language.scope import Scope
+from tadc.language.sizes import Bound
+from tadc.language.source import items
+
+
+def index_items(node: ast.expr, scope: Scope) -> list[tuple[ast.Name, ast.Call | None]]:
+    """The indices between the brackets of a definition or a sum, each with its `range(...)`."""
+    return [_index_item(item, scope) for item in items(node)]
+
+
+def _index_item(item: ast.expr, scope: Scope) -> tuple[ast.Name, ast.Call | None]:
+    match item:
+        case ast.Name():
+            return item, None
+        case ast.Compare(left=ast.Name() as name, ops=[ast.In()], comparators=[ast.Call() as call]):
+            if isinstance(call.func, ast.Name) and call.func.id == "range":
+                _check_range_call(call, scope)
+                return name, call
+        case _:
+            pass
+    raise scope.fail(
+        TadcSyntaxError,
+        item,
+        "an index is a name, or a name in range(...)",
+        "write i, or i in range(0, n)",
+    )
+
+
+def _check_range_call(call: ast.Call, scope: Scope) -> None:
+    plain = not call.keywords and not any(isinstance(a, ast.Starred) for a in call.args)
+    if not plain or len(call.args) not in (1, 2):
+        raise scope.fail(
+            TadcSyntaxError,
+            call,
+            "a range has one or two ends",
+            "write range(n) or range(low, high); a step is part of the index: x[2*i]",
+        )
+
+
+def range_constraints(
+    call: ast.Call, index: Affine, scope: Scope, outer: Scope
+) -> list[Constraint]:
+    """`low <= index < high`; `scope` has the earlier indices of the same sum, `outer` has not."""
+    low, high = (None, call.args[0]) if len(call.args) == 1 else call.args
+    lower = [_term(e, scope, outer) for e in _alternatives(low, "max", scope)] if low else []
+    upper = [_term(e, scope, outer) for e in _alternatives(high, "min", scope)]
+    constraints = [Constraint(index)] if low is None else [_lower(index, t) for t in lower]
+    return constraints + [_upper(index, t) for t in upper]
+
+
+def definition_bounds(call: ast.Call, scope: Scope) -> list[Bound]:
+    """The bounds whose least one is the size that a definition's index gets."""
+    if len(call.args) == 2:
+        low = affine(call.args[0], scope)
+        if low.terms or low.constant:
+            raise scope.fail(
+                RangeError,
+                call.args[0],
+                "the elements of a definition are counted from 0",
+                "let the range begin at 0, and shift the index where it is used",
+            )
+    terms = [_term(e, scope, scope) for e in _alternatives(call.args[-1], "min", scope)]
+    for term in terms:
+        if term.form.indices or (term.divided and term.divided.indices):
+            raise scope.fail(
+                AffineError,
+                call.args[-1],
+                "the range of a definition's index cannot depend on another index",
+                "give it the largest range, and use a condition in the definition",
+            )
+    return [_size(term) for term in terms]
+
+
+def _alternatives(node: ast.expr, word: str, scope: Scope) -> list[ast.expr]:
+    """The arguments of (nested) `max` in a lower end, of `min` in an upper end."""
+    if not isinstance(node, ast.Call):
+        return [node]
+    name = node.func.id if isinstance(node.func, ast.Name) else ""
+    if name == word and node.args and not node.keywords:
+        return [leaf for argument in node.args for leaf in _alternatives(argument, word, scope)]
+    end, other = ("lower", "max") if word == "max" else ("upper", "min")
+    message = f"the {end} end of a range is affine, or the {other} of several"
+    if name in ("max", "min"):
+        message = f"{name} in the {end} end of a range does not give one interval"
+    hint = f"the {end} end can be {other}(...) of affine bounds"
+    raise scope.fail(AffineError, node, message, hint)
+
+
+class _Term:
+    """`form + sign * (divided // divisor)`, or only `form`."""
+
+    def __init__(
+        self, form: Affine, divided: Affine | None = None, divisor: int = 1, sign: int = 1
+    ):
+        self.form = form
+        self.divided = divided
+        self.divisor = divisor
+        self.sign = sign
+
+
+def _term(node: ast.expr, scope: Scope, outer: Scope) -> _Term:
+    divisions: list[tuple[Affine, int]] = []
+
+    def collect(form: Affine, divisor: int, _: ast.AST) -> Affine:
+        divisions.append((form, divisor))
+        return Affine.of(f"//{len(divisions) - 1}")
+
+    form = affine(node, scope, collect)
+    if not divisions:
+        return _Term(form)
+    if len(divisions) == 1 and abs(form["//0"]) == 1:
+        sign = form["//0"]
+        divided, divisor = divisions[0]
+        return _Term(form - Affine({"//0": sign}), divided, divisor, sign)
+    return _Term(affine(node, scope, own_division(node, outer)))
+
+
+def _upper(index: Affine, term: _Term) -> Constraint:
+    """`index < term`."""
+    if term.divided is None:
+        return Constraint(term.form - index - 1)
+    gap = index - term.form + 1
+    if term.sign > 0:
+        return Constraint(term.divided - gap * term.divisor)
+    return Constraint(-gap * term.divisor - term.divided + term.divisor - 1)
+
+
+def _lower(index: Affine, term: _Term) -> Constraint:
+    """`index >= term`."""
+    if term.divided is None:
+        return Constraint(index - term.form)
+    gap = index - term.form
+    if term.sign > 0:
+        return Constraint(gap * term.divisor - term.divided + term.divisor - 1)
+    return Constraint(term.divided + gap * term.divisor)
+
+
+def _size(term: _Term) -> Bound:
+    if term.divided is None:
+        return term.form, 1
+    if term.sign > 0:
+        return term.form * term.divisor + term.divided, term.divisor
+    # A - e // m = (m A - e + m - 1) // m
+    return term.form * term.divisor - term.divided + term.divisor - 1, term.divisor

@@ -1,0 +1,134 @@
+"""The proof that no read leaves its tensor, for sizes that are known.
+
+Intervals decide most programs. Where they do not, the points at which a read would be outside are
+the integer points of a polyhedron: it is empty, or a point of it is the counterexample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from xdsl.ir import SSAValue
+
+from dialects.tix import Affine, Constraint, Key, ProgramOp
+from passes.polyhedral.division import ceildiv
+from passes.polyhedral.fourier_motzkin import integer_point
+from tadc.language.accesses import Access, Ranges, component, computed, keys_of, reads, rows
+from tadc.language.describe import Describer
+from tadc.language.source import Source
+
+Interval = tuple[int, int]
+"""Both ends inclusive; empty where the first is above the second."""
+
+
+def check_ranges(
+    program: ProgramOp, sizes: Mapping[str, int], source: Source | str | None = None
+) -> None:
+    """Raise `RangeError` where an element outside of its tensor would be read.
+
+    `sizes` gives the named sizes; derived ones are computed. What needs a size that it lacks is
+    not checked. `source` is the text of the program, which errors then show.
+    """
+    if isinstance(source, str):
+        source = Source(source)
+    known: dict[Key, int] = {**sizes}
+    for derived in program.derived:
+        if all(s in known for form, _ in derived.bounds for s in form.sizes):
+            known.setdefault(derived.data.name, derived.evaluate(known))
+    values: dict[Key, Affine] = {name: Affine({}, size) for name, size in known.items()}
+    names: dict[SSAValue, str] = {value: name for name, value in program.arguments.items()}
+    names |= {definition.result: definition.label.data for definition in program.definitions}
+    describer = Describer(lambda tensor: names.get(tensor, "?"), source)
+    for definition in program.definitions:
+        shape = dict(zip(definition.indices, definition.type.shape, strict=True))
+        ranges = Ranges(shape, lambda form: form.substitute(values))
+        for access in reads(computed(definition.body)):
+            check_access(access, access.read.tensor_type.shape, ranges, describer)
+
+
+def check_access(
+    access: Access, shape: Sequence[Affine], ranges: Ranges, describer: Describer
+) -> None:
+    """Raise `RangeError` where the access leaves a tensor of this shape."""
+    forms = [ranges.resolve(form) for form in access.read.forms]
+    sizes = [ranges.resolve(size) for size in shape]
+    for system in ranges.systems(access.path, *forms):
+        box = _box(system)
+        if any(low > high for low, high in box.values()):
+            continue
+        for dimension, (form, size) in enumerate(zip(forms, sizes, strict=True)):
+            for outside in (Constraint(-form - 1), Constraint(form - size)):
+                if _interval(outside.form, box)[1] >= 0:
+                    point = _point(outside, system)
+                    if point is not None:
+                        raise describer.leaves(access, dimension, size, point)
+
+
+def _point(outside: Constraint, system: list[Constraint]) -> dict[Key, int] | None:
+    """A point of the system that is outside, exactly; None where an unknown size matters too.
+
+    Only the constraints that are connected to the read tell where it leaves; the others tell
+    whether it happens at all.
+    """
+    near = [outside, *component(system, outside.form)]
+    found = _solve(near)
+    if found is None:
+        return None
+    whole = [outside, *(c for c in system if not c.form.sizes)]
+    return None if _solve(whole) is None else found
+
+
+def _solve(system: Sequence[Constraint]) -> dict[Key, int] | None:
+    keys = keys_of(system)
+    if any(isinstance(key, str) for key in keys):
+        return None
+    point = integer_point(rows(system, keys), len(keys))
+    return None if point is None else dict(zip(keys, point, strict=True))
+
+
+# --- intervals ---
+
+_INFINITE = 1 << 200
+
+
+def _box(system: Sequence[Constraint]) -> dict[Key, Interval]:
+    """An interval for each index, from each constraint in turn; sizes that are open are at least 0.
+
+    Two rounds meet nearly all programs, since bounds of inner indices follow those of outer ones.
+    """
+    box: dict[Key, Interval] = {
+        key: (0 if isinstance(key, str) else -_INFINITE, _INFINITE) for key in keys_of(system)
+    }
+    halves = [Constraint(h) for c in system for h in _halves(c)]
+    for _ in range(2):
+        for constraint in halves:
+            for key in constraint.form.terms:
+                _narrow(box, constraint.form, key)
+    return box
+
+
+def _halves(constraint: Constraint) -> Iterator[Affine]:
+    yield constraint.form
+    if constraint.equality:
+        yield -constraint.form
+
+
+def _narrow(box: dict[Key, Interval], form: Affine, key: Key) -> None:
+    """Use `c key + rest >= 0`, with the greatest value of the rest."""
+    c = form[key]
+    greatest = _interval(form - Affine({key: c}), box)[1]
+    if greatest >= _INFINITE:
+        return
+    low, high = box[key]
+    box[key] = (
+        (max(low, ceildiv(-greatest, c)), high) if c > 0 else (low, min(high, greatest // -c))
+    )
+
+
+def _interval(form: Affine, box: Mapping[Key, Interval]) -> Interval:
+    low = high = form.constant
+    for key, c in form.terms.items():
+        first, last = box.get(key, (-_INFINITE, _INFINITE))
+        low += c * (first if c > 0 else last)
+        high += c * (last if c > 0 else first)
+    return low, high

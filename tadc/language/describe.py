@@ -1,0 +1,89 @@
+"""Reads and indices in the words of the program, for error messages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from xdsl.dialects.builtin import FileLineColLoc
+from xdsl.ir import BlockArgument, SSAValue
+
+from dialects.tix import Affine, Key
+from dialects.tix.affine import show
+from tadc.errors import RangeError, Span
+from tadc.language.accesses import Access
+from tadc.language.source import Source
+
+_OUTSIDE = "a smaller range keeps it inside, and pad(...) reads 0 outside"
+
+
+class Describer:
+    """Finds the text that reads and indices were made from; without a text, names them."""
+
+    def __init__(self, tensor_name: Callable[[SSAValue], str], source: Source | None = None):
+        self.tensor_name = tensor_name
+        self.source = source
+
+    def tensor(self, access: Access) -> str:
+        return self.tensor_name(access.read.tensor)
+
+    def index(self, key: Key) -> str:
+        if isinstance(key, str):
+            return key
+        if isinstance(key, BlockArgument) and self.source:
+            span = self.source.span_at(key.location)
+            if span and span.excerpt.isidentifier():
+                return span.excerpt
+        return key.name_hint or "an index"
+
+    def index_span(self, index: SSAValue) -> Span | None:
+        if isinstance(index, BlockArgument) and self.source:
+            return self.source.span_at(index.location)
+        return None
+
+    def access(self, access: Access) -> str:
+        """`x[i + 1]`, as written where the text is known."""
+        span = self.access_span(access)
+        if span and span.excerpt.endswith("]"):
+            return span.excerpt
+        forms = ", ".join(show(form, self.index) for form in access.read.forms)
+        return f"{self.tensor(access)}[{forms}]"
+
+    def access_span(self, access: Access) -> Span | None:
+        location = access.read.location
+        if self.source:
+            return self.source.span_at(location)
+        if isinstance(location, FileLineColLoc):
+            line, column = location.line.data, location.column.data
+            return Span(location.filename.data, line, column, column + 1, "")
+        return None
+
+    def dimension_span(self, access: Access, dimension: int) -> Span | None:
+        if self.source:
+            return self.source.dimension_at(access.read.location, dimension)
+        return self.access_span(access)
+
+    def leaves(
+        self, access: Access, dimension: int, size: Affine, values: Mapping[Key, int]
+    ) -> RangeError:
+        """The error that says where a read leaves its tensor."""
+        form = access.read.forms[dimension]
+        text, tensor = self.access(access), self.tensor(access)
+        reached = form.evaluate(values)
+        names = [(self.index(k), v) for k, v in values.items() if isinstance(k, BlockArgument)]
+        where = ", ".join(f"{name} = {value}" for name, value in names)
+        width = show(size, str) if size.terms or size.constant >= 0 else "0"
+        message = (
+            f"{text} reaches {reached}{f' at {where}' if where else ''}, "
+            f"but dimension {dimension} of {tensor} has size {width}"
+        )
+        from_end = reached < 0 and not form.indices
+        hint = f"an index does not count from the end: write {width} - {-reached}"
+        return RangeError(
+            message,
+            self.access_span(access),
+            hint if from_end else _OUTSIDE,
+            index=names[0][0] if names else None,
+            size=size.constant if not size.terms else show(size, str),
+            argument=tensor,
+            dimension=dimension,
+        )

@@ -1,0 +1,37 @@
+"""What parts of a scalar expression are one affine form: shared by parser and printer.
+
+`2*i + 1` is a single `tix.index_to_real`, and `i*0.5` is not. Both directions must agree on that,
+so that a printed program is read back as what it was.
+"""
+
+from __future__ import annotations
+
+from dialects.tix import Affine
+
+EXACT = 2**53
+"""Integers below are exact as real numbers."""
+
+
+def whole(value: float) -> Affine | None:
+    """A number as an affine form, where it is an integer that is written as one."""
+    if not abs(value) < EXACT or value != int(value):
+        return None
+    return None if value == 0 and str(value).startswith("-") else Affine({}, int(value))
+
+
+def fold(sign: str, left: Affine, right: Affine) -> Affine | None:
+    """`left sign right` as one affine form; None where it is none, or only numbers."""
+    if not left.terms and not right.terms:
+        return None
+    match sign:
+        case "+":
+            form = left + right
+        case "-":
+            form = left - right
+        case "*" if not left.terms:
+            form = right * left.constant
+        case "*" if not right.terms:
+            form = left * right.constant
+        case _:
+            return None
+    return form if all(abs(c) < EXACT for c in (form.constant, *form.terms.values())) else None

@@ -1,0 +1,35 @@
+"""Words of the language, suggestions for misspelt names, and fresh names."""
+
+from __future__ import annotations
+
+import difflib
+import keyword
+from collections.abc import Collection, Iterable
+
+from dialects.tix import UNARY
+
+ELEMENT_WORDS = ("f32", "f64", "real")
+UNARY_FUNCTIONS = tuple(word for word in UNARY if word != "neg")
+REDUCTIONS = ("sum", "max", "min", "prod")
+FUNCTIONS = (*UNARY_FUNCTIONS, "atan2", "max", "min", "pad")
+RESERVED = frozenset((*FUNCTIONS, *REDUCTIONS, *ELEMENT_WORDS, "range"))
+"""Words that cannot name a tensor, an index or a size."""
+
+
+def suggestion(name: str, known: Iterable[str]) -> str | None:
+    """`did you mean ...?`, where a known name is close."""
+    near = difflib.get_close_matches(name, sorted(set(known)), n=1)
+    return f"did you mean {near[0]}?" if near else None
+
+
+def fresh(wanted: str, taken: Collection[str]) -> str:
+    """`wanted`, or `wanted2`, `wanted3`, ... where it is taken."""
+
+    def free(name: str) -> bool:
+        return name not in taken and name not in RESERVED and not keyword.iskeyword(name)
+
+    name, n = wanted, 1
+    while not free(name):
+        n += 1
+        name = f"{wanted}{n}"
+    return name

@@ -1,0 +1,246 @@
+"""Text of the language to a `tix.program`.
+
+    y[i] = sum[k](w[k] * x[i + k])
+
+becomes, with sizes named after the indices that run over them,
+
+    tix.program @program derived... (%w = "w" : !tix.tensor<[K], real>, %x = "x" : ...) {
+      %y = tix.define "y" (%i) : !tix.tensor<[X_0 - K + 1], real> { ... }
+      tix.return %y
+    }
+
+Names are collected first, then each definition is read and its ranges inferred in order; sizes of
+undeclared arguments stay open until the end, since later lines may say more about them.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import PurePath
+
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp
+from xdsl.ir import Block, Region, SSAValue
+
+from dialects.tix import DefineOp, IfOp, ProgramOp, ReturnOp, SumOp, TensorType
+from dialects.tix.affine import Affine, Constraint, set_over
+from tadc.errors import SizeError, TadcError, TadcSyntaxError, UnknownNameError, UnsupportedError
+from tadc.language.check import check_ranges
+from tadc.language.declarations import declare
+from tadc.language.definitions import Definition, define, target_name
+from tadc.language.names import suggestion
+from tadc.language.scope import Names, Tensor, set_hint
+from tadc.language.source import PROGRAM, Source, items
+
+
+def parse(source: str, file: str = PROGRAM) -> ModuleOp:
+    """The program that `source` says, as a module with one `tix.program`.
+
+    Raises a located `TadcError` for everything that is wrong with the text.
+    """
+    return _Program(Source(source, file)).build()
+
+
+class _Program:
+    def __init__(self, source: Source):
+        self.source = source
+        self.names = Names(source)
+        self.definitions: list[Definition] = []
+        self.results: list[Tensor] = []
+
+    def build(self) -> ModuleOp:
+        statements = self.source.tree.body
+        current: ast.stmt | None = None
+        try:
+            for current in statements:
+                self._collect(current, last=current is statements[-1])
+            self._check_names()
+            for current in statements:
+                if isinstance(current, ast.Assign):
+                    self.definitions.append(define(current, self.names))
+        except RecursionError:
+            assert current is not None
+            raise self._fail(current, "this line is nested too deeply", "split it") from None
+        if not self.definitions:
+            raise TadcSyntaxError(
+                "the program defines nothing", self.source.at(1, 1), "write y[i] = ..."
+            )
+        self.results = self._results(statements[-1])
+        module = self._assemble(statements[-1])
+        return module
+
+    def _fail(self, node: ast.AST, message: str, hint: str | None = None) -> TadcError:
+        return self.names.fail(TadcSyntaxError, node, message, hint)
+
+    # --- names ---
+
+    def _collect(self, node: ast.stmt, last: bool) -> None:
+        match node:
+            case ast.AnnAssign():
+                declare(node, self.names)
+            case ast.Assign():
+                self._collect_definition(node)
+            case ast.AugAssign():
+                message = "updates are not supported yet"
+                raise self.names.fail(UnsupportedError, node, message, "define a new tensor")
+            case ast.Return():
+                if not last:
+                    raise self._fail(node, "return is not the last line", "move it to the end")
+            case _:
+                raise self._fail(node, *_statement_error(node))
+
+    def _collect_definition(self, node: ast.Assign) -> None:
+        name, brackets = target_name(node, self.names)
+        self.names.defined.setdefault(name.id, name)
+        subscripts = [] if brackets is None else [brackets]
+        subscripts += [
+            call.func.slice
+            for call in ast.walk(node.value)
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Subscript)
+        ]
+        for subscript in subscripts:
+            for item in items(subscript):
+                index = item.left if isinstance(item, ast.Compare) else item
+                if isinstance(index, ast.Name):
+                    self.names.check_new(index, "an index")
+                    self.names.indices.setdefault(index.id, index)
+
+    def _check_names(self) -> None:
+        """No name is two things."""
+        names = self.names
+        tensors = {name: d.node for name, d in names.declarations.items()} | names.defined
+        clashes = [
+            (names.indices, "an index", tensors, "a tensor"),
+            (names.indices, "an index", names.sizes, "a size"),
+            (names.sizes, "a size", tensors, "a tensor"),
+        ]
+        for some, kind, others, other_kind in clashes:
+            for name, node in some.items():
+                if name in others:
+                    later = max(node, others[name], key=lambda n: (n.lineno, n.col_offset))
+                    message = f"{name} is both {kind} and {other_kind}"
+                    raise self._fail(later, message, "rename one of the two")
+
+    # --- results ---
+
+    def _results(self, last: ast.stmt) -> list[Tensor]:
+        if not isinstance(last, ast.Return):
+            tensors = {d.tensor.value: d.tensor for d in self.definitions}
+            return [tensor for value, tensor in tensors.items() if not value.uses]
+        if last.value is None:
+            raise self._fail(last, "return lacks the names of the results", "write return f, g")
+        results = [self._result(node) for node in items(last.value)]
+        if not results:
+            raise self._fail(last, "return lacks the names of the results", "write return f, g")
+        return results
+
+    def _result(self, node: ast.expr) -> Tensor:
+        if not isinstance(node, ast.Name):
+            message = "return takes names of defined tensors"
+            raise self._fail(node, message, "define it on a line above, and return its name")
+        defined = {d.tensor.name: d.tensor for d in self.definitions}
+        if node.id in defined:
+            return defined[node.id]
+        if node.id in self.names.tensors or node.id in self.names.declarations:
+            message = f"{node.id} is an argument, not a result"
+            raise self._fail(node, message, f"define a copy of {node.id} and return that")
+        raise self.names.fail(
+            UnknownNameError, node, f"{node.id} is not defined", suggestion(node.id, defined)
+        )
+
+    # --- the program ---
+
+    def _arguments(self) -> list[Tensor]:
+        names = self.names
+        tensors = names.tensors
+        declared: list[Tensor] = []
+        for name, d in names.declarations.items():
+            if name not in tensors:
+                value = names.placeholder()
+                names.add(Tensor(name, value, d.shape, d.element, d.node, argument=True))
+            if tensors[name].argument:
+                declared.append(tensors[name])
+        return declared + [t for t in tensors.values() if t.argument and t not in declared]
+
+    def _finish_sizes(self, arguments: list[Tensor]) -> None:
+        """Name the open sizes, and put the names everywhere."""
+        names = self.names
+        bound = {size for a in arguments for form in a.shape for size in form.sizes}
+        for size, node in names.sizes.items():
+            if size not in bound:
+                message = f"no argument has the size {size}"
+                hint = "an argument must tell it: declare one with this size"
+                raise SizeError(message, self.source.span(node), hint, size=size)
+        taken = {*names.tensors, *names.indices, *names.sizes}
+        undeclared = {a.name: a.shape for a in arguments if a.name not in names.declarations}
+        names.shapes.finish(taken, undeclared)
+        for definition in self.definitions:
+            for op in definition.body.walk():
+                if isinstance(op, SumOp):
+                    operands = [*op.outer, *op.own]
+                    op.domain = set_over(self._resolved(op.constraints), operands)
+                elif isinstance(op, IfOp):
+                    pieces = (set_over(self._resolved(p), op.indices) for p in op.condition)
+                    op.pieces = ArrayAttr(pieces)
+
+    def _resolved(self, constraints: list[Constraint]) -> list[Constraint]:
+        resolve = self.names.shapes.resolve
+        return [Constraint(resolve(c.form), c.equality) for c in constraints]
+
+    def _type(self, tensor: Tensor) -> TensorType:
+        shape: list[Affine] = [self.names.shapes.resolve(size) for size in tensor.shape]
+        return TensorType.of(shape, tensor.element)
+
+    def _assemble(self, last: ast.stmt) -> ModuleOp:
+        arguments = self._arguments()
+        self._finish_sizes(arguments)
+        block = Block(arg_types=[self._type(a) for a in arguments])
+        values: dict[str, SSAValue] = {}
+        for argument, value in zip(arguments, block.args, strict=True):
+            value.location = self.source.location(argument.node)
+            values[argument.name] = value
+            set_hint(value, argument.name)
+            argument.value.replace_all_uses_with(value)
+        for definition in self.definitions:
+            tensor = definition.tensor
+            op = DefineOp(tensor.name, self._type(tensor), definition.body)
+            op.location = self.source.location(tensor.node)
+            block.add_op(op)
+            values[tensor.name] = op.result
+            set_hint(op.result, tensor.name)
+            tensor.value.replace_all_uses_with(op.result)
+        result = ReturnOp([values[t.name] for t in self.results])
+        result.location = self.source.location(last)
+        block.add_op(result)
+        names, derived = [a.name for a in arguments], self.names.shapes.attributes()
+        program = ProgramOp(_symbol(self.source.file), names, Region(block), derived)
+        program.location = self.source.location(self.source.tree)
+        check_ranges(program, {}, self.source)
+        module = ModuleOp([program])
+        module.location = program.location
+        return module
+
+
+def _symbol(file: str) -> str:
+    """A symbol from the name of a file."""
+    name = "" if file == PROGRAM else re.sub(r"\W", "_", PurePath(file).stem, flags=re.ASCII)
+    return name if name and not name[0].isdigit() else f"program{'_' + name if name else ''}"
+
+
+_STATEMENTS: dict[type[ast.stmt], tuple[str, str]] = {
+    ast.Import: ("nothing is imported here", "exp, sin and the like are there already"),
+    ast.ImportFrom: ("nothing is imported here", "exp, sin and the like are there already"),
+    ast.For: ("loops are not part of the language", "an index is a loop: y[i] = x[i]"),
+    ast.While: ("loops are not part of the language", "an index is a loop: y[i] = x[i]"),
+    ast.If: ("statements have no conditions", "write y[i] = a if i < 3 else b"),
+    ast.FunctionDef: ("functions are not defined here", "the program itself is the function"),
+    ast.Expr: ("the value of this line is not used", "define a tensor: y[i] = ..."),
+}
+
+
+def _statement_error(node: ast.stmt) -> tuple[str, str]:
+    default = (
+        f"{type(node).__name__} statements of Python are not part of the language",
+        "a line is a declaration, a definition or the return at the end",
+    )
+    return _STATEMENTS.get(type(node), default)

@@ -1,0 +1,239 @@
+"""What names mean while a program is read, and where operations go."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+
+from dialects.tix import Affine, Constraint, FloorDivOp, Key, SumOp, real
+from dialects.tix.types import ElementType
+from tadc.errors import RankError, TadcError, TadcSyntaxError, UnknownNameError
+from tadc.language.names import FUNCTIONS, REDUCTIONS, RESERVED
+from tadc.language.sizes import Sizes
+from tadc.language.source import Source
+
+OpT = TypeVar("OpT", bound=Operation)
+
+
+@dataclass
+class Tensor:
+    """A tensor that can be read. `value` stands for it until the program is put together."""
+
+    name: str
+    value: SSAValue
+    shape: list[Affine]
+    element: ElementType
+    node: ast.expr
+    """Its declaration, definition or first use."""
+    argument: bool
+
+
+@dataclass
+class Declaration:
+    """`name: element[shape]`."""
+
+    name: str
+    element: ElementType
+    shape: list[Affine]
+    node: ast.Name
+
+
+@dataclass
+class Names:
+    """The names of a whole program."""
+
+    source: Source
+    declarations: dict[str, Declaration] = field(default_factory=dict[str, Declaration])
+    sizes: dict[str, ast.Name] = field(default_factory=dict[str, ast.Name])
+    indices: dict[str, ast.Name] = field(default_factory=dict[str, ast.Name])
+    defined: dict[str, ast.Name] = field(default_factory=dict[str, ast.Name])
+    tensors: dict[str, Tensor] = field(default_factory=dict[str, Tensor])
+    shapes: Sizes = field(default_factory=Sizes)
+    scratch: Block = field(default_factory=Block)
+    """Holds the values that stand for tensors while the program is read."""
+
+    def fail(
+        self,
+        kind: type[TadcError],
+        node: ast.AST,
+        message: str,
+        hint: str | None = None,
+        *,
+        index: str | None = None,
+        argument: str | None = None,
+    ) -> TadcError:
+        return kind(message, self.source.span(node), hint, index=index, argument=argument)
+
+    def check_new(self, node: ast.Name, role: str) -> None:
+        """The name can be given to a `role` ("a tensor", "an index", "a size")."""
+        if node.id in RESERVED:
+            raise self.fail(
+                TadcSyntaxError,
+                node,
+                f"{node.id} is a word of the language and cannot name {role}",
+                "choose another name",
+            )
+
+    def add(self, tensor: Tensor) -> Tensor:
+        self.tensors[tensor.name] = tensor
+        return tensor
+
+    def placeholder(self) -> BlockArgument:
+        return self.scratch.insert_arg(real, len(self.scratch.args))
+
+    def tensor(self, node: ast.Name, rank: int) -> Tensor:
+        """The tensor that is read under this name; an undeclared one becomes an argument."""
+        tensor = self.tensors.get(node.id) or self._first_use(node, rank)
+        if len(tensor.shape) != rank:
+            raise self._wrong_rank(tensor, node, rank)
+        return tensor
+
+    def _first_use(self, node: ast.Name, rank: int) -> Tensor:
+        self._check_readable(node)
+        declared = self.declarations.get(node.id)
+        if declared:
+            shape, element, first = declared.shape, declared.element, declared.node
+        else:
+            shape, element, first = [self.shapes.open() for _ in range(rank)], real, node
+        value = self.placeholder()
+        return self.add(Tensor(node.id, value, list(shape), element, first, argument=True))
+
+    def _check_readable(self, node: ast.Name) -> None:
+        name = node.id
+        if name in FUNCTIONS or name in REDUCTIONS:
+            raise self.fail(TadcSyntaxError, node, f"{name} is a function, not a tensor")
+        self.check_new(node, "a tensor")
+        if name in self.indices:
+            raise self.fail(
+                UnknownNameError,
+                node,
+                f"{name} is an index elsewhere, but not here",
+                f"use {name} inside its own sum or definition, or rename one of the two",
+                index=name,
+            )
+        if name in self.sizes:
+            raise self.fail(TadcSyntaxError, node, f"{name} is a size, not a tensor")
+        if name in self.defined and name not in self.declarations:
+            raise self.fail(
+                UnknownNameError,
+                node,
+                f"{name} is read before it is defined",
+                f"declare {name} if it is an argument, or define it on an earlier line",
+            )
+
+    def _wrong_rank(self, tensor: Tensor, node: ast.Name, rank: int) -> TadcError:
+        known = len(tensor.shape)
+        declared = tensor.name in self.declarations or not tensor.argument
+        where = "" if declared else f" on line {self.source.span(tensor.node).line}"
+        return RankError(
+            f"{tensor.name} has {_count(known)}{where}, but {_count(rank)} here",
+            self.source.span(node),
+            f"write {tensor.name}{'[' + ', '.join('...' for _ in range(known)) + ']'}"
+            if known
+            else f"write {tensor.name} without brackets",
+            argument=tensor.name,
+        )
+
+
+def _count(n: int) -> str:
+    return "no index" if n == 0 else "1 index" if n == 1 else f"{n} indices"
+
+
+@dataclass
+class Frame:
+    """What all scopes of one definition share."""
+
+    outermost: Block
+    divisions: dict[tuple[Affine, int], SSAValue] = field(
+        default_factory=dict[tuple[Affine, int], SSAValue]
+    )
+    depths: dict[Block, int] = field(default_factory=dict[Block, int])
+    sums: dict[SumOp, dict[SSAValue, list[Constraint] | None]] = field(
+        default_factory=dict[SumOp, dict[SSAValue, "list[Constraint] | None"]]
+    )
+    """The range of each index of each sum, as far as the text gives it."""
+
+
+@dataclass
+class Scope:
+    """Where an expression stands: the indices it may use and the block that it is computed in."""
+
+    names: Names
+    block: Block
+    indices: Mapping[str, SSAValue]
+    frame: Frame
+
+    @property
+    def source(self) -> Source:
+        return self.names.source
+
+    def fail(
+        self, kind: type[TadcError], node: ast.AST, message: str, hint: str | None = None
+    ) -> TadcError:
+        return self.names.fail(kind, node, message, hint)
+
+    def insert(self, op: OpT, node: ast.AST) -> OpT:
+        op.location = self.source.location(node)
+        self.block.add_op(op)
+        return op
+
+    def inside(self, block: Block, indices: Mapping[str, SSAValue] | None = None) -> Scope:
+        self.frame.depths[block] = self.frame.depths.get(self.block, 0) + 1
+        return Scope(self.names, block, {**self.indices, **(indices or {})}, self.frame)
+
+    def key(self, node: ast.Name) -> Key | None:
+        """The index or size of this name."""
+        if node.id in self.indices:
+            return self.indices[node.id]
+        return node.id if node.id in self.names.sizes else None
+
+    def new_indices(self, nodes: Sequence[ast.Name], block: Block) -> dict[str, SSAValue]:
+        """Indices as arguments of `block`."""
+        found: dict[str, SSAValue] = {}
+        for node in nodes:
+            if node.id in found or node.id in self.indices:
+                raise self.fail(
+                    TadcSyntaxError,
+                    node,
+                    f"{node.id} is an index here already",
+                    "give every index its own name",
+                )
+            value = block.insert_arg(IndexType(), len(block.args))
+            value.location = self.source.location(node)
+            set_hint(value, node.id)
+            found[node.id] = value
+        return found
+
+    def floor_division(self, form: Affine, divisor: int, node: ast.AST) -> Affine:
+        """`form // divisor`, computed once, in the innermost block that its indices need."""
+        divisions, key = self.frame.divisions, (form, divisor)
+        if key not in divisions:
+            op = FloorDivOp(form, divisor)
+            op.location = self.source.location(node)
+            self._innermost(form.indices).add_op(op)
+            divisions[key] = op.result
+        return Affine.of(divisions[key])
+
+    def _innermost(self, indices: Sequence[SSAValue]) -> Block:
+        blocks = [v.block if isinstance(v, BlockArgument) else v.owner.parent for v in indices]
+        depths = self.frame.depths
+        return max(
+            (b for b in blocks if isinstance(b, Block)),
+            key=lambda b: depths.get(b, 0),
+            default=self.frame.outermost,
+        )
+
+
+def set_hint(value: SSAValue, name: str) -> None:
+    """Name a value in the IR, where its name is one that the IR can have."""
+    if SSAValue.is_valid_name(name):
+        value.name_hint = name
+
+
+Divide = Callable[[Affine, int, ast.AST], Affine]
+"""What `form // divisor` becomes."""

@@ -1,0 +1,128 @@
+"""Sizes while ranges are inferred: open ones of undeclared arguments, and derived ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from dialects.tix import Affine, DerivedSizeAttr, Key
+from tadc.language.names import fresh
+
+Bound = tuple[Affine, int]
+"""`form // divisor`."""
+
+
+class Sizes:
+    """What is known of sizes.
+
+    An *open* size belongs to a dimension of an undeclared argument. It has a name that no program
+    can contain (`?1`), until it is set equal to another size or named at the end. So do derived
+    sizes (`!2`), but nothing can be set for them.
+    """
+
+    def __init__(self, derived: Sequence[DerivedSizeAttr] = ()):
+        self._count = 0
+        self._known: dict[Key, Affine] = {}
+        self._wishes: dict[str, str] = {}
+        self.derived = {d.data.name: d.bounds for d in derived}
+
+    def open(self) -> Affine:
+        """A size of its own."""
+        self._count += 1
+        return Affine.of(f"?{self._count}")
+
+    def is_open(self, size: Affine) -> bool:
+        return any(size == Affine.of(name) for name in size.sizes if name.startswith("?"))
+
+    def resolve(self, form: Affine) -> Affine:
+        """`form` with everything known put in."""
+        while any(key in self._known for key in form.terms):
+            form = form.substitute(self._known)
+        return form
+
+    def unify(self, first: Affine, second: Affine) -> bool:
+        """Make two sizes equal, by setting an open one; False where they are not provably equal."""
+        first, second = self.resolve(first), self.resolve(second)
+        if first == second:
+            return True
+        for one, other in ((second, first), (first, second)):
+            if self.is_open(one):
+                (name,) = one.sizes
+                if name in other.terms or self._depends(other, name):
+                    continue
+                self._known[name] = other
+                return True
+        return False
+
+    def _depends(self, form: Affine, name: str) -> bool:
+        """Whether a derived size in `form` is computed from the size `name`."""
+        seen = [form]
+        while seen:
+            for size in seen.pop().sizes:
+                parts = [self.resolve(f) for f, _ in self.derived.get(size, ())]
+                if any(name in part.terms for part in parts):
+                    return True
+                seen += parts
+        return False
+
+    def derive(self, bounds: Sequence[Bound], wish: str) -> Affine:
+        """The least of `bounds`: an affine form, or else a derived size."""
+        bounds = _least([(self.resolve(form), divisor) for form, divisor in bounds])
+        if len(bounds) == 1 and bounds[0][1] == 1:
+            return bounds[0][0]
+        if all(not form.terms for form, _ in bounds):
+            return Affine({}, min(form.constant // divisor for form, divisor in bounds))
+        for name, known in self.derived.items():
+            if set(bounds) == {(self.resolve(form), divisor) for form, divisor in known}:
+                return Affine.of(name)
+        self._count += 1
+        name = f"!{self._count}"
+        self.derived[name] = bounds
+        self._wishes[name] = wish
+        return Affine.of(name)
+
+    def wish(self, size: Affine, name: str) -> None:
+        """Give an open size a name, as far as that name is free at the end."""
+        size = self.resolve(size)
+        if self.is_open(size):
+            self._wishes.setdefault(size.sizes[0], name)
+
+    def finish(self, taken: set[str], shapes: Mapping[str, Sequence[Affine]]) -> None:
+        """Name everything that is still open; `shapes` are those of the undeclared arguments."""
+        for name, shape in shapes.items():
+            for dimension, size in enumerate(shape):
+                self.wish(size, f"{name.upper()}_{dimension}")
+        for key, wish in self._wishes.items():
+            if key in self._known:
+                continue
+            name = fresh(wish if wish.isascii() else "N", taken)
+            taken.add(name)
+            self._known[key] = Affine.of(name)
+        self.derived = {
+            self.resolve(Affine.of(name)).sizes[0]: bounds for name, bounds in self.derived.items()
+        }
+
+    def attributes(self) -> list[DerivedSizeAttr]:
+        """The derived sizes, each after those that it is computed from."""
+        return [
+            DerivedSizeAttr.of(name, [(self.resolve(form), divisor) for form, divisor in bounds])
+            for name, bounds in self.derived.items()
+        ]
+
+
+def _least(bounds: Sequence[Bound]) -> list[Bound]:
+    """Without repetitions and bounds that another one is below for all sizes >= 0."""
+    bounds = list(dict.fromkeys(bounds))
+    return [
+        b
+        for n, b in enumerate(bounds)
+        if not any(_below(other, b) for m, other in enumerate(bounds) if m != n)
+    ]
+
+
+def _below(one: Bound, other: Bound) -> bool:
+    difference = other[0] - one[0]
+    return (
+        one[1] == other[1]
+        and difference.constant >= 0
+        and all(c >= 0 for c in difference.terms.values())
+    )

@@ -1,0 +1,348 @@
+"""Scalar expressions: Python syntax to operations of `tix`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from xdsl.ir import Block, Region, SSAValue
+
+from dialects.tix import (
+    BINARY,
+    UNARY,
+    Affine,
+    ConstantOp,
+    Constraint,
+    IfOp,
+    IndexToRealOp,
+    ReadOp,
+    SumOp,
+    YieldOp,
+    between,
+)
+from tadc.errors import (
+    AffineError,
+    RankError,
+    TadcError,
+    TadcSyntaxError,
+    UnknownNameError,
+    UnsupportedError,
+)
+from tadc.language import folding
+from tadc.language.affine import affine, divided
+from tadc.language.bounds import index_items, range_constraints
+from tadc.language.conditions import Pieces, condition, simplified
+from tadc.language.names import FUNCTIONS, REDUCTIONS, UNARY_FUNCTIONS, suggestion
+from tadc.language.scope import Scope, Tensor
+from tadc.language.source import items
+
+Value = Affine | SSAValue
+"""A scalar, or an affine form of indices and sizes (or an integer) that may become one."""
+
+_SIGNS: dict[type[ast.operator], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.Pow: "**",
+}
+
+
+def scalar(node: ast.expr, scope: Scope) -> SSAValue:
+    """The value of `node`, computed at the end of the scope's block."""
+    return _real(_value(node, scope), node, scope)
+
+
+def _real(value: Value, node: ast.AST, scope: Scope) -> SSAValue:
+    if isinstance(value, SSAValue):
+        return value
+    op = IndexToRealOp(value) if value.terms else ConstantOp(value.constant)
+    return scope.insert(op, node).result
+
+
+def _value(node: ast.expr, scope: Scope) -> Value:
+    match node:
+        case ast.Constant():
+            return _number(node, scope)
+        case ast.Name():
+            key = scope.key(node)
+            return _read(node, node, [], scope) if key is None else Affine.of(key)
+        case ast.UnaryOp():
+            return _unary(node, scope)
+        case ast.BinOp():
+            return _binaries(node, scope)
+        case ast.IfExp():
+            return _conditional(node, scope)
+        case ast.Subscript(value=ast.Name() as name):
+            return _read(node, name, items(node.slice), scope)
+        case ast.Call():
+            return _call(node, scope)
+        case _:
+            raise _outside(node, scope)
+
+
+def _number(node: ast.Constant, scope: Scope, sign: int = 1) -> Value:
+    if type(node.value) not in (int, float):
+        kind = type(node.value).__name__
+        words = {"bool": "a truth value", "str": "text", "complex": "a complex number"}
+        what = words.get(kind, "this")
+        raise scope.fail(
+            TadcSyntaxError, node, f"{what} is not a number", "values are real numbers"
+        )
+    number = node.value
+    assert isinstance(number, int | float)
+    if isinstance(number, int) and abs(number) < folding.EXACT:
+        return Affine({}, sign * number)
+    try:
+        value = sign * float(number)
+    except OverflowError:
+        raise scope.fail(TadcSyntaxError, node, "the number is too large for float64") from None
+    return scope.insert(ConstantOp(value), node).result
+
+
+def _unary(node: ast.UnaryOp, scope: Scope) -> Value:
+    match node.op:
+        case ast.UAdd():
+            return _value(node.operand, scope)
+        case ast.USub() if isinstance(node.operand, ast.Constant):
+            return _number(node.operand, scope, -1)
+        case ast.USub():
+            value = _value(node.operand, scope)
+            if isinstance(value, Affine) and value.terms:
+                return -value
+            operand = _real(value, node.operand, scope)
+            return scope.insert(UNARY["neg"](operand), node).result
+        case _:
+            raise _outside(node, scope)
+
+
+def _binaries(node: ast.BinOp, scope: Scope) -> Value:
+    """A chain such as `a + b - c` in a loop, since sums of many terms are chains."""
+    chain = [node]
+    while isinstance(chain[-1].left, ast.BinOp):
+        chain.append(chain[-1].left)
+    value = _value(chain[-1].left, scope)
+    for link in reversed(chain):
+        value = _binary(link, value, _value(link.right, scope), scope)
+    return value
+
+
+def _binary(node: ast.BinOp, left: Value, right: Value, scope: Scope) -> Value:
+    if isinstance(node.op, ast.FloorDiv | ast.Mod):
+        return _division(node, left, right, scope)
+    sign = _SIGNS.get(type(node.op))
+    if sign is None:
+        hint = "write ** for powers, abs, min, max" if isinstance(node.op, ast.BitXor) else None
+        raise scope.fail(TadcSyntaxError, node, "this operator is not part of the language", hint)
+    if isinstance(left, Affine) and isinstance(right, Affine):
+        form = folding.fold(sign, left, right)
+        if form is not None:
+            return form
+    operands = _real(left, node.left, scope), _real(right, node.right, scope)
+    return scope.insert(BINARY[sign](*operands), node).result
+
+
+def _division(node: ast.BinOp, left: Value, right: Value, scope: Scope) -> Value:
+    """`i // 2` and `i % 2` of indices; values have neither."""
+    if isinstance(left, Affine) and isinstance(right, Affine) and left.terms:
+        if right.terms or right.constant < 1:
+            message = "an index can only be divided by a positive integer"
+            raise scope.fail(AffineError, node.right, message)
+        return divided(left, right.constant, node, scope.floor_division)
+    sign = "//" if isinstance(node.op, ast.FloorDiv) else "%"
+    raise scope.fail(
+        TadcSyntaxError,
+        node,
+        f"{sign} is for indices, not for values",
+        "write / for the quotient of values",
+    )
+
+
+def _read(node: ast.expr, name: ast.Name, indices: list[ast.expr], scope: Scope) -> SSAValue:
+    if name.id in scope.indices or name.id in scope.names.sizes:
+        kind = "an index" if name.id in scope.indices else "a size"
+        raise scope.fail(TadcSyntaxError, node, f"{name.id} is {kind}, not a tensor")
+    if name.id in REDUCTIONS and isinstance(node, ast.Subscript):
+        hint = f"write {name.id}[...](...)"
+        raise scope.fail(TadcSyntaxError, node, f"{name.id}[...] lacks the expression", hint)
+    tensor = scope.names.tensor(name, len(indices))
+    forms = [affine(index, scope) for index in indices]
+    return scope.insert(ReadOp(tensor.value, forms), node).result
+
+
+# --- conditions and padding ---
+
+
+def _conditional(node: ast.IfExp, scope: Scope) -> Value:
+    pieces = condition(node.test, scope)
+    return _if(
+        pieces,
+        node,
+        lambda inner: scalar(node.body, inner),
+        lambda inner: scalar(node.orelse, inner),
+        scope,
+    )
+
+
+Branch = Callable[[Scope], SSAValue]
+
+
+def _if(pieces: Pieces, node: ast.expr, then: Branch, otherwise: Branch, scope: Scope) -> SSAValue:
+    if pieces == [[]]:
+        _discard(otherwise, node, scope)
+        return then(scope)
+    if not pieces:
+        _discard(then, node, scope)
+        return otherwise(scope)
+    regions = _region(then, node, scope), _region(otherwise, node, scope)
+    return scope.insert(IfOp(pieces, *regions), node).result
+
+
+def _region(branch: Branch, node: ast.AST, scope: Scope) -> Region:
+    block = Block()
+    inner = scope.inside(block)
+    value = branch(inner)
+    inner.insert(YieldOp(value), node)
+    return Region(block)
+
+
+def _discard(branch: Branch, node: ast.AST, scope: Scope) -> None:
+    """Report the errors of what is never computed."""
+    _region(branch, node, scope).drop_all_references()
+
+
+def _pad(node: ast.Call, scope: Scope) -> Value:
+    """`pad(x[i - 1], v)` is `x[i - 1] if 0 <= i - 1 < n else v`, n the size of the dimension."""
+    read = node.args[0] if node.args else None
+    if len(node.args) not in (1, 2) or not isinstance(read, ast.Subscript):
+        hint = "write pad(x[i - 1]) or pad(x[i - 1], v)"
+        raise scope.fail(TadcSyntaxError, node, "pad takes an element, and a value or none", hint)
+    name = read.value
+    if not isinstance(name, ast.Name):
+        raise _outside(read, scope)
+    indices = items(read.slice)
+    _discard(lambda inner: _read(read, name, indices, inner), node, scope)
+    forms = [affine(index, scope) for index in indices]
+    tensor: Tensor = scope.names.tensor(name, len(indices))
+    inside = [c for f, n in zip(forms, tensor.shape, strict=True) for c in between(0, f, n)]
+    return _if(
+        simplified(inside),
+        node,
+        lambda inner: scalar(read, inner),
+        lambda inner: (
+            scalar(node.args[1], inner)
+            if len(node.args) == 2
+            else inner.insert(ConstantOp(0), node).result
+        ),
+        scope,
+    )
+
+
+# --- functions and sums ---
+
+
+def _call(node: ast.Call, scope: Scope) -> Value:
+    plain = not node.keywords and not any(isinstance(a, ast.Starred) for a in node.args)
+    if not plain:
+        message = "functions take plain arguments, without names or stars"
+        raise scope.fail(TadcSyntaxError, node, message)
+    match node.func:
+        case ast.Name(id="pad"):
+            return _pad(node, scope)
+        case ast.Name() as name:
+            return _function(node, name, scope)
+        case ast.Subscript(value=ast.Name() as name):
+            return _reduction(node, node.func, name, scope)
+        case _:
+            raise scope.fail(TadcSyntaxError, node.func, "only functions can be called")
+
+
+def _function(node: ast.Call, name: ast.Name, scope: Scope) -> Value:
+    word = name.id
+    if word in UNARY_FUNCTIONS:
+        _check_arity(node, word, len(node.args) == 1, "one argument", scope)
+        return scope.insert(UNARY[word](scalar(node.args[0], scope)), node).result
+    if word == "atan2":
+        _check_arity(node, word, len(node.args) == 2, "two arguments", scope)
+    elif word in ("min", "max"):
+        _check_arity(node, word, len(node.args) >= 2, "two or more arguments", scope)
+    else:
+        raise _no_function(name, scope)
+    value, *others = (scalar(argument, scope) for argument in node.args)
+    for other in others:
+        value = scope.insert(BINARY[word](value, other), node).result
+    return value
+
+
+def _check_arity(node: ast.Call, word: str, right: bool, wanted: str, scope: Scope) -> None:
+    if not right:
+        message = f"{word} takes {wanted}, not {len(node.args)}"
+        hint = f"the reduction is {word}[k](...)" if word in REDUCTIONS else None
+        raise scope.fail(RankError, node, message, hint)
+
+
+def _no_function(name: ast.Name, scope: Scope) -> TadcError:
+    if name.id in REDUCTIONS:
+        message, hint = f"{name.id} lacks its indices", f"write {name.id}[k](...)"
+        return scope.fail(TadcSyntaxError, name, message, hint)
+    names = scope.names
+    if name.id in names.tensors or name.id in names.declarations:
+        message, hint = f"{name.id} is a tensor, not a function", f"write {name.id}[...]"
+        return scope.fail(TadcSyntaxError, name, message, hint)
+    return scope.fail(
+        UnknownNameError,
+        name,
+        f"there is no function {name.id}",
+        suggestion(name.id, (*FUNCTIONS, *REDUCTIONS)) or f"there are {', '.join(FUNCTIONS)}",
+    )
+
+
+def _reduction(node: ast.Call, head: ast.Subscript, name: ast.Name, scope: Scope) -> Value:
+    if name.id in ("max", "min", "prod"):
+        message = f"the reduction {name.id} is not supported yet"
+        raise scope.fail(UnsupportedError, node, message, "sum is; min and max of two values are")
+    if name.id != "sum":
+        raise scope.fail(
+            TadcSyntaxError,
+            head,
+            f"{name.id}[...] cannot be called",
+            suggestion(name.id, REDUCTIONS) or "a sum is written sum[k](...)",
+        )
+    if len(node.args) != 1:
+        raise scope.fail(TadcSyntaxError, node, "sum[...] takes one expression")
+    block = Block()
+    entries = index_items(head.slice, scope)
+    if not entries:
+        raise scope.fail(TadcSyntaxError, head, "the sum has no index", "write sum[k](...)")
+    own = scope.new_indices([index for index, _ in entries], block)
+    ranges: dict[SSAValue, list[Constraint] | None] = {}
+    earlier: dict[str, SSAValue] = {}
+    for index, call in entries:
+        value = own[index.id]
+        inner = scope.inside(block, earlier)
+        ranges[value] = call and range_constraints(call, Affine.of(value), inner, scope)
+        earlier[index.id] = value
+    inner = scope.inside(block, own)
+    inner.insert(YieldOp(scalar(node.args[0], inner)), node)
+    op = SumOp([c for given in ranges.values() for c in given or ()], Region(block))
+    scope.frame.sums[op] = ranges
+    return scope.insert(op, node).result
+
+
+def _outside(node: ast.expr, scope: Scope) -> TadcError:
+    """An expression of Python that is none of this language."""
+    words: dict[type[ast.AST], tuple[str, str | None]] = {
+        ast.Compare: ("a condition is not a value", "write: a if i < 3 else b"),
+        ast.BoolOp: ("a condition is not a value", "write: a if i < 3 and j > 0 else b"),
+        ast.UnaryOp: ("this operator is not part of the language", None),
+        ast.Lambda: ("functions cannot be defined here", None),
+        ast.Attribute: ("names have no attributes here", "write exp(x), not np.exp(x)"),
+        ast.List: ("lists are not part of the language", None),
+        ast.Tuple: ("a value is one number, not several", None),
+        ast.NamedExpr: ("a name is defined on a line of its own", "write s = ... above"),
+        ast.JoinedStr: ("text is not a number", "values are real numbers"),
+        ast.Subscript: ("only a tensor has elements", "write x[i, j], with all indices together"),
+    }
+    default = (f"{type(node).__name__} expressions of Python are not part of the language", None)
+    message, hint = words.get(type(node), default)
+    return scope.fail(TadcSyntaxError, node, message, hint)
