@@ -68,6 +68,8 @@ class ParallelOp(IRDLOperation):
         super().__init__(operands=[sizes], regions=[body])
 
     def __post_init__(self) -> None:
+        if not self.body.blocks:
+            return  # a clone in the making: its blocks follow
         for trait in self.get_traits_of_type(SingleBlockImplicitTerminator):
             ensure_terminator(self, trait)
 

@@ -26,7 +26,7 @@ Adjoint = SSAValue | float
 
 def adjoint_element(e: Emitter, adjoint: Adjoint, element: Sequence[Affine]) -> SSAValue:
     """One element of an adjoint."""
-    return e.constant(adjoint) if isinstance(adjoint, float) else e.read(adjoint, element)
+    return e.read(adjoint, element) if isinstance(adjoint, SSAValue) else e.constant(adjoint)
 
 
 @dataclass

@@ -20,13 +20,15 @@ from passes.simplify_sums import SimplifySumsPass
 from passes.solve_index_kernels import SolveIndexKernelsPass
 
 
-def derivative_passes(wrt: Sequence[str] = ()) -> list[tuple[str, ModulePass]]:
+def derivative_passes(
+    wrt: Sequence[str] = (), unit_adjoint: bool = False
+) -> list[tuple[str, ModulePass]]:
     """From `tensor-index` to `simplified`: the stage that each pass ends or leads to, and it."""
     return [
         # values that adjoints need get names first, so that no gradient computes a sum again
         ("derivative", LiftSumsPass()),
         # adjoints as sums over unsolved equations
-        ("derivative", DifferentiatePass(tuple(wrt))),
+        ("derivative", DifferentiatePass(tuple(wrt), unit_adjoint)),
         # equations must be solved before bounds: they decide what is left to bound
         ("solved", SolveIndexKernelsPass()),
         # every index gets bounds; what is known around a sum prunes them

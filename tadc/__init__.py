@@ -1,0 +1,21 @@
+"""tadc: element-wise tensor functions and their exact derivatives.
+
+The way of a program through the compiler, stage by stage:
+
+- `tadc.language` reads text of the language and writes it back; it infers ranges, and every error
+  it raises points into the text (`tadc.errors`).
+- `dialects.tix` is what it makes: tensors defined element by element over index sets.
+- `passes` derive and simplify such programs: `passes.pipeline` holds the order and the reasons,
+  `passes.polyhedral` the exact mathematics of index equations and bounds.
+- `dialects.loops` with `scf`, `arith`, `math` and `memref` is what `passes.schedule` makes.
+- `tadc.targets` print LLVM IR and CUDA C; `tadc.runtime` turns them into numbers.
+- `tadc.interpreter` gives every level a meaning of its own, which the tests compare with.
+
+`tadc.function` is the object that users hold, `tadc.cli` the command, `tadc.opt` the xDSL driver.
+"""
+
+from tadc.api import compile, compile_file, grad, vjp
+from tadc.errors import TadcError
+from tadc.function import Function
+
+__all__ = ["Function", "TadcError", "compile", "compile_file", "grad", "vjp"]

@@ -1,0 +1,68 @@
+"""What `import tadc` offers: compile programs, and differentiate them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from os import PathLike
+from typing import Any
+
+from tadc.errors import ArgumentError, FileError
+from tadc.function import Function
+
+Pullback = Callable[..., tuple[Any, ...]]
+
+
+def compile(source: str, target: str = "cpu", *, file: str = "<program>") -> Function:
+    """Compile a program of the language.
+
+    `target` is `cpu` (LLVM, all cores), `cuda` or `interpret` (the slow reference); `file` names
+    the text in errors. Raises `TadcError` for whatever is wrong with the program.
+    """
+    from tadc.language.parse import parse
+
+    return Function(parse(source, file), source, target)
+
+
+def compile_file(path: str | PathLike[str], target: str = "cpu") -> Function:
+    """Compile the program in a file (UTF-8)."""
+    return compile(read_program(path), target, file=str(path))
+
+
+def read_program(path: str | PathLike[str]) -> str:
+    """The text of a file; raises `FileError` where there is none."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except OSError as error:
+        raise FileError(f"cannot read it: {error.strerror}", file=str(path)) from None
+    except UnicodeDecodeError as error:
+        raise FileError(f"not a text in UTF-8 (byte {error.start})", file=str(path)) from None
+
+
+def vjp(f: Function, /, *arguments: Any, **named: Any) -> tuple[Any, Pullback]:
+    """The value of `f` and its pullback: `y, pullback = vjp(f, a, b); da, db = pullback(dy)`.
+
+    The pullback takes one adjoint per result (each in the shape of the result) and gives a tuple of
+    one gradient per argument, in the order of `f.args`. It reads the arguments again, so they must
+    not change in between.
+    """
+    derivative = f.derivative()
+    values = f.bound(arguments, named)
+    results = f.call(values, {})
+
+    def pullback(*adjoints: Any) -> tuple[Any, ...]:
+        if len(adjoints) != len(results):
+            names = ", ".join(f"d{t.name}" for t in f.results)
+            raise ArgumentError(f"the pullback takes {len(results)} adjoints: {names}")
+        return tuple(derivative.call([*values, *adjoints], {}))
+
+    return (results[0] if len(results) == 1 else tuple(results)), pullback
+
+
+def grad(loss: Function, wrt: str | Sequence[str] | None = None) -> Function:
+    """The gradient of a function with one scalar result, as a function of the same arguments.
+
+    `wrt` names the arguments, all of them by default. Several gradients come as a tuple.
+    """
+    names = (wrt,) if isinstance(wrt, str) else tuple(wrt or ())
+    return loss.gradient(*names)

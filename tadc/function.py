@@ -1,0 +1,320 @@
+"""`Function`: a compiled program - called, printed, looked at, and derived."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+
+from dialects.tix import DefineOp, ProgramOp, TensorType
+from dialects.tix.affine import show
+from passes.pipeline import STAGES, code_passes, derivative_passes
+from tadc.errors import ArgumentError, SizeError, Span, TadcError, TargetError, UnknownNameError
+from tadc.runtime.arguments import Array, Parameter, as_array, bind, common_precision, dense
+from tadc.runtime.executable import TARGETS, Executable, Plan
+from tadc.runtime.sizes import SizeMismatch, SizeUnknown, bind_sizes
+
+PLANS = 64
+"""How many sizes a function remembers the plans of."""
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """An argument or result: `dtype` is f32, f64 or real; sizes are numbers or text."""
+
+    name: str
+    dtype: str
+    shape: tuple[int | str, ...]
+
+    @staticmethod
+    def of(name: str, type: TensorType) -> Tensor:
+        shape = (show(f, str) if f.terms else max(0, f.constant) for f in type.shape)
+        return Tensor(name, type.dtype, tuple(shape))
+
+
+class Function:
+    """A program of the language, ready to run on a target.
+
+    Call it with arrays, by position or by name: one result comes as an array, several as a tuple.
+    Sizes that the program does not declare come from the arrays; no size needs compiling again.
+    `str(f)` is the program in the language, and compiles to the same again.
+
+    Raises `TadcError` for whatever is wrong with the arguments. Safe to call from several threads,
+    to pickle and to use after a fork.
+    """
+
+    def __init__(self, module: ModuleOp, source: str, target: str):
+        if target not in TARGETS:
+            raise TargetError(
+                f"there is no target {target!r}", hint=f"targets are {', '.join(TARGETS)}"
+            )
+        self.module = module
+        self.target = target
+        self._source = source
+        self.program = _only_program(module)
+        self.args = tuple(Tensor.of(name, _type(v)) for name, v in self.program.arguments.items())
+        self.results = tuple(
+            Tensor.of(_definition(v).label.data, _type(v)) for v in self.program.returned
+        )
+        self._parameters = [
+            Parameter(t.name, t.dtype, len(t.shape), _span(v.location, t.name, source))
+            for t, v in zip(self.args, self.program.arguments.values(), strict=True)
+        ]
+        self._executables: dict[str, Executable] = {}
+        self._plans: dict[object, tuple[Mapping[str, int], Plan]] = {}
+        self._derived: dict[object, Function] = {}
+
+    # --- calling ---
+
+    def __call__(self, *positional: Any, **named: Any) -> Any:
+        results = self.call(positional, named)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def call(self, positional: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
+        """The results as a list, also where there is one."""
+        values = self.bound(positional, named)
+        arrays = [as_array(p, v) for p, v in zip(self._parameters, values, strict=True)]
+        precision = common_precision(self._parameters, arrays)
+        executable = self.executable(precision)
+        sizes, plan = self._plan(executable, precision, arrays)
+        dtypes = executable.argument_dtypes
+        inputs = {
+            p.name: dense(a, d) for p, a, d in zip(self._parameters, arrays, dtypes, strict=True)
+        }
+        return executable.run(inputs, sizes, plan)
+
+    def bound(self, positional: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
+        """The arguments of a call in the order of `args`."""
+        return bind(self._parameters, positional, named)
+
+    def executable(self, precision: str) -> Executable:
+        """The program as code of its target, made at the first call for each precision."""
+        if precision not in self._executables:
+            self._executables[precision] = TARGETS[self.target](self.program, precision)
+        return self._executables[precision]
+
+    def _plan(
+        self, executable: Executable, precision: str, arrays: Sequence[Array]
+    ) -> tuple[Mapping[str, int], Plan]:
+        key = (precision, *(a.shape for a in arrays))
+        if key not in self._plans:
+            sizes = self._sizes(arrays)
+            if len(self._plans) >= PLANS:
+                self._plans.clear()
+            self._plans[key] = sizes, executable.plan(sizes)
+        return self._plans[key]
+
+    def _sizes(self, arrays: Sequence[Array]) -> Mapping[str, int]:
+        from tadc.language.check import check_ranges
+
+        shapes = {p.name: a.shape for p, a in zip(self._parameters, arrays, strict=True)}
+        try:
+            sizes = bind_sizes(self.program, shapes)
+        except SizeMismatch as error:
+            raise self._size_error(error) from None
+        except SizeUnknown as error:
+            raise SizeError(
+                f"no argument determines the size {error.name}", size=error.name
+            ) from None
+        if sizes:  # numbers were checked when the program was compiled
+            check_ranges(self.program, sizes, self._source)
+        return sizes
+
+    def _size_error(self, error: SizeMismatch) -> TadcError:
+        parameter = next(p for p in self._parameters if p.name == error.argument)
+        return SizeError(
+            f"dimension {error.dimension} of {error.argument} is {error.actual}, "
+            f"expected {error.expected}",
+            parameter.span,
+            "sizes of the same name must agree",
+            argument=error.argument,
+            dimension=error.dimension,
+            size=error.actual,
+        )
+
+    # --- looking ---
+
+    def __str__(self) -> str:
+        from tadc.language.print import print_program
+
+        return print_program(self.program)
+
+    def __repr__(self) -> str:
+        arguments = ", ".join(t.name for t in self.args)
+        results = ", ".join(t.name for t in self.results)
+        return f"<tadc.Function ({arguments}) -> {results}, target {self.target}>"
+
+    def ir(self, stage: str) -> str:
+        """The program at a stage of the compiler.
+
+        `source` is the language; `derivative` to `simplified` show the derivative program with
+        respect to all arguments on its way; `scheduled` and `code` show this program as loops, and
+        as text of its target.
+        """
+        match stage:
+            case "source":
+                return str(self)
+            case "tensor-index":
+                return str(self.module)
+            case "code":
+                return self.emit("cuda" if self.target == "cuda" else "llvm")
+            case _:
+                if stage not in STAGES:
+                    raise _unknown("stage", stage, STAGES)
+                return str(self.at(stage))
+
+    def at(self, stage: str, wrt: Sequence[str] = ()) -> ModuleOp:
+        """The module at a stage from `tensor-index` to `scheduled`."""
+        if stage == "tensor-index":
+            return self.module
+        passes = code_passes() if stage == "scheduled" else derivative_passes(wrt)
+        names = [name for name, _ in passes]
+        return _run(self.module, [p for _, p in passes[: len(names) - names[::-1].index(stage)]])
+
+    def emit(self, kind: str) -> str:
+        """The program as text: `source`, `llvm`, `llvm-optimized`, `assembly`, `cuda` or `ptx`."""
+        if kind not in EMITTERS:
+            raise _unknown("kind of text", kind, tuple(EMITTERS))
+        return EMITTERS[kind](self)
+
+    def with_target(self, target: str) -> Function:
+        """The same program for another target."""
+        return Function(self.module, self._source, target)
+
+    # --- deriving ---
+
+    def derivative(self, *wrt: str) -> Function:
+        """The derivative with respect to these arguments, all of them by default.
+
+        A function of the same arguments and of one adjoint `df` per result `f`; its results are
+        `dx` for each argument `x`.
+        """
+        return self._derive(wrt, unit_adjoint=False)
+
+    def gradient(self, *wrt: str) -> Function:
+        """The gradient of the only result, a scalar: a function of the same arguments."""
+        if len(self.results) != 1 or self.results[0].shape:
+            names = ", ".join(f"{t.name} of shape {t.shape}" for t in self.results)
+            raise ArgumentError(
+                f"a gradient needs one scalar result, not {names}",
+                hint="derivative(...) and vjp(...) take adjoints of any results",
+            )
+        return self._derive(wrt, unit_adjoint=True)
+
+    def _derive(self, wrt: Sequence[str], unit_adjoint: bool) -> Function:
+        names = [t.name for t in self.args]
+        for name in wrt:
+            if name not in names:
+                raise _unknown("argument", name, names)
+        if not names:
+            raise ArgumentError("the program has no argument to derive with respect to")
+        key = tuple(wrt), unit_adjoint
+        if key not in self._derived:
+            passes = [p for _, p in derivative_passes(wrt, unit_adjoint)]
+            self._derived[key] = Function(_run(self.module, passes), self._source, self.target)
+        return self._derived[key]
+
+    # --- keeping ---
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from tadc.modules import module_text
+
+        return _restore, (module_text(self.module), self._source, self.target)
+
+
+def _restore(text: str, source: str, target: str) -> Function:
+    from tadc.modules import parse_module
+
+    return Function(parse_module(text), source, target)
+
+
+def _run(module: ModuleOp, passes: Sequence[ModulePass]) -> ModuleOp:
+    from tadc.modules import context
+
+    result = module.clone()
+    for step in passes:
+        step.apply(context(), result)
+    return result
+
+
+def _only_program(module: ModuleOp) -> ProgramOp:
+    (program,) = (op for op in module.ops if isinstance(op, ProgramOp))
+    return program
+
+
+def _type(tensor: SSAValue) -> TensorType:
+    assert isinstance(tensor.type, TensorType)
+    return tensor.type
+
+
+def _definition(tensor: SSAValue) -> DefineOp:
+    assert isinstance(tensor.owner, DefineOp)
+    return tensor.owner
+
+
+def _span(location: LocationAttr, name: str, source: str) -> Span | None:
+    """The place of an argument in the text, where it has one."""
+    if not isinstance(location, FileLineColLoc):
+        return None
+    line, column = location.line.data, location.column.data
+    lines = source.split("\n")
+    if not 0 < line <= len(lines):
+        return None
+    return Span(location.filename.data, line, column, column + len(name), lines[line - 1])
+
+
+def _unknown(what: str, name: str, names: Sequence[str]) -> UnknownNameError:
+    near = get_close_matches(name, names, 1)
+    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names) or 'none'}"
+    return UnknownNameError(f"there is no {what} {name!r}", hint=hint)
+
+
+# --- text of targets ------------------------------------------------------------------------------
+
+
+def _llvm(f: Function) -> str:
+    from tadc.targets.llvm import print_llvm
+
+    return print_llvm(f.at("scheduled"))
+
+
+def _cuda(f: Function) -> str:
+    from tadc.targets.cuda import print_cuda
+
+    return print_cuda(f.at("scheduled"))
+
+
+def _optimized(f: Function) -> str:
+    from tadc.runtime.cpu import CpuModule
+
+    return CpuModule(_llvm(f)).optimized()
+
+
+def _assembly(f: Function) -> str:
+    from tadc.runtime.cpu import CpuModule
+
+    return CpuModule(_llvm(f)).assembly()
+
+
+def _ptx(f: Function) -> str:
+    from tadc.runtime import nvrtc
+
+    try:
+        return nvrtc.compile(_cuda(f), arch="compute_90").data.decode()
+    except nvrtc.NvrtcError as error:
+        raise TargetError(str(error), hint="pip install 'tadc[cuda]' brings NVRTC") from error
+
+
+EMITTERS: dict[str, Callable[[Function], str]] = {
+    "source": str,
+    "llvm": _llvm,
+    "llvm-optimized": _optimized,
+    "assembly": _assembly,
+    "cuda": _cuda,
+    "ptx": _ptx,
+}

@@ -1,0 +1,122 @@
+"""The arguments of a call: bound to names, checked, and made dense arrays.
+
+Every error names the argument and points to its declaration, or else to its first use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from tadc.errors import ArgumentError, DtypeError, Span
+
+Array = npt.NDArray[Any]
+
+DTYPES: dict[str, np.dtype[Any]] = {"f32": np.dtype(np.float32), "f64": np.dtype(np.float64)}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """What a program declares of an argument; `dtype` is f32, f64 or real (not declared)."""
+
+    name: str
+    dtype: str
+    rank: int
+    span: Span | None
+
+
+def bind(
+    parameters: Sequence[Parameter], positional: Sequence[Any], named: Mapping[str, Any]
+) -> list[Any]:
+    """The values in the order of `parameters`; raises `ArgumentError`."""
+    if not named and len(positional) == len(parameters):
+        return list(positional)
+    if len(positional) > len(parameters):
+        raise ArgumentError(
+            f"{len(positional)} arguments for {len(parameters)} ({_listed(parameters)})",
+            hint="leave out the last ones",
+        )
+    values = dict(zip((p.name for p in parameters), positional, strict=False))
+    for name, value in named.items():
+        _check_name(name, values, parameters)
+        values[name] = value
+    for parameter in parameters:
+        if parameter.name not in values:
+            raise ArgumentError(
+                f"the argument {parameter.name} is missing",
+                parameter.span,
+                f"the arguments are {_listed(parameters)}",
+                argument=parameter.name,
+            )
+    return [values[p.name] for p in parameters]
+
+
+def _check_name(name: str, values: Mapping[str, Any], parameters: Sequence[Parameter]) -> None:
+    if name in values:
+        raise ArgumentError(f"the argument {name} is given twice", argument=name)
+    names = [p.name for p in parameters]
+    if name not in names:
+        near = get_close_matches(name, names, 1)
+        hint = f"did you mean {near[0]}?" if near else f"the arguments are {_listed(parameters)}"
+        raise ArgumentError(f"there is no argument {name}", hint=hint, argument=name)
+
+
+def _listed(parameters: Sequence[Parameter]) -> str:
+    return ", ".join(p.name for p in parameters) or "none"
+
+
+def as_array(parameter: Parameter, value: Any) -> Array:
+    """The value as a NumPy array of a float type, not copied where it is one."""
+    array: Array
+    if isinstance(value, np.ndarray):
+        array = cast(Array, value)
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        array = np.array(value, DTYPES.get(parameter.dtype, np.float64))
+    elif hasattr(value, "__array_interface__") or hasattr(value, "__array__"):
+        array = np.asarray(value)
+    else:
+        raise ArgumentError(
+            f"the argument {parameter.name} is a {type(value).__name__}, not an array",
+            parameter.span,
+            "numpy.asarray(...) makes an array of numbers in lists",
+            argument=parameter.name,
+        )
+    _check_dtype(parameter, array)
+    if array.ndim != parameter.rank:
+        raise ArgumentError(
+            f"the argument {parameter.name} has {array.ndim} dimensions, not {parameter.rank}",
+            parameter.span,
+            f"its shape is {array.shape}",
+            argument=parameter.name,
+        )
+    return array
+
+
+def _check_dtype(parameter: Parameter, array: Array) -> None:
+    wanted = DTYPES.get(parameter.dtype)
+    if array.dtype == wanted or (wanted is None and array.dtype in DTYPES.values()):
+        return
+    name = "float64" if wanted is None else wanted.name
+    expected = "float32 or float64" if wanted is None else name
+    raise DtypeError(
+        f"the argument {parameter.name} has dtype {array.dtype}, not {expected}",
+        parameter.span,
+        f"{parameter.name}.astype(numpy.{name}) converts it",
+        argument=parameter.name,
+    )
+
+
+def common_precision(parameters: Sequence[Parameter], arrays: Sequence[Array]) -> str:
+    """`f32` or `f64`: what undeclared elements are computed in, the widest of their arrays."""
+    free = [a.dtype for p, a in zip(parameters, arrays, strict=True) if p.dtype == "real"]
+    return "f32" if free and all(d == np.float32 for d in free) else "f64"
+
+
+def dense(array: Array, dtype: np.dtype[Any]) -> Array:
+    """The array itself if it is row-major, aligned and of native `dtype`, else such a copy."""
+    return np.require(array, dtype, ["C", "A"])

@@ -1,0 +1,180 @@
+"""Programs as machine code: the functions of a scheduled program, called one after another.
+
+An `Executable` is made once per precision and runs for every size. What a call needs to know of its
+sizes (shapes to allocate, work to split) is a `Plan`, kept for the sizes that came last.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.utils.hints import isa
+
+from dialects.tix import ProgramOp
+from passes.programs import type_of
+from passes.schedule import schedule
+from passes.set_precision import set_precision
+from tadc.runtime.arguments import DTYPES, Array
+from tadc.runtime.sizes import shape_of
+from tadc.runtime.work import work_of
+
+
+@dataclass(frozen=True)
+class Step:
+    """One function: its name, its buffers (the written one first) and its sizes, by name."""
+
+    kernel: str
+    buffers: tuple[str, ...]
+    sizes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a call with given sizes allocates and runs."""
+
+    shapes: Mapping[str, tuple[int, ...]]
+    work: Mapping[str, int]
+
+
+class Executable(ABC):
+    """A program for one precision of its undeclared tensors."""
+
+    def __init__(self, program: ProgramOp, precision: str):
+        self.program = set_precision(program, precision)
+        functions = schedule(self.program)
+        self.steps = [_step(f) for f in functions]
+        self.module = ModuleOp(functions)
+        arguments = self.program.arguments.values()
+        self.argument_dtypes = [DTYPES[type_of(v).dtype] for v in arguments]
+        self.dtypes = {d.label.data: DTYPES[d.type.dtype] for d in self.program.definitions}
+        self.results = [_label(self.program, v) for v in self.program.returned]
+
+    def plan(self, sizes: Mapping[str, int]) -> Plan:
+        """Shapes and work of every definition for these sizes."""
+        definitions = self.program.definitions
+        shapes = {d.label.data: shape_of(d.type, sizes) for d in definitions}
+        return Plan(shapes, {d.label.data: work_of(d, sizes) for d in definitions})
+
+    @abstractmethod
+    def run(
+        self, arguments: Mapping[str, Array], sizes: Mapping[str, int], plan: Plan
+    ) -> list[Any]:
+        """The results, in order; arguments are dense and of the declared types."""
+
+
+def _step(function: FuncOp) -> Step:
+    return Step(function.sym_name.data, _words(function, "buffers"), _words(function, "sizes"))
+
+
+def _words(function: FuncOp, name: str) -> tuple[str, ...]:
+    attribute = function.attributes[name]
+    assert isa(attribute, ArrayAttr[StringAttr])
+    return tuple(a.data for a in attribute)
+
+
+def _label(program: ProgramOp, value: Any) -> str:
+    return next(d.label.data for d in program.definitions if d.result is value)
+
+
+class CpuExecutable(Executable):
+    """Machine code of this machine, through LLVM."""
+
+    @cached_property
+    def text(self) -> str:
+        """The LLVM IR."""
+        from tadc.targets.llvm import print_llvm
+
+        return print_llvm(self.module)
+
+    @cached_property
+    def code(self) -> Any:
+        """The compiled module."""
+        from tadc.runtime.cpu import CpuModule
+
+        return CpuModule(self.text)
+
+    @cached_property
+    def _kernels(self) -> list[tuple[Step, Any]]:
+        return [(step, self.code.kernel(step.kernel)) for step in self.steps]
+
+    def run(
+        self, arguments: Mapping[str, Array], sizes: Mapping[str, int], plan: Plan
+    ) -> list[Any]:
+        buffers = dict(arguments)
+        addresses = {name: _address(a) for name, a in arguments.items()}
+        for step, kernel in self._kernels:
+            name = step.buffers[0]
+            buffers[name] = out = np.empty(plan.shapes[name], self.dtypes[name])
+            addresses[name] = _address(out)
+            words = [addresses[b] for b in step.buffers] + [sizes[s] for s in step.sizes]
+            if out.size:
+                kernel((ctypes.c_int64 * len(words))(*words), plan.work[name])
+        return [buffers[name] for name in self.results]
+
+
+def _address(array: Array) -> int:
+    return array.__array_interface__["data"][0]
+
+
+class InterpretedExecutable(Executable):
+    """The reference interpreter, on the program itself."""
+
+    def run(
+        self, arguments: Mapping[str, Array], sizes: Mapping[str, int], plan: Plan
+    ) -> list[Any]:
+        from tadc.interpreter.tensor_index import evaluate
+
+        return list(evaluate(self.program, arguments))
+
+
+class CudaExecutable(Executable):
+    """Kernels on a GPU, through NVRTC and PyCUDA; arrays are copied there and back."""
+
+    @cached_property
+    def text(self) -> str:
+        """The CUDA C."""
+        from tadc.targets.cuda import print_cuda
+
+        return print_cuda(self.module)
+
+    @cached_property
+    def _kernels(self) -> list[tuple[Step, Any, FuncOp]]:
+        from tadc.runtime.cuda import CudaModule
+        from tadc.targets.cuda import functions, kernel_names
+
+        module = CudaModule(self.text)
+        names = kernel_names(self.module)
+        pairs = zip(self.steps, functions(self.module), strict=True)
+        return [(step, module.kernel(names[step.kernel]), f) for step, f in pairs]
+
+    def run(
+        self, arguments: Mapping[str, Array], sizes: Mapping[str, int], plan: Plan
+    ) -> list[Any]:
+        from tadc.runtime.cuda import empty, to_device
+        from tadc.targets.cuda import thread_count
+
+        kernels = self._kernels
+        buffers: dict[str, Any] = {name: to_device(a) for name, a in arguments.items()}
+        for step, kernel, function in kernels:
+            name = step.buffers[0]
+            buffers[name] = empty(plan.shapes[name], self.dtypes[name])
+            numbers = [sizes[s] for s in step.sizes]
+            threads = thread_count(function, numbers)
+            if threads:
+                kernel(threads, *(buffers[b] for b in step.buffers), *numbers)
+        return [buffers[name].get() for name in self.results]
+
+
+TARGETS: dict[str, type[Executable]] = {
+    "cpu": CpuExecutable,
+    "cuda": CudaExecutable,
+    "interpret": InterpretedExecutable,
+}
