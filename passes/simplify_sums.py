@@ -1,6 +1,7 @@
 """`simplify-sums`: sums over one point, factors, guards and constants.
 
     sum over k in {k >= p, k <= p} of E(k)          E(p)
+    sum over k in {2 k <= p, 2 k + 1 >= p} of E(k)  E(p // 2)
     sum over k of c * E(k)                          c * sum over k of E(k)
     if A { if B { E } else 0 } else 0               if A and B { E } else 0
 
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import TypeGuard
 
 from xdsl.context import Context
@@ -23,7 +25,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from dialects import tix
-from dialects.tix import Affine, Constraint, Key, between
+from dialects.tix import Affine, Constraint, between
 from dialects.tix import elementwise as ew
 from passes.emitter import Emitter
 from passes.known import KnownScope
@@ -47,13 +49,12 @@ def simplify_sums(program: tix.ProgramOp) -> tix.ProgramOp:
 
 class _Simplifier(KnownScope):
     def copy_sum(self, op: tix.SumOp) -> SSAValue:
-        fixed = _fixed_indices(op)
-        scope = self._with_fixed(fixed)
-        free = [v for v in op.own if v not in fixed]
+        scope = self.inner(self.emitter, [], [])
+        free = [v for v in op.own if not scope.fix(v, op)]
         limits = [c for c in scope.constraints(op.constraints) if c.form.terms]
         guards = [c for c in limits if not any(c.form[v] for v in free)]
         limits = [c for c in limits if c not in guards]
-        guards = [c for c in guards if not self.holds(c)]
+        guards = [c for c in guards if not scope.holds(c)]
 
         def guarded(e: Emitter, _: list[SSAValue]) -> SSAValue:
             inner = scope.inner(e, [], [])
@@ -64,11 +65,23 @@ class _Simplifier(KnownScope):
 
         return self.emitter.guard(guards, guarded)
 
-    def _with_fixed(self, fixed: dict[Key, Affine]) -> _Simplifier:
-        scope = self.inner(self.emitter, [], [])
-        for v, form in fixed.items():
-            scope.indices[v] = scope.form(form)
-        return scope
+    def fix(self, index: SSAValue, op: tix.SumOp) -> bool:
+        """Give an index of a sum its only possible value, where there is at most one.
+
+        From `m k <= e` and `m k >= e - c` with `0 <= c < m` follows `k = e // m`; whether that is a
+        point of the set is for the constraints to say.
+        """
+        found = _single_value(index, op)
+        if found is None:
+            return False
+        value, divisor = found
+        form = self.form(value)
+        if any(form[v] for v in op.own):
+            return False
+        quotient = self.emitter.floordiv(form, divisor)
+        self.known += between(0, form - quotient * divisor, divisor)
+        self.indices[index] = quotient
+        return True
 
     def inner(
         self, emitter: Emitter, own: Sequence[SSAValue], new: Sequence[SSAValue]
@@ -159,17 +172,15 @@ class _Simplifier(KnownScope):
         return self._merged(op, [*piece, *self._unknown(condition)])
 
 
-def _fixed_indices(op: tix.SumOp) -> dict[Key, Affine]:
-    """Own indices with one value: `k - L >= 0` and `L - k >= 0`, in terms of those before them."""
-    fixed: dict[Key, Affine] = {}
-    forms = {c.form for c in op.constraints if not c.equality}
-    for n, v in enumerate(op.own):
-        later = op.own[n + 1 :]
-        for form in forms:
-            value = Affine.of(v) - form
-            if form[v] == 1 and -form in forms and not any(value[w] for w in later):
-                fixed[v] = value.substitute(fixed)
-    return fixed
+def _single_value(index: SSAValue, op: tix.SumOp) -> tuple[Affine, int] | None:
+    """`e` and `m` such that `m k <= e <= m k + c` with `0 <= c < m`, if the set says so."""
+    forms = [c.form for c in op.constraints if c.form[index] and not c.equality]
+    for low, high in product(forms, forms):
+        m = low[index]
+        room = low + high
+        if m > 0 and high[index] == -m and not room.terms and 0 <= room.constant < m:
+            return high + Affine.of(index) * m, m
+    return None
 
 
 def _is_guard(op: Operation | None) -> TypeGuard[tix.IfOp]:

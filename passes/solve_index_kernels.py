@@ -121,7 +121,7 @@ class _Solver(Scope):
             indices = self.indices.new_child(old_indices(own))
             return type(self)(e, self.values.new_child(), indices).copy_body(op.body)
 
-        names = [op.own[solution.pivots[c]].name_hint for c in free]
+        names = [_name(solution, c, op.own) for c in free]
         return self.emitter.sum(names, domain, body)
 
     def _quotients(
@@ -138,6 +138,12 @@ class _Solver(Scope):
             rest = row - (t - Affine.of(local)) * quotient.modulus
             exact.append(_Exact(local, rest, quotient.modulus))
         return values, exact
+
+
+def _name(solution: Solution, column: int, own: Sequence[SSAValue]) -> str | None:
+    """The name of the index that a new one equals, or `z` where it numbers the solutions."""
+    pivot = solution.pivots[column]
+    return own[pivot].name_hint if solution.basis[pivot][column] == 1 else "z"
 
 
 def _holds(constraint: Constraint, own: Sequence[SSAValue]) -> bool:
