@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ast
 
-from dialects.tix import Affine, Constraint
+from dialects.tix import Affine, Constraint, Key
 from tadc.errors import AffineError, RangeError, TadcSyntaxError
 from tadc.language.affine import affine, own_division
 from tadc.language.scope import Scope
@@ -59,10 +59,10 @@ def range_constraints(
 ) -> list[Constraint]:
     """`low <= index < high`; `scope` has the earlier indices of the same sum, `outer` has not."""
     low, high = (None, call.args[0]) if len(call.args) == 1 else call.args
-    lower = [_term(e, scope, outer) for e in _alternatives(low, "max", scope)] if low else []
-    upper = [_term(e, scope, outer) for e in _alternatives(high, "min", scope)]
-    constraints = [Constraint(index)] if low is None else [_lower(index, t) for t in lower]
-    return constraints + [_upper(index, t) for t in upper]
+    lows = [_term(e, scope, outer) for e in _alternatives(low, "max", scope)] if low else []
+    highs = [_term(e, scope, outer) for e in _alternatives(high, "min", scope)]
+    constraints = [Constraint(index)] if low is None else [lower(index, t) for t in lows]
+    return constraints + [upper(index, t) for t in highs]
 
 
 def definition_bounds(call: ast.Call, scope: Scope) -> list[Bound]:
@@ -103,7 +103,7 @@ def _alternatives(node: ast.expr, word: str, scope: Scope) -> list[ast.expr]:
     raise scope.fail(AffineError, node, message, hint)
 
 
-class _Term:
+class Term:
     """`form + sign * (divided // divisor)`, or only `form`."""
 
     def __init__(
@@ -115,24 +115,31 @@ class _Term:
         self.sign = sign
 
 
-def _term(node: ast.expr, scope: Scope, outer: Scope) -> _Term:
-    divisions: list[tuple[Affine, int]] = []
+def _term(node: ast.expr, scope: Scope, outer: Scope) -> Term:
+    """Read one bound; a division that is one of its terms stays a division."""
+    divisions: dict[Key, tuple[Affine, int]] = {}
 
     def collect(form: Affine, divisor: int, _: ast.AST) -> Affine:
-        divisions.append((form, divisor))
-        return Affine.of(f"//{len(divisions) - 1}")
+        mark = f"//{len(divisions)}"
+        divisions[mark] = form, divisor
+        return Affine.of(mark)
+
+    def local(form: Affine) -> Affine:
+        """With the divisions in it as local indices."""
+        divide = own_division(node, outer)
+        values = {k: divide(local(e), m, node) for k, (e, m) in divisions.items() if form[k]}
+        return form.substitute(values)
 
     form = affine(node, scope, collect)
-    if not divisions:
-        return _Term(form)
-    if len(divisions) == 1 and abs(form["//0"]) == 1:
-        sign = form["//0"]
-        divided, divisor = divisions[0]
-        return _Term(form - Affine({"//0": sign}), divided, divisor, sign)
-    return _Term(affine(node, scope, own_division(node, outer)))
+    marks = [key for key in form.terms if key in divisions]
+    if len(marks) == 1 and abs(form[marks[0]]) == 1:
+        divided, divisor = divisions[marks[0]]
+        sign = form[marks[0]]
+        return Term(form - Affine({marks[0]: sign}), local(divided), divisor, sign)
+    return Term(local(form))
 
 
-def _upper(index: Affine, term: _Term) -> Constraint:
+def upper(index: Affine, term: Term) -> Constraint:
     """`index < term`."""
     if term.divided is None:
         return Constraint(term.form - index - 1)
@@ -142,7 +149,7 @@ def _upper(index: Affine, term: _Term) -> Constraint:
     return Constraint(-gap * term.divisor - term.divided + term.divisor - 1)
 
 
-def _lower(index: Affine, term: _Term) -> Constraint:
+def lower(index: Affine, term: Term) -> Constraint:
     """`index >= term`."""
     if term.divided is None:
         return Constraint(index - term.form)
@@ -152,7 +159,7 @@ def _lower(index: Affine, term: _Term) -> Constraint:
     return Constraint(term.divided + gap * term.divisor)
 
 
-def _size(term: _Term) -> Bound:
+def _size(term: Term) -> Bound:
     if term.divided is None:
         return term.form, 1
     if term.sign > 0:

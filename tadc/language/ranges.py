@@ -50,10 +50,12 @@ class Statement:
 
 def infer(statement: Statement, sizes: Sizes, describer: Describer) -> dict[SSAValue, Affine]:
     """The size `n` of each open index, which then runs over 0 <= i < n."""
-    return _Inference(statement, sizes, describer).run()
+    return Inference(statement, sizes, describer).run()
 
 
-class _Inference:
+class Inference:
+    """One run of the inference; `current` is the index that is dealt with, or that failed."""
+
     def __init__(self, statement: Statement, sizes: Sizes, describer: Describer):
         self.statement = statement
         self.sizes = sizes
@@ -62,6 +64,7 @@ class _Inference:
         self.accesses = reads(used(statement.region))
         self.open = list(statement.open)
         self.found: dict[SSAValue, Affine] = {}
+        self.current: SSAValue | None = None
 
     def run(self) -> dict[SSAValue, Affine]:
         for index in self.statement.pinned:
@@ -99,6 +102,7 @@ class _Inference:
         Reads that happen always must agree. Reads under conditions may differ from them, since
         they only have to be inside where the condition holds.
         """
+        self.current = index
         places = self._alone(index)
         kinds = [self._kind(access, dimension) for access, dimension in places]
         for kind in (_SURE, _CONDITIONAL, _PADDED):
@@ -166,6 +170,7 @@ class _Inference:
     # --- intervals ---
 
     def _try_interval(self, index: SSAValue) -> bool:
+        self.current = index
         bounds: list[Bound] = []
         for access, dimension, system in self._outside(index):
             blocked = any(v in self.open for c in system for v in c.form.indices if v is not index)
@@ -252,6 +257,7 @@ class _Inference:
         )
 
     def _not_inferred(self, index: SSAValue) -> RangeError:
+        self.current = index
         name = self.describer.index(index)
         near = list(self._outside(index))
         why = f"no element is read at {name}"

@@ -1,0 +1,145 @@
+"""A `tix.program` as text of the language, which reads back as the same program.
+
+Values that are used several times are written several times: the language has no names for
+scalars. A range is left out where inference gives it back, and the inference itself is asked.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import f32, f64
+from xdsl.ir import SSAValue
+
+from dialects.tix import (
+    Affine,
+    Constraint,
+    DefineOp,
+    ProgramOp,
+    ReadOp,
+    SumOp,
+    TensorType,
+    between,
+    real,
+    yielded,
+)
+from tadc.errors import TadcError
+from tadc.language.accesses import used
+from tadc.language.describe import Describer
+from tadc.language.names import fresh
+from tadc.language.print_affine import Names
+from tadc.language.print_values import Values, index_names, own_constraints
+from tadc.language.ranges import Inference, Statement
+from tadc.language.sizes import Sizes
+
+
+def print_program(program: ProgramOp) -> str:
+    """Declarations, definitions and `return`, one a line.
+
+    Raises ValueError for what the language cannot say: sums without bounds, and nan.
+    """
+    return _Printer(program).text()
+
+
+class _Printer:
+    def __init__(self, program: ProgramOp):
+        self.program = program
+        self.tensors: dict[SSAValue, str] = {}
+        for name, value in program.arguments.items():
+            self.tensors[value] = name
+        for definition in program.definitions:
+            name = fresh(definition.label.data, set(self.tensors.values()))
+            self.tensors[definition.result] = name
+        # a derived size that an argument tells is a size like any other
+        shapes = [shape_of(value) for value in program.arguments.values()]
+        told = dict.fromkeys(s for shape in shapes for form in shape for s in form.sizes)
+        self.derived = [d for d in program.derived if d.data.name not in told]
+        taken = set(self.tensors.values())
+        sizes: dict[str, str] = {}
+        for size in told:
+            sizes[size] = fresh(size, taken | set(sizes.values()))
+        self.taken = taken | set(sizes.values())
+        self.names = Names(sizes, {d.data.name: d.bounds for d in self.derived})
+
+    def text(self) -> str:
+        lines = [self._declaration(value) for value in self.program.arguments.values()]
+        for definition in self.program.definitions:
+            lines += self._definition(definition)
+        results = [self.tensors[value] for value in self.program.returned]
+        return (
+            "\n".join([*lines, f"return {', '.join(results)}" if results else ""]).rstrip() + "\n"
+        )
+
+    def _declaration(self, value: SSAValue) -> str:
+        assert isinstance(value.type, TensorType)
+        shape = ", ".join(self.names.size(size) for size in value.type.shape)
+        return f"{self.tensors[value]}: {value.type.dtype}[{shape}]"
+
+    def _definition(self, definition: DefineOp) -> list[str]:
+        declared = definition.type.element != _promoted(definition)
+        inferred = self._inferred(definition, declared)
+        own = index_names(definition.indices, "i", self.taken)
+        names = self.names.inside(own)
+        items = [
+            name if declared or index in inferred else f"{name} in range({self.names.size(size)})"
+            for (index, name), size in zip(own.items(), definition.type.shape, strict=True)
+        ]
+        printer = Values(definition.body, self.tensors, inferred.__contains__, self.taken)
+        text = printer.text(yielded(definition.body), names).text
+        head = self.tensors[definition.result] + (f"[{', '.join(items)}]" if items else "")
+        lines = [self._declaration(definition.result)] if declared else []
+        return [*lines, f"{head} = {text}"]
+
+    def _inferred(self, definition: DefineOp, declared: bool) -> set[SSAValue]:
+        """The indices that inference gives the ranges that they have."""
+        shape = dict(zip(definition.indices, definition.type.shape, strict=True))
+        wanted = {} if declared else dict(shape)
+        sums = list(dict.fromkeys(op for op, _ in used(definition.body) if isinstance(op, SumOp)))
+        for op in sums:
+            for n, index in enumerate(op.own):
+                size = _size_of(op, n)
+                if size is not None:
+                    wanted[index] = size
+        while wanted:
+            given = {index: size for index, size in shape.items() if index not in wanted}
+            open_sums = {op: _without(op, wanted) for op in sums}
+            pinned = list(given) if declared else []
+            statement = Statement(definition.body, given, list(wanted), shape_of, open_sums, pinned)
+            describer = Describer(lambda value: self.tensors[value])
+            inference = Inference(statement, Sizes(self.derived), describer)
+            try:
+                found = inference.run()
+                wrong = {index for index, size in wanted.items() if found[index] != size}
+            except TadcError:
+                assert inference.current is not None
+                wrong = {inference.current}
+            if not wrong:
+                break
+            wanted = {index: size for index, size in wanted.items() if index not in wrong}
+        return set(wanted)
+
+
+def shape_of(value: SSAValue) -> tuple[Affine, ...]:
+    assert isinstance(value.type, TensorType)
+    return value.type.shape
+
+
+def _size_of(op: SumOp, n: int) -> Affine | None:
+    """The size n with `0 <= index < n`, where that is all that bounds the index."""
+    index = Affine.of(op.own[n])
+    own = own_constraints(op, n)
+    if len(own) != 2 or own[0] != Constraint(index) or own[1].equality:
+        return None
+    size = own[1].form + index + 1
+    return None if size.indices else size
+
+
+def _without(op: SumOp, wanted: dict[SSAValue, Affine]) -> list[Constraint]:
+    ranges = [c for v in op.own if v in wanted for c in between(0, Affine.of(v), wanted[v])]
+    return [c for c in op.constraints if c not in ranges]
+
+
+def _promoted(definition: DefineOp) -> object:
+    """The element type that the parser gives a definition without a declaration."""
+    elements = {op.tensor_type.element for op, _ in used(definition.body) if isinstance(op, ReadOp)}
+    if f64 in elements or not elements:
+        return f64
+    return real if real in elements else f32

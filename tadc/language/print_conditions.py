@@ -1,0 +1,100 @@
+"""Conditions on indices as text: `0 <= i < N and (i - j) % 2 == 0`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from xdsl.ir import SSAValue
+
+from dialects.tix import Affine, Constraint
+from tadc.language.print_affine import AND, COMPARISON, OR, Names, Part, Text, total
+
+
+def condition(pieces: Sequence[Sequence[Constraint]], names: Names) -> Text:
+    """A disjunction of non-empty pieces."""
+    if len(pieces) == 2 and all(len(piece) == 1 for piece in pieces):
+        (below,), (above,) = pieces
+        if not below.equality and not above.equality and below.form + above.form == Affine({}, -2):
+            return Text(_equation(above.form + 1, "!=", names), COMPARISON)
+    texts = [_piece(piece, names) for piece in pieces]
+    return texts[0] if len(texts) == 1 else Text(" or ".join(t.within(AND) for t in texts), OR)
+
+
+def decided(pieces: Sequence[Sequence[Constraint]]) -> list[list[Constraint]]:
+    """Without what holds always, and the pieces that never hold; [[]] is always."""
+    found: list[list[Constraint]] = []
+    for piece in pieces:
+        fixed = [c for c in piece if not c.form.terms]
+        if all(c.form.constant == 0 or (c.form.constant > 0 and not c.equality) for c in fixed):
+            found.append([c for c in piece if c.form.terms])
+    return [[]] if [] in found else found
+
+
+def _piece(piece: Sequence[Constraint], names: Names) -> Text:
+    rest = list(piece)
+    texts: list[str] = []
+    while rest:
+        first = rest.pop(0)
+        partner = next((c for c in rest if _chained(first, c)), None)
+        if partner is None:
+            texts.append(_comparison(first, names))
+        else:
+            rest.remove(partner)
+            texts.append(_chain(first, partner, names))
+    return Text(" and ".join(texts), AND if len(texts) > 1 else COMPARISON)
+
+
+def _chained(one: Constraint, other: Constraint) -> bool:
+    """Whether the two are a lower and an upper bound of the same form of indices."""
+    middle = _indices(one.form)
+    return (
+        bool(middle.terms)
+        and not (one.equality or other.equality)
+        and (middle == -_indices(other.form))
+    )
+
+
+def _chain(one: Constraint, other: Constraint, names: Names) -> str:
+    if names.parts(_indices(one.form))[0][0].coefficient < 0:
+        one, other = other, one
+    middle = _indices(one.form)
+    low, high = middle - one.form, middle + other.form + 1
+    return f"{names.form(low).text} <= {names.form(middle).text} < {names.form(high).text}"
+
+
+def _indices(form: Affine) -> Affine:
+    return Affine({k: c for k, c in form.terms.items() if isinstance(k, SSAValue)})
+
+
+def _comparison(constraint: Constraint, names: Names) -> str:
+    """Positive coefficients on both sides, and an index to the left where there is one."""
+    if constraint.equality:
+        return _equation(constraint.form, "==", names)
+    parts, constant = names.parts(constraint.form)
+    left, right = _sides(parts)
+    indices = [v for v in constraint.form.indices if constraint.form[v] > 0]
+    if not left or (right and not indices and constraint.form.indices):
+        if left and constant == 0:
+            return f"{total(right, 0).text} <= {total(left, 0).text}"
+        return f"{total(right, 0).text} < {total(left, constant + 1).text}"
+    if right and constant == -1:
+        return f"{total(left, 0).text} > {total(right, 0).text}"
+    high = constant if constant > 0 and right else 0
+    return f"{total(left, high).text} >= {total(right, high - constant).text}"
+
+
+def _equation(form: Affine, relation: str, names: Names) -> str:
+    parts, constant = names.parts(form)
+    if parts[0].coefficient < 0:
+        parts, constant = _negated(parts), -constant
+    left, right = _sides(parts)
+    high = constant if constant > 0 and right else 0
+    return f"{total(left, high).text} {relation} {total(right, high - constant).text}"
+
+
+def _sides(parts: Sequence[Part]) -> tuple[list[Part], list[Part]]:
+    return [p for p in parts if p.coefficient > 0], _negated(p for p in parts if p.coefficient < 0)
+
+
+def _negated(parts: Iterable[Part]) -> list[Part]:
+    return [Part(-c, atom) for c, atom in parts]

@@ -1,0 +1,207 @@
+"""Scalar expressions as text, with no more parentheses than Python needs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+from xdsl.ir import Operation, Region, SSAValue
+
+from dialects.tix import (
+    BINARY,
+    UNARY,
+    Affine,
+    BinaryOp,
+    ConstantOp,
+    Constraint,
+    IfOp,
+    IndexToRealOp,
+    ReadOp,
+    SumOp,
+    UnaryOp,
+    between,
+    constant_value,
+    yielded,
+)
+from dialects.tix.elementwise import NegOp
+from tadc.language import folding
+from tadc.language.names import fresh
+from tadc.language.print_affine import ATOM, CONDITION, OR, POWER, PRODUCT, SIGN, SUM, Names, Text
+from tadc.language.print_bounds import range_text
+from tadc.language.print_conditions import condition, decided
+
+_WORDS: dict[type[Operation], str] = {kind: word for word, kind in (UNARY | BINARY).items()}
+_CHAINS = {"+": (SUM, PRODUCT), "-": (SUM, PRODUCT), "*": (PRODUCT, SIGN), "/": (PRODUCT, SIGN)}
+"""How tightly a sign binds, and what its right operand must."""
+
+
+class Values:
+    """Prints the body of one definition."""
+
+    def __init__(
+        self,
+        body: Region,
+        tensors: Mapping[SSAValue, str],
+        inferred: Callable[[SSAValue], bool],
+        taken: set[str],
+    ):
+        self.tensors = tensors
+        self.inferred = inferred
+        """Whether an index needs no range, since inference gives it."""
+        self.taken = taken
+        self.forms = _affine_values(body)
+
+    def text(self, value: SSAValue, names: Names) -> Text:
+        """The text of a value; a chain such as `a + b - c` in a loop, since it may be long."""
+        chain: list[BinaryOp] = []
+        op = value.owner
+        while isinstance(op, BinaryOp) and _WORDS[type(op)] in _CHAINS and value not in self.forms:
+            chain.append(op)
+            value, op = op.lhs, op.lhs.owner
+        text = self._link(value, names)
+        for link in reversed(chain):
+            sign = _WORDS[type(link)]
+            binds, right = _CHAINS[sign]
+            other = self.text(link.rhs, names).within(right)
+            text = Text(f"{text.within(binds)} {sign} {other}", binds)
+        return text
+
+    def _link(self, value: SSAValue, names: Names) -> Text:
+        if value in self.forms:
+            return names.form(self.forms[value])
+        match value.owner:
+            case ConstantOp() as op:
+                return _number(op.value.data)
+            case ReadOp() as op:
+                return Text(self._read(op, names), ATOM)
+            case UnaryOp() as op:
+                return self._unary(op, names)
+            case BinaryOp() as op:
+                return self._binary(op, names)
+            case IfOp() as op:
+                return self._if(op, names)
+            case SumOp() as op:
+                return self._sum(op, names)
+            case op:
+                raise ValueError(f"no expression of the language says {op}")
+
+    def _read(self, op: ReadOp, names: Names) -> str:
+        indices = ", ".join(names.form(form).text for form in op.forms)
+        return f"{self.tensors[op.tensor]}[{indices}]" if op.forms else self.tensors[op.tensor]
+
+    def _unary(self, op: UnaryOp, names: Names) -> Text:
+        word = _WORDS[type(op)]
+        text = self.text(op.operand, names)
+        if word == "neg":
+            return Text(f"-{text.within(SIGN)}", SIGN)
+        return Text(f"{word}({text.text})", ATOM)
+
+    def _binary(self, op: BinaryOp, names: Names) -> Text:
+        word = _WORDS[type(op)]
+        if word == "**":
+            left, right = self.text(op.lhs, names), self.text(op.rhs, names)
+            return Text(f"{left.within(ATOM)}**{right.within(SIGN)}", POWER)
+        arguments = [op.rhs]
+        first = op.lhs
+        while word in ("max", "min") and isinstance(first.owner, type(op)):
+            arguments.append(first.owner.rhs)
+            first = first.owner.lhs
+        texts = [self.text(a, names).text for a in (first, *reversed(arguments))]
+        return Text(f"{word}({', '.join(texts)})", ATOM)
+
+    # --- conditions ---
+
+    def _if(self, op: IfOp, names: Names) -> Text:
+        pieces = decided(op.condition)
+        if pieces in ([], [[]]):
+            return self.text(yielded(op.then if pieces else op.otherwise), names)
+        then, otherwise = yielded(op.then), yielded(op.otherwise)
+        if isinstance(then.owner, ReadOp) and pieces == _inside(then.owner):
+            read = self._read(then.owner, names)
+            value = constant_value(otherwise)
+            if value == 0 and math.copysign(1, value) > 0:
+                return Text(f"pad({read})", ATOM)
+            return Text(f"pad({read}, {self.text(otherwise, names).text})", ATOM)
+        return self._choice(self.text(then, names), pieces, self.text(otherwise, names), names)
+
+    def _choice(
+        self, then: Text, pieces: list[list[Constraint]], otherwise: Text, names: Names
+    ) -> Text:
+        test = condition(pieces, names).within(OR)
+        return Text(f"{then.within(OR)} if {test} else {otherwise.text}", CONDITION)
+
+    # --- sums ---
+
+    def _sum(self, op: SumOp, names: Names) -> Text:
+        """`sum[k in range(3), l](...)`; what does not concern k and l is a condition around."""
+        inner = names.inside(self._index_names(op, names))
+        guards = [c for c in op.constraints if not any(c.form[v] for v in op.own)]
+        indices: list[str] = []
+        for n, index in enumerate(op.own):
+            text = inner.indices[index]
+            if not self.inferred(index):
+                text += f" in {range_text(index, own_constraints(op, n), inner)}"
+            indices.append(text)
+        body = self.text(yielded(op.body), inner).text
+        text = Text(f"sum[{', '.join(indices)}]({body})", ATOM)
+        pieces = decided([guards])
+        if pieces == [[]]:
+            return text
+        return self._choice(text, pieces, Text("0", ATOM), names) if pieces else Text("0", ATOM)
+
+    def _index_names(self, op: SumOp, names: Names) -> dict[SSAValue, str]:
+        return index_names(op.own, "k", self.taken | set(names.indices.values()))
+
+
+def own_constraints(op: SumOp, n: int) -> list[Constraint]:
+    """The constraints of a sum in which its index number `n` is the last one."""
+    own = op.own
+    return [
+        c for c in op.constraints if c.form[own[n]] and not any(c.form[v] for v in own[n + 1 :])
+    ]
+
+
+def index_names(indices: Sequence[SSAValue], default: str, taken: set[str]) -> dict[SSAValue, str]:
+    """Names that nothing around has, after the hints."""
+    names: dict[SSAValue, str] = {}
+    for index in indices:
+        hint = index.name_hint or default
+        wanted = hint if hint.isidentifier() else default
+        names[index] = fresh(wanted, taken | set(names.values()))
+    return names
+
+
+def _inside(op: ReadOp) -> list[list[Constraint]]:
+    """The condition that `pad` stands for."""
+    shape = op.tensor_type.shape
+    return decided([[c for f, n in zip(op.forms, shape, strict=True) for c in between(0, f, n)]])
+
+
+def _number(value: float) -> Text:
+    if math.isnan(value):
+        raise ValueError("the language has no number nan")
+    text = repr(value) if math.isfinite(value) else "1e999" if value > 0 else "-1e999"
+    return Text(text, SIGN if text.startswith("-") else ATOM)
+
+
+def _affine_values(body: Region) -> dict[SSAValue, Affine]:
+    """The values that the parser would read as one affine form of indices, or as an integer."""
+    forms: dict[SSAValue, Affine] = {}
+    for op in body.walk():
+        form: Affine | None = None
+        match op:
+            case IndexToRealOp():
+                form = op.form
+            case ConstantOp():
+                form = folding.whole(op.value.data)
+            case NegOp() if op.operand in forms:
+                inner = forms[op.operand]
+                literal = isinstance(op.operand.owner, ConstantOp) and inner.constant >= 0
+                form = -inner if inner.terms or literal else None
+            case BinaryOp() if op.lhs in forms and op.rhs in forms:
+                form = folding.fold(_WORDS[type(op)], forms[op.lhs], forms[op.rhs])
+            case _:
+                pass
+        if form is not None:
+            forms[op.results[0]] = form
+    return forms
