@@ -119,4 +119,7 @@ def common_precision(parameters: Sequence[Parameter], arrays: Sequence[Array]) -
 
 def dense(array: Array, dtype: np.dtype[Any]) -> Array:
     """The array itself if it is row-major, aligned and of native `dtype`, else such a copy."""
+    flags = array.flags
+    if flags.c_contiguous and flags.aligned and array.dtype == dtype:
+        return array
     return np.require(array, dtype, ["C", "A"])
