@@ -84,7 +84,7 @@ def differentiate(
     reverse = _Reverse(program, unit_adjoint)
     arguments = program.arguments
     gradients = [reverse.gradient(name, arguments[name]) for name in wrt or arguments]
-    return reverse.builder.finish(program, gradients, derived=False)
+    return reverse.builder.finish(program, gradients)
 
 
 Contribution = Callable[[Emitter, list[Affine]], SSAValue]

@@ -61,13 +61,11 @@ class ProgramBuilder:
     def fresh_label(self, wanted: str) -> str:
         return fresh_name(wanted, self.labels)
 
-    def finish(
-        self, old: tix.ProgramOp, results: Sequence[SSAValue], derived: bool = True
-    ) -> tix.ProgramOp:
-        """The program with these results, named as `old`; `derived`: keep its derived sizes."""
+    def finish(self, old: tix.ProgramOp, results: Sequence[SSAValue]) -> tix.ProgramOp:
+        """The program with these results, and with the name and the derived sizes of `old`."""
         self.block.add_op(tix.ReturnOp(results))
-        sizes = list(old.derived) if derived else []
-        return tix.ProgramOp(old.sym_name.data, self.argument_names, Region(self.block), sizes)
+        body = Region(self.block)
+        return tix.ProgramOp(old.sym_name.data, self.argument_names, body, list(old.derived))
 
 
 def arguments_of(program: tix.ProgramOp) -> list[tuple[str, TensorType, LocationAttr]]:

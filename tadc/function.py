@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -62,7 +63,7 @@ class Function:
             Tensor.of(_definition(v).label.data, _type(v)) for v in self.program.returned
         )
         self._parameters = [
-            Parameter(t.name, t.dtype, len(t.shape), _span(v.location, t.name, source))
+            Parameter(t.name, t.dtype, len(t.shape), _span(v.location, source))
             for t, v in zip(self.args, self.program.arguments.values(), strict=True)
         ]
         self._executables: dict[str, Executable] = {}
@@ -257,15 +258,18 @@ def _definition(tensor: SSAValue) -> DefineOp:
     return tensor.owner
 
 
-def _span(location: LocationAttr, name: str, source: str) -> Span | None:
-    """The place of an argument in the text, where it has one."""
+def _span(location: LocationAttr, source: str) -> Span | None:
+    """The place of a name in the text, where it has one."""
     if not isinstance(location, FileLineColLoc):
         return None
     line, column = location.line.data, location.column.data
     lines = source.split("\n")
     if not 0 < line <= len(lines):
         return None
-    return Span(location.filename.data, line, column, column + len(name), lines[line - 1])
+    text = lines[line - 1]
+    word = re.compile(r"\w*").match(text, column - 1)
+    end = word.end() + 1 if word else column + 1
+    return Span(location.filename.data, line, column, end, text)
 
 
 def _unknown(what: str, name: str, names: Sequence[str]) -> UnknownNameError:

@@ -44,6 +44,8 @@ class Options:
     index_values: bool = True
     kinks: bool = False
     """abs, sign, relu, max and min, away from where they have no derivative."""
+    value_conditions: bool = False
+    """`a if b > 0 else c`, likewise."""
     pads: bool = False
     empty: bool = True
     """Sizes may be 0."""
@@ -77,6 +79,8 @@ class _Range:
     """Dimensions in which it stands alone."""
     hidden: bool = False
     """It stands alone where the language may not look."""
+    defines: tuple[str, int] | None = None
+    """The dimension of a definition that it runs over."""
 
 
 class _Generator:
@@ -85,10 +89,15 @@ class _Generator:
     def __init__(self, rng: random.Random, options: Options):
         self.rng = rng
         self.options = options
+        self.dtype = {"f32": np.float32, "f64": np.float64}[options.dtype]
         self.sizes: dict[str, list[int]] = {}
         """Arguments: the least sizes that the accesses allow."""
         self.defined: dict[str, tuple[int, ...]] = {}
         self.ranges: list[_Range] = []
+        self.names: dict[int, str] = {}
+        """Names of sizes by their value."""
+        self.words: dict[tuple[str, int], str] = {}
+        """What the text says of the size of a dimension."""
         self.reads = 0
 
     def chance(self, probability: float) -> bool:
@@ -97,41 +106,63 @@ class _Generator:
     # --- programs ---------------------------------------------------------------------------------
 
     def program(self) -> Program:
+        if self.options.empty and self.chance(0.02):
+            return self.empty_program()
         count = self.options.definitions or self.rng.choice([1, 1, 1, 2, 2, 3])
         lines = [self.definition("fgh"[n % 3] * (1 + n // 3)) for n in range(count)]
+        self.sizes = {name: [max(n, 1) for n in size] for name, size in self.sizes.items()}
         values = np.random.default_rng(self.rng.getrandbits(32))
-        dtype = {"f32": np.float32, "f64": np.float64}[self.options.dtype]
         arguments = {
-            name: values.uniform(-1, 1, tuple(size)).astype(dtype)
+            name: values.uniform(-1, 1, size).astype(self.dtype)
             for name, size in self.sizes.items()
         }
-        declarations, names = self.declarations()
-        body = re.sub(r"@(\d+)@", lambda m: self.head(self.ranges[int(m[1])], names), _join(lines))
-        return Program(_join([*declarations, body]) + "\n", arguments, dict(self.defined))
+        declarations = self.declarations()
+        body = re.sub(r"@(\d+)@", lambda m: self.head(self.ranges[int(m[1])]), "\n".join(lines))
+        source = "\n".join([*declarations, body]) + "\n"
+        return Program(source, arguments, dict(self.defined))
 
-    def declarations(self) -> tuple[list[str], dict[int, str]]:
-        """The lines that declare arguments, and the names of sizes by their value."""
+    def empty_program(self) -> Program:
+        """Sizes of 0 in arguments; everywhere else arguments have elements."""
+        n, m = self.rng.choice([(0, 3), (2, 0), (0, 0)])
+        declaration = self.rng.choice([f"x: {self.options.dtype}[{n}, M]\n", ""])
+        lines = ("f[i, j] = sin(x[i, j]) * 2", "g = sum[i, j](x[i, j]**2)")
+        count = self.options.definitions or 2
+        shapes = dict([("f", (n, m)), ("g", ())][:count])
+        source = declaration + "\n".join(lines[:count]) + "\n"
+        return Program(source, {"x": np.zeros((n, m), self.dtype)}, shapes)
+
+    def declarations(self) -> list[str]:
+        """The lines that declare arguments; sets the `words` of their sizes."""
         lines: list[str] = []
-        names: dict[int, str] = {}
         for name, shape in self.sizes.items():
             style = self.rng.choice(self.options.declarations)
             if style == "none":
                 continue
             if style == "symbolic":
                 for size in shape:
-                    names.setdefault(size, f"N{len(names) or ''}")
-            words = [names[size] if style == "symbolic" else str(size) for size in shape]
+                    self.names.setdefault(size, f"N{len(self.names) or ''}")
+            words = [self.names[size] if style == "symbolic" else str(size) for size in shape]
+            self.words |= {(name, n): word for n, word in enumerate(words)}
             lines.append(f"{name}: {self.options.dtype}[{', '.join(words)}]")
-        return lines, names
+        return lines
 
-    def head(self, range_: _Range, names: dict[int, str]) -> str:
+    def head(self, range_: _Range) -> str:
         """`i in range(3)`, with a name for 3 where there is one, or `i` where 3 is inferred."""
         shapes = {**self.sizes, **self.defined}
-        inferable = range_.alone and all(shapes[t][d] == range_.size for t, d in range_.alone)
-        if self.options.inferred and inferable and not range_.hidden and self.chance(0.5):
-            return range_.name
-        size = names.get(range_.size, str(range_.size)) if self.chance(0.5) else range_.size
-        return f"{range_.name} in range({size})"
+        agree = range_.alone and all(shapes[t][d] == range_.size for t, d in range_.alone)
+        words = {self.words[place] for place in range_.alone if place in self.words}
+        infer = self.options.inferred and agree and not range_.hidden and len(words) < 2
+        if infer and self.chance(0.5):
+            word = words.pop() if words else "an open size of {}[{}]".format(*range_.alone[0])
+            self.words |= dict.fromkeys(range_.alone, word)
+            text = range_.name
+        else:
+            word = str(range_.size)
+            word = self.names.get(range_.size, word) if self.chance(0.5) else word
+            text = f"{range_.name} in range({word})"
+        if range_.defines:
+            self.words[range_.defines] = word
+        return text
 
     def definition(self, name: str) -> str:
         rank = self.rng.choice([r for r in (0, 1, 1, 2, 2, 2, 3) if r <= self.options.max_rank])
@@ -139,8 +170,7 @@ class _Generator:
         heads: list[str] = []
         for index in "ijkl"[:rank]:
             size = self.rng.randint(1, (6, 6, 4, 3)[rank])
-            size = 0 if self.options.empty and self.chance(0.02) else size
-            scope, head = self.fixed_range(scope, index, size)
+            scope, head = self.fixed_range(scope, index, size, defines=(name, len(heads)))
             heads.append(head)
         self.reads = 0
         value = self.expression(scope, self.options.depth)
@@ -149,9 +179,15 @@ class _Generator:
         self.defined[name] = tuple(self.ranges[int(h.strip("@"))].size for h in heads)
         return f"{name}[{', '.join(heads)}] = {value}" if rank else f"{name} = {value}"
 
-    def fixed_range(self, scope: Scope, name: str, size: int) -> tuple[Scope, str]:
-        """An index in `range(size)`; its text is settled at the end."""
-        self.ranges.append(_Range(name, size))
+    def fixed_range(
+        self, scope: Scope, name: str, size: int, defines: tuple[str, int] | None = None
+    ) -> tuple[Scope, str]:
+        """An index in `range(size)`; its text is settled at the end.
+
+        Where the size is 0, accesses are in range as if it were not.
+        """
+        written = 0 if self.options.empty and self.chance(0.015) else size
+        self.ranges.append(_Range(name, written, defines=defines))
         zeros = np.zeros(scope.count, np.int64)
         return scope.extend(name, zeros, zeros + size), f"@{len(self.ranges) - 1}@"
 
@@ -211,7 +247,7 @@ class _Generator:
         """One side is always at least 0.5 away from the other."""
         forms = ("abs(sin({a}) {c})", "sign(sin({a}) {c}) * ({b})", "relu(sin({a}) {c})")
         forms += ("max(sin({a}), tanh({b}) {d})", "min(sin({a}), tanh({b}) {d})")
-        forms += ("(({a}) if sin({b}) {c} > 0 else sin({a}))",)
+        forms += ("(({a}) if sin({b}) {c} > 0 else sin({a}))",) * self.options.value_conditions
         c, d = self.rng.choice([("+ 1.5", "+ 2.5"), ("- 1.5", "- 2.5")])
         return self.fill(self.rng.choice(forms).replace("{c}", c).replace("{d}", d), scope, depth)
 
@@ -385,7 +421,3 @@ class _Generator:
 
 def _access(name: str, forms: Sequence[Form]) -> str:
     return f"{name}[{', '.join(f.text for f in forms)}]" if forms else name
-
-
-def _join(lines: Sequence[str]) -> str:
-    return "\n".join(lines)

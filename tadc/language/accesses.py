@@ -150,10 +150,10 @@ def component(system: Sequence[Constraint], start: Affine) -> list[Constraint]:
     reached = set(start.indices)
     rest = [(c, set(c.form.indices)) for c in system]
     found: list[Constraint] = []
-    while near := [c for c, indices in rest if indices & reached]:
-        found += near
-        reached |= {v for c in near for v in c.form.indices}
-        rest = [(c, indices) for c, indices in rest if not indices & reached and c not in near]
+    while near := [(c, indices) for c, indices in rest if indices & reached]:
+        rest = [(c, indices) for c, indices in rest if not indices & reached]
+        found += [c for c, _ in near]
+        reached = reached.union(*(indices for _, indices in near))
     return found
 
 

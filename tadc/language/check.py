@@ -60,7 +60,7 @@ def check_access(
             for outside in (Constraint(-form - 1), Constraint(form - size)):
                 if _interval(outside.form, box)[1] >= 0:
                     point = _point(outside, system)
-                    if point is not None:
+                    if point is not None and not _waits(access, ranges):
                         raise describer.leaves(access, dimension, size, point)
 
 
@@ -74,8 +74,15 @@ def _point(outside: Constraint, system: list[Constraint]) -> dict[Key, int] | No
     found = _solve(near)
     if found is None:
         return None
-    whole = [outside, *(c for c in system if not c.form.sizes)]
-    return None if _solve(whole) is None else found
+    whole = [outside, *system]
+    known = not any(c.form.sizes for c in whole)
+    return None if known and _solve(whole) is None else found
+
+
+def _waits(access: Access, ranges: Ranges) -> bool:
+    """Whether a condition on sizes that are not known decides if the read happens."""
+    conditions = [c.form for op, _ in access.path.branches for p in op.condition for c in p]
+    return any(ranges.resolve(form).sizes for form in conditions)
 
 
 def _solve(system: Sequence[Constraint]) -> dict[Key, int] | None:

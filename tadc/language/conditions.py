@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from itertools import product
 
-from dialects.tix import Affine, Constraint
+from dialects.tix import Affine, Constraint, FloorDivOp
 from tadc.errors import TadcSyntaxError, UnsupportedError
 from tadc.language.affine import affine
 from tadc.language.scope import Scope
@@ -124,21 +125,45 @@ def _comparison(kind: type[ast.cmpop], left: Affine, right: Affine) -> Pieces:
 
 def _decided(alternatives: list[Constraint]) -> Pieces:
     """One piece for each alternative, without those that never hold."""
-    pieces: Pieces = []
-    for alternative in alternatives:
-        if alternative.form.terms:
-            pieces.append([alternative])
-        elif _holds(alternative):
-            return TRUE
-    return pieces
+    return decided([[alternative] for alternative in alternatives])
 
 
-def simplified(piece: list[Constraint]) -> Pieces:
-    """One piece without the constraints that are decided already."""
-    open_ones = [c for c in piece if c.form.terms]
-    return [open_ones] if all(_holds(c) for c in piece if not c.form.terms) else FALSE
+def decided(pieces: Sequence[Sequence[Constraint]]) -> Pieces:
+    """Without constraints that always hold and pieces that never do; [[]] holds always."""
+    found: Pieces = []
+    for piece in pieces:
+        parts = [_known(c) for c in piece]
+        if False not in parts:
+            found.append([c for c in parts if isinstance(c, Constraint)])
+    return TRUE if [] in found else found
 
 
-def _holds(constraint: Constraint) -> bool:
-    constant = constraint.form.constant
-    return constant == 0 if constraint.equality else constant >= 0
+def _known(constraint: Constraint) -> Constraint | bool:
+    """Whether a constraint on a number or a remainder holds, where that is known.
+
+    `e % m <= 0` is an equation, and so is `e % m >= m - 1`.
+    """
+    form = constraint.form
+    if not form.terms:
+        return form.constant == 0 if constraint.equality else form.constant >= 0
+    for index in form.indices:
+        op = index.owner
+        if isinstance(op, FloorDivOp) and abs(form[index]) == op.divisor.data:
+            return _known_remainder(constraint, op)
+    return constraint
+
+
+def _known_remainder(constraint: Constraint, op: FloorDivOp) -> Constraint | bool:
+    """The same for `sign * (e % m) + rest`, where the rest is a number."""
+    m = op.divisor.data
+    sign = -1 if constraint.form[op.result] > 0 else 1
+    remainder = op.form - Affine.of(op.result) * m
+    rest = constraint.form - remainder * sign
+    if rest.terms:
+        return constraint
+    ends = sorted((rest.constant, sign * (m - 1) + rest.constant))
+    if constraint.equality:
+        return constraint if ends[0] <= 0 <= ends[1] else False
+    if ends[0] >= 0 or ends[1] < 0:
+        return ends[0] >= 0
+    return Constraint(constraint.form, equality=True) if ends[1] == 0 else constraint

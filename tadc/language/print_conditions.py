@@ -20,16 +20,6 @@ def condition(pieces: Sequence[Sequence[Constraint]], names: Names) -> Text:
     return texts[0] if len(texts) == 1 else Text(" or ".join(t.within(AND) for t in texts), OR)
 
 
-def decided(pieces: Sequence[Sequence[Constraint]]) -> list[list[Constraint]]:
-    """Without what holds always, and the pieces that never hold; [[]] is always."""
-    found: list[list[Constraint]] = []
-    for piece in pieces:
-        fixed = [c for c in piece if not c.form.terms]
-        if all(c.form.constant == 0 or (c.form.constant > 0 and not c.equality) for c in fixed):
-            found.append([c for c in piece if c.form.terms])
-    return [[]] if [] in found else found
-
-
 def _piece(piece: Sequence[Constraint], names: Names) -> Text:
     rest = list(piece)
     texts: list[str] = []

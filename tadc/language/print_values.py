@@ -25,10 +25,11 @@ from dialects.tix import (
 )
 from dialects.tix.elementwise import NegOp
 from tadc.language import folding
+from tadc.language.conditions import decided
 from tadc.language.names import fresh
 from tadc.language.print_affine import ATOM, CONDITION, OR, POWER, PRODUCT, SIGN, SUM, Names, Text
 from tadc.language.print_bounds import range_text
-from tadc.language.print_conditions import condition, decided
+from tadc.language.print_conditions import condition
 
 _WORDS: dict[type[Operation], str] = {kind: word for word, kind in (UNARY | BINARY).items()}
 _CHAINS = {"+": (SUM, PRODUCT), "-": (SUM, PRODUCT), "*": (PRODUCT, SIGN), "/": (PRODUCT, SIGN)}

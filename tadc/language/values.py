@@ -31,7 +31,7 @@ from tadc.errors import (
 from tadc.language import folding
 from tadc.language.affine import affine, divided
 from tadc.language.bounds import index_items, range_constraints
-from tadc.language.conditions import Pieces, condition, simplified
+from tadc.language.conditions import Pieces, condition, decided
 from tadc.language.names import FUNCTIONS, REDUCTIONS, UNARY_FUNCTIONS, suggestion
 from tadc.language.scope import Scope, Tensor
 from tadc.language.source import items
@@ -226,7 +226,7 @@ def _pad(node: ast.Call, scope: Scope) -> Value:
     tensor: Tensor = scope.names.tensor(name, len(indices))
     inside = [c for f, n in zip(forms, tensor.shape, strict=True) for c in between(0, f, n)]
     return _if(
-        simplified(inside),
+        decided([inside]),
         node,
         lambda inner: scalar(read, inner),
         lambda inner: (

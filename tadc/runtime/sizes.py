@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from dialects.tix import Affine, Key, ProgramOp, TensorType
+from dialects.tix import Affine, DerivedSizeAttr, Key, ProgramOp, TensorType
 from dialects.tix.affine import show
 
 
@@ -75,14 +75,12 @@ def shape_of(type: TensorType, sizes: Mapping[str, int]) -> tuple[int, ...]:
 def bind_sizes(program: ProgramOp, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
     """Every size of `program` for arguments of these shapes."""
     dimensions = _dimensions(program, shapes)
-    sizes = _solve(dimensions)
+    sizes = _solve(dimensions, list(program.derived))
     for d in dimensions:
         if max(0, value_of(d.form, sizes)) != d.actual:
             raise d.mismatch(_expected(d.form, sizes))
     for derived in program.derived:
-        for form, _ in derived.bounds:
-            value_of(form, sizes)
-        sizes[derived.data.name] = derived.evaluate(cast("Mapping[Key, int]", sizes))
+        value_of(Affine.of(derived.data.name), sizes)
     for definition in program.definitions:
         shape_of(definition.type, sizes)
     return sizes
@@ -100,20 +98,34 @@ def _dimensions(program: ProgramOp, shapes: Mapping[str, tuple[int, ...]]) -> li
     return dimensions
 
 
-def _solve(dimensions: list[_Dimension]) -> dict[str, int]:
-    """Solve forms with one unknown size until none is left, those that say most first."""
+def _solve(dimensions: list[_Dimension], derived: list[DerivedSizeAttr]) -> dict[str, int]:
+    """Solve forms with one unknown size until none is left, those that say most first.
+
+    A derived size is computed as soon as all that it needs is known, and never solved for: an
+    argument that has it in its shape must agree with it.
+    """
     sizes: dict[str, int] = {}
+    names = {d.data.name for d in derived}
     while True:
-        ready = [d for d in dimensions if len([s for s in d.form.sizes if s not in sizes]) == 1]
+        for d in derived:
+            if all(s in sizes for form, _ in d.bounds for s in form.sizes):
+                sizes[d.data.name] = d.evaluate(cast("Mapping[Key, int]", sizes))
+        ready = [
+            d for d in dimensions if len(unknown := _unknown(d, sizes)) == 1 and not names & unknown
+        ]
         if not ready:
             return sizes
         d = min(ready, key=lambda d: not d.exact)
-        (name,) = (s for s in d.form.sizes if s not in sizes)
+        (name,) = _unknown(d, sizes)
         known = value_of(d.form - Affine({name: d.form[name]}), sizes)
         value, rest = divmod(d.actual - known, d.form[name])
         if rest or value < 0:
             raise d.mismatch(_expected(d.form, sizes))
         sizes[name] = value
+
+
+def _unknown(dimension: _Dimension, sizes: Mapping[str, int]) -> set[str]:
+    return {s for s in dimension.form.sizes if s not in sizes}
 
 
 def _expected(form: Affine, sizes: Mapping[str, int]) -> str:
