@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dialects.tix import Constraint
+from passes.space import possible
 
 Piece = list[Constraint]
 """A convex set: all constraints hold."""
@@ -21,16 +22,28 @@ def complement_of_piece(piece: Sequence[Constraint]) -> list[Piece]:
     return [[*piece[:n], outside] for n, c in enumerate(piece) for outside in negate(c)]
 
 
-def complement(pieces: Sequence[Sequence[Constraint]]) -> list[Piece]:
-    """The points in none of the pieces, as disjoint convex sets."""
+def complement(
+    pieces: Sequence[Sequence[Constraint]], context: Sequence[Constraint] = ()
+) -> list[Piece]:
+    """The points of `context` in none of the pieces, as disjoint convex sets.
+
+    Empty sets are left out on the way: their number would grow with the product of the pieces.
+    """
     rest: list[Piece] = [[]]
     for piece in pieces:
-        rest = [[*a, *b] for a in rest for b in complement_of_piece(piece)]
+        parts = ([*a, *b] for a in rest for b in complement_of_piece(piece))
+        rest = [part for part in parts if possible([*context, *part])]
     return rest
 
 
-def disjoint(pieces: Sequence[Sequence[Constraint]]) -> list[Piece]:
-    """The points in at least one piece, as disjoint convex sets: each without those before."""
+def disjoint(
+    pieces: Sequence[Sequence[Constraint]], context: Sequence[Constraint] = ()
+) -> list[Piece]:
+    """The points of `context` in at least one piece, as disjoint convex sets: each without those
+    before."""
     return [
-        [*piece, *outside] for n, piece in enumerate(pieces) for outside in complement(pieces[:n])
+        [*piece, *outside]
+        for n, piece in enumerate(pieces)
+        if possible([*context, *piece])
+        for outside in complement(pieces[:n], [*context, *piece])
     ]

@@ -55,6 +55,7 @@ from passes.programs import (
     ProgramBuilder,
     arguments_of,
     copy_definition,
+    fresh_name,
     rewrite_programs,
     type_of,
 )
@@ -66,25 +67,24 @@ class DifferentiatePass(ModulePass):
     """`differentiate{wrt=a,b}`: gradients of these arguments, of all of them by default.
 
     With `unit_adjoint=true` the adjoints of the results are 1 instead of arguments: the gradient of
-    a scalar.
+    a scalar. With `keep_values=true` the results of the program come first, before the gradients.
     """
 
     name = "differentiate"
     wrt: tuple[str, ...] = ()
     unit_adjoint: bool = False
+    keep_values: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rewrite_programs(op, lambda p: differentiate(p, self.wrt, self.unit_adjoint))
+        rewrite_programs(op, self.differentiate)
 
-
-def differentiate(
-    program: tix.ProgramOp, wrt: Sequence[str] = (), unit_adjoint: bool = False
-) -> tix.ProgramOp:
-    """The derivative program of `program` with respect to the arguments `wrt` (none: all)."""
-    reverse = _Reverse(program, unit_adjoint)
-    arguments = program.arguments
-    gradients = [reverse.gradient(name, arguments[name]) for name in wrt or arguments]
-    return reverse.builder.finish(program, gradients)
+    def differentiate(self, program: tix.ProgramOp) -> tix.ProgramOp:
+        """The derivative program of `program`."""
+        reverse = _Reverse(program, self.unit_adjoint)
+        arguments = program.arguments
+        gradients = [reverse.gradient(name, arguments[name]) for name in self.wrt or arguments]
+        values = map(reverse.tensors.value, program.returned) if self.keep_values else ()
+        return reverse.builder.finish(program, [*values, *gradients])
 
 
 Contribution = Callable[[Emitter, list[Affine]], SSAValue]
@@ -97,12 +97,8 @@ class _Reverse:
     def __init__(self, program: tix.ProgramOp, unit_adjoint: bool):
         self.program = program
         results = {v: v.owner for v in program.returned if isinstance(v.owner, tix.DefineOp)}
-        taken = set(program.arguments)
-        seeds = [
-            (_adjoint_name(op.label.data, taken), op.type, op.location)
-            for op in results.values()
-            if not unit_adjoint
-        ]
+        named = zip(adjoint_names(program), results.values(), strict=True)
+        seeds = [(name, op.type, op.location) for name, op in named if not unit_adjoint]
         self.builder = ProgramBuilder([*arguments_of(program), *seeds])
         arguments = program.body.block.args
         self.tensors = Scope(Emitter(self.builder.block, program.location))
@@ -176,12 +172,13 @@ class _Reverse:
         return self.builder.define(label, type_of(tensor), names, location, body)
 
 
-def _adjoint_name(label: str, taken: set[str]) -> str:
-    name = f"d{label}"
-    while name in taken:
-        name += "_1"
-    taken.add(name)
-    return name
+def adjoint_names(program: tix.ProgramOp) -> list[str]:
+    """The names of the adjoint arguments, one per result: `df` for `f`, unless it is taken."""
+    names: list[str] = []
+    for op in (v.owner for v in dict.fromkeys(program.returned)):
+        assert isinstance(op, tix.DefineOp)
+        names.append(fresh_name(f"d{op.label.data}", [*program.arguments, *names]))
+    return names
 
 
 def _index_names(rank: int, parts: Iterable[tuple[tix.ReadOp, Contribution]]) -> list[str | None]:

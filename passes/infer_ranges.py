@@ -31,9 +31,10 @@ from xdsl.utils.exceptions import PassFailedException
 from dialects import tix
 from dialects.tix import Constraint
 from passes.emitter import Emitter
-from passes.known import KnownScope, Space
+from passes.known import KnownScope
 from passes.polyhedral.fourier_motzkin import Bounds, Unbounded, triangularize
 from passes.programs import copy_program, rewrite_programs
+from passes.space import Space
 
 
 @dataclass(frozen=True)

@@ -1,48 +1,18 @@
 """What is known where an operation stands: constraints on the indices around it.
 
-`KnownScope` collects them while a pass copies a program; `Space` turns them into rows for the exact
-mathematics of `passes/polyhedral`.
+`KnownScope` collects them while a pass copies a program.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from xdsl.ir import Operation, SSAValue
 
 from dialects import tix
-from dialects.tix import Affine, Constraint, Key, between
+from dialects.tix import Affine, Constraint, between
 from passes.conditions import complement
 from passes.emitter import Body, Emitter, Scope
-from passes.polyhedral.inequalities import implied
-from passes.polyhedral.matrix import Row
-
-
-class Space:
-    """Numbered columns for keys: the `first` ones, then all that `constraints` mention, then 1."""
-
-    def __init__(self, first: Sequence[Key], constraints: Iterable[Constraint]):
-        used = (k for c in constraints for k in c.form.terms)
-        self.keys = list(dict.fromkeys([*first, *used]))
-
-    def rows(self, constraints: Iterable[Constraint]) -> list[Row]:
-        """Rows `row·(keys, 1) >= 0`; an equality gives two."""
-        rows: list[Row] = []
-        for c in constraints:
-            row = (*(c.form[k] for k in self.keys), c.form.constant)
-            rows += [row, tuple(-x for x in row)] if c.equality else [row]
-        return rows
-
-    def sizes_not_negative(self) -> list[Row]:
-        columns = [n for n, key in enumerate(self.keys) if isinstance(key, str)]
-        return [tuple(int(m == n) for m in range(len(self.keys) + 1)) for n in columns]
-
-    def constraint(self, row: Row) -> Constraint:
-        return Constraint(Affine(dict(zip(self.keys, row[:-1], strict=True)), row[-1]))
-
-    def implied(self, constraint: Constraint, known: Sequence[Row]) -> bool:
-        """Does `constraint` hold wherever the rows `known` do?"""
-        return all(implied(row, known) for row in self.rows([constraint]))
 
 
 class KnownScope(Scope):

@@ -18,17 +18,18 @@ from passes.schedule import SchedulePass
 from passes.set_precision import SetPrecisionPass
 from passes.simplify_sums import SimplifySumsPass
 from passes.solve_index_kernels import SolveIndexKernelsPass
+from passes.split_pullback import SplitPullbackPass
 
 
 def derivative_passes(
-    wrt: Sequence[str] = (), unit_adjoint: bool = False
+    wrt: Sequence[str] = (), unit_adjoint: bool = False, keep_values: bool = False
 ) -> list[tuple[str, ModulePass]]:
     """From `tensor-index` to `simplified`: the stage that each pass ends or leads to, and it."""
     return [
         # values that adjoints need get names first, so that no gradient computes a sum again
         ("derivative", LiftSumsPass()),
         # adjoints as sums over unsolved equations
-        ("derivative", DifferentiatePass(tuple(wrt), unit_adjoint)),
+        ("derivative", DifferentiatePass(tuple(wrt), unit_adjoint, keep_values)),
         # equations must be solved before bounds: they decide what is left to bound
         ("solved", SolveIndexKernelsPass()),
         # every index gets bounds; what is known around a sum prunes them
@@ -38,6 +39,13 @@ def derivative_passes(
         # last, when each definition is as small as it gets: what is stored, what moves
         ("simplified", InlineDefinitionsPass()),
     ]
+
+
+def pullback_passes(adjoints: Sequence[str]) -> list[tuple[str, ModulePass]]:
+    """From `tensor-index` to two programs: the values, and the gradients given what those save."""
+    passes = derivative_passes(keep_values=True)
+    # before definitions move: then each program decides alone what it stores
+    return [*passes[:-1], ("simplified", SplitPullbackPass(tuple(adjoints))), passes[-1]]
 
 
 def code_passes(precision: str = "f64") -> list[tuple[str, ModulePass]]:

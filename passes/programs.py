@@ -61,11 +61,13 @@ class ProgramBuilder:
     def fresh_label(self, wanted: str) -> str:
         return fresh_name(wanted, self.labels)
 
-    def finish(self, old: tix.ProgramOp, results: Sequence[SSAValue]) -> tix.ProgramOp:
+    def finish(
+        self, old: tix.ProgramOp, results: Sequence[SSAValue], suffix: str = ""
+    ) -> tix.ProgramOp:
         """The program with these results, and with the name and the derived sizes of `old`."""
         self.block.add_op(tix.ReturnOp(results))
-        body = Region(self.block)
-        return tix.ProgramOp(old.sym_name.data, self.argument_names, body, list(old.derived))
+        name, body = old.sym_name.data + suffix, Region(self.block)
+        return tix.ProgramOp(name, self.argument_names, body, list(old.derived))
 
 
 def arguments_of(program: tix.ProgramOp) -> list[tuple[str, TensorType, LocationAttr]]:

@@ -51,7 +51,8 @@ class Path:
     @property
     def cuts(self) -> list[list[list[Constraint]]]:
         """For each condition on the way, the disjoint convex pieces in which the way is taken."""
+        ranges = self.ranges
         return [
-            disjoint(op.condition) if first else complement(op.condition)
+            disjoint(op.condition, ranges) if first else complement(op.condition, ranges)
             for op, first in self.branches
         ]

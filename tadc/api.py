@@ -46,15 +46,20 @@ def vjp(f: Function, /, *arguments: Any, **named: Any) -> tuple[Any, Pullback]:
     one gradient per argument, in the order of `f.args`. It reads the arguments again, so they must
     not change in between.
     """
-    derivative = f.derivative()
-    values = f.bound(arguments, named)
-    results = f.call(values, {})
+    value, gradients = f.with_pullback()
+    inputs = f.bound(arguments, named)
+    computed = value.call(inputs, {})
+    results = computed[: len(f.results)]
+    stored = dict(zip((t.name for t in value.results), computed, strict=True))
+    first = len(f.args)
+    kept = [stored[t.name] for t in gradients.args[first : len(gradients.args) - len(results)]]
+    kept = [k.copy() if any(k is r for r in results) else k for k in kept]  # results are the user's
 
     def pullback(*adjoints: Any) -> tuple[Any, ...]:
         if len(adjoints) != len(results):
             names = ", ".join(f"d{t.name}" for t in f.results)
             raise ArgumentError(f"the pullback takes {len(results)} adjoints: {names}")
-        return tuple(derivative.call([*values, *adjoints], {}))
+        return tuple(gradients.call([*inputs, *kept, *adjoints], {}))
 
     return (results[0] if len(results) == 1 else tuple(results)), pullback
 

@@ -14,7 +14,8 @@ from xdsl.passes import ModulePass
 
 from dialects.tix import DefineOp, ProgramOp, TensorType
 from dialects.tix.affine import show
-from passes.pipeline import STAGES, code_passes, derivative_passes
+from passes.differentiate import adjoint_names
+from passes.pipeline import STAGES, code_passes, derivative_passes, pullback_passes
 from tadc.errors import ArgumentError, SizeError, Span, TadcError, TargetError, UnknownNameError
 from tadc.runtime.arguments import Array, Parameter, as_array, bind, common_precision, dense
 from tadc.runtime.executable import TARGETS, Executable, Plan
@@ -69,6 +70,7 @@ class Function:
         self._executables: dict[str, Executable] = {}
         self._plans: dict[object, tuple[Mapping[str, int], Plan]] = {}
         self._derived: dict[object, Function] = {}
+        self._pullback: tuple[Function, Function] | None = None
 
     # --- calling ---
 
@@ -206,6 +208,20 @@ class Function:
                 hint="derivative(...) and vjp(...) take adjoints of any results",
             )
         return self._derive(wrt, unit_adjoint=True)
+
+    def with_pullback(self) -> tuple[Function, Function]:
+        """Two functions: one returns the results and then what is saved for the other one, which
+        takes the arguments, what was saved and one adjoint per result, and returns the gradients.
+        """
+        if self._pullback is None:
+            passes = pullback_passes(adjoint_names(self.program))
+            module = _run(self.module, [p for _, p in passes])
+            parts = [op for op in module.ops if isinstance(op, ProgramOp)]
+            value, pullback = (
+                Function(ModuleOp([part.clone()]), self._source, self.target) for part in parts
+            )
+            self._pullback = value, pullback
+        return self._pullback
 
     def _derive(self, wrt: Sequence[str], unit_adjoint: bool) -> Function:
         names = [t.name for t in self.args]

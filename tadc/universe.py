@@ -27,6 +27,7 @@ PASSES = {
     "solve-index-kernels": ("passes.solve_index_kernels", "SolveIndexKernelsPass"),
     "infer-ranges": ("passes.infer_ranges", "InferRangesPass"),
     "simplify-sums": ("passes.simplify_sums", "SimplifySumsPass"),
+    "split-pullback": ("passes.split_pullback", "SplitPullbackPass"),
     "inline-definitions": ("passes.inline_definitions", "InlineDefinitionsPass"),
     "set-precision": ("passes.set_precision", "SetPrecisionPass"),
     "schedule": ("passes.schedule", "SchedulePass"),

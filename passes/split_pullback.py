@@ -1,0 +1,114 @@
+"""`split-pullback`: part a value-and-gradient program into what needs adjoints and what does not.
+
+    tix.program @p (%x = "x" : ..., %df = "df" : ...) {
+      %s = tix.define "s" ...  reads x
+      %f = tix.define "f" ...  reads s
+      %dx = tix.define "dx" ... reads df, s
+      tix.return %f, %dx
+    }
+
+becomes, with `split-pullback{adjoints=df}`, two programs: the values, with what the gradients will
+read of them, and the gradients as a program of the arguments, the saved values and the adjoints.
+
+    tix.program @p (%x = "x" : ...) { ... tix.return %f, %s }
+    tix.program @p_pullback (%x = "x" : ..., %s = "s" : ..., %df = "df" : ...) {
+      ...
+      tix.return %dx
+    }
+
+So a pullback computes nothing that its value has computed already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import LocationAttr, ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+from dialects import tix
+from passes.emitter import Emitter, Scope
+from passes.programs import ProgramBuilder, copy_definition, type_of
+
+
+@dataclass(frozen=True)
+class SplitPullbackPass(ModulePass):
+    """`split-pullback{adjoints=df,dg}`: the arguments that the first program must not need."""
+
+    name = "split-pullback"
+    adjoints: tuple[str, ...]
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for program in list(op.ops):
+            if isinstance(program, tix.ProgramOp):
+                for part in split_pullback(program, self.adjoints):
+                    op.body.block.insert_op_before(part, program)
+                program.detach()
+                program.erase()
+
+
+def split_pullback(
+    program: tix.ProgramOp, adjoints: Sequence[str]
+) -> tuple[tix.ProgramOp, tix.ProgramOp]:
+    """The program of the values and saved tensors, and the program of the gradients."""
+    unknown = [name for name in adjoints if name not in program.arguments]
+    if unknown:
+        raise PassFailedException(f"{program.location}: no argument {unknown[0]}")
+    late = _reached(program, [program.arguments[name] for name in adjoints])
+    values = [v for v in program.returned if v not in late]
+    early = [op for op in program.definitions if op.result not in late]
+    read = {r.tensor for op in program.definitions if op.result in late for r in _reads(op)}
+    saved = [op for op in early if op.result in read]
+    kept = [*values, *(op.result for op in saved if op.result not in values)]
+    arguments = [(n, v) for n, v in program.arguments.items() if n not in adjoints]
+    seeds = [(n, program.arguments[n]) for n in adjoints]
+    stored = [(op.label.data, op.result) for op in saved]
+    gradients = [v for v in program.returned if v in late]
+    first = _part(program, arguments, early, kept)
+    rest = [op for op in program.definitions if op.result in late]
+    second = _part(program, [*arguments, *stored, *seeds], rest, gradients, "_pullback")
+    return first, second
+
+
+def _reached(program: tix.ProgramOp, starts: Iterable[SSAValue]) -> set[SSAValue]:
+    """The tensors that depend on any of `starts`, these included."""
+    reached = set(starts)
+    for op in program.definitions:
+        if any(r.tensor in reached for r in _reads(op)):
+            reached.add(op.result)
+    return reached
+
+
+def _reads(op: tix.DefineOp) -> list[tix.ReadOp]:
+    return [r for r in op.walk() if isinstance(r, tix.ReadOp)]
+
+
+def _part(
+    program: tix.ProgramOp,
+    arguments: Sequence[tuple[str, SSAValue]],
+    definitions: Sequence[tix.DefineOp],
+    results: Sequence[SSAValue],
+    suffix: str = "",
+) -> tix.ProgramOp:
+    """A program of some definitions; the tensors that they read from others are arguments."""
+    places = [_location(program, v) for _, v in arguments]
+    typed = [(name, type_of(v), at) for (name, v), at in zip(arguments, places, strict=True)]
+    builder = ProgramBuilder(typed)
+    scope = Scope(Emitter(builder.block, program.location))
+    scope.values.update(zip((v for _, v in arguments), builder.block.args, strict=True))
+    for op in definitions:
+        scope.values[op.result] = copy_definition(builder, scope, op)
+    part = builder.finish(program, [scope.value(v) for v in results], suffix)
+    part.location = program.location
+    return part
+
+
+def _location(program: tix.ProgramOp, tensor: SSAValue) -> LocationAttr:
+    owner = tensor.owner
+    if isinstance(owner, tix.DefineOp):
+        return owner.location
+    return next(v.location for v in program.arguments.values() if v is tensor)
