@@ -21,6 +21,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from tadc.errors import TargetError
 from tadc.runtime import nvrtc
 
 THREADS = 256  # threads of a block, as in `tadc.targets.cuda`
@@ -38,7 +39,7 @@ class OnDevice(Protocol):
 Argument = Array | OnDevice | int
 
 
-class CudaUnavailable(RuntimeError):
+class CudaUnavailable(TargetError):
     """There is no GPU to run on, or no way to it; the message says what to do."""
 
 

@@ -23,6 +23,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tadc.errors import TargetError
+
 LIBRARIES = "libnvrtc.so.1[0-9]"
 Program = ct.c_void_p
 Size = ct.POINTER(ct.c_size_t)
@@ -49,7 +51,7 @@ SIGNATURES: dict[str, list[object]] = {
 }
 
 
-class NvrtcError(RuntimeError):
+class NvrtcError(TargetError):
     """NVRTC is not there, or refused a source; `log` is what it had to say."""
 
     def __init__(self, message: str, log: str = ""):
