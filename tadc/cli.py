@@ -1,0 +1,230 @@
+"""`tadc`: derive, run and check programs from the command line.
+
+    tadc derive f.tad > g.tad     the derivative, a program again
+    tadc run f.tad --arg x=x.npy  results, and with --vjp gradients
+    tadc check f.tad              every derivative against central differences
+
+Bad input ends in one message on standard error and exit code 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from tadc.errors import TadcError
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # pyright: ignore[reportPrivateUsage]
+
+EMITS = (
+    *("source", "tensor-index", "derivative", "solved", "bounded", "simplified", "scheduled"),
+    *("code", "llvm", "llvm-optimized", "assembly", "cuda", "ptx"),
+)
+TARGETS = ("cpu", "cuda", "interpret")
+
+DERIVE = """
+Print the derivative program: a program of the arguments of FILE and of the adjoint df of each
+result f, with a result dx for each argument x. It is a program like any other: it compiles, runs
+and can be derived again.
+
+  tadc derive f.tad > g.tad
+  tadc derive f.tad --wrt a,b --emit bounded
+"""
+DERIVE_EMIT = """
+--emit:
+  source          the derivative program in the language (the default)
+  tensor-index    the program of FILE as IR, before it is derived
+  derivative      its derivative, as sums over equations in the indices
+  solved          the equations solved
+  bounded         every index with its bounds
+  simplified      factors moved, sums over one point gone
+  scheduled       the derivative program as loops
+  code, llvm      ... as LLVM IR;  llvm-optimized, assembly: what LLVM makes of it here
+  cuda, ptx       ... as CUDA C, and as what NVRTC makes of that
+"""
+RUN = """
+Run the program. An argument is a number, numbers in brackets, a file .npy, or an array in a file
+.npz:
+
+  tadc run f.tad --arg a=a.npy b=data.npz:b s=0.5 'x=[[1, 2], [3, 4]]'
+  tadc run f.tad --arg a=a.npy --vjp --arg df=df.npy --out gradients.npz
+"""
+CHECK = """
+Compare every derivative with central differences on random arguments, in float64: the derivative
+program as machine code, the differences by the reference interpreter. Exits with 1 where the
+largest error, relative to max(1, |derivative|), exceeds the tolerance.
+
+  tadc check f.tad
+  tadc check f.tad --seed 7 --size N=6 --tolerance 1e-8
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line `argv`, by default that of the process; the exit code."""
+    options = parser().parse_args(argv)
+    try:
+        code = _command(options.command)(options)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader has seen enough, as in `tadc derive f.tad | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        print("\ntadc: stopped", file=sys.stderr)
+        return 130
+    except (TadcError, OSError, MemoryError, UnicodeEncodeError) as error:
+        sys.stdout.flush()
+        print(f"tadc: {_message(error)}", file=sys.stderr)
+        return 1
+    return code
+
+
+def _command(name: str) -> Callable[[argparse.Namespace], int]:
+    """The command of that name; imported late, so that `--help` comes at once."""
+    return import_module(f"tadc.commands.{name}").run
+
+
+def _message(error: BaseException) -> str:
+    match error:
+        case OSError(filename=str(name)):
+            return f"{name}: {error.strerror}"
+        case MemoryError():
+            return f"not enough memory: {error}".removesuffix(": ")
+        case UnicodeEncodeError():
+            return "the terminal cannot show the program's names (PYTHONIOENCODING=utf-8 helps)"
+        case _:
+            return str(error)
+
+
+# --- the command line -----------------------------------------------------------------------------
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    result = argparse.ArgumentParser(
+        prog="tadc",
+        description="Exact derivatives of tensor functions that are written element by element.",
+        epilog="tadc COMMAND --help says more, with examples; tadc-opt runs single passes.",
+    )
+    result.add_argument("--version", action=_Version)
+    commands = result.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _derive(_add(commands, "derive", "print the derivative program", DERIVE))
+    _run(_add(commands, "run", "run a program, or it and its derivatives", RUN))
+    _check(_add(commands, "check", "verify every derivative numerically", CHECK))
+    return result
+
+
+def _add(commands: Commands, name: str, help: str, description: str) -> argparse.ArgumentParser:
+    command = commands.add_parser(
+        name,
+        help=help,
+        description=description.strip(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.add_argument("file", metavar="FILE", help="a program (.tad); - is standard input")
+    return command
+
+
+class _Version(argparse.Action):
+    """`--version`, which looks it up only when asked."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str):
+        super().__init__(option_strings, dest, nargs=0, help="show the version and exit")
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            print(f"tadc {version('tadc')}")
+        except PackageNotFoundError:
+            print("tadc (not installed)")
+        parser.exit()
+
+
+def _derive(command: argparse.ArgumentParser) -> None:
+    command.epilog = DERIVE_EMIT
+    command.add_argument(
+        "--wrt", type=_names, default=(), metavar="a,b", help="the arguments, by default all"
+    )
+    command.add_argument(
+        "--emit", choices=EMITS, default="source", metavar="WHAT", help="what to print, see below"
+    )
+
+
+def _run(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--arg",
+        nargs="+",
+        action="extend",
+        type=_assignment,
+        default=[],
+        metavar="NAME=VALUE",
+        help="an argument of the program",
+    )
+    command.add_argument(
+        "--vjp",
+        action="store_true",
+        help="also compute gradients; the adjoint of f is --arg df=..., or ones",
+    )
+    command.add_argument("--target", choices=TARGETS, default="cpu", help="by default cpu")
+    command.add_argument("--out", metavar="FILE.npz", help="write the results there")
+    command.add_argument("--stats", action="store_true", help="say how long it took")
+
+
+def _check(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--seed", type=_natural, default=0, help="of the random numbers")
+    command.add_argument(
+        "--tolerance", type=_positive, default=1e-6, metavar="1e-6", help="the largest error"
+    )
+    command.add_argument(
+        "--size",
+        nargs="+",
+        action="extend",
+        type=_size,
+        default=[],
+        metavar="NAME=SIZE",
+        help="a named size; by default a small one is chosen",
+    )
+
+
+def _names(text: str) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in text.split(","))
+    if not all(names):
+        raise argparse.ArgumentTypeError("write names with commas between them: a,b")
+    return tuple(dict.fromkeys(names))
+
+
+def _assignment(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not (name and equals and value):
+        raise argparse.ArgumentTypeError(f"write NAME=VALUE, not {text!r}")
+    return name.strip(), value.strip()
+
+
+def _size(text: str) -> tuple[str, int]:
+    name, value = _assignment(text)
+    return name, _natural(value)
+
+
+def _natural(text: str) -> int:
+    if not text.isascii() or not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0")
+    return int(text)
+
+
+def _positive(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not value > 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
+    return value
+
+
+if __name__ == "__main__":
+    sys.exit(main())
