@@ -1,8 +1,7 @@
 """Building bodies: an `Emitter` appends operations to a block and folds what it can on the way.
 
 Passes that make new bodies write `e.mul(x, y)`. Constants are folded, neutral elements vanish and
-signs move outwards, so that no pass leaves `1 * x` behind. The rules are exact for all real numbers
-(`x * 0` is folded too: a factor that is known to be 0 is a derivative that is known to be absent).
+signs move outwards, so that no pass leaves `1 * x` behind. `0 * x` stays: it is not 0 for every x.
 
 A `Scope` is an emitter that copies: it maps the values and indices of an old body to new ones.
 """
@@ -83,16 +82,24 @@ class Emitter:
         return self._plain(elementwise.SubOp, x, y)
 
     def mul(self, x: SSAValue, y: SSAValue) -> SSAValue:
-        for factor, other in ((x, y), (y, x)):
-            match tix.constant_value(factor):
-                case 0.0:
-                    return self.constant(0)
-                case 1.0:
-                    return other
-                case -1.0:
-                    return self.neg(other)
-                case _:
-                    pass
+        """A product with at most one number, which comes first, and the sign outside."""
+        if tix.constant_value(y) is not None:
+            x, y = y, x
+        match tix.constant_value(x):
+            case None:
+                return self._product(x, y)
+            case 1.0:
+                return y
+            case factor if factor < 0:
+                return self.neg(self.mul(self.constant(-factor), y))
+            case factor:
+                if isinstance(y.owner, elementwise.MulOp):
+                    inner = tix.constant_value(y.owner.lhs)
+                    if inner is not None:
+                        return self.mul(self.constant(factor * inner), y.owner.rhs)
+                return self._product(x, y)
+
+    def _product(self, x: SSAValue, y: SSAValue) -> SSAValue:
         if isinstance(x.owner, elementwise.NegOp):
             return self.neg(self.mul(x.owner.operand, y))
         if isinstance(y.owner, elementwise.NegOp):
@@ -100,7 +107,7 @@ class Emitter:
         return self._plain(elementwise.MulOp, x, y)
 
     def div(self, x: SSAValue, y: SSAValue) -> SSAValue:
-        if tix.constant_value(y) == 1 or tix.constant_value(x) == 0:
+        if tix.constant_value(y) == 1:
             return x
         if isinstance(x.owner, elementwise.NegOp):
             return self.neg(self.div(x.owner.operand, y))
