@@ -171,7 +171,11 @@ class Emitter:
     def choose(
         self, pieces: Sequence[Sequence[Constraint]], then: Body, otherwise: Body
     ) -> SSAValue:
+        """One of two values, or just that value where both are the same number."""
         regions = self.region([], then), self.region([], otherwise)
+        first, second = (tix.constant_value(tix.yielded(r)) for r in regions)
+        if first is not None and first == second:
+            return self.constant(first)
         return self.insert(tix.IfOp(pieces, *regions)).result
 
 

@@ -49,6 +49,8 @@ def simplify_sums(program: tix.ProgramOp) -> tix.ProgramOp:
 
 class _Simplifier(KnownScope):
     def copy_sum(self, op: tix.SumOp) -> SSAValue:
+        if tix.constant_value(tix.yielded(op.body)) == 0:
+            return self.emitter.constant(0)
         scope = self.inner(self.emitter, [], [])
         free = [v for v in op.own if not scope.fix(v, op)]
         limits = [c for c in scope.constraints(op.constraints) if c.form.terms]
