@@ -14,11 +14,12 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tests.interpreter.index_forms import Form, Scope, constant, linear
+from tests.interpreter.range_text import Range, RangeText
 from tests.interpreter.source_reference import finite_differences, reference
 
 __all__ = ["Options", "Program", "finite_differences", "random_program", "reference"]
@@ -69,20 +70,6 @@ def random_program(rng: random.Random, **options: object) -> Program:
     return _Generator(rng, replace(Options(), **options)).program()
 
 
-@dataclass
-class _Range:
-    """`range(size)` of an index, left out in the end if `alone` says that it can be inferred."""
-
-    name: str
-    size: int
-    alone: list[tuple[str, int]] = field(default_factory=list)
-    """Dimensions in which it stands alone."""
-    hidden: bool = False
-    """It stands alone where the language may not look."""
-    defines: tuple[str, int] | None = None
-    """The dimension of a definition that it runs over."""
-
-
 class _Generator:
     """Definitions are generated in order; sizes of arguments grow while they are read."""
 
@@ -93,11 +80,7 @@ class _Generator:
         self.sizes: dict[str, list[int]] = {}
         """Arguments: the least sizes that the accesses allow."""
         self.defined: dict[str, tuple[int, ...]] = {}
-        self.ranges: list[_Range] = []
-        self.names: dict[int, str] = {}
-        """Names of sizes by their value."""
-        self.words: dict[tuple[str, int], str] = {}
-        """What the text says of the size of a dimension."""
+        self.ranges: list[Range] = []
         self.reads = 0
 
     def chance(self, probability: float) -> bool:
@@ -116,8 +99,10 @@ class _Generator:
             name: values.uniform(-1, 1, size).astype(self.dtype)
             for name, size in self.sizes.items()
         }
-        declarations = self.declarations()
-        body = re.sub(r"@(\d+)@", lambda m: self.head(self.ranges[int(m[1])]), "\n".join(lines))
+        o, text = self.options, RangeText(self.rng, {**self.sizes, **self.defined})
+        declarations = text.declarations(self.sizes, o.declarations, o.dtype)
+        heads = lambda m: text.head(self.ranges[int(m[1])], o.inferred)
+        body = re.sub(r"@(\d+)@", heads, "\n".join(lines))
         source = "\n".join([*declarations, body]) + "\n"
         return Program(source, arguments, dict(self.defined))
 
@@ -130,39 +115,6 @@ class _Generator:
         shapes = dict([("f", (n, m)), ("g", ())][:count])
         source = declaration + "\n".join(lines[:count]) + "\n"
         return Program(source, {"x": np.zeros((n, m), self.dtype)}, shapes)
-
-    def declarations(self) -> list[str]:
-        """The lines that declare arguments; sets the `words` of their sizes."""
-        lines: list[str] = []
-        for name, shape in self.sizes.items():
-            style = self.rng.choice(self.options.declarations)
-            if style == "none":
-                continue
-            if style == "symbolic":
-                for size in shape:
-                    self.names.setdefault(size, f"N{len(self.names) or ''}")
-            words = [self.names[size] if style == "symbolic" else str(size) for size in shape]
-            self.words |= {(name, n): word for n, word in enumerate(words)}
-            lines.append(f"{name}: {self.options.dtype}[{', '.join(words)}]")
-        return lines
-
-    def head(self, range_: _Range) -> str:
-        """`i in range(3)`, with a name for 3 where there is one, or `i` where 3 is inferred."""
-        shapes = {**self.sizes, **self.defined}
-        agree = range_.alone and all(shapes[t][d] == range_.size for t, d in range_.alone)
-        words = {self.words[place] for place in range_.alone if place in self.words}
-        infer = self.options.inferred and agree and not range_.hidden and len(words) < 2
-        if infer and self.chance(0.5):
-            word = words.pop() if words else "an open size of {}[{}]".format(*range_.alone[0])
-            self.words |= dict.fromkeys(range_.alone, word)
-            text = range_.name
-        else:
-            word = str(range_.size)
-            word = self.names.get(range_.size, word) if self.chance(0.5) else word
-            text = f"{range_.name} in range({word})"
-        if range_.defines:
-            self.words[range_.defines] = word
-        return text
 
     def definition(self, name: str) -> str:
         rank = self.rng.choice([r for r in (0, 1, 1, 2, 2, 2, 3) if r <= self.options.max_rank])
@@ -187,7 +139,7 @@ class _Generator:
         Where the size is 0, accesses are in range as if it were not.
         """
         written = 0 if self.options.empty and self.chance(0.015) else size
-        self.ranges.append(_Range(name, written, defines=defines))
+        self.ranges.append(Range(name, written, defines=defines))
         zeros = np.zeros(scope.count, np.int64)
         return scope.extend(name, zeros, zeros + size), f"@{len(self.ranges) - 1}@"
 
@@ -282,7 +234,7 @@ class _Generator:
         return self.explicit_range(inner, name, low, high)
 
     def explicit_range(self, scope: Scope, name: str, low: Form, high: Form) -> tuple[Scope, str]:
-        self.ranges.append(_Range(name, 0, hidden=True))
+        self.ranges.append(Range(name, 0, hidden=True))
         first = "" if low.text == "0" else f"{low.text}, "
         return scope.extend(name, low.values, high.values), f"{name} in range({first}{high.text})"
 
@@ -300,7 +252,7 @@ class _Generator:
 
     def condition(self, scope: Scope, depth: int) -> str:
         text, mask = self.atom(scope)
-        while self.chance(0.35):
+        for _ in range(self.rng.choice([0, 0, 0, 1, 1, 2])):
             other, other_mask = self.atom(scope)
             if self.chance(0.5):
                 text, mask = f"({text} and {other})", mask & other_mask
@@ -314,11 +266,14 @@ class _Generator:
         form = self.affine(scope, (1, 1, -1, 2, -3), 2)
         if self.options.divisions and self.chance(0.3):
             form = self.division(form)
-        value = int(self.rng.choice(form.values)) + self.rng.randint(-1, 1)
-        operations = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
-        operations |= {"==": np.equal, "!=": np.not_equal}
-        operation = self.rng.choice(list(operations))
-        return f"{form.text} {operation} {value}", operations[operation](form.values, value)
+        comparisons = {"==": np.equal, "!=": np.not_equal}
+        value = int(self.rng.choice(form.values))
+        if "%" not in form.text:  # a remainder is compared with one that it can be
+            comparisons |= {"<": np.less, "<=": np.less_equal}
+            comparisons |= {">": np.greater, ">=": np.greater_equal}
+            value += self.rng.randint(-1, 1)
+        sign = self.rng.choice(list(comparisons))
+        return f"{form.text} {sign} {value}", comparisons[sign](form.values, value)
 
     # --- accesses ---------------------------------------------------------------------------------
 
