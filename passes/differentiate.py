@@ -19,7 +19,7 @@ are; `solve-index-kernels` solves them.
 becomes (the forward value is read, not computed again)
 
     %dx = tix.define "dx" (%p) : !tix.tensor<[8], f64> {
-      %2 = tix.sum (%i) in (2 * %i == %p, %i >= 0, %i <= 3) {
+      %2 = tix.sum (%i) in (%p == 2 * %i, %i >= 0, %i <= 3) {
         %3 = tix.read %df[%i]
         %4 = tix.read %f[%i]
         %5 = tix.mul %3, %4

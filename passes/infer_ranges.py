@@ -11,7 +11,7 @@ guards, definitions of quotients, sizes being at least 0 - is left out.
 becomes
 
     %2 = tix.if (%p == 2 * %t) {
-      %3 = tix.sum (%j) in (4 * %j + 8 >= %p, %j >= 0, %p >= 4 * %j, %j <= 4) {...}
+      %3 = tix.sum (%j) in (%j >= 0, 4 * %j + 8 >= %p, %j <= 4, %p >= 4 * %j) {...}
 
 On entry no equation holds an own index (`solve-index-kernels`). On exit every sum is *bounded*:
 each constraint holds an own index, and bounds the last one that it holds.

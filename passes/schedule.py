@@ -13,8 +13,8 @@ becomes
     func.func @y(%y: memref<?xf64>, %x: memref<?xf64>, %N: index)
         attributes {buffers = ["y", "x"], sizes = ["N"]} {
       loops.parallel (%i) to (%N) {
-        %1 = arith.minsi %c4, %i : index
-        %2 = arith.addi %1, %c1 : index
+        %1 = arith.addi %i, %c1 : index
+        %2 = arith.minsi %c5, %1 : index
         %3 = scf.for %k = %c0 to %2 step %c1 iter_args(%sum = %zero) -> (f64) {
           ...
         }

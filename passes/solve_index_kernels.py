@@ -7,7 +7,7 @@ outer indices stays in the set as constraints without own indices: `g = 0` for t
 `row = s t` with `t = row // s` where an elementary divisor `s` exceeds 1. Equation (46) of the
 paper drops the latter, which reads adjoints at fractional indices.
 
-    %2 = tix.sum (%i, %j) in (2 * %i + 4 * %j == %p, %i >= 0, ...) {
+    %2 = tix.sum (%i, %j) in (%p == 2 * %i + 4 * %j, %i >= 0, ...) {
       %3 = tix.read %df[%i, %j]
 
 becomes
