@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, Region, SSAValue
 
 from dialects import tix
 from dialects.tix import Affine, Constraint, between
 from passes.conditions import complement
 from passes.emitter import Body, Emitter, Scope
+from passes.space import Space
 
 
 class KnownScope(Scope):
@@ -32,7 +33,7 @@ class KnownScope(Scope):
         self, op: tix.DefineOp, emitter: Emitter, own: Sequence[SSAValue]
     ) -> SSAValue:
         scope = self.inner(emitter, op.indices, own)
-        scope.known = scope.constraints(op.constraints)
+        scope.known = scope.constraints(index_set(op))
         return scope.copy_body(op.body)
 
     def copy(self, op: Operation) -> None:
@@ -63,3 +64,56 @@ class KnownScope(Scope):
         """Is `constraint` implied by what is known here?"""
         space = Space(list(constraint.form.terms), self.known)
         return space.implied(constraint, space.rows(self.known) + space.sizes_not_negative())
+
+
+def index_set(op: tix.DefineOp) -> list[Constraint]:
+    """Every index within its dimension, and what that says where the size is a derived one.
+
+    `0 <= i < R` with `R = min((N - 2) floordiv 3, ...)` gives `3 * (i + 1) <= N - 2`.
+    """
+    program = op.parent_op()
+    assert isinstance(program, tix.ProgramOp)
+    bounds = {Affine.of(size.data.name): size.bounds for size in program.derived}
+    return [
+        *op.constraints,
+        *(
+            Constraint(form - (Affine.of(index) + 1) * divisor)
+            for index, size in zip(op.indices, op.type.shape, strict=True)
+            for form, divisor in bounds.get(size, ())
+        ),
+    ]
+
+
+def quotient_constraints(op: tix.FloorDivOp) -> list[Constraint]:
+    """`0 <= e - m q < m` for `q = e // m`."""
+    divisor = op.divisor.data
+    return between(0, op.form - Affine.of(op.result) * divisor, divisor)
+
+
+def stays_inside(op: Operation, known: Sequence[Constraint]) -> bool:
+    """Are all elements that `op` reads provably there, wherever the constraints `known` hold?"""
+    match op:
+        case tix.ReadOp():
+            limits = [
+                c
+                for form, size in zip(op.forms, op.tensor_type.shape, strict=True)
+                for c in between(0, form, size)
+            ]
+            space = Space([], [*known, *limits])
+            rows = space.rows(known) + space.sizes_not_negative()
+            return all(space.implied(c, rows) for c in limits)
+        case tix.SumOp():
+            return _all_inside(op.body, [*known, *op.constraints])
+        case tix.IfOp():
+            outside = complement(op.condition, known)
+            return all(_all_inside(op.then, [*known, *piece]) for piece in op.condition) and all(
+                _all_inside(op.otherwise, [*known, *piece]) for piece in outside
+            )
+        case _:
+            return True
+
+
+def _all_inside(region: Region, known: Sequence[Constraint]) -> bool:
+    ops = list(region.block.ops)
+    quotients = [c for q in ops if isinstance(q, tix.FloorDivOp) for c in quotient_constraints(q)]
+    return all(stays_inside(op, [*known, *quotients]) for op in ops)

@@ -18,7 +18,9 @@ gradient is then a sum of terms of constant cost. Sums that only enter linearly 
 definition: its derivative is the definition's own element.
 
 A sum inside a sum is lifted over the outer indices too, where these run over a box; a short one
-(`RECOMPUTE` terms at most) stays, since storing it would cost more than computing it again.
+(`RECOMPUTE` terms at most) stays, since storing it would cost more than computing it again. An
+index on which its value does not depend is left out: where the range of that may be empty, nothing
+says that the elements which the sum reads are there, so that they must be, or a guard asks for it.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ from xdsl.passes import ModulePass
 from dialects import tix
 from dialects.tix import Affine, Constraint, Key, TensorType
 from dialects.tix import elementwise as ew
+from passes.conditions import complement, disjoint
 from passes.emitter import Emitter, Scope, free_values
+from passes.known import index_set, quotient_constraints, stays_inside
 from passes.programs import ProgramBuilder, copy_program, rewrite_programs
 from passes.regions import Path
 
@@ -106,15 +110,23 @@ class _Lifter(Scope):
         sizes = _sizes(indices, path)
         if sizes is None or (path.sums and _is_short(op)):
             return super().copy_sum(op)
-        tensor = self._lift(op, path, indices, sizes)
+        guards = _guards(op, path, indices)
+        if guards is None:
+            return super().copy_sum(op)
+        tensor = self._lift(op, path, indices, sizes, guards)
         return self.emitter.read(tensor, [self.form(Affine.of(v)) for v in indices])
 
     def _lift(
-        self, op: tix.SumOp, path: Path, indices: Sequence[SSAValue], sizes: Sequence[Affine]
+        self,
+        op: tix.SumOp,
+        path: Path,
+        indices: Sequence[SSAValue],
+        sizes: Sequence[Affine],
+        guards: Sequence[Constraint],
     ) -> SSAValue:
         def body(e: Emitter, own: list[SSAValue]) -> SSAValue:
             scope = _Lifter.within(e, self.builder, self.definition, self.tensors, indices, own)
-            return scope._under(path, op)
+            return e.guard(guards, lambda e, _: scope.inner(e, [], [])._under(path, op))
 
         type = TensorType.of(sizes, tix.ELEMENT_TYPES[self.definition.type.dtype])
         label = self.builder.fresh_label(f"{self.definition.label.data}_sum")
@@ -199,6 +211,41 @@ def _sizes(indices: Sequence[SSAValue], path: Path) -> list[Affine] | None:
         shape.update(_box(op))
     sizes = [shape.get(v) for v in indices]
     return None if None in sizes else [s for s in sizes if s is not None]
+
+
+def _guards(op: tix.SumOp, path: Path, indices: Sequence[SSAValue]) -> list[Constraint] | None:
+    """What must hold of sizes so that `op` may be computed for all values of `indices`.
+
+    The program computes it for all of them unless another index around it has an empty range, and
+    it may be computed anyway where all that it reads is provably there. None where the other ranges
+    are not boxes, so that sizes do not tell.
+    """
+    shape = dict(zip(path.definition.indices, path.definition.type.shape, strict=True))
+    for around in path.sums:
+        shape.update(_box(around))
+    others = [shape.get(v) for v in path.indices if v not in indices]
+    guards = [Constraint(size - 1) for size in others if size is not None]
+    open_guards = [c for c in guards if c.form.terms or c.form.constant < 0]
+    if len(guards) == len(others) and not open_guards:
+        return []
+    if _stays_inside(op, path, indices):
+        return []
+    return open_guards if len(guards) == len(others) else None
+
+
+def _stays_inside(op: tix.SumOp, path: Path, indices: Sequence[SSAValue]) -> bool:
+    """Is all that `op` reads provably there for all values of `indices`?"""
+    facts = [*index_set(path.definition), *(c for s in path.sums for c in s.constraints)]
+    known = [c for c in facts if all(v in indices for v in c.form.indices)]
+    used = [*free_values(op), *(v for branch, _ in path.branches for v in branch.indices)]
+    owners = dict.fromkeys(v.owner for v in used)
+    quotients = [q for q in owners if isinstance(q, tix.FloorDivOp)]
+    known += [c for q in quotients for c in quotient_constraints(q)]
+    for branch, first in path.branches:
+        pieces = disjoint(branch.condition, known) if first else complement(branch.condition, known)
+        if len(pieces) == 1:
+            known += pieces[0]
+    return stays_inside(op, known)
 
 
 def _box(op: tix.SumOp) -> dict[SSAValue, Affine]:

@@ -7,7 +7,8 @@
 
 and constants are folded wherever a copy meets them (`passes/emitter.py`). A factor leaves a sum
 only where every element that it reads is provably there even if the sum is empty. What is known in
-a place is not asked again: conditions that hold are dropped, bodies that cannot be reached too.
+a place is not asked again: conditions that hold are dropped, bodies that cannot be reached too. A
+factor that need not be finite, like `1 / x`, leaves only under a condition that there is a term.
 
 Rounding may change by the reordering of products; nothing else does.
 """
@@ -30,6 +31,8 @@ from dialects.tix import elementwise as ew
 from passes.emitter import Emitter
 from passes.known import KnownScope
 from passes.programs import copy_program, rewrite_programs, type_of
+from passes.space import conditions_of_a_point
+from passes.totality import is_total
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,30 @@ class _Simplifier(KnownScope):
         """The sum, times the factors of its value that none of its indices enter."""
         product = _Product.of(tix.yielded(op.body), op)
         outside, inside = product.split(lambda v: self._can_leave(v, op, free))
+        if outside.is_total():
+            return self._factored(op, free, limits, outside, inside)
+        conditions = conditions_of_a_point(free, limits)
+        if conditions is None:
+            outside, inside = product.split(lambda v: is_total(v) and self._can_leave(v, op, free))
+            inside.take_divisors(outside)
+            return self._factored(op, free, limits, outside, inside)
+        conditions = [c for c in conditions if not self.holds(c)]
 
+        def body(e: Emitter, _: list[SSAValue]) -> SSAValue:
+            scope = self.inner(e, [], [])
+            scope.known += conditions
+            return scope._factored(op, free, limits, outside, inside)
+
+        return self.emitter.guard(conditions, body)
+
+    def _factored(
+        self,
+        op: tix.SumOp,
+        free: Sequence[SSAValue],
+        limits: Sequence[Constraint],
+        outside: _Product,
+        inside: _Product,
+    ) -> SSAValue:
         def domain(own: list[SSAValue]) -> list[Constraint]:
             return self.inner(self.emitter, free, own).constraints(limits)
 
@@ -240,3 +266,12 @@ class _Product:
         for v in self.divisors:
             (outside if leaves(v) else inside).divisors.append(v)
         return outside, inside
+
+    def is_total(self) -> bool:
+        """Are all factors finite, and is nothing divided?"""
+        return not self.divisors and all(map(is_total, self.factors))
+
+    def take_divisors(self, other: _Product) -> None:
+        """Divide by what `other` divides by."""
+        self.divisors += other.divisors
+        other.divisors = []

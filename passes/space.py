@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from xdsl.ir import SSAValue
+
 from dialects.tix import Affine, Constraint, Key
 from passes.polyhedral.inequalities import feasible, implied
 from passes.polyhedral.matrix import Row
@@ -40,3 +42,24 @@ def possible(constraints: Sequence[Constraint]) -> bool:
     """False where no point meets all constraints, as far as rational numbers can tell."""
     space = Space([], constraints)
     return feasible(space.rows(constraints) + space.sizes_not_negative())
+
+
+def conditions_of_a_point(
+    own: Sequence[SSAValue], constraints: Iterable[Constraint]
+) -> list[Constraint] | None:
+    """What must hold of the other indices and of sizes so that the set has a point.
+
+    Inequalities `a v >= l` and `b v <= u` leave an integer between them where `a u >= b l`, exactly
+    if `a` or `b` is 1. None where no exact answer is found in this way.
+    """
+    current = list(constraints)
+    for v in reversed(own):
+        around = [c for c in current if c.form[v]]
+        low = [c.form for c in around if c.form[v] > 0]
+        high = [c.form for c in around if c.form[v] < 0]
+        exact = all(a[v] == 1 or b[v] == -1 for a in low for b in high)
+        if not exact or any(c.equality for c in around):
+            return None
+        shadow = [Constraint(a * -b[v] + b * a[v]) for a in low for b in high]
+        current = [*(c for c in current if not c.form[v]), *shadow]
+    return list(dict.fromkeys(c for c in current if c.form.terms or c.form.constant < 0))

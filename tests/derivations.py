@@ -1,0 +1,167 @@
+"""Random programs with all that tests of derivatives compare: values, adjoints, gradients, stages.
+
+    case = random_case(7)
+    case.function.derivative().call(case.inputs, {})   against   case.finite_differences()
+
+Programs of a range of seeds are checked in several processes; a failure names the seed.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import cache, cached_property
+from multiprocessing import get_context
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+
+import tadc
+from dialects.tix import ProgramOp
+from passes.pipeline import derivative_passes
+from tadc.interpreter.tensor_index import evaluate
+from tadc.modules import context
+from tests.random_programs import random_program
+
+Arrays = Sequence[np.ndarray]
+
+
+def program_of(module: ModuleOp) -> ProgramOp:
+    program = module.body.block.first_op
+    assert isinstance(program, ProgramOp)
+    return program
+
+
+def interpret(program: ProgramOp, arrays: Arrays) -> list[np.ndarray]:
+    """The results for arguments in the order of the program."""
+    return evaluate(program, dict(zip(program.arguments, arrays, strict=True)))
+
+
+def stages(
+    module: ModuleOp, wrt: Sequence[str] = (), between: Callable[[ModuleOp], ModuleOp] | None = None
+) -> Iterator[tuple[str, ModuleOp]]:
+    """The module after each pass to its derivative; `between` replaces what goes on to the next."""
+    current = module.clone()
+    for _, step in derivative_passes(wrt):
+        step.apply(context(), current)
+        current.verify()
+        if between:
+            current = between(current)
+        yield step.name, current
+
+
+@dataclass
+class Case:
+    """A program with arguments and adjoints of its results."""
+
+    source: str
+    arguments: Mapping[str, np.ndarray]
+    seed: int = 0
+
+    @cached_property
+    def function(self) -> tadc.Function:
+        return tadc.compile(self.source)
+
+    @cached_property
+    def values(self) -> list[np.ndarray]:
+        """The arguments in the order of the function."""
+        return [self.arguments[t.name] for t in self.function.args]
+
+    @cached_property
+    def results(self) -> list[np.ndarray]:
+        """What the interpreter makes of the program."""
+        return interpret(self.function.program, self.values)
+
+    @cached_property
+    def adjoints(self) -> list[np.ndarray]:
+        rng = np.random.default_rng(self.seed)
+        return [np.asarray(rng.uniform(-1, 1, r.shape), r.dtype) for r in self.results]
+
+    @property
+    def inputs(self) -> list[np.ndarray]:
+        """The arguments of the derivative."""
+        return [*self.values, *self.adjoints]
+
+
+def random_case(seed: int, **options: object) -> Case:
+    program = random_program(random.Random(seed), **options)
+    return Case(program.source, program.arguments, seed)
+
+
+# --- comparisons ----------------------------------------------------------------------------------
+
+
+def assert_close(
+    actual: Arrays, expected: Arrays, tolerance: float, what: str, scale: float = 1.0
+) -> None:
+    """Equal within `tolerance` of the largest element there, or of `scale` where that is larger."""
+    assert len(actual) == len(expected), f"{what}: {len(actual)} results, not {len(expected)}"
+    for n, (a, e) in enumerate(zip(actual, expected, strict=True)):
+        assert a.shape == e.shape, f"{what}, result {n}: shape {a.shape}, not {e.shape}"
+        bound = tolerance * max(scale, float(np.max(np.abs(e), initial=0)))
+        error = float(np.max(np.abs(a - e), initial=0))
+        assert error <= bound, f"{what}, result {n}: error {error:.2e} > {bound:.2e}"
+
+
+def central_differences(
+    call: Callable[[Arrays], Arrays], values: Arrays, adjoints: Arrays, step: float = 1e-4
+) -> tuple[list[np.ndarray], float]:
+    """Gradients of `sum(adjoint * result)`, element by element, and how large the sum can be.
+
+    The formula of fourth order: its error is about 1e-12 of the values, and step**4.
+    """
+
+    def total(position: int, element: tuple[int, ...], shift: float) -> float:
+        moved = values[position].copy()
+        moved[element] += shift
+        results = call([*values[:position], moved, *values[position + 1 :]])
+        return sum(float(np.vdot(a, r)) for a, r in zip(adjoints, results, strict=True))
+
+    gradients = [np.zeros(v.shape) for v in values]
+    for position, gradient in enumerate(gradients):
+        for element in np.ndindex(gradient.shape):
+            near = total(position, element, step) - total(position, element, -step)
+            far = total(position, element, 2 * step) - total(position, element, -2 * step)
+            gradient[element] = (8 * near - far) / (12 * step)
+    results = call(values)
+    scale = sum(float(np.sum(np.abs(a * r))) for a, r in zip(adjoints, results, strict=True))
+    return gradients, scale
+
+
+# --- many seeds -----------------------------------------------------------------------------------
+
+
+@cache
+def _pool() -> ProcessPoolExecutor:
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return ProcessPoolExecutor(count, get_context("spawn"))
+
+
+def _failure(check: Callable[[int], None], seed: int) -> str | None:
+    try:
+        check(seed)
+    except Exception as error:
+        tail = "".join(traceback.format_tb(error.__traceback__)[-3:])
+        return f"seed {seed}: {type(error).__name__}: {error}\n{tail}{_source(seed)}"
+    return None
+
+
+def _source(seed: int) -> str:
+    return random_program(random.Random(seed)).source
+
+
+def _failures(check: Callable[[int], None], seeds: Sequence[int]) -> list[str]:
+    return [text for seed in seeds if (text := _failure(check, seed))]
+
+
+def check_seeds(check: Callable[[int], None], seeds: Sequence[int]) -> None:
+    """Call `check` for every seed, in all processes; fails with the programs that failed."""
+    size = max(1, len(seeds) // 8)
+    parts = [seeds[n : n + size] for n in range(0, len(seeds), size)]
+    found = _pool().map(_failures, [check] * len(parts), parts)
+    failures = [text for part in found for text in part]
+    assert not failures, f"{len(failures)} failures\n\n" + "\n".join(failures)

@@ -1,0 +1,77 @@
+"""Programs whose derivatives were wrong, slow or refused once."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+import tadc
+from dialects.tix import Affine, Constraint
+from passes.conditions import complement, disjoint
+from tests.derivations import Case, assert_close, central_differences, interpret, stages
+from tests.derivations import program_of as first_program
+
+
+def check_gradients(source: str, **arguments: np.ndarray) -> list[np.ndarray]:
+    """The derivative on the CPU and after every pass against finite differences."""
+    case = Case(source, arguments)
+    f = case.function
+    expected, _ = central_differences(lambda v: f.call(v, {}), case.values, case.adjoints)
+    for name, module in stages(f.module):
+        if name != "lift-sums":
+            assert_close(interpret(first_program(module), case.inputs), expected, 1e-7, name)
+    gradients = f.derivative().call(case.inputs, {})
+    assert_close(gradients, expected, 1e-7, "cpu")
+    return gradients
+
+
+def numbers(*shape: int) -> np.ndarray:
+    return np.random.default_rng(0).uniform(0.5, 1.5, shape)
+
+
+def test_a_lifted_sum_reads_nothing_where_the_sum_around_it_is_empty() -> None:
+    inner = "sum[q in range(j, min(4, j + i + 2))](x[j])"
+    source = f"f[i in range(4), j in range(3)] = sum[p in range(max(1, i + j), 2)](cos({inner}))"
+    check_gradients(source, x=numbers(2))
+
+
+def test_a_lifted_sum_reads_nothing_where_an_argument_is_empty() -> None:
+    source = "f[j in range(4)] = sum[i](a[i] * log(sum[k](x[j + k] * w[k])))"
+    assert "f_sum" in tadc.compile(source).ir("derivative"), "it must not be computed for each i"
+    check_gradients(source, a=numbers(2), x=numbers(12), w=numbers(9))
+    gradients = check_gradients(source, a=numbers(0), x=numbers(1), w=numbers(9))
+    assert [float(g.sum()) for g in gradients] == [0, 0, 0]
+
+
+@pytest.mark.parametrize("factor", ["exp(x[j])", "1 / x[j]", "log(x[j])", "x[j]**-2"])
+def test_factors_that_are_not_finite_do_not_multiply_empty_sums(factor: str) -> None:
+    """The element 0 of `f` is an empty sum: `x[0]` must not matter."""
+    source = f"x: f64[N]\ny: f64[M]\nf[j] = sum[i in range(j)](y[i] * {factor})"
+    for first in (0.0, 2000.0):
+        x = np.array([first, 0.25, 0.125])
+        dx, dy = tadc.vjp(tadc.compile(source), x, numbers(2))[1](np.ones(3))
+        assert dx[0] == 0 and np.all(np.isfinite(dx)) and np.all(np.isfinite(dy))
+    check_gradients(source, x=numbers(3), y=numbers(2))
+
+
+def test_conditions_are_cut_into_few_pieces() -> None:
+    """Six pieces that overlap: without a look at which are empty, hundreds of sums."""
+    i, j = Affine.of("i"), Affine.of("j")
+    first = [[Constraint(i - n, equality=n % 2 == 0), Constraint(j - n)] for n in range(3)]
+    second = [[Constraint(i - n), Constraint(-j + n)] for n in range(3)]
+    assert len(complement(first + second)) <= 12
+    assert len(disjoint(first + second)) <= 16
+    source = """
+x: f64[4, 1]
+y: f64[12]
+f[i in range(1), j in range(2), k in range(3)] = (
+    sum[p in range(4)](x[p, 2*i] * y[4*k - p + 3])
+    if (-3*k - 3*j >= -3 or (i - k) // 2 == 0 or (i + k) // 2 >= 0) and -3*k - 3*j != -7
+    else x[3*k + 3*j - 9, 0]
+)
+"""
+    start = time.process_time()
+    check_gradients(source, x=numbers(4, 1), y=numbers(12))
+    assert time.process_time() - start < 10
