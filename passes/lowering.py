@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from functools import reduce
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from xdsl.dialects import arith, math, memref, scf
 from xdsl.dialects.builtin import (
@@ -185,9 +186,12 @@ class BodyLowering:
         self.strides = strides
         self.scalars = dict(scalars or {})
 
-    def inside(self, block: Block) -> BodyLowering:
-        index = self.index.inside(block)
-        return BodyLowering(index, self.type, self.buffers, self.strides, self.scalars)
+    def inside(self, block: Block) -> Self:
+        """The lowering of a block inside, which can use what this one has computed so far."""
+        inner = copy(self)
+        inner.index = self.index.inside(block)
+        inner.scalars = dict(self.scalars)
+        return inner
 
     def insert(self, op: OpT) -> OpT:
         return self.index.insert(op)
@@ -200,11 +204,12 @@ class BodyLowering:
         """Emit a body and give its value."""
         for op in region.block.ops:
             if not isinstance(op, tix.YieldOp):
-                self.index.location = op.location
-                self._operation(op)
+                self.operation(op)
         return self.scalars[tix.yielded(region)]
 
-    def _operation(self, op: Operation) -> None:
+    def operation(self, op: Operation) -> None:
+        """Emit one operation of a body."""
+        self.index.location = op.location
         if isinstance(op, tix.FloorDivOp):
             self.index.values[op.result] = self.index.floordiv(op.form, op.divisor.data)
             return
@@ -240,7 +245,8 @@ class BodyLowering:
     def _sum(self, op: tix.SumOp, own: Sequence[SSAValue], start: SSAValue) -> SSAValue:
         """The loops of the indices `own` of a sum, which add to `start`."""
         if not own:
-            inner = BodyLowering(self.index, self.type, self.buffers, self.strides, self.scalars)
+            inner = copy(self)
+            inner.scalars = dict(self.scalars)
             return self.insert(arith.AddfOp(start, inner.region(op.body), FLAGS)).result
         index, *rest = own
         around = [c for c in op.constraints if c.form[index] and not any(c.form[v] for v in rest)]

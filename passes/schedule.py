@@ -54,30 +54,33 @@ from dialects import tix
 from dialects.loops import ParallelOp
 from passes.lowering import BodyLowering, IndexLowering
 from passes.programs import type_of
+from passes.tiled_loops import Store, TiledLoops
+from passes.tiling import Tile, choose_tile
 
 
 @dataclass(frozen=True)
 class SchedulePass(ModulePass):
-    """`schedule`: no options."""
+    """`schedule{tile=true}` for processors with caches and vectors: tiles where they pay."""
 
     name = "schedule"
+    tile: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for program in list(op.ops):
             if isinstance(program, tix.ProgramOp):
-                for function in schedule(program):
+                for function in schedule(program, self.tile):
                     op.body.block.insert_op_before(function, program)
                 Rewriter.erase_op(program)
 
 
-def schedule(program: tix.ProgramOp) -> list[func.FuncOp]:
-    """One function per definition, in order."""
+def schedule(program: tix.ProgramOp, tile: bool = False) -> list[func.FuncOp]:
+    """One function per definition, in order; in tiles where `passes/tiling.py` finds them better."""
     names: dict[SSAValue, str] = {v: name for name, v in program.arguments.items()}
     names.update((op.result, op.label.data) for op in program.definitions)
-    return [_function(op, names) for op in program.definitions]
+    return [_function(op, names, tile) for op in program.definitions]
 
 
-def _function(op: tix.DefineOp, names: dict[SSAValue, str]) -> func.FuncOp:
+def _function(op: tix.DefineOp, names: dict[SSAValue, str], tile: bool) -> func.FuncOp:
     inputs = list(dict.fromkeys(r.tensor for r in op.walk() if isinstance(r, tix.ReadOp)))
     tensors = [op.result, *inputs]
     sizes = _size_names(op, tensors)
@@ -90,6 +93,7 @@ def _function(op: tix.DefineOp, names: dict[SSAValue, str]) -> func.FuncOp:
         op,
         dict(zip(tensors, block.args, strict=False)),
         dict(zip(sizes, block.args[len(tensors) :], strict=True)),
+        choose_tile(op) if tile else None,
     )
     function = func.FuncOp(
         kernel_name(op.label.data), ([a.type for a in block.args], []), Region(block)
@@ -105,22 +109,32 @@ def _fill(
     op: tix.DefineOp,
     buffers: dict[SSAValue, SSAValue],
     sizes: dict[str, SSAValue],
+    tile: Tile | None,
 ) -> None:
-    outer = IndexLowering(block, op.location)
-    outer.values.update(sizes)
-    strides = {t: outer.strides(type_of(t)) for t in buffers}
+    index = IndexLowering(block, op.location)
+    index.values.update(sizes)
+    strides = {t: index.strides(type_of(t)) for t in buffers}
+    outer = BodyLowering(index, op.type, buffers, strides)
+
+    def store(at: BodyLowering, value: SSAValue) -> None:
+        place = at.index.linear([tix.Affine.of(v) for v in op.indices], strides[op.result])
+        at.insert(memref.StoreOp.get(value, buffers[op.result], [place]))
+
+    nest = TiledLoops(op, tile, store).parallel(outer) if tile else _plain(outer, op, store)
+    block.add_op(nest)
+    block.add_op(func.ReturnOp())
+
+
+def _plain(outer: BodyLowering, op: tix.DefineOp, store: Store) -> ParallelOp:
+    """One iteration per element."""
     body = Block(arg_types=[IndexType()] * len(op.indices))
     for new, old in zip(body.args, op.indices, strict=True):
         new.name_hint = old.name_hint
-    limits = [outer.form(size) for size in op.type.shape]
+    limits = [outer.index.form(size) for size in op.type.shape]
     inner = outer.inside(body)
-    inner.values.update(zip(op.indices, body.args, strict=True))
-    lowering = BodyLowering(inner, op.type, buffers, strides)
-    value = lowering.region(op.body)
-    at = inner.linear([tix.Affine.of(v) for v in op.indices], strides[op.result])
-    inner.insert(memref.StoreOp.get(value, buffers[op.result], [at]))
-    block.add_op(ParallelOp(limits, Region(body)))
-    block.add_op(func.ReturnOp())
+    inner.index.values.update(zip(op.indices, body.args, strict=True))
+    store(inner, inner.region(op.body))
+    return ParallelOp(limits, Region(body))
 
 
 def _buffer(tensor: SSAValue) -> MemRefType:

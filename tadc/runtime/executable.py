@@ -47,9 +47,12 @@ class Plan:
 class Executable(ABC):
     """A program for one precision of its undeclared tensors."""
 
+    tile = False
+    """Schedule for caches and vectors?"""
+
     def __init__(self, program: ProgramOp, precision: str):
         self.program = set_precision(program, precision)
-        functions = schedule(self.program)
+        functions = schedule(self.program, self.tile)
         self.steps = [_step(f) for f in functions]
         self.module = ModuleOp(functions)
         arguments = self.program.arguments.values()
@@ -86,6 +89,8 @@ def _label(program: ProgramOp, value: Any) -> str:
 
 class CpuExecutable(Executable):
     """Machine code of this machine, through LLVM."""
+
+    tile = True
 
     @cached_property
     def text(self) -> str:

@@ -1,0 +1,479 @@
+"""Which loops a machine with caches and vectors runs best: the choice behind `schedule{tile=true}`.
+
+A definition is worth a *tile* where a sum reads the same elements for many elements of the result:
+
+    y[i, j] = sum[k](x[i, k] * w[k, j])         16 reads of x and 32 of w serve 8 x 32 elements
+
+Two of its indices become the rows `p` and the columns `q` of a register block: `q` runs along
+vectors, so most reads should lie side by side along it, and what a row shares is read once per row.
+An expression that depends on `q` but not on `p` is the same for all rows; where its elements lie
+apart it is copied once into a *panel* in which they lie side by side.
+
+All that is counted here, in vector operations per element and term: a read costs one per vector,
+or one per element where its elements lie apart. The tile must win clearly against the plain nest,
+whose innermost loop, the sum, has the same rules. `passes/tiled_loops.py` emits what is chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from math import prod
+
+from xdsl.dialects.builtin import Float32Type
+from xdsl.ir import BlockArgument, Operation, Region, SSAValue
+
+from dialects import tix
+from dialects.tix import Affine
+from dialects.tix import elementwise as ew
+from passes.programs import type_of
+
+VECTOR_BYTES = 64
+"""Blocks are two vectors of this width wide; narrower vectors only make them more vectors."""
+
+ROWS = 8
+"""With two vectors each, the sums of 8 rows fill half of 32 registers."""
+
+SHORT_SUM = 16
+"""Sums of at most so many terms are unrolled where they stand."""
+
+PANEL = 1 << 14
+"""Elements of a panel at most: 64 KB of f32, which a second-level cache keeps."""
+
+GROUP_ROWS = 256
+"""Rows that share a panel: copying it costs as much as using it for some ten rows."""
+
+UNKNOWN = 512
+"""The length assumed of a range that depends on sizes."""
+
+ELEMENTARY = 12
+"""The cost of an elementary function in additions."""
+
+CHEAP = (
+    ew.AddOp,
+    ew.SubOp,
+    ew.MulOp,
+    ew.NegOp,
+    ew.AbsOp,
+    ew.MaximumOp,
+    ew.MinimumOp,
+    ew.PowOp,
+    ew.SignOp,
+    ew.ReluOp,
+)
+FREE = (tix.ConstantOp, tix.FloorDivOp, tix.YieldOp, ew.NegOp)
+
+
+@dataclass(frozen=True)
+class Saved:
+    """An expression of a sum that is computed ahead, per column, for the sum's indices `own`."""
+
+    value: SSAValue
+    own: tuple[SSAValue, ...]
+
+
+@dataclass(frozen=True)
+class Tile:
+    """`rows` x `columns` elements along `p` and `q` at a time, in groups of such blocks."""
+
+    p: SSAValue | None
+    q: SSAValue
+    rows: int
+    columns: int
+    group: int = 1
+    """Blocks along p that one iteration computes, one after the other."""
+    panels: dict[tix.SumOp, tuple[Saved, ...]] = field(
+        default_factory=dict["tix.SumOp", tuple[Saved, ...]]
+    )
+    chunks: dict[tix.SumOp, tuple[SSAValue, int]] = field(
+        default_factory=dict["tix.SumOp", "tuple[SSAValue, int]"]
+    )
+    """Where a panel cannot hold all of a sum: the index that is cut, and into what lengths."""
+
+
+class Dependence:
+    """The indices of definitions and sums that values depend on."""
+
+    def __init__(self) -> None:
+        self._of: dict[SSAValue, frozenset[SSAValue]] = {}
+
+    def of(self, value: SSAValue) -> frozenset[SSAValue]:
+        if value not in self._of:
+            owner = value.owner
+            if isinstance(owner, Operation):
+                self._of[value] = self.operation(owner)
+            else:
+                self._of[value] = frozenset([value])
+        return self._of[value]
+
+    def operation(self, op: Operation) -> frozenset[SSAValue]:
+        """Of an operation with all that is inside, less the indices it binds."""
+        if isinstance(op, tix.DefineOp):
+            return frozenset()
+        found: set[SSAValue] = set()
+        bound: set[SSAValue] = set()
+        for inner in op.walk():
+            for region in inner.regions:
+                bound.update(region.block.args)
+            for v in inner.operands:
+                if not (isinstance(v.owner, Operation) and v.owner is not op and inside(v, op)):
+                    found |= self.of(v)
+        return frozenset(v for v in found - bound if isinstance(v, BlockArgument) and is_index(v))
+
+
+def is_index(value: SSAValue) -> bool:
+    return not isinstance(value.type, tix.TensorType)
+
+
+def inside(value: SSAValue, op: Operation) -> bool:
+    return isinstance(value.owner, Operation) and op.is_ancestor(value.owner)
+
+
+def constant_extent(size: Affine) -> int | None:
+    return None if size.terms else max(0, size.constant)
+
+
+def constant_range(op: tix.SumOp, index: SSAValue) -> tuple[int, int] | None:
+    """First value and length of an index whose bounds are numbers."""
+    low: list[int] = []
+    high: list[int] = []
+    for constraint in op.constraints:
+        c = constraint.form[index]
+        rest = constraint.form - Affine.of(index) * c
+        if c and (rest.terms or abs(c) != 1 or constraint.equality):
+            return None
+        if c:
+            (low if c > 0 else high).append(rest.constant)
+    if not low or not high:
+        return None
+    first = max(-x for x in low)
+    return first, max(0, min(high) - first + 1)
+
+
+def term_count(op: tix.SumOp) -> int | None:
+    """The number of terms of a sum over a box of numbers."""
+    ranges = [constant_range(op, v) for v in op.own]
+    return None if None in ranges else prod(r[1] for r in ranges if r)
+
+
+def is_short(op: tix.SumOp) -> bool:
+    count = term_count(op)
+    return count is not None and count <= SHORT_SUM
+
+
+def blocked_sums(region: Region) -> list[tix.SumOp]:
+    """The sums of a body, not of bodies inside, that are long enough for a block."""
+    return [op for op in region.block.ops if isinstance(op, tix.SumOp) and not is_short(op)]
+
+
+def rectangular(op: tix.SumOp, indices: Iterable[SSAValue], deps: Dependence) -> bool:
+    """Do the bounds of the sum, and of those inside it, stay the same along these indices?"""
+    indices = set(indices)
+    inner = [s for s in op.walk() if isinstance(s, tix.SumOp)]
+    return not any(deps.of(v) & indices for s in inner for v in s.outer)
+
+
+def tileable_sums(region: Region, tile: Tile, deps: Dependence) -> list[tix.SumOp]:
+    """The sums of a body that get accumulators: long, and with the same terms for a whole block."""
+    axes = [v for v in (tile.p, tile.q) if v is not None]
+    return [
+        s
+        for s in blocked_sums(region)
+        if tile.q in deps.operation(s) and rectangular(s, axes, deps)
+    ]
+
+
+@cache
+def _strides(type: tix.TensorType) -> tuple[int | None, ...]:
+    strides: list[int | None] = [1]
+    for size in reversed(type.shape[1:]):
+        last, extent = strides[-1], constant_extent(size)
+        strides.append(None if last is None or extent is None else last * extent)
+    return tuple(strides[::-1][: type.rank])
+
+
+def stride(read: tix.ReadOp, index: SSAValue, deps: Dependence) -> int | None:
+    """The distance of elements read at neighbouring values of an index; None: far apart."""
+    total = 0
+    for form, step in zip(read.forms, _strides(type_of(read.tensor)), strict=True):
+        if any(index in deps.of(v) and v is not index for v in form.indices):
+            return None  # through a division
+        if form[index]:
+            if step is None:
+                return None
+            total += form[index] * step
+    return total
+
+
+# --- counting -------------------------------------------------------------------------------------
+
+
+def operations(region: Region) -> Iterator[tuple[Operation, int]]:
+    """The operations of a body, each with how often it runs; long sums inside count as such."""
+    for op in region.block.ops:
+        if isinstance(op, tix.SumOp):
+            count = term_count(op) or UNKNOWN
+            yield from ((inner, count * times) for inner, times in operations(op.body))
+        elif isinstance(op, tix.IfOp):
+            yield op, 1
+            yield from operations(op.then)
+            yield from operations(op.otherwise)
+        elif not isinstance(op, FREE):
+            yield op, 1
+
+
+def weight(op: Operation) -> int:
+    return 1 if isinstance(op, (tix.ReadOp, tix.IfOp, *CHEAP)) else ELEMENTARY
+
+
+def terms_of(op: tix.SumOp) -> int:
+    """How many terms, about."""
+    return prod((r[1] if (r := constant_range(op, v)) else UNKNOWN) for v in op.own)
+
+
+def plain_cost(sums: Iterable[tix.SumOp], lanes: int, deps: Dependence) -> float:
+    """Of the plain nest per element: the innermost sum runs along vectors where it can."""
+    total = 0.0
+    for op in sums:
+        last = op.own[-1]
+        own = frozenset(op.own)
+        found = constant_range(op, last)
+        length = found[1] if found else UNKNOWN
+        vector = all(
+            stride(read, last, deps) in (0, 1, -1)
+            for read in op.walk()
+            if isinstance(read, tix.ReadOp)
+        )
+        nested = any(isinstance(s, tix.SumOp) and not is_short(s) for s in op.body.walk())
+        speed = lanes if vector and not nested and length >= lanes else 1
+        cost = sum(
+            weight(o) * n / speed
+            for o, n in operations(op.body)
+            if deps.operation(o) & own or nested
+        )
+        total += terms_of(op) * (cost + 1 / speed + 8 / length)
+    return total
+
+
+@dataclass
+class Counter:
+    """Counts the cost of a tile per element of the result, for one choice of p and q."""
+
+    tile: Tile
+    lanes: int
+    deps: Dependence
+    reuse: int
+    """Blocks that share a panel."""
+
+    def cost(self, sums: Iterable[tix.SumOp]) -> float:
+        return sum(terms_of(op) * self._of_sum(op) for op in sums)
+
+    def _of_sum(self, op: tix.SumOp) -> float:
+        rows, columns = self.tile.rows, self.tile.columns
+        cost = rows * columns / self.lanes if self._depends(op)[0] else columns / self.lanes
+        panels = {s.value for s in self.tile.panels.get(op, ())}
+        inside = {o for v in panels for o in tree_of(v, op.body)}
+        for inner, times in operations(op.body):
+            if inner not in inside:
+                cost += times * self._of_operation(inner, op)
+        for _ in panels:
+            cost += columns / self.lanes + 2 * columns / self.reuse
+        return cost / (rows * columns)
+
+    def _depends(self, op: Operation) -> tuple[bool, bool]:
+        found = self.deps.operation(op)
+        return self.tile.p in found, self.tile.q in found
+
+    def _of_operation(self, op: Operation, sum_: tix.SumOp) -> float:
+        along_p, along_q = self._depends(op)
+        rows = self.tile.rows if along_p else 1
+        if isinstance(op, tix.ReadOp) and not self.deps.operation(op) & set(sum_.own):
+            return rows * self.tile.columns / self.lanes / 4 if along_q and along_p else 0
+        if not along_q:
+            return rows * weight(op)
+        vectors = self.tile.columns / self.lanes
+        if isinstance(op, tix.ReadOp):
+            step = stride(op, self.tile.q, self.deps)
+            slow = step is None or abs(step) > 2
+            vectors = self.tile.columns if slow else vectors * max(1, abs(step or 0))
+        return rows * vectors * weight(op)
+
+
+def tree_of(value: SSAValue, region: Region) -> Iterator[Operation]:
+    """The operations of a body that compute a value."""
+    owner = value.owner
+    if isinstance(owner, Operation) and owner.parent is region.block:
+        yield from owner.walk()
+        for v in owner.operands:
+            yield from tree_of(v, region)
+
+
+# --- panels ---------------------------------------------------------------------------------------
+
+
+def saved_values(op: tix.SumOp, tile: Tile, deps: Dependence) -> tuple[list[Saved], list[Saved]]:
+    """What is the same for all rows: for panels, and to compute once per term.
+
+    Panels hold what reads elements that lie apart along q, or apart along the sum; a term's own
+    row holds what is expensive.
+    """
+    panels: list[Saved] = []
+    rows: list[Saved] = []
+    own = frozenset(op.own)
+    for value in _shared(op, tile, deps):
+        ops = list(dict.fromkeys(tree_of(value, op.body)))
+        used = tuple(v for v in op.own if v in deps.of(value))
+        reads = [o for o in ops if isinstance(o, tix.ReadOp)]
+        if any(isinstance(o, tix.SumOp) and not is_short(o) for o in ops):
+            continue
+        if used and any(_lies_apart(read, tile.q, own, deps) for read in reads):
+            panels.append(Saved(value, used))
+        elif any(weight(o) > 1 or isinstance(o, tix.SumOp) for o in ops if not _free(o)):
+            rows.append(Saved(value, ()))
+    return panels, rows
+
+
+def _free(op: Operation) -> bool:
+    return isinstance(op, FREE)
+
+
+def _shared(op: tix.SumOp, tile: Tile, deps: Dependence) -> list[SSAValue]:
+    """The largest values of the sum's body that depend on q but not on p."""
+    found: dict[SSAValue, None] = {}
+
+    def visit(value: SSAValue) -> None:
+        owner = value.owner
+        if not isinstance(owner, Operation) or owner.parent is not op.body.block:
+            return
+        around = deps.of(value)
+        if tile.q in around and tile.p not in around and is_real(value):
+            found[value] = None
+        elif not isinstance(owner, tix.IfOp):
+            for v in owner.operands:
+                visit(v)
+
+    visit(tix.yielded(op.body))
+    return list(found)
+
+
+def is_real(value: SSAValue) -> bool:
+    return isinstance(value.type, tix.RealType)
+
+
+def _lies_apart(read: tix.ReadOp, q: SSAValue, own: frozenset[SSAValue], deps: Dependence) -> bool:
+    """Would a block read many cache lines or pages for few elements?"""
+    step = stride(read, q, deps)
+    if step is None or abs(step) > 2:
+        return True
+    return any(
+        (along := stride(read, v, deps)) is None or abs(along) >= VECTOR_BYTES * 8
+        for v in own & deps.operation(read)
+    )
+
+
+def chunk_of(op: tix.SumOp, columns: int) -> tuple[SSAValue, int] | None:
+    """The index of a sum to cut so that a panel holds what is inside; None where all fits.
+
+    All indices inside it have numbers for bounds. It is the outermost one for which that fits.
+    """
+    limit = PANEL // columns
+    count = term_count(op)
+    if count is not None and count <= limit:
+        return None
+    inside = 1
+    best = op.own[-1], limit
+    for index in reversed(op.own):
+        best = index, max(1, limit // max(inside, 1))
+        found = constant_range(op, index)
+        if found is None or inside * found[1] > limit:
+            break
+        inside *= found[1]
+    return best
+
+
+# --- the choice -----------------------------------------------------------------------------------
+
+
+def choose_tile(op: tix.DefineOp) -> Tile | None:
+    """The cheapest tile of a definition, or None where the plain nest is as good."""
+    deps = Dependence()
+    sums = blocked_sums(op.body)
+    if not sums:
+        return None
+    lanes = VECTOR_BYTES // (4 if isinstance(op.type.element, Float32Type) else 8)
+    best: tuple[float, Tile] | None = None
+    for tile in _candidates(op, lanes):
+        fit = tileable_sums(op.body, tile, deps)
+        if not fit:
+            continue
+        full = _with_panels(op, tile, fit, deps)
+        blocks = _extent(op, tile.p) // tile.rows if tile.p else 1
+        counter = Counter(full, lanes, deps, full.group if full.group > 1 else max(1, blocks))
+        cost = counter.cost(fit) + _store_cost(op, tile.q, lanes)
+        if best is None or cost < best[0] * 0.99:
+            plain = plain_cost(fit, lanes, deps) + 1 / lanes
+            if cost < 0.75 * plain:
+                best = cost, full
+    return best[1] if best else None
+
+
+def _candidates(op: tix.DefineOp, lanes: int) -> Iterator[Tile]:
+    """Every pair of indices and every single one, the last ones first: results lie along these."""
+    for q in reversed(op.indices):
+        wide = _power_of_two_below(_extent(op, q))
+        if wide < lanes // 2:
+            continue
+        for p in [*(v for v in reversed(op.indices) if v is not q), None]:
+            extent = _extent(op, p) if p else 1
+            if p and extent < 2:
+                continue
+            rows = _rows(extent, known=p is None or _known(op, p))
+            columns = min(wide, 2 * lanes if rows > 4 else 4 * lanes)
+            yield Tile(p, q, rows, columns)
+
+
+def _rows(extent: int, known: bool) -> int:
+    """How many rows: 8, or what leaves fewest to compute twice."""
+    if not known or extent >= 4 * ROWS:
+        return ROWS
+    return min(range(min(extent, ROWS), 0, -1), key=lambda r: (-(-extent // r) * r, -r))
+
+
+def _known(op: tix.DefineOp, index: SSAValue) -> bool:
+    return not op.type.shape[op.indices.index(index)].terms
+
+
+def _extent(op: tix.DefineOp, index: SSAValue | None) -> int:
+    if index is None:
+        return 1
+    extent = constant_extent(op.type.shape[op.indices.index(index)])
+    return UNKNOWN if extent is None else extent
+
+
+def _power_of_two_below(n: int) -> int:
+    return 1 << (n.bit_length() - 1) if n else 0
+
+
+def _store_cost(op: tix.DefineOp, q: SSAValue, lanes: int) -> float:
+    return 1 / lanes if q is op.indices[-1] else 1.0
+
+
+def _with_panels(op: tix.DefineOp, tile: Tile, sums: list[tix.SumOp], deps: Dependence) -> Tile:
+    """The tile with its panels, chunks and groups."""
+    if tile.p is None:
+        return tile
+    blocks = -(-_extent(op, tile.p) // tile.rows)
+    group = max(1, min(GROUP_ROWS // tile.rows, blocks))
+    panels: dict[tix.SumOp, tuple[Saved, ...]] = {}
+    chunks: dict[tix.SumOp, tuple[SSAValue, int]] = {}
+    for s in sums if blocks > 3 else []:
+        found, _ = saved_values(s, tile, deps)
+        if found:
+            panels[s] = tuple(found)
+            cut = chunk_of(s, tile.columns)
+            if cut:
+                chunks[s] = cut
+    if not panels:
+        group = min(group, 64 // tile.rows)
+    return Tile(tile.p, tile.q, tile.rows, tile.columns, group, panels, chunks)
