@@ -1,0 +1,187 @@
+// Which definitions are dropped, which move to where they are read, and which stay.
+// RUN: tadc-opt %s --split-input-file -p inline-definitions | filecheck %s
+
+// Read in one place, once per element: the body moves there, its indices become those of the read.
+tix.program @moves (%x = "x" : !tix.tensor<[N, M], f64>) {
+  %u = tix.define "u" (%i, %j) : !tix.tensor<[N, M], f64> {
+    %0 = tix.sum (%k) in (%k >= 0, %k <= %i) {
+      %1 = tix.read %x[%k, %j]
+      tix.yield %1
+    }
+    tix.yield %0
+  }
+  %f = tix.define "f" (%p, %q) : !tix.tensor<[M, N], f64> {
+    %0 = tix.if (%p >= 3) {
+      %1 = tix.read %u[%q, %p]
+      %2 = tix.exp %1
+      tix.yield %2
+    } else {
+      %1 = tix.constant 1
+      tix.yield %1
+    }
+    tix.yield %0
+  }
+  tix.return %f
+}
+// CHECK:      tix.program @moves (%x = "x" : !tix.tensor<[N, M], f64>) {
+// CHECK:      %f = tix.define "f" (%p, %q) : !tix.tensor<[M, N], f64> {
+// CHECK-NEXT:   [[B:%.*]] = tix.if (%p >= 3) {
+// CHECK-NEXT:     [[S:%.*]] = tix.sum (%k) in (%k >= 0, %q >= %k) {
+// CHECK-NEXT:       [[X:%.*]] = tix.read %x[%k, %p]
+// CHECK-NEXT:       tix.yield [[X]]
+// CHECK-NEXT:     }
+// CHECK-NEXT:     [[EXP:%.*]] = tix.exp [[S]]
+// CHECK-NEXT:     tix.yield [[EXP]]
+// CHECK-NEXT:   } else {
+// CHECK-NEXT:     [[C:%.*]] = tix.constant 1.0
+// CHECK-NEXT:     tix.yield [[C]]
+// CHECK-NEXT:   }
+// CHECK-NEXT:   tix.yield [[B]]
+// CHECK-NEXT: }
+// CHECK:      tix.return %f
+
+// -----
+
+// A chain moves link by link, and what no result needs is dropped, with all that only it needs.
+tix.program @chain (%x = "x" : !tix.tensor<[N], f64>) {
+  %u = tix.define "u" (%i) : !tix.tensor<[N], f64> {
+    %0 = tix.read %x[%i]
+    %1 = tix.sin %0
+    tix.yield %1
+  }
+  %v = tix.define "v" (%i) : !tix.tensor<[N], f64> {
+    %0 = tix.read %u[%i]
+    %1 = tix.cos %0
+    tix.yield %1
+  }
+  %unused = tix.define "unused" (%i) : !tix.tensor<[N], f64> {
+    %0 = tix.read %v[%i]
+    tix.yield %0
+  }
+  %f = tix.define "f" (%i) : !tix.tensor<[N], f64> {
+    %0 = tix.read %v[%i]
+    %1 = tix.tan %0
+    tix.yield %1
+  }
+  tix.return %f
+}
+// CHECK:      tix.program @chain (%x = "x" : !tix.tensor<[N], f64>) {
+// CHECK:      %f = tix.define "f" (%i) : !tix.tensor<[N], f64> {
+// CHECK-NEXT:   [[X:%.*]] = tix.read %x[%i]
+// CHECK-NEXT:   [[SIN:%.*]] = tix.sin [[X]]
+// CHECK-NEXT:   [[COS:%.*]] = tix.cos [[SIN]]
+// CHECK-NEXT:   [[TAN:%.*]] = tix.tan [[COS]]
+// CHECK-NEXT:   tix.yield [[TAN]]
+// CHECK-NEXT: }
+// CHECK:      tix.return %f
+
+// -----
+
+// What stays: a result, and what is read in two places.
+tix.program @stays (%x = "x" : !tix.tensor<[N], f64>) {
+  %u = tix.define "u" (%i) : !tix.tensor<[N], f64> {
+    %0 = tix.read %x[%i]
+    %1 = tix.sin %0
+    tix.yield %1
+  }
+  %v = tix.define "v" (%i) : !tix.tensor<[N], f64> {
+    %0 = tix.read %u[%i]
+    %1 = tix.cos %0
+    tix.yield %1
+  }
+  %f = tix.define "f" (%i) : !tix.tensor<[N], f64> {
+    %0 = tix.read %v[%i]
+    %1 = tix.read %v[%i]
+    %2 = tix.mul %0, %1
+    tix.yield %2
+  }
+  tix.return %u, %f
+}
+// CHECK:      %u = tix.define "u" (%i) : !tix.tensor<[N], f64> {
+// CHECK-NEXT:   [[X:%.*]] = tix.read %x[%i]
+// CHECK-NEXT:   [[SIN:%.*]] = tix.sin [[X]]
+// CHECK-NEXT:   tix.yield [[SIN]]
+// CHECK-NEXT: }
+// CHECK:      %v = tix.define "v" ([[I:%.*]]) : !tix.tensor<[N], f64> {
+// CHECK-NEXT:   [[U:%.*]] = tix.read %u[[[I]]]
+// CHECK-NEXT:   [[COS:%.*]] = tix.cos [[U]]
+// CHECK-NEXT:   tix.yield [[COS]]
+// CHECK-NEXT: }
+// CHECK:      %f = tix.define "f" ([[I:%.*]]) : !tix.tensor<[N], f64> {
+// CHECK-NEXT:   [[V:%.*]] = tix.read %v[[[I]]]
+// CHECK-NEXT:   [[V2:%.*]] = tix.read %v[[[I]]]
+// CHECK-NEXT:   [[MUL:%.*]] = tix.mul [[V]], [[V2]]
+// CHECK-NEXT:   tix.yield [[MUL]]
+// CHECK-NEXT: }
+// CHECK:      tix.return %u, %f
+
+// -----
+
+// What stays, since an element would be computed again: read in a sum, at an index that does not
+// tell all indices apart, or at one that takes a value twice.
+tix.program @once (%x = "x" : !tix.tensor<[9], f64>) {
+  %u = tix.define "u" (%i) : !tix.tensor<[9], f64> {
+    %0 = tix.read %x[%i]
+    %1 = tix.sin %0
+    tix.yield %1
+  }
+  %v = tix.define "v" (%i) : !tix.tensor<[9], f64> {
+    %0 = tix.sum (%k) in (%k >= 0, %k <= %i) {
+      %1 = tix.read %u[%k]
+      tix.yield %1
+    }
+    tix.yield %0
+  }
+  %w = tix.define "w" (%i, %j) : !tix.tensor<[9, 9], f64> {
+    %0 = tix.read %v[%i]
+    tix.yield %0
+  }
+  %f = tix.define "f" (%i, %j) : !tix.tensor<[5, 5], f64> {
+    %0 = tix.read %w[%i + %j, 0]
+    tix.yield %0
+  }
+  tix.return %f
+}
+// CHECK:      %u = tix.define "u" (%i) : !tix.tensor<[9], f64> {
+// CHECK-NEXT:   [[X:%.*]] = tix.read %x[%i]
+// CHECK-NEXT:   [[SIN:%.*]] = tix.sin [[X]]
+// CHECK-NEXT:   tix.yield [[SIN]]
+// CHECK-NEXT: }
+// CHECK:      %v = tix.define "v" ([[I:%.*]]) : !tix.tensor<[9], f64> {
+// CHECK-NEXT:   [[S:%.*]] = tix.sum (%k) in (%k >= 0, [[I]] >= %k) {
+// CHECK-NEXT:     [[U:%.*]] = tix.read %u[%k]
+// CHECK-NEXT:     tix.yield [[U]]
+// CHECK-NEXT:   }
+// CHECK-NEXT:   tix.yield [[S]]
+// CHECK-NEXT: }
+// CHECK:      %w = tix.define "w" ([[I:%.*]], %j) : !tix.tensor<[9, 9], f64> {
+// CHECK-NEXT:   [[V:%.*]] = tix.read %v[[[I]]]
+// CHECK-NEXT:   tix.yield [[V]]
+// CHECK-NEXT: }
+// CHECK:      %f = tix.define "f" ([[I:%.*]], [[J:%.*]]) : !tix.tensor<[5, 5], f64> {
+// CHECK-NEXT:   [[W:%.*]] = tix.read %w[[[I]] + [[J]], 0]
+// CHECK-NEXT:   tix.yield [[W]]
+// CHECK-NEXT: }
+
+// -----
+
+// What stays, since it would be computed in another precision.
+tix.program @precision (%x = "x" : !tix.tensor<[N], f64>) {
+  %u = tix.define "u" (%i) : !tix.tensor<[N], f32> {
+    %0 = tix.read %x[%i]
+    tix.yield %0
+  }
+  %f = tix.define "f" (%i) : !tix.tensor<[N], f64> {
+    %0 = tix.read %u[%i]
+    tix.yield %0
+  }
+  tix.return %f
+}
+// CHECK:      %u = tix.define "u" (%i) : !tix.tensor<[N], f32> {
+// CHECK-NEXT:   [[X:%.*]] = tix.read %x[%i]
+// CHECK-NEXT:   tix.yield [[X]]
+// CHECK-NEXT: }
+// CHECK:      %f = tix.define "f" ([[I:%.*]]) : !tix.tensor<[N], f64> {
+// CHECK-NEXT:   [[U:%.*]] = tix.read %u[[[I]]]
+// CHECK-NEXT:   tix.yield [[U]]
+// CHECK-NEXT: }
