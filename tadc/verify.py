@@ -38,7 +38,7 @@ SETTLED = 2e-4
 """How far D(h) and D(h/2) may differ, relative to max(1, |difference|)."""
 MOST_ELEMENTS = 200
 """Elements compared per argument; of larger arguments, a random choice."""
-WORK = 10**8
+WORK = 4 * 10**7
 """Scalar operations to spend on differences, about."""
 INTERPRETED = 10**7
 """The work of one evaluation above which machine code replaces the interpreter."""
@@ -119,7 +119,7 @@ def choose_sizes(
 ) -> dict[str, int]:
     """Small values for the named sizes at which the program is valid and no tensor is empty.
 
-    Different sizes and results of three elements per dimension are preferred, so that a wrong index
+    Different sizes and tensors of some elements per dimension are preferred, so that a wrong index
     shows. Raises `SizeError` where no such sizes are found.
     """
     given = given or {}
@@ -128,18 +128,19 @@ def choose_sizes(
         if name not in names:
             hint = f"there are {', '.join(names)}" if names else "all its sizes are numbers"
             raise UnknownNameError(f"the program has no size {name}", hint=hint, size=name)
+    enough = 3 if len(names) < 3 else 2  # elements in each dimension
     valid: dict[int, dict[str, int]] = {}
     for sizes in _candidates(names, given, seed):
         score = _score(function.program, sizes)
         if score is not None and score not in valid:
             valid[score] = sizes
-        if score == 3 or (valid and sizes.keys() == given.keys()):
+        if (score or 0) >= enough or (valid and sizes.keys() == given.keys()):
             break
     if valid:
         return valid[max(valid)]
     raise SizeError(
         "no small sizes make every element exist"
-        if names != list(given)
+        if set(names) != set(given)
         else "these sizes leave an element outside, or a tensor empty",
         hint=f"give sizes of {', '.join(names)}" if names else None,
     )
@@ -158,7 +159,7 @@ def _candidates(
 
 
 def _score(program: ProgramOp, sizes: Mapping[str, int]) -> int | None:
-    """None where the program is not valid, else up to 3: the smallest dimension that varies."""
+    """None where the program is not valid, else the smallest dimension that varies, at most 3."""
     arguments = {name: shape_of(type_of(v), sizes) for name, v in program.arguments.items()}
     try:
         values = bind_sizes(program, arguments)

@@ -152,6 +152,8 @@ def write_npz(path: str, arrays: Mapping[str, Array]) -> None:
 
 def _print_all(arrays: Mapping[str, Array]) -> None:
     for name, array in arrays.items():
-        text = np.array2string(array, max_line_width=100)
         head = f"{name}: {array.dtype} {array.shape}"
-        print(f"{head} = {text}" if array.ndim == 0 else f"{head}\n{text}")
+        if array.ndim:
+            print(head, np.array2string(array, max_line_width=100), sep="\n")
+        else:
+            print(f"{head} = {array[()]}")
