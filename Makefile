@@ -26,7 +26,10 @@ $(VENV)/lint: $(VENV)/test
 
 .PHONY: demo
 demo: $(VENV)/core ## derive and verify the example of the paper
+	@cat examples/paper.tad
+	@echo; echo "its derivatives, as a program of the same language:"; echo
 	@$(BIN)/tadc derive examples/paper.tad
+	@echo
 	@$(BIN)/tadc check examples/paper.tad
 
 .PHONY: test
