@@ -124,7 +124,8 @@ class Ranges:
 
     def _closed(self, system: list[Constraint], about: Iterable[Affine]) -> list[Constraint]:
         """With the ranges and divisions of all indices of the system."""
-        pending = [v for form in [*about, *(c.form for c in system)] for v in form.indices]
+        pending = list(self.sizes)  # where one of them is empty, nothing is reached
+        pending += [v for form in [*about, *(c.form for c in system)] for v in form.indices]
         seen: set[SSAValue] = set()
         while pending:
             index = pending.pop()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from xdsl.ir import BlockArgument
+
 from dialects.tix import Affine
 from tadc.errors import AffineError, TadcSyntaxError, UnknownNameError, UnsupportedError
 from tadc.language.names import suggestion
@@ -142,7 +144,8 @@ def own_division(node: ast.AST, scope: Scope) -> Divide:
     """Refuses divisions of indices that do not exist yet outside of their sum."""
 
     def divide(form: Affine, divisor: int, _: ast.AST) -> Affine:
-        if any(v not in scope.indices.values() for v in form.indices):
+        around = scope.indices.values()
+        if any(isinstance(v, BlockArgument) and v not in around for v in form.indices):
             raise scope.fail(
                 UnsupportedError,
                 node,

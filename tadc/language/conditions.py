@@ -76,21 +76,22 @@ def _limited(pieces: Pieces, node: ast.expr, scope: Scope) -> Pieces:
 
 
 def _chain(node: ast.Compare, scope: Scope, negated: bool) -> Pieces:
+    kinds = [type(op) for op in node.ops]
+    if any(kind not in _NEGATED for kind in kinds):
+        raise scope.fail(
+            TadcSyntaxError,
+            node,
+            "conditions compare by <, <=, ==, !=, >= and >",
+            "a range is a chain: 0 <= i < n",
+        )
     sides = [node.left, *node.comparators]
     for side in sides:
         _check_index(side, node, scope)
     forms = [affine(side, scope) for side in sides]
-    parts: list[Pieces] = []
-    for op, left, right in zip(node.ops, forms, forms[1:], strict=False):
-        kind = type(op)
-        if kind not in _NEGATED:
-            raise scope.fail(
-                TadcSyntaxError,
-                node,
-                "conditions compare by <, <=, ==, !=, >= and >",
-                "a range is a chain: 0 <= i < n",
-            )
-        parts.append(_comparison(_NEGATED[kind] if negated else kind, left, right))
+    parts = [
+        _comparison(_NEGATED[kind] if negated else kind, left, right)
+        for kind, left, right in zip(kinds, forms, forms[1:], strict=False)
+    ]
     return _any(parts, node, scope) if negated else _all(parts, node, scope)
 
 

@@ -127,7 +127,7 @@ def _infer(
         {op: op.constraints for op, ranges in sums.items() if None in ranges.values()},
         pinned,
     )
-    describer = Describer(lambda value: tensors[value].name, names.source)
+    describer = Describer(lambda value: tensors[value].name, names.source, names.shapes.derived)
     found = infer(statement, names.shapes, describer)
     for op, ranges in sums.items():
         _complete(op, ranges, found)

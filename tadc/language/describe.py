@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from xdsl.dialects.builtin import FileLineColLoc
 from xdsl.ir import BlockArgument, SSAValue
@@ -11,6 +11,7 @@ from dialects.tix import Affine, Key
 from dialects.tix.affine import show
 from tadc.errors import RangeError, Span
 from tadc.language.accesses import Access
+from tadc.language.sizes import Bound
 from tadc.language.source import Source
 
 _OUTSIDE = "a smaller range keeps it inside, and pad(...) reads 0 outside"
@@ -19,9 +20,15 @@ _OUTSIDE = "a smaller range keeps it inside, and pad(...) reads 0 outside"
 class Describer:
     """Finds the text that reads and indices were made from; without a text, names them."""
 
-    def __init__(self, tensor_name: Callable[[SSAValue], str], source: Source | None = None):
+    def __init__(
+        self,
+        tensor_name: Callable[[SSAValue], str],
+        source: Source | None = None,
+        derived: Mapping[str, Sequence[Bound]] | None = None,
+    ):
         self.tensor_name = tensor_name
         self.source = source
+        self.derived = derived if derived is not None else {}
 
     def tensor(self, access: Access) -> str:
         return self.tensor_name(access.read.tensor)
@@ -34,6 +41,17 @@ class Describer:
             if span and span.excerpt.isidentifier():
                 return span.excerpt
         return key.name_hint or "an index"
+
+    def size(self, size: Affine) -> str:
+        """A size, with derived ones spelt out and those of undeclared arguments left open."""
+
+        def name(key: Key) -> str:
+            if isinstance(key, str) and key in self.derived:
+                texts = [f"({show(f, name)}) // {m}" for f, m in self.derived[key]]
+                return texts[0] if len(texts) == 1 else f"min({', '.join(texts)})"
+            return "..." if isinstance(key, str) and key.startswith("?") else str(key)
+
+        return show(size, name) if size.terms else str(max(0, size.constant))
 
     def index_span(self, index: SSAValue) -> Span | None:
         if isinstance(index, BlockArgument) and self.source:
@@ -71,11 +89,13 @@ class Describer:
         reached = form.evaluate(values)
         names = [(self.index(k), v) for k, v in values.items() if isinstance(k, BlockArgument)]
         where = ", ".join(f"{name} = {value}" for name, value in names)
-        width = show(size, str) if size.terms or size.constant >= 0 else "0"
-        message = (
-            f"{text} reaches {reached}{f' at {where}' if where else ''}, "
-            f"but dimension {dimension} of {tensor} has size {width}"
-        )
+        width = self.size(size)
+        message = f"{text} reaches {reached}{f' at {where}' if where else ''}, "
+        if "..." in width:
+            message += f"which is outside of dimension {dimension} of {tensor}"
+            width = f"the size of {tensor}"
+        else:
+            message += f"but dimension {dimension} of {tensor} has size {width}"
         from_end = reached < 0 and not form.indices
         hint = f"an index does not count from the end: write {width} - {-reached}"
         return RangeError(
@@ -83,7 +103,7 @@ class Describer:
             self.access_span(access),
             hint if from_end else _OUTSIDE,
             index=names[0][0] if names else None,
-            size=size.constant if not size.terms else show(size, str),
+            size=width if size.terms else size.constant,
             argument=tensor,
             dimension=dimension,
         )

@@ -107,13 +107,12 @@ class _Printer:
             inference = Inference(statement, Sizes(self.derived), describer)
             try:
                 found = inference.run()
-                wrong = {index for index, size in wanted.items() if found[index] != size}
+                wrong = next((index for index in found if found[index] != wanted[index]), None)
             except TadcError:
-                assert inference.current is not None
-                wrong = {inference.current}
-            if not wrong:
+                wrong = inference.current
+            if wrong is None:
                 break
-            wanted = {index: size for index, size in wanted.items() if index not in wrong}
+            del wanted[wrong]  # what is inferred after it may be right once it is given
         return set(wanted)
 
 

@@ -69,20 +69,21 @@ class Names:
     def _split(self, form: Affine) -> tuple[list[Part], Affine]:
         """`e - m * (e // m)` as `e % m`, where that takes all of `e` out of the form."""
         remainders: list[Part] = []
-        for index in form.indices:
-            op = index.owner
-            if index in self.indices or not isinstance(op, FloorDivOp):
-                continue
+        for index, op in self._local(form):
             e, m = op.form, op.divisor.data
-            if form[index] % m:
-                continue
-            c = -form[index] // m
+            c, other = divmod(-form[index], m)
             rest = form - (e - Affine.of(index) * m) * c
-            if not any(rest[key] for key in e.terms):
+            if c and not other and not any(rest[key] for key in e.terms):
                 text = f"{self.form(e).within(PRODUCT)} % {m}"
                 remainders.append(Part(c, Text(text, PRODUCT)))
                 form = rest
         return sorted(remainders, key=lambda part: part.atom), form
+
+    def _local(self, form: Affine) -> list[tuple[SSAValue, FloorDivOp]]:
+        """The local indices of a form, those that are computed from others first."""
+        found = [(v, v.owner) for v in form.indices if v not in self.indices]
+        local = [(v, op) for v, op in found if isinstance(op, FloorDivOp)]
+        return sorted(local, key=lambda item: (-_depth(item[1]), self._quotient(item[0])))
 
     def quotients(self, key: Key) -> Sequence[Bound] | None:
         """What a key without a name is the least of: a local index or a derived size."""
@@ -121,6 +122,11 @@ class Names:
             if bounds is not None:
                 return extreme("min", [self.bound(b).text for b in bounds])
         return self.form(size).text if size.terms else str(max(0, size.constant))
+
+
+def _depth(op: FloorDivOp) -> int:
+    inner = [v.owner for v in op.form.indices]
+    return 1 + max((_depth(o) for o in inner if isinstance(o, FloorDivOp)), default=0)
 
 
 def extreme(word: str, texts: Sequence[str]) -> str:

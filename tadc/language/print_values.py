@@ -20,7 +20,6 @@ from dialects.tix import (
     SumOp,
     UnaryOp,
     between,
-    constant_value,
     yielded,
 )
 from dialects.tix.elementwise import NegOp
@@ -94,7 +93,7 @@ class Values:
         word = _WORDS[type(op)]
         text = self.text(op.operand, names)
         if word == "neg":
-            return Text(f"-{text.within(SIGN)}", SIGN)
+            return Text("-0.0" if text.text == "0" else f"-{text.within(SIGN)}", SIGN)
         return Text(f"{word}({text.text})", ATOM)
 
     def _binary(self, op: BinaryOp, names: Names) -> Text:
@@ -119,10 +118,8 @@ class Values:
         then, otherwise = yielded(op.then), yielded(op.otherwise)
         if isinstance(then.owner, ReadOp) and pieces == _inside(then.owner):
             read = self._read(then.owner, names)
-            value = constant_value(otherwise)
-            if value == 0 and math.copysign(1, value) > 0:
-                return Text(f"pad({read})", ATOM)
-            return Text(f"pad({read}, {self.text(otherwise, names).text})", ATOM)
+            outside = self.text(otherwise, names).text
+            return Text(f"pad({read})" if outside == "0" else f"pad({read}, {outside})", ATOM)
         return self._choice(self.text(then, names), pieces, self.text(otherwise, names), names)
 
     def _choice(
@@ -197,7 +194,7 @@ def _affine_values(body: Region) -> dict[SSAValue, Affine]:
                 form = folding.whole(op.value.data)
             case NegOp() if op.operand in forms:
                 inner = forms[op.operand]
-                literal = isinstance(op.operand.owner, ConstantOp) and inner.constant >= 0
+                literal = isinstance(op.operand.owner, ConstantOp) and inner.constant > 0
                 form = -inner if inner.terms or literal else None
             case BinaryOp() if op.lhs in forms and op.rhs in forms:
                 form = folding.fold(_WORDS[type(op)], forms[op.lhs], forms[op.rhs])

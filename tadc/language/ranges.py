@@ -152,7 +152,7 @@ class Inference:
         self, index: SSAValue, first: tuple[Access, int], second: tuple[Access, int]
     ) -> SizeError:
         def place(access: Access, dimension: int) -> str:
-            size = str(self._size((access, dimension)))[len("Affine(") : -1]
+            size = self.describer.size(self._size((access, dimension)))
             return f"dimension {dimension} of {self.describer.tensor(access)} (size {size})"
 
         name = self.describer.index(index)
@@ -162,7 +162,7 @@ class Inference:
             self.describer.dimension_span(*second),
             f"make the sizes equal, or give the range: {name} in range(...)",
             index=name,
-            size=str(size)[len("Affine(") : -1] if size.terms else size.constant,
+            size=self.describer.size(size) if size.terms else size.constant,
             argument=self.describer.tensor(second[0]),
             dimension=second[1],
         )

@@ -144,7 +144,7 @@ def _binary(node: ast.BinOp, left: Value, right: Value, scope: Scope) -> Value:
 
 def _division(node: ast.BinOp, left: Value, right: Value, scope: Scope) -> Value:
     """`i // 2` and `i % 2` of indices; values have neither."""
-    if isinstance(left, Affine) and isinstance(right, Affine) and left.terms:
+    if isinstance(left, Affine) and isinstance(right, Affine):
         if right.terms or right.constant < 1:
             message = "an index can only be divided by a positive integer"
             raise scope.fail(AffineError, node.right, message)
