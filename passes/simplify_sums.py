@@ -56,7 +56,10 @@ class _Simplifier(KnownScope):
             return self.emitter.constant(0)
         scope = self.inner(self.emitter, [], [])
         free = [v for v in op.own if not scope.fix(v, op)]
-        limits = [c for c in scope.constraints(op.constraints) if c.form.terms]
+        limits = scope.constraints(op.constraints)
+        if any(map(_is_false, limits)):
+            return self.emitter.constant(0)
+        limits = [c for c in limits if c.form.terms]
         guards = [c for c in limits if not any(c.form[v] for v in free)]
         limits = [c for c in limits if c not in guards]
         guards = [c for c in guards if not scope.holds(c)]
@@ -209,6 +212,12 @@ def _single_value(index: SSAValue, op: tix.SumOp) -> tuple[Affine, int] | None:
         if m > 0 and high[index] == -m and not room.terms and 0 <= room.constant < m:
             return high + Affine.of(index) * m, m
     return None
+
+
+def _is_false(constraint: Constraint) -> bool:
+    """Does a constraint without indices and sizes not hold?"""
+    form = constraint.form
+    return not form.terms and (form.constant != 0 if constraint.equality else form.constant < 0)
 
 
 def _is_guard(op: Operation | None) -> TypeGuard[tix.IfOp]:

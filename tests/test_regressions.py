@@ -75,3 +75,13 @@ f[i in range(1), j in range(2), k in range(3)] = (
     start = time.process_time()
     check_gradients(source, x=numbers(4, 1), y=numbers(12))
     assert time.process_time() - start < 10
+
+
+def test_an_index_without_an_integer_value_removes_its_sum() -> None:
+    """The case `j != 1` of `i = 0`: `3 * j == 1` has no solution, so nothing is read there."""
+    case = "3*j >= 2*i + 1 and 3*j <= 2*i + 1 and i < 1"
+    check_gradients(
+        f"f[i in range(3), j in range(3)] = x[j + 5] if {case} else y[i]",
+        x=numbers(2),
+        y=numbers(3),
+    )
