@@ -2,14 +2,16 @@
 
     %acc = memref.alloca() : memref<PQ x T>            zeroed
     scf.for %k ... {
-      scf.for %p = 0 to P {                             what depends on p alone is computed here
-        scf.for %q = 0 to Q { acc[p * Q + q] += body }
-      }
+      what depends on p = 0 alone is computed here
+      scf.for %q = 0 to Q { acc[q] += body }
+      the same for p = 1
+      scf.for %q = 0 to Q { acc[Q + q] += body }
     }
-    scf.for %p ... { scf.for %q ... { y[i0 + p, j0 + q] = f(acc[p * Q + q]) } }
+    scf.for %q = 0 to Q { y[i0, j0 + q] = f(acc[q]) }
+    ...
 
-The bounds over p and q are numbers: a compiler unrolls these loops, keeps `acc` in registers and
-puts neighbours along q into vectors. A long sum inside a sum has accumulators of its own. What was
+Rows are written out, so that nothing but the loops over q, whose bounds are numbers, offers itself
+for vectors; `acc` becomes registers. A long sum inside a sum has accumulators of its own. What was
 computed ahead of a place (sums, panels) is *given* there: it is loaded instead.
 """
 
@@ -143,7 +145,8 @@ class TileBody:
 
             count(inner, self.tile.columns, "q", column)
 
-        count(at, rows, "p", row)
+        for n in range(rows):
+            row(at.inside(at.index.block), at.index.constant(n))
 
     def finish(self, at: BodyLowering, op: tix.DefineOp, use: Use) -> None:
         """Every element from its sums, which are given."""

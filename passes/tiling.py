@@ -30,10 +30,15 @@ from dialects.tix import elementwise as ew
 from passes.programs import type_of
 
 VECTOR_BYTES = 64
-"""Blocks are two vectors of this width wide; narrower vectors only make them more vectors."""
+"""The width of vectors to count with; narrower ones only make a block more vectors."""
 
-ROWS = 8
-"""With two vectors each, the sums of 8 rows fill half of 32 registers."""
+REGISTERS = 16
+"""Vectors of sums in a block: half of what there are, the others hold what is read."""
+
+WIDEST = 64
+"""Columns of a block. LLVM unrolls much shorter loops before it looks for vectors in them."""
+
+MOST_ROWS = 8
 
 SHORT_SUM = 16
 """Sums of at most so many terms are unrolled where they stand."""
@@ -410,7 +415,7 @@ def choose_tile(op: tix.DefineOp) -> Tile | None:
         full = _with_panels(op, tile, fit, deps)
         blocks = _extent(op, tile.p) // tile.rows if tile.p else 1
         counter = Counter(full, lanes, deps, full.group if full.group > 1 else max(1, blocks))
-        cost = counter.cost(fit) + _store_cost(op, tile.q, lanes)
+        cost = (counter.cost(fit) + _store_cost(op, tile.q, lanes)) * _waste(op, tile)
         if best is None or cost < best[0] * 0.99:
             plain = plain_cost(fit, lanes, deps) + 1 / lanes
             if cost < 0.75 * plain:
@@ -421,23 +426,31 @@ def choose_tile(op: tix.DefineOp) -> Tile | None:
 def _candidates(op: tix.DefineOp, lanes: int) -> Iterator[Tile]:
     """Every pair of indices and every single one, the last ones first: results lie along these."""
     for q in reversed(op.indices):
-        wide = _power_of_two_below(_extent(op, q))
-        if wide < lanes // 2:
-            continue
-        for p in [*(v for v in reversed(op.indices) if v is not q), None]:
-            extent = _extent(op, p) if p else 1
-            if p and extent < 2:
-                continue
-            rows = _rows(extent, known=p is None or _known(op, p))
-            columns = min(wide, 2 * lanes if rows > 4 else 4 * lanes)
-            yield Tile(p, q, rows, columns)
+        columns = min(WIDEST, _power_of_two_below(_extent(op, q)))
+        while columns >= max(lanes // 2, WIDEST // 4):
+            most = min(MOST_ROWS, REGISTERS * lanes // columns)
+            for p in reversed(op.indices):
+                if p is not q and _extent(op, p) > 1:
+                    yield Tile(p, q, _rows(_extent(op, p), most, _known(op, p)), columns)
+            yield Tile(None, q, 1, columns)
+            columns //= 2
 
 
-def _rows(extent: int, known: bool) -> int:
-    """How many rows: 8, or what leaves fewest to compute twice."""
-    if not known or extent >= 4 * ROWS:
-        return ROWS
-    return min(range(min(extent, ROWS), 0, -1), key=lambda r: (-(-extent // r) * r, -r))
+def _rows(extent: int, most: int, known: bool) -> int:
+    """How many rows: as many as there are registers for, unless fewer leave less to do twice."""
+    if not known:
+        return most
+    return min(range(min(extent, most), 0, -1), key=lambda r: -(-extent // r) * (r + 1.5))
+
+
+def _waste(op: tix.DefineOp, tile: Tile) -> float:
+    """How much more is computed than there are elements; shorter loops count as slower, too."""
+    waste = 1.0 if tile.columns == WIDEST else 1.3
+    for axis, width in ((tile.p, tile.rows), (tile.q, tile.columns)):
+        if axis is not None:
+            extent = _extent(op, axis)
+            waste *= -(-extent // width) * width / extent
+    return waste
 
 
 def _known(op: tix.DefineOp, index: SSAValue) -> bool:
