@@ -92,6 +92,8 @@ def _message(error: BaseException) -> str:
     match error:
         case OSError(filename=str(name)):
             return f"{name}: {error.strerror}"
+        case OSError(strerror=str(reason)):
+            return f"cannot write the output: {reason}"
         case MemoryError():
             return f"not enough memory: {error}".removesuffix(": ")
         case UnicodeEncodeError():

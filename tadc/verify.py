@@ -128,6 +128,8 @@ def choose_sizes(
         if name not in names:
             hint = f"there are {', '.join(names)}" if names else "all its sizes are numbers"
             raise UnknownNameError(f"the program has no size {name}", hint=hint, size=name)
+    if not names:
+        return {}
     enough = 3 if len(names) < 3 else 2  # elements in each dimension
     valid: dict[int, dict[str, int]] = {}
     for sizes in _candidates(names, given, seed):
@@ -142,7 +144,7 @@ def choose_sizes(
         "no small sizes make every element exist"
         if set(names) != set(given)
         else "these sizes leave an element outside, or a tensor empty",
-        hint=f"give sizes of {', '.join(names)}" if names else None,
+        hint=f"give sizes of {', '.join(names)}",
     )
 
 

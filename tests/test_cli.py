@@ -140,6 +140,17 @@ def test_closed_pipes(tmp_path: Path):
     assert (done.returncode, done.stderr) == (1, b"")
 
 
+def test_full_disks(tmp_path: Path):
+    (tmp_path / "f.tad").write_text(SQUARES)
+    command = [sys.executable, "-m", "tadc.cli", "derive", str(tmp_path / "f.tad")]
+    if not Path("/dev/full").exists():
+        pytest.skip("needs a device that is always full")
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, cwd=ROOT, stdout=full, stderr=subprocess.PIPE, check=False)
+    assert (done.returncode, done.stderr.count(b"\n")) == (1, 1)
+    assert b"tadc: cannot write the output: No space left" in done.stderr
+
+
 # --- derive ---------------------------------------------------------------------------------------
 
 
@@ -361,6 +372,7 @@ def test_derivatives_that_are_no_numbers_are_wrong(monkeypatch: pytest.MonkeyPat
         "y[i] = max(x[i], z[i], 0.1) * sign(x[i]) + min(x[i], z[i])",
         "x: f32[N, N + 1]\ny[i] = sum[k](x[i, k]) * s",
         "x: f64[300, 300]\ny[i, j] = sum[k](x[i, k] * x[k, j])",
+        "x: f64[0]\ny[i] = x[i] * s",
         "y = s**3",
     ],
 )

@@ -32,7 +32,7 @@ def run(options: Namespace) -> int:
         _say_times(function, arguments, perf_counter() - start)
     named = {t.name: np.asarray(v) for t, v in zip(function.results, results, strict=True)}
     if derivative:
-        named |= _gradients(function, derivative, given, results)
+        named |= _gradients(function, derivative, given, list(named.values()))
     if options.out:
         write_npz(options.out, named)
     else:
@@ -55,7 +55,7 @@ def _arguments(given: Named, function: Function, derivative: Function | None) ->
 
 
 def _gradients(
-    function: Function, derivative: Function, given: Named, results: Sequence[Any]
+    function: Function, derivative: Function, given: Named, results: Sequence[Array]
 ) -> Named:
     adjoints = derivative.args[len(function.args) :]
     missing = [t.name for t in adjoints if t.name not in given]
