@@ -1,0 +1,111 @@
+// 7 of 8: definitions become loops.
+//
+// All precisions are declared here, so that `set-precision` finds nothing to do. `schedule` makes a
+// function of each definition: a parallel loop over its elements, each of which one iteration alone
+// computes and writes. A sum becomes a loop with the bounds of stage 5; all divisions in bounds and
+// indices round down. Tensors are flat buffers.
+//
+// RUN: tadc-opt %s -p set-precision,schedule | filecheck %s
+
+tix.program @program_01_source sizes (#tix.size<I = min((-2 * K + N + 5) floordiv 4)>) (%w = "w" : !tix.tensor<[K], f64>, %x = "x" : !tix.tensor<[N], f64>, %dy = "dy" : !tix.tensor<[I], f64>) {
+  %dy_sum = tix.define "dy_sum" (%i) : !tix.tensor<[I], f64> {
+    %0 = tix.read %dy[%i]
+    %1 = tix.constant 0.5
+    %2 = tix.mul %1, %0
+    %3 = tix.sum (%k) in (%k >= 0, %k + 1 <= K) {
+      %4 = tix.read %w[%k]
+      %5 = tix.read %x[4 * %i + 2 * %k]
+      %6 = tix.constant 2.0
+      %7 = tix.pow %5, %6
+      %8 = tix.mul %4, %7
+      tix.yield %8
+    }
+    %9 = tix.sqrt %3
+    %10 = tix.div %2, %9
+    tix.yield %10
+  }
+  %dx = tix.define "dx" (%p) : !tix.tensor<[N], f64> {
+    %11 = tix.floordiv (%p) by 2
+    %12 = tix.if (%p == 2 * %11) {
+      %13 = tix.sum (%i_1) in (%i_1 >= 0, 4 * %i_1 + 2 * K >= %p + 2, %i_1 + 1 <= I, %p >= 4 * %i_1) {
+        %14 = tix.read %dy_sum[%i_1]
+        %15 = tix.read %w[%11 - 2 * %i_1]
+        %16 = tix.mul %14, %15
+        tix.yield %16
+      }
+      %17 = tix.constant 2.0
+      %18 = tix.read %x[2 * %11]
+      %19 = tix.mul %17, %18
+      %20 = tix.mul %19, %13
+      tix.yield %20
+    } else {
+      %21 = tix.constant 0.0
+      tix.yield %21
+    }
+    tix.yield %12
+  }
+  tix.return %dx
+}
+
+// CHECK:      func.func @dy_sum(%dy_sum: memref<?xf64>, %dy: memref<?xf64>, %w: memref<?xf64>, %x: memref<?xf64>, %I: index, %K: index, %N: index) attributes {buffers = ["dy_sum", "dy", "w", "x"], sizes = ["I", "K", "N"]} {
+// CHECK-NEXT:   loops.parallel (%i) to (%I) {
+// CHECK-NEXT:     [[DY:%.*]] = memref.load %dy[%i] : memref<?xf64>
+// CHECK:          [[C:%.*]] = arith.constant 5.000000e-01 : f64
+// CHECK-NEXT:     [[V:%.*]] = arith.mulf [[C]], [[DY]] fastmath<contract> : f64
+// CHECK:          [[C2:%.*]] = arith.constant 0.000000e+00 : f64
+// CHECK:          [[S:%.*]] = scf.for %k = %c0 to %K step %c1 iter_args(%sum = [[C2]]) -> (f64) {
+// CHECK-NEXT:       [[W:%.*]] = memref.load %w[%k] : memref<?xf64>
+// CHECK:            [[I:%.*]] = arith.muli %i, %c4 : index
+// CHECK:            [[I2:%.*]] = arith.muli %k, %c2 : index
+// CHECK-NEXT:       [[I3:%.*]] = arith.addi [[I]], [[I2]] : index
+// CHECK-NEXT:       [[X:%.*]] = memref.load %x[[[I3]]] : memref<?xf64>
+// CHECK:            [[C3:%.*]] = arith.constant 2.000000e+00 : f64
+// CHECK-NEXT:       [[V2:%.*]] = arith.mulf [[X]], [[X]] fastmath<contract> : f64
+// CHECK-NEXT:       [[V3:%.*]] = arith.mulf [[W]], [[V2]] fastmath<contract> : f64
+// CHECK-NEXT:       [[V4:%.*]] = arith.addf %sum, [[V3]] fastmath<reassoc,contract> : f64
+// CHECK-NEXT:       scf.yield [[V4]] : f64
+// CHECK-NEXT:     }
+// CHECK-NEXT:     [[SQRT:%.*]] = math.sqrt [[S]] : f64
+// CHECK-NEXT:     [[V5:%.*]] = arith.divf [[V]], [[SQRT]] fastmath<contract> : f64
+// CHECK-NEXT:     memref.store [[V5]], %dy_sum[%i] : memref<?xf64>
+// CHECK-NEXT:   }
+// CHECK-NEXT:   func.return
+// CHECK-NEXT: }
+// ceil((p + 2 - 2 K) / 4) is floor((p + 5 - 2 K) / 4), and behind floor(p / 4) is floor((p + 4) / 4).
+// CHECK:      func.func @dx(%dx: memref<?xf64>, %dy_sum: memref<?xf64>, %w: memref<?xf64>, %x: memref<?xf64>, %I: index, %K: index, %N: index) attributes {buffers = ["dx", "dy_sum", "w", "x"], sizes = ["I", "K", "N"]} {
+// CHECK-NEXT:   loops.parallel (%p) to (%N) {
+// CHECK:          [[I:%.*]] = arith.floordivsi %p, %c2 : index
+// CHECK-NEXT:     [[I2:%.*]] = arith.muli [[I]], %c2 : index
+// CHECK-NEXT:     [[B:%.*]] = arith.cmpi eq, %p, [[I2]] : index
+// CHECK-NEXT:     [[B2:%.*]] = scf.if [[B]] -> (f64) {
+// CHECK:            [[C:%.*]] = arith.constant 0.000000e+00 : f64
+// CHECK:            [[I3:%.*]] = arith.muli %K, %c2 : index
+// CHECK:            [[I4:%.*]] = arith.addi %p, %c5 : index
+// CHECK-NEXT:       [[I5:%.*]] = arith.subi [[I4]], [[I3]] : index
+// CHECK:            [[I6:%.*]] = arith.floordivsi [[I5]], %c4 : index
+// CHECK-NEXT:       [[I7:%.*]] = arith.addi %p, %c4 : index
+// CHECK-NEXT:       [[I8:%.*]] = arith.floordivsi [[I7]], %c4 : index
+// CHECK-NEXT:       [[I9:%.*]] = arith.maxsi %c0, [[I6]] : index
+// CHECK-NEXT:       [[I10:%.*]] = arith.minsi %I, [[I8]] : index
+// CHECK:            [[S:%.*]] = scf.for %i = [[I9]] to [[I10]] step %c1 iter_args(%sum = [[C]]) -> (f64) {
+// CHECK-NEXT:         [[DY_SUM:%.*]] = memref.load %dy_sum[%i] : memref<?xf64>
+// CHECK-NEXT:         [[I11:%.*]] = arith.muli %i, %c2 : index
+// CHECK-NEXT:         [[I12:%.*]] = arith.subi [[I]], [[I11]] : index
+// CHECK-NEXT:         [[W:%.*]] = memref.load %w[[[I12]]] : memref<?xf64>
+// CHECK-NEXT:         [[V:%.*]] = arith.mulf [[DY_SUM]], [[W]] fastmath<contract> : f64
+// CHECK-NEXT:         [[V2:%.*]] = arith.addf %sum, [[V]] fastmath<reassoc,contract> : f64
+// CHECK-NEXT:         scf.yield [[V2]] : f64
+// CHECK-NEXT:       }
+// CHECK:            [[C2:%.*]] = arith.constant 2.000000e+00 : f64
+// CHECK-NEXT:       [[X:%.*]] = memref.load %x[[[I2]]] : memref<?xf64>
+// CHECK-NEXT:       [[V3:%.*]] = arith.mulf [[C2]], [[X]] fastmath<contract> : f64
+// CHECK-NEXT:       [[V4:%.*]] = arith.mulf [[V3]], [[S]] fastmath<contract> : f64
+// CHECK-NEXT:       scf.yield [[V4]] : f64
+// CHECK-NEXT:     } else {
+// CHECK:            [[C3:%.*]] = arith.constant 0.000000e+00 : f64
+// CHECK-NEXT:       scf.yield [[C3]] : f64
+// CHECK-NEXT:     }
+// CHECK-NEXT:     memref.store [[B2]], %dx[%p] : memref<?xf64>
+// CHECK-NEXT:   }
+// CHECK-NEXT:   func.return
+// CHECK-NEXT: }
