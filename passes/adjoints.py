@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue, Use
 
@@ -77,10 +78,8 @@ class LocalReverse:
         home = frame.holding(value)
         if value not in home.adjoints:
             e = home.scope.emitter
-            total = e.constant(0)
-            for use in _in_order(value.uses):
-                total = e.add(total, self._through(use, home))
-            home.adjoints[value] = total
+            parts = [self._through(use, home) for use in _in_order(value.uses)]
+            home.adjoints[value] = reduce(e.add, parts) if parts else e.constant(0)
         return home.adjoints[value]
 
     def _through(self, use: Use, frame: _Frame) -> SSAValue:
@@ -162,7 +161,10 @@ class LocalReverse:
 
 def _in_order(uses: Iterable[Use]) -> list[Use]:
     """Uses in the order of the text, so that the same input gives the same output."""
-    return sorted(uses, key=lambda use: (_position(use.operation), use.index))
+    found = list(uses)
+    if len(found) < 2:
+        return found
+    return sorted(found, key=lambda use: (_position(use.operation), use.index))
 
 
 def _position(op: Operation) -> tuple[int, ...]:

@@ -30,6 +30,11 @@ def fresh_name(wanted: str, taken: Iterable[str]) -> str:
     return next(n for k in range(1, len(taken) + 2) if (n := f"{wanted}_{k}") not in taken)
 
 
+def set_hint(value: SSAValue, name: str) -> None:
+    """Name a value in the IR, where the IR can write the name (it knows ASCII only)."""
+    value.name_hint = name if SSAValue.is_valid_name(name) else None
+
+
 class ProgramBuilder:
     """A program in the making: arguments first, then definitions, then `finish`."""
 
@@ -37,7 +42,7 @@ class ProgramBuilder:
         self.block = Block(arg_types=[type for _, type, _ in arguments])
         self.argument_names = [name for name, _, _ in arguments]
         for value, (name, _, location) in zip(self.block.args, arguments, strict=True):
-            value.name_hint = name
+            set_hint(value, name)
             value.location = location
         self.labels = set(self.argument_names)
 
@@ -53,7 +58,7 @@ class ProgramBuilder:
         region = Emitter(self.block, location).region(names, body)
         op = tix.DefineOp(label, type, region)
         op.location = location
-        op.result.name_hint = label
+        set_hint(op.result, label)
         self.labels.add(label)
         self.block.add_op(op)
         return op.result

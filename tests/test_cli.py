@@ -264,7 +264,7 @@ def test_stats(tadc_):
         ("s=1", "the argument x is missing"),
         ("x=[1] s=1 t=2", "there is no argument t"),
         ("x=[1] x=[2] s=1", "--arg gives x twice"),
-        ("x=1 s=1", "the argument x has 0 dimensions, not 1"),
+        ("x=1 s=1", "the argument x has rank 0, not 1"),
         ("x=many s=1", "--arg x=many is neither a number nor a file"),
         ("x=[[1],[2,3]] s=1", "neither a number nor a file"),
         ("x=['a'] s=1", "neither a number nor a file"),

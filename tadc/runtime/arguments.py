@@ -89,7 +89,7 @@ def as_array(parameter: Parameter, value: Any) -> Array:
     _check_dtype(parameter, array)
     if array.ndim != parameter.rank:
         raise ArgumentError(
-            f"the argument {parameter.name} has {array.ndim} dimensions, not {parameter.rank}",
+            f"the argument {parameter.name} has rank {array.ndim}, not {parameter.rank}",
             parameter.span,
             f"its shape is {array.shape}",
             argument=parameter.name,
