@@ -78,10 +78,10 @@ f[i in range(1), j in range(2), k in range(3)] = (
 
 
 def test_an_index_without_an_integer_value_removes_its_sum() -> None:
-    """The case `j != 1` of `i = 0`: `3 * j == 1` has no solution, so nothing is read there."""
-    case = "3*j >= 2*i + 1 and 3*j <= 2*i + 1 and i < 1"
-    check_gradients(
-        f"f[i in range(3), j in range(3)] = x[j + 5] if {case} else y[i]",
-        x=numbers(2),
-        y=numbers(3),
-    )
+    """At `i = 0` the `else` holds where `3 * j == 1`, nowhere: `y[0, 3]` must not be read."""
+    source = """
+h[i in range(3), j in range(3)] = (
+    x[0] if (i >= 1 or 2*j + i < 5) and 2*i - 3*j != -1 else y[0, -2*j - i + 3] * z
+)
+"""
+    check_gradients(source, x=numbers(1), y=numbers(1, 1), z=numbers())
