@@ -61,7 +61,7 @@ class TadcError(Exception):
 
     def __str__(self) -> str:
         lines = [_headline(self.message, self.span, self.file)]
-        if self.span:
+        if self.span and self.span.text:
             lines += _underlined(self.span)
         if self.hint:
             lines.append(f"hint: {self.hint}")

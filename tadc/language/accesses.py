@@ -26,6 +26,8 @@ from dialects.tix import (
 from passes.polyhedral.inequalities import feasible
 
 Pieces = list[list[Constraint]]
+"""A condition: it holds where all constraints of at least one piece hold."""
+
 Row = tuple[int, ...]
 
 
@@ -104,6 +106,7 @@ class Ranges:
         self.sizes = dict(sizes)
         self.resolve = resolve
         self._open_sums = open_sums or {}
+        self._negations: dict[IfOp, Pieces] = {}
 
     def constraints(self, op: SumOp) -> Iterable[Constraint]:
         return self._open_sums.get(op, op.constraints)
@@ -116,11 +119,16 @@ class Ranges:
         common = [c for op in path.sums for c in self.constraints(op)]
         choices: list[Pieces] = []
         for op, then in path.branches:
-            choices.append(op.condition if then else negation(op.condition))
+            choices.append(op.condition if then else self._negation(op))
         for pieces in product(*choices):
             system = [*common, *(c for piece in pieces for c in piece)]
             system = [Constraint(self.resolve(c.form), c.equality) for c in system]
             yield self._closed(system, about)
+
+    def _negation(self, op: IfOp) -> Pieces:
+        if op not in self._negations:
+            self._negations[op] = negation(op.condition)
+        return self._negations[op]
 
     def _closed(self, system: list[Constraint], about: Iterable[Affine]) -> list[Constraint]:
         """With the ranges and divisions of all indices of the system."""
@@ -159,17 +167,27 @@ def component(system: Sequence[Constraint], start: Affine) -> list[Constraint]:
 
 
 def negation(pieces: Pieces) -> Pieces:
-    """Where none of `pieces` holds."""
-    negated: Pieces = [[]]
+    """Where none of `pieces` holds, as disjoint regions."""
+    regions: Pieces = [[]]
     for piece in pieces:
-        alternatives = [a for c in piece for a in _opposites(c)]
-        negated = [
-            merged
-            for one in negated
-            for a in alternatives
-            if feasible(rows(merged := [*one, a], keys_of(merged)))
-        ]
-    return negated
+        regions = [rest for region in regions for rest in _difference(region, piece)]
+    return regions
+
+
+def _difference(region: list[Constraint], piece: list[Constraint]) -> Iterator[list[Constraint]]:
+    """`region` without `piece`: cut along one constraint of the piece after the other."""
+    if not _feasible([*region, *piece]):
+        yield region
+        return
+    for constraint in piece:
+        for opposite in _opposites(constraint):
+            if _feasible(outside := [*region, opposite]):
+                yield outside
+        region = [*region, constraint]
+
+
+def _feasible(system: list[Constraint]) -> bool:
+    return feasible(rows(system, keys_of(system)))
 
 
 def _opposites(constraint: Constraint) -> list[Constraint]:

@@ -61,7 +61,7 @@ def check_access(
                 if _interval(outside.form, box)[1] >= 0:
                     point = _point(outside, system)
                     if point is not None and not _waits(access, ranges):
-                        raise describer.leaves(access, dimension, size, point)
+                        raise describer.leaves(access, dimension, form, size, point)
 
 
 def _point(outside: Constraint, system: list[Constraint]) -> dict[Key, int] | None:

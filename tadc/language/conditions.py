@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from itertools import product
 
 from dialects.tix import Affine, Constraint, FloorDivOp
+from passes.polyhedral.inequalities import feasible, implied
 from tadc.errors import TadcSyntaxError, UnsupportedError
+from tadc.language.accesses import Pieces, keys_of, rows
 from tadc.language.affine import affine
 from tadc.language.scope import Scope
 from tadc.language.source import names_in
-
-Pieces = list[list[Constraint]]
-"""The condition holds where all constraints of at least one piece hold."""
 
 TRUE: Pieces = [[]]
 FALSE: Pieces = []
@@ -54,8 +53,8 @@ def condition(node: ast.expr, scope: Scope, negated: bool = False) -> Pieces:
 def _all(parts: list[Pieces], node: ast.expr, scope: Scope) -> Pieces:
     pieces = TRUE
     for part in parts:
-        merged = ([*one, *other] for one, other in product(pieces, part))
-        pieces = _limited([list(dict.fromkeys(piece)) for piece in merged], node, scope)
+        merged = decided([[*one, *other] for one, other in product(pieces, part)])
+        pieces = _limited(merged, node, scope)
     return pieces
 
 
@@ -130,13 +129,28 @@ def _decided(alternatives: list[Constraint]) -> Pieces:
 
 
 def decided(pieces: Sequence[Sequence[Constraint]]) -> Pieces:
-    """Without constraints that always hold and pieces that never do; [[]] holds always."""
+    """Without constraints that follow from others and pieces that never hold; [[]] holds always."""
     found: Pieces = []
     for piece in pieces:
         parts = [_known(c) for c in piece]
         if False not in parts:
-            found.append([c for c in parts if isinstance(c, Constraint)])
+            reduced = _reduced([c for c in parts if isinstance(c, Constraint)])
+            found += [reduced] if reduced is not None else []
     return TRUE if [] in found else found
+
+
+def _reduced(piece: list[Constraint]) -> list[Constraint] | None:
+    """Without inequalities that the others imply; None where the piece holds nowhere."""
+    keys = keys_of(piece)
+    if not feasible(rows(piece, keys)):
+        return None
+    kept = piece
+    for constraint in reversed(piece):
+        others = [c for c in kept if c is not constraint]
+        if others and not constraint.equality:
+            (row,) = rows([constraint], keys)
+            kept = others if implied(row, rows(others, keys)) else kept
+    return kept
 
 
 def _known(constraint: Constraint) -> Constraint | bool:

@@ -28,7 +28,7 @@ class Describer:
     ):
         self.tensor_name = tensor_name
         self.source = source
-        self.derived = derived if derived is not None else {}
+        self.derived: Mapping[str, Sequence[Bound]] = {} if derived is None else derived
 
     def tensor(self, access: Access) -> str:
         return self.tensor_name(access.read.tensor)
@@ -81,10 +81,14 @@ class Describer:
         return self.access_span(access)
 
     def leaves(
-        self, access: Access, dimension: int, size: Affine, values: Mapping[Key, int]
+        self,
+        access: Access,
+        dimension: int,
+        form: Affine,
+        size: Affine,
+        values: Mapping[Key, int],
     ) -> RangeError:
-        """The error that says where a read leaves its tensor."""
-        form = access.read.forms[dimension]
+        """The error that says where a read leaves its tensor; `form` has known sizes put in."""
         text, tensor = self.access(access), self.tensor(access)
         reached = form.evaluate(values)
         names = [(self.index(k), v) for k, v in values.items() if isinstance(k, BlockArgument)]

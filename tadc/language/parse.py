@@ -4,8 +4,8 @@
 
 becomes, with sizes named after the indices that run over them,
 
-    tix.program @program derived... (%w = "w" : !tix.tensor<[K], real>, %x = "x" : ...) {
-      %y = tix.define "y" (%i) : !tix.tensor<[X_0 - K + 1], real> { ... }
+    tix.program @program (%w = "w" : !tix.tensor<[K], real>, %x = "x" : !tix.tensor<[X_0], real>) {
+      %y = tix.define "y" (%i) : !tix.tensor<[-K + X_0 + 1], real> { ... }
       tix.return %y
     }
 

@@ -22,7 +22,7 @@ from xdsl.ir import Region, SSAValue
 from dialects.tix import Affine, Constraint, Key, SumOp, between
 from passes.polyhedral.division import lower_bound
 from passes.polyhedral.fourier_motzkin import integer_point, project_bounds
-from passes.polyhedral.inequalities import feasible
+from passes.polyhedral.inequalities import feasible, implied
 from tadc.errors import RangeError, SizeError
 from tadc.language.accesses import Access, Ranges, component, keys_of, reads, rows, used
 from tadc.language.describe import Describer
@@ -125,7 +125,7 @@ class Inference:
                 [Constraint(self.sizes.resolve(c.form), c.equality) for c in piece]
                 for piece in op.condition
             ]
-            if then and all(c in piece for piece in pieces for c in inside):
+            if then and all(_follows(c, piece) for piece in pieces for c in inside):
                 return _PADDED
         return _CONDITIONAL
 
@@ -232,7 +232,8 @@ class Inference:
             point = integer_point(rows(start, keys), len(keys))
             if point is not None:
                 values = dict(zip(keys, point, strict=True))
-                raise self.describer.leaves(access, dimension, size, values)
+                form = self.sizes.resolve(access.read.forms[dimension])
+                raise self.describer.leaves(access, dimension, form, size, values)
         name = self.describer.index(index)
         raise RangeError(
             f"{self.describer.access(access)} leaves dimension {dimension} of "
@@ -277,6 +278,11 @@ class Inference:
             f"write {name} in range(...)",
             index=name,
         )
+
+
+def _follows(constraint: Constraint, piece: list[Constraint]) -> bool:
+    keys = keys_of([constraint, *piece])
+    return implied(rows([constraint], keys)[0], rows(piece, keys))
 
 
 def _bound(row: tuple[int, ...], keys: Sequence[Key]) -> Bound:

@@ -15,7 +15,51 @@ from tadc.language import parse, print_program
 PROGRAMS = Path(__file__).with_name("programs.tad").read_text().split("# ---\n")
 CASES = 3000
 CHARACTERS = "()[]{},:;=+-*/%<>!.\n\r\f\t 0129ijkxyNs\"'#\\@~&|^é\0\u2028\ud800\ufeff"
-WORDS = ["if", "else", "and", "or", "not", "in", "range", "sum[k]", "pad(", "max(", "min(", "return", "f64", "f32[", "x[", "i", "j", "k", "N", "//", "%", "**", "==", "!=", "0", "-1", "99999999999999999999", "1e400", "1j", "True", "'s'", "lambda", "(", "((((", ")", ")", "[", "]", ":=", "...", "*", "exp", "prod"]
+WORDS = [
+    "if",
+    "else",
+    "and",
+    "or",
+    "not",
+    "in",
+    "range",
+    "sum[k]",
+    "pad(",
+    "max(",
+    "min(",
+    "return",
+    "f64",
+    "f32[",
+    "x[",
+    "i",
+    "j",
+    "k",
+    "N",
+    "//",
+    "%",
+    "**",
+    "==",
+    "!=",
+    "0",
+    "-1",
+    "99999999999999999999",
+    "1e400",
+    "1j",
+    "True",
+    "'s'",
+    "lambda",
+    "(",
+    "((((",
+    ")",
+    ")",
+    "[",
+    "]",
+    ":=",
+    "...",
+    "*",
+    "exp",
+    "prod",
+]
 
 
 def damaged(r: random.Random) -> str:

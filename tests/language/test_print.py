@@ -86,7 +86,7 @@ NORMAL = [
     # `and` distributes over the two sides of `!=`
     (
         "y[i] = x[i] if not (i < 3 or i == 5) else 0",
-        "y[i] = x[i] if 3 <= i < 5 or i >= 3 and i >= 6 else 0",
+        "y[i] = x[i] if 3 <= i < 5 or i >= 6 else 0",
     ),
     ("y[i] = x[i] if 0 <= i - 1 < N else 1", "y[i] = x[i] if 1 <= i < N + 1 else 1"),
     ("y[i] = x[i]*(x[i - 1] if 0 <= i - 1 < N else 1)", "y[i] = x[i] * pad(x[i - 1], 1)"),

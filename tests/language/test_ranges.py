@@ -84,6 +84,7 @@ def test_ranges(text, expected):
 
 SYMBOLIC = [
     # text, sizes that fit, sizes that do not
+    ("x: f64[N]\ny[i in range(3)] = x[N - 1 - i]", [3, 4], [0, 2]),
     ("x: f64[N]\ny[i in range(5)] = x[i]", [5, 6], [4, 0]),
     ("x: f64[N]\ny[i] = x[i] + x[2]", [3, 0], [1, 2]),
     ("x: f64[N]\ny[i] = x[i] + x[N - 1 - i] + pad(x[i + 5])", [0, 1, 9], []),
