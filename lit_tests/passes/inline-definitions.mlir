@@ -127,8 +127,10 @@ tix.program @once (%x = "x" : !tix.tensor<[9], f64>) {
   }
   %v = tix.define "v" (%i) : !tix.tensor<[9], f64> {
     %0 = tix.sum (%k) in (%k >= 0, %k <= %i) {
-      %1 = tix.read %u[%k]
-      tix.yield %1
+      %1 = tix.read %u[%i]
+      %2 = tix.read %x[%k]
+      %3 = tix.pow %1, %2
+      tix.yield %3
     }
     tix.yield %0
   }
@@ -149,8 +151,10 @@ tix.program @once (%x = "x" : !tix.tensor<[9], f64>) {
 // CHECK-NEXT: }
 // CHECK:      %v = tix.define "v" ([[I:%.*]]) : !tix.tensor<[9], f64> {
 // CHECK-NEXT:   [[S:%.*]] = tix.sum (%k) in (%k >= 0, [[I]] >= %k) {
-// CHECK-NEXT:     [[U:%.*]] = tix.read %u[%k]
-// CHECK-NEXT:     tix.yield [[U]]
+// CHECK-NEXT:     [[U:%.*]] = tix.read %u[[[I]]]
+// CHECK-NEXT:     [[X:%.*]] = tix.read %x[%k]
+// CHECK-NEXT:     [[POW:%.*]] = tix.pow [[U]], [[X]]
+// CHECK-NEXT:     tix.yield [[POW]]
 // CHECK-NEXT:   }
 // CHECK-NEXT:   tix.yield [[S]]
 // CHECK-NEXT: }

@@ -1,0 +1,73 @@
+// Sums that read the same elements for many elements of the result are computed in register blocks.
+// RUN: tadc-opt %s -p 'schedule{tile=true}' | filecheck %s
+// RUN: tadc-opt %s -p schedule | filecheck %s --check-prefix PLAIN
+
+tix.program @f (%a = "a" : !tix.tensor<[128, 300], f32>, %b = "b" : !tix.tensor<[300, 128], f32>) {
+  %c = tix.define "c" (%i, %j) : !tix.tensor<[128, 128], f32> {
+    %0 = tix.sum (%k) in (%k >= 0, %k <= 299) {
+      %1 = tix.read %a[%i, %k]
+      %2 = tix.read %b[%k, %j]
+      %3 = tix.mul %1, %2
+      tix.yield %3
+    }
+    tix.yield %0
+  }
+  %d = tix.define "d" (%i, %j) : !tix.tensor<[128, 128], f32> {
+    %0 = tix.sum (%k) in (%k >= 0, %k <= 299) {
+      %1 = tix.read %a[%i, %k]
+      %2 = tix.read %a[%j, %k]
+      %3 = tix.mul %1, %2
+      tix.yield %3
+    }
+    tix.yield %0
+  }
+  %y = tix.define "y" (%i) : !tix.tensor<[126], f32> {
+    %0 = tix.sum (%k) in (%k >= 0, %k <= 2) {
+      %1 = tix.read %a[%i + %k, 0]
+      tix.yield %1
+    }
+    tix.yield %0
+  }
+  tix.return %c, %d, %y
+}
+
+// A product of matrices: an element of a serves a row of the block, elements of b lie side by side.
+// CHECK-LABEL: func.func @c(
+// CHECK:         loops.parallel (%unit) to (
+// CHECK:           scf.for %block
+// CHECK:             %acc = memref.alloca() : memref<[[SIZE:.*]]xf32>
+// CHECK:             scf.for %k
+// CHECK:               [[A:%.*]] = memref.load %a[
+// CHECK-NEXT:          scf.for %q
+// CHECK:                 [[B:%.*]] = memref.load %b[
+// CHECK:                 [[AB:%.*]] = arith.mulf [[A]], [[B]] fastmath<contract> : f32
+// CHECK:                 [[OLD:%.*]] = memref.load %acc[[[AT:%.*]]] : memref<[[SIZE]]xf32>
+// CHECK:                 [[NEW:%.*]] = arith.addf [[OLD]], [[AB]]
+// CHECK:                 memref.store [[NEW]], %acc[[[AT]]] : memref<[[SIZE]]xf32>
+// CHECK:             memref.store {{.*}}, %c[
+
+// With the transposed matrix, what lies apart along a row of the block is copied side by side.
+// CHECK-LABEL: func.func @d(
+// CHECK:         %panel = memref.alloca
+// CHECK:           [[COPIED:%.*]] = memref.load %a[
+// CHECK:           memref.store [[COPIED]], %panel[
+// CHECK:           [[A:%.*]] = memref.load %a[
+// CHECK:             [[B:%.*]] = memref.load %panel[
+// CHECK:             arith.mulf [[A]], [[B]]
+// CHECK:         memref.store {{.*}}, %d[
+
+// A short sum over few elements stays a loop per element.
+// CHECK-LABEL: func.func @y(
+// CHECK:         loops.parallel (%i
+// CHECK-NOT:     memref.alloca
+// CHECK:         scf.for %k = {{.*}} iter_args(
+
+// Without the option all do, so that one iteration owns one element.
+// PLAIN-LABEL: func.func @c(
+// PLAIN:         loops.parallel (%i, %j) to (%c128, %c128) {
+// PLAIN-NOT:     memref.alloca
+// PLAIN:         memref.store {{.*}}, %c[
+// PLAIN-LABEL: func.func @d(
+// PLAIN:         loops.parallel (%i, %j) to (%c128, %c128) {
+// PLAIN-NOT:     memref.alloca
+// PLAIN:         memref.store {{.*}}, %d[
