@@ -54,8 +54,8 @@ from dialects import tix
 from dialects.loops import ParallelOp
 from passes.lowering import BodyLowering, IndexLowering
 from passes.programs import type_of
-from passes.tiled_loops import Store, TiledLoops
-from passes.tiling import Tile, choose_tile
+from passes.tiled_loops import Store, tiled
+from passes.tiling import Tile, choose_tiles
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def _function(op: tix.DefineOp, names: dict[SSAValue, str], tile: bool) -> func.
         op,
         dict(zip(tensors, block.args, strict=False)),
         dict(zip(sizes, block.args[len(tensors) :], strict=True)),
-        choose_tile(op) if tile else None,
+        choose_tiles(op) if tile else [],
     )
     function = func.FuncOp(
         kernel_name(op.label.data), ([a.type for a in block.args], []), Region(block)
@@ -109,7 +109,7 @@ def _fill(
     op: tix.DefineOp,
     buffers: dict[SSAValue, SSAValue],
     sizes: dict[str, SSAValue],
-    tile: Tile | None,
+    tiles: list[Tile],
 ) -> None:
     index = IndexLowering(block, op.location)
     index.values.update(sizes)
@@ -120,7 +120,7 @@ def _fill(
         place = at.index.linear([tix.Affine.of(v) for v in op.indices], strides[op.result])
         at.insert(memref.StoreOp.get(value, buffers[op.result], [place]))
 
-    nest = TiledLoops(op, tile, store).parallel(outer) if tile else _plain(outer, op, store)
+    nest = tiled(outer, op, tiles, store) if tiles else _plain(outer, op, store)
     block.add_op(nest)
     block.add_op(func.ReturnOp())
 

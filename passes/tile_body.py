@@ -165,6 +165,11 @@ class TileBody:
         rows = self.rows_of(op.result)
         self.given[op.result] = lambda at, p, q: load(at, acc, self.position(at, rows, p, q))
 
+    def add_sum(self, at: BodyLowering, op: tix.SumOp, acc: SSAValue) -> None:
+        """All terms of a sum, added to its accumulators."""
+        self.save_block(at, op)
+        self.add_terms(at, op, op.own, acc)
+
     def add_terms(
         self, at: BodyLowering, op: tix.SumOp, own: Sequence[SSAValue], acc: SSAValue
     ) -> None:
@@ -183,30 +188,36 @@ class TileBody:
         """`acc[p * Q + q] += body`, for one term."""
         body = replace(self, given=dict(self.given))
         for inner in tileable_sums(op.body, self.tile, self.deps):
-            body.add_terms(at, inner, inner.own, body.accumulators(at, inner))
-        if self.tile.p is not None:
-            for saved in saved_values(op, self.tile, self.deps)[1]:
-                body.save_row(at, op, saved)
+            body.add_sum(at, inner, body.accumulators(at, inner))
+        for value in saved_values(op, self.tile, self.deps).term:
+            if value not in body.given:
+                body.save(at, op, value, "term")
         rows = self.rows_of(op.result)
 
-        def use(at: BodyLowering, value: SSAValue, p: SSAValue, q: SSAValue) -> None:
+        def add(at: BodyLowering, value: SSAValue, p: SSAValue, q: SSAValue) -> None:
             position = self.position(at, rows, p, q)
             total = arith.AddfOp(load(at, acc, position), value, CONTRACT)
             store(at, at.insert(total).result, acc, position)
 
-        body.elements(at, op.body.block, tix.yielded(op.body), rows, use)
+        body.elements(at, op.body.block, tix.yielded(op.body), rows, add)
 
     # --- what is computed ahead ---
 
-    def save_row(self, at: BodyLowering, op: tix.SumOp, saved: Saved) -> None:
-        """A value that is the same for all rows, for one term: given from now on."""
-        if saved.value in self.given:
-            return
-        target = buffer(at, self.tile.columns, "row")
-        self.elements(
-            at, op.body.block, saved.value, 1, lambda at, value, _, q: store(at, value, target, q)
-        )
-        self.given[saved.value] = lambda at, _, q: load(at, target, q)
+    def save_block(self, at: BodyLowering, op: tix.SumOp) -> None:
+        """What is the same for all terms of a sum."""
+        for value in saved_values(op, self.tile, self.deps).block:
+            self.save(at, op, value, "block")
+
+    def save(self, at: BodyLowering, op: tix.SumOp, value: SSAValue, hint: str) -> None:
+        """A value of a sum's body, for all rows and columns: given from now on."""
+        rows = self.rows_of(value)
+        target = buffer(at, rows * self.tile.columns, hint)
+
+        def use(at: BodyLowering, value: SSAValue, p: SSAValue, q: SSAValue) -> None:
+            store(at, value, target, self.position(at, rows, p, q))
+
+        self.elements(at, op.body.block, value, rows, use)
+        self.given[value] = lambda at, p, q: load(at, target, self.position(at, rows, p, q))
 
     def panel(
         self, at: BodyLowering, op: tix.SumOp, saved: Saved, cut: Cut | None, target: SSAValue

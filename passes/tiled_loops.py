@@ -39,6 +39,8 @@ from passes.tiling import Dependence, Tile, constant_extent, constant_range, til
 
 Store = Callable[[BodyLowering, SSAValue], None]
 """Stores the value of the element whose indices the lowering knows."""
+Emit = Callable[[BodyLowering, "Span", "Span | None"], None]
+"""Emits the elements of some columns and rows."""
 
 
 def _split(at: BodyLowering, n: SSAValue, size: SSAValue) -> tuple[SSAValue, SSAValue]:
@@ -73,6 +75,62 @@ class Span:
         return at.insert(arith.MinSIOp(start, last)).result
 
 
+def tiled(
+    outer: BodyLowering, op: tix.DefineOp, tiles: list[Tile], emit: Store
+) -> ParallelOp:
+    """The nest of a definition; `outer` is the lowering of the function's block.
+
+    The first of the tiles for which the sizes have room is taken; if there is none, the elements
+    are computed one by one.
+    """
+    nests = [TiledLoops(op, tile, emit) for tile in tiles]
+    units = [nest.units(outer) for nest in nests]
+    whole = [nest.is_whole(outer) for nest in nests]
+    total = units[0]
+    for test, number in reversed(list(zip(whole, units, strict=True))):
+        total = number if test is None else _select(outer, test, number, total)
+    block = Block(arg_types=[IndexType()])
+    block.args[0].name_hint = "unit"
+
+    def fill(at: BodyLowering, n: int) -> None:
+        if n == len(nests):
+            return nests[0].unit(at, block.args[0], nests[0].elements)
+        test = whole[n]
+        if test is None:
+            return nests[n].unit(at, block.args[0], nests[n].tiles)
+        _either(
+            at,
+            test,
+            lambda inner: nests[n].unit(inner, block.args[0], nests[n].tiles),
+            lambda inner: fill(inner, n + 1),
+        )
+
+    fill(outer.inside(block), 0)
+    return ParallelOp([total], Region(block))
+
+
+def _select(at: BodyLowering, test: SSAValue, a: SSAValue, b: SSAValue) -> SSAValue:
+    return a if a is b else at.insert(arith.SelectOp(test, a, b)).result
+
+
+def _and(at: BodyLowering, a: SSAValue, b: SSAValue) -> SSAValue:
+    return at.insert(arith.AndIOp(a, b)).result
+
+
+def _either(
+    at: BodyLowering,
+    test: SSAValue,
+    then: Callable[[BodyLowering], None],
+    otherwise: Callable[[BodyLowering], None],
+) -> None:
+    """`scf.if` without results."""
+    blocks = Block(), Block()
+    for block, fill in zip(blocks, (then, otherwise), strict=True):
+        fill(at.inside(block))
+        block.add_op(scf.YieldOp())
+    at.insert(scf.IfOp(test, [], Region(blocks[0]), Region(blocks[1])))
+
+
 class TiledLoops:
     """Emits one definition as tiles; `store` emits the store of an element."""
 
@@ -86,23 +144,21 @@ class TiledLoops:
 
     # --- the loops around a block ---
 
-    def parallel(self, outer: BodyLowering) -> ParallelOp:
-        """The whole nest; `outer` is the lowering of the function's block."""
-        index, tile = outer.index, self.tile
-        others = [v for v in self.op.indices if v not in (tile.p, tile.q)]
-        extents = [index.form(self.shape[v]) for v in others]
-        strips = self._strips(outer)
-        blocks, groups = self._groups(outer)
-        units = reduce(index.mul, [*extents, strips, groups])
-        block = Block(arg_types=[IndexType()])
-        block.args[0].name_hint = "unit"
-        at = outer.inside(block)
-        rest, group = _split(at, block.args[0], groups)
-        rest, strip = _split(at, rest, strips)
-        for v, extent in reversed(list(zip(others, extents, strict=True))):
+    def units(self, at: BodyLowering) -> SSAValue:
+        """How many iterations of the parallel loop."""
+        self.others = [v for v in self.op.indices if v not in (self.tile.p, self.tile.q)]
+        self.extents = [at.index.form(self.shape[v]) for v in self.others]
+        self.strips = self._strips(at)
+        self.blocks, self.groups = self._groups(at)
+        return reduce(at.index.mul, [*self.extents, self.strips, self.groups])
+
+    def unit(self, at: BodyLowering, number: SSAValue, emit: Emit) -> None:
+        """One iteration."""
+        rest, group = _split(at, number, self.groups)
+        rest, strip = _split(at, rest, self.strips)
+        for v, extent in reversed(list(zip(self.others, self.extents, strict=True))):
             rest, at.index.values[v] = _split(at, rest, extent)
-        self._unit(at, self._columns(at, strip, strips), self._rows(at, group, groups, blocks))
-        return ParallelOp([units], Region(block))
+        emit(at, self._columns(at, strip), self._rows(at, group))
 
     def _strips(self, at: BodyLowering) -> SSAValue:
         """Strips of columns; the last one may be almost two blocks wide."""
@@ -126,7 +182,7 @@ class TiledLoops:
         groups = at.insert(arith.FloorDivSIOp(raised, at.index.constant(group))).result
         return blocks, _at_least_one(at, groups)
 
-    def _columns(self, at: BodyLowering, strip: SSAValue, strips: SSAValue) -> Span:
+    def _columns(self, at: BodyLowering, strip: SSAValue) -> Span:
         index, width = at.index, self.tile.columns
         size = index.form(self.shape[self.tile.q])
         first = index.mul(strip, index.constant(width))
@@ -134,7 +190,7 @@ class TiledLoops:
         if extent is not None and extent % width == 0:
             return Span(first, None, index.add(first, index.constant(width)), size, width, True)
         after = index.add(strip, index.constant(1))
-        is_last = at.insert(arith.CmpiOp(after, strips, "eq")).result
+        is_last = at.insert(arith.CmpiOp(after, self.strips, "eq")).result
         regular = index.mul(after, index.constant(width))
         end = at.insert(arith.SelectOp(is_last, size, regular)).result
         wide = at.insert(arith.SubiOp(end, first)).result
@@ -142,15 +198,13 @@ class TiledLoops:
         blocks = at.insert(arith.FloorDivSIOp(raised, index.constant(width))).result
         return Span(first, blocks, end, size, width, False)
 
-    def _rows(
-        self, at: BodyLowering, group: SSAValue, groups: SSAValue, blocks: SSAValue
-    ) -> Span | None:
+    def _rows(self, at: BodyLowering, group: SSAValue) -> Span | None:
         """Blocks are spread evenly, so that a group of one block overlaps no other group."""
         if self.tile.p is None:
             return None
         index, width, size = at.index, self.tile.rows, self.shape[self.tile.p]
         low, high = (
-            at.insert(arith.FloorDivSIOp(index.mul(g, blocks), groups)).result
+            at.insert(arith.FloorDivSIOp(index.mul(g, self.blocks), self.groups)).result
             for g in (group, index.add(group, index.constant(1)))
         )
         number = at.insert(arith.SubiOp(high, low)).result
@@ -161,19 +215,7 @@ class TiledLoops:
         exact = extent is not None and extent % width == 0
         return Span(first, number, end, rows, width, exact)
 
-    def _unit(self, at: BodyLowering, columns: Span, rows: Span | None) -> None:
-        """One iteration of the parallel loop."""
-        whole = self._is_whole(at)
-        if whole is None:
-            return self._strip(at, columns, rows)
-        then, otherwise = Block(), Block()
-        self._strip(at.inside(then), columns, rows)
-        self._elements(at.inside(otherwise), columns, rows)
-        for block in (then, otherwise):
-            block.add_op(scf.YieldOp())
-        at.insert(scf.IfOp(whole, [], Region(then), Region(otherwise)))
-
-    def _is_whole(self, at: BodyLowering) -> SSAValue | None:
+    def is_whole(self, at: BodyLowering) -> SSAValue | None:
         """Is there room for one block? None: as the numbers say."""
         tests: list[SSAValue] = []
         for axis, width in ((self.tile.p, self.tile.rows), (self.tile.q, self.tile.columns)):
@@ -183,9 +225,9 @@ class TiledLoops:
                 tests.append(at.insert(test).result)
         if not tests:
             return None
-        return reduce(lambda a, b: at.insert(arith.AndIOp(a, b)).result, tests)
+        return reduce(lambda a, b: _and(at, a, b), tests)
 
-    def _elements(self, at: BodyLowering, columns: Span, rows: Span | None) -> None:
+    def elements(self, at: BodyLowering, columns: Span, rows: Span | None) -> None:
         """The same elements one by one, where an axis has no room for a block."""
 
         def element(inner: BodyLowering, q: SSAValue) -> None:
@@ -204,7 +246,7 @@ class TiledLoops:
 
     # --- strips: what the blocks of one iteration share ---
 
-    def _strip(self, at: BodyLowering, columns: Span, rows: Span | None) -> None:
+    def tiles(self, at: BodyLowering, columns: Span, rows: Span | None) -> None:
         def strip(inner: BodyLowering, block: SSAValue) -> None:
             emit = self._cut if self.tile.chunks else self._whole
             emit(inner, columns.start(inner, block), rows)
@@ -249,7 +291,7 @@ class TiledLoops:
         def fill(inner: BodyLowering, block: SSAValue) -> None:
             body = self._body(inner, rows, block, strip)
             for op in self.sums:
-                body.add_terms(inner, op, op.own, body.accumulators(inner, op))
+                body.add_sum(inner, op, body.accumulators(inner, op))
             self._finish(inner, body)
 
         self._each_block(at, rows, fill)
@@ -339,6 +381,7 @@ class TiledLoops:
         def fill(inner: BodyLowering, block: SSAValue) -> None:
             body = self._body(inner, rows, block, strip)
             acc = self._resume(inner, body, op, block, waiting)
+            body.save_block(inner, op)
             if cut is None:
                 body.add_terms(inner, op, own, acc)
             else:

@@ -16,7 +16,7 @@ whose innermost loop, the sum, has the same rules. `passes/tiled_loops.py` emits
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from math import prod
@@ -51,6 +51,18 @@ GROUP_ROWS = 256
 
 UNKNOWN = 512
 """The length assumed of a range that depends on sizes."""
+
+LATENCY = 8
+"""Additions that must be under way at a time, or each waits for the one before."""
+
+LOAD = 2
+"""The cost of a vector that comes from a cache rather than from registers."""
+
+FAR = 3
+"""The cost of copying an element that lies apart from the others, with the store."""
+
+CLEARLY = 0.85
+"""Of the cost of the plain nest is what a tile may cost at most."""
 
 ELEMENTARY = 12
 """The cost of an elementary function in additions."""
@@ -253,7 +265,7 @@ def plain_cost(sums: Iterable[tix.SumOp], lanes: int, deps: Dependence) -> float
         nested = any(isinstance(s, tix.SumOp) and not is_short(s) for s in op.body.walk())
         speed = lanes if vector and not nested and length >= lanes else 1
         cost = sum(
-            weight(o) * n / speed
+            (LOAD if isinstance(o, tix.ReadOp) else weight(o)) * n / speed
             for o, n in operations(op.body)
             if deps.operation(o) & own or nested
         )
@@ -276,15 +288,24 @@ class Counter:
 
     def _of_sum(self, op: tix.SumOp) -> float:
         rows, columns = self.tile.rows, self.tile.columns
-        cost = rows * columns / self.lanes if self._depends(op)[0] else columns / self.lanes
-        panels = {s.value for s in self.tile.panels.get(op, ())}
-        inside = {o for v in panels for o in tree_of(v, op.body)}
+        sums = (rows if self._depends(op)[0] else 1) * columns / self.lanes
+        cost = sums + max(0, LATENCY - sums)
+        saved = saved_values(op, self.tile, self.deps)
+        panels = [s.value for s in self.tile.panels.get(op, ())]
+        loaded = {o for v in (*panels, *saved.block) for o in tree_of(v, op.body)}
         for inner, times in operations(op.body):
-            if inner not in inside:
+            if inner not in loaded:
                 cost += times * self._of_operation(inner, op)
-        for _ in panels:
-            cost += columns / self.lanes + 2 * columns / self.reuse
+        for panel in panels:
+            fill = sum(self._of_copying(o) for o in dict.fromkeys(tree_of(panel, op.body)))
+            cost += LOAD * columns / self.lanes + fill / self.reuse
+        cost += len(saved.block) * rows * columns / self.lanes / 2
         return cost / (rows * columns)
+
+    def _of_copying(self, op: Operation) -> float:
+        if isinstance(op, tix.ReadOp) and _is_slow(stride(op, self.tile.q, self.deps)):
+            return FAR * self.tile.columns
+        return 0 if isinstance(op, FREE) else weight(op) * self.tile.columns / self.lanes
 
     def _depends(self, op: Operation) -> tuple[bool, bool]:
         found = self.deps.operation(op)
@@ -293,15 +314,16 @@ class Counter:
     def _of_operation(self, op: Operation, sum_: tix.SumOp) -> float:
         along_p, along_q = self._depends(op)
         rows = self.tile.rows if along_p else 1
-        if isinstance(op, tix.ReadOp) and not self.deps.operation(op) & set(sum_.own):
-            return rows * self.tile.columns / self.lanes / 4 if along_q and along_p else 0
+        if not self.deps.operation(op) & set(sum_.own):
+            is_block = along_p and along_q and isinstance(op, tix.ReadOp)
+            return rows * self.tile.columns / self.lanes / 2 if is_block else 0
         if not along_q:
             return rows * weight(op)
         vectors = self.tile.columns / self.lanes
         if isinstance(op, tix.ReadOp):
             step = stride(op, self.tile.q, self.deps)
-            slow = step is None or abs(step) > 2
-            vectors = self.tile.columns if slow else vectors * max(1, abs(step or 0))
+            slow = _is_slow(step)
+            vectors = self.tile.columns if slow else vectors * max(LOAD, abs(step or 0))
         return rows * vectors * weight(op)
 
 
@@ -317,42 +339,75 @@ def tree_of(value: SSAValue, region: Region) -> Iterator[Operation]:
 # --- panels ---------------------------------------------------------------------------------------
 
 
-def saved_values(op: tix.SumOp, tile: Tile, deps: Dependence) -> tuple[list[Saved], list[Saved]]:
-    """What is the same for all rows: for panels, and to compute once per term.
+@dataclass(frozen=True)
+class SavedValues:
+    """What a sum computes ahead: once for a block, for all rows of a strip, for one term."""
 
-    Panels hold what reads elements that lie apart along q, or apart along the sum; a term's own
-    row holds what is expensive.
+    block: list[SSAValue]
+    panels: list[Saved]
+    term: list[SSAValue]
+
+
+def saved_values(op: tix.SumOp, tile: Tile, deps: Dependence) -> SavedValues:
+    """What depends on q and is better computed once.
+
+    Panels hold what is the same for all rows and lies apart along q, or apart along the sum.
+    What is the same for all terms is read once per block if it lies apart or is expensive, where
+    the sum certainly has a term; and what is the same for all rows once per term if expensive.
     """
-    panels: list[Saved] = []
-    rows: list[Saved] = []
+    found = SavedValues([], [], [])
     own = frozenset(op.own)
-    for value in _shared(op, tile, deps):
-        ops = list(dict.fromkeys(tree_of(value, op.body)))
+    for value in _largest(op, lambda v: _same_for_terms(v, tile, own, deps)):
+        if _is_dear(value, op, tile, deps) and (term_count(op) or 0) > 0:
+            found.block.append(value)
+    for value in _largest(op, lambda v: _same_for_rows(v, tile, deps)):
+        ops = list(tree_of(value, op.body))
+        if value in found.block or any(isinstance(o, tix.SumOp) and not is_short(o) for o in ops):
+            continue
         used = tuple(v for v in op.own if v in deps.of(value))
         reads = [o for o in ops if isinstance(o, tix.ReadOp)]
-        if any(isinstance(o, tix.SumOp) and not is_short(o) for o in ops):
-            continue
         if used and any(_lies_apart(read, tile.q, own, deps) for read in reads):
-            panels.append(Saved(value, used))
-        elif any(weight(o) > 1 or isinstance(o, tix.SumOp) for o in ops if not _free(o)):
-            rows.append(Saved(value, ()))
-    return panels, rows
+            found.panels.append(Saved(value, used))
+        elif tile.p is not None and _is_dear(value, op, tile, deps):
+            found.term.append(value)
+    return found
 
 
-def _free(op: Operation) -> bool:
-    return isinstance(op, FREE)
+def _same_for_terms(
+    value: SSAValue, tile: Tile, own: frozenset[SSAValue], deps: Dependence
+) -> bool:
+    return tile.q in deps.of(value) and not deps.of(value) & own
 
 
-def _shared(op: tix.SumOp, tile: Tile, deps: Dependence) -> list[SSAValue]:
-    """The largest values of the sum's body that depend on q but not on p."""
+def _same_for_rows(value: SSAValue, tile: Tile, deps: Dependence) -> bool:
+    return tile.q in deps.of(value) and tile.p not in deps.of(value)
+
+
+def _is_dear(value: SSAValue, op: tix.SumOp, tile: Tile, deps: Dependence) -> bool:
+    """Does it take an elementary function, a sum, or reads that lie apart along q?"""
+    ops = [o for o in tree_of(value, op.body) if not isinstance(o, FREE)]
+    return any(
+        weight(o) > 1
+        or isinstance(o, tix.SumOp)
+        or (isinstance(o, tix.ReadOp) and _is_slow(stride(o, tile.q, deps)))
+        for o in ops
+    )
+
+
+def _is_slow(step: int | None) -> bool:
+    """Do vectors of elements at this distance take more than a few instructions?"""
+    return step is None or abs(step) > 2
+
+
+def _largest(op: tix.SumOp, fits: Callable[[SSAValue], bool]) -> list[SSAValue]:
+    """The largest values of the sum's body that fit."""
     found: dict[SSAValue, None] = {}
 
     def visit(value: SSAValue) -> None:
         owner = value.owner
         if not isinstance(owner, Operation) or owner.parent is not op.body.block:
             return
-        around = deps.of(value)
-        if tile.q in around and tile.p not in around and is_real(value):
+        if is_real(value) and fits(value):
             found[value] = None
         elif not isinstance(owner, tix.IfOp):
             for v in owner.operands:
@@ -368,8 +423,7 @@ def is_real(value: SSAValue) -> bool:
 
 def _lies_apart(read: tix.ReadOp, q: SSAValue, own: frozenset[SSAValue], deps: Dependence) -> bool:
     """Would a block read many cache lines or pages for few elements?"""
-    step = stride(read, q, deps)
-    if step is None or abs(step) > 2:
+    if _is_slow(stride(read, q, deps)):
         return True
     return any(
         (along := stride(read, v, deps)) is None or abs(along) >= VECTOR_BYTES * 8
@@ -400,27 +454,38 @@ def chunk_of(op: tix.SumOp, columns: int) -> tuple[SSAValue, int] | None:
 # --- the choice -----------------------------------------------------------------------------------
 
 
-def choose_tile(op: tix.DefineOp) -> Tile | None:
-    """The cheapest tile of a definition, or None where the plain nest is as good."""
+def choose_tiles(op: tix.DefineOp) -> list[Tile]:
+    """The cheapest tile of a definition, or none where the plain nest is as good.
+
+    Where sizes decide at run time whether there is room for it, others follow that need less.
+    """
+    found = sorted(_good_tiles(op), key=lambda pair: pair[0])
+    if not found:
+        return []
+    best = found[0][1]
+    tiles = [best]
+    if not _known(op, best.q):
+        tiles += [t for _, t in found if t.q is not best.q][:1]
+    if best.p is not None and not _known(op, best.p):
+        tiles += [t for _, t in found if t.q is best.q and t.p is None][:1]
+    return tiles
+
+
+def _good_tiles(op: tix.DefineOp) -> Iterator[tuple[float, Tile]]:
+    """The tiles that are clearly cheaper than the plain nest, with their costs."""
     deps = Dependence()
-    sums = blocked_sums(op.body)
-    if not sums:
-        return None
+    if not blocked_sums(op.body):
+        return
     lanes = VECTOR_BYTES // (4 if isinstance(op.type.element, Float32Type) else 8)
-    best: tuple[float, Tile] | None = None
     for tile in _candidates(op, lanes):
-        fit = tileable_sums(op.body, tile, deps)
-        if not fit:
+        sums = tileable_sums(op.body, tile, deps)
+        if not sums:
             continue
-        full = _with_panels(op, tile, fit, deps)
-        blocks = _extent(op, tile.p) // tile.rows if tile.p else 1
-        counter = Counter(full, lanes, deps, full.group if full.group > 1 else max(1, blocks))
-        cost = (counter.cost(fit) + _store_cost(op, tile.q, lanes)) * _waste(op, tile)
-        if best is None or cost < best[0] * 0.99:
-            plain = plain_cost(fit, lanes, deps) + 1 / lanes
-            if cost < 0.75 * plain:
-                best = cost, full
-    return best[1] if best else None
+        full = _with_panels(op, tile, sums, deps)
+        counter = Counter(full, lanes, deps, full.group)
+        cost = (counter.cost(sums) + _store_cost(op, tile.q, lanes)) * _waste(op, tile)
+        if cost < CLEARLY * (plain_cost(sums, lanes, deps) + 1 / lanes):
+            yield cost, full
 
 
 def _candidates(op: tix.DefineOp, lanes: int) -> Iterator[Tile]:
@@ -434,6 +499,13 @@ def _candidates(op: tix.DefineOp, lanes: int) -> Iterator[Tile]:
                     yield Tile(p, q, _rows(_extent(op, p), most, _known(op, p)), columns)
             yield Tile(None, q, 1, columns)
             columns //= 2
+        if _extent(op, q) >= LATENCY * lanes > WIDEST and not _is_heavy(op):
+            yield Tile(None, q, 1, LATENCY * lanes)
+
+
+def _is_heavy(op: tix.DefineOp) -> bool:
+    """Do elementary functions need the registers?"""
+    return any(weight(o) > 1 for s in blocked_sums(op.body) for o, _ in operations(s.body))
 
 
 def _rows(extent: int, most: int, known: bool) -> int:
@@ -445,7 +517,7 @@ def _rows(extent: int, most: int, known: bool) -> int:
 
 def _waste(op: tix.DefineOp, tile: Tile) -> float:
     """How much more is computed than there are elements; shorter loops count as slower, too."""
-    waste = 1.0 if tile.columns == WIDEST else 1.3
+    waste = 1.0 if tile.columns >= WIDEST else 1.3
     for axis, width in ((tile.p, tile.rows), (tile.q, tile.columns)):
         if axis is not None:
             extent = _extent(op, axis)
@@ -481,7 +553,7 @@ def _with_panels(op: tix.DefineOp, tile: Tile, sums: list[tix.SumOp], deps: Depe
     panels: dict[tix.SumOp, tuple[Saved, ...]] = {}
     chunks: dict[tix.SumOp, tuple[SSAValue, int]] = {}
     for s in sums if blocks > 3 else []:
-        found, _ = saved_values(s, tile, deps)
+        found = saved_values(s, tile, deps).panels
         if found:
             panels[s] = tuple(found)
             cut = chunk_of(s, tile.columns)
