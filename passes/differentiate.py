@@ -46,6 +46,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import LocationAttr, ModuleOp
 from xdsl.ir import BlockArgument, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
 
 from dialects import tix
 from dialects.tix import Affine, Constraint, Key, between
@@ -80,6 +81,9 @@ class DifferentiatePass(ModulePass):
 
     def differentiate(self, program: tix.ProgramOp) -> tix.ProgramOp:
         """The derivative program of `program`."""
+        unknown = [name for name in self.wrt if name not in program.arguments]
+        if unknown:
+            raise PassFailedException(f"{program.location}: no argument is named {unknown[0]}")
         reverse = _Reverse(program, self.unit_adjoint)
         arguments = program.arguments
         gradients = [reverse.gradient(name, arguments[name]) for name in self.wrt or arguments]

@@ -175,6 +175,8 @@ class Emitter:
         regions = self.region([], then), self.region([], otherwise)
         first, second = (tix.constant_value(tix.yielded(r)) for r in regions)
         if first is not None and first == second:
+            for region in regions:
+                region.drop_all_references()  # what they use may be unused without them
             return self.constant(first)
         return self.insert(tix.IfOp(pieces, *regions)).result
 
