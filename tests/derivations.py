@@ -14,7 +14,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from multiprocessing import get_context
 
 import numpy as np
@@ -132,36 +132,81 @@ def central_differences(
     return gradients, scale
 
 
+def directional_differences(
+    call: Callable[[Arrays], Arrays], values: Arrays, adjoints: Arrays, directions: Arrays
+) -> tuple[list[float], float]:
+    """Derivatives of `sum(adjoint * result)` along a direction for each argument in turn.
+
+    Also a bound of their error: what differences of two orders differ by, and rounding.
+    """
+
+    def total(position: int, shift: float) -> float:
+        moved = [*values]
+        moved[position] = values[position] + shift * directions[position]
+        return sum(float(np.vdot(a, r)) for a, r in zip(adjoints, call(moved), strict=True))
+
+    results = call(values)
+    scale = sum(float(np.sum(np.abs(a * r))) for a, r in zip(adjoints, results, strict=True))
+    step, found, error = 1e-4, [], 1e-9 + 1e-9 * scale
+    for position in range(len(values)):
+        near = (total(position, step) - total(position, -step)) / (2 * step)
+        far = (total(position, 2 * step) - total(position, -2 * step)) / (4 * step)
+        found.append((4 * near - far) / 3)
+        error = max(error, abs(near - far) / 10, 1e-8 * abs(near))
+    return found, error
+
+
+def assert_derivative(
+    call: Callable[[Arrays], Arrays],
+    values: Arrays,
+    adjoints: Arrays,
+    gradients: Arrays,
+    what: str,
+) -> None:
+    """The gradients agree with differences of `call` along random directions."""
+    rng = np.random.default_rng(len(values))
+    directions = [rng.standard_normal(v.shape) for v in values]
+    expected, bound = directional_differences(call, values, adjoints, directions)
+    for n, (g, v, e) in enumerate(zip(gradients, directions, expected, strict=True)):
+        error = abs(float(np.vdot(g, v)) - e)
+        assert error <= bound, f"{what}, argument {n}: error {error:.2e} > {bound:.2e}"
+
+
 # --- many seeds -----------------------------------------------------------------------------------
 
 
 @cache
-def _pool() -> ProcessPoolExecutor:
+def _pools() -> list[ProcessPoolExecutor]:
+    """One process each: the same seeds go to the same process again, which may remember them."""
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return ProcessPoolExecutor(count, get_context("spawn"))
+    return [ProcessPoolExecutor(1, get_context("spawn")) for _ in range(count or 1)]
 
 
-def _failure(check: Callable[[int], None], seed: int) -> str | None:
-    try:
-        check(seed)
-    except Exception as error:
-        tail = "".join(traceback.format_tb(error.__traceback__)[-3:])
-        return f"seed {seed}: {type(error).__name__}: {error}\n{tail}{_source(seed)}"
-    return None
+def _described(error: Exception, seed: int) -> str:
+    tail = "".join(traceback.format_tb(error.__traceback__)[-3:])
+    source = random_program(random.Random(seed)).source
+    return f"seed {seed}: {type(error).__name__}: {error}\n{tail}{source}"
 
 
-def _source(seed: int) -> str:
-    return random_program(random.Random(seed)).source
-
-
-def _failures(check: Callable[[int], None], seeds: Sequence[int]) -> list[str]:
-    return [text for seed in seeds if (text := _failure(check, seed))]
+def _each(check: Callable[[int], None], seeds: Sequence[int]) -> list[str]:
+    """What went wrong, for each seed with which `check` fails."""
+    failures: list[str] = []
+    for seed in seeds:
+        try:
+            check(seed)
+        except Exception as error:
+            failures.append(_described(error, seed))
+    return failures
 
 
 def check_seeds(check: Callable[[int], None], seeds: Sequence[int]) -> None:
-    """Call `check` for every seed, in all processes; fails with the programs that failed."""
-    size = max(1, len(seeds) // 8)
-    parts = [seeds[n : n + size] for n in range(0, len(seeds), size)]
-    found = _pool().map(_failures, [check] * len(parts), parts)
-    failures = [text for part in found for text in part]
+    """Call `check` for every seed; fails with the programs that failed."""
+    check_together(partial(_each, check), seeds)
+
+
+def check_together(check: Callable[[Sequence[int]], list[str]], seeds: Sequence[int]) -> None:
+    """Call `check` for a part of the seeds in each process; it gives the failures."""
+    pools = _pools()
+    futures = [pool.submit(check, seeds[n :: len(pools)]) for n, pool in enumerate(pools)]
+    failures = [text for future in futures for text in future.result()]
     assert not failures, f"{len(failures)} failures\n\n" + "\n".join(failures)

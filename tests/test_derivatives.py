@@ -1,0 +1,89 @@
+"""Derivatives of a thousand random programs, and derivatives of those of two hundred.
+
+On the CPU they equal the interpreter's evaluation of the derivative program; the interpreter's
+evaluation of the program, moved along random directions, says what they should be.
+"""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from tests.derivations import (
+    assert_close,
+    assert_derivative,
+    check_seeds,
+    interpret,
+    random_case,
+)
+from tests.gradient_kernels import gradient_kernels
+
+CHUNK = 50
+
+
+def check_first(seed: int) -> None:
+    case = random_case(seed)
+    derivative = case.function.derivative()
+    names = [t.name for t in derivative.results]
+    assert names == [f"d{t.name}" for t in case.function.args]
+    expected = interpret(derivative.program, case.inputs)
+    assert_close(derivative.call(case.inputs, {}), expected, 1e-9, "cpu")
+    program = case.function.program
+    assert_derivative(
+        lambda values: interpret(program, values), case.values, case.adjoints, expected, "first"
+    )
+    gradient_kernels(seed, derivative, case.inputs, expected)  # for the test of these
+
+
+def check_second(seed: int) -> None:
+    case = random_case(seed)
+    by = random.Random(seed).choice(case.function.args).name
+    first = case.function.derivative(by)
+    (value,) = interpret(first.program, case.inputs)
+    adjoint = np.asarray(np.random.default_rng(seed).uniform(-1, 1, value.shape))
+    second = first.derivative()
+    found = interpret(second.program, [*case.inputs, adjoint])
+    program = first.program
+    assert_derivative(
+        lambda values: interpret(program, values), case.inputs, [adjoint], found, f"second by {by}"
+    )
+    if seed % 5 == 0:
+        assert_close(second.call([*case.inputs, adjoint], {}), found, 1e-9, "cpu")
+
+
+@pytest.mark.parametrize("first", range(0, 1000, CHUNK))
+def test_first_derivatives(first: int) -> None:
+    check_seeds(check_first, range(first, first + CHUNK))
+
+
+@pytest.mark.parametrize("first", range(0, 200, CHUNK))
+def test_second_derivatives(first: int) -> None:
+    check_seeds(check_second, range(first, first + CHUNK))
+
+
+def check_kinks_and_pads(seed: int) -> None:
+    case = random_case(seed, kinks=True, pads=True)
+    derivative = case.function.derivative()
+    found = derivative.call(case.inputs, {})
+    program = case.function.program
+    assert_derivative(
+        lambda values: interpret(program, values), case.values, case.adjoints, found, "first"
+    )
+
+
+def test_kinks_and_pads() -> None:
+    check_seeds(check_kinks_and_pads, range(100))
+
+
+def check_single_precision(seed: int) -> None:
+    case = random_case(seed, dtype="f32")
+    found = case.function.derivative().call(case.inputs, {})
+    assert all(g.dtype == np.float32 for g in found)
+    program = case.function.derivative().program
+    assert_close(found, interpret(program, case.inputs), 2e-3, "cpu", 1)
+
+
+def test_single_precision() -> None:
+    check_seeds(check_single_precision, range(50))
