@@ -20,7 +20,7 @@ def whole(value: float) -> Affine | None:
 
 
 def fold(sign: str, left: Affine, right: Affine) -> Affine | None:
-    """`left sign right` as one affine form of indices; None where it is none."""
+    """`left sign right` as one affine form of indices; None where it is none, or only numbers."""
     if not left.terms and not right.terms:
         return None
     match sign:
@@ -34,8 +34,4 @@ def fold(sign: str, left: Affine, right: Affine) -> Affine | None:
             form = left * right.constant
         case _:
             return None
-    return (
-        form
-        if form.terms and all(abs(c) < EXACT for c in (form.constant, *form.terms.values()))
-        else None
-    )
+    return form if all(abs(c) < EXACT for c in (form.constant, *form.terms.values())) else None
