@@ -54,6 +54,7 @@ from dialects import tix
 from dialects.loops import ParallelOp
 from passes.lowering import BodyLowering, IndexLowering
 from passes.programs import type_of
+from passes.split_sums import split_sums
 from passes.tiled_loops import Store, tiled
 from passes.tiling import Tile, choose_tiles
 
@@ -75,6 +76,8 @@ class SchedulePass(ModulePass):
 
 def schedule(program: tix.ProgramOp, tile: bool = False) -> list[func.FuncOp]:
     """One function per definition, in order; in tiles where `passes/tiling.py` finds them better."""
+    if tile:
+        program = split_sums(program)
     names: dict[SSAValue, str] = {v: name for name, v in program.arguments.items()}
     names.update((op.result, op.label.data) for op in program.definitions)
     return [_function(op, names, tile) for op in program.definitions]

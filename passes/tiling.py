@@ -315,8 +315,10 @@ class Counter:
         along_p, along_q = self._depends(op)
         rows = self.tile.rows if along_p else 1
         if not self.deps.operation(op) & set(sum_.own):
-            is_block = along_p and along_q and isinstance(op, tix.ReadOp)
-            return rows * self.tile.columns / self.lanes / 2 if is_block else 0
+            if not (along_p and along_q and isinstance(op, tix.ReadOp)):
+                return 0  # it stays in registers
+            slow = _is_slow(stride(op, self.tile.q, self.deps))
+            return rows * self.tile.columns * (1 if slow else 0.5 / self.lanes)
         if not along_q:
             return rows * weight(op)
         vectors = self.tile.columns / self.lanes

@@ -1,0 +1,104 @@
+"""Sums of terms that depend on different indices of the result become several sums.
+
+    y[i, j] = sum[k](x[i, k] * w[k, j] + v[k, i])
+
+becomes
+
+    y[i, j] = sum[k](x[i, k] * w[k, j]) + sum[k](v[k, i])
+
+by  sum_k (u + v) = sum_k u + sum_k v.  The second sum is the same for all j: a tile computes it
+once per row. Factors that did not stand in every term can now leave their sum (`simplify-sums`).
+
+Only the order in which terms are added changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Operation, SSAValue
+
+from dialects import tix
+from dialects.tix import elementwise as ew
+from passes.emitter import Emitter, Scope
+from passes.programs import copy_program
+from passes.simplify_sums import simplify_sums
+from passes.tiling import Dependence, is_short
+
+Term = tuple[SSAValue, bool]
+"""A value and whether it is subtracted."""
+
+
+def split_sums(program: tix.ProgramOp) -> tix.ProgramOp:
+    """The program with sums split by the indices of the result; the same where there are none."""
+    sums = [op for d in program.definitions for op in d.walk() if isinstance(op, tix.SumOp)]
+    deps = Dependence()
+    if not any(len(groups(op, deps)) > 1 for op in sums):
+        return program
+    return simplify_sums(copy_program(program, _Splitter))
+
+
+def groups(op: tix.SumOp, deps: Dependence) -> list[list[Term]]:
+    """The terms of a long sum, together where they depend on the same indices around it."""
+    found: dict[frozenset[SSAValue], list[Term]] = {}
+    if is_short(op):
+        return []
+    for value, negative in _terms(tix.yielded(op.body), op, False):
+        around = deps.of(value) - set(op.own)
+        found.setdefault(around, []).append((value, negative))
+    return list(found.values())
+
+
+def _terms(value: SSAValue, op: tix.SumOp, negative: bool) -> list[Term]:
+    owner = value.owner
+    if isinstance(owner, Operation) and owner.parent is op.body.block:
+        match owner:
+            case ew.AddOp():
+                return _terms(owner.lhs, op, negative) + _terms(owner.rhs, op, negative)
+            case ew.SubOp():
+                return _terms(owner.lhs, op, negative) + _terms(owner.rhs, op, not negative)
+            case ew.NegOp():
+                return _terms(owner.operand, op, not negative)
+            case _:
+                pass
+    return [(value, negative)]
+
+
+class _Splitter(Scope):
+    def copy_sum(self, op: tix.SumOp) -> SSAValue:
+        parts = groups(op, Dependence())
+        if len(parts) < 2:
+            return super().copy_sum(op)
+        sums = [self._sum(op, terms) for terms in parts]
+        total = sums[0]
+        for part in sums[1:]:
+            total = self.emitter.add(total, part)
+        return total
+
+    def _sum(self, op: tix.SumOp, terms: Sequence[Term]) -> SSAValue:
+        def domain(own: list[SSAValue]) -> Sequence[tix.Constraint]:
+            return self.inner(self.emitter, op.own, own).constraints(op.constraints)
+
+        def body(e: Emitter, own: list[SSAValue]) -> SSAValue:
+            scope = self.inner(e, op.own, own)
+            total = e.constant(0)
+            for value, negative in terms:
+                scope.fetch(value)
+                new = scope.value(value)
+                total = e.sub(total, new) if negative else e.add(total, new)
+            return total
+
+        return self.emitter.sum([v.name_hint for v in op.own], domain, body)
+
+    def inner(
+        self, emitter: Emitter, own: Sequence[SSAValue], new: Sequence[SSAValue]
+    ) -> _Splitter:
+        scope = super().inner(emitter, own, new)
+        assert isinstance(scope, _Splitter)
+        return scope
+
+    def fetch(self, value: SSAValue) -> None:
+        """Copy the operation that defines `value`, unless this scope has it."""
+        if value not in self.values and isinstance(value.owner, Operation):
+            self.require(value.owner)
+            self.copy(value.owner)
