@@ -60,53 +60,58 @@ class Names:
         remainders, rest = self._split(form)
         parts = [Part(rest[v], Text(n, ATOM)) for v, n in self.indices.items() if rest[v]]
         parts += remainders
-        quotients = [v for v in rest.indices if v not in self.indices]
-        named = [Part(rest[v], self._quotient(v)) for v in quotients]
-        parts += sorted(named, key=lambda part: part.atom)
-        parts += [Part(rest[s], self._size(s)) for s in sorted(rest.sizes)]
+        parts += [Part(rest[key], self.bound(bound)) for key, bound in self._quotients(rest)]
+        named = sorted(s for s in rest.sizes if self.quotients(s) is None)
+        parts += [Part(rest[s], self._named(s)) for s in named]
         return parts, rest.constant
 
     def _split(self, form: Affine) -> tuple[list[Part], Affine]:
         """`e - m * (e // m)` as `e % m`, where that takes all of `e` out of the form."""
         remainders: list[Part] = []
-        for index, op in self._local(form):
-            e, m = op.form, op.divisor.data
-            c, other = divmod(-form[index], m)
-            rest = form - (e - Affine.of(index) * m) * c
-            if c and not other and not any(rest[key] for key in e.terms):
+        for key, (e, m) in self._quotients(form):
+            c, other = divmod(-form[key], m)
+            rest = form - (e - Affine.of(key) * m) * c
+            if c and not other and not any(rest[k] for k in e.terms):
                 text = f"{self.form(e).within(PRODUCT)} % {m}"
                 remainders.append(Part(c, Text(text, PRODUCT)))
                 form = rest
         return sorted(remainders, key=lambda part: part.atom), form
 
-    def _local(self, form: Affine) -> list[tuple[SSAValue, FloorDivOp]]:
-        """The local indices of a form, those that are computed from others first."""
-        found = [(v, v.owner) for v in form.indices if v not in self.indices]
-        local = [(v, op) for v, op in found if isinstance(op, FloorDivOp)]
-        return sorted(local, key=lambda item: (-_depth(item[1]), self._quotient(item[0])))
+    def _quotients(self, form: Affine) -> list[tuple[Key, Bound]]:
+        """The keys without a name, those that are computed from others first."""
+        found: list[tuple[Key, Bound]] = []
+        for key in form.terms:
+            bounds = self.quotients(key)
+            if bounds is not None:
+                if len(bounds) > 1:
+                    raise ValueError(f"the derived size {key} has no name that the language has")
+                found.append((key, bounds[0]))
+        return sorted(found, key=lambda item: (-self._depth(item[0]), self.bound(item[1])))
 
     def quotients(self, key: Key) -> Sequence[Bound] | None:
         """What a key without a name is the least of: a local index or a derived size."""
+        if key in self.indices:
+            return None
         if isinstance(key, str):
             return self.derived.get(key)
         op = key.owner
-        if key in self.indices or not isinstance(op, FloorDivOp):
-            return None
+        if not isinstance(op, FloorDivOp):
+            raise ValueError(f"the index {key} is not in scope")
         return [(op.form, op.divisor.data)]
 
-    def _quotient(self, index: SSAValue) -> Text:
-        bounds = self.quotients(index)
-        if bounds is None:
-            raise ValueError(f"the index {index} is not in scope")
-        return self.bound(bounds[0])
+    def _named(self, size: str) -> Text:
+        if size not in self.sizes:
+            raise ValueError(f"no argument has the size {size}")
+        return Text(self.sizes[size], ATOM)
 
-    def _size(self, size: str) -> Text:
-        bounds = self.derived.get(size)
-        if bounds is None:
-            return Text(self.sizes[size], ATOM)
-        if len(bounds) > 1:
-            raise ValueError(f"the derived size {size} has no name that the language could say")
-        return self.bound(bounds[0])
+    def _depth(self, key: Key) -> int:
+        bounds = self.quotients(key) or ()
+        return 1 + max((self._depth(k) for form, _ in bounds for k in form.terms), default=0)
+
+    def varies(self, key: Key) -> bool:
+        """Whether a key depends on an index, and not on sizes alone."""
+        bounds = self.quotients(key) or ()
+        return key in self.indices or any(self.varies(k) for form, _ in bounds for k in form.terms)
 
     def bound(self, bound: Bound) -> Text:
         """`(N + 1) // 2`."""
@@ -122,11 +127,6 @@ class Names:
             if bounds is not None:
                 return extreme("min", [self.bound(b).text for b in bounds])
         return self.form(size).text if size.terms else str(max(0, size.constant))
-
-
-def _depth(op: FloorDivOp) -> int:
-    inner = [v.owner for v in op.form.indices]
-    return 1 + max((_depth(o) for o in inner if isinstance(o, FloorDivOp)), default=0)
 
 
 def extreme(word: str, texts: Sequence[str]) -> str:

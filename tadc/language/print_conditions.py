@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from xdsl.ir import SSAValue
-
 from dialects.tix import Affine, Constraint
 from tadc.language.print_affine import AND, COMPARISON, OR, Names, Part, Text, total
 
@@ -25,7 +23,7 @@ def _piece(piece: Sequence[Constraint], names: Names) -> Text:
     texts: list[str] = []
     while rest:
         first = rest.pop(0)
-        partner = next((c for c in rest if _chained(first, c)), None)
+        partner = next((c for c in rest if _chained(first, c, names)), None)
         if partner is None:
             texts.append(_comparison(first, names))
         else:
@@ -34,26 +32,26 @@ def _piece(piece: Sequence[Constraint], names: Names) -> Text:
     return Text(" and ".join(texts), AND if len(texts) > 1 else COMPARISON)
 
 
-def _chained(one: Constraint, other: Constraint) -> bool:
+def _chained(one: Constraint, other: Constraint, names: Names) -> bool:
     """Whether the two are a lower and an upper bound of the same form of indices."""
-    middle = _indices(one.form)
+    middle = _indices(one.form, names)
     return (
         bool(middle.terms)
         and not (one.equality or other.equality)
-        and (middle == -_indices(other.form))
+        and (middle == -_indices(other.form, names))
     )
 
 
 def _chain(one: Constraint, other: Constraint, names: Names) -> str:
-    if names.parts(_indices(one.form))[0][0].coefficient < 0:
+    if names.parts(_indices(one.form, names))[0][0].coefficient < 0:
         one, other = other, one
-    middle = _indices(one.form)
+    middle = _indices(one.form, names)
     low, high = middle - one.form, middle + other.form + 1
     return f"{names.form(low).text} <= {names.form(middle).text} < {names.form(high).text}"
 
 
-def _indices(form: Affine) -> Affine:
-    return Affine({k: c for k, c in form.terms.items() if isinstance(k, SSAValue)})
+def _indices(form: Affine, names: Names) -> Affine:
+    return Affine({k: c for k, c in form.terms.items() if names.varies(k)})
 
 
 def _comparison(constraint: Constraint, names: Names) -> str:
@@ -62,8 +60,8 @@ def _comparison(constraint: Constraint, names: Names) -> str:
         return _equation(constraint.form, "==", names)
     parts, constant = names.parts(constraint.form)
     left, right = _sides(parts)
-    indices = [v for v in constraint.form.indices if constraint.form[v] > 0]
-    if not left or (right and not indices and constraint.form.indices):
+    varying = _indices(constraint.form, names).terms.values()
+    if not left or (right and varying and all(c < 0 for c in varying)):
         if left and constant == 0:
             return f"{total(right, 0).text} <= {total(left, 0).text}"
         return f"{total(right, 0).text} < {total(left, constant + 1).text}"
