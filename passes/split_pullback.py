@@ -58,8 +58,10 @@ def split_pullback(
     unknown = [name for name in adjoints if name not in program.arguments]
     if unknown:
         raise PassFailedException(f"{program.location}: no argument {unknown[0]}")
-    late = _reached(program, [program.arguments[name] for name in adjoints])
-    values = [v for v in program.returned if v not in late]
+    count = len(adjoints)  # one for each value
+    values, gradients = program.returned[:count], program.returned[count:]
+    # a gradient that is known without adjoints is a gradient still
+    late = _reached(program, [program.arguments[name] for name in adjoints]) | set(gradients)
     early = [op for op in program.definitions if op.result not in late]
     read = {r.tensor for op in program.definitions if op.result in late for r in _reads(op)}
     saved = [op for op in early if op.result in read]
@@ -67,7 +69,6 @@ def split_pullback(
     arguments = [(n, v) for n, v in program.arguments.items() if n not in adjoints]
     seeds = [(n, program.arguments[n]) for n in adjoints]
     stored = [(op.label.data, op.result) for op in saved]
-    gradients = [v for v in program.returned if v in late]
     first = _part(program, arguments, early, kept)
     rest = [op for op in program.definitions if op.result in late]
     second = _part(program, [*arguments, *stored, *seeds], rest, gradients, "_pullback")
