@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, ModuleOp
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, ModuleOp, StringAttr
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
@@ -82,7 +82,7 @@ class Function:
         """The results as a list, also where there is one."""
         values = self.bound(positional, named)
         arrays = [as_array(p, v) for p, v in zip(self._parameters, values, strict=True)]
-        precision = common_precision(self._parameters, arrays)
+        precision = common_precision(self._parameters, values, arrays)
         executable = self.executable(precision)
         sizes, plan = self._plan(executable, precision, arrays)
         dtypes = executable.argument_dtypes
@@ -98,22 +98,25 @@ class Function:
     def executable(self, precision: str) -> Executable:
         """The program as code of its target, made at the first call for each precision."""
         if precision not in self._executables:
-            self._executables[precision] = TARGETS[self.target](self.program, precision)
+            made = TARGETS[self.target](self.program, precision)
+            return self._executables.setdefault(precision, made)
         return self._executables[precision]
 
     def _plan(
         self, executable: Executable, precision: str, arrays: Sequence[Array]
     ) -> tuple[Mapping[str, int], Plan]:
         key = (precision, *(a.shape for a in arrays))
-        if key not in self._plans:
+        known = self._plans.get(key)
+        if known is None:
             sizes = self._sizes(arrays)
             if len(self._plans) >= PLANS:
                 self._plans.clear()
-            self._plans[key] = sizes, executable.plan(sizes)
-        return self._plans[key]
+            known = self._plans[key] = sizes, executable.plan(sizes)
+        return known
 
     def _sizes(self, arrays: Sequence[Array]) -> Mapping[str, int]:
         from tadc.language.check import check_ranges
+        from tadc.language.source import Source
 
         shapes = {p.name: a.shape for p, a in zip(self._parameters, arrays, strict=True)}
         try:
@@ -125,7 +128,7 @@ class Function:
                 f"no argument determines the size {error.name}", size=error.name
             ) from None
         if sizes:  # numbers were checked when the program was compiled
-            check_ranges(self.program, sizes, self._source)
+            check_ranges(self.program, sizes, Source(self._source, _file(self.program)))
         return sizes
 
     def _size_error(self, error: SizeMismatch) -> TadcError:
@@ -241,13 +244,38 @@ class Function:
     def __reduce__(self) -> tuple[Any, ...]:
         from tadc.modules import module_text
 
-        return _restore, (module_text(self.module), self._source, self.target)
+        places = [_place(v.location) for v in self.program.arguments.values()]
+        return _restore, (module_text(self.module), self._source, self.target, places)
 
 
-def _restore(text: str, source: str, target: str) -> Function:
+Place = tuple[str, int, int] | None
+"""File, line and column."""
+
+
+def _restore(text: str, source: str, target: str, places: Sequence[Place]) -> Function:
+    """The function; arguments get back their places, which their IR has no text for."""
     from tadc.modules import parse_module
 
-    return Function(parse_module(text), source, target)
+    module = parse_module(text)
+    for argument, place in zip(_only_program(module).body.block.args, places, strict=True):
+        if place:
+            file, line, column = place
+            argument.location = FileLineColLoc(StringAttr(file), IntAttr(line), IntAttr(column))
+    return Function(module, source, target)
+
+
+def _place(location: LocationAttr) -> Place:
+    if not isinstance(location, FileLineColLoc):
+        return None
+    return location.filename.data, location.line.data, location.column.data
+
+
+def _file(program: ProgramOp) -> str:
+    """The file that the program comes from."""
+    from tadc.language.source import PROGRAM
+
+    locations = [program.location, *(d.location for d in program.definitions)]
+    return next((place[0] for place in map(_place, locations) if place), PROGRAM)
 
 
 def _run(module: ModuleOp, passes: Sequence[ModulePass]) -> ModuleOp:

@@ -75,10 +75,10 @@ def as_array(parameter: Parameter, value: Any) -> Array:
     array: Array
     if isinstance(value, np.ndarray):
         array = cast(Array, value)
-    elif isinstance(value, (int, float)) and not isinstance(value, bool):
-        array = np.array(value, DTYPES.get(parameter.dtype, np.float64))
+    elif is_number(value):
+        array = _converted(parameter, value, DTYPES.get(parameter.dtype, np.float64))
     elif hasattr(value, "__array_interface__") or hasattr(value, "__array__"):
-        array = np.asarray(value)
+        array = _converted(parameter, value)
     else:
         raise ArgumentError(
             f"the argument {parameter.name} is a {type(value).__name__}, not an array",
@@ -97,6 +97,23 @@ def as_array(parameter: Parameter, value: Any) -> Array:
     return array
 
 
+def is_number(value: Any) -> bool:
+    """Is it a number of Python, which has no precision of its own?"""
+    return isinstance(value, (int, float)) and not isinstance(value, (bool, np.generic))
+
+
+def _converted(parameter: Parameter, value: Any, dtype: Any = None) -> Array:
+    """The value as an array; what its own code raises becomes an error about the argument."""
+    try:
+        return np.asarray(value, dtype)
+    except Exception as error:
+        raise ArgumentError(
+            f"the argument {parameter.name} gives no array: {error}",
+            parameter.span,
+            argument=parameter.name,
+        ) from error
+
+
 def _check_dtype(parameter: Parameter, array: Array) -> None:
     wanted = DTYPES.get(parameter.dtype)
     if array.dtype == wanted or (wanted is None and array.dtype in DTYPES.values()):
@@ -111,9 +128,18 @@ def _check_dtype(parameter: Parameter, array: Array) -> None:
     )
 
 
-def common_precision(parameters: Sequence[Parameter], arrays: Sequence[Array]) -> str:
-    """`f32` or `f64`: what undeclared elements are computed in, the widest of their arrays."""
-    free = [a.dtype for p, a in zip(parameters, arrays, strict=True) if p.dtype == "real"]
+def common_precision(
+    parameters: Sequence[Parameter], values: Sequence[Any], arrays: Sequence[Array]
+) -> str:
+    """`f32` or `f64`: what undeclared elements are computed in, the widest of their arrays.
+
+    Numbers of Python have no precision of their own.
+    """
+    free = [
+        array.dtype
+        for parameter, value, array in zip(parameters, values, arrays, strict=True)
+        if parameter.dtype == "real" and not is_number(value)
+    ]
     return "f32" if free and all(d == np.float32 for d in free) else "f64"
 
 
