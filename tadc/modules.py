@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from io import StringIO
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func, math, memref, scf
 from xdsl.dialects.builtin import Builtin, ModuleOp
+from xdsl.ir import SSAValue
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
@@ -27,10 +29,26 @@ def context() -> Context:
 
 
 def module_text(module: ModuleOp) -> str:
-    """The module with its locations."""
+    """The module with its locations, as text that `parse_module` reads.
+
+    The names of values must be ASCII there: others become numbers.
+    """
+    written = module.clone()
+    for value in _values(written):
+        if value.name_hint and not value.name_hint.isascii():
+            value.name_hint = None
     out = StringIO()
-    Printer(out, print_debuginfo=True).print_op(module)
+    Printer(out, print_debuginfo=True).print_op(written)
     return out.getvalue()
+
+
+def _values(module: ModuleOp) -> Iterator[SSAValue]:
+    """Every value that an operation or a block of the module defines."""
+    for op in module.walk():
+        yield from op.results
+        for region in op.regions:
+            for block in region.blocks:
+                yield from block.args
 
 
 def parse_module(text: str) -> ModuleOp:
