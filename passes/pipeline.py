@@ -48,12 +48,12 @@ def pullback_passes(adjoints: Sequence[str]) -> list[tuple[str, ModulePass]]:
     return [*passes[:-1], ("simplified", SplitPullbackPass(tuple(adjoints))), passes[-1]]
 
 
-def code_passes(precision: str = "f64") -> list[tuple[str, ModulePass]]:
-    """From a bounded program to `scheduled`."""
+def code_passes(precision: str = "f64", tile: bool = False) -> list[tuple[str, ModulePass]]:
+    """From a bounded program to `scheduled`, in tiles for processors with caches and vectors."""
     return [
         # loops need machine types
         ("scheduled", SetPrecisionPass(precision)),
-        ("scheduled", SchedulePass()),
+        ("scheduled", SchedulePass(tile)),
     ]
 
 

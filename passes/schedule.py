@@ -55,8 +55,9 @@ from dialects.loops import ParallelOp
 from passes.lowering import BodyLowering, IndexLowering
 from passes.programs import type_of
 from passes.split_sums import split_sums
+from passes.tile_facts import Tile
 from passes.tiled_loops import Store, tiled
-from passes.tiling import Tile, choose_tiles
+from passes.tiling import choose_tiles
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class SchedulePass(ModulePass):
 
 
 def schedule(program: tix.ProgramOp, tile: bool = False) -> list[func.FuncOp]:
-    """One function per definition, in order; in tiles where `passes/tiling.py` finds them better."""
+    """One function per definition, in order; in tiles where `passes/tiling.py` chooses some."""
     if tile:
         program = split_sums(program)
     names: dict[SSAValue, str] = {v: name for name, v in program.arguments.items()}

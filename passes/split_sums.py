@@ -23,7 +23,7 @@ from dialects.tix import elementwise as ew
 from passes.emitter import Emitter, Scope
 from passes.programs import copy_program
 from passes.simplify_sums import simplify_sums
-from passes.tiling import Dependence, is_short
+from passes.tile_facts import Dependence, is_short
 
 Term = tuple[SSAValue, bool]
 """A value and whether it is subtracted."""

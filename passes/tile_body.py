@@ -17,7 +17,7 @@ computed ahead of a place (sums, panels) is *given* there: it is loaded instead.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from xdsl.dialects import arith, memref, scf
@@ -25,8 +25,9 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from dialects import tix
+from passes.emitter import free_values
 from passes.lowering import CONTRACT, BodyLowering
-from passes.tiling import Dependence, Saved, Tile, constant_range, saved_values, tileable_sums
+from passes.tile_facts import Dependence, Saved, Tile, constant_range, saved_values, tileable_sums
 
 Fill = Callable[[BodyLowering, SSAValue], None]
 """Fills the block of a loop: gets its lowering and its index."""
@@ -79,17 +80,29 @@ def zeroed(at: BodyLowering, elements: int, hint: str) -> SSAValue:
 
 
 def needed(
-    block: Block, root: SSAValue, given: Iterable[SSAValue]
+    at: BodyLowering, roots: Iterable[SSAValue], given: Container[SSAValue]
 ) -> tuple[list[Operation], list[SSAValue]]:
-    """What a value needs from its block: operations to emit, in order, and values of `given`."""
-    given = set(given)
-    wanted = {root}
-    ops: list[Operation] = []
-    for op in reversed(list(block.ops)[:-1]):
-        if op.results[0] in wanted - given:
-            ops.append(op)
-            wanted |= {v for inner in op.walk() for v in inner.operands}
-    return ops[::-1], [v for v in given if v in wanted]
+    """What values need that `at` does not know: operations to emit, in order, and given values.
+
+    The operations may stand in the bodies around, which are emitted later than the sums in them.
+    """
+    ops: dict[Operation, None] = {}
+    loaded: dict[SSAValue, None] = {}
+
+    def visit(value: SSAValue) -> None:
+        owner = value.owner
+        if value in at.scalars or value in at.index.values or not isinstance(owner, Operation):
+            return
+        if value in given:
+            loaded[value] = None
+        elif owner not in ops and not isinstance(owner, tix.DefineOp):
+            for v in (*owner.operands, *free_values(owner)):
+                visit(v)
+            ops[owner] = None
+
+    for root in roots:
+        visit(root)
+    return list(ops), list(loaded)
 
 
 @dataclass
@@ -114,14 +127,12 @@ class TileBody:
 
     # --- one value for every row and column ---
 
-    def elements(
-        self, at: BodyLowering, block: Block, root: SSAValue, rows: int, use: Use
-    ) -> None:
-        """Emit the value `root` of a body for each of the rows and all columns, and use it.
+    def elements(self, at: BodyLowering, root: SSAValue, rows: int, use: Use) -> None:
+        """Emit the value `root` for each of the rows and all columns, and use it.
 
         An operation stands in the outermost of the loops in which its operands are known.
         """
-        ops, given = needed(block, root, self.given)
+        ops, given = needed(at, [root], self.given)
         by_level: tuple[list[Operation], list[Operation], list[Operation]] = ([], [], [])
         for op in ops:
             found = self.deps.of(op.results[0])
@@ -150,8 +161,7 @@ class TileBody:
 
     def finish(self, at: BodyLowering, op: tix.DefineOp, use: Use) -> None:
         """Every element from its sums, which are given."""
-        body = op.body.block
-        self.elements(at, body, tix.yielded(op.body), self.tile.rows, use)
+        self.elements(at, tix.yielded(op.body), self.tile.rows, use)
 
     # --- sums ---
 
@@ -171,9 +181,14 @@ class TileBody:
         self.add_terms(at, op, op.own, acc)
 
     def add_terms(
-        self, at: BodyLowering, op: tix.SumOp, own: Sequence[SSAValue], acc: SSAValue
+        self,
+        at: BodyLowering,
+        op: tix.SumOp,
+        own: Sequence[SSAValue],
+        acc: SSAValue,
+        cut: Cut | None = None,
     ) -> None:
-        """The loops of the indices `own` of a sum, with the block inside."""
+        """The loops of the indices `own` of a sum, the first one cut, with the block inside."""
         if not own:
             return self._add_term(at, op, acc)
         index, *rest = own
@@ -182,7 +197,8 @@ class TileBody:
             inner.index.values[index] = k
             self.add_terms(inner, op, rest, acc)
 
-        loop(at, *bounds(at, op, own), index.name_hint, fill)
+        low, high = (cut.low, cut.high) if cut else bounds(at, op, own)
+        loop(at, low, high, index.name_hint, fill)
 
     def _add_term(self, at: BodyLowering, op: tix.SumOp, acc: SSAValue) -> None:
         """`acc[p * Q + q] += body`, for one term."""
@@ -191,7 +207,7 @@ class TileBody:
             body.add_sum(at, inner, body.accumulators(at, inner))
         for value in saved_values(op, self.tile, self.deps).term:
             if value not in body.given:
-                body.save(at, op, value, "term")
+                body.save(at, value, "term")
         rows = self.rows_of(op.result)
 
         def add(at: BodyLowering, value: SSAValue, p: SSAValue, q: SSAValue) -> None:
@@ -199,16 +215,16 @@ class TileBody:
             total = arith.AddfOp(load(at, acc, position), value, CONTRACT)
             store(at, at.insert(total).result, acc, position)
 
-        body.elements(at, op.body.block, tix.yielded(op.body), rows, add)
+        body.elements(at, tix.yielded(op.body), rows, add)
 
     # --- what is computed ahead ---
 
     def save_block(self, at: BodyLowering, op: tix.SumOp) -> None:
         """What is the same for all terms of a sum."""
         for value in saved_values(op, self.tile, self.deps).block:
-            self.save(at, op, value, "block")
+            self.save(at, value, "block")
 
-    def save(self, at: BodyLowering, op: tix.SumOp, value: SSAValue, hint: str) -> None:
+    def save(self, at: BodyLowering, value: SSAValue, hint: str) -> None:
         """A value of a sum's body, for all rows and columns: given from now on."""
         rows = self.rows_of(value)
         target = buffer(at, rows * self.tile.columns, hint)
@@ -216,7 +232,7 @@ class TileBody:
         def use(at: BodyLowering, value: SSAValue, p: SSAValue, q: SSAValue) -> None:
             store(at, value, target, self.position(at, rows, p, q))
 
-        self.elements(at, op.body.block, value, rows, use)
+        self.elements(at, value, rows, use)
         self.given[value] = lambda at, p, q: load(at, target, self.position(at, rows, p, q))
 
     def panel(
@@ -237,7 +253,6 @@ class TileBody:
             if not rest:
                 self.elements(
                     at,
-                    op.body.block,
                     saved.value,
                     1,
                     lambda at, value, _, q: store(at, value, target, position(at, q)),
@@ -269,13 +284,14 @@ class Cut:
         return op.own[op.own.index(self.index) :]
 
 
-def bounds(
-    at: BodyLowering, op: tix.SumOp, own: Sequence[SSAValue]
-) -> tuple[SSAValue, ...]:
+def bounds(at: BodyLowering, op: tix.SumOp, own: Sequence[SSAValue]) -> tuple[SSAValue, SSAValue]:
     """Of the first of the indices `own`, the last ones of the sum."""
+    for outer in needed(at, op.outer, ())[0]:
+        at.operation(outer)
     index, *rest = own
     around = [c for c in op.constraints if c.form[index] and not any(c.form[v] for v in rest)]
-    return at.index.bounds(index, around)
+    low, high = at.index.bounds(index, around)
+    return low, high
 
 
 def _place(at: BodyLowering, op: tix.SumOp, v: SSAValue, cut: Cut | None) -> tuple[SSAValue, int]:

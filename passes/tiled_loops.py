@@ -35,7 +35,7 @@ from dialects import tix
 from dialects.loops import ParallelOp
 from passes.lowering import BodyLowering
 from passes.tile_body import Cut, Fill, TileBody, bounds, buffer, load, loop, store, zeroed
-from passes.tiling import Dependence, Tile, constant_extent, constant_range, tileable_sums
+from passes.tile_facts import Dependence, Tile, constant_extent, constant_range, tileable_sums
 
 Store = Callable[[BodyLowering, SSAValue], None]
 """Stores the value of the element whose indices the lowering knows."""
@@ -75,9 +75,7 @@ class Span:
         return at.insert(arith.MinSIOp(start, last)).result
 
 
-def tiled(
-    outer: BodyLowering, op: tix.DefineOp, tiles: list[Tile], emit: Store
-) -> ParallelOp:
+def tiled(outer: BodyLowering, op: tix.DefineOp, tiles: list[Tile], emit: Store) -> ParallelOp:
     """The nest of a definition; `outer` is the lowering of the function's block.
 
     The first of the tiles for which the sizes have room is taken; if there is none, the elements
@@ -382,15 +380,7 @@ class TiledLoops:
             body = self._body(inner, rows, block, strip)
             acc = self._resume(inner, body, op, block, waiting)
             body.save_block(inner, op)
-            if cut is None:
-                body.add_terms(inner, op, own, acc)
-            else:
-
-                def term(innermost: BodyLowering, k: SSAValue) -> None:
-                    innermost.index.values[cut.index] = k
-                    body.add_terms(innermost, op, own[1:], acc)
-
-                loop(inner, cut.low, cut.high, cut.index.name_hint, term)
+            body.add_terms(inner, op, own, acc, cut)
             size = body.rows_of(op.result) * self.tile.columns
             self._suspend(inner, acc, size, block, waiting)
 
