@@ -456,3 +456,13 @@ def test_large_coefficients_are_right_or_refused(scale: int) -> None:
         tadc.compile(f"f[i in range(2)] = x[{scale}*i]")(x)
     y = tadc.compile(f"f[i in range(4)] = ({scale}*i) * x[i]")(x)
     np.testing.assert_allclose(y, scale * np.arange(4.0) * x[:4])
+
+
+def test_indices_beyond_64_bits_are_refused() -> None:
+    """2**52 times a size: right for a small one, an error for a large one, never another number."""
+    f = tadc.compile(f"x: f64[N]\nf[i in range(N)] = ({2**52}*i - {2**52 - 1}*N) * x[i]")
+    x = np.ones(1000)
+    np.testing.assert_allclose(f(x), 2.0**52 * np.arange(1000) - (2**52 - 1) * 1000)
+    for target in ("cpu", "interpret"):
+        with pytest.raises(SizeError, match="64 bits"):
+            f.with_target(target)(np.ones(5000))

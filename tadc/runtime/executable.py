@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import ctypes
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.utils.hints import isa
 
@@ -22,9 +23,11 @@ from dialects.tix import ProgramOp
 from passes.programs import type_of
 from passes.schedule import schedule
 from passes.set_precision import set_precision
+from tadc.errors import SizeError
 from tadc.runtime.arguments import DTYPES, Array
 from tadc.runtime.sizes import shape_of
 from tadc.runtime.work import work_of
+from tadc.targets.index_ranges import INT64, Ranges, indices
 
 
 @dataclass(frozen=True)
@@ -60,8 +63,23 @@ class Executable(ABC):
         self.dtypes = {d.label.data: DTYPES[d.type.dtype] for d in self.program.definitions}
         self.results = [_label(self.program, v) for v in self.program.returned]
 
+    @cached_property
+    def _large(self) -> list[tuple[FuncOp, Step]]:
+        """The functions with a number so large that a product with a size may exceed 64 bits."""
+        pairs = zip(self.module.ops, self.steps, strict=True)
+        return [(f, step) for f, step in pairs if isinstance(f, FuncOp) and _has_large_number(f)]
+
     def plan(self, sizes: Mapping[str, int]) -> Plan:
-        """Shapes and work of every definition for these sizes."""
+        """Shapes and work of every definition for these sizes.
+
+        Raises `SizeError` where an index, or a number on the way to it, may exceed 64 bits.
+        """
+        for function, step in self._large:
+            if not _fits(function, [sizes[s] for s in step.sizes]):
+                raise SizeError(
+                    f"an index of {step.buffers[0]} has numbers that exceed 64 bits",
+                    hint="for such sizes its coefficients must be smaller",
+                )
         definitions = self.program.definitions
         shapes = {d.label.data: shape_of(d.type, sizes) for d in definitions}
         return Plan(shapes, {d.label.data: work_of(d, sizes) for d in definitions})
@@ -75,6 +93,24 @@ class Executable(ABC):
 
 def _step(function: FuncOp) -> Step:
     return Step(function.sym_name.data, _words(function, "buffers"), _words(function, "sizes"))
+
+
+LARGE = 1 << 20
+"""Times the size of an array in memory, this is far below 2**63."""
+
+
+def _has_large_number(function: FuncOp) -> bool:
+    """Does it hold an integer that could take an index beyond 64 bits?"""
+    constants = (op.value for op in function.walk() if isinstance(op, ConstantOp))
+    return any(isinstance(c, IntegerAttr) and abs(c.value.data) > LARGE for c in constants)
+
+
+def _fits(function: FuncOp, sizes: Sequence[int]) -> bool:
+    """Do all its indices stay within 64 bits, for the values of its sizes?"""
+    arguments = [a for a in function.body.block.args if isinstance(a.type, IndexType)]
+    ranges = Ranges({a: (n, n) for a, n in zip(arguments, sizes, strict=True)})
+    values = map(ranges.of, indices(function))
+    return all(INT64[0] <= low and high <= INT64[1] for low, high in values)
 
 
 def _words(function: FuncOp, name: str) -> tuple[str, ...]:
