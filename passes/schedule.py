@@ -52,10 +52,11 @@ from xdsl.rewriter import Rewriter
 
 from dialects import tix
 from dialects.loops import ParallelOp
+from passes.lane_sums import LaneLowering
+from passes.legality import require_bounded, require_precision
 from passes.lowering import BodyLowering, IndexLowering
 from passes.programs import type_of
 from passes.split_sums import split_sums
-from passes.tile_facts import Tile
 from passes.tiled_loops import Store, tiled
 from passes.tiling import choose_tiles
 
@@ -77,6 +78,8 @@ class SchedulePass(ModulePass):
 
 def schedule(program: tix.ProgramOp, tile: bool = False) -> list[func.FuncOp]:
     """One function per definition, in order; in tiles where `passes/tiling.py` chooses some."""
+    require_bounded(program)
+    require_precision(program)
     if tile:
         program = split_sums(program)
     names: dict[SSAValue, str] = {v: name for name, v in program.arguments.items()}
@@ -97,7 +100,7 @@ def _function(op: tix.DefineOp, names: dict[SSAValue, str], tile: bool) -> func.
         op,
         dict(zip(tensors, block.args, strict=False)),
         dict(zip(sizes, block.args[len(tensors) :], strict=True)),
-        choose_tiles(op) if tile else [],
+        tile,
     )
     function = func.FuncOp(
         kernel_name(op.label.data), ([a.type for a in block.args], []), Region(block)
@@ -113,17 +116,18 @@ def _fill(
     op: tix.DefineOp,
     buffers: dict[SSAValue, SSAValue],
     sizes: dict[str, SSAValue],
-    tiles: list[Tile],
+    tile: bool,
 ) -> None:
     index = IndexLowering(block, op.location)
     index.values.update(sizes)
     strides = {t: index.strides(type_of(t)) for t in buffers}
-    outer = BodyLowering(index, op.type, buffers, strides)
+    outer = (LaneLowering if tile else BodyLowering)(index, op.type, buffers, strides)
 
     def store(at: BodyLowering, value: SSAValue) -> None:
         place = at.index.linear([tix.Affine.of(v) for v in op.indices], strides[op.result])
         at.insert(memref.StoreOp.get(value, buffers[op.result], [place]))
 
+    tiles = choose_tiles(op) if tile else []
     nest = tiled(outer, op, tiles, store) if tiles else _plain(outer, op, store)
     block.add_op(nest)
     block.add_op(func.ReturnOp())
