@@ -149,6 +149,7 @@ class CpuExecutable(Executable):
     def run(
         self, arguments: Mapping[str, Array], sizes: Mapping[str, int], plan: Plan
     ) -> list[Any]:
+        """Allocate each tensor and run its function, in order."""
         buffers = dict(arguments)
         addresses = {name: _address(a) for name, a in arguments.items()}
         for step, kernel in self._kernels:
@@ -199,6 +200,7 @@ class CudaExecutable(Executable):
     def run(
         self, arguments: Mapping[str, Array], sizes: Mapping[str, int], plan: Plan
     ) -> list[Any]:
+        """Copy the arguments to the device, run, and copy the results back."""
         from tadc.runtime.cuda import empty, to_device
         from tadc.targets.cuda import thread_count
 

@@ -208,6 +208,7 @@ class Loop:
     carried: Sequence[SSAValue]
 
     def open(self, low: str, initial: Sequence[str]) -> None:
+        """Begin the loop at `low`; `initial` are the first carried values."""
         body, type_ = self.body, self.body.type(self.index)
         hint = self.index.name_hint or "i"
         self.top, self.bottom = body.fresh(f"for.{hint}"), body.fresh(f"done.{hint}")
@@ -222,6 +223,7 @@ class Loop:
         self.next = f"%{body.fresh(f'{hint}.next')}"
 
     def close(self, yielded: Sequence[str], results: Sequence[SSAValue]) -> None:
+        """End the loop: carry `yielded` on, and give what is carried at the end to `results`."""
         body, type_ = self.body, self.body.type(self.index)
         last = body.block
         heads = zip(
@@ -274,6 +276,7 @@ def print_parallel(body: Body, op: Operation) -> None:
 
 
 def print_if(body: Body, op: Operation) -> None:
+    """A branch whose results meet in phis behind it."""
     assert isinstance(op, scf.IfOp)
     labels = [body.fresh(label) for label in ("then", "else", "endif")]
     has_else = bool(op.false_region.blocks)

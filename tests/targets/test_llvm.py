@@ -1,72 +1,25 @@
-"""The LLVM target and the CPU runtime: every op against NumPy, accuracy, loops, threads."""
+"""The LLVM target: every op against NumPy, accuracy, and what becomes vectors."""
 
 from __future__ import annotations
 
-import ctypes
-import os
 import re
-import threading
 from collections.abc import Callable
 
 import numpy as np
 import pytest
-from xdsl.context import Context
-from xdsl.dialects import arith, builtin, func, math, memref, scf
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.parser import Parser
-from xdsl.utils.exceptions import PassFailedException
 
-from dialects.loops import Loops
-from tadc.runtime.cpu import CpuKernel, CpuModule
+from tadc.runtime.cpu import CpuModule
 from tadc.targets.llvm import print_llvm
 from tadc.targets.llvm_libmvec import library
-
-DTYPES = {"f32": np.float32, "f64": np.float64, "i64": np.int64, "i1": np.bool_}
-
-
-def parse(text: str) -> ModuleOp:
-    ctx = Context()
-    dialects = (arith.Arith, builtin.Builtin, func.Func, math.Math, memref.MemRef, scf.Scf, Loops)
-    for dialect in dialects:
-        ctx.load_dialect(dialect)
-    module = Parser(ctx, text).parse_module()
-    module.verify()
-    return module
-
-
-def compile_kernel(text: str, name: str = "y") -> CpuKernel:
-    return CpuModule(print_llvm(parse(text))).kernel(name)
-
-
-def call(kernel: CpuKernel, *arguments: np.ndarray | int, work: int = 0) -> None:
-    words = [a.ctypes.data if isinstance(a, np.ndarray) else a for a in arguments]
-    kernel((ctypes.c_int64 * len(words))(*words), work)
-
-
-def function(buffers: dict[str, str], sizes: list[str], lines: str) -> str:
-    """A scheduled function of the given buffers (name to element type) and sizes."""
-    arguments = [f"%{name}: memref<?x{type_}>" for name, type_ in buffers.items()]
-    arguments += [f"%{size}: index" for size in sizes]
-    return f"func.func @y({', '.join(arguments)}) {{\n{lines}\n func.return }}"
-
-
-def elementwise(op: str, source: str, result: str, count: int) -> str:
-    """`y[i] = op(x0[i], x1[i], ...)`, the op written with %0, %1, ... for its operands."""
-    buffers = {"y": result} | {f"x{i}": source for i in range(count)}
-    loads = "\n".join(f"%{i} = memref.load %x{i}[%i] : memref<?x{source}>" for i in range(count))
-    store = f"memref.store %r, %y[%i] : memref<?x{result}>"
-    return function(
-        buffers, ["N"], f"loops.parallel (%i) to (%N) {{\n{loads}\n%r = {op}\n{store} }}"
-    )
-
-
-def evaluate(op: str, source: str, result: str, *inputs: np.ndarray) -> np.ndarray:
-    inputs = tuple(np.ascontiguousarray(x, dtype=DTYPES[source]) for x in inputs)
-    output = np.empty(inputs[0].size, dtype=DTYPES[result])
-    kernel = compile_kernel(elementwise(op, source, result, len(inputs)))
-    call(kernel, output, *inputs, output.size)
-    return output
-
+from tests.targets.llvm_kernels import (
+    DTYPES,
+    call,
+    compile_kernel,
+    elementwise,
+    evaluate,
+    function,
+    parse,
+)
 
 SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 0.5, -2.5, 1e-310, 1e-40, -1e-42, 1e300]
 
@@ -349,180 +302,3 @@ def test_library_functions_vectorise(name: str) -> None:
     op = f"math.{name} {', '.join(f'%{i}' for i in range(count))} : f64"
     module = CpuModule(print_llvm(parse(elementwise(op, "f64", "f64", count))))
     assert re.search(r"call .*<\d+ x double> @_ZGV", module.optimized())
-
-
-# ---- loops
-
-MATMUL = function(
-    {"y": "f32", "a": "f32", "b": "f32"},
-    ["M", "N", "K"],
-    """loops.parallel (%i, %j) to (%M, %N) {
-      %zero = arith.constant 0 : index
-      %one = arith.constant 1 : index
-      %start = arith.constant 0.0 : f32
-      %sum = scf.for %k = %zero to %K step %one iter_args(%acc = %start) -> (f32) {
-        %0 = arith.muli %i, %K : index
-        %1 = arith.addi %0, %k : index
-        %2 = arith.muli %k, %N : index
-        %3 = arith.addi %2, %j : index
-        %4 = memref.load %a[%1] : memref<?xf32>
-        %5 = memref.load %b[%3] : memref<?xf32>
-        %6 = arith.mulf %4, %5 fastmath<reassoc,contract> : f32
-        %7 = arith.addf %acc, %6 fastmath<reassoc,contract> : f32
-        scf.yield %7 : f32
-      }
-      %8 = arith.muli %i, %N : index
-      %9 = arith.addi %8, %j : index
-      memref.store %sum, %y[%9] : memref<?xf32> }""",
-)
-
-
-@pytest.mark.parametrize("shape", [(5, 7, 9), (64, 3, 128), (0, 3, 4), (3, 0, 4), (3, 4, 0)])
-def test_sum_loop_of_any_size(shape: tuple[int, int, int]) -> None:
-    m, n, k = shape
-    random = np.random.default_rng(0)
-    a, b = random.normal(size=(m, k)).astype("f4"), random.normal(size=(k, n)).astype("f4")
-    y = np.full((m, n), np.nan, dtype="f4")
-    call(compile_kernel(MATMUL), y, a, b, m, n, k)
-    np.testing.assert_allclose(y, a @ b, rtol=1e-4, atol=1e-5)
-
-
-def test_branches_two_carried_values_and_stack_buffer() -> None:
-    """The largest element of a window of 4 that must lie inside, and where it is."""
-    lines = """loops.parallel (%i) to (%N) {
-      %zero = arith.constant 0 : index
-      %one = arith.constant 1 : index
-      %four = arith.constant 4 : index
-      %low = arith.constant -1.0e30 : f64
-      %window = memref.alloca() : memref<4xf64>
-      scf.for %k = %zero to %four step %one {
-        %at = arith.addi %i, %k : index
-        %inside = arith.cmpi slt, %at, %N : index
-        %v = scf.if %inside -> (f64) {
-          %0 = memref.load %x[%at] : memref<?xf64>
-          scf.yield %0 : f64
-        } else {
-          scf.yield %low : f64
-        }
-        memref.store %v, %window[%k] : memref<4xf64>
-      }
-      %best, %where = scf.for %k = %zero to %four step %one
-          iter_args(%m = %low, %p = %zero) -> (f64, index) {
-        %v = memref.load %window[%k] : memref<4xf64>
-        %more = arith.cmpf ogt, %v, %m : f64
-        %m1 = arith.select %more, %v, %m : f64
-        %p1 = arith.select %more, %k, %p : index
-        scf.yield %m1, %p1 : f64, index
-      }
-      %even = arith.cmpi eq, %where, %zero : index
-      scf.if %even {
-        memref.store %best, %y[%i] : memref<?xf64>
-      } else {
-        %w = arith.index_cast %where : index to i64
-        %f = arith.sitofp %w : i64 to f64
-        %s = arith.addf %best, %f : f64
-        memref.store %s, %y[%i] : memref<?xf64>
-      } }"""
-    x = np.random.default_rng(0).normal(size=101)
-    y = np.empty_like(x)
-    call(compile_kernel(function({"y": "f64", "x": "f64"}, ["N"], lines)), y, x, x.size)
-    windows = [x[i : i + 4] for i in range(x.size)]
-    np.testing.assert_array_equal(y, [w.max() + w.argmax() for w in windows])
-
-
-def test_no_index_and_size_computed_before_the_loop() -> None:
-    scalar = function(
-        {"y": "f64"},
-        [],
-        """loops.parallel () to () {
-          %zero = arith.constant 0 : index
-          %v = arith.constant 2.5 : f64
-          memref.store %v, %y[%zero] : memref<?xf64> }""",
-    )
-    y = np.zeros(1)
-    call(compile_kernel(scalar), y)
-    assert y[0] == 2.5
-    half = function(
-        {"y": "f64"},
-        ["N"],
-        """%two = arith.constant 2 : index
-        %half = arith.ceildivsi %N, %two : index
-        %v = arith.constant 1.0 : f64
-        loops.parallel (%i) to (%half) { memref.store %v, %y[%i] : memref<?xf64> }""",
-    )
-    y = np.zeros(7)
-    call(compile_kernel(half), y, 7)
-    np.testing.assert_array_equal(y, [1, 1, 1, 1, 0, 0, 0])
-
-
-# ---- threads
-
-SIN_EXP = elementwise("math.exp %0 : f64", "f64", "f64", 1).replace("math.exp", "math.sin")
-
-
-@pytest.mark.parametrize("size", [1, 63, 64, 65, 1000, 100_003])
-def test_same_bits_in_parallel(size: int) -> None:
-    x = np.random.default_rng(0).normal(size=size)
-    serial, parallel = np.empty_like(x), np.empty_like(x)
-    kernel = compile_kernel(SIN_EXP)
-    call(kernel, serial, x, size)
-    call(kernel, parallel, x, size, work=10**9)
-    np.testing.assert_array_equal(serial.view(np.int64), parallel.view(np.int64))
-
-
-def test_calls_from_many_threads() -> None:
-    x = np.random.default_rng(0).normal(size=20_000)
-    kernel = compile_kernel(SIN_EXP)
-    expected = np.empty_like(x)
-    call(kernel, expected, x, x.size)
-    outputs = [np.empty_like(x) for _ in range(8)]
-
-    def repeat(output: np.ndarray) -> None:
-        for _ in range(20):
-            output[:] = 0
-            call(kernel, output, x, x.size, work=10**9)
-
-    threads = [threading.Thread(target=repeat, args=(output,)) for output in outputs]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for output in outputs:
-        np.testing.assert_array_equal(output, expected)
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_parallel_call_after_fork() -> None:
-    x, y = np.zeros(10_000), np.ones(10_000)
-    kernel = compile_kernel(SIN_EXP)
-    call(kernel, y, x, x.size, work=10**9)
-    child = os.fork()
-    if child == 0:
-        y[:] = 1
-        call(kernel, y, x, x.size, work=10**9)
-        os._exit(0 if not y.any() else 1)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-
-
-# ---- text and errors
-
-
-def test_text_is_the_interface() -> None:
-    text = print_llvm(parse(MATMUL))
-    assert "ptr noalias captures(none) writeonly %y" in text
-    assert "ptr noalias captures(none) readonly %b" in text
-    assert "fadd reassoc contract float" in text
-    assert "@y.grain = constant i64 1" in text
-
-
-def test_unknown_op_says_where() -> None:
-    text = function(
-        {"y": "f32"},
-        ["N"],
-        """loops.parallel (%i) to (%N) {
-          %c = arith.constant 1 : i32
-          %v = math.ctpop %c : i32 loc("f.tad":3:7) }""",
-    )
-    with pytest.raises(PassFailedException, match=r'loc\("f.tad":3:7\): llvm: .*math.ctpop'):
-        print_llvm(parse(text))

@@ -1,0 +1,61 @@
+"""Scheduled functions compiled for the CPU, for the tests of the LLVM target."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects import arith, builtin, func, math, memref, scf
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.parser import Parser
+
+from dialects.loops import Loops
+from tadc.runtime.cpu import CpuKernel, CpuModule
+from tadc.targets.llvm import print_llvm
+
+DTYPES = {"f32": np.float32, "f64": np.float64, "i64": np.int64, "i1": np.bool_}
+
+
+def parse(text: str) -> ModuleOp:
+    ctx = Context()
+    dialects = (arith.Arith, builtin.Builtin, func.Func, math.Math, memref.MemRef, scf.Scf, Loops)
+    for dialect in dialects:
+        ctx.load_dialect(dialect)
+    module = Parser(ctx, text).parse_module()
+    module.verify()
+    return module
+
+
+def compile_kernel(text: str, name: str = "y") -> CpuKernel:
+    return CpuModule(print_llvm(parse(text))).kernel(name)
+
+
+def call(kernel: CpuKernel, *arguments: np.ndarray | int, work: int = 0) -> None:
+    words = [a.ctypes.data if isinstance(a, np.ndarray) else a for a in arguments]
+    kernel((ctypes.c_int64 * len(words))(*words), work)
+
+
+def function(buffers: dict[str, str], sizes: list[str], lines: str) -> str:
+    """A scheduled function of the given buffers (name to element type) and sizes."""
+    arguments = [f"%{name}: memref<?x{type_}>" for name, type_ in buffers.items()]
+    arguments += [f"%{size}: index" for size in sizes]
+    return f"func.func @y({', '.join(arguments)}) {{\n{lines}\n func.return }}"
+
+
+def elementwise(op: str, source: str, result: str, count: int) -> str:
+    """`y[i] = op(x0[i], x1[i], ...)`, the op written with %0, %1, ... for its operands."""
+    buffers = {"y": result} | {f"x{i}": source for i in range(count)}
+    loads = "\n".join(f"%{i} = memref.load %x{i}[%i] : memref<?x{source}>" for i in range(count))
+    store = f"memref.store %r, %y[%i] : memref<?x{result}>"
+    return function(
+        buffers, ["N"], f"loops.parallel (%i) to (%N) {{\n{loads}\n%r = {op}\n{store} }}"
+    )
+
+
+def evaluate(op: str, source: str, result: str, *inputs: np.ndarray) -> np.ndarray:
+    inputs = tuple(np.ascontiguousarray(x, dtype=DTYPES[source]) for x in inputs)
+    output = np.empty(inputs[0].size, dtype=DTYPES[result])
+    kernel = compile_kernel(elementwise(op, source, result, len(inputs)))
+    call(kernel, output, *inputs, output.size)
+    return output
