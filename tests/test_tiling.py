@@ -90,6 +90,13 @@ def test_matmul_is_numpys():
     np.testing.assert_allclose(tadc.compile(MATMUL)(x, w), x @ w, atol=1e-4)
 
 
+def test_sums_in_lanes():
+    x = np.random.default_rng(1).uniform(-1, 1, (5, 30, 64)).astype(np.float32)
+    f = tadc.compile("x: f32[5, 30, 64]\ny[i] = sum[j, k](x[i, j, k]**2)")
+    np.testing.assert_allclose(f(x), (x**2).sum((1, 2)), rtol=1e-5)
+    assert "lanes" in str(f.executable("f32").module)
+
+
 # --- every element once, the same bits in pieces --------------------------------------------------
 
 
