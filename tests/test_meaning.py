@@ -125,21 +125,21 @@ def chunks(end: int, start: int = 0) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("first", range(start, end, CHUNK))
 
 
-@chunks(200)
+@chunks(150)
 def test_every_pass_keeps_the_meaning(first: int) -> None:
     check_seeds(check, range(first, first + CHUNK))
 
 
-@chunks(1100, start=1000)
+@chunks(1050, start=1000)
 def test_every_pass_runs_alone_on_a_file(first: int) -> None:
     check_seeds(check_through_text, range(first, first + CHUNK))
 
 
-@chunks(2100, start=2000)
+@chunks(2050, start=2000)
 def test_kinks_and_pads(first: int) -> None:
     check_seeds(check_kinks_and_pads, range(first, first + CHUNK))
 
 
-@chunks(100)
+@chunks(50)
 def test_set_precision(first: int) -> None:
     check_seeds(check_precision, range(first, first + CHUNK))
