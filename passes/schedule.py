@@ -33,8 +33,9 @@ conventions of `dialects/loops.py`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from xdsl.context import Context
 from xdsl.dialects import func, memref
@@ -57,8 +58,11 @@ from passes.legality import require_bounded, require_precision
 from passes.lowering import BodyLowering, IndexLowering
 from passes.programs import type_of
 from passes.split_sums import split_sums
+from passes.tile_facts import Tile
 from passes.tiled_loops import Store, tiled
 from passes.tiling import choose_tiles
+
+Choose = Callable[[tix.DefineOp], list[Tile]]
 
 
 @dataclass(frozen=True)
@@ -76,18 +80,24 @@ class SchedulePass(ModulePass):
                 Rewriter.erase_op(program)
 
 
-def schedule(program: tix.ProgramOp, tile: bool = False) -> list[func.FuncOp]:
-    """One function per definition, in order; in tiles where `passes/tiling.py` chooses some."""
+def schedule(
+    program: tix.ProgramOp, tile: bool = False, example: Mapping[str, int] | None = None
+) -> list[func.FuncOp]:
+    """One function per definition, in order; in tiles where `passes/tiling.py` chooses some.
+
+    `example` holds sizes that calls may come with; the functions are right for all others too.
+    """
     require_bounded(program)
     require_precision(program)
     if tile:
         program = split_sums(program)
     names: dict[SSAValue, str] = {v: name for name, v in program.arguments.items()}
     names.update((op.result, op.label.data) for op in program.definitions)
-    return [_function(op, names, tile) for op in program.definitions]
+    choose = partial(choose_tiles, example=example) if tile else None
+    return [_function(op, names, choose) for op in program.definitions]
 
 
-def _function(op: tix.DefineOp, names: dict[SSAValue, str], tile: bool) -> func.FuncOp:
+def _function(op: tix.DefineOp, names: dict[SSAValue, str], choose: Choose | None) -> func.FuncOp:
     inputs = list(dict.fromkeys(r.tensor for r in op.walk() if isinstance(r, tix.ReadOp)))
     tensors = [op.result, *inputs]
     sizes = _size_names(op, tensors)
@@ -100,7 +110,7 @@ def _function(op: tix.DefineOp, names: dict[SSAValue, str], tile: bool) -> func.
         op,
         dict(zip(tensors, block.args, strict=False)),
         dict(zip(sizes, block.args[len(tensors) :], strict=True)),
-        tile,
+        choose,
     )
     function = func.FuncOp(
         kernel_name(op.label.data), ([a.type for a in block.args], []), Region(block)
@@ -116,18 +126,18 @@ def _fill(
     op: tix.DefineOp,
     buffers: dict[SSAValue, SSAValue],
     sizes: dict[str, SSAValue],
-    tile: bool,
+    choose: Choose | None,
 ) -> None:
     index = IndexLowering(block, op.location)
     index.values.update(sizes)
     strides = {t: index.strides(type_of(t)) for t in buffers}
-    outer = (LaneLowering if tile else BodyLowering)(index, op.type, buffers, strides)
+    outer = (LaneLowering if choose else BodyLowering)(index, op.type, buffers, strides)
 
     def store(at: BodyLowering, value: SSAValue) -> None:
         place = at.index.linear([tix.Affine.of(v) for v in op.indices], strides[op.result])
         at.insert(memref.StoreOp.get(value, buffers[op.result], [place]))
 
-    tiles = choose_tiles(op) if tile else []
+    tiles = choose(op) if choose else []
     nest = tiled(outer, op, tiles, store) if tiles else _plain(outer, op, store)
     block.add_op(nest)
     block.add_op(func.ReturnOp())

@@ -16,7 +16,7 @@ whose innermost loop, the sum, has the same rules. `passes/tiled_loops.py` emits
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 
@@ -30,7 +30,6 @@ from passes.tile_facts import (
     Tile,
     blocked_sums,
     chunk_of,
-    constant_extent,
     constant_range,
     is_short,
     is_slow,
@@ -64,7 +63,7 @@ LOAD = 2
 """The cost of a vector that comes from a cache rather than from registers."""
 
 FAR = 3
-"""The cost of copying an element that lies apart from the others, with the store."""
+"""The cost of an element on a cache line of its own."""
 
 CLEARLY = 0.85
 """Of the cost of the plain nest is what a tile may cost at most."""
@@ -166,60 +165,75 @@ class Counter:
         vectors = self.tile.columns / self.lanes
         if isinstance(op, tix.ReadOp):
             step = stride(op, self.tile.q, self.deps)
+            far = FAR if step is None or abs(step) >= 64 else 1
             slow = is_slow(step)
-            vectors = self.tile.columns if slow else vectors * max(LOAD, abs(step or 0))
+            vectors = far * self.tile.columns if slow else vectors * max(LOAD, abs(step or 0))
         return rows * vectors * weight(op)
 
 
 # --- the choice -----------------------------------------------------------------------------------
 
 
-def choose_tiles(op: tix.DefineOp) -> list[Tile]:
+Sizes = Mapping[str, int]
+
+
+def choose_tiles(op: tix.DefineOp, example: Sizes | None = None) -> list[Tile]:
     """The cheapest tile of a definition, or none where the plain nest is as good.
 
-    Where sizes decide at run time whether there is room for it, others follow that need less.
+    Where sizes are known at run time only, they decide there whether there is room for it. So the
+    cheapest tile for an `example` of these sizes follows; without an example, one along another
+    axis, which may be the longer one.
     """
-    found = sorted(_good_tiles(op), key=lambda pair: pair[0])
-    if not found:
-        return []
-    best = found[0][1]
-    tiles = [best]
-    if not _known(op, best.q):
-        tiles += [t for _, t in found if t.q is not best.q][:1]
-    if best.p is not None and not _known(op, best.p):
-        tiles += [t for _, t in found if t.q is best.q and t.p is None][:1]
-    return tiles
+    found = _good_tiles(op, {})
+    best = found[:1]
+    if any(size.terms for size in op.type.shape):
+        others = [t for t in found if t.q is not best[0].q] if example is None else []
+        for other in (_good_tiles(op, example) if example else others)[:1]:
+            best += [other] if _blocks(other) not in map(_blocks, best) else []
+    return best
 
 
-def _good_tiles(op: tix.DefineOp) -> Iterator[tuple[float, Tile]]:
-    """The tiles that are clearly cheaper than the plain nest, with their costs."""
+def _blocks(tile: Tile) -> tuple[SSAValue | None, SSAValue, int, int]:
+    return tile.p, tile.q, tile.rows, tile.columns
+
+
+def _good_tiles(op: tix.DefineOp, sizes: Sizes) -> list[Tile]:
+    """The tiles that are clearly cheaper than the plain nest, the cheapest first."""
     deps = Dependence()
     if not blocked_sums(op.body):
-        return
+        return []
     lanes = lanes_of(op)
-    for tile in _candidates(op, lanes):
+    found: list[tuple[float, Tile]] = []
+    for tile in _candidates(op, lanes, sizes):
         sums = tileable_sums(op.body, tile, deps)
         if not sums:
             continue
-        full = _with_panels(op, tile, sums, deps)
+        full = _with_panels(op, tile, sums, deps, sizes)
         counter = Counter(full, lanes, deps, full.group)
-        cost = (counter.cost(sums) + _store_cost(op, tile.q, lanes)) * _waste(op, tile)
+        cost = counter.cost(sums) + _store_cost(op, tile.q, lanes)
+        cost *= _waste(op, tile, sizes)
         if cost < CLEARLY * (plain_cost(sums, lanes, deps) + 1 / lanes):
-            yield cost, full
+            found.append((cost, full))
+    return [tile for _, tile in sorted(found, key=lambda pair: pair[0])]
 
 
-def _candidates(op: tix.DefineOp, lanes: int) -> Iterator[Tile]:
+def _candidates(op: tix.DefineOp, lanes: int, sizes: Sizes) -> Iterator[Tile]:
     """Every pair of indices and every single one, the last ones first: results lie along these."""
     for q in reversed(op.indices):
-        columns = min(WIDEST, _power_of_two_below(_extent(op, q)))
+        columns = min(WIDEST, _power_of_two_below(_extent(op, q, sizes)))
         while columns >= max(lanes // 2, WIDEST // 4, 1):
             most = min(MOST_ROWS, REGISTERS * lanes // columns)
             for p in reversed(op.indices):
-                if p is not q and _extent(op, p) > 1:
-                    yield Tile(p, q, _rows(_extent(op, p), most, _known(op, p)), columns)
+                if p is not q and _extent(op, p, sizes) > 1:
+                    yield Tile(
+                        p,
+                        q,
+                        _rows(_extent(op, p, sizes), most, _extent(op, p, sizes) != UNKNOWN),
+                        columns,
+                    )
             yield Tile(None, q, 1, columns)
             columns //= 2
-        if _extent(op, q) >= LATENCY * lanes > WIDEST and not _is_heavy(op):
+        if _extent(op, q, sizes) >= LATENCY * lanes > WIDEST and not _is_heavy(op):
             yield Tile(None, q, 1, LATENCY * lanes)
 
 
@@ -235,25 +249,24 @@ def _rows(extent: int, most: int, known: bool) -> int:
     return min(range(min(extent, most), 0, -1), key=lambda r: -(-extent // r) * (r + 1.5))
 
 
-def _waste(op: tix.DefineOp, tile: Tile) -> float:
+def _waste(op: tix.DefineOp, tile: Tile, sizes: Sizes) -> float:
     """How much more is computed than there are elements; shorter loops count as slower, too."""
     waste = 1.0 if tile.columns >= WIDEST else 1.3
     for axis, width in ((tile.p, tile.rows), (tile.q, tile.columns)):
         if axis is not None:
-            extent = _extent(op, axis)
+            extent = _extent(op, axis, sizes)
             waste *= -(-extent // width) * width / extent
     return waste
 
 
-def _known(op: tix.DefineOp, index: SSAValue) -> bool:
-    return not op.type.shape[op.indices.index(index)].terms
-
-
-def _extent(op: tix.DefineOp, index: SSAValue | None) -> int:
+def _extent(op: tix.DefineOp, index: SSAValue | None, sizes: Sizes) -> int:
+    """The length of an axis, assumed where it depends on sizes that are not given."""
     if index is None:
         return 1
-    extent = constant_extent(op.type.shape[op.indices.index(index)])
-    return UNKNOWN if extent is None else extent
+    size = op.type.shape[op.indices.index(index)]
+    if any(name not in sizes for name in size.sizes):
+        return UNKNOWN
+    return max(0, size.evaluate({name: sizes[name] for name in size.sizes}))
 
 
 def _power_of_two_below(n: int) -> int:
@@ -264,11 +277,13 @@ def _store_cost(op: tix.DefineOp, q: SSAValue, lanes: int) -> float:
     return 1 / lanes if q is op.indices[-1] else 1.0
 
 
-def _with_panels(op: tix.DefineOp, tile: Tile, sums: list[tix.SumOp], deps: Dependence) -> Tile:
+def _with_panels(
+    op: tix.DefineOp, tile: Tile, sums: list[tix.SumOp], deps: Dependence, sizes: Sizes
+) -> Tile:
     """The tile with its panels, chunks and groups."""
     if tile.p is None:
         return tile
-    blocks = -(-_extent(op, tile.p) // tile.rows)
+    blocks = -(-_extent(op, tile.p, sizes) // tile.rows)
     group = max(1, min(GROUP_ROWS // tile.rows, blocks))
     panels: dict[tix.SumOp, tuple[Saved, ...]] = {}
     chunks: dict[tix.SumOp, tuple[SSAValue, int]] = {}

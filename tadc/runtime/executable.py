@@ -55,13 +55,22 @@ class Executable(ABC):
 
     def __init__(self, program: ProgramOp, precision: str):
         self.program = set_precision(program, precision)
-        functions = schedule(self.program, self.tile)
-        self.steps = [_step(f) for f in functions]
-        self.module = ModuleOp(functions)
         arguments = self.program.arguments.values()
         self.argument_dtypes = [DTYPES[type_of(v).dtype] for v in arguments]
         self.dtypes = {d.label.data: DTYPES[d.type.dtype] for d in self.program.definitions}
         self.results = [_label(self.program, v) for v in self.program.returned]
+        self.example: Mapping[str, int] | None = None
+        """The sizes of the first call, for which code is made best; it is right for all."""
+
+    @cached_property
+    def module(self) -> ModuleOp:
+        """The scheduled program."""
+        return ModuleOp(schedule(self.program, self.tile, self.example))
+
+    @cached_property
+    def steps(self) -> list[Step]:
+        """What its functions take."""
+        return [_step(f) for f in self.module.ops if isinstance(f, FuncOp)]
 
     @cached_property
     def _large(self) -> list[tuple[FuncOp, Step]]:
@@ -74,6 +83,7 @@ class Executable(ABC):
 
         Raises `SizeError` where an index, or a number on the way to it, may exceed 64 bits.
         """
+        self.example = sizes if self.example is None else self.example
         for function, step in self._large:
             if not _fits(function, [sizes[s] for s in step.sizes]):
                 raise SizeError(
