@@ -48,6 +48,7 @@ def one_turn() -> dict[str, float]:
     done("derivative")
     executable = g.executable("f64")  # of what is not declared: nothing
     assert isinstance(executable, CpuExecutable)
+    assert executable.module
     done("loops")
     assert executable.text
     done("LLVM IR")
