@@ -18,7 +18,9 @@ Conventions that the printers in `tadc/targets` rely on:
 - the arguments are the buffers in the order of `buffers`, the written one first, then the sizes
   in the order of `sizes`; a buffer is dense, row-major and flat (rank 1), indices are linear;
 - a function holds exactly one `loops.parallel`, at its top level; what stands before it is pure;
-- every element is written by exactly one iteration of the parallel loop.
+- every element is written by exactly one iteration of the parallel loop (which may write it twice,
+  with the same bits: so blocks of a fixed size cover a range that they do not divide);
+- a body may hold stack buffers of constant size (`memref.alloca`): registers of a block, panels.
 """
 
 from __future__ import annotations

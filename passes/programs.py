@@ -32,7 +32,7 @@ def fresh_name(wanted: str, taken: Iterable[str]) -> str:
 
 def set_hint(value: SSAValue, name: str) -> None:
     """Name a value in the IR, where the IR can write the name (it knows ASCII only)."""
-    value.name_hint = name if SSAValue.is_valid_name(name) else None
+    value.name_hint = name if name.isascii() and SSAValue.is_valid_name(name) else None
 
 
 class ProgramBuilder:

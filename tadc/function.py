@@ -175,12 +175,18 @@ class Function:
                 return str(self.at(stage))
 
     def at(self, stage: str, wrt: Sequence[str] = ()) -> ModuleOp:
-        """The module at a stage from `tensor-index` to `scheduled`."""
+        """The module at a stage from `tensor-index` to `scheduled`, the latter for its target."""
         if stage == "tensor-index":
             return self.module
-        passes = code_passes() if stage == "scheduled" else derivative_passes(wrt)
+        if stage == "scheduled":
+            return self.scheduled(tile=self.target == "cpu")
+        passes = derivative_passes(wrt)
         names = [name for name, _ in passes]
         return _run(self.module, [p for _, p in passes[: len(names) - names[::-1].index(stage)]])
+
+    def scheduled(self, tile: bool) -> ModuleOp:
+        """The program as loops, in tiles for processors with caches and vectors."""
+        return _run(self.module, [p for _, p in code_passes(tile=tile)])
 
     def emit(self, kind: str) -> str:
         """The program as text: `source`, `llvm`, `llvm-optimized`, `assembly`, `cuda` or `ptx`."""
@@ -328,13 +334,13 @@ def _unknown(what: str, name: str, names: Sequence[str]) -> UnknownNameError:
 def _llvm(f: Function) -> str:
     from tadc.targets.llvm import print_llvm
 
-    return print_llvm(f.at("scheduled"))
+    return print_llvm(f.scheduled(tile=True))
 
 
 def _cuda(f: Function) -> str:
     from tadc.targets.cuda import print_cuda
 
-    return print_cuda(f.at("scheduled"))
+    return print_cuda(f.scheduled(tile=False))
 
 
 def _optimized(f: Function) -> str:

@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
     IntegerType,
+    MemRefType,
     ModuleOp,
     i1,
 )
@@ -65,6 +66,7 @@ class _Execution:
         self.values = values
         self.iteration: tuple[int, ...] | None = None
         self.writers: dict[tuple[int, int], tuple[int, ...]] = {}
+        self.stack: dict[int, Any] = {}
 
     def block(self, block: Block) -> list[Any]:
         """Execute a block; the operands of its terminator."""
@@ -95,6 +97,14 @@ class _Execution:
     def compare_floats(self, op: arith.CmpfOp) -> list[Any]:
         return [compare_floats(op.predicate.value.data, *self.read(op.operands))]
 
+    def alloca(self, op: memref.AllocaOp) -> list[Any]:
+        """A buffer of this iteration alone, full of NaN until it is written."""
+        assert isinstance(op.memref.type, MemRefType)
+        round_to = FLOATS[type(op.memref.type.element_type)]
+        buffer = np.full(op.memref.type.get_shape(), round_to(np.nan))
+        self.stack[id(buffer)] = buffer
+        return [buffer]
+
     def load(self, op: memref.LoadOp) -> list[Any]:
         buffer, position = self._element(op, op.memref, op.indices)
         return [buffer[position]]
@@ -102,7 +112,7 @@ class _Execution:
     def store(self, op: memref.StoreOp) -> list[Any]:
         buffer, position = self._element(op, op.memref, op.indices)
         buffer[position] = self.values[op.value]
-        if self.iteration is not None:
+        if self.iteration is not None and id(buffer) not in self.stack:
             writer = self.writers.setdefault((id(buffer), position), self.iteration)
             if writer != self.iteration:
                 raise LoopsError(op, f"{writer} and {self.iteration} both write {position}")
@@ -159,6 +169,7 @@ HANDLERS: dict[type[Operation], Callable[[_Execution, Any], list[Any]]] = {
     arith.ConstantOp: _Execution.constant,
     arith.CmpiOp: _Execution.compare_integers,
     arith.CmpfOp: _Execution.compare_floats,
+    memref.AllocaOp: _Execution.alloca,
     memref.LoadOp: _Execution.load,
     memref.StoreOp: _Execution.store,
     scf.ForOp: _Execution.for_loop,
