@@ -10,20 +10,9 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from dialects.tix import Affine, Constraint, DefineOp, IfOp, Key, SumOp
 from dialects.tix import elementwise as ew
+from passes.tile_facts import CHEAP, ELEMENTARY
 from tadc.runtime.sizes import shape_of
 
-CHEAP = (
-    ew.AddOp,
-    ew.SubOp,
-    ew.MulOp,
-    ew.NegOp,
-    ew.AbsOp,
-    ew.MaximumOp,
-    ew.MinimumOp,
-    ew.ConstantOp,
-)
-EXPENSIVE = 10
-"""An elementary function, in additions."""
 UNKNOWN = 8
 """The length assumed of a range that depends on other indices."""
 
@@ -45,7 +34,7 @@ def _of_operation(op: Operation, sizes: Mapping[str, int]) -> int:
         case IfOp():
             return _of_block(op.then.block, sizes) + _of_block(op.otherwise.block, sizes)
         case ew.UnaryOp() | ew.BinaryOp() if not isinstance(op, CHEAP):
-            return EXPENSIVE
+            return ELEMENTARY
         case _:
             return 1
 
