@@ -44,7 +44,7 @@ lit: $(VENV)/test ## run the FileCheck files under lit
 lint: $(VENV)/lint ## ruff and pyright
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@$(BIN)/pyright
+	@$(BIN)/pyright --pythonpath $(BIN)/python
 
 .PHONY: format
 format: $(VENV)/lint ## let ruff put the code in order
