@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 
 from xdsl.ir import Block, Operation, Region, SSAValue
 
@@ -23,7 +22,8 @@ from dialects.tix import (
     between,
     yielded,
 )
-from passes.polyhedral.inequalities import feasible
+from passes.polyhedral.diophantine import solve
+from passes.polyhedral.inequalities import feasible, tidy
 
 Pieces = list[list[Constraint]]
 """A condition: it holds where all constraints of at least one piece hold."""
@@ -106,7 +106,7 @@ class Ranges:
         self.sizes = dict(sizes)
         self.resolve = resolve
         self._open_sums = open_sums or {}
-        self._negations: dict[IfOp, Pieces] = {}
+        self._regions: dict[tuple[tuple[IfOp, bool], ...], Pieces] = {(): [[]]}
 
     def constraints(self, op: SumOp) -> Iterable[Constraint]:
         return self._open_sums.get(op, op.constraints)
@@ -117,18 +117,20 @@ class Ranges:
         Indices that only `about` uses, by floor divisions, are part of them.
         """
         common = [c for op in path.sums for c in self.constraints(op)]
-        choices: list[Pieces] = []
-        for op, then in path.branches:
-            choices.append(op.condition if then else self._negation(op))
-        for pieces in product(*choices):
-            system = [*common, *(c for piece in pieces for c in piece)]
+        for region in self._where(path.branches):
+            system = [*common, *region]
             system = [Constraint(self.resolve(c.form), c.equality) for c in system]
             yield self._closed(system, about)
 
-    def _negation(self, op: IfOp) -> Pieces:
-        if op not in self._negations:
-            self._negations[op] = negation(op.condition)
-        return self._negations[op]
+    def _where(self, branches: tuple[tuple[IfOp, bool], ...]) -> Pieces:
+        """Where all of these branches are taken; those that are the first ones of others too."""
+        known = next(n for n in range(len(branches), -1, -1) if branches[:n] in self._regions)
+        for n in range(known, len(branches)):
+            op, then = branches[n]
+            choices = op.condition if then else negation(op.condition)
+            both = [[*r, *c] for r in self._regions[branches[:n]] for c in choices]
+            self._regions[branches[: n + 1]] = [region for region in both if _feasible(region)]
+        return self._regions[branches]
 
     def _closed(self, system: list[Constraint], about: Iterable[Affine]) -> list[Constraint]:
         """With the ranges and divisions of all indices of the system."""
@@ -188,6 +190,28 @@ def _difference(region: list[Constraint], piece: list[Constraint]) -> Iterator[l
 
 def _feasible(system: list[Constraint]) -> bool:
     return feasible(rows(system, keys_of(system)))
+
+
+def possible(system: Sequence[Constraint]) -> bool:
+    """Whether the system may have integer points; False where it surely has none.
+
+    Sizes are 0 or more, and the equations among the constraints must have an integer solution.
+    """
+    keys = keys_of(system)
+    found = rows(system, keys)
+    sizes = [n for n, key in enumerate(keys) if isinstance(key, str)]
+    found += [tuple(int(m == n) for m in range(len(keys) + 1)) for n in sizes]
+    return feasible(found) and not _conflicting(found, len(keys))
+
+
+def _conflicting(system: list[Row], variables: int) -> bool:
+    """Whether the equations, which are rows with their negatives, exclude each other."""
+    tidied = set(tidy(system) or ())
+    equations = [row for row in tidied if tuple(-x for x in row) in tidied]
+    if len(equations) < 4:  # a single equation is normalized: it has solutions
+        return False
+    matrix, right = tuple(e[:-1] for e in equations), tuple((-e[-1],) for e in equations)
+    return solve(matrix, right, variables, 0, range(variables)).empty
 
 
 def _opposites(constraint: Constraint) -> list[Constraint]:

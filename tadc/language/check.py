@@ -65,18 +65,26 @@ def check_access(
 
 
 def _point(outside: Constraint, system: list[Constraint]) -> dict[Key, int] | None:
-    """A point of the system that is outside, exactly; None where an unknown size matters too.
+    """A point of the system that is outside; None where there is none, or perhaps none.
 
     Only the constraints that are connected to the read tell where it leaves; the others tell
-    whether it happens at all.
+    whether it happens at all. Sizes that are not known may be 1 or more: what such a size can
+    exclude is left to the call.
     """
     near = [outside, *component(system, outside.form)]
     found = _solve(near)
     if found is None:
         return None
     whole = [outside, *system]
-    known = not any(c.form.sizes for c in whole)
-    return None if known and _solve(whole) is None else found
+    if any(c.form[size] < 0 or c.equality for c in whole for size in c.form.sizes):
+        return None
+    return None if _solve([_with_least_sizes(c) for c in whole]) is None else found
+
+
+def _with_least_sizes(constraint: Constraint) -> Constraint:
+    """The constraint for sizes of 1: more of them makes no difference where they are added."""
+    form = constraint.form
+    return constraint.substitute({size: Affine({}, 1) for size in form.sizes})
 
 
 def _waits(access: Access, ranges: Ranges) -> bool:

@@ -19,12 +19,12 @@ from math import inf
 
 from xdsl.ir import Region, SSAValue
 
-from dialects.tix import Affine, Constraint, Key, SumOp, between
+from dialects.tix import Affine, Constraint, IfOp, Key, SumOp, between
 from passes.polyhedral.division import lower_bound
 from passes.polyhedral.fourier_motzkin import integer_point, project_bounds
 from passes.polyhedral.inequalities import feasible, implied
 from tadc.errors import RangeError, SizeError
-from tadc.language.accesses import Access, Ranges, component, keys_of, reads, rows, used
+from tadc.language.accesses import Access, Ranges, component, keys_of, possible, reads, rows, used
 from tadc.language.describe import Describer
 from tadc.language.sizes import Bound, Sizes
 
@@ -116,16 +116,17 @@ class Inference:
         return None
 
     def _kind(self, access: Access, dimension: int) -> int:
-        if not access.path.branches:
+        branches = [(op, then) for op, then in access.path.branches if not _holds(op, then)]
+        if not branches:
             return _SURE
         form, size = access.read.forms[dimension], self._shape(access)[dimension]
         inside = between(0, form, size)
-        for op, then in access.path.branches:
+        for op, then in branches:
             pieces = [
                 [Constraint(self.sizes.resolve(c.form), c.equality) for c in piece]
                 for piece in op.condition
             ]
-            if then and all(_follows(c, piece) for piece in pieces for c in inside):
+            if then and pieces and all(_follows(c, piece) for piece in pieces for c in inside):
                 return _PADDED
         return _CONDITIONAL
 
@@ -172,7 +173,7 @@ class Inference:
     def _try_interval(self, index: SSAValue) -> bool:
         self.current = index
         bounds: list[Bound] = []
-        for access, dimension, system in self._outside(index):
+        for access, dimension, system in self._outside(index, possible):
             blocked = any(v in self.open for c in system for v in c.form.indices if v is not index)
             if not blocked:
                 bounds += self._bounds(index, access, dimension, system)
@@ -182,15 +183,17 @@ class Inference:
         self._set(index, self.sizes.derive(bounds, name.upper()))
         return True
 
-    def _outside(self, index: SSAValue) -> Iterator[tuple[Access, int, list[Constraint]]]:
+    def _outside(
+        self, index: SSAValue, happens: Callable[[list[Constraint]], bool] = lambda _: True
+    ) -> Iterator[tuple[Access, int, list[Constraint]]]:
         """For each way to leave a tensor, the constraints that tell where; those with `index`."""
         for access in self.accesses:
-            for dimension, form in enumerate(access.read.forms):
+            for dimension, form in enumerate(map(self.sizes.resolve, access.read.forms)):
                 size = self._shape(access)[dimension]
                 for system in self.ranges.systems(access.path, form):
                     for outside in (Constraint(-form - 1), Constraint(form - size)):
                         near = [outside, *component(system, outside.form)]
-                        if any(c.form[index] for c in near):
+                        if any(c.form[index] for c in near) and happens([outside, *system]):
                             yield access, dimension, near
 
     def _bounds(
@@ -278,6 +281,11 @@ class Inference:
             f"write {name} in range(...)",
             index=name,
         )
+
+
+def _holds(op: IfOp, then: bool) -> bool:
+    """Whether a branch is always taken."""
+    return op.condition == ([[]] if then else [])
 
 
 def _follows(constraint: Constraint, piece: list[Constraint]) -> bool:
