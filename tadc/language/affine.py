@@ -7,7 +7,7 @@ import ast
 from xdsl.ir import BlockArgument
 
 from dialects.tix import Affine
-from tadc.errors import AffineError, TadcSyntaxError, UnknownNameError, UnsupportedError
+from tadc.errors import AffineError, TadcError, TadcSyntaxError, UnknownNameError, UnsupportedError
 from tadc.language.names import suggestion
 from tadc.language.scope import Divide, Scope
 
@@ -41,9 +41,19 @@ class _Reader:
             case ast.UnaryOp(op=ast.UAdd()):
                 return self.read(node.operand)
             case ast.BinOp():
-                return self._binary(node)
+                return self._binaries(node)
             case _:
                 raise self._not_affine(node)
+
+    def _binaries(self, node: ast.BinOp) -> Affine:
+        """A chain such as `i + j - 1` in a loop, since it may be long."""
+        chain = [node]
+        while isinstance(chain[-1].left, ast.BinOp):
+            chain.append(chain[-1].left)
+        form = self.read(chain[-1].left)
+        for link in reversed(chain):
+            form = self._binary(link, form)
+        return form
 
     def _name(self, node: ast.Name) -> Affine:
         key = self.scope.key(node)
@@ -74,36 +84,32 @@ class _Reader:
             or f"a size gets its name in a declaration, such as x: f64[{node.id}]",
         )
 
-    def _binary(self, node: ast.BinOp) -> Affine:
+    def _binary(self, node: ast.BinOp, left: Affine) -> Affine:
         match node.op:
             case ast.Add():
-                return self.read(node.left) + self.read(node.right)
+                return left + self.read(node.right)
             case ast.Sub():
-                return self.read(node.left) - self.read(node.right)
+                return left - self.read(node.right)
             case ast.Mult():
-                return self._product(node)
+                return self._product(node, left, self.read(node.right))
             case ast.FloorDiv() | ast.Mod():
-                return self._division(node)
+                return self._division(node, left, self.read(node.right))
             case ast.Div():
                 hint = "use // for division that rounds down"
                 raise self.scope.fail(AffineError, node, "/ does not give an integer index", hint)
             case _:
                 raise self._not_affine(node)
 
-    def _product(self, node: ast.BinOp) -> Affine:
-        left, right = self.read(node.left), self.read(node.right)
+    def _product(self, node: ast.BinOp, left: Affine, right: Affine) -> Affine:
         if left.terms and right.terms:
             raise self.scope.fail(
                 AffineError, node, "the index multiplies two indices or sizes", _ALLOWED
             )
         return left * right.constant if left.terms else right * left.constant
 
-    def _division(self, node: ast.BinOp) -> Affine:
-        form, divisor = self.read(node.left), self.read(node.right)
+    def _division(self, node: ast.BinOp, form: Affine, divisor: Affine) -> Affine:
         if divisor.terms or divisor.constant < 1:
-            raise self.scope.fail(
-                AffineError, node.right, "an index can only be divided by a positive integer"
-            )
+            raise bad_divisor(divisor, node, self.scope)
         return divided(form, divisor.constant, node, self.divide)
 
     def _not_affine(self, node: ast.expr) -> Exception:
@@ -138,6 +144,15 @@ def divided(form: Affine, divisor: int, node: ast.BinOp, divide: Divide) -> Affi
     else:
         quotient = form if divisor == 1 else Affine({}, form.constant // divisor)
     return quotient if isinstance(node.op, ast.FloorDiv) else form - quotient * divisor
+
+
+def bad_divisor(divisor: Affine, node: ast.BinOp, scope: Scope) -> TadcError:
+    """The error about `i % N` and the like."""
+    message = "an index can only be divided by a positive integer"
+    if not divisor.terms:
+        return scope.fail(AffineError, node.right, message)
+    hint = "sizes and indices are no numbers here; a condition can treat the ends apart: "
+    return scope.fail(AffineError, node.right, message, hint + "x[i + 1] if i + 1 < N else x[0]")
 
 
 def own_division(node: ast.AST, scope: Scope) -> Divide:

@@ -97,7 +97,7 @@ def _pin(
             "declare and define it alike",
         )
     for index, size in zip(own, declared.shape, strict=True):
-        if given.setdefault(index, size) != size:
+        if not names.shapes.unify(size, given.setdefault(index, size)):
             raise names.fail(
                 SizeError,
                 name,

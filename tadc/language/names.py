@@ -22,6 +22,34 @@ def suggestion(name: str, known: Iterable[str]) -> str | None:
     return f"did you mean {near[0]}?" if near else None
 
 
+_ELSEWHERE = {
+    "maximum": "max",
+    "minimum": "min",
+    "fabs": "abs",
+    "absolute": "abs",
+    "ln": "log",
+    "pow": "**",
+    "power": "**",
+    "einsum": "sum",
+    **{f"arc{word}": f"a{word}" for word in ("sin", "cos", "tan", "tan2")},
+}
+"""Functions under their names in other libraries."""
+
+
+def function_word(name: str) -> str:
+    """What a function of another library is called here, where it is one."""
+    known = (*FUNCTIONS, *REDUCTIONS)
+    near = difflib.get_close_matches(name, known, n=1)
+    return _ELSEWHERE.get(name) or (near[0] if near else "exp")
+
+
+def function_suggestion(name: str) -> str:
+    """What to write instead of a function that does not exist."""
+    if name in _ELSEWHERE:
+        return f"did you mean {_ELSEWHERE[name]}?"
+    return suggestion(name, (*FUNCTIONS, *REDUCTIONS)) or f"there are {', '.join(FUNCTIONS)}"
+
+
 def fresh(wanted: str, taken: Collection[str]) -> str:
     """`wanted`, or `wanted2`, `wanted3`, ... where it is taken."""
 

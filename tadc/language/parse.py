@@ -19,17 +19,18 @@ import ast
 import re
 from pathlib import PurePath
 
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Region, SSAValue
 
-from dialects.tix import DefineOp, IfOp, ProgramOp, ReturnOp, SumOp, TensorType
-from dialects.tix.affine import Affine, Constraint, set_over
+from dialects.tix import Affine, DefineOp, ProgramOp, ReturnOp, TensorType
 from tadc.errors import SizeError, TadcError, TadcSyntaxError, UnknownNameError, UnsupportedError
 from tadc.language.check import check_ranges
 from tadc.language.declarations import declare
+from tadc.language.deep import innermost
 from tadc.language.definitions import Definition, define, target_name
 from tadc.language.names import suggestion
 from tadc.language.scope import Names, Tensor, set_hint
+from tadc.language.settle import settle
 from tadc.language.source import PROGRAM, Source, items
 
 
@@ -49,25 +50,25 @@ class _Program:
         self.results: list[Tensor] = []
 
     def build(self) -> ModuleOp:
-        statements = self.source.tree.body
-        current: ast.stmt | None = None
         try:
-            for current in statements:
-                self._collect(current, last=current is statements[-1])
-            self._check_names()
-            for current in statements:
-                if isinstance(current, ast.Assign):
-                    self.definitions.append(define(current, self.names))
+            return self._build(self.source.tree.body)
         except RecursionError:
-            assert current is not None
-            raise self._fail(current, "this line is nested too deeply", "split it") from None
+            place = innermost(self.source.tree)
+            raise self.source.too_deep(self.source.span(place)) from None
+
+    def _build(self, statements: list[ast.stmt]) -> ModuleOp:
+        for statement in statements:
+            self._collect(statement, last=statement is statements[-1])
+        self._check_names()
+        for statement in statements:
+            if isinstance(statement, ast.Assign):
+                self.definitions.append(define(statement, self.names))
         if not self.definitions:
             raise TadcSyntaxError(
                 "the program defines nothing", self.source.at(1, 1), "write y[i] = ..."
             )
         self.results = self._results(statements[-1])
-        module = self._assemble(statements[-1])
-        return module
+        return self._assemble(statements[-1])
 
     def _fail(self, node: ast.AST, message: str, hint: str | None = None) -> TadcError:
         return self.names.fail(TadcSyntaxError, node, message, hint)
@@ -129,7 +130,13 @@ class _Program:
             return [tensor for value, tensor in tensors.items() if not value.uses]
         if last.value is None:
             raise self._fail(last, "return lacks the names of the results", "write return f, g")
-        results = [self._result(node) for node in items(last.value)]
+        results: list[Tensor] = []
+        for node in items(last.value):
+            result = self._result(node)
+            if result.name in [other.name for other in results]:
+                message = f"{result.name} is returned twice"
+                raise self._fail(node, message, "leave one of the two out")
+            results.append(result)
         if not results:
             raise self._fail(last, "return lacks the names of the results", "write return f, g")
         return results
@@ -175,17 +182,7 @@ class _Program:
         undeclared = {a.name: a.shape for a in arguments if a.name not in names.declarations}
         names.shapes.finish(taken, undeclared)
         for definition in self.definitions:
-            for op in definition.body.walk():
-                if isinstance(op, SumOp):
-                    operands = [*op.outer, *op.own]
-                    op.domain = set_over(self._resolved(op.constraints), operands)
-                elif isinstance(op, IfOp):
-                    pieces = (set_over(self._resolved(p), op.indices) for p in op.condition)
-                    op.pieces = ArrayAttr(pieces)
-
-    def _resolved(self, constraints: list[Constraint]) -> list[Constraint]:
-        resolve = self.names.shapes.resolve
-        return [Constraint(resolve(c.form), c.equality) for c in constraints]
+            settle(definition.body, names.shapes.resolve)
 
     def _type(self, tensor: Tensor) -> TensorType:
         shape: list[Affine] = [self.names.shapes.resolve(size) for size in tensor.shape]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import gcd
 
 from dialects.tix import Affine, DerivedSizeAttr, Key
 from tadc.language.names import fresh
@@ -17,10 +18,15 @@ class Sizes:
     An *open* size belongs to a dimension of an undeclared argument. It has a name that no program
     can contain (`?1`), until it is set equal to another size or named at the end. So do derived
     sizes (`!2`), but nothing can be set for them.
+
+    A *named* size is told by the arguments of a call. Where two dimensions must agree, one name
+    becomes what the other one says, and the call finds out whether the arguments do agree: unless
+    the sizes are `fixed`, as those of a program that is put together already.
     """
 
-    def __init__(self, derived: Sequence[DerivedSizeAttr] = ()):
+    def __init__(self, derived: Sequence[DerivedSizeAttr] = (), fixed: bool = False):
         self._count = 0
+        self._fixed = fixed
         self._known: dict[Key, Affine] = {}
         self._wishes: dict[str, str] = {}
         self.derived = {d.data.name: d.bounds for d in derived}
@@ -40,7 +46,7 @@ class Sizes:
         return form
 
     def unify(self, first: Affine, second: Affine) -> bool:
-        """Make two sizes equal, by setting an open one; False where they are not provably equal."""
+        """Make two sizes equal, by setting one, an open one first; False where they cannot be."""
         first, second = self.resolve(first), self.resolve(second)
         if first == second:
             return True
@@ -51,6 +57,18 @@ class Sizes:
                     continue
                 self._known[name] = other
                 return True
+        return not self._fixed and self._equate(first, second)
+
+    def _equate(self, first: Affine, second: Affine) -> bool:
+        """Set a named size to what makes the two equal; the solution must be a size, 0 or more."""
+        gap = second - first
+        common = gcd(gap.constant, *gap.terms.values())
+        for key, c in sorted(gap.terms.items(), key=lambda item: second != Affine.of(item[0])):
+            if isinstance(key, str) and key.isidentifier() and abs(c) == common:
+                solution = (Affine({key: c}) - gap) // c
+                if _is_size(solution) and not self._depends(solution, key):
+                    self._known[key] = solution
+                    return True
         return False
 
     def _depends(self, form: Affine, name: str) -> bool:
@@ -67,6 +85,17 @@ class Sizes:
     def derive(self, bounds: Sequence[Bound], wish: str) -> Affine:
         """The least of `bounds`: an affine form, or else a derived size."""
         bounds = _least([(self.resolve(form), divisor) for form, divisor in bounds])
+        known = self._least_known(bounds)
+        if known is not None:
+            return known
+        self._count += 1
+        name = f"!{self._count}"
+        self.derived[name] = bounds
+        self._wishes[name] = wish
+        return Affine.of(name)
+
+    def _least_known(self, bounds: Sequence[Bound]) -> Affine | None:
+        """The least of `bounds`, where it needs no derived size or is one already."""
         if len(bounds) == 1 and bounds[0][1] == 1:
             return bounds[0][0]
         if all(not form.terms for form, _ in bounds):
@@ -74,11 +103,7 @@ class Sizes:
         for name, known in self.derived.items():
             if set(bounds) == {(self.resolve(form), divisor) for form, divisor in known}:
                 return Affine.of(name)
-        self._count += 1
-        name = f"!{self._count}"
-        self.derived[name] = bounds
-        self._wishes[name] = wish
-        return Affine.of(name)
+        return None
 
     def wish(self, size: Affine, name: str) -> None:
         """Give an open size a name, as far as that name is free at the end."""
@@ -91,6 +116,7 @@ class Sizes:
         for name, shape in shapes.items():
             for dimension, size in enumerate(shape):
                 self.wish(size, f"{name.upper()}_{dimension}")
+        self._reduce_derived()
         for key, wish in self._wishes.items():
             if key in self._known:
                 continue
@@ -101,12 +127,28 @@ class Sizes:
             self.resolve(Affine.of(name)).sizes[0]: bounds for name, bounds in self.derived.items()
         }
 
+    def _reduce_derived(self) -> None:
+        """Derive again, with what has become known since."""
+        for name in list(self.derived):
+            bounds = self.derived.pop(name)
+            bounds = _least([(self.resolve(form), divisor) for form, divisor in bounds])
+            known = self._least_known(bounds)
+            if known is None:
+                self.derived[name] = bounds
+            else:
+                self._known[name] = known
+
     def attributes(self) -> list[DerivedSizeAttr]:
         """The derived sizes, each after those that it is computed from."""
         return [
             DerivedSizeAttr.of(name, [(self.resolve(form), divisor) for form, divisor in bounds])
             for name, bounds in self.derived.items()
         ]
+
+
+def _is_size(form: Affine) -> bool:
+    """Whether a form is 0 or more, whatever the sizes in it."""
+    return form.constant >= 0 and all(c > 0 for c in form.terms.values())
 
 
 def _least(bounds: Sequence[Bound]) -> list[Bound]:

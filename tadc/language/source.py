@@ -12,11 +12,14 @@ from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
 from xdsl.ir import Attribute
 
 from tadc.errors import Span, TadcSyntaxError
+from tadc.language.deep import parse_deep
 
 PROGRAM = "<program>"
 """The file name of a program that is given as text."""
 
 _SCALAR_DECLARATION = re.compile(r"((?:^|;)[ \t]*\w+[ \t]*:[ \t]*\w+[ \t]*)\[(\s*)\]", re.MULTILINE)
+
+_MANY_BRACKETS = 50
 
 
 class Source:
@@ -100,13 +103,22 @@ class Source:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                return ast.parse(self._python)
+                try:
+                    return ast.parse(self._python)
+                except RecursionError:
+                    return parse_deep(self._python)
         except SyntaxError as error:
             raise self._converted(error) from None
         except (RecursionError, MemoryError):
-            raise TadcSyntaxError("the program is nested too deeply", self._deepest()) from None
+            raise self.too_deep(self._deepest()) from None
         except ValueError as error:
             raise TadcSyntaxError(str(error), self.at(1, 1)) from None
+
+    @staticmethod
+    def too_deep(span: Span) -> TadcSyntaxError:
+        """The error about nesting, the innermost part of which is given."""
+        hint = "define parts of it on lines of their own"
+        return TadcSyntaxError("the program is nested too deeply here", span, hint)
 
     @property
     def _python(self) -> str:
@@ -130,9 +142,10 @@ class Source:
         return TadcSyntaxError(f"{error.msg}", self.at(line, column, end))
 
     def _deepest(self) -> Span:
-        """The innermost opening bracket."""
-        depth = deepest = 0
-        place = (1, 1)
+        """The innermost opening bracket, where many are open, or else the longest line."""
+        longest = max(range(len(self.lines)), key=lambda n: len(self.lines[n]))
+        depth, deepest = 0, _MANY_BRACKETS
+        place = (longest + 1, len(self.lines[longest]) - len(self.lines[longest].lstrip()) + 1)
         for number, line in enumerate(self.lines, 1):
             for column, character in enumerate(line, 1):
                 depth += (character in "([{") - (character in ")]}")

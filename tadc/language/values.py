@@ -21,7 +21,6 @@ from dialects.tix import (
     between,
 )
 from tadc.errors import (
-    AffineError,
     RankError,
     TadcError,
     TadcSyntaxError,
@@ -29,10 +28,16 @@ from tadc.errors import (
     UnsupportedError,
 )
 from tadc.language import folding
-from tadc.language.affine import affine, divided
+from tadc.language.affine import affine, bad_divisor, divided
 from tadc.language.bounds import index_items, range_constraints
 from tadc.language.conditions import Pieces, condition, decided
-from tadc.language.names import FUNCTIONS, REDUCTIONS, UNARY_FUNCTIONS, suggestion
+from tadc.language.names import (
+    REDUCTIONS,
+    UNARY_FUNCTIONS,
+    function_suggestion,
+    function_word,
+    suggestion,
+)
 from tadc.language.scope import Scope, Tensor
 from tadc.language.source import items
 
@@ -146,8 +151,7 @@ def _division(node: ast.BinOp, left: Value, right: Value, scope: Scope) -> Value
     """`i // 2` and `i % 2` of indices; values have neither."""
     if isinstance(left, Affine) and isinstance(right, Affine):
         if right.terms or right.constant < 1:
-            message = "an index can only be divided by a positive integer"
-            raise scope.fail(AffineError, node.right, message)
+            raise bad_divisor(right, node, scope)
         return divided(left, right.constant, node, scope.floor_division)
     sign = "//" if isinstance(node.op, ast.FloorDiv) else "%"
     raise scope.fail(
@@ -188,12 +192,8 @@ Branch = Callable[[Scope], SSAValue]
 
 
 def _if(pieces: Pieces, node: ast.expr, then: Branch, otherwise: Branch, scope: Scope) -> SSAValue:
-    if pieces == [[]]:
-        _discard(otherwise, node, scope)
-        return then(scope)
-    if not pieces:
-        _discard(then, node, scope)
-        return otherwise(scope)
+    """A branch that is never taken stays until the program is put together: it is part of the
+    text, which tells ranges, element types and results."""
     regions = _region(then, node, scope), _region(otherwise, node, scope)
     return scope.insert(IfOp(pieces, *regions), node).result
 
@@ -253,6 +253,9 @@ def _call(node: ast.Call, scope: Scope) -> Value:
             return _function(node, name, scope)
         case ast.Subscript(value=ast.Name() as name):
             return _reduction(node, node.func, name, scope)
+        case ast.Attribute(attr=attribute):
+            hint = f"write {function_word(attribute)}(...), without a module"
+            raise scope.fail(TadcSyntaxError, node.func, "names have no attributes here", hint)
         case _:
             raise scope.fail(TadcSyntaxError, node.func, "only functions can be called")
 
@@ -293,7 +296,7 @@ def _no_function(name: ast.Name, scope: Scope) -> TadcError:
         UnknownNameError,
         name,
         f"there is no function {name.id}",
-        suggestion(name.id, (*FUNCTIONS, *REDUCTIONS)) or f"there are {', '.join(FUNCTIONS)}",
+        function_suggestion(name.id),
     )
 
 
@@ -336,7 +339,7 @@ def _outside(node: ast.expr, scope: Scope) -> TadcError:
         ast.BoolOp: ("a condition is not a value", "write: a if i < 3 and j > 0 else b"),
         ast.UnaryOp: ("this operator is not part of the language", None),
         ast.Lambda: ("functions cannot be defined here", None),
-        ast.Attribute: ("names have no attributes here", "write exp(x), not np.exp(x)"),
+        ast.Attribute: ("names have no attributes here", "write 3.14159 for numbers such as pi"),
         ast.List: ("lists are not part of the language", None),
         ast.Tuple: ("a value is one number, not several", None),
         ast.NamedExpr: ("a name is defined on a line of its own", "write s = ... above"),

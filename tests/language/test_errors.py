@@ -1,12 +1,14 @@
 """Every kind of mistake: the error's kind, place, underlined text, and words."""
 
 import pickle
+import sys
 
 import pytest
 
+from dialects.tix import ProgramOp
 from tadc import errors
 from tadc.errors import Span, TadcError
-from tadc.language import parse
+from tadc.language import parse, print_program
 
 # text with the offending part between « and », kind, part of the message, part of the hint
 TABLE = [
@@ -29,7 +31,11 @@ TABLE = [
     ("y[i] = «~x[i]»", "TadcSyntaxError", "operator", ""),
     ("y[i] = «x[i] // 2»", "TadcSyntaxError", "for indices", "/"),
     ("y[i] = («lambda: 1»)(x[i])", "TadcSyntaxError", "only functions", ""),
-    ("y[i] = «np.exp»(x[i])", "TadcSyntaxError", "called", ""),
+    ("y[i] = «np.exp»(x[i])", "TadcSyntaxError", "no attributes", "write exp(...)"),
+    ("y[i] = «math.log1p»(x[i])", "TadcSyntaxError", "no attributes", "write log1p(...)"),
+    ("y[i] = «np.maximum»(x[i], 0)", "TadcSyntaxError", "no attributes", "write max(...)"),
+    ("y[i] = «arctan»(x[i])", "UnknownNameError", "no function arctan", "did you mean atan?"),
+    ("y[i] = x[i] * «np.pi»", "TadcSyntaxError", "no attributes", "3.14159"),
     ("y[i] = «[x[i]]»", "TadcSyntaxError", "lists", ""),
     ("y[i] = «x[i] < 2»", "TadcSyntaxError", "condition is not a value", "if"),
     ("y[i] = x[i] if «i» else 2", "TadcSyntaxError", "not a condition", "i < 3"),
@@ -55,6 +61,7 @@ TABLE = [
     ("«return y»\ny[i] = x[i]", "TadcSyntaxError", "not the last line", "end"),
     ("y[i] = x[i]\n«return»", "TadcSyntaxError", "lacks the names", ""),
     ("y[i] = x[i]\nreturn «y[i]»", "TadcSyntaxError", "takes names", ""),
+    ("y[i] = x[i]\nreturn y, «y»", "TadcSyntaxError", "y is returned twice", "leave one"),
     ("y[i] = x[i]\nreturn y, «x»", "TadcSyntaxError", "is an argument", "copy"),
     # names
     ("y[i] = «expp»(x[i])", "UnknownNameError", "no function expp", "did you mean exp?"),
@@ -79,6 +86,8 @@ TABLE = [
     ("y[i] = x[«2.0»*i]", "AffineError", "not an integer", "write 2"),
     ("y[i] = x[i // «0»]", "AffineError", "positive integer", ""),
     ("y[i] = x[i % «i»]", "AffineError", "positive integer", ""),
+    ("x: f64[N]\ny[i] = x[i] - x[(i + 1) % «N»]", "AffineError", "positive integer", "x[0]"),
+    ("x: f64[N]\ny[i] = x[i] * (i // «N»)", "AffineError", "positive integer", "x[0]"),
     ("y[i] = i // «-2» + x[i]", "AffineError", "positive integer", ""),
     ("z: f64[]\ny[i] = x[i + «z»]", "AffineError", "is a tensor", ""),
     ("y[i] = x[«9007199254740993*i»]", "AffineError", "too large", ""),
@@ -118,7 +127,9 @@ TABLE = [
         "of a (size 3) and over dimension 0 of b (size 4)",
         "i in range",
     ),
-    ("a: f64[N]\nb: f64[M]\ny = sum[k](a[k] * b[«k»])", "SizeError", "(size N)", ""),
+    ("a: f64[2*N]\nb: f64[3*M]\ny = sum[k](a[k] * b[«k»])", "SizeError", "(size 2 * N)", ""),
+    ("a: f64[2*N]\nb: f64[5]\ny = sum[k](a[k] * b[«k»])", "SizeError", "(size 5)", ""),
+    ("a: f64[N + 5]\nb: f64[3]\ny = sum[k](a[k] * b[«k»])", "SizeError", "(size 3)", ""),
     ("a: f64[N]\ny[i] = a[2*i]\nz[i] = y[i] * a[«i»]", "SizeError", "(size (N + 1) // 2)", ""),
     ("x: f64[N]\ny: f64[«M»]\ny[i] = x[i]", "SizeError", "no argument has the size M", ""),
     ("x: f64[«-1»]\ny[i] = x[i]", "SizeError", "a size cannot be -1", ""),
@@ -225,5 +236,40 @@ def test_deep_nesting(text):
         assert error.line and error.column
 
 
-def test_long_sums_are_no_deep_nesting():
-    parse("x: f64[9]\ny = " + " + ".join(f"x[{n % 9}]*{n}" for n in range(500)))
+@pytest.mark.parametrize("sign", "+-*")
+def test_long_sums_are_no_deep_nesting(sign):
+    terms = f" {sign} ".join(f"x[{n % 9}]" for n in range(3000))
+    limit = sys.getrecursionlimit()
+    program = parse(f"x: f64[9]\ny = {terms}").body.block.first_op
+    assert isinstance(program, ProgramOp)
+    assert sys.getrecursionlimit() == limit
+    assert terms in print_program(program)
+    parse(
+        "x: f64[9]\ny[i in range(9)] = x[i"
+        + " + 0" * 3000
+        + "] if i"
+        + " + 0" * 3000
+        + " < 3 else 0"
+    )
+
+
+DEEP = [
+    ("y = 1 + " + "-" * 900 + "«x»", "x"),
+    ("y = 1 + " + "-" * 3000 + "«x»", "x"),
+    ("y[i in range(3)] = " + "".join(f"x if i == {n} else " for n in range(300)) + "2*x", None),
+]
+
+
+@pytest.mark.parametrize("marked, innermost", DEEP, ids=["signs", "many signs", "conditions"])
+def test_the_place_of_deep_nesting(marked, innermost):
+    text = "x: f64[]\n" + marked.replace("«", "").replace("»", "")
+    with pytest.raises(errors.TadcSyntaxError, match="nested too deeply here") as caught:
+        parse(text)
+    error = caught.value
+    assert error.line == 2
+    if innermost:
+        assert error.span is not None
+        assert error.span.excerpt == innermost
+        assert error.column == marked.index("«") + 1
+    else:
+        assert error.column is not None and error.column > len(marked) - 80

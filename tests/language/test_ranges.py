@@ -2,9 +2,9 @@
 
 import pytest
 
-from dialects.tix import ProgramOp, SumOp
+from dialects.tix import IfOp, ProgramOp, SumOp
 from tadc.errors import RangeError
-from tadc.language import check_ranges, parse
+from tadc.language import check_ranges, parse, print_program
 
 
 def program(text):
@@ -67,6 +67,31 @@ TABLE = [
         "I; I = min((N - 1) floordiv 1, (M - 2) floordiv 1)",
     ),
     ("x: f64[N]\ny[i in range(N // 2)] = x[i]", "I; I = min((N) floordiv 2)"),
+    # named sizes that must agree
+    ("x: f64[3]\nz: f64[N]\ny[i] = x[i] * z[i]", "3"),
+    ("z: f64[N]\nx: f64[3]\ny[i] = z[i]\nu[i] = x[i] * z[i]", "3; 3"),
+    (
+        "x: f64[N]\nz: f64[M]\ny[i] = x[i] * z[i]\nu[i] = z[2*i]",
+        "N; I; I = min((N + 1) floordiv 2)",
+    ),
+    ("x: f64[N + 1]\nz: f64[M]\ny[i] = x[i] * z[i]", "N + 1"),
+    ("x: f64[N - 1]\nz: f64[M]\ny[i] = x[i] * z[i]", "M"),
+    ("x: f64[2*N]\nz: f64[6]\ny[i] = x[i] * z[i]", "6"),
+    ("x: f64[N]\nz: f64[M]\ny: f64[M]\ny[i in range(N)] = x[i] + z[i]", "M"),
+    (
+        "x: f64[N]\nz: f64[M]\nu[i] = x[2*i]\ny[i] = u[i] * z[i]",
+        "I; I; I = min((N + 1) floordiv 2)",
+    ),
+    (
+        "x: f64[N]\nz: f64[M]\nu[i] = x[i + 1] + z[i + 2]\ny[i] = x[i] * z[i]",
+        "N - 2; N",
+    ),
+    # a branch that is never taken tells ranges too
+    ("x: f64[3]\ny[i] = x[i] if 1 == 0 else 2", "3"),
+    ("x: f64[3]\nz: f64[4]\ny[i] = x[i] if (-i) % 3 == -1 else z[i]", "4"),
+    # reads that never happen limit nothing
+    ("x: f64[N]\ny[i] = x[i - 7] if i % 2 == 1 and i % 4 == 0 else x[i + 1]", "N - 1"),
+    ("x: f64[9]\ny[i] = x[i + 1] + sum[k in range(3, 2)](x[i - 7])", "8; d0 >= 3, d0 <= 1"),
     # the sizes of undeclared arguments
     ("y[i] = x[i]", "I"),
     ("y[i] = x[i + 1]", "X_0 - 1"),
@@ -109,6 +134,47 @@ def test_checks_at_the_call(text, good, bad):
         assert caught.value.argument == "x"
         assert caught.value.size == n
         assert caught.value.line and caught.value.column
+
+
+def test_numbers_that_sizes_become():
+    op = program(
+        "x: f64[N]\nz: f64[3]\ny[i] = x[i]*z[i]/N + (1 if N == 3 else x[9]) + N//2 + x[N - 1 - i]"
+    )
+    assert print_program(op).splitlines()[2:-1] == ["y[i] = x[i] * z[i] / 3 + 1 + 1 + x[2 - i]"]
+
+
+def test_what_a_branch_that_is_never_taken_tells():
+    op = program(
+        "a: f32[3]\nb: f32[3]\nt[i] = b[i]\nu[i] = a[i]\n"
+        "y[i in range(3)] = t[i] if i < i else 2\n"
+        "z[i] = c[i] if 1 == 1 else d[i]"
+    )
+    assert list(op.arguments) == ["a", "b", "c", "d"]
+    assert [d.label.data for d in op.definitions if d.result in op.returned] == ["u", "y", "z"]
+    assert [d.type.dtype for d in op.definitions] == ["f32", "f32", "f32", "real"]
+    assert not any(isinstance(inner, IfOp) for inner in op.walk())
+
+
+NEVER = [
+    "sum[p in range(-1, 1), q in range(max(0, j + i + 1), j + i)](x[q + p - p, p])",
+    "sum[k in range(3)](x[i - 7, j] if (2*i + 2*k) % 2 != 0 else 1)",
+    "sum[k in range(3)](x[i - 7, j] if i % 2 == 1 and i % 4 == 0 else 1)",
+    "sum[k in range(3)](x[-1, j] if (6*i + 10*k) % 15 == 1 and (6*i + 10*k) % 2 == 1 else 1)",
+]
+
+
+@pytest.mark.parametrize("sizes", ["4, 4", "N, M"])
+@pytest.mark.parametrize("text", NEVER)
+def test_reads_that_never_happen(text, sizes):
+    op = program(f"x: f64[{sizes}]\ny[i, j] = x[i, j] + {text}")
+    check_ranges(op, {"N": 4, "M": 4})
+
+
+def test_a_read_that_some_sizes_exclude_waits_for_the_call():
+    op = program("x: f64[N]\ny[i] = x[i] + sum[q in range(N, 3)](x[-1])")
+    check_ranges(op, {"N": 3})
+    with pytest.raises(RangeError, match="reaches -1"):
+        check_ranges(op, {"N": 2})
 
 
 def test_the_counterexample_is_one():

@@ -1,0 +1,121 @@
+"""The last step of reading a definition: what is known only at the end is put into its operations.
+
+Sizes get their names, or what they are equal to; divisions of sizes that became numbers are
+computed; and branches that are never taken, which have told all that they tell, are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects.builtin import ArrayAttr
+from xdsl.ir import Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from dialects.tix import (
+    Affine,
+    ConstantOp,
+    Constraint,
+    FloorDivOp,
+    IfOp,
+    IndexToRealOp,
+    Key,
+    ReadOp,
+    SumOp,
+    YieldOp,
+)
+from dialects.tix.affine import MapAttr, MapData, set_over, split
+from tadc.language.conditions import decided
+
+Resolve = Callable[[Affine], Affine]
+
+
+def settle(body: Region, resolve: Resolve) -> None:
+    """Put what `resolve` knows of sizes into the body, and leave out what is never computed."""
+    settler = _Settler(resolve)
+    for op in list(body.walk()):
+        settler.settle(op)
+    for op in reversed(list(body.walk())):  # what is inside of others comes first
+        if isinstance(op, IfOp) and op.condition in ([], [[]]):
+            _take(op, op.then if op.condition else op.otherwise)
+    for op in reversed(list(body.walk())):
+        if isinstance(op, FloorDivOp) and not op.result.uses:
+            op.detach()
+            op.erase()
+
+
+class _Settler:
+    def __init__(self, resolve: Resolve):
+        self._resolve_sizes = resolve
+        self._local: dict[Key, Affine] = {}
+        """Local indices that are numbers, or others."""
+        self._divisions: dict[tuple[Affine, int], SSAValue] = {}
+
+    def _resolve(self, form: Affine) -> Affine:
+        return self._resolve_sizes(form.substitute(self._local))
+
+    def _resolved(self, constraints: Sequence[Constraint]) -> list[Constraint]:
+        return [Constraint(self._resolve(c.form), c.equality) for c in constraints]
+
+    def settle(self, op: Operation) -> None:
+        match op:
+            case SumOp():
+                self._settle_sum(op)
+            case IfOp():
+                self._settle_if(op)
+            case ReadOp():
+                operands, op.map = _map_of([self._resolve(form) for form in op.forms])
+                op.operands = [op.tensor, *operands]
+            case IndexToRealOp():
+                self._settle_index(op)
+            case FloorDivOp():
+                self._settle_division(op)
+            case _:
+                pass
+
+    def _settle_sum(self, op: SumOp) -> None:
+        constraints, own = self._resolved(op.constraints), op.own
+        outer = [v for c in constraints for v in c.form.indices if v not in own]
+        op.operands = list(dict.fromkeys(outer))
+        op.domain = set_over(constraints, [*op.outer, *own])
+
+    def _settle_if(self, op: IfOp) -> None:
+        pieces = decided([self._resolved(piece) for piece in op.condition])
+        op.operands = list(dict.fromkeys(v for p in pieces for c in p for v in c.form.indices))
+        op.pieces = ArrayAttr(set_over(piece, op.indices) for piece in pieces)
+
+    def _settle_index(self, op: IndexToRealOp) -> None:
+        form = self._resolve(op.form)
+        if form.terms:
+            op.operands, op.map = _map_of([form])
+            return
+        number = ConstantOp(form.constant)
+        number.location = op.location
+        Rewriter.replace_op(op, number)
+
+    def _settle_division(self, op: FloorDivOp) -> None:
+        form, divisor = self._resolve(op.form), op.divisor.data
+        first = self._divisions.setdefault((form, divisor), op.result)
+        if form.terms and first is op.result:
+            op.operands, op.map = _map_of([form])
+            return
+        number = Affine({}, form.constant // divisor)
+        self._local[op.result] = Affine.of(first) if form.terms else number
+
+
+def _map_of(forms: Sequence[Affine]) -> tuple[list[SSAValue], MapAttr]:
+    operands, rows = split(forms)
+    return operands, MapAttr(MapData(len(operands), rows))
+
+
+def _take(op: IfOp, branch: Region) -> None:
+    """Put one branch in the place of the condition."""
+    last = branch.block.last_op
+    assert isinstance(last, YieldOp)
+    value = last.value
+    last.detach()
+    last.erase()
+    Rewriter.inline_block(branch.block, InsertPoint.before(op))
+    op.result.replace_all_uses_with(value)
+    op.detach()
+    op.erase()
