@@ -20,6 +20,10 @@ from tadc.errors import ArgumentError, SizeError, Span, TadcError, TargetError, 
 from tadc.runtime.arguments import Array, Parameter, as_array, bind, common_precision, dense
 from tadc.runtime.executable import TARGETS, Executable, Plan
 from tadc.runtime.sizes import SizeMismatch, SizeUnknown, bind_sizes
+from tadc.runtime.work import total_work
+
+SMALL = 1_000_000
+"""Operations of a call that take about a millisecond whatever the loops look like."""
 
 PLANS = 64
 """How many sizes a function remembers the plans of."""
@@ -67,8 +71,8 @@ class Function:
             Parameter(t.name, t.dtype, len(t.shape), _span(v.location, source))
             for t, v in zip(self.args, self.program.arguments.values(), strict=True)
         ]
-        self._executables: dict[str, Executable] = {}
-        self._plans: dict[object, tuple[Mapping[str, int], Plan]] = {}
+        self._executables: dict[tuple[str, bool], Executable] = {}
+        self._plans: dict[object, tuple[Executable, Mapping[str, int], Plan]] = {}
         self._derived: dict[object, Function] = {}
         self._pullback: tuple[Function, Function] | None = None
 
@@ -83,8 +87,7 @@ class Function:
         values = self.bound(positional, named)
         arrays = [as_array(p, v) for p, v in zip(self._parameters, values, strict=True)]
         precision = common_precision(self._parameters, values, arrays)
-        executable = self.executable(precision)
-        sizes, plan = self._plan(executable, precision, arrays)
+        executable, sizes, plan = self._plan(precision, arrays)
         dtypes = executable.argument_dtypes
         inputs = {
             p.name: dense(a, d) for p, a, d in zip(self._parameters, arrays, dtypes, strict=True)
@@ -95,23 +98,32 @@ class Function:
         """The arguments of a call in the order of `args`."""
         return bind(self._parameters, positional, named)
 
-    def executable(self, precision: str) -> Executable:
-        """The program as code of its target, made at the first call for each precision."""
-        if precision not in self._executables:
-            made = TARGETS[self.target](self.program, precision)
-            return self._executables.setdefault(precision, made)
-        return self._executables[precision]
+    def executable(self, precision: str, tile: bool = True) -> Executable:
+        """The program as code of its target, made when it is first called.
+
+        There is one for each precision, and one without tiles for symbolic sizes that turn out
+        small: it compiles several times faster.
+        """
+        kind = TARGETS[self.target]
+        key = precision, tile and kind.tiles
+        if key not in self._executables:
+            made = kind(self.program, *key)
+            return self._executables.setdefault(key, made)
+        return self._executables[key]
 
     def _plan(
-        self, executable: Executable, precision: str, arrays: Sequence[Array]
-    ) -> tuple[Mapping[str, int], Plan]:
+        self, precision: str, arrays: Sequence[Array]
+    ) -> tuple[Executable, Mapping[str, int], Plan]:
         key = (precision, *(a.shape for a in arrays))
         known = self._plans.get(key)
         if known is None:
             sizes = self._sizes(arrays)
+            # where sizes are numbers, the scheduler knows itself what is small
+            tile = not sizes or total_work(self.program, sizes) > SMALL
+            executable = self.executable(precision, tile)
             if len(self._plans) >= PLANS:
                 self._plans.clear()
-            known = self._plans[key] = sizes, executable.plan(sizes)
+            known = self._plans[key] = executable, sizes, executable.plan(sizes)
         return known
 
     def _sizes(self, arrays: Sequence[Array]) -> Mapping[str, int]:

@@ -15,6 +15,7 @@ import tadc
 from passes import tile_facts, tiling
 from passes.schedule import schedule
 from passes.set_precision import set_precision
+from tadc import function
 from tadc.runtime.cpu import CpuModule
 from tadc.runtime.executable import CpuExecutable
 from tadc.runtime.sizes import bind_sizes
@@ -60,7 +61,8 @@ def arrays_of(shapes: dict[str, tuple[int, ...]], dtype: Any) -> dict[str, np.nd
 def value_and_gradients(
     source: str, arrays: dict[str, np.ndarray], monkeypatch: pytest.MonkeyPatch, tile: bool
 ) -> list[np.ndarray]:
-    monkeypatch.setattr(CpuExecutable, "tile", tile)
+    monkeypatch.setattr(CpuExecutable, "tiles", tile)
+    monkeypatch.setattr(function, "SMALL", -1)  # no call is too small for tiles
     f = tadc.compile(source)
     values = [arrays[t.name] for t in f.args]
     y, pullback = tadc.vjp(f, *values)

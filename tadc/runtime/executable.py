@@ -50,10 +50,11 @@ class Plan:
 class Executable(ABC):
     """A program for one precision of its undeclared tensors."""
 
-    tile = False
-    """Schedule for caches and vectors?"""
+    tiles = False
+    """Can this target use tiles?"""
 
-    def __init__(self, program: ProgramOp, precision: str):
+    def __init__(self, program: ProgramOp, precision: str, tile: bool = True):
+        self.tile = tile and self.tiles
         self.program = set_precision(program, precision)
         arguments = self.program.arguments.values()
         self.argument_dtypes = [DTYPES[type_of(v).dtype] for v in arguments]
@@ -136,7 +137,7 @@ def _label(program: ProgramOp, value: Any) -> str:
 class CpuExecutable(Executable):
     """Machine code of this machine, through LLVM."""
 
-    tile = True
+    tiles = True
 
     @cached_property
     def text(self) -> str:

@@ -8,7 +8,7 @@ from typing import cast
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from dialects.tix import Affine, Constraint, DefineOp, IfOp, Key, SumOp
+from dialects.tix import Affine, Constraint, DefineOp, IfOp, Key, ProgramOp, SumOp
 from dialects.tix import elementwise as ew
 from passes.tile_facts import CHEAP, ELEMENTARY
 from tadc.runtime.sizes import shape_of
@@ -20,6 +20,11 @@ UNKNOWN = 8
 def work_of(definition: DefineOp, sizes: Mapping[str, int]) -> int:
     """Operations of one evaluation of the whole definition."""
     return prod(shape_of(definition.type, sizes)) * _of_block(definition.body.block, sizes)
+
+
+def total_work(program: ProgramOp, sizes: Mapping[str, int]) -> int:
+    """Operations of one evaluation of a program."""
+    return sum(work_of(definition, sizes) for definition in program.definitions)
 
 
 def _of_block(block: Block, sizes: Mapping[str, int]) -> int:
