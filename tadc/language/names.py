@@ -28,26 +28,29 @@ _ELSEWHERE = {
     "fabs": "abs",
     "absolute": "abs",
     "ln": "log",
-    "pow": "**",
-    "power": "**",
-    "einsum": "sum",
     **{f"arc{word}": f"a{word}" for word in ("sin", "cos", "tan", "tan2")},
 }
 """Functions under their names in other libraries."""
 
 
-def function_word(name: str) -> str:
-    """What a function of another library is called here, where it is one."""
-    known = (*FUNCTIONS, *REDUCTIONS)
-    near = difflib.get_close_matches(name, known, n=1)
-    return _ELSEWHERE.get(name) or (near[0] if near else "exp")
-
-
-def function_suggestion(name: str) -> str:
-    """What to write instead of a function that does not exist."""
+def function_hint(name: str) -> str:
+    """What to write instead of a function that does not exist here."""
+    if name in ("pow", "power"):
+        return "write x**n"
     if name in _ELSEWHERE:
         return f"did you mean {_ELSEWHERE[name]}?"
-    return suggestion(name, (*FUNCTIONS, *REDUCTIONS)) or f"there are {', '.join(FUNCTIONS)}"
+    known = (*FUNCTIONS, *REDUCTIONS)
+    return suggestion(name, known) or f"there are {', '.join(FUNCTIONS)}"
+
+
+def method_hint(name: str) -> str:
+    """What to write instead of `np.name(...)` or `x.name(...)`."""
+    word = _ELSEWHERE.get(name, name)
+    if word in ("pow", "power"):
+        return "write x**n"
+    if word == "sum":
+        return "write sum[k](...)"
+    return f"write {word}(...)" if word in FUNCTIONS else "write exp(x), not np.exp(x)"
 
 
 def fresh(wanted: str, taken: Collection[str]) -> str:

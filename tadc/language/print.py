@@ -104,7 +104,9 @@ class _Printer:
             pinned = list(given) if declared else []
             statement = Statement(definition.body, given, list(wanted), shape_of, open_sums, pinned)
             describer = Describer(lambda value: self.tensors[value])
-            inference = Inference(statement, Sizes(self.derived, fixed=True), describer)
+            inference = Inference(
+                statement, Sizes(self.program.derived.data, fixed=True), describer
+            )
             try:
                 found = inference.run()
                 wrong = next((index for index in found if found[index] != wanted[index]), None)

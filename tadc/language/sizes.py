@@ -68,6 +68,8 @@ class Sizes:
                 solution = (Affine({key: c}) - gap) // c
                 if _is_size(solution) and not self._depends(solution, key):
                     self._known[key] = solution
+                    if solution.terms and solution == Affine.of(solution.sizes[0]):
+                        self._wishes.update({s: key for s in solution.sizes if s in self.derived})
                     return True
         return False
 
@@ -120,7 +122,11 @@ class Sizes:
         for key, wish in self._wishes.items():
             if key in self._known:
                 continue
-            name = fresh(wish if wish.isascii() else "N", taken)
+            if self._known.get(wish) == Affine.of(key):
+                del self._known[wish]  # a named size is this derived one, which has its name now
+                name = wish
+            else:
+                name = fresh(wish if wish.isascii() else "N", taken)
             taken.add(name)
             self._known[key] = Affine.of(name)
         self.derived = {

@@ -34,8 +34,8 @@ from tadc.language.conditions import Pieces, condition, decided
 from tadc.language.names import (
     REDUCTIONS,
     UNARY_FUNCTIONS,
-    function_suggestion,
-    function_word,
+    function_hint,
+    method_hint,
     suggestion,
 )
 from tadc.language.scope import Scope, Tensor
@@ -254,8 +254,8 @@ def _call(node: ast.Call, scope: Scope) -> Value:
         case ast.Subscript(value=ast.Name() as name):
             return _reduction(node, node.func, name, scope)
         case ast.Attribute(attr=attribute):
-            hint = f"write {function_word(attribute)}(...), without a module"
-            raise scope.fail(TadcSyntaxError, node.func, "names have no attributes here", hint)
+            message = "names have no attributes here"
+            raise scope.fail(TadcSyntaxError, node.func, message, method_hint(attribute))
         case _:
             raise scope.fail(TadcSyntaxError, node.func, "only functions can be called")
 
@@ -296,7 +296,7 @@ def _no_function(name: ast.Name, scope: Scope) -> TadcError:
         UnknownNameError,
         name,
         f"there is no function {name.id}",
-        function_suggestion(name.id),
+        function_hint(name.id),
     )
 
 

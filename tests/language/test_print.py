@@ -170,3 +170,16 @@ def test_names_stay_apart():
     printed = print_program(op)
     assert "dx[sum2] = sum[R2 in" in printed
     assert print_program(program(printed)) == printed
+
+
+def test_sizes_that_became_others_print_as_these():
+    """A named size that turns out to be a derived one keeps its name, and says the same again."""
+    text = "x: f64[N]\nz: f64[M]\nu[i] = x[2*i]\ny[i] = u[i] * z[i]\nreturn y\n"
+    assert print_program(program(text)) == text
+    shared = "x: f64[N]\nz: f64[{}]\nv[i] = x[i] * z[i]\nreturn v\n"
+    assert print_program(program(shared.format("M"))) == shared.format("N")
+
+
+def test_ranges_that_differ_are_not_made_equal():
+    text = "x: f64[N]\nz: f64[M]\ny[i in range(N)] = x[i] * z[i]\nreturn y\n"
+    assert print_program(program(text)) == text

@@ -80,7 +80,7 @@ TABLE = [
     ("x: f64[N]\nz: f64[M]\ny: f64[M]\ny[i in range(N)] = x[i] + z[i]", "M"),
     (
         "x: f64[N]\nz: f64[M]\nu[i] = x[2*i]\ny[i] = u[i] * z[i]",
-        "I; I; I = min((N + 1) floordiv 2)",
+        "M; M; M = min((N + 1) floordiv 2)",
     ),
     (
         "x: f64[N]\nz: f64[M]\nu[i] = x[i + 1] + z[i + 2]\ny[i] = x[i] * z[i]",
