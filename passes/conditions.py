@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import gcd
 
 from dialects.tix import Constraint
 from passes.space import possible
 
 Piece = list[Constraint]
 """A convex set: all constraints hold."""
+
+
+def tightened(constraint: Constraint) -> Constraint:
+    """The same integer points with the smallest coefficients: `2 k >= 3` is `k >= 2`.
+
+    Dividing `c (e) + r >= 0` by `c` rounds `r / c` down, since `e` is an integer.
+    """
+    divisor = gcd(*constraint.form.terms.values())
+    if divisor < 2 or constraint.equality:
+        return constraint
+    return Constraint(constraint.form // divisor)
 
 
 def negate(constraint: Constraint) -> list[Constraint]:

@@ -28,6 +28,7 @@ from xdsl.passes import ModulePass
 from dialects import tix
 from dialects.tix import Affine, Constraint, between
 from dialects.tix import elementwise as ew
+from passes.conditions import tightened
 from passes.emitter import Emitter
 from passes.known import KnownScope
 from passes.programs import copy_program, rewrite_programs, type_of
@@ -56,7 +57,7 @@ class _Simplifier(KnownScope):
             return self.emitter.constant(0)
         scope = self.inner(self.emitter, [], [])
         free = [v for v in op.own if not scope.fix(v, op)]
-        limits = scope.constraints(op.constraints)
+        limits = [tightened(c) for c in scope.constraints(op.constraints)]
         if any(map(_is_false, limits)):
             return self.emitter.constant(0)
         limits = [c for c in limits if c.form.terms]

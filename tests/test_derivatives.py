@@ -11,7 +11,9 @@ import random
 import numpy as np
 import pytest
 
+import tadc
 from tests.derivations import (
+    Arrays,
     assert_close,
     assert_derivative,
     check_seeds,
@@ -23,6 +25,14 @@ from tests.gradient_kernels import gradient_kernels
 CHUNK = 50
 
 
+def assert_reads_back(function: tadc.Function, inputs: Arrays, expected: Arrays) -> None:
+    """The function as text compiles to the same function, whose text then stays as it is."""
+    again = tadc.compile(str(function), target="interpret")
+    assert_close(again.call(inputs, {}), expected, 1e-12, "text")
+    text = str(again)
+    assert str(tadc.compile(text)) == text
+
+
 def check_first(seed: int) -> None:
     case = random_case(seed)
     derivative = case.function.derivative()
@@ -30,6 +40,7 @@ def check_first(seed: int) -> None:
     assert names == [f"d{t.name}" for t in case.function.args]
     expected = interpret(derivative.program, case.inputs)
     assert_close(derivative.call(case.inputs, {}), expected, 1e-9, "cpu")
+    assert_reads_back(derivative, case.inputs, expected)
     program = case.function.program
     assert_derivative(
         lambda values: interpret(program, values), case.values, case.adjoints, expected, "first"
@@ -45,6 +56,7 @@ def check_second(seed: int) -> None:
     adjoint = np.asarray(np.random.default_rng(seed).uniform(-1, 1, value.shape))
     second = first.derivative()
     found = interpret(second.program, [*case.inputs, adjoint])
+    assert_reads_back(second, [*case.inputs, adjoint], found)
     program = first.program
     assert_derivative(
         lambda values: interpret(program, values), case.inputs, [adjoint], found, f"second by {by}"

@@ -84,7 +84,7 @@ class Affine:
         return Affine({k: c * factor for k, c in self.terms.items()}, self.constant * factor)
 
     def __floordiv__(self, divisor: int) -> Affine:
-        """Exact division; the caller knows that `divisor` divides every coefficient."""
+        """Exact division of the coefficients, which `divisor` divides; the constant is floored."""
         return Affine({k: c // divisor for k, c in self.terms.items()}, self.constant // divisor)
 
     __radd__ = __add__

@@ -98,6 +98,8 @@ class _Printer:
                 size = _size_of(op, n)
                 if size is not None:
                     wanted[index] = size
+        for index in [v for v, size in wanted.items() if not _agrees(definition, v, size)]:
+            del wanted[index]
         while wanted:
             given = {index: size for index, size in shape.items() if index not in wanted}
             open_sums = {op: _without(op, wanted) for op in sums}
@@ -121,6 +123,21 @@ class _Printer:
 def shape_of(value: SSAValue) -> tuple[Affine, ...]:
     assert isinstance(value.type, TensorType)
     return value.type.shape
+
+
+def _agrees(definition: DefineOp, index: SSAValue, size: Affine) -> bool:
+    """Do all dimensions that the index stands alone in have this size?
+
+    Where some do not, what is inferred hangs on conditions and on which sizes are declared; a
+    range in the text says it better.
+    """
+    reads = [op for op in definition.walk() if isinstance(op, ReadOp)]
+    return all(
+        shape == size
+        for read in reads
+        for form, shape in zip(read.forms, shape_of(read.tensor), strict=True)
+        if form.single_index is index
+    )
 
 
 def _size_of(op: SumOp, n: int) -> Affine | None:
