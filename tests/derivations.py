@@ -174,10 +174,6 @@ def assert_derivative(
 
 # --- many seeds -----------------------------------------------------------------------------------
 
-REFUSED = frozenset({589})
-"""Programs that are right for the sizes of their arguments alone, and refused before these come."""
-
-
 @cache
 def _pools() -> list[ProcessPoolExecutor]:
     """One process each: the same seeds go to the same process again, which may remember them."""
@@ -210,7 +206,6 @@ def check_seeds(check: Callable[[int], None], seeds: Sequence[int]) -> None:
 def check_together(check: Callable[[Sequence[int]], list[str]], seeds: Sequence[int]) -> None:
     """Call `check` for a part of the seeds in each process; it gives the failures."""
     pools = _pools()
-    seeds = [seed for seed in seeds if seed not in REFUSED]
     futures = [pool.submit(check, seeds[n :: len(pools)]) for n, pool in enumerate(pools)]
     failures = [text for future in futures for text in future.result()]
     assert not failures, f"{len(failures)} failures\n\n" + "\n".join(failures)
