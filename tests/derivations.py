@@ -174,6 +174,7 @@ def assert_derivative(
 
 # --- many seeds -----------------------------------------------------------------------------------
 
+
 @cache
 def _pools() -> list[ProcessPoolExecutor]:
     """One process each: the same seeds go to the same process again, which may remember them."""
