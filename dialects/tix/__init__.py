@@ -1,8 +1,8 @@
 """The `tix` dialect: tensors defined element by element over index sets.
 
 `affine` holds affine forms and the attributes that store them, `types` the tensor type,
-`elementwise` the scalar operations, `access` reads of tensors and indices as values, `structure`
-programs, definitions, sums and conditions, `text` how they write affine forms.
+`elementwise` the scalar operations, `access` reads of tensors and indices as values, `regions`
+reductions and choices, `structure` programs and definitions, `text` how they write affine forms.
 """
 
 from xdsl.ir import Dialect
@@ -25,15 +25,20 @@ from dialects.tix.elementwise import (
     UnaryOp,
     constant_value,
 )
-from dialects.tix.structure import (
-    DefineOp,
+from dialects.tix.regions import (
+    ExtremumOp,
     IfOp,
-    ProgramOp,
-    ReturnOp,
+    MaxOp,
+    MinOp,
+    Predicate,
+    ProdOp,
+    ReductionOp,
     SumOp,
+    WhereOp,
     YieldOp,
     yielded,
 )
+from dialects.tix.structure import DefineOp, ProgramOp, ReturnOp
 from dialects.tix.types import (
     ELEMENT_TYPES,
     DerivedSizeAttr,
@@ -54,16 +59,23 @@ __all__ = [
     "DefineOp",
     "DerivedSizeAttr",
     "ElementType",
+    "ExtremumOp",
     "FloorDivOp",
     "IfOp",
     "IndexToRealOp",
     "Key",
+    "MaxOp",
+    "MinOp",
+    "Predicate",
+    "ProdOp",
     "ProgramOp",
     "ReadOp",
+    "ReductionOp",
     "ReturnOp",
     "SumOp",
     "TensorType",
     "UnaryOp",
+    "WhereOp",
     "YieldOp",
     "between",
     "constant_value",
@@ -79,10 +91,14 @@ Tix = Dialect(
         FloorDivOp,
         IfOp,
         IndexToRealOp,
+        MaxOp,
+        MinOp,
+        ProdOp,
         ProgramOp,
         ReadOp,
         ReturnOp,
         SumOp,
+        WhereOp,
         YieldOp,
     ],
     [DerivedSizeAttr, MapAttr, RealType, SetAttr, TensorType],

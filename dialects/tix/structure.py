@@ -1,4 +1,4 @@
-"""Structure of the `tix` dialect: programs, definitions, sums and conditions.
+"""Structure of the `tix` dialect: programs and definitions.
 
     tix.program @y (%w = "w" : !tix.tensor<[3], f64>, %x = "x" : !tix.tensor<[N], f64>) {
       %y = tix.define "y" (%i) : !tix.tensor<[N - 2], f64> {
@@ -18,16 +18,14 @@ All operations are pure: a definition names values, it does not write memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 
 from xdsl.dialects.builtin import ArrayAttr, IndexType, StringAttr, SymbolNameConstraint
 from xdsl.ir import BlockArgument, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
-    eq,
     irdl_op_definition,
     lazy_traits_def,
-    operand_def,
     prop_def,
     region_def,
     result_def,
@@ -41,187 +39,14 @@ from xdsl.traits import (
     IsolatedFromAbove,
     IsTerminator,
     Pure,
-    RecursiveMemoryEffect,
     SymbolOpInterface,
 )
 from xdsl.utils.exceptions import VerifyException
 
-from dialects.tix.affine import (
-    Affine,
-    Constraint,
-    Key,
-    SetAttr,
-    constraints_of,
-    operand_key,
-    set_over,
-)
-from dialects.tix.text import (
-    parse_constraints,
-    parse_optional_tensor,
-    parse_tensor,
-    print_body,
-    print_constraints,
-)
-from dialects.tix.types import DerivedSizeAttr, TensorType, real
-
-
-@irdl_op_definition
-class YieldOp(IRDLOperation):
-    """The value of a body."""
-
-    name = "tix.yield"
-    value = operand_def(eq(real))
-    traits = lazy_traits_def(lambda: (IsTerminator(), HasParent(DefineOp, SumOp, IfOp)))
-    assembly_format = "$value attr-dict"
-
-    def __init__(self, value: SSAValue):
-        super().__init__(operands=[value])
-
-
-def yielded(region: Region) -> SSAValue:
-    """The value that the single block of `region` yields."""
-    last = region.block.last_op
-    assert isinstance(last, YieldOp)
-    return last.value
-
-
-def _verify_yields(region: Region) -> None:
-    if not isinstance(region.block.last_op, YieldOp):
-        raise VerifyException("the body must end in tix.yield")
-    if any(not isinstance(a.type, IndexType) for a in region.block.args):
-        raise VerifyException("the arguments of a body must be of type index")
-
-
-@irdl_op_definition
-class SumOp(IRDLOperation):
-    """The sum of the body over the points of a convex index set; 0 where it is empty.
-
-    `tix.sum (%k, %l) in (%k >= 0, %k <= %i, %k == 2 * %l) { ... }`. The set constrains the sum's
-    own indices by each other, by the indices around it and by sizes.
-    """
-
-    name = "tix.sum"
-    outer = var_operand_def(IndexType)
-    domain = prop_def(SetAttr)
-    body = region_def("single_block")
-    result = result_def(eq(real))
-    traits = traits_def(Pure(), RecursiveMemoryEffect())
-
-    def __init__(self, constraints: Sequence[Constraint], body: Region):
-        own = body.block.args
-        outer = list(dict.fromkeys(v for c in constraints for v in c.form.indices if v not in own))
-        super().__init__(
-            operands=[outer],
-            properties={"domain": set_over(constraints, [*outer, *own])},
-            result_types=[real],
-            regions=[body],
-        )
-
-    @property
-    def own(self) -> list[SSAValue]:
-        return list(self.body.block.args)
-
-    @property
-    def constraints(self) -> list[Constraint]:
-        return constraints_of(self.domain, [*self.outer, *self.own])
-
-    @classmethod
-    def parse(cls, parser: Parser) -> SumOp:
-        arguments = parser.parse_comma_separated_list(
-            parser.Delimiter.PAREN, lambda: parser.parse_argument(expect_type=False)
-        )
-        parser.parse_keyword("in")
-        own = {a.name.text[1:]: n for n, a in enumerate(arguments)}
-        key = _own_or_outer_key(parser, own)
-        constraints = parse_constraints(parser, key)
-        body = parser.parse_region([a.resolve(IndexType()) for a in arguments])
-        bound: dict[Key, Affine] = {f"#{n}": Affine.of(a) for n, a in enumerate(body.block.args)}
-        return cls([c.substitute(bound) for c in constraints], body)
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        with printer.in_parens():
-            printer.print_list(self.own, printer.print_ssa_value)
-        printer.print_string(" in ")
-        print_constraints(printer, self.constraints)
-        print_body(printer, self.body)
-
-    def verify_(self) -> None:
-        _verify_yields(self.body)
-        if self.domain.data.dimensions != len(self.outer) + len(self.own):
-            raise VerifyException("the index set has another number of dimensions")
-
-
-def _own_or_outer_key(parser: Parser, own: Mapping[str, int]) -> Callable[[], Key | None]:
-    """Keys in a sum's constraints: its own indices are not values yet, they stand as `#n`."""
-
-    def parse() -> Key | None:
-        operand = parser.parse_optional_unresolved_operand()
-        if operand is None:
-            return parser.parse_optional_identifier()
-        if operand.operand_name in own:
-            return f"#{own[operand.operand_name]}"
-        return parser.resolve_operand(operand, IndexType())
-
-    return parse
-
-
-@irdl_op_definition
-class IfOp(IRDLOperation):
-    """One of two bodies, by a condition on indices in disjunctive form.
-
-    `tix.if (%i >= 1, %j == 0) or (%i <= -3) { ... } else { ... }`: the first body where all the
-    constraints of at least one piece hold.
-    """
-
-    name = "tix.if"
-    indices = var_operand_def(IndexType)
-    pieces = prop_def(ArrayAttr[SetAttr])
-    then = region_def("single_block")
-    otherwise = region_def("single_block")
-    result = result_def(eq(real))
-    traits = traits_def(Pure(), RecursiveMemoryEffect())
-
-    def __init__(self, pieces: Sequence[Sequence[Constraint]], then: Region, otherwise: Region):
-        indices = list(dict.fromkeys(v for p in pieces for c in p for v in c.form.indices))
-        super().__init__(
-            operands=[indices],
-            properties={"pieces": ArrayAttr(set_over(p, indices) for p in pieces)},
-            result_types=[real],
-            regions=[then, otherwise],
-        )
-
-    @property
-    def condition(self) -> list[list[Constraint]]:
-        return [constraints_of(p, self.indices) for p in self.pieces]
-
-    @classmethod
-    def parse(cls, parser: Parser) -> IfOp:
-        pieces = [parse_constraints(parser, operand_key(parser))]
-        while parser.parse_optional_keyword("or"):
-            pieces.append(parse_constraints(parser, operand_key(parser)))
-        then = parser.parse_region([])
-        parser.parse_keyword("else")
-        return cls(pieces, then, parser.parse_region([]))
-
-    def print(self, printer: Printer) -> None:
-        for n, piece in enumerate(self.condition):
-            printer.print_string(" or " if n else " ")
-            print_constraints(printer, piece)
-        print_body(printer, self.then)
-        printer.print_string(" else")
-        print_body(printer, self.otherwise)
-
-    def verify_(self) -> None:
-        _verify_yields(self.then)
-        _verify_yields(self.otherwise)
-        if any(p.data.dimensions != len(self.indices) for p in self.pieces):
-            raise VerifyException("the condition has another number of dimensions")
-        if self.then.block.args or self.otherwise.block.args:
-            raise VerifyException("the bodies of a condition have no arguments")
-
-
-# --- definitions and programs ---------------------------------------------------------------------
+from dialects.tix.affine import Affine, Constraint
+from dialects.tix.regions import verify_yields
+from dialects.tix.text import parse_optional_tensor, parse_tensor, print_body
+from dialects.tix.types import DerivedSizeAttr, TensorType
 
 
 @irdl_op_definition
@@ -285,7 +110,7 @@ class DefineOp(IRDLOperation):
         print_body(printer, self.body)
 
     def verify_(self) -> None:
-        _verify_yields(self.body)
+        verify_yields(self.body)
         if len(self.indices) != self.type.rank:
             raise VerifyException(f"{len(self.indices)} indices define rank {self.type.rank}")
 

@@ -1,0 +1,309 @@
+"""Bodies in definitions: what they yield, reductions over index sets, and choices.
+
+    %0 = tix.sum (%k) in (%k >= 0, %k <= 2) {            %1 = tix.if (%i >= 1) {
+      ...                                                  ...
+      tix.yield %value                                   } else { ... }
+    }
+
+`tix.if` decides by indices, `tix.where` by values.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Callable, Mapping, Sequence
+from math import inf
+from typing import ClassVar, Literal, Self, TypeAlias, cast, get_args
+
+from xdsl.dialects.builtin import ArrayAttr, IndexType, StringAttr
+from xdsl.ir import Operation, Region, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    eq,
+    irdl_op_definition,
+    lazy_traits_def,
+    operand_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import HasParent, IsTerminator, Pure, RecursiveMemoryEffect
+from xdsl.utils.exceptions import VerifyException
+
+from dialects.tix.affine import (
+    Affine,
+    Constraint,
+    Key,
+    SetAttr,
+    constraints_of,
+    operand_key,
+    set_over,
+)
+from dialects.tix.text import parse_constraints, print_body, print_constraints
+from dialects.tix.types import real
+
+
+@irdl_op_definition
+class YieldOp(IRDLOperation):
+    """The value of a body."""
+
+    name = "tix.yield"
+    value = operand_def(eq(real))
+    traits = lazy_traits_def(lambda: (IsTerminator(), HasParent(*_with_bodies())))
+    assembly_format = "$value attr-dict"
+
+    def __init__(self, value: SSAValue):
+        super().__init__(operands=[value])
+
+
+def _with_bodies() -> tuple[type[Operation], ...]:
+    from dialects.tix.structure import DefineOp
+
+    return DefineOp, ReductionOp, IfOp, WhereOp
+
+
+def yielded(region: Region) -> SSAValue:
+    """The value that the single block of `region` yields."""
+    last = region.block.last_op
+    assert isinstance(last, YieldOp)
+    return last.value
+
+
+def verify_yields(region: Region) -> None:
+    """A body ends in `tix.yield`, and its own values are indices."""
+    if not isinstance(region.block.last_op, YieldOp):
+        raise VerifyException("the body must end in tix.yield")
+    if any(not isinstance(a.type, IndexType) for a in region.block.args):
+        raise VerifyException("the arguments of a body must be of type index")
+
+
+class ReductionOp(IRDLOperation, ABC):
+    """The body over all points of a convex index set as one number, `IDENTITY` where it is empty.
+
+    `tix.sum (%k, %l) in (%k >= 0, %k <= %i, %k == 2 * %l) { ... }`. The set constrains the own
+    indices by each other, by the indices around the reduction and by sizes.
+    """
+
+    IDENTITY: ClassVar[float]
+    outer = var_operand_def(IndexType)
+    domain = prop_def(SetAttr)
+    body = region_def("single_block")
+    result = result_def(eq(real))
+    traits = traits_def(Pure(), RecursiveMemoryEffect())
+
+    def __init__(self, constraints: Sequence[Constraint], body: Region):
+        own = body.block.args
+        outer = list(dict.fromkeys(v for c in constraints for v in c.form.indices if v not in own))
+        super().__init__(
+            operands=[outer],
+            properties={"domain": set_over(constraints, [*outer, *own])},
+            result_types=[real],
+            regions=[body],
+        )
+
+    @property
+    def own(self) -> list[SSAValue]:
+        return list(self.body.block.args)
+
+    @property
+    def constraints(self) -> list[Constraint]:
+        return constraints_of(self.domain, [*self.outer, *self.own])
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        arguments = parser.parse_comma_separated_list(
+            parser.Delimiter.PAREN, lambda: parser.parse_argument(expect_type=False)
+        )
+        parser.parse_keyword("in")
+        own = {a.name.text[1:]: n for n, a in enumerate(arguments)}
+        key = _own_or_outer_key(parser, own)
+        constraints = parse_constraints(parser, key)
+        body = parser.parse_region([a.resolve(IndexType()) for a in arguments])
+        bound: dict[Key, Affine] = {f"#{n}": Affine.of(a) for n, a in enumerate(body.block.args)}
+        return cls([c.substitute(bound) for c in constraints], body)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        with printer.in_parens():
+            printer.print_list(self.own, printer.print_ssa_value)
+        printer.print_string(" in ")
+        print_constraints(printer, self.constraints)
+        print_body(printer, self.body)
+
+    def verify_(self) -> None:
+        verify_yields(self.body)
+        if self.domain.data.dimensions != len(self.outer) + len(self.own):
+            raise VerifyException("the index set has another number of dimensions")
+
+
+@irdl_op_definition
+class SumOp(ReductionOp):
+    """The sum: the only reduction that is linear, and that derivatives introduce."""
+
+    name = "tix.sum"
+    IDENTITY: ClassVar[float] = 0.0
+
+
+@irdl_op_definition
+class ProdOp(ReductionOp):
+    """The product."""
+
+    name = "tix.prod"
+    IDENTITY: ClassVar[float] = 1.0
+
+
+class ExtremumOp(ReductionOp, ABC):
+    """The largest or smallest value; not a number where one of the values is none."""
+
+
+@irdl_op_definition
+class MaxOp(ExtremumOp):
+    """The largest value."""
+
+    name = "tix.max"
+    IDENTITY: ClassVar[float] = -inf
+
+
+@irdl_op_definition
+class MinOp(ExtremumOp):
+    """The smallest value."""
+
+    name = "tix.min"
+    IDENTITY: ClassVar[float] = inf
+
+
+def _own_or_outer_key(parser: Parser, own: Mapping[str, int]) -> Callable[[], Key | None]:
+    """Keys in a sum's constraints: its own indices are not values yet, they stand as `#n`."""
+
+    def parse() -> Key | None:
+        operand = parser.parse_optional_unresolved_operand()
+        if operand is None:
+            return parser.parse_optional_identifier()
+        if operand.operand_name in own:
+            return f"#{own[operand.operand_name]}"
+        return parser.resolve_operand(operand, IndexType())
+
+    return parse
+
+
+@irdl_op_definition
+class IfOp(IRDLOperation):
+    """One of two bodies, by a condition on indices in disjunctive form.
+
+    `tix.if (%i >= 1, %j == 0) or (%i <= -3) { ... } else { ... }`: the first body where all the
+    constraints of at least one piece hold.
+    """
+
+    name = "tix.if"
+    indices = var_operand_def(IndexType)
+    pieces = prop_def(ArrayAttr[SetAttr])
+    then = region_def("single_block")
+    otherwise = region_def("single_block")
+    result = result_def(eq(real))
+    traits = traits_def(Pure(), RecursiveMemoryEffect())
+
+    def __init__(self, pieces: Sequence[Sequence[Constraint]], then: Region, otherwise: Region):
+        indices = list(dict.fromkeys(v for p in pieces for c in p for v in c.form.indices))
+        super().__init__(
+            operands=[indices],
+            properties={"pieces": ArrayAttr(set_over(p, indices) for p in pieces)},
+            result_types=[real],
+            regions=[then, otherwise],
+        )
+
+    @property
+    def condition(self) -> list[list[Constraint]]:
+        return [constraints_of(p, self.indices) for p in self.pieces]
+
+    @classmethod
+    def parse(cls, parser: Parser) -> IfOp:
+        pieces = [parse_constraints(parser, operand_key(parser))]
+        while parser.parse_optional_keyword("or"):
+            pieces.append(parse_constraints(parser, operand_key(parser)))
+        then = parser.parse_region([])
+        parser.parse_keyword("else")
+        return cls(pieces, then, parser.parse_region([]))
+
+    def print(self, printer: Printer) -> None:
+        for n, piece in enumerate(self.condition):
+            printer.print_string(" or " if n else " ")
+            print_constraints(printer, piece)
+        print_body(printer, self.then)
+        printer.print_string(" else")
+        print_body(printer, self.otherwise)
+
+    def verify_(self) -> None:
+        verify_yields(self.then)
+        verify_yields(self.otherwise)
+        if any(p.data.dimensions != len(self.indices) for p in self.pieces):
+            raise VerifyException("the condition has another number of dimensions")
+        if self.then.block.args or self.otherwise.block.args:
+            raise VerifyException("the bodies of a condition have no arguments")
+
+
+Predicate: TypeAlias = Literal["lt", "le", "gt", "ge", "eq", "ne"]
+"""How two reals compare. What is not a number is only unequal to others."""
+
+PREDICATES: tuple[Predicate, ...] = get_args(Predicate)
+
+
+@irdl_op_definition
+class WhereOp(IRDLOperation):
+    """One of two bodies, by a comparison of two values: `tix.where %x gt %y { ... } else { ... }`.
+
+    Only the chosen body is evaluated. What decides is no index, so nothing is known of indices in
+    the bodies: elements that they read must be there at every point.
+    """
+
+    name = "tix.where"
+    predicate = prop_def(StringAttr)
+    lhs = operand_def(eq(real))
+    rhs = operand_def(eq(real))
+    then = region_def("single_block")
+    otherwise = region_def("single_block")
+    result = result_def(eq(real))
+    traits = traits_def(Pure(), RecursiveMemoryEffect())
+
+    def __init__(
+        self, predicate: Predicate, lhs: SSAValue, rhs: SSAValue, then: Region, otherwise: Region
+    ):
+        super().__init__(
+            operands=[lhs, rhs],
+            properties={"predicate": StringAttr(predicate)},
+            result_types=[real],
+            regions=[then, otherwise],
+        )
+
+    @property
+    def comparison(self) -> Predicate:
+        return cast(Predicate, self.predicate.data)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> WhereOp:
+        lhs = parser.parse_operand(real)
+        predicate = cast(Predicate, parser.parse_identifier())
+        rhs = parser.parse_operand(real)
+        then = parser.parse_region([])
+        parser.parse_keyword("else")
+        return cls(predicate, lhs, rhs, then, parser.parse_region([]))
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.lhs)
+        printer.print_string(f" {self.predicate.data} ")
+        printer.print_ssa_value(self.rhs)
+        print_body(printer, self.then)
+        printer.print_string(" else")
+        print_body(printer, self.otherwise)
+
+    def verify_(self) -> None:
+        verify_yields(self.then)
+        verify_yields(self.otherwise)
+        if self.predicate.data not in PREDICATES:
+            raise VerifyException(f"no comparison is called {self.predicate.data}")
+        if self.then.block.args or self.otherwise.block.args:
+            raise VerifyException("the bodies of a choice have no arguments")
