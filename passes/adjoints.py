@@ -61,11 +61,14 @@ class LocalReverse:
     """Reverse mode over the scalars of one definition, on demand from the value that is asked for.
 
     `adjoint(v)` sums over the uses of `v`; a use in a region further inside sums over that region.
+    Recursion follows the nesting of regions only: a chain of operations may be of any length.
     """
 
     definition: tix.DefineOp
     forward: SSAValue
     seed: Adjoint
+    carriers: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    """For the terms of a sum `x + y - ...`, the value that has the same adjoint."""
 
     def enter(self, path: Path, scope: Scope) -> _Frame:
         """Frames of the blocks around the read; all emit into the same new block."""
@@ -76,11 +79,31 @@ class LocalReverse:
 
     def adjoint(self, value: SSAValue, frame: _Frame) -> SSAValue:
         home = frame.holding(value)
-        if value not in home.adjoints:
-            e = home.scope.emitter
-            parts = [self._through(use, home) for use in _in_order(value.uses)]
-            home.adjoints[value] = reduce(e.add, parts) if parts else e.constant(0)
+        value = self._carrier(value)
+        pending = [value]
+        while pending:
+            v = pending[-1]
+            uses = _in_order(v.uses)
+            above = [self._carrier(u.operation.results[0]) for u in uses if _stays(u, home)]
+            if v in home.adjoints:
+                pending.pop()
+            elif missing := [a for a in above if a not in home.adjoints]:
+                pending += reversed(missing)
+            else:
+                e = home.scope.emitter
+                parts = [self._through(use, home) for use in uses]
+                home.adjoints[v] = reduce(e.add, parts) if parts else e.constant(0)
         return home.adjoints[value]
+
+    def _carrier(self, value: SSAValue) -> SSAValue:
+        """The last value of a chain of additions, where nothing else uses what is between."""
+        chain: list[SSAValue] = []
+        while value not in self.carriers and (above := _sum_of(value)) is not None:
+            chain.append(value)
+            value = above
+        value = self.carriers.get(value, value)
+        self.carriers.update(dict.fromkeys(chain, value))
+        return value
 
     def _through(self, use: Use, frame: _Frame) -> SSAValue:
         """What one use of a value of `frame` adds to its adjoint."""
@@ -134,29 +157,46 @@ class LocalReverse:
 
     def value(self, value: SSAValue, frame: _Frame) -> SSAValue:
         """The forward value, copied into the frame that defines it."""
-        home = frame.holding(value)
-        scope = home.scope
-        if value in scope.values:
-            return scope.values[value]
-        op = value.owner
-        assert isinstance(op, Operation)
-        if value is tix.yielded(self.definition.body) and not isinstance(op, _RECOMPUTED):
-            scope.values[value] = scope.emitter.read(self.forward, self._element(home))
-            return scope.values[value]
-        for needed in free_values(op):
-            self._make_available(needed, home)
-        scope.copy(op)
-        return scope.values[value]
+        pending = [value]
+        while pending:
+            v = pending[-1]
+            home = frame.holding(v)
+            op = v.owner
+            assert isinstance(op, Operation)
+            if _available(v, home):
+                pending.pop()
+            elif v is tix.yielded(self.definition.body) and not isinstance(op, _RECOMPUTED):
+                scope = home.scope
+                scope.values[v] = scope.emitter.read(self.forward, self._element(home))
+            elif missing := [n for n in free_values(op) if not _available(n, home)]:
+                pending += reversed(missing)
+            else:
+                home.scope.copy(op)
+        return frame.holding(value).scope.values[value]
 
-    def _make_available(self, value: SSAValue, frame: _Frame) -> None:
-        if isinstance(value.owner, tix.FloorDivOp):
-            home = frame.holding(value)
-            if value not in home.scope.indices:
-                for needed in free_values(value.owner):
-                    self._make_available(needed, home)
-                home.scope.copy(value.owner)
-        elif not isinstance(value, BlockArgument) and not isinstance(value.owner, tix.DefineOp):
-            self.value(value, frame)
+
+def _available(value: SSAValue, frame: _Frame) -> bool:
+    """Is it there without emitting anything? Indices and tensors are."""
+    if isinstance(value, BlockArgument) or isinstance(value.owner, tix.DefineOp):
+        return True
+    scope = frame.holding(value).scope
+    return value in scope.values or value in scope.indices
+
+
+def _stays(use: Use, frame: _Frame) -> bool:
+    """Is it a use by an operation of the frame's own block that has a value?"""
+    op = use.operation
+    return op.parent is frame.block and not isinstance(op, tix.YieldOp)
+
+
+def _sum_of(value: SSAValue) -> SSAValue | None:
+    """`value + x`, `x + value` or `value - x`, if nothing else uses `value`."""
+    use = value.get_unique_use()
+    if use is None or use.operation.parent is not _block_of(value):
+        return None
+    op = use.operation
+    added = isinstance(op, ew.AddOp) or (isinstance(op, ew.SubOp) and use.index == 0)
+    return op.results[0] if added else None
 
 
 def _in_order(uses: Iterable[Use]) -> list[Use]:

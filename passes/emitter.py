@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from xdsl.dialects.builtin import IndexType, LocationAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
@@ -23,12 +23,22 @@ Body = Callable[["Emitter", list[SSAValue]], SSAValue]
 """Fills the block of a region operation: gets its emitter and its own indices, gives its value."""
 
 
+Quotients: TypeAlias = ChainMap[tuple[Affine, int], SSAValue]
+
+
 class Emitter:
     """Appends to `block`; every operation gets `location`."""
 
-    def __init__(self, block: Block, location: LocationAttr):
+    def __init__(
+        self,
+        block: Block,
+        location: LocationAttr,
+        quotients: Quotients | None = None,
+    ):
         self.block = block
         self.location = location
+        # what `floordiv` emitted here and, in maps further on, in the blocks around
+        self.quotients = Quotients() if quotients is None else quotients
 
     def insert(self, op: OpT) -> OpT:
         op.location = self.location
@@ -135,22 +145,35 @@ class Emitter:
         return self.insert(tix.IndexToRealOp(form)).result
 
     def floordiv(self, form: Affine, divisor: int) -> Affine:
-        """`form // divisor`: multiples of the divisor need no operation."""
-        whole = Affine({k: c // divisor for k, c in form.terms.items()}, form.constant // divisor)
+        """`form // divisor`: multiples of the divisor need no operation, equal quotients one."""
+        whole = whole_part(form, divisor)
         rest = form - whole * divisor
         if not rest.terms:
             return whole  # 0 <= rest.constant < divisor
-        return whole + Affine.of(self.insert(tix.FloorDivOp(rest, divisor)).result)
+        if (rest, divisor) not in self.quotients:
+            self.quotients[rest, divisor] = self.insert(tix.FloorDivOp(rest, divisor)).result
+        return whole + Affine.of(self.quotients[rest, divisor])
 
     def region(self, names: Sequence[str | None], body: Body) -> Region:
         """A region with own indices of these names, filled by `body`."""
         block = Block(arg_types=[IndexType()] * len(names))
         for argument, name in zip(block.args, names, strict=True):
             argument.name_hint = name
-        inner = Emitter(block, self.location)
+        inner = Emitter(block, self.location, self.quotients.new_child())
         inner.insert(tix.YieldOp(body(inner, list(block.args))))
         _drop_unused(block)
         return Region(block)
+
+    def reduce(
+        self,
+        kind: type[tix.ReductionOp],
+        names: Sequence[str | None],
+        domain: Callable[[list[SSAValue]], Sequence[Constraint]],
+        body: Body,
+    ) -> SSAValue:
+        """A reduction over own indices of these names; `domain` and `body` get the indices."""
+        region = self.region(names, body)
+        return self.insert(kind(domain(list(region.block.args)), region)).result
 
     def sum(
         self,
@@ -158,27 +181,48 @@ class Emitter:
         domain: Callable[[list[SSAValue]], Sequence[Constraint]],
         body: Body,
     ) -> SSAValue:
-        """`tix.sum` over own indices of these names; `domain` and `body` get the indices."""
-        region = self.region(names, body)
-        return self.insert(tix.SumOp(domain(list(region.block.args)), region)).result
+        """`reduce` by `tix.sum`."""
+        return self.reduce(tix.SumOp, names, domain, body)
 
-    def guard(self, constraints: Sequence[Constraint], body: Body) -> SSAValue:
-        """The value of `body` where all constraints hold, else 0."""
+    def guard(
+        self, constraints: Sequence[Constraint], body: Body, otherwise: float = 0.0
+    ) -> SSAValue:
+        """The value of `body` where all constraints hold, else a number."""
         if not constraints:
             return body(self, [])
-        return self.choose([constraints], body, lambda e, _: e.constant(0))
+        return self.choose([constraints], body, lambda e, _: e.constant(otherwise))
 
     def choose(
         self, pieces: Sequence[Sequence[Constraint]], then: Body, otherwise: Body
     ) -> SSAValue:
-        """One of two values, or just that value where both are the same number."""
+        """One of two values by indices, or just that value where both are the same number."""
         regions = self.region([], then), self.region([], otherwise)
+        return self._unless_equal(regions, lambda: tix.IfOp(pieces, *regions))
+
+    def where(
+        self, predicate: tix.Predicate, x: SSAValue, y: SSAValue, then: Body, otherwise: Body
+    ) -> SSAValue:
+        """One of two values by a comparison, or just that value where both are the same number."""
+        a, b = tix.constant_value(x), tix.constant_value(y)
+        if a is not None and b is not None:
+            return (then if elementwise.compare(predicate, a, b) else otherwise)(self, [])
+        regions = self.region([], then), self.region([], otherwise)
+        return self._unless_equal(regions, lambda: tix.WhereOp(predicate, x, y, *regions))
+
+    def _unless_equal(
+        self, regions: Sequence[Region], choice: Callable[[], tix.IfOp | tix.WhereOp]
+    ) -> SSAValue:
         first, second = (tix.constant_value(tix.yielded(r)) for r in regions)
         if first is not None and first == second:
             for region in regions:
                 region.drop_all_references()  # what they use may be unused without them
             return self.constant(first)
-        return self.insert(tix.IfOp(pieces, *regions)).result
+        return self.insert(choice()).result
+
+
+def whole_part(form: Affine, divisor: int) -> Affine:
+    """The `w` with smallest `form - w * divisor` that has no negative number."""
+    return Affine({k: c // divisor for k, c in form.terms.items()}, form.constant // divisor)
 
 
 def _drop_unused(block: Block) -> None:
@@ -245,12 +289,22 @@ class Scope:
 
     def require(self, op: Operation) -> None:
         """Copy what `op` uses from outside and this scope does not have yet."""
-        for v in free_values(op):
-            owner = v.owner
-            known = v in self.values or v in self.indices
-            if not known and isinstance(owner, Operation) and not isinstance(owner, tix.DefineOp):
-                self.require(owner)
-                self.copy(owner)
+        pending = [op]
+        while pending:
+            current = pending[-1]
+            if missing := self._missing(current):
+                pending += reversed(missing)
+                continue
+            pending.pop()
+            if current is not op and not self._has(current.results[0]):
+                self.copy(current)
+
+    def _missing(self, op: Operation) -> list[Operation]:
+        owners = [v.owner for v in free_values(op) if not self._has(v)]
+        return [o for o in owners if isinstance(o, Operation) and not isinstance(o, tix.DefineOp)]
+
+    def _has(self, value: SSAValue) -> bool:
+        return value in self.values or value in self.indices
 
     def copy(self, op: Operation) -> None:
         """Copy one operation and remember its result."""
@@ -275,25 +329,36 @@ class Scope:
                 return e.read(self.value(op.tensor), [self.form(f) for f in op.forms])
             case tix.IndexToRealOp():
                 return e.index_to_real(self.form(op.form))
-            case tix.SumOp():
-                return self.copy_sum(op)
+            case tix.ReductionOp():
+                return self.copy_reduction(op)
             case tix.IfOp():
                 return self.copy_if(op)
+            case tix.WhereOp():
+                return self.copy_where(op)
             case _:
                 raise ValueError(f"{op.location}: {op.name} cannot stand in a body")
 
-    def copy_sum(self, op: tix.SumOp) -> SSAValue:
+    def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
         def domain(own: list[SSAValue]) -> list[Constraint]:
             return self.inner(self.emitter, op.own, own).constraints(op.constraints)
 
         def body(e: Emitter, own: list[SSAValue]) -> SSAValue:
             return self.inner(e, op.own, own).copy_body(op.body)
 
-        return self.emitter.sum([v.name_hint for v in op.own], domain, body)
+        return self.emitter.reduce(type(op), [v.name_hint for v in op.own], domain, body)
 
     def copy_if(self, op: tix.IfOp) -> SSAValue:
         return self.emitter.choose(
             [self.constraints(piece) for piece in op.condition],
+            lambda e, _: self.inner(e, [], []).copy_body(op.then),
+            lambda e, _: self.inner(e, [], []).copy_body(op.otherwise),
+        )
+
+    def copy_where(self, op: tix.WhereOp) -> SSAValue:
+        return self.emitter.where(
+            op.comparison,
+            self.value(op.lhs),
+            self.value(op.rhs),
             lambda e, _: self.inner(e, [], []).copy_body(op.then),
             lambda e, _: self.inner(e, [], []).copy_body(op.otherwise),
         )

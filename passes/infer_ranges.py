@@ -55,13 +55,13 @@ def infer_ranges(program: tix.ProgramOp) -> tix.ProgramOp:
 class _Bounder(KnownScope):
     """Copies; sums become bounded on the way."""
 
-    def copy_sum(self, op: tix.SumOp) -> SSAValue:
+    def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
         constraints = self.constraints(op.constraints)  # own indices stay the old ones here
         order = _loop_order(op)
         system = _System(op, order, constraints, self.known)
         bounds = system.bounds()
         if bounds is None:
-            return self.emitter.constant(0)
+            return self.emitter.constant(op.IDENTITY)
         guards, limits = bounds
 
         def domain(own: list[SSAValue]) -> list[Constraint]:
@@ -72,12 +72,13 @@ class _Bounder(KnownScope):
             scope.known += [*guards, *scope.constraints(limits)]
             return scope.copy_body(op.body)
 
+        names = [v.name_hint for v in order]
         return self.emitter.guard(
-            guards, lambda e, _: e.sum([v.name_hint for v in order], domain, body)
+            guards, lambda e, _: e.reduce(type(op), names, domain, body), op.IDENTITY
         )
 
 
-def _loop_order(op: tix.SumOp) -> list[SSAValue]:
+def _loop_order(op: tix.ReductionOp) -> list[SSAValue]:
     """Own indices, outermost first: innermost the one along which most reads have stride 1."""
     reads = [r for r in op.body.walk() if isinstance(r, tix.ReadOp) and r.forms]
 
@@ -94,7 +95,7 @@ class _System:
 
     def __init__(
         self,
-        op: tix.SumOp,
+        op: tix.ReductionOp,
         order: Sequence[SSAValue],
         constraints: Sequence[Constraint],
         known: Sequence[Constraint],

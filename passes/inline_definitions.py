@@ -76,7 +76,7 @@ def _moves(op: tix.DefineOp, needed: Sequence[tix.DefineOp]) -> bool:
     if len(reads) != 1 or any(isinstance(u, tix.ReturnOp) for u in uses):
         return False
     reader = _definition_of(reads[0])
-    if Path.to(reads[0], reader).sums:
+    if Path.to(reads[0], reader).reductions:
         return False
     indices = [form.single_index for form in reads[0].forms]
     return reader.type.dtype == op.type.dtype and set(indices) == set(reader.indices)

@@ -102,13 +102,15 @@ def stays_inside(op: Operation, known: Sequence[Constraint]) -> bool:
             space = Space([], [*known, *limits])
             rows = space.rows(known) + space.sizes_not_negative()
             return all(space.implied(c, rows) for c in limits)
-        case tix.SumOp():
+        case tix.ReductionOp():
             return _all_inside(op.body, [*known, *op.constraints])
         case tix.IfOp():
             outside = complement(op.condition, known)
             return all(_all_inside(op.then, [*known, *piece]) for piece in op.condition) and all(
                 _all_inside(op.otherwise, [*known, *piece]) for piece in outside
             )
+        case tix.WhereOp():
+            return all(_all_inside(region, known) for region in op.regions)
         case _:
             return True
 

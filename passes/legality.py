@@ -16,9 +16,9 @@ from passes.programs import type_of
 
 
 def require_bounded(program: tix.ProgramOp) -> None:
-    """Every sum gives each own index bounds in the indices before it: stage `bounded`."""
+    """Every reduction gives each own index bounds in the indices before it: stage `bounded`."""
     for op in program.walk():
-        if isinstance(op, tix.SumOp) and not _is_bounded(op):
+        if isinstance(op, tix.ReductionOp) and not _is_bounded(op):
             raise PassFailedException(
                 f"{op.location}: a sum is not bounded index by index; run infer-ranges first"
             )
@@ -33,7 +33,7 @@ def require_precision(program: tix.ProgramOp) -> None:
         )
 
 
-def _is_bounded(op: tix.SumOp) -> bool:
+def _is_bounded(op: tix.ReductionOp) -> bool:
     last = [_last_own(c, op) for c in op.constraints]
     if None in last or any(c.equality for c in op.constraints):
         return False
@@ -41,7 +41,7 @@ def _is_bounded(op: tix.SumOp) -> bool:
     return all((v, positive) in signs for v in op.own for positive in (True, False))
 
 
-def _last_own(constraint: Constraint, op: tix.SumOp) -> SSAValue | None:
+def _last_own(constraint: Constraint, op: tix.ReductionOp) -> SSAValue | None:
     """The index that a constraint bounds: the innermost own one that it holds."""
     held = [v for v in op.own if constraint.form[v]]
     return held[-1] if held else None

@@ -102,23 +102,23 @@ class _Lifter(Scope):
         scope.tensors = self.tensors
         return scope
 
-    def copy_sum(self, op: tix.SumOp) -> SSAValue:
-        if not _needs_value(op.result, self.definition):
-            return super().copy_sum(op)
+    def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
+        if not _must_be_named(op, self.definition):
+            return super().copy_reduction(op)
         path = Path.to(op, self.definition)
         indices = _used_indices(op, path)
         sizes = _sizes(indices, path)
-        if sizes is None or (path.sums and _is_short(op)):
-            return super().copy_sum(op)
+        if sizes is None or (path.reductions and _is_short(op)):
+            return super().copy_reduction(op)
         guards = _guards(op, path, indices)
         if guards is None:
-            return super().copy_sum(op)
+            return super().copy_reduction(op)
         tensor = self._lift(op, path, indices, sizes, guards)
         return self.emitter.read(tensor, [self.form(Affine.of(v)) for v in indices])
 
     def _lift(
         self,
-        op: tix.SumOp,
+        op: tix.ReductionOp,
         path: Path,
         indices: Sequence[SSAValue],
         sizes: Sequence[Affine],
@@ -133,13 +133,13 @@ class _Lifter(Scope):
         names = [v.name_hint for v in indices]
         return self.builder.define(label, type, names, op.location, body)
 
-    def _under(self, path: Path, op: tix.SumOp) -> SSAValue:
+    def _under(self, path: Path, op: tix.ReductionOp) -> SSAValue:
         """The sum, 0 where a condition on the way to it does not hold."""
 
         def guarded(scope: _Lifter, rest: Sequence[tuple[tix.IfOp, bool]]) -> SSAValue:
             if not rest:
                 scope.require(op)
-                return Scope.copy_sum(scope, op)
+                return Scope.copy_reduction(scope, op)
             (branch, first), *rest = rest
             scope.require_indices(branch)
             pieces = [scope.constraints(piece) for piece in branch.condition]
@@ -163,30 +163,53 @@ class _Lifter(Scope):
                 self.copy(v.owner)
 
 
+def _must_be_named(op: tix.ReductionOp, definition: tix.DefineOp) -> bool:
+    """Does an adjoint need the value of the reduction, which no definition has yet?
+
+    Adjoints of terms of an extremum compare these with its value.
+    """
+    if isinstance(op, tix.ExtremumOp):
+        return op.result is not tix.yielded(definition.body)
+    return _needs_value(op.result, definition)
+
+
 def _needs_value(value: SSAValue, definition: tix.DefineOp) -> bool:
     """Does an adjoint need this value: does it enter anything but linearly?"""
-    return any(_use_needs_value(use.operation, value, definition) for use in value.uses)
+    pending = {value: None}
+    while pending:
+        v, _ = pending.popitem()
+        for use in v.uses:
+            linear = _linear_result(use.operation, v, definition)
+            if linear is None:
+                return True
+            pending.update(dict.fromkeys(linear))
+    return False
 
 
-def _use_needs_value(op: Operation, value: SSAValue, definition: tix.DefineOp) -> bool:
+def _linear_result(
+    op: Operation, value: SSAValue, definition: tix.DefineOp
+) -> Sequence[SSAValue] | None:
+    """What an operation that `value` enters linearly gives; None where it enters otherwise."""
     match op:
         case ew.AddOp() | ew.SubOp() | ew.NegOp():
-            return _needs_value(op.results[0], definition)
+            return op.results
         case ew.MulOp() | ew.DivOp():
             other = op.rhs if op.lhs is value else op.lhs
             constant = tix.constant_value(other) is not None and op.lhs is not op.rhs
             linear = constant and (isinstance(op, ew.MulOp) or op.lhs is value)
-            return not linear or _needs_value(op.result, definition)
-        case ew.ExpOp():
-            return op.result is not tix.yielded(definition.body)
+            return op.results if linear else None
+        case ew.ExpOp() if op.result is tix.yielded(definition.body):
+            return ()
         case tix.YieldOp():
             parent = op.parent_op()
-            return isinstance(parent, tix.IfOp) and _needs_value(parent.result, definition)
+            if isinstance(parent, tix.ExtremumOp | tix.ProdOp):
+                return None
+            return parent.results if isinstance(parent, tix.IfOp | tix.WhereOp) else ()
         case _:
-            return True
+            return None
 
 
-def _used_indices(op: tix.SumOp, path: Path) -> list[SSAValue]:
+def _used_indices(op: tix.ReductionOp, path: Path) -> list[SSAValue]:
     """The indices around `op` that its value depends on, directly or through a quotient."""
     used: set[SSAValue] = set()
     pending = [*free_values(op), *(v for branch, _ in path.branches for v in branch.indices)]
@@ -207,13 +230,15 @@ def _used_indices(op: tix.SumOp, path: Path) -> list[SSAValue]:
 def _sizes(indices: Sequence[SSAValue], path: Path) -> list[Affine] | None:
     """The size of each index if all run over a box from 0, else None."""
     shape = dict(zip(path.definition.indices, path.definition.type.shape, strict=True))
-    for op in path.sums:
+    for op in path.reductions:
         shape.update(_box(op))
     sizes = [shape.get(v) for v in indices]
     return None if None in sizes else [s for s in sizes if s is not None]
 
 
-def _guards(op: tix.SumOp, path: Path, indices: Sequence[SSAValue]) -> list[Constraint] | None:
+def _guards(
+    op: tix.ReductionOp, path: Path, indices: Sequence[SSAValue]
+) -> list[Constraint] | None:
     """What must hold of sizes so that `op` may be computed for all values of `indices`.
 
     The program computes it for all of them unless another index around it has an empty range, and
@@ -221,7 +246,7 @@ def _guards(op: tix.SumOp, path: Path, indices: Sequence[SSAValue]) -> list[Cons
     are not boxes, so that sizes do not tell.
     """
     shape = dict(zip(path.definition.indices, path.definition.type.shape, strict=True))
-    for around in path.sums:
+    for around in path.reductions:
         shape.update(_box(around))
     others = [shape.get(v) for v in path.indices if v not in indices]
     guards = [Constraint(size - 1) for size in others if size is not None]
@@ -233,9 +258,9 @@ def _guards(op: tix.SumOp, path: Path, indices: Sequence[SSAValue]) -> list[Cons
     return open_guards if len(guards) == len(others) else None
 
 
-def _stays_inside(op: tix.SumOp, path: Path, indices: Sequence[SSAValue]) -> bool:
+def _stays_inside(op: tix.ReductionOp, path: Path, indices: Sequence[SSAValue]) -> bool:
     """Is all that `op` reads provably there for all values of `indices`?"""
-    facts = [*index_set(path.definition), *(c for s in path.sums for c in s.constraints)]
+    facts = [*index_set(path.definition), *(c for s in path.reductions for c in s.constraints)]
     known = [c for c in facts if all(v in indices for v in c.form.indices)]
     used = [*free_values(op), *(v for branch, _ in path.branches for v in branch.indices)]
     owners = dict.fromkeys(v.owner for v in used)
@@ -248,7 +273,7 @@ def _stays_inside(op: tix.SumOp, path: Path, indices: Sequence[SSAValue]) -> boo
     return stays_inside(op, known)
 
 
-def _box(op: tix.SumOp) -> dict[SSAValue, Affine]:
+def _box(op: tix.ReductionOp) -> dict[SSAValue, Affine]:
     """The sizes of own indices that are constrained by `0 <= k < size` alone."""
     boxes: dict[SSAValue, Affine] = {}
     for v in op.own:
@@ -260,7 +285,7 @@ def _box(op: tix.SumOp) -> dict[SSAValue, Affine]:
     return boxes
 
 
-def _is_short(op: tix.SumOp) -> bool:
+def _is_short(op: tix.ReductionOp) -> bool:
     boxes = _box(op)
     sizes = [boxes.get(v) for v in op.own]
     numbers = [s.constant for s in sizes if s is not None and not s.terms]

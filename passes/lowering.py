@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from copy import copy
 from functools import reduce
 from typing import Self, TypeVar
@@ -30,6 +30,8 @@ FLAGS = arith.FastMathFlagsAttr([FastMathFlag.REASSOC, FastMathFlag.ALLOW_CONTRA
 """Terms of a sum may be added in any order, which lets a loop use vectors."""
 CONTRACT = arith.FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
 """`a * b + c` may be one operation, which rounds once."""
+AS_WRITTEN = arith.FastMathFlagsAttr("none")
+"""For values that must round alike wherever they are computed (`passes/exactness.py`)."""
 
 
 class IndexLowering:
@@ -178,6 +180,7 @@ class BodyLowering:
         buffers: Mapping[SSAValue, SSAValue],
         strides: Mapping[SSAValue, Sequence[SSAValue | int]],
         scalars: Mapping[SSAValue, SSAValue] | None = None,
+        alike: Set[Operation] = frozenset(),
     ):
         self.index = index
         self.type = type
@@ -185,6 +188,8 @@ class BodyLowering:
         self.buffers = buffers
         self.strides = strides
         self.scalars = dict(scalars or {})
+        self.alike = alike
+        self.flags = CONTRACT
 
     def inside(self, block: Block) -> Self:
         """The lowering of a block inside, which can use what this one has computed so far."""
@@ -210,6 +215,7 @@ class BodyLowering:
     def operation(self, op: Operation) -> None:
         """Emit one operation of a body."""
         self.index.location = op.location
+        self.flags = AS_WRITTEN if op in self.alike else CONTRACT
         if isinstance(op, tix.FloorDivOp):
             self.index.values[op.result] = self.index.floordiv(op.form, op.divisor.data)
             return
@@ -226,8 +232,12 @@ class BodyLowering:
                 return self.insert(arith.SIToFPOp(whole, self.element)).result
             case tix.SumOp():
                 return self._sum(op, op.own, self.constant(0.0))
+            case tix.ReductionOp():
+                return self._reduce(op, op.own, self.constant(op.IDENTITY))
             case tix.IfOp():
-                return self._choose(op)
+                return self._choose(self.index.holds(op.condition), op)
+            case tix.WhereOp():
+                return self._choose(self._compare(op), op)
             case tix.UnaryOp() | tix.BinaryOp():
                 return self._elementwise(op)
             case _:
@@ -244,10 +254,14 @@ class BodyLowering:
 
     def _sum(self, op: tix.SumOp, own: Sequence[SSAValue], start: SSAValue) -> SSAValue:
         """The loops of the indices `own` of a sum, which add to `start`."""
+        return self._reduce(op, own, start)
+
+    def _reduce(self, op: tix.ReductionOp, own: Sequence[SSAValue], start: SSAValue) -> SSAValue:
+        """The loops of the indices `own` of a reduction that has come to `start`."""
         if not own:
             inner = copy(self)
             inner.scalars = dict(self.scalars)
-            return self.insert(arith.AddfOp(start, inner.region(op.body), FLAGS)).result
+            return self._combined(op, start, inner.region(op.body))
         index, *rest = own
         around = [c for c in op.constraints if c.form[index] and not any(c.form[v] for v in rest)]
         low, high = self.index.bounds(index, around)
@@ -255,13 +269,30 @@ class BodyLowering:
         body.args[0].name_hint, body.args[1].name_hint = index.name_hint, "sum"
         inner = self.inside(body)
         inner.index.values[index] = body.args[0]
-        total = inner._sum(op, rest, body.args[1])
+        total = inner._reduce(op, rest, body.args[1])
         body.add_op(scf.YieldOp(total))
         loop = scf.ForOp(low, high, self.index.constant(1), [start], Region(body))
         return self.insert(loop).results[0]
 
-    def _choose(self, op: tix.IfOp) -> SSAValue:
-        condition = self.index.holds(op.condition)
+    def _combined(self, op: tix.ReductionOp, x: SSAValue, y: SSAValue) -> SSAValue:
+        flags = AS_WRITTEN if op in self.alike else FLAGS
+        match op:
+            case tix.SumOp():
+                return self.insert(arith.AddfOp(x, y, flags)).result
+            case tix.ProdOp():
+                return self.insert(arith.MulfOp(x, y, flags)).result
+            case tix.MaxOp():
+                return self.insert(arith.MaximumfOp(x, y)).result
+            case _:
+                return self.insert(arith.MinimumfOp(x, y)).result
+
+    def _compare(self, op: tix.WhereOp) -> SSAValue:
+        predicate = "une" if op.comparison == "ne" else f"o{op.comparison}"
+        return self.insert(
+            arith.CmpfOp(self.scalars[op.lhs], self.scalars[op.rhs], predicate)
+        ).result
+
+    def _choose(self, condition: SSAValue, op: tix.IfOp | tix.WhereOp) -> SSAValue:
         then, otherwise = self._branch(op.then), self._branch(op.otherwise)
         return self.insert(scf.IfOp(condition, [self.element], then, otherwise)).results[0]
 
@@ -280,7 +311,7 @@ class BodyLowering:
         return _LOWERINGS[type(op)](self, *operands)
 
     def arith(self, kind: Callable[..., Operation], *operands: SSAValue) -> SSAValue:
-        return self.insert(kind(*operands, CONTRACT)).results[0]
+        return self.insert(kind(*operands, self.flags)).results[0]
 
     def math(self, kind: Callable[..., Operation], *operands: SSAValue) -> SSAValue:
         return self.insert(kind(*operands)).results[0]

@@ -1,4 +1,4 @@
-"""Where an operation stands in a definition: the regions around it, as sums and branches."""
+"""Where an operation stands in a definition: the regions around it, as reductions and branches."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class Path:
         return Path(definition, tuple(reversed(blocks)))
 
     @property
-    def sums(self) -> list[tix.SumOp]:
-        return [op for b in self.blocks if isinstance(op := b.parent_op(), tix.SumOp)]
+    def reductions(self) -> list[tix.ReductionOp]:
+        return [op for b in self.blocks if isinstance(op := b.parent_op(), tix.ReductionOp)]
 
     @property
     def branches(self) -> list[tuple[tix.IfOp, bool]]:
@@ -40,13 +40,13 @@ class Path:
 
     @property
     def indices(self) -> list[SSAValue]:
-        """The indices of the definition, then those of the sums."""
-        return [*self.definition.indices, *(v for s in self.sums for v in s.own)]
+        """The indices of the definition, then those of the reductions."""
+        return [*self.definition.indices, *(v for r in self.reductions for v in r.own)]
 
     @property
     def ranges(self) -> list[Constraint]:
-        """The index sets of the definition and of the sums."""
-        return [*self.definition.constraints, *(c for s in self.sums for c in s.constraints)]
+        """The index sets of the definition and of the reductions."""
+        return [*self.definition.constraints, *(c for r in self.reductions for c in r.constraints)]
 
     @property
     def cuts(self) -> list[list[list[Constraint]]]:

@@ -33,7 +33,7 @@ conventions of `dialects/loops.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 
@@ -53,6 +53,7 @@ from xdsl.rewriter import Rewriter
 
 from dialects import tix
 from dialects.loops import ParallelOp
+from passes.exactness import must_round_alike
 from passes.lane_sums import LaneLowering
 from passes.legality import require_bounded, require_precision
 from passes.lowering import BodyLowering, IndexLowering
@@ -94,10 +95,13 @@ def schedule(
     names: dict[SSAValue, str] = {v: name for name, v in program.arguments.items()}
     names.update((op.result, op.label.data) for op in program.definitions)
     choose = partial(choose_tiles, example=example) if tile else None
-    return [_function(op, names, choose) for op in program.definitions]
+    alike = must_round_alike(program)
+    return [_function(op, names, choose, alike) for op in program.definitions]
 
 
-def _function(op: tix.DefineOp, names: dict[SSAValue, str], choose: Choose | None) -> func.FuncOp:
+def _function(
+    op: tix.DefineOp, names: dict[SSAValue, str], choose: Choose | None, alike: Set[Operation]
+) -> func.FuncOp:
     inputs = list(dict.fromkeys(r.tensor for r in op.walk() if isinstance(r, tix.ReadOp)))
     tensors = [op.result, *inputs]
     sizes = _size_names(op, tensors)
@@ -111,6 +115,7 @@ def _function(op: tix.DefineOp, names: dict[SSAValue, str], choose: Choose | Non
         dict(zip(tensors, block.args, strict=False)),
         dict(zip(sizes, block.args[len(tensors) :], strict=True)),
         choose,
+        alike,
     )
     function = func.FuncOp(
         kernel_name(op.label.data), ([a.type for a in block.args], []), Region(block)
@@ -127,11 +132,14 @@ def _fill(
     buffers: dict[SSAValue, SSAValue],
     sizes: dict[str, SSAValue],
     choose: Choose | None,
+    alike: Set[Operation],
 ) -> None:
     index = IndexLowering(block, op.location)
     index.values.update(sizes)
     strides = {t: index.strides(type_of(t)) for t in buffers}
-    outer = (LaneLowering if choose else BodyLowering)(index, op.type, buffers, strides)
+    outer = (LaneLowering if choose else BodyLowering)(
+        index, op.type, buffers, strides, alike=alike
+    )
 
     def store(at: BodyLowering, value: SSAValue) -> None:
         place = at.index.linear([tix.Affine.of(v) for v in op.indices], strides[op.result])
@@ -173,7 +181,7 @@ def _forms(op: Operation) -> list[tix.Affine]:
             return op.forms
         case tix.IndexToRealOp() | tix.FloorDivOp():
             return [op.form]
-        case tix.SumOp():
+        case tix.ReductionOp():
             return [c.form for c in op.constraints]
         case tix.IfOp():
             return [c.form for piece in op.condition for c in piece]

@@ -52,14 +52,14 @@ def simplify_sums(program: tix.ProgramOp) -> tix.ProgramOp:
 
 
 class _Simplifier(KnownScope):
-    def copy_sum(self, op: tix.SumOp) -> SSAValue:
-        if tix.constant_value(tix.yielded(op.body)) == 0:
+    def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
+        if isinstance(op, tix.SumOp) and tix.constant_value(tix.yielded(op.body)) == 0:
             return self.emitter.constant(0)
         scope = self.inner(self.emitter, [], [])
         free = [v for v in op.own if not scope.fix(v, op)]
         limits = [tightened(c) for c in scope.constraints(op.constraints)]
         if any(map(_is_false, limits)):
-            return self.emitter.constant(0)
+            return self.emitter.constant(op.IDENTITY)
         limits = [c for c in limits if c.form.terms]
         guards = [c for c in limits if not any(c.form[v] for v in free)]
         limits = [c for c in limits if c not in guards]
@@ -70,11 +70,13 @@ class _Simplifier(KnownScope):
             inner.known += guards
             if not free:
                 return inner.copy_body(op.body)
-            return inner.factored_sum(op, free, limits)
+            if isinstance(op, tix.SumOp):
+                return inner.factored_sum(op, free, limits)
+            return inner.limited(op, free, limits)
 
-        return self.emitter.guard(guards, guarded)
+        return self.emitter.guard(guards, guarded, op.IDENTITY)
 
-    def fix(self, index: SSAValue, op: tix.SumOp) -> bool:
+    def fix(self, index: SSAValue, op: tix.ReductionOp) -> bool:
         """Give an index of a sum its only possible value, where there is at most one.
 
         From `m k <= e` and `m k >= e - c` with `0 <= c < m` follows `k = e // m`; whether that is a
@@ -98,6 +100,21 @@ class _Simplifier(KnownScope):
         scope = super().inner(emitter, own, new)
         assert isinstance(scope, _Simplifier)
         return scope
+
+    def limited(
+        self, op: tix.ReductionOp, free: Sequence[SSAValue], limits: Sequence[Constraint]
+    ) -> SSAValue:
+        """The reduction over these indices alone."""
+
+        def domain(own: list[SSAValue]) -> list[Constraint]:
+            return self.inner(self.emitter, free, own).constraints(limits)
+
+        def body(e: Emitter, own: list[SSAValue]) -> SSAValue:
+            scope = self.inner(e, free, own)
+            scope.known += scope.constraints(limits)
+            return scope.copy_body(op.body)
+
+        return self.emitter.reduce(type(op), [v.name_hint for v in free], domain, body)
 
     def factored_sum(
         self, op: tix.SumOp, free: Sequence[SSAValue], limits: Sequence[Constraint]
@@ -164,14 +181,19 @@ class _Simplifier(KnownScope):
 
     def _can_leave(self, value: SSAValue, op: tix.SumOp, free: Sequence[SSAValue]) -> bool:
         """Does `value` depend on none of `free`, and are all elements it reads there anyway?"""
-        owner = value.owner
-        if not isinstance(owner, Operation) or not op.is_ancestor(owner):
-            return True
-        if owner.regions or any(v in free for v in owner.operands):
-            return False
-        if isinstance(owner, tix.ReadOp) and not self._in_range(owner):
-            return False
-        return all(self._can_leave(v, op, free) for v in owner.operands)
+        pending, seen = [value], set[SSAValue]()
+        while pending:
+            v = pending.pop()
+            owner = v.owner
+            if v in seen or not isinstance(owner, Operation) or not op.is_ancestor(owner):
+                continue
+            seen.add(v)
+            if owner.regions or any(v in free for v in owner.operands):
+                return False
+            if isinstance(owner, tix.ReadOp) and not self._in_range(owner):
+                return False
+            pending += owner.operands
+        return True
 
     def _in_range(self, read: tix.ReadOp) -> bool:
         pairs = zip(read.forms, type_of(read.tensor).shape, strict=True)
@@ -204,7 +226,7 @@ class _Simplifier(KnownScope):
         return self._merged(op, [*piece, *self._unknown(condition)])
 
 
-def _single_value(index: SSAValue, op: tix.SumOp) -> tuple[Affine, int] | None:
+def _single_value(index: SSAValue, op: tix.ReductionOp) -> tuple[Affine, int] | None:
     """`e` and `m` such that `m k <= e <= m k + c` with `0 <= c < m`, if the set says so."""
     forms = [c.form for c in op.constraints if c.form[index] and not c.equality]
     for low, high in product(forms, forms):
@@ -247,25 +269,21 @@ class _Product:
     @staticmethod
     def of(value: SSAValue, op: tix.SumOp) -> _Product:
         product = _Product()
-        product._collect(value, op, product.factors)
-        return product
-
-    def _collect(self, value: SSAValue, op: tix.SumOp, into: list[SSAValue]) -> None:
-        owner = value.owner
-        if isinstance(owner, Operation) and owner.parent is op.body.block:
+        pending = [(value, product.factors)]
+        while pending:
+            v, into = pending.pop()
+            owner = v.owner if v.owner.parent is op.body.block else None
             match owner:
                 case ew.MulOp():
-                    self._collect(owner.lhs, op, into)
-                    return self._collect(owner.rhs, op, into)
+                    pending += [(owner.rhs, into), (owner.lhs, into)]
                 case ew.NegOp():
-                    self.negative = not self.negative
-                    return self._collect(owner.operand, op, into)
-                case ew.DivOp() if into is self.factors:
-                    self._collect(owner.lhs, op, into)
-                    return self._collect(owner.rhs, op, self.divisors)
+                    product.negative = not product.negative
+                    pending.append((owner.operand, into))
+                case ew.DivOp() if into is product.factors:
+                    pending += [(owner.rhs, product.divisors), (owner.lhs, into)]
                 case _:
-                    pass
-        into.append(value)
+                    into.append(v)
+        return product
 
     def split(self, leaves: Callable[[SSAValue], bool]) -> tuple[_Product, _Product]:
         """The factors that leave, with the sign, and those that stay."""

@@ -34,7 +34,7 @@ from xdsl.passes import ModulePass
 
 from dialects import tix
 from dialects.tix import Affine, Constraint, Key
-from passes.emitter import Emitter, Scope
+from passes.emitter import Emitter, Scope, whole_part
 from passes.polyhedral.diophantine import Quotient, Solution, solve
 from passes.polyhedral.matrix import Row
 from passes.programs import copy_program, rewrite_programs
@@ -77,21 +77,21 @@ class _Exact:
 
 
 class _Solver(Scope):
-    def copy_sum(self, op: tix.SumOp) -> SSAValue:
+    def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
         constraints = self.constraints(op.constraints)  # own indices stay the old ones here
         equations = [c.form for c in constraints if c.equality and _holds(c, op.own)]
         if not equations:
-            return super().copy_sum(op)
+            return super().copy_reduction(op)
         rest = [c for c in constraints if not (c.equality and _holds(c, op.own))]
         parameters = list(dict.fromkeys(k for f in equations for k in f.terms if k not in op.own))
         solution = _solve(equations, op.own, parameters)
         if solution.empty:
-            return self.emitter.constant(0)
+            return self.emitter.constant(op.IDENTITY)
         return self._solved_sum(op, rest, parameters, solution)
 
     def _solved_sum(
         self,
-        op: tix.SumOp,
+        op: tix.ReductionOp,
         inequalities: Sequence[Constraint],
         parameters: Sequence[Key],
         solution: Solution,
@@ -122,7 +122,7 @@ class _Solver(Scope):
             return type(self)(e, self.values.new_child(), indices).copy_body(op.body)
 
         names = [_name(solution, c, op.own) for c in free]
-        return self.emitter.sum(names, domain, body)
+        return self.emitter.reduce(type(op), names, domain, body)
 
     def _quotients(
         self, quotients: Sequence[Quotient], parameters: Sequence[Key]
@@ -131,12 +131,13 @@ class _Solver(Scope):
         values: list[Affine] = []
         exact: list[_Exact] = []
         for quotient in quotients:
-            row = _form(quotient.row, parameters)
-            t = self.emitter.floordiv(row, quotient.modulus)
-            values.append(t)
-            (local,) = [v for v in t.indices if v not in parameters]
-            rest = row - (t - Affine.of(local)) * quotient.modulus
-            exact.append(_Exact(local, rest, quotient.modulus))
+            row, divisor = _form(quotient.row, parameters), quotient.modulus
+            whole = whole_part(row, divisor)
+            rest = row - whole * divisor
+            t = self.emitter.floordiv(rest, divisor).single_index
+            assert t is not None, f"{rest} has a multiple of {divisor}"
+            values.append(whole + Affine.of(t))
+            exact.append(_Exact(t, rest, divisor))
         return values, exact
 
 

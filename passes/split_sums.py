@@ -65,10 +65,10 @@ def _terms(value: SSAValue, op: tix.SumOp, negative: bool) -> list[Term]:
 
 
 class _Splitter(Scope):
-    def copy_sum(self, op: tix.SumOp) -> SSAValue:
-        parts = groups(op, Dependence())
-        if len(parts) < 2:
-            return super().copy_sum(op)
+    def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
+        parts = groups(op, Dependence()) if isinstance(op, tix.SumOp) else []
+        if not isinstance(op, tix.SumOp) or len(parts) < 2:
+            return super().copy_reduction(op)
         sums = [self._sum(op, terms) for terms in parts]
         total = sums[0]
         for part in sums[1:]:

@@ -193,6 +193,11 @@ def choose_tiles(op: tix.DefineOp, example: Sizes | None = None) -> list[Tile]:
     return best
 
 
+def _has_tiles(op: Operation) -> bool:
+    """Other reductions than sums, and choices by values, are left to the plain nest."""
+    return not isinstance(op, tix.WhereOp | tix.ReductionOp) or isinstance(op, tix.SumOp)
+
+
 def _blocks(tile: Tile) -> tuple[SSAValue | None, SSAValue, int, int]:
     return tile.p, tile.q, tile.rows, tile.columns
 
@@ -200,7 +205,7 @@ def _blocks(tile: Tile) -> tuple[SSAValue | None, SSAValue, int, int]:
 def _good_tiles(op: tix.DefineOp, sizes: Sizes) -> list[Tile]:
     """The tiles that are clearly cheaper than the plain nest, the cheapest first."""
     deps = Dependence()
-    if not blocked_sums(op.body):
+    if not blocked_sums(op.body) or not all(map(_has_tiles, op.walk())):
         return []
     lanes = lanes_of(op)
     found: list[tuple[float, Tile]] = []

@@ -14,9 +14,10 @@ from dialects.tix import elementwise as ew
 _EVERYWHERE = (
     *(ew.AddOp, ew.SubOp, ew.MulOp, ew.NegOp, ew.AbsOp, ew.SignOp, ew.MaximumOp, ew.MinimumOp),
     *(ew.SinOp, ew.CosOp, ew.TanhOp, ew.AtanOp, ew.Atan2Op, ew.ErfOp, ew.SigmoidOp, ew.ReluOp),
-    *(tix.ConstantOp, tix.ReadOp, tix.IndexToRealOp, tix.FloorDivOp, tix.SumOp, tix.IfOp),
+    *(tix.ConstantOp, tix.ReadOp, tix.IndexToRealOp, tix.FloorDivOp, tix.IfOp),
+    *(tix.SumOp, tix.ProdOp, tix.WhereOp),
 )
-"""`exp` is missing, since it overflows."""
+"""`exp` is missing, since it overflows, and so are extrema, which may be of no value at all."""
 
 
 def is_total(value: SSAValue) -> bool:

@@ -349,3 +349,18 @@ def fold(kind: type[Operation], *operands: float) -> float | None:
     except (ArithmeticError, ValueError):
         return None
     return value if math.isfinite(value) else None
+
+
+_COMPARISONS: dict[str, Callable[[float, float], bool]] = {
+    "lt": operator.lt,
+    "le": operator.le,
+    "gt": operator.gt,
+    "ge": operator.ge,
+    "eq": operator.eq,
+    "ne": operator.ne,
+}
+
+
+def compare(predicate: str, x: float, y: float) -> bool:
+    """Whether two numbers compare as a `tix.where` of this predicate asks."""
+    return _COMPARISONS[predicate](x, y)

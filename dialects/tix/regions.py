@@ -63,7 +63,7 @@ class YieldOp(IRDLOperation):
 def _with_bodies() -> tuple[type[Operation], ...]:
     from dialects.tix.structure import DefineOp
 
-    return DefineOp, ReductionOp, IfOp, WhereOp
+    return DefineOp, SumOp, ProdOp, MaxOp, MinOp, IfOp, WhereOp
 
 
 def yielded(region: Region) -> SSAValue:

@@ -8,7 +8,7 @@ from typing import cast
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from dialects.tix import Affine, Constraint, DefineOp, IfOp, Key, ProgramOp, SumOp
+from dialects.tix import Affine, Constraint, DefineOp, IfOp, Key, ProgramOp, ReductionOp, WhereOp
 from dialects.tix import elementwise as ew
 from passes.tile_facts import CHEAP, ELEMENTARY
 from tadc.runtime.sizes import shape_of
@@ -33,10 +33,10 @@ def _of_block(block: Block, sizes: Mapping[str, int]) -> int:
 
 def _of_operation(op: Operation, sizes: Mapping[str, int]) -> int:
     match op:
-        case SumOp():
+        case ReductionOp():
             lengths = (_length(v, op.constraints, sizes) for v in op.own)
             return prod(lengths) * _of_block(op.body.block, sizes)
-        case IfOp():
+        case IfOp() | WhereOp():
             return _of_block(op.then.block, sizes) + _of_block(op.otherwise.block, sizes)
         case ew.UnaryOp() | ew.BinaryOp() if not isinstance(op, CHEAP):
             return ELEMENTARY

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from xdsl.dialects import arith, math, memref
 from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, f32, f64, i1, i32, i64
+from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
@@ -138,6 +139,8 @@ class Values:
             kind = arith.DivSIOp
         if kind in LOGIC and op.results[0].type == i1:
             return self.logic(kind, *operands)
+        if isinstance(op, arith.MulfOp) and not _may_contract(op):
+            return c.call("__fmul_rn" if op.result.type == f32 else "__dmul_rn", *operands)
         if kind in INFIX:
             symbol, level = INFIX[kind]
             return c.infix(operands[0], symbol, level, operands[1], self.ctype(op.results[0].type))
@@ -223,6 +226,11 @@ class Values:
             return self.texts[source]
         converted = c.prefix(f"({target})", self.texts[source])
         return c.prefix("-", converted) if source.type == i1 else converted
+
+
+def _may_contract(op: arith.MulfOp) -> bool:
+    """May the product become part of `a * b + c`? NVCC and NVRTC do that to every `*`."""
+    return FastMathFlag.ALLOW_CONTRACT in op.fastmath.data
 
 
 def compare_floats(predicate: int, a: Expr, b: Expr) -> Expr:
