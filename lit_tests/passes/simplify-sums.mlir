@@ -59,8 +59,7 @@ tix.program @points (%x = "x" : !tix.tensor<[9, 9], f64>) {
 // CHECK-NEXT:     [[C:%.*]] = tix.constant 0.0
 // CHECK-NEXT:     tix.yield [[C]]
 // CHECK-NEXT:   }
-// CHECK-NEXT:   [[T2:%.*]] = tix.floordiv (%p) by 2
-// CHECK-NEXT:   [[X3:%.*]] = tix.read %x[[[T2]], 1]
+// CHECK-NEXT:   [[X3:%.*]] = tix.read %x[[[T]], 1]
 // CHECK-NEXT:   [[S2:%.*]] = tix.sum (%k) in (%p >= 2 * %k, 2 * %k + 2 >= %p) {
 // CHECK-NEXT:     [[X4:%.*]] = tix.read %x[%k, 2]
 // CHECK-NEXT:     tix.yield [[X4]]
