@@ -90,24 +90,34 @@ class Describer:
     ) -> RangeError:
         """The error that says where a read leaves its tensor; `form` has known sizes put in."""
         text, tensor = self.access(access), self.tensor(access)
-        reached = form.evaluate(values)
+        reached = form.substitute({key: Affine({}, value) for key, value in values.items()})
         names = [(self.index(k), v) for k, v in values.items() if isinstance(k, BlockArgument)]
         where = ", ".join(f"{name} = {value}" for name, value in names)
         width = self.size(size)
-        message = f"{text} reaches {reached}{f' at {where}' if where else ''}, "
+        message = f"{text} reaches {show(reached, self.index)}{f' at {where}' if where else ''}, "
         if "..." in width:
             message += f"which is outside of dimension {dimension} of {tensor}"
             width = f"the size of {tensor}"
         else:
             message += f"but dimension {dimension} of {tensor} has size {width}"
-        from_end = reached < 0 and not form.indices
-        hint = f"an index does not count from the end: write {width} - {-reached}"
         return RangeError(
             message,
             self.access_span(access),
-            hint if from_end else _OUTSIDE,
+            _inside(form, width),
             index=names[0][0] if names else None,
             size=width if size.terms else size.constant,
             argument=tensor,
             dimension=dimension,
         )
+
+
+def _inside(form: Affine, width: str) -> str:
+    """What to do about an index that is outside of a dimension of this width."""
+    if form.indices:
+        return _OUTSIDE
+    if not form.terms and form.constant < 0:
+        return f"an index does not count from the end: write {width} - {-form.constant}"
+    if width == "0":
+        return "it has no element; pad(...) reads 0 outside"
+    last = int(width) - 1 if width.isdigit() else f"{width} - 1"
+    return f"indices count from 0: the last one is {last}, and pad(...) reads 0 outside"

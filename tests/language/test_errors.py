@@ -123,6 +123,8 @@ TABLE = [
     ("y[i] = x[i] * «x[-2]»", "RangeError", "reaches -2", "from the end"),
     ("x: f64[N]\ny[i] = «x[i - 1]»", "RangeError", "reaches -1 at i = 0", ""),
     ("α: f64[3]\ny[i] = α[i] * «α[i + 3]»", "RangeError", "reaches 3 at i = 0", ""),
+    ("x: f64[N]\ny = «x[N]»", "RangeError", "reaches N, but dimension 0 of x has size N", "N - 1"),
+    ("x: f64[4]\ny = «x[4]»", "RangeError", "reaches 4, but", "the last one is 3"),
     ("x: f64[4]\ny[i] = x[i] +\\\n\t«x[i + 1]»", "RangeError", "reaches 4", ""),
     # sizes
     (
