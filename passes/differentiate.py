@@ -133,9 +133,10 @@ class _Reverse:
             adjoint = self._adjoint_of(op)
             if adjoint is None:
                 continue
+            reverse = LocalReverse(op, self.tensors.value(op.result), adjoint)
             for read in op.walk():
                 if isinstance(read, tix.ReadOp):
-                    parts = _contributions(op, read, self.tensors, adjoint)
+                    parts = _contributions(read, reverse, self.tensors)
                     self.contributions.setdefault(read.tensor, []).extend(
                         (read, part) for part in parts
                     )
@@ -220,11 +221,9 @@ def _definition_of(quotient: tix.FloorDivOp) -> list[Constraint]:
     return between(0, quotient.form - Affine.of(quotient.result) * m, m)
 
 
-def _contributions(
-    definition: tix.DefineOp, read: tix.ReadOp, tensors: Scope, adjoint: Adjoint
-) -> list[Contribution]:
+def _contributions(read: tix.ReadOp, reverse: LocalReverse, tensors: Scope) -> list[Contribution]:
     """One sum per convex piece of the index set of the read."""
-    path = Path.to(read, definition)
+    path = Path.to(read, reverse.definition)
     quotients = _quotients(read, path)
     # the last unknowns are the first choice for what stays a summation index
     unknowns = [*(q.result for q in quotients), *path.indices]
@@ -249,7 +248,6 @@ def _contributions(
             def body(inner: Emitter, own: list[SSAValue]) -> SSAValue:
                 indices = ChainMap[Key, Affine](renamed(own))
                 scope = Scope(inner, tensors.values.new_child(), indices)
-                reverse = LocalReverse(definition, tensors.value(definition.result), adjoint)
                 return reverse.adjoint(read.result, reverse.enter(path, scope))
 
             return e.sum([v.name_hint for v in unknowns], constraints, body)
