@@ -18,7 +18,7 @@ from dialects import tix
 from dialects.tix import Affine, Constraint
 from dialects.tix import elementwise as ew
 from passes.derivative_rules import RULES
-from passes.emitter import Emitter, Scope, free_values
+from passes.emitter import Body, Emitter, Scope, free_values
 from passes.regions import Path
 
 Adjoint = SSAValue | float
@@ -67,23 +67,57 @@ class LocalReverse:
     definition: tix.DefineOp
     forward: SSAValue
     seed: Adjoint
+    ties: SSAValue | None = None
+    """How many terms are equal to each element, where the definition is an extremum."""
     carriers: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     """For the terms of a sum `x + y - ...`, the value that has the same adjoint."""
 
-    def enter(self, path: Path, scope: Scope) -> _Frame:
-        """Frames of the blocks around the read; all emit into the same new block."""
-        frame = _Frame(self.definition.body.block, scope, None)
-        for block in path.blocks:
-            frame = _Frame(block, scope, frame)
-        return frame
+    def at(self, value: SSAValue, path: Path, scope: Scope) -> SSAValue:
+        """The adjoint of a value that stands at the end of `path`, at the point of the scope."""
+
+        def descend(blocks: Sequence[Block], frame: _Frame) -> SSAValue:
+            if not blocks:
+                return self.adjoint(value, frame)
+            block, *rest = blocks
+            return self._enter(block, frame, frame.scope, lambda inner: descend(rest, inner))
+
+        return descend(path.blocks, _Frame(self.definition.body.block, scope, None))
+
+    def _enter(
+        self, block: Block, frame: _Frame, scope: Scope, body: Callable[[_Frame], SSAValue]
+    ) -> SSAValue:
+        """`body` in a block inside, 0 where the block does not enter the value around it.
+
+        Nothing is multiplied by that 0: a partial derivative need not be finite there.
+        """
+        inner = _Frame(block, scope, frame)
+
+        def taken(e: Emitter, _: list[SSAValue]) -> SSAValue:
+            return body(_Frame(block, scope.inner(e, [], []), frame))
+
+        match block.parent_op():
+            case tix.WhereOp() as op:
+                x, y = self.value(op.lhs, frame), self.value(op.rhs, frame)
+                branches = (taken, _number(0)) if block is op.then.block else (_number(0), taken)
+                return scope.emitter.where(op.comparison, x, y, *branches)
+            case tix.ExtremumOp() as op:
+                term, extremum = (
+                    self.value(tix.yielded(op.body), inner),
+                    self.value(op.result, frame),
+                )
+                return scope.emitter.where("eq", term, extremum, taken, _number(0))
+            case _:
+                return body(inner)
 
     def adjoint(self, value: SSAValue, frame: _Frame) -> SSAValue:
+        """The adjoint of a value of the frame or of one around it, emitted where that is."""
         home = frame.holding(value)
         value = self._carrier(value)
         pending = [value]
         while pending:
             v = pending[-1]
-            uses = _in_order(v.uses)
+            # what only decides has the derivative 0
+            uses = _in_order(u for u in v.uses if not isinstance(u.operation, tix.WhereOp))
             above = [self._carrier(u.operation.results[0]) for u in uses if _stays(u, home)]
             if v in home.adjoints:
                 pending.pop()
@@ -121,39 +155,94 @@ class LocalReverse:
         return partials[use.index](above)
 
     def _yielded(self, frame: _Frame) -> SSAValue:
-        """The adjoint of a region's value: that of the sum or condition, or of the element."""
-        op = frame.block.parent_op()
-        if op is not self.definition:
-            assert op is not None and frame.parent is not None
-            return self.adjoint(op.results[0], frame.parent)
-        return adjoint_element(frame.scope.emitter, self.seed, self._element(frame))
+        """The adjoint of a region's value, from that of the operation, or of the element."""
+        e, op = frame.scope.emitter, frame.block.parent_op()
+        if op is self.definition:
+            return adjoint_element(e, self.seed, self._element(frame))
+        assert op is not None and frame.parent is not None
+        above = self.adjoint(op.results[0], frame.parent)
+        match op:
+            case tix.ExtremumOp():
+                return e.div(above, self._ties_of(op, frame.parent))
+            case tix.ProdOp():
+                return e.mul(above, self._other_factors(op, frame))
+            case _:
+                return above
+
+    def _ties_of(self, op: tix.ExtremumOp, frame: _Frame) -> SSAValue:
+        if self.ties is not None and op.result is tix.yielded(self.definition.body):
+            return frame.scope.emitter.read(self.ties, self._element(frame))
+        extremum = self.value(op.result, frame)
+        self._require(op, frame)
+        return count_ties(frame.scope, op, extremum)
+
+    def _other_factors(self, op: tix.ProdOp, frame: _Frame) -> SSAValue:
+        """The product without the factor at the point of the frame, which may be 0.
+
+        The other points are disjoint sets: those that agree with this one in the first n indices,
+        and are smaller, or larger, in the next one.
+        """
+        assert frame.parent is not None
+        self._require(op, frame.parent)
+        scope = frame.scope
+        here = [scope.form(Affine.of(v)) for v in op.own]
+
+        def part(n: int, sign: int) -> SSAValue:
+            def domain(own: list[SSAValue]) -> list[Constraint]:
+                away = [Affine.of(v) - form for v, form in zip(own, here, strict=True)]
+                same = [Constraint(d, equality=True) for d in away[:n]]
+                points = scope.inner(scope.emitter, op.own, own).constraints(op.constraints)
+                return [*same, Constraint(away[n] * sign - 1), *points]
+
+            def factor(e: Emitter, own: list[SSAValue]) -> SSAValue:
+                return scope.inner(e, op.own, own).copy_body(op.body)
+
+            return scope.emitter.reduce(tix.ProdOp, _hints(op), domain, factor)
+
+        parts = [part(n, sign) for n in range(len(op.own)) for sign in (-1, 1)]
+        return reduce(scope.emitter.mul, parts)
+
+    def _require(self, op: Operation, frame: _Frame) -> None:
+        """Copy what `op` uses from outside."""
+        for v in free_values(op):
+            if not _available(v, frame):
+                self.value(v, frame)
 
     def _element(self, frame: _Frame) -> list[Affine]:
         return [frame.scope.form(Affine.of(v)) for v in self.definition.indices]
 
     def _inside(self, op: Operation, use: Use, frame: _Frame) -> SSAValue:
-        """A use in a region of `op`: the sum, or the condition, over the region's adjoints."""
+        """A use in a region of `op`: the sum, or the choice, over the region's adjoints."""
         scope = frame.scope
+
+        def through(inner: _Frame) -> SSAValue:
+            return self._through(use, inner)
 
         def region(block: Block) -> Callable[[Emitter, list[SSAValue]], SSAValue]:
             def body(e: Emitter, own: list[SSAValue]) -> SSAValue:
                 if not block.is_ancestor(use.operation):
                     return e.constant(0)
                 inner = scope.inner(e, list(block.args), own)
-                return self._through(use, _Frame(block, inner, frame))
+                return self._enter(block, frame, inner, through)
 
             return body
 
-        if isinstance(op, tix.SumOp):
+        match op:
+            case tix.ReductionOp():
 
-            def domain(own: list[SSAValue]) -> list[Constraint]:
-                return scope.inner(scope.emitter, op.own, own).constraints(op.constraints)
+                def domain(own: list[SSAValue]) -> list[Constraint]:
+                    return scope.inner(scope.emitter, op.own, own).constraints(op.constraints)
 
-            names = [v.name_hint for v in op.own]
-            return scope.emitter.sum(names, domain, region(op.body.block))
-        assert isinstance(op, tix.IfOp)
-        pieces = [scope.constraints(piece) for piece in op.condition]
-        return scope.emitter.choose(pieces, region(op.then.block), region(op.otherwise.block))
+                return scope.emitter.sum(_hints(op), domain, region(op.body.block))
+            case tix.WhereOp():
+                first = op.then.block.is_ancestor(use.operation)
+                block = op.then.block if first else op.otherwise.block
+                return self._enter(block, frame, scope, through)
+            case _:
+                assert isinstance(op, tix.IfOp)
+                pieces = [scope.constraints(piece) for piece in op.condition]
+                branches = region(op.then.block), region(op.otherwise.block)
+                return scope.emitter.choose(pieces, *branches)
 
     def value(self, value: SSAValue, frame: _Frame) -> SSAValue:
         """The forward value, copied into the frame that defines it."""
@@ -173,6 +262,27 @@ class LocalReverse:
             else:
                 home.scope.copy(op)
         return frame.holding(value).scope.values[value]
+
+
+def count_ties(scope: Scope, op: tix.ExtremumOp, extremum: SSAValue) -> SSAValue:
+    """How many terms of `op` are equal to `extremum`: `scope` has what these use from outside."""
+
+    def domain(own: list[SSAValue]) -> list[Constraint]:
+        return scope.inner(scope.emitter, op.own, own).constraints(op.constraints)
+
+    def equal(e: Emitter, own: list[SSAValue]) -> SSAValue:
+        term = scope.inner(e, op.own, own).copy_body(op.body)
+        return e.where("eq", term, extremum, _number(1), _number(0))
+
+    return scope.emitter.sum(_hints(op), domain, equal)
+
+
+def _number(value: float) -> Body:
+    return lambda e, _: e.constant(value)
+
+
+def _hints(op: tix.ReductionOp) -> list[str | None]:
+    return [v.name_hint for v in op.own]
 
 
 def _available(value: SSAValue, frame: _Frame) -> bool:

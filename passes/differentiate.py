@@ -50,7 +50,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from dialects import tix
 from dialects.tix import Affine, Constraint, Key, between
-from passes.adjoints import Adjoint, LocalReverse, adjoint_element
+from passes.adjoints import Adjoint, LocalReverse, adjoint_element, count_ties
 from passes.emitter import Emitter, Scope
 from passes.programs import (
     ProgramBuilder,
@@ -133,13 +133,29 @@ class _Reverse:
             adjoint = self._adjoint_of(op)
             if adjoint is None:
                 continue
-            reverse = LocalReverse(op, self.tensors.value(op.result), adjoint)
+            reverse = LocalReverse(op, self.tensors.value(op.result), adjoint, self._ties_of(op))
             for read in op.walk():
                 if isinstance(read, tix.ReadOp):
                     parts = _contributions(read, reverse, self.tensors)
                     self.contributions.setdefault(read.tensor, []).extend(
                         (read, part) for part in parts
                     )
+
+    def _ties_of(self, op: tix.DefineOp) -> SSAValue | None:
+        """Where a definition is an extremum: a definition of how many terms share its adjoint."""
+        extremum = tix.yielded(op.body).owner
+        if not isinstance(extremum, tix.ExtremumOp):
+            return None
+
+        def body(e: Emitter, own: list[SSAValue]) -> SSAValue:
+            scope = self.tensors.inner(e, op.indices, own)
+            scope.require(extremum)
+            element = e.read(self.tensors.value(op.result), [Affine.of(v) for v in own])
+            return count_ties(scope, extremum, element)
+
+        names = [v.name_hint for v in op.indices]
+        label = self._label(f"{op.label.data}_ties")
+        return self.builder.define(label, op.type, names, op.location, body)
 
     def _adjoint_of(self, op: tix.DefineOp) -> Adjoint | None:
         """The tensor of adjoints of a definition; None where no result depends on it."""
@@ -248,7 +264,7 @@ def _contributions(read: tix.ReadOp, reverse: LocalReverse, tensors: Scope) -> l
             def body(inner: Emitter, own: list[SSAValue]) -> SSAValue:
                 indices = ChainMap[Key, Affine](renamed(own))
                 scope = Scope(inner, tensors.values.new_child(), indices)
-                return reverse.adjoint(read.result, reverse.enter(path, scope))
+                return reverse.at(read.result, path, scope)
 
             return e.sum([v.name_hint for v in unknowns], constraints, body)
 

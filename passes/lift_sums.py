@@ -129,7 +129,8 @@ class _Lifter(Scope):
             return e.guard(guards, lambda e, _: scope.inner(e, [], [])._under(path, op))
 
         type = TensorType.of(sizes, tix.ELEMENT_TYPES[self.definition.type.dtype])
-        label = self.builder.fresh_label(f"{self.definition.label.data}_sum")
+        word = op.name.removeprefix("tix.")
+        label = self.builder.fresh_label(f"{self.definition.label.data}_{word}")
         names = [v.name_hint for v in indices]
         return self.builder.define(label, type, names, op.location, body)
 

@@ -22,10 +22,16 @@ from dialects.tix import (
     FloorDivOp,
     IfOp,
     IndexToRealOp,
+    MaxOp,
+    MinOp,
+    Predicate,
+    ProdOp,
     ProgramOp,
     ReadOp,
+    ReductionOp,
     SumOp,
     TensorType,
+    WhereOp,
     YieldOp,
 )
 from tadc.interpreter.index_sets import expand
@@ -154,6 +160,17 @@ def _if(self: _Evaluation, op: IfOp, points: Points) -> Array:
     condition = np.zeros(points.count, np.bool_)
     for piece in op.condition:
         condition |= self.holds(piece, points)
+    return _choose(self, op, condition, points)
+
+
+def _where(self: _Evaluation, op: WhereOp, points: Points) -> Array:
+    self.operations += points.count
+    condition = COMPARISONS[op.comparison](points[op.lhs], points[op.rhs])
+    return _choose(self, op, condition, points)
+
+
+def _choose(self: _Evaluation, op: IfOp | WhereOp, condition: Array, points: Points) -> Array:
+    """Each body at the points where it is chosen."""
     result = np.empty(points.count, self.dtype)
     for where, region in ((condition, op.then), (~condition, op.otherwise)):
         chosen = np.flatnonzero(where)
@@ -172,13 +189,42 @@ def _sum(self: _Evaluation, op: SumOp, points: Points) -> Array:
     return total.astype(self.dtype)
 
 
+def _reduce(self: _Evaluation, op: ReductionOp, points: Points) -> Array:
+    """Products, like sums, in double precision."""
+    combine = COMBINE[type(op)]
+    total = np.full(points.count, op.IDENTITY, np.float64)
+    for terms, origin in expand(points, op.own, op.constraints, self.sizes):
+        self.operations += terms.count
+        combine.at(total, origin, self.region(op.body, terms).astype(np.float64))
+    return total.astype(self.dtype)
+
+
+COMBINE: dict[type[ReductionOp], np.ufunc] = {
+    MaxOp: np.maximum,
+    MinOp: np.minimum,
+    ProdOp: np.multiply,
+}
+
+COMPARISONS: dict[Predicate, np.ufunc] = {
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+    "eq": np.equal,
+    "ne": np.not_equal,
+}
+
 HANDLERS: dict[type[Operation], Callable[[_Evaluation, Any, Points], Array]] = {
     ConstantOp: _constant,
     FloorDivOp: _floordiv,
     IfOp: _if,
     IndexToRealOp: _index_to_real,
+    MaxOp: _reduce,
+    MinOp: _reduce,
+    ProdOp: _reduce,
     ReadOp: _read,
     SumOp: _sum,
+    WhereOp: _where,
 }
 
 FUNCTIONS: dict[type[Operation], Callable[..., Array]] = {**UNARY_FUNCTIONS, **BINARY_FUNCTIONS}

@@ -1,4 +1,4 @@
-"""The element reads of a definition, each with the sums and conditions that it stands under.
+"""The element reads of a definition, each with the reductions and conditions that it stands under.
 
 A read happens at the integer points of a system of constraints: the ranges of the indices around
 it, the conditions on the way to it, and the floor divisions that its indices use.
@@ -18,7 +18,8 @@ from dialects.tix import (
     IfOp,
     Key,
     ReadOp,
-    SumOp,
+    ReductionOp,
+    WhereOp,
     between,
     yielded,
 )
@@ -33,15 +34,15 @@ Row = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Path:
-    """What stands around a place: sums, and branches of conditions (True for the first one)."""
+    """What stands around a place: reductions, and branches of conditions (True for the first)."""
 
-    sums: tuple[SumOp, ...] = ()
+    reductions: tuple[ReductionOp, ...] = ()
     branches: tuple[tuple[IfOp, bool], ...] = ()
 
-    def within(self, op: SumOp | tuple[IfOp, bool]) -> Path:
-        if isinstance(op, SumOp):
-            return Path((*self.sums, op), self.branches)
-        return Path(self.sums, (*self.branches, op))
+    def within(self, op: ReductionOp | tuple[IfOp, bool]) -> Path:
+        if isinstance(op, ReductionOp):
+            return Path((*self.reductions, op), self.branches)
+        return Path(self.reductions, (*self.branches, op))
 
 
 @dataclass(frozen=True)
@@ -70,11 +71,14 @@ def used(region: Region) -> Iterator[tuple[Operation, Path]]:
             continue
         seen.add((op, path))
         yield op, path
-        if isinstance(op, SumOp):
+        if isinstance(op, ReductionOp):
             stack.append((yielded(op.body), path.within(op)))
         elif isinstance(op, IfOp):
             stack.append((yielded(op.otherwise), path.within((op, False))))
             stack.append((yielded(op.then), path.within((op, True))))
+        elif isinstance(op, WhereOp):
+            values = (yielded(op.then), op.lhs, op.rhs, yielded(op.otherwise))
+            stack += [(v, path) for v in reversed(values)]
         elif not isinstance(op, ReadOp):
             stack += [(operand, path) for operand in reversed(op.operands)]
 
@@ -83,11 +87,14 @@ def computed(region: Region, path: Path = Path()) -> Iterator[tuple[Operation, P
     """All operations of `region` where they stand, as an evaluation meets them."""
     for op in region.block.ops:
         yield op, path
-        if isinstance(op, SumOp):
+        if isinstance(op, ReductionOp):
             yield from computed(op.body, path.within(op))
         elif isinstance(op, IfOp):
             yield from computed(op.then, path.within((op, True)))
             yield from computed(op.otherwise, path.within((op, False)))
+        elif isinstance(op, WhereOp):
+            yield from computed(op.then, path)
+            yield from computed(op.otherwise, path)
 
 
 def reads(operations: Iterable[tuple[Operation, Path]]) -> list[Access]:
@@ -95,28 +102,28 @@ def reads(operations: Iterable[tuple[Operation, Path]]) -> list[Access]:
 
 
 class Ranges:
-    """What is known of indices: ranges from 0 of some, and the constraints of sums."""
+    """What is known of indices: ranges from 0 of some, and the constraints of reductions."""
 
     def __init__(
         self,
         sizes: Mapping[SSAValue, Affine],
         resolve: Callable[[Affine], Affine],
-        open_sums: Mapping[SumOp, Sequence[Constraint]] | None = None,
+        open_ranges: Mapping[ReductionOp, Sequence[Constraint]] | None = None,
     ):
         self.sizes = dict(sizes)
         self.resolve = resolve
-        self._open_sums = open_sums or {}
+        self._open_ranges = open_ranges or {}
         self._regions: dict[tuple[tuple[IfOp, bool], ...], Pieces] = {(): [[]]}
 
-    def constraints(self, op: SumOp) -> Iterable[Constraint]:
-        return self._open_sums.get(op, op.constraints)
+    def constraints(self, op: ReductionOp) -> Iterable[Constraint]:
+        return self._open_ranges.get(op, op.constraints)
 
     def systems(self, path: Path, *about: Affine) -> Iterator[list[Constraint]]:
         """Systems whose points together are those where a place is reached.
 
         Indices that only `about` uses, by floor divisions, are part of them.
         """
-        common = [c for op in path.sums for c in self.constraints(op)]
+        common = [c for op in path.reductions for c in self.constraints(op)]
         for region in self._where(path.branches):
             system = [*common, *region]
             system = [Constraint(self.resolve(c.form), c.equality) for c in system]

@@ -1,4 +1,7 @@
-"""Conditions on indices: Python syntax to a disjunction of conjunctions of constraints."""
+"""Conditions on indices: Python syntax to a disjunction of conjunctions of constraints.
+
+Conditions that compare values are `tadc/language/choices.py`.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,7 @@ def condition(node: ast.expr, scope: Scope, negated: bool = False) -> Pieces:
         case ast.BoolOp():
             parts = [condition(part, scope, negated) for part in node.values]
             together = isinstance(node.op, ast.And) != negated
-            return _all(parts, node, scope) if together else _any(parts, node, scope)
+            return conjunction(parts, node, scope) if together else _any(parts, node, scope)
         case ast.Compare():
             return _chain(node, scope, negated)
         case _:
@@ -46,11 +49,12 @@ def condition(node: ast.expr, scope: Scope, negated: bool = False) -> Pieces:
                 TadcSyntaxError,
                 node,
                 "this is not a condition",
-                "compare indices: i < 3, i + k >= n, (i - j) % 2 == 0",
+                "compare indices or values: i < 3, (i - j) % 2 == 0, x[i] > 0",
             )
 
 
-def _all(parts: list[Pieces], node: ast.expr, scope: Scope) -> Pieces:
+def conjunction(parts: list[Pieces], node: ast.expr, scope: Scope) -> Pieces:
+    """Where all of the conditions hold; `node` is blamed where they have too many pieces."""
     pieces = TRUE
     for part in parts:
         merged = decided([[*one, *other] for one, other in product(pieces, part)])
@@ -75,39 +79,48 @@ def _limited(pieces: Pieces, node: ast.expr, scope: Scope) -> Pieces:
 
 
 def _chain(node: ast.Compare, scope: Scope, negated: bool) -> Pieces:
+    check_comparisons(node, scope)
     kinds = [type(op) for op in node.ops]
-    if any(kind not in _NEGATED for kind in kinds):
+    sides = [node.left, *node.comparators]
+    forms = [affine(side, scope) for side in sides]
+    parts = [
+        _comparison(_NEGATED[kind] if negated else kind, left, right)
+        for kind, left, right in zip(kinds, forms, forms[1:], strict=False)
+    ]
+    return _any(parts, node, scope) if negated else conjunction(parts, node, scope)
+
+
+def check_comparisons(node: ast.Compare, scope: Scope) -> None:
+    """Refuse `in`, `is` and their opposites."""
+    if any(type(op) not in _NEGATED for op in node.ops):
         raise scope.fail(
             TadcSyntaxError,
             node,
             "conditions compare by <, <=, ==, !=, >= and >",
             "a range is a chain: 0 <= i < n",
         )
-    sides = [node.left, *node.comparators]
-    for side in sides:
-        _check_index(side, node, scope)
-    forms = [affine(side, scope) for side in sides]
-    parts = [
-        _comparison(_NEGATED[kind] if negated else kind, left, right)
-        for kind, left, right in zip(kinds, forms, forms[1:], strict=False)
-    ]
-    return _any(parts, node, scope) if negated else _all(parts, node, scope)
 
 
-def _check_index(side: ast.expr, node: ast.Compare, scope: Scope) -> None:
-    """Comparisons of values are another thing than conditions on indices."""
+def compares_values(test: ast.expr, scope: Scope) -> bool:
+    """Does any part of a condition compare values rather than indices?"""
+    match test:
+        case ast.UnaryOp(op=ast.Not()):
+            return compares_values(test.operand, scope)
+        case ast.BoolOp():
+            return any(compares_values(part, scope) for part in test.values)
+        case ast.Compare():
+            return any(_is_value(side, scope) for side in (test.left, *test.comparators))
+        case _:
+            return False
+
+
+def _is_value(side: ast.expr, scope: Scope) -> bool:
     reads = any(isinstance(n, ast.Subscript | ast.Call) for n in ast.walk(side))
     floats = any(isinstance(n, ast.Constant) and type(n.value) is float for n in ast.walk(side))
     tensors = {**scope.names.tensors, **scope.names.declarations, **scope.names.defined}
     scalars = any(n.id in tensors and scope.key(n) is None for n in names_in(side))
     division = any(isinstance(n, ast.Div | ast.Pow) for n in ast.walk(side))
-    if reads or floats or scalars or division:
-        raise scope.fail(
-            UnsupportedError,
-            node,
-            "comparisons of values are not supported yet",
-            "compare indices, or use max, min, abs, sign or relu",
-        )
+    return reads or floats or scalars or division
 
 
 def _comparison(kind: type[ast.cmpop], left: Affine, right: Affine) -> Pieces:

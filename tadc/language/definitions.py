@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import f32, f64
 from xdsl.ir import Block, Region, SSAValue
 
-from dialects.tix import Affine, Constraint, ReadOp, SumOp, YieldOp, between, real
+from dialects.tix import Affine, Constraint, ReadOp, ReductionOp, YieldOp, between, real
 from dialects.tix.affine import set_over
 from dialects.tix.types import ElementType
 from tadc.errors import RankError, SizeError, TadcSyntaxError, UnsupportedError
@@ -114,28 +114,28 @@ def _infer(
     frame: Frame,
     names: Names,
 ) -> dict[SSAValue, Affine]:
-    """Find the open ranges; those of sums are put into the sums."""
-    sums = {op: frame.sums[op] for op, _ in used(body) if isinstance(op, SumOp)}
+    """Find the open ranges; those of reductions are put into them."""
+    reductions = {op: frame.reductions[op] for op, _ in used(body) if isinstance(op, ReductionOp)}
     own = [index for index in body.block.args if index not in given]
-    inner = [index for ranges in sums.values() for index, r in ranges.items() if r is None]
+    inner = [index for ranges in reductions.values() for index, r in ranges.items() if r is None]
     tensors = {tensor.value: tensor for tensor in names.tensors.values()}
     statement = Statement(
         body,
         given,
         [*own, *inner],
         lambda value: tensors[value].shape,
-        {op: op.constraints for op, ranges in sums.items() if None in ranges.values()},
+        {op: op.constraints for op, ranges in reductions.items() if None in ranges.values()},
         pinned,
     )
     describer = Describer(lambda value: tensors[value].name, names.source, names.shapes.derived)
     found = infer(statement, names.shapes, describer)
-    for op, ranges in sums.items():
+    for op, ranges in reductions.items():
         _complete(op, ranges, found)
     return found
 
 
 def _complete(
-    op: SumOp,
+    op: ReductionOp,
     ranges: dict[SSAValue, list[Constraint] | None],
     found: dict[SSAValue, Affine],
 ) -> None:

@@ -15,7 +15,7 @@ from dialects.tix import (
     DefineOp,
     ProgramOp,
     ReadOp,
-    SumOp,
+    ReductionOp,
     TensorType,
     between,
     real,
@@ -34,7 +34,7 @@ from tadc.language.sizes import Sizes
 def print_program(program: ProgramOp) -> str:
     """Declarations, definitions and `return`, one a line.
 
-    Raises ValueError for what the language cannot say: sums without bounds, and nan.
+    Raises ValueError for what the language cannot say: reductions without bounds, and nan.
     """
     return _Printer(program).text()
 
@@ -92,8 +92,9 @@ class _Printer:
         """The indices that inference gives the ranges that they have."""
         shape = dict(zip(definition.indices, definition.type.shape, strict=True))
         wanted = {} if declared else dict(shape)
-        sums = list(dict.fromkeys(op for op, _ in used(definition.body) if isinstance(op, SumOp)))
-        for op in sums:
+        everything = dict.fromkeys(op for op, _ in used(definition.body))
+        reductions = [op for op in everything if isinstance(op, ReductionOp)]
+        for op in reductions:
             for n, index in enumerate(op.own):
                 size = _size_of(op, n)
                 if size is not None:
@@ -102,9 +103,11 @@ class _Printer:
             del wanted[index]
         while wanted:
             given = {index: size for index, size in shape.items() if index not in wanted}
-            open_sums = {op: _without(op, wanted) for op in sums}
+            open_ranges = {op: _without(op, wanted) for op in reductions}
             pinned = list(given) if declared else []
-            statement = Statement(definition.body, given, list(wanted), shape_of, open_sums, pinned)
+            statement = Statement(
+                definition.body, given, list(wanted), shape_of, open_ranges, pinned
+            )
             describer = Describer(lambda value: self.tensors[value])
             inference = Inference(
                 statement, Sizes(self.program.derived.data, fixed=True), describer
@@ -140,7 +143,7 @@ def _agrees(definition: DefineOp, index: SSAValue, size: Affine) -> bool:
     )
 
 
-def _size_of(op: SumOp, n: int) -> Affine | None:
+def _size_of(op: ReductionOp, n: int) -> Affine | None:
     """The size n with `0 <= index < n`, where that is all that bounds the index."""
     index = Affine.of(op.own[n])
     own = own_constraints(op, n)
@@ -150,7 +153,7 @@ def _size_of(op: SumOp, n: int) -> Affine | None:
     return None if size.indices else size
 
 
-def _without(op: SumOp, wanted: dict[SSAValue, Affine]) -> list[Constraint]:
+def _without(op: ReductionOp, wanted: dict[SSAValue, Affine]) -> list[Constraint]:
     ranges = [c for v in op.own if v in wanted for c in between(0, Affine.of(v), wanted[v])]
     return [c for c in op.constraints if c not in ranges]
 

@@ -16,9 +16,14 @@ from dialects.tix import (
     Constraint,
     IfOp,
     IndexToRealOp,
+    MaxOp,
+    MinOp,
+    ProdOp,
     ReadOp,
+    ReductionOp,
     SumOp,
     UnaryOp,
+    WhereOp,
     between,
     yielded,
 )
@@ -28,9 +33,16 @@ from tadc.language.conditions import decided
 from tadc.language.names import fresh
 from tadc.language.print_affine import ATOM, CONDITION, OR, POWER, PRODUCT, SIGN, SUM, Names, Text
 from tadc.language.print_bounds import range_text
+from tadc.language.print_choices import is_test, known_of, test_of, without_guard
 from tadc.language.print_conditions import condition
 
 _WORDS: dict[type[Operation], str] = {kind: word for word, kind in (UNARY | BINARY).items()}
+_REDUCTIONS: dict[type[Operation], str] = {
+    MaxOp: "max",
+    MinOp: "min",
+    ProdOp: "prod",
+    SumOp: "sum",
+}
 _CHAINS = {"+": (SUM, PRODUCT), "-": (SUM, PRODUCT), "*": (PRODUCT, SIGN), "/": (PRODUCT, SIGN)}
 """How tightly a sign binds, and what its right operand must."""
 
@@ -80,8 +92,10 @@ class Values:
                 return self._binary(op, names)
             case IfOp() as op:
                 return self._if(op, names)
-            case SumOp() as op:
-                return self._sum(op, names)
+            case WhereOp() as op:
+                return self._where(op, names)
+            case ReductionOp() as op:
+                return self._reduction(op, names)
             case op:
                 raise ValueError(f"no expression of the language says {op}")
 
@@ -128,9 +142,18 @@ class Values:
         test = condition(pieces, names).within(OR)
         return Text(f"{then.within(OR)} if {test} else {otherwise.text}", CONDITION)
 
-    # --- sums ---
+    def _where(self, op: WhereOp, names: Names) -> Text:
+        test = test_of(op, names, self.text).within(OR)
+        then, otherwise = yielded(op.then), yielded(op.otherwise)
+        if is_test(op):
+            then = without_guard(then, known_of(op.lhs, True))
+            otherwise = without_guard(otherwise, known_of(op.lhs, False))
+        first, second = self.text(then, names), self.text(otherwise, names)
+        return Text(f"{first.within(OR)} if {test} else {second.text}", CONDITION)
 
-    def _sum(self, op: SumOp, names: Names) -> Text:
+    # --- reductions ---
+
+    def _reduction(self, op: ReductionOp, names: Names) -> Text:
         """`sum[k in range(3), l](...)`; what does not concern k and l is a condition around."""
         inner = names.inside(self._index_names(op, names))
         guards = [c for c in op.constraints if not any(c.form[v] for v in op.own)]
@@ -141,17 +164,18 @@ class Values:
                 text += f" in {range_text(index, own_constraints(op, n), inner)}"
             indices.append(text)
         body = self.text(yielded(op.body), inner).text
-        text = Text(f"sum[{', '.join(indices)}]({body})", ATOM)
+        text = Text(f"{_REDUCTIONS[type(op)]}[{', '.join(indices)}]({body})", ATOM)
         pieces = decided([guards])
         if pieces == [[]]:
             return text
-        return self._choice(text, pieces, Text("0", ATOM), names) if pieces else Text("0", ATOM)
+        empty = _number(op.IDENTITY) if op.IDENTITY else Text("0", ATOM)
+        return self._choice(text, pieces, empty, names) if pieces else empty
 
-    def _index_names(self, op: SumOp, names: Names) -> dict[SSAValue, str]:
+    def _index_names(self, op: ReductionOp, names: Names) -> dict[SSAValue, str]:
         return index_names(op.own, "k", self.taken | set(names.indices.values()))
 
 
-def own_constraints(op: SumOp, n: int) -> list[Constraint]:
+def own_constraints(op: ReductionOp, n: int) -> list[Constraint]:
     """The constraints of a sum in which its index number `n` is the last one."""
     own = op.own
     return [

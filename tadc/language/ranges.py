@@ -19,7 +19,7 @@ from math import inf
 
 from xdsl.ir import Region, SSAValue
 
-from dialects.tix import Affine, Constraint, IfOp, Key, SumOp, between
+from dialects.tix import Affine, Constraint, IfOp, Key, ReductionOp, between
 from passes.polyhedral.division import lower_bound
 from passes.polyhedral.fourier_motzkin import integer_point, project_bounds
 from passes.polyhedral.inequalities import feasible, implied
@@ -42,8 +42,10 @@ class Statement:
     open: list[SSAValue]
     """Indices without a range, in order of appearance."""
     shape_of: Callable[[SSAValue], Sequence[Affine]]
-    open_sums: dict[SumOp, list[Constraint]] = field(default_factory=dict[SumOp, list[Constraint]])
-    """What is known of the sums with open indices."""
+    open_ranges: dict[ReductionOp, list[Constraint]] = field(
+        default_factory=dict[ReductionOp, list[Constraint]]
+    )
+    """What is known of the reductions with open indices."""
     pinned: list[SSAValue] = field(default_factory=list[SSAValue])
     """Indices whose range is that of a declaration: it binds open sizes too."""
 
@@ -60,7 +62,7 @@ class Inference:
         self.statement = statement
         self.sizes = sizes
         self.describer = describer
-        self.ranges = Ranges(statement.sizes, sizes.resolve, statement.open_sums)
+        self.ranges = Ranges(statement.sizes, sizes.resolve, statement.open_ranges)
         self.accesses = reads(used(statement.region))
         self.open = list(statement.open)
         self.found: dict[SSAValue, Affine] = {}

@@ -10,7 +10,7 @@ from typing import TypeVar
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
-from dialects.tix import Affine, Constraint, FloorDivOp, Key, SumOp, real
+from dialects.tix import Affine, Constraint, FloorDivOp, Key, ReductionOp, real
 from dialects.tix.types import ElementType
 from tadc.errors import RankError, TadcError, TadcSyntaxError, UnknownNameError
 from tadc.language.names import FUNCTIONS, REDUCTIONS, RESERVED
@@ -153,10 +153,10 @@ class Frame:
         default_factory=dict[tuple[Affine, int], SSAValue]
     )
     depths: dict[Block, int] = field(default_factory=dict[Block, int])
-    sums: dict[SumOp, dict[SSAValue, list[Constraint] | None]] = field(
-        default_factory=dict[SumOp, dict[SSAValue, "list[Constraint] | None"]]
+    reductions: dict[ReductionOp, dict[SSAValue, list[Constraint] | None]] = field(
+        default_factory=dict[ReductionOp, dict[SSAValue, "list[Constraint] | None"]]
     )
-    """The range of each index of each sum, as far as the text gives it."""
+    """The range of each index of each reduction, as far as the text gives it."""
 
 
 @dataclass

@@ -21,7 +21,7 @@ from dialects.tix import (
     IndexToRealOp,
     Key,
     ReadOp,
-    SumOp,
+    ReductionOp,
     YieldOp,
 )
 from dialects.tix.affine import MapAttr, MapData, set_over, split
@@ -59,8 +59,8 @@ class _Settler:
 
     def settle(self, op: Operation) -> None:
         match op:
-            case SumOp():
-                self._settle_sum(op)
+            case ReductionOp():
+                self._settle_reduction(op)
             case IfOp():
                 self._settle_if(op)
             case ReadOp():
@@ -73,7 +73,7 @@ class _Settler:
             case _:
                 pass
 
-    def _settle_sum(self, op: SumOp) -> None:
+    def _settle_reduction(self, op: ReductionOp) -> None:
         constraints, own = self._resolved(op.constraints), op.own
         outer = [v for c in constraints for v in c.form.indices if v not in own]
         op.operands = list(dict.fromkeys(outer))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 
 from xdsl.ir import Block, Region, SSAValue
 
@@ -13,9 +12,12 @@ from dialects.tix import (
     Affine,
     ConstantOp,
     Constraint,
-    IfOp,
     IndexToRealOp,
+    MaxOp,
+    MinOp,
+    ProdOp,
     ReadOp,
+    ReductionOp,
     SumOp,
     YieldOp,
     between,
@@ -25,12 +27,12 @@ from tadc.errors import (
     TadcError,
     TadcSyntaxError,
     UnknownNameError,
-    UnsupportedError,
 )
 from tadc.language import folding
 from tadc.language.affine import affine, bad_divisor, divided
 from tadc.language.bounds import index_items, range_constraints
-from tadc.language.conditions import Pieces, condition, decided
+from tadc.language.choices import Branch, Chooser, by_indices, region
+from tadc.language.conditions import decided
 from tadc.language.names import (
     REDUCTIONS,
     UNARY_FUNCTIONS,
@@ -50,6 +52,14 @@ _SIGNS: dict[type[ast.operator], str] = {
     ast.Mult: "*",
     ast.Div: "/",
     ast.Pow: "**",
+}
+
+
+_REDUCTIONS: dict[str, type[ReductionOp]] = {
+    "sum": SumOp,
+    "prod": ProdOp,
+    "max": MaxOp,
+    "min": MinOp,
 }
 
 
@@ -77,7 +87,7 @@ def _value(node: ast.expr, scope: Scope) -> Value:
         case ast.BinOp():
             return _binaries(node, scope)
         case ast.IfExp():
-            return _conditional(node, scope)
+            return Chooser(scalar).choice(node, scope)
         case ast.Subscript(value=ast.Name() as name):
             return _read(node, name, items(node.slice), scope)
         case ast.Call():
@@ -174,41 +184,12 @@ def _read(node: ast.expr, name: ast.Name, indices: list[ast.expr], scope: Scope)
     return scope.insert(ReadOp(tensor.value, forms), node).result
 
 
-# --- conditions and padding ---
-
-
-def _conditional(node: ast.IfExp, scope: Scope) -> Value:
-    pieces = condition(node.test, scope)
-    return _if(
-        pieces,
-        node,
-        lambda inner: scalar(node.body, inner),
-        lambda inner: scalar(node.orelse, inner),
-        scope,
-    )
-
-
-Branch = Callable[[Scope], SSAValue]
-
-
-def _if(pieces: Pieces, node: ast.expr, then: Branch, otherwise: Branch, scope: Scope) -> SSAValue:
-    """A branch that is never taken stays until the program is put together: it is part of the
-    text, which tells ranges, element types and results."""
-    regions = _region(then, node, scope), _region(otherwise, node, scope)
-    return scope.insert(IfOp(pieces, *regions), node).result
-
-
-def _region(branch: Branch, node: ast.AST, scope: Scope) -> Region:
-    block = Block()
-    inner = scope.inside(block)
-    value = branch(inner)
-    inner.insert(YieldOp(value), node)
-    return Region(block)
+# --- padding ---
 
 
 def _discard(branch: Branch, node: ast.AST, scope: Scope) -> None:
     """Report the errors of what is never computed."""
-    _region(branch, node, scope).drop_all_references()
+    region(branch, node, scope).drop_all_references()
 
 
 def _pad(node: ast.Call, scope: Scope) -> Value:
@@ -225,7 +206,7 @@ def _pad(node: ast.Call, scope: Scope) -> Value:
     forms = [affine(index, scope) for index in indices]
     tensor: Tensor = scope.names.tensor(name, len(indices))
     inside = [c for f, n in zip(forms, tensor.shape, strict=True) for c in between(0, f, n)]
-    return _if(
+    return by_indices(
         decided([inside]),
         node,
         lambda inner: scalar(read, inner),
@@ -238,7 +219,7 @@ def _pad(node: ast.Call, scope: Scope) -> Value:
     )
 
 
-# --- functions and sums ---
+# --- functions and reductions ---
 
 
 def _call(node: ast.Call, scope: Scope) -> Value:
@@ -301,10 +282,8 @@ def _no_function(name: ast.Name, scope: Scope) -> TadcError:
 
 
 def _reduction(node: ast.Call, head: ast.Subscript, name: ast.Name, scope: Scope) -> Value:
-    if name.id in ("max", "min", "prod"):
-        message = f"the reduction {name.id} is not supported yet"
-        raise scope.fail(UnsupportedError, node, message, "sum is; min and max of two values are")
-    if name.id != "sum":
+    kind = _REDUCTIONS.get(name.id)
+    if kind is None:
         raise scope.fail(
             TadcSyntaxError,
             head,
@@ -312,11 +291,12 @@ def _reduction(node: ast.Call, head: ast.Subscript, name: ast.Name, scope: Scope
             suggestion(name.id, REDUCTIONS) or "a sum is written sum[k](...)",
         )
     if len(node.args) != 1:
-        raise scope.fail(TadcSyntaxError, node, "sum[...] takes one expression")
+        raise scope.fail(TadcSyntaxError, node, f"{name.id}[...] takes one expression")
     block = Block()
     entries = index_items(head.slice, scope)
     if not entries:
-        raise scope.fail(TadcSyntaxError, head, "the sum has no index", "write sum[k](...)")
+        hint = f"write {name.id}[k](...)"
+        raise scope.fail(TadcSyntaxError, head, f"{name.id}[] has no index", hint)
     own = scope.new_indices([index for index, _ in entries], block)
     ranges: dict[SSAValue, list[Constraint] | None] = {}
     earlier: dict[str, SSAValue] = {}
@@ -327,8 +307,8 @@ def _reduction(node: ast.Call, head: ast.Subscript, name: ast.Name, scope: Scope
         earlier[index.id] = value
     inner = scope.inside(block, own)
     inner.insert(YieldOp(scalar(node.args[0], inner)), node)
-    op = SumOp([c for given in ranges.values() for c in given or ()], Region(block))
-    scope.frame.sums[op] = ranges
+    op = kind([c for given in ranges.values() for c in given or ()], Region(block))
+    scope.frame.reductions[op] = ranges
     return scope.insert(op, node).result
 
 

@@ -237,6 +237,7 @@ static inline float tadc_sinf(float x) { return std::sin(x); } static inline flo
 static inline float tadc_powf(float x, float y) { return std::pow(x, y); } static inline float __fdividef(float a, float b) { return a / b; } static inline float __frcp_rn(float a) { return 1.0f / a; }
 static inline float __frsqrt_rn(float x) { return (float)(1.0 / std::sqrt((double)x)); } static inline float __fsqrt_rn(float x) { return std::sqrt(x); } static inline float __fdiv_rn(float a, float b) { return a / b; }
 static inline float __fadd_rn(float a, float b) { return a + b; } static inline float __fsub_rn(float a, float b) { return a - b; } static inline float __fmul_rn(float a, float b) { return a * b; } static inline float __fmaf_rn(float a, float b, float c) { return std::fmaf(a, b, c); }
+static inline double __dmul_rn(double a, double b) { return a * b; }
 static inline float __saturatef(float x) { return x > 0 ? (x < 1 ? x : 1.0f) : 0.0f; }
 static inline int __float_as_int(float x) { return std::bit_cast<int>(x); } static inline float __int_as_float(int x) { return std::bit_cast<float>(x); } static inline unsigned __float_as_uint(float x) { return std::bit_cast<unsigned>(x); } static inline float __uint_as_float(unsigned x) { return std::bit_cast<float>(x); }
 static inline double __longlong_as_double(long long x) { return std::bit_cast<double>(x); } static inline long long __double_as_longlong(double x) { return std::bit_cast<long long>(x); }
