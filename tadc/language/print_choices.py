@@ -7,9 +7,9 @@ from itertools import product
 
 from xdsl.ir import SSAValue
 
-from dialects.tix import Constraint, IfOp, Predicate, WhereOp, constant_value, yielded
+from dialects.tix import Constraint, FloorDivOp, IfOp, Predicate, WhereOp, constant_value, yielded
 from passes.polyhedral.inequalities import feasible
-from tadc.language.accesses import Pieces, keys_of, negation, rows
+from tadc.language.accesses import Pieces, division, keys_of, negation, rows
 from tadc.language.conditions import decided
 from tadc.language.print_affine import AND, COMPARISON, OR, SUM, Names, Text
 from tadc.language.print_conditions import condition
@@ -124,4 +124,8 @@ def _taken(op: IfOp | WhereOp, first: bool) -> Pieces:
 
 
 def _feasible(system: list[Constraint]) -> bool:
-    return feasible(rows(system, keys_of(system)))
+    """May the constraints hold together, given what the quotients in them are?"""
+    quotients = {v.owner for c in system for v in c.form.indices}
+    divided = [c for q in quotients if isinstance(q, FloorDivOp) for c in division(q)]
+    whole = [*system, *divided]
+    return feasible(rows(whole, keys_of(whole)))
