@@ -46,7 +46,9 @@ class Options:
     kinks: bool = False
     """abs, sign, relu, max and min, away from where they have no derivative."""
     value_conditions: bool = False
-    """`a if b > 0 else c`, likewise."""
+    """`a if b > 0 and i < 2 else c`, likewise."""
+    reductions: bool = False
+    """max, min and prod."""
     pads: bool = False
     empty: bool = True
     """Sizes may be 0."""
@@ -156,6 +158,8 @@ class _Generator:
             (self.sum, 3 * o.sums),
             (self.condition, 1.5 * (o.conditions and bool(scope.names))),
             (self.kink, 2 * o.kinks),
+            (self.reduction, 2 * o.reductions),
+            (self.value_condition, 2 * o.value_conditions),
             (lambda scope, _: self.leaf(scope), 0.7),
         ]
         makers, weights = zip(*kinds, strict=True)
@@ -199,11 +203,50 @@ class _Generator:
         """One side is always at least 0.5 away from the other."""
         forms = ("abs(sin({a}) {c})", "sign(sin({a}) {c}) * ({b})", "relu(sin({a}) {c})")
         forms += ("max(sin({a}), tanh({b}) {d})", "min(sin({a}), tanh({b}) {d})")
-        forms += ("(({a}) if sin({b}) {c} > 0 else sin({a}))",) * self.options.value_conditions
         c, d = self.rng.choice([("+ 1.5", "+ 2.5"), ("- 1.5", "- 2.5")])
         return self.fill(self.rng.choice(forms).replace("{c}", c).replace("{d}", d), scope, depth)
 
+    def reduction(self, scope: Scope, depth: int) -> str:
+        """A product with factors that may be 0, or an extremum of at least one term."""
+        if self.chance(0.4):
+            factor = self.rng.choice(["sin({})", "1 + 0.5 * tanh({})", "({}) * 0.5"])
+            return self.reduced("prod", lambda text: factor.format(text), scope, depth)
+        name = next(n for n in "pqrstuvw" if n not in scope.names)
+        size = self.rng.choice([1, 2, 3, 4])
+        if scope.count * size > self.options.points:
+            return self.leaf(scope)
+        empty, self.options = self.options, replace(self.options, empty=False)
+        inner, head = self.fixed_range(scope, name, size)
+        self.options = empty
+        word = self.rng.choice(["max", "min"])
+        return f"{word}[{head}]({self.expression(inner, depth)})"
+
+    def value_condition(self, scope: Scope, depth: int) -> str:
+        """A comparison that is at least 0.5 away from being equal, with one of indices or none.
+
+        What stands behind `and`, and the first value, is read where the condition on indices holds.
+        """
+        sign, number = self.rng.choice([(">", "+ 1.5"), (">", "- 1.5"), ("<=", "+ 1.5")])
+        compare = lambda place: f"sin({self.expression(place, depth - 1)}) {number} {sign} 0"
+        if not scope.names or self.chance(0.4):
+            test = self.rng.choice(["{}", "{}", "not {}", "-3 < {}"]).format(compare(scope))
+            then, other = scope, scope
+        else:
+            text, mask = self.atom(scope)
+            if self.chance(0.5):
+                test, then, other = f"{text} and {compare(scope.where(mask))}", mask, None
+            else:
+                test, then, other = f"{text} or {compare(scope.where(~mask))}", None, ~mask
+            then = scope if then is None else scope.where(then)
+            other = scope if other is None else scope.where(other)
+        return (
+            f"(({self.expression(then, depth)}) if {test} else ({self.expression(other, depth)}))"
+        )
+
     def sum(self, scope: Scope, depth: int) -> str:
+        return self.reduced("sum", str, scope, depth)
+
+    def reduced(self, word: str, term: Callable[[str], str], scope: Scope, depth: int) -> str:
         inner, heads = scope, []
         for _ in range(self.rng.choice([1, 1, 1, 2])):
             name = next(n for n in "pqrstuvw" if n not in inner.names)
@@ -214,7 +257,7 @@ class _Generator:
             heads.append(head)
         if not heads:
             return self.leaf(scope)
-        return f"sum[{', '.join(heads)}]({self.expression(inner, depth)})"
+        return f"{word}[{', '.join(heads)}]({term(self.expression(inner, depth))})"
 
     def sum_range(self, outer: Scope, inner: Scope, name: str) -> tuple[Scope, str]:
         """A range of `name`; its bounds depend on the indices of `outer`, which `inner` extends."""

@@ -149,7 +149,7 @@ TABLE = [
     ("y: f64[3]\nz[i] = y[i]\n«y»[i] = z[i]", "UnsupportedError", "updates", ""),
     ("y[i] = x[i] if x[i] > 0 and «x[i]» else 0", "TadcSyntaxError", "not a condition", "x[i] > 0"),
     ("y[i] = x[i] if «x[i] in x» else 0", "TadcSyntaxError", "compare by", "0 <= i"),
-    ("y[i] = «max[]»(x[i])", "TadcSyntaxError", "has no index", "max[k]"),
+    ("y[i] = «max[k](x[i, k], 2)»", "TadcSyntaxError", "takes one expression", ""),
     (
         "x: f64[9]\ns = sum[k in range(4), l in range(«k // 2 + k // 3»)](x[k + l])",
         "UnsupportedError",
