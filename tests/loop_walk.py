@@ -1,7 +1,7 @@
 """Walk through the loops of a bounded program with concrete sizes, and count.
 
-`walk(definition, sizes)` says for every element of a definition how often tensors are read, and how
-many loops on the way have no iteration.
+`walk(definition, sizes)` says for every element of a definition what is read, and how many loops on
+the way have no iteration.
 """
 
 from __future__ import annotations
@@ -23,8 +23,12 @@ class Visits:
     """What happens for one element."""
 
     reads: Counter[SSAValue] = field(default_factory=Counter)
+    elements: list[tuple[int, ...]] = field(default_factory=list[tuple[int, ...]])
+    """Where tensors are read, in order."""
     empty: int = 0
     """Loops inside another loop that have no iteration."""
+    outermost_empty: int = 0
+    """Loops without iteration that are the first of a sum."""
 
 
 def walk(definition: tix.DefineOp, sizes: Mapping[str, int]) -> dict[tuple[int, ...], Visits]:
@@ -47,6 +51,7 @@ def _operation(op: Operation, values: dict[Key, int], visits: Visits) -> None:
             values[op.result] = op.form.evaluate(values) // op.divisor.data
         case tix.ReadOp():
             visits.reads[op.tensor] += 1
+            visits.elements.append(tuple(f.evaluate(values) for f in op.forms))
         case tix.SumOp():
             _loops(op, op.own, values, visits)
         case tix.IfOp():
@@ -75,7 +80,10 @@ def _loops(op: tix.SumOp, own: Sequence[SSAValue], values: dict[Key, int], visit
             else:
                 high.append(other // -c.form[index])
     steps = range(max(low), min(high) + 1)
-    visits.empty += not steps and index is not op.own[0]
+    if not steps and index is op.own[0]:
+        visits.outermost_empty += 1
+    elif not steps:
+        visits.empty += 1
     for value in steps:
         values[index] = value
         _loops(op, rest, values, visits)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from passes.polyhedral.diophantine import Quotient, Solution, solve
-from passes.polyhedral.matrix import Matrix, apply, dot, multiply
+from passes.polyhedral.matrix import Matrix, apply, dot, hstack, multiply, negate, transpose
 
 exact = settings(derandomize=True, deadline=None, max_examples=250)
 
@@ -77,12 +77,16 @@ def check_form(solution: Solution, m: Matrix, unknowns: int, parameters: int) ->
     assert not any(any(row) for row in multiply(m, solution.basis, width))
     assert all(q.modulus > 1 and len(q.row) == parameters + 1 for q in solution.quotients)
     assert all(any(x % q.modulus for x in q.row[:-1]) for q in solution.quotients)
-    for c, pivot in enumerate(solution.pivots):
-        g = solution.basis[pivot][c]
-        coefficients = (*solution.quotient_coefficients[pivot], *solution.particular[pivot])
-        if g == 1:
-            assert sum(map(abs, solution.basis[pivot])) == 1 and not any(coefficients)
-        assert all(-g < 2 * x <= g for x in solution.quotient_coefficients[pivot])
+    columns = transpose(solution.basis, width)
+    parts = transpose(hstack(solution.particular, solution.quotient_coefficients))
+    for column, pivot in zip(columns, solution.pivots, strict=True):
+        if column[pivot] == 1:
+            assert sum(map(abs, solution.basis[pivot])) == 1
+            assert not any(part[pivot] for part in parts)
+    if width == 1 and columns[0][solution.pivots[0]] != 1:
+        # Nothing nearer to zero is another solution.
+        (k,) = columns
+        assert all(2 * abs(dot(part, k)) <= dot(k, k) for part in parts)
     shapes = (solution.particular, solution.quotient_coefficients, solution.basis)
     assert all(len(part) == unknowns for part in shapes)
 
@@ -138,13 +142,30 @@ def test_the_answer_does_not_depend_on_the_order_of_equations(
     )
     solution = solve(m, h, unknowns, parameters, preference)
     assert (mixed.empty, mixed.zero) == (solution.empty, solution.zero)
-    assert (mixed.basis, mixed.pivots) == (solution.basis, solution.pivots)
+    assert mixed.pivots == solution.pivots
+    columns = [transpose(s.basis, len(s.pivots)) for s in (mixed, solution)]
+    for a, b in zip(*columns, strict=True):
+        # The order may decide in which direction solutions are numbered, if they are.
+        assert a == b or (a == negate(b) and all(a[p] != 1 for p in solution.pivots))
 
 
 def test_a_shifted_read() -> None:
     """d[i + k], k preferred: i = p - z, k = z."""
     solution = solve(((1, 1),), ((1, 0),), 2, 1, (1, 0))
     assert solution == Solution((), (), ((1, 0), (0, 0)), ((), ()), ((-1,), (1,)), (1,))
+
+
+def test_numbered_solutions() -> None:
+    """x[2*i + 3*j]: i = 3 z - p, j = p - 2 z, with z from p / 3 to p / 2."""
+    solution = solve(((2, 3),), ((1, 0),), 2, 1, (1, 0))
+    assert solution == Solution((), (), ((-1, 0), (1, 0)), ((), ()), ((3,), (-2,)), (1,))
+    # x[2*i - 3*j]: i = 3 z - p, j = 2 z - p, nearer to zero than i = 2 p + 3 z, j = p + 2 z.
+    solution = solve(((2, -3),), ((1, 0),), 2, 1, (1, 0))
+    assert (solution.particular, solution.basis) == (((-1, 0), (-1, 0)), ((3,), (2,)))
+    # x[4*i + 6*j] is the same for the quotient p / 2.
+    solution = solve(((4, 6),), ((1, 0),), 2, 1, (1, 0))
+    assert solution.quotients == (Quotient((1, 0), 2),)
+    assert (solution.quotient_coefficients, solution.basis) == (((-1,), (1,)), ((3,), (-2,)))
 
 
 def test_a_strided_read() -> None:

@@ -1,0 +1,15 @@
+"""The loops of random index systems meet every point exactly once; `random_systems` says how."""
+
+import random
+
+import pytest
+
+from tests.polyhedral.random_systems import check, random_system
+
+
+@pytest.mark.parametrize("first", range(0, 150, 15))
+def test_every_point_exactly_once(first: int) -> None:
+    seen = 0
+    for seed in range(first, first + 15):
+        seen += check(random_system(random.Random(seed))).points
+    assert seen > 100
