@@ -16,7 +16,9 @@ becomes
     %2 = tix.sum (%j) in (%p == 2 * %t, %p >= 4 * %j, ...) {
       %3 = tix.read %df[%t - 2 * %j, %j]
 
-Summation indices keep the names of the indices that they equal. In the constraints `s t` is written
+Summation indices keep the names of the indices that they equal: of those that could stay, indices
+with few values, then the last ones. Where none can, as for `2 * i + 3 * j == p`, a new index `z`
+numbers the solutions, `i = 3 z - p` and `j = p - 2 z`. In the constraints `s t` is written
 as the row that it equals, so that bounds divide once.
 
 On exit no equation holds an own index of its sum.
@@ -38,6 +40,9 @@ from passes.emitter import Emitter, Scope, whole_part
 from passes.polyhedral.diophantine import Quotient, Solution, solve
 from passes.polyhedral.matrix import Row
 from passes.programs import copy_program, rewrite_programs
+
+FEW = 8
+"""The number of values up to which the loop over an index is short."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +89,7 @@ class _Solver(Scope):
             return super().copy_reduction(op)
         rest = [c for c in constraints if not (c.equality and _holds(c, op.own))]
         parameters = list(dict.fromkeys(k for f in equations for k in f.terms if k not in op.own))
-        solution = _solve(equations, op.own, parameters)
+        solution = _solve(equations, op.own, parameters, _preference(op.own, rest))
         if solution.empty:
             return self.emitter.constant(op.IDENTITY)
         return self._solved_sum(op, rest, parameters, solution)
@@ -152,13 +157,27 @@ def _holds(constraint: Constraint, own: Sequence[SSAValue]) -> bool:
 
 
 def _solve(
-    equations: Sequence[Affine], own: Sequence[SSAValue], parameters: Sequence[Key]
+    equations: Sequence[Affine],
+    own: Sequence[SSAValue],
+    parameters: Sequence[Key],
+    preference: Sequence[int],
 ) -> Solution:
-    """Solve for the own indices; the last ones are preferred to stay summation indices."""
+    """Solve for the own indices."""
     m = tuple(tuple(f[v] for v in own) for f in equations)
     h = tuple((*(-f[k] for k in parameters), -f.constant) for f in equations)
-    preference = range(len(own) - 1, -1, -1)
     return solve(m, h, len(own), len(parameters), preference)
+
+
+def _preference(own: Sequence[SSAValue], constraints: Sequence[Constraint]) -> list[int]:
+    """Which own indices should stay summation indices: those with few values, then the last."""
+
+    def rank(n: int) -> tuple[bool, int]:
+        alone = [c.form for c in constraints if list(c.form.terms) == [own[n]]]
+        low = [-f.constant for f in alone if f[own[n]] == 1]
+        high = [f.constant for f in alone if f[own[n]] == -1]
+        return not low or not high or min(high) - max(low) >= FEW, -n
+
+    return sorted(range(len(own)), key=rank)
 
 
 def _form(row: Row, parameters: Sequence[Key]) -> Affine:

@@ -64,7 +64,28 @@ tix.program @null_space (%x = "x" : !tix.tensor<[N, M], f64>) {
 
 // -----
 
-// No index has the coefficient 1: a new one numbers the solutions, i = -p - 3 z, j = p + 2 z.
+// An index with few values stays in preference to the last one.
+tix.program @few (%x = "x" : !tix.tensor<[4, N], f64>) {
+  %y = tix.define "y" (%p) : !tix.tensor<[N + 3], f64> {
+    %0 = tix.sum (%i, %j) in (%i + %j == %p, %i >= 0, %i <= 3, %j >= 0, %j + 1 <= N) {
+      %1 = tix.read %x[%i, %j]
+      tix.yield %1
+    }
+    tix.yield %0
+  }
+  tix.return %y
+}
+// CHECK:      %y = tix.define "y" (%p) : !tix.tensor<[N + 3], f64> {
+// CHECK-NEXT:   [[S:%.*]] = tix.sum (%i) in (%i >= 0, %i <= 3, %p >= %i, %i + N >= %p + 1) {
+// CHECK-NEXT:     [[X:%.*]] = tix.read %x[%i, -%i + %p]
+// CHECK-NEXT:     tix.yield [[X]]
+// CHECK-NEXT:   }
+// CHECK-NEXT:   tix.yield [[S]]
+// CHECK-NEXT: }
+
+// -----
+
+// No index has the coefficient 1: a new one numbers the solutions, i = 3 z - p, j = p - 2 z.
 tix.program @numbered (%x = "x" : !tix.tensor<[9, 9], f64>) {
   %y = tix.define "y" (%p) : !tix.tensor<[50], f64> {
     %0 = tix.sum (%i, %j) in (2 * %i + 3 * %j == %p, %i >= 0, %i <= 8, %j >= 0, %j <= 8) {
@@ -76,8 +97,8 @@ tix.program @numbered (%x = "x" : !tix.tensor<[9, 9], f64>) {
   tix.return %y
 }
 // CHECK:      %y = tix.define "y" (%p) : !tix.tensor<[50], f64> {
-// CHECK-NEXT:   [[S:%.*]] = tix.sum (%z) in (%p + 3 * %z <= 0, %p + 3 * %z >= -8, %p + 2 * %z >= 0, %p + 2 * %z <= 8) {
-// CHECK-NEXT:     [[X:%.*]] = tix.read %x[-%p - 3 * %z, %p + 2 * %z]
+// CHECK-NEXT:   [[S:%.*]] = tix.sum (%z) in (3 * %z >= %p, %p + 8 >= 3 * %z, %p >= 2 * %z, 2 * %z + 8 >= %p) {
+// CHECK-NEXT:     [[X:%.*]] = tix.read %x[-%p + 3 * %z, %p - 2 * %z]
 // CHECK-NEXT:     tix.yield [[X]]
 // CHECK-NEXT:   }
 // CHECK-NEXT:   tix.yield [[S]]

@@ -9,13 +9,13 @@ To solve `M ξ = h (p, 1)` for integers ξ, take the Smith form `U M V = S` and 
 - `t_i = (U h)_i (p, 1) / s_i` exactly, and `ξ = V[:, :rank] t + V[:, rank:] z` with z free.
 
 Three liberties remain and make the answer canonical: the basis of the null space (`lattice`), the
-particular solution (chosen zero in the pivot rows) and each t, to which integer rows may be added
-(chosen equal to an unknown).
+particular solution (chosen zero in unit pivot rows, elsewhere near the origin) and each t, to which
+integer rows may be added (chosen equal to an unknown).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import gcd
+from math import gcd, lcm
 
 from passes.polyhedral.division import nearest
 from passes.polyhedral.lattice import normal_basis
@@ -51,9 +51,11 @@ class Solution:
 
     With n unknowns, P parameters and q quotients: `zero` has P + 1 columns and independent rows,
     whose coefficients of p have no common divisor; `particular` is n x (P + 1),
-    `quotient_coefficients` n x q, `basis` n x k as `normal_basis` gives it. `pivots[c]` is
-    the pivot row of column c: particular and quotient coefficients are zero there if its entry is
-    one (ξ_pivot is z_c), else reduced modulo that entry g, to `-g < 2 x ≤ g`.
+    `quotient_coefficients` n x q, `basis` n x k. `pivots[c]` is the pivot row of column c. If its
+    entry is one, ξ_pivot is z_c: all else is zero there. Other columns are those of
+    `normal_basis` up to sign: z_c only numbers solutions, and does so upwards with the
+    parameters, from multiples of the column that bring particular and quotient coefficients near
+    zero. So `2 i + 3 j = p` has the solutions `i = 3 z - p, j = p - 2 z`.
 
     `empty`: no integer p whatever allows a solution; all else is then without meaning.
     """
@@ -321,13 +323,19 @@ def _finish(state: _State, zero: _Zero, basis: list[Row], preference: list[int])
     state = _shift(state, directions, pivots)
     state = _name_quotients(state, normal, pivots, zero)
     state = _shift(state, directions, pivots)
+    state = replace(state, offset=tuple(zero.reduce(row) for row in state.offset))
+    state = _center(state, directions, pivots)
     terms = sorted(state.terms, key=_position)
+    turned = [
+        _upwards(state, direction) if direction[pivot] > 1 else direction
+        for direction, pivot in zip(directions, pivots, strict=True)
+    ]
     return Solution(
         zero=tuple(_leading_positive(row) for row in zero.rows),
         quotients=tuple(Quotient(term.row, term.modulus) for term in terms),
-        particular=tuple(zero.reduce(row) for row in state.offset),
+        particular=state.offset,
         quotient_coefficients=transpose(tuple(t.coefficients for t in terms), unknowns),
-        basis=normal,
+        basis=transpose(tuple(turned), unknowns),
         pivots=pivots,
     )
 
@@ -349,14 +357,51 @@ def _shift(state: _State, directions: Matrix, pivots: tuple[int, ...]) -> _State
     return state
 
 
+def _center(state: _State, directions: Matrix, pivots: tuple[int, ...]) -> _State:
+    """Move offset and terms along the columns that number solutions, each near to zero.
+
+    The multiple of K nearest to a vector x is the integer nearest to `x·K / K·K`.
+    """
+    for direction, pivot in zip(directions, pivots, strict=True):
+        if direction[pivot] > 1:
+            square = dot(direction, direction)
+            terms = tuple(
+                replace(t, coefficients=_subtract(t.coefficients, direction, nearest(c, square)))
+                for t in state.terms
+                for c in (dot(t.coefficients, direction),)
+            )
+            columns = transpose(state.offset)
+            steps = tuple(-nearest(dot(column, direction), square) for column in columns)
+            state = replace(state.plus(direction, steps), terms=terms)
+    return state
+
+
+def _upwards(state: _State, direction: Row) -> Row:
+    """The direction or its opposite: at parameters above zero, zero is near to `offset + K z`
+    for a z that is not negative.
+    """
+    scale = lcm(*(term.modulus for term in state.terms))
+    ones = [
+        scale * sum(row[:-1])
+        + sum(scale // t.modulus * t.coefficients[n] * sum(t.row[:-1]) for t in state.terms)
+        for n, row in enumerate(state.offset)
+    ]
+    return negate(direction) if dot(ones, direction) > 0 else direction
+
+
 def _name_quotients(state: _State, basis: Matrix, pivots: tuple[int, ...], zero: _Zero) -> _State:
     """Let each t be the value at z = 0 of one unknown, where some unknown allows it.
 
-    Unknowns without z come first, then in order. Other quotients are reduced to small residues.
+    Unknowns without z come first, then in order; those with a z that numbers solutions are
+    nothing at z = 0, and so are pivots. Other quotients are reduced to small residues.
     """
     unnamed = set(range(len(state.terms)))
-    for j in sorted(range(len(basis)), key=lambda j: (any(basis[j]), j)):
-        i = None if j in pivots else _nameable(state.terms, unnamed, j)
+    numbering = [c for c, pivot in enumerate(pivots) if basis[pivot][c] > 1]
+    allowed = [
+        j for j, row in enumerate(basis) if j not in pivots and not any(row[c] for c in numbering)
+    ]
+    for j in sorted(allowed, key=lambda j: (any(basis[j]), j)):
+        i = _nameable(state.terms, unnamed, j)
         if i is not None:
             state = _name(state, i, j, zero)
             unnamed.remove(i)
