@@ -40,6 +40,10 @@ test: $(VENV)/test ## run every test
 lit: $(VENV)/test ## run the FileCheck files under lit
 	@$(BIN)/lit -q lit_tests
 
+.PHONY: fuzz
+fuzz: $(VENV)/test ## random programs and malformed input for a minute, or as FUZZ='--seconds 600' says
+	@$(BIN)/python -m tests.fuzz $(FUZZ)
+
 .PHONY: lint
 lint: $(VENV)/lint ## ruff and pyright
 	@$(BIN)/ruff check .
