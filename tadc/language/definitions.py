@@ -61,6 +61,7 @@ def define(node: ast.Assign, names: Names) -> Definition:
     pinned = _pin(name, declared, list(own.values()), given, names) if declared else []
     scope = around.inside(block, own)
     scope.insert(YieldOp(scalar(node.value, scope)), node)
+    _check_new(name, names)  # the value may have read it, as an argument
     body = Region(block)
     found = _infer(body, given, pinned, frame, names)
     shape = [(given | found)[index] for index in own.values()]

@@ -147,6 +147,8 @@ TABLE = [
     ("«y[i] += x[i]»", "UnsupportedError", "updates", ""),
     ("y[i] = x[i]\n«y»[i] = x[i]", "UnsupportedError", "updates", ""),
     ("y: f64[3]\nz[i] = y[i]\n«y»[i] = z[i]", "UnsupportedError", "updates", ""),
+    ("y: f64[3]\n«y»[i] = y[i] * 2", "UnsupportedError", "updates", ""),
+    ("y: f64[3]\n«y»[i] = pad(y[i - 1])", "UnsupportedError", "updates", ""),
     ("y[i] = x[i] if x[i] > 0 and «x[i]» else 0", "TadcSyntaxError", "not a condition", "x[i] > 0"),
     ("y[i] = x[i] if «x[i] in x» else 0", "TadcSyntaxError", "compare by", "0 <= i"),
     ("y[i] = «max[k](x[i, k], 2)»", "TadcSyntaxError", "takes one expression", ""),
