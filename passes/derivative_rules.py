@@ -100,18 +100,29 @@ def _div(e: Emitter, xs: Sequence[Value], y: Value) -> Sequence[Partial]:
 
 def _pow(e: Emitter, xs: Sequence[Value], y: Value) -> Sequence[Partial]:
     """`x**n` with a constant `n` builds no logarithm: its derivative `n * x**(n - 1)` is valid for
-    every `x` where `n` is an integer, and 0 for `n = 0`."""
+    every `x` where `n` is an integer, and 0 for `n = 0`. An exponent that varies may be 0, where
+    `x**n` is 1 for every `x`; and a base may be 0, where `x**n` does not depend on `n`."""
 
     def by_base(a: SSAValue) -> SSAValue:
-        exponent = xs[1]()
-        n = tix.constant_value(exponent)
-        if n == 0:
-            return _c(e, 0)
-        lower = e.sub(exponent, _c(e, 1))
-        return e.mul(e.mul(a, exponent), e.pow(xs[0](), lower))
+        x, exponent = xs[0](), xs[1]()
+
+        def slope(e: Emitter, _: list[SSAValue]) -> SSAValue:
+            lower = e.sub(exponent, _c(e, 1))
+            return e.mul(e.mul(a, exponent), e.pow(x, lower))
+
+        if tix.constant_value(exponent) is not None:
+            return _c(e, 0) if tix.constant_value(exponent) == 0 else slope(e, [])
+        return e.where("ne", exponent, _c(e, 0), slope, lambda e, _: _c(e, 0))
 
     def by_exponent(a: SSAValue) -> SSAValue:
-        return e.mul(e.mul(a, y()), e.unary(ew.LogOp, xs[0]()))
+        x, value = xs[0](), y()
+
+        def slope(e: Emitter, _: list[SSAValue]) -> SSAValue:
+            return e.mul(e.mul(a, value), e.unary(ew.LogOp, x))
+
+        if tix.constant_value(x) is not None:
+            return _c(e, 0) if tix.constant_value(x) == 0 else slope(e, [])
+        return e.where("ne", x, _c(e, 0), slope, lambda e, _: _c(e, 0))
 
     return (by_base, by_exponent)
 
