@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from xdsl.passes import ModulePass
 
+from passes.absorb_conditions import AbsorbConditionsPass
 from passes.differentiate import DifferentiatePass
 from passes.infer_ranges import InferRangesPass
 from passes.inline_definitions import InlineDefinitionsPass
@@ -32,6 +33,8 @@ def derivative_passes(
         ("derivative", DifferentiatePass(tuple(wrt), unit_adjoint, keep_values)),
         # equations must be solved before bounds: they decide what is left to bound
         ("solved", SolveIndexKernelsPass()),
+        # what is left to sum over is known; conditions on it are to become bounds and equations
+        ("solved", AbsorbConditionsPass()),
         # every index gets bounds; what is known around a sum prunes them
         ("bounded", InferRangesPass()),
         # needs bounds to see sums over one point, and to prove that factors may leave

@@ -25,6 +25,7 @@ PASSES = {
     "lift-sums": ("passes.lift_sums", "LiftSumsPass"),
     "differentiate": ("passes.differentiate", "DifferentiatePass"),
     "solve-index-kernels": ("passes.solve_index_kernels", "SolveIndexKernelsPass"),
+    "absorb-conditions": ("passes.absorb_conditions", "AbsorbConditionsPass"),
     "infer-ranges": ("passes.infer_ranges", "InferRangesPass"),
     "simplify-sums": ("passes.simplify_sums", "SimplifySumsPass"),
     "split-pullback": ("passes.split_pullback", "SplitPullbackPass"),

@@ -88,6 +88,7 @@ def precise(program: tix.ProgramOp) -> None:
 
 INVARIANTS = {
     "solve-index-kernels": no_equation,
+    "absorb-conditions": no_equation,
     "infer-ranges": bounded,
     "simplify-sums": simple,
     "inline-definitions": simple,

@@ -1,0 +1,359 @@
+"""`absorb-conditions`: conditions inside a reduction become part of its index set.
+
+    sum over S of (if P { A } else { B })  =  sum over S ∩ P of A  +  sum over S \\ P of B
+
+so that no loop tests what its bounds can say. `P` holds indices of the reduction itself. It is cut
+into disjoint convex pieces, each with a reduction of its own; a piece in which the body is the
+number that an empty reduction gives (0 for a sum) vanishes.
+
+    %0 = tix.sum (%k) in (%k >= 0, %k <= 4) {
+      %1 = tix.if (%k >= %i) {
+        %2 = tix.read %x[%k]
+        tix.yield %2
+      } else {
+        %3 = tix.constant 0.0
+        tix.yield %3
+      }
+      tix.yield %1
+    }
+
+becomes
+
+    %0 = tix.sum (%k) in (%k >= 0, %k <= 4, %k >= %i) {
+      %2 = tix.read %x[%k]
+      tix.yield %2
+    }
+
+What kind of condition it is decides what becomes of the loop:
+
+- an inequality bounds an index;
+- an equality (a Kronecker delta) joins the equations and removes a loop;
+- divisibility, `e == m q` with `q = e // m`, makes `q` an index of the set, which the equation then
+  determines: the loop runs over a residue class. An inequality in `q` alone needs no `q`, since
+  `q >= c` is `e >= m c`;
+- a condition on indices outside of the reduction moves outside. Within another reduction it is a
+  condition of that one, and so is what the set of the inner reduction asks of outer indices.
+
+A condition may stand anywhere in the body, also in a factor or under a function: it is the set that
+is cut. Terms of a sum under different conditions become sums of their own where that takes fewer
+pieces. A point at which a condition makes a factor 0 does not belong to the sum: what stands beside
+that 0 does not count, not even if it is infinite. Conditions stay where cutting would take too many
+pieces, and in values that must round alike (`passes/exactness.py`); extrema stay whole, since ties
+are shared by all their terms.
+
+On entry and exit no equation holds an own index of its reduction. With `bound=true` every reduction
+is bounded and simplified as well, if there was anything to do: for programs that become code next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from dialects import tix
+from dialects.tix import Constraint
+from dialects.tix import elementwise as ew
+from passes.cells import MOST_CELLS, MOST_OPERATIONS, Cell, Cutter, is_inside, with_equations
+from passes.conditions import Piece, complement, disjoint
+from passes.emitter import Body, Emitter, Scope
+from passes.exactness import must_round_alike
+from passes.infer_ranges import infer_ranges
+from passes.known import KnownScope
+from passes.outcomes import Condition, Outcomes, set_conditions
+from passes.programs import ProgramBuilder, copy_program, rewrite_programs
+from passes.simplify_sums import simplify_sums
+from passes.solve_index_kernels import solve_index_kernels
+
+ROUNDS = 4
+"""What an inner reduction absorbs may leave a condition on the indices of the one around it."""
+
+MOST_TERMS = 64
+"""Of a sum, to look for those under the same conditions."""
+
+
+@dataclass(frozen=True)
+class AbsorbConditionsPass(ModulePass):
+    """`absorb-conditions{bound=true}`: see above."""
+
+    name = "absorb-conditions"
+    bound: bool = False
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        absorb = bounded_without_conditions if self.bound else absorb_conditions
+        if any(isinstance(p, tix.ProgramOp) and _has_work(p) for p in op.ops):
+            rewrite_programs(op, absorb)
+
+
+def absorb_conditions(program: tix.ProgramOp) -> tix.ProgramOp:
+    """The program with conditions in index sets; itself where there are none."""
+    for _ in range(ROUNDS):
+        if not _has_work(program):
+            break
+        run = _Run(must_round_alike(program))
+        program = solve_index_kernels(_absorbed(program, run))
+        if not run.changed:
+            break
+    return program
+
+
+def bounded_without_conditions(program: tix.ProgramOp) -> tix.ProgramOp:
+    """A bounded program with conditions in index sets, bounded again; itself without conditions."""
+    if not _has_work(program):
+        return program
+    return simplify_sums(infer_ranges(absorb_conditions(program)))
+
+
+def _has_work(program: tix.ProgramOp) -> bool:
+    """Is there a condition inside a loop, or a loop over a single point?"""
+    loops = [op for op in program.walk() if isinstance(op, tix.ReductionOp) and op.own]
+    return any(_hidden_equations(op) or any(map(_asks, op.body.walk())) for op in loops)
+
+
+def _asks(op: Operation) -> bool:
+    """Is it a condition, or does it hold one?"""
+    return isinstance(op, tix.IfOp) or (
+        isinstance(op, tix.ReductionOp) and bool(set_conditions(op))
+    )
+
+
+def _hidden_equations(op: tix.ReductionOp) -> bool:
+    found = with_equations(op.constraints)
+    return any(c.equality and any(c.form[v] for v in op.own) for c in found)
+
+
+@dataclass
+class _Run:
+    """One rewriting of a program."""
+
+    alike: Set[Operation]
+    changed: bool = False
+
+
+def _absorbed(program: tix.ProgramOp, run: _Run) -> tix.ProgramOp:
+    def define(builder: ProgramBuilder, scope: Scope, op: tix.DefineOp) -> SSAValue:
+        def body(e: Emitter, own: list[SSAValue]) -> SSAValue:
+            inner = _Absorber(e, scope.values.new_child())
+            inner.run = run
+            return inner.copy_definition(op, e, own)
+
+        names = [v.name_hint for v in op.indices]
+        return builder.define(op.label.data, op.type, names, op.location, body)
+
+    return copy_program(program, Scope, define)
+
+
+class Term(NamedTuple):
+    """A value in the body of a sum, and whether it is subtracted."""
+
+    value: SSAValue
+    negative: bool
+
+
+class _Absorber(KnownScope):
+    """Copies; reductions are cut on the way."""
+
+    run: _Run
+    outcomes: Mapping[Condition, bool] = {}
+    """Which conditions hold here."""
+    numbers: Mapping[SSAValue, float] = {}
+    """Values that are numbers here."""
+    copies: int = 1
+    """How often conditions outside have this body copied."""
+
+    def inner(
+        self, emitter: Emitter, own: Sequence[SSAValue], new: Sequence[SSAValue]
+    ) -> _Absorber:
+        scope = super().inner(emitter, own, new)
+        assert isinstance(scope, _Absorber)
+        scope.run, scope.copies = self.run, self.copies
+        scope.outcomes, scope.numbers = self.outcomes, self.numbers
+        return scope
+
+    def copy(self, op: Operation) -> None:
+        result = op.results[0]
+        if result in self.numbers:
+            self.values[result] = self.emitter.constant(self.numbers[result])
+        elif not (isinstance(op, tix.FloorDivOp) and result in self.indices):
+            super().copy(op)
+
+    def copy_if(self, op: tix.IfOp) -> SSAValue:
+        holds = self.outcomes.get(Condition.of(op))
+        if holds is None:
+            return super().copy_if(op)
+        return self.inner(self.emitter, [], []).copy_body(op.then if holds else op.otherwise)
+
+    def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
+        outcomes = Outcomes(op.body, self.outcomes)
+        value = tix.yielded(op.body)
+        if outcomes.numbers.get(value) == op.IDENTITY:
+            return self.emitter.constant(op.IDENTITY)
+        for condition in outcomes.open([value], op.body) if op.own else []:
+            if _is_outside(condition, op) and (found := self._outside(op, condition)):
+                return found
+        return self._inside(op, outcomes)
+
+    # --- conditions on indices around the reduction ---
+
+    def _outside(self, op: tix.ReductionOp, condition: Condition) -> SSAValue | None:
+        """The reduction within a condition; None where that would copy too much."""
+        self._require(condition)
+        pieces = [self.constraints(piece) for piece in condition.pieces]
+        outside = complement(pieces, self.known)
+        if not outside or not disjoint(pieces, self.known):
+            return self._with(condition, not outside).copy_reduction(op)
+        copies = self.copies if self._one_vanishes(op, condition) else 2 * self.copies
+        size = sum(1 for _ in op.body.walk())
+        if copies > MOST_CELLS or (copies > 1 and copies * size > MOST_OPERATIONS):
+            return None
+        self.run.changed = True
+
+        def branch(holds: bool, known: Sequence[Piece]) -> Body:
+            def body(e: Emitter, own: list[SSAValue]) -> SSAValue:
+                scope = self.inner(e, [], [])._with(condition, holds)
+                scope.copies = copies
+                scope.known += known[0] if len(known) == 1 else []
+                return scope.copy_reduction(op)
+
+            return body
+
+        return self.emitter.choose(pieces, branch(True, pieces), branch(False, outside))
+
+    def _require(self, condition: Condition) -> None:
+        """Copy the quotients that a condition uses."""
+        owners = {v.owner for piece in condition.pieces for c in piece for v in c.form.indices}
+        for op in owners:
+            if isinstance(op, tix.FloorDivOp) and op.result not in self.indices:
+                self.require(op)
+                self.copy(op)
+
+    def _with(self, condition: Condition, holds: bool) -> _Absorber:
+        scope = self.inner(self.emitter, [], [])
+        scope.outcomes = {**self.outcomes, condition: holds}
+        return scope
+
+    def _one_vanishes(self, op: tix.ReductionOp, condition: Condition) -> bool:
+        sides = (Outcomes(op.body, {**self.outcomes, condition: h}) for h in (True, False))
+        return any(side.numbers.get(tix.yielded(op.body)) == op.IDENTITY for side in sides)
+
+    # --- conditions on indices of the reduction ---
+
+    def _inside(self, op: tix.ReductionOp, outcomes: Outcomes) -> SSAValue:
+        """The reductions over the cells of the set, as one value."""
+        cutter = Cutter(op, self, self.outcomes)
+        whole = [Term(tix.yielded(op.body), False)]
+        parts = [(whole, [cutter.start])]
+        if op.own and not isinstance(op, tix.ExtremumOp) and op not in self.run.alike:
+            parts = _parts(op, cutter, outcomes)
+        cells = [(terms, cell) for terms, cells in parts for cell in cells]
+        self.run.changed |= [cell for _, cell in cells] != [cutter.start] or _hidden_equations(op)
+        if not cells:
+            return self.emitter.constant(op.IDENTITY)
+        values = [self._cell(cutter, terms, cell) for terms, cell in cells]
+        total = values[0]
+        for value in values[1:]:
+            total = self.emitter.binary(_COMBINED[type(op)], total, value)
+        return total
+
+    def _cell(self, cutter: Cutter, terms: Sequence[Term], cell: Cell) -> SSAValue:
+        """The reduction of the terms over one cell."""
+        op = cutter.op
+        quotients, constraints = cutter.domain(cell)
+        old = [*(q.result for q in quotients), *op.own]
+        outcomes = Outcomes(op.body, cell.known)
+
+        def domain(own: list[SSAValue]) -> list[Constraint]:
+            return self.inner(self.emitter, old, own).constraints(constraints)
+
+        def body(e: Emitter, own: list[SSAValue]) -> SSAValue:
+            scope = self.inner(e, old, own)
+            scope.outcomes, scope.numbers = cell.known, outcomes.numbers
+            scope.known += scope.constraints(constraints)
+            return scope._sum_of(terms)
+
+        names = [*(q.result.name_hint or "q" for q in quotients), *(v.name_hint for v in op.own)]
+        return self.emitter.reduce(type(op), names, domain, body)
+
+    def _sum_of(self, terms: Sequence[Term]) -> SSAValue:
+        e = self.emitter
+        total = None
+        for value, negative in terms:
+            self._fetch(value)
+            new = self.value(value)
+            if total is None:
+                total = e.neg(new) if negative else new
+            else:
+                total = e.sub(total, new) if negative else e.add(total, new)
+        return e.constant(0) if total is None else total
+
+    def _fetch(self, value: SSAValue) -> None:
+        """Copy the operation that defines `value`, unless this scope has it."""
+        if value not in self.values and isinstance(value.owner, Operation):
+            self.require(value.owner)
+            self.copy(value.owner)
+
+
+_COMBINED: Mapping[type[tix.ReductionOp], type[tix.BinaryOp]] = {
+    tix.SumOp: ew.AddOp,
+    tix.ProdOp: ew.MulOp,
+}
+
+
+def _is_outside(condition: Condition, op: tix.ReductionOp) -> bool:
+    return not any(v in op.own for v in condition.indices) and not is_inside(condition, op)
+
+
+def _parts(
+    op: tix.ReductionOp, cutter: Cutter, outcomes: Outcomes
+) -> list[tuple[list[Term], list[Cell]]]:
+    """The cells of all terms together, or of groups of terms where these have fewer."""
+    groups = _groups(op, cutter, outcomes)
+    parts: list[tuple[list[Term], list[Cell]]] = []
+    for terms in groups:
+        values = [t.value for t in terms]
+        cells = cutter.cells(values)
+        parts.append((terms, cutter.cells_of_vanishing(values) if cells is None else cells))
+    if len(groups) > 1:
+        whole = [Term(tix.yielded(op.body), False)]
+        together = cutter.cells([whole[0].value], most=sum(len(cells) for _, cells in parts))
+        return parts if together is None else [(whole, together)]
+    return parts
+
+
+def _groups(op: tix.ReductionOp, cutter: Cutter, outcomes: Outcomes) -> list[list[Term]]:
+    """The terms of a sum, together where they stand under the same conditions."""
+    value = tix.yielded(op.body)
+    whole = [Term(value, False)]
+    if not isinstance(op, tix.SumOp) or not cutter.own_conditions(outcomes, [value]):
+        return [whole]
+    terms = [t for t in _terms(op) if outcomes.numbers.get(t.value) != 0]
+    if len(terms) > MOST_TERMS:
+        return [whole]
+    found: dict[frozenset[Condition], list[Term]] = {}
+    for term in terms:
+        conditions = frozenset(cutter.own_conditions(outcomes, [term.value]))
+        found.setdefault(conditions, []).append(term)
+    return list(found.values()) if len(found) > 1 else [whole]
+
+
+def _terms(op: tix.ReductionOp) -> list[Term]:
+    """What the value of the body adds and subtracts."""
+    found: list[Term] = []
+    pending = [Term(tix.yielded(op.body), False)]
+    while pending:
+        value, negative = pending.pop()
+        match value.owner:
+            case ew.AddOp(lhs=x, rhs=y):
+                pending += [Term(y, negative), Term(x, negative)]
+            case ew.SubOp(lhs=x, rhs=y):
+                pending += [Term(y, not negative), Term(x, negative)]
+            case ew.NegOp(operand=x):
+                pending.append(Term(x, not negative))
+            case _:
+                found.append(Term(value, negative))
+    return found
