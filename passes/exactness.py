@@ -21,8 +21,18 @@ def must_round_alike(program: tix.ProgramOp) -> frozenset[Operation]:
         return frozenset()
     extrema = [op for op in ops if isinstance(op, tix.ExtremumOp)]
     pending = [v for op in equalities for v in op.operands]
+    # an extremum of one term is that term by now, in a definition that is compared with it
+    pending += [v for op in equalities for v in _definition_of(op.rhs)]
     pending += [tix.yielded(op.body) for op in extrema]
     return frozenset(_needed(pending))
+
+
+def _definition_of(value: SSAValue) -> list[SSAValue]:
+    """What a read reads, where that is a definition."""
+    tensor = value.owner.tensor if isinstance(value.owner, tix.ReadOp) else None
+    if tensor is None or not isinstance(tensor.owner, tix.DefineOp):
+        return []
+    return [tix.yielded(tensor.owner.body)]
 
 
 def _needed(pending: list[SSAValue]) -> set[Operation]:

@@ -30,6 +30,8 @@ FLAGS = arith.FastMathFlagsAttr([FastMathFlag.REASSOC, FastMathFlag.ALLOW_CONTRA
 """Terms of a sum may be added in any order, which lets a loop use vectors."""
 CONTRACT = arith.FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
 """`a * b + c` may be one operation, which rounds once."""
+APPROXIMATE = arith.FastMathFlagsAttr([FastMathFlag.APPROX_FUNC])
+"""An elementary function may come from another library for vectors than for a number alone."""
 AS_WRITTEN = arith.FastMathFlagsAttr("none")
 """For values that must round alike wherever they are computed (`passes/exactness.py`)."""
 
@@ -316,6 +318,11 @@ class BodyLowering:
     def math(self, kind: Callable[..., Operation], *operands: SSAValue) -> SSAValue:
         return self.insert(kind(*operands)).results[0]
 
+    def library(self, kind: Callable[..., Operation], *operands: SSAValue) -> SSAValue:
+        """A function that the platform's libraries have."""
+        flags = AS_WRITTEN if self.flags is AS_WRITTEN else APPROXIMATE
+        return self.insert(kind(*operands, flags)).results[0]
+
     def select(self, predicate: str, a: SSAValue, b: SSAValue, x: SSAValue, y: SSAValue):
         """`x` where `a predicate b`, else `y`."""
         test = self.insert(arith.CmpfOp(a, b, predicate)).result
@@ -324,7 +331,7 @@ class BodyLowering:
     def _power(self, x: SSAValue, y: SSAValue, exponent: float | None) -> SSAValue:
         """Small integers by multiplication, one half as a root, all else by `pow`."""
         if exponent is None or (exponent != 0.5 and not _small_integer(exponent)):
-            return self.math(math.PowFOp, x, y)
+            return self.library(math.PowFOp, x, y)
         if exponent == 0.5:
             return self.math(math.SqrtOp, x)
         power = self._by_squaring(x, abs(int(exponent)))
@@ -380,6 +387,13 @@ def _math(kind: Callable[..., Operation]) -> Callable[..., SSAValue]:
     return lower
 
 
+def _library(kind: Callable[..., Operation]) -> Callable[..., SSAValue]:
+    def lower(b: BodyLowering, *operands: SSAValue) -> SSAValue:
+        return b.library(kind, *operands)
+
+    return lower
+
+
 _LOWERINGS: Mapping[type[Operation], Callable[..., SSAValue]] = {
     ew.AddOp: _arith(arith.AddfOp),
     ew.SubOp: _arith(arith.SubfOp),
@@ -388,24 +402,24 @@ _LOWERINGS: Mapping[type[Operation], Callable[..., SSAValue]] = {
     ew.NegOp: _arith(arith.NegfOp),
     ew.MaximumOp: _math(arith.MaximumfOp),
     ew.MinimumOp: _math(arith.MinimumfOp),
-    ew.Atan2Op: _math(math.Atan2Op),
+    ew.Atan2Op: _library(math.Atan2Op),
     ew.AbsOp: _math(math.AbsFOp),
     ew.SqrtOp: _math(math.SqrtOp),
     ew.ExpOp: _math(math.ExpOp),
     ew.LogOp: _math(math.LogOp),
-    ew.Log10Op: _math(math.Log10Op),
+    ew.Log10Op: _library(math.Log10Op),
     ew.Log1pOp: _math(math.Log1pOp),
     ew.Expm1Op: _math(math.ExpM1Op),
-    ew.SinOp: _math(math.SinOp),
-    ew.CosOp: _math(math.CosOp),
-    ew.TanOp: _math(math.TanOp),
-    ew.AsinOp: _math(math.AsinOp),
-    ew.AcosOp: _math(math.AcosOp),
-    ew.AtanOp: _math(math.AtanOp),
+    ew.SinOp: _library(math.SinOp),
+    ew.CosOp: _library(math.CosOp),
+    ew.TanOp: _library(math.TanOp),
+    ew.AsinOp: _library(math.AsinOp),
+    ew.AcosOp: _library(math.AcosOp),
+    ew.AtanOp: _library(math.AtanOp),
     ew.SinhOp: _math(math.SinhOp),
     ew.CoshOp: _math(math.CoshOp),
     ew.TanhOp: _math(math.TanhOp),
-    ew.ErfOp: _math(math.ErfOp),
+    ew.ErfOp: _library(math.ErfOp),
     ew.SignOp: _sign,
     ew.SigmoidOp: _sigmoid,
     ew.ReluOp: _relu,

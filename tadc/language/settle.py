@@ -22,9 +22,12 @@ from dialects.tix import (
     Key,
     ReadOp,
     ReductionOp,
+    WhereOp,
     YieldOp,
+    constant_value,
 )
 from dialects.tix.affine import MapAttr, MapData, set_over, split
+from dialects.tix.elementwise import compare
 from tadc.language.conditions import decided
 
 Resolve = Callable[[Affine], Affine]
@@ -38,6 +41,11 @@ def settle(body: Region, resolve: Resolve) -> None:
     for op in reversed(list(body.walk())):  # what is inside of others comes first
         if isinstance(op, IfOp) and op.condition in ([], [[]]):
             _take(op, op.then if op.condition else op.otherwise)
+    for op in list(body.walk()):  # what others are decided by comes first
+        if isinstance(op, WhereOp):
+            x, y = constant_value(op.lhs), constant_value(op.rhs)
+            if x is not None and y is not None:
+                _take(op, op.then if compare(op.comparison, x, y) else op.otherwise)
     for op in reversed(list(body.walk())):
         if isinstance(op, FloorDivOp) and not op.result.uses:
             op.detach()
@@ -108,7 +116,7 @@ def _map_of(forms: Sequence[Affine]) -> tuple[list[SSAValue], MapAttr]:
     return operands, MapAttr(MapData(len(operands), rows))
 
 
-def _take(op: IfOp, branch: Region) -> None:
+def _take(op: IfOp | WhereOp, branch: Region) -> None:
     """Put one branch in the place of the condition."""
     last = branch.block.last_op
     assert isinstance(last, YieldOp)

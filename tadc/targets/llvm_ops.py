@@ -167,7 +167,15 @@ def print_libm(body: Body, op: Operation) -> None:
     name = LIBM[type(op)] + ("f" if type_ == "float" else "")
     parameters = ", ".join(body.type(operand) for operand in op.operands)
     body.needs.libm[name] = f"declare {type_} @{name}({parameters}) #2"
-    call(body, op, f"@{name}")
+    arguments = ", ".join(body.typed(operand) for operand in op.operands)
+    suffix = "" if _may_approximate(op) else " nobuiltin"
+    body.define(op.results[0], f"call {type_} @{name}({arguments}){suffix}")
+
+
+def _may_approximate(op: Operation) -> bool:
+    """May the vector form of a function, which rounds otherwise, take its place?"""
+    flags = op.properties.get("fastmath")
+    return isinstance(flags, FastMathAttrBase) and FastMathFlag.APPROX_FUNC in flags.data
 
 
 def print_cast(body: Body, op: Operation) -> None:

@@ -299,6 +299,11 @@ def test_own_functions_vectorise(name: str, type_: str) -> None:
 @pytest.mark.parametrize("name", ["sin", "powf", "atan2", "erf"])
 def test_library_functions_vectorise(name: str) -> None:
     count = 2 if name in ("powf", "atan2") else 1
-    op = f"math.{name} {', '.join(f'%{i}' for i in range(count))} : f64"
+    op = f"math.{name} {', '.join(f'%{i}' for i in range(count))} fastmath<afn> : f64"
     module = CpuModule(print_llvm(parse(elementwise(op, "f64", "f64", count))))
     assert re.search(r"call .*<\d+ x double> @_ZGV", module.optimized())
+
+
+def test_functions_round_alike_unless_they_may_be_approximate() -> None:
+    module = CpuModule(print_llvm(parse(elementwise("math.erf %0 : f64", "f64", "f64", 1))))
+    assert "@_ZGV" not in module.optimized()
