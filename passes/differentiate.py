@@ -46,12 +46,12 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import LocationAttr, ModuleOp
 from xdsl.ir import BlockArgument, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.utils.exceptions import PassFailedException
 
 from dialects import tix
 from dialects.tix import Affine, Constraint, Key, between
 from passes.adjoints import Adjoint, LocalReverse, adjoint_element, count_ties
 from passes.emitter import Emitter, Scope
+from passes.failure import PassFailure
 from passes.programs import (
     ProgramBuilder,
     arguments_of,
@@ -83,7 +83,7 @@ class DifferentiatePass(ModulePass):
         """The derivative program of `program`."""
         unknown = [name for name in self.wrt if name not in program.arguments]
         if unknown:
-            raise PassFailedException(f"{program.location}: no argument is named {unknown[0]}")
+            raise PassFailure(program.location, f"no argument is named {unknown[0]}")
         reverse = _Reverse(program, self.unit_adjoint)
         arguments = program.arguments
         gradients = [reverse.gradient(name, arguments[name]) for name in self.wrt or arguments]

@@ -17,6 +17,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from dialects import tix
 from dialects.tix import Affine, Constraint, Key, elementwise
+from passes.failure import place
 
 OpT = TypeVar("OpT", bound=Operation)
 Body = Callable[["Emitter", list[SSAValue]], SSAValue]
@@ -336,7 +337,7 @@ class Scope:
             case tix.WhereOp():
                 return self.copy_where(op)
             case _:
-                raise ValueError(f"{op.location}: {op.name} cannot stand in a body")
+                raise ValueError(f"{place(op.location)}{op.name} cannot stand in a body")
 
     def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
         def domain(own: list[SSAValue]) -> list[Constraint]:

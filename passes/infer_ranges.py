@@ -26,11 +26,11 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
-from xdsl.utils.exceptions import PassFailedException
 
 from dialects import tix
 from dialects.tix import Constraint
 from passes.emitter import Emitter
+from passes.failure import PassFailure
 from passes.known import KnownScope
 from passes.polyhedral.fourier_motzkin import Bounds, Unbounded, triangularize
 from passes.programs import copy_program, rewrite_programs
@@ -116,9 +116,8 @@ class _System:
             bounds = triangularize(rows, len(self.order), context)
         except Unbounded as error:
             name = self.order[error.variable].name_hint
-            raise PassFailedException(
-                f"{self.op.location}: the sum over {name} has no {error.direction} bound"
-            ) from None
+            reason = f"the sum over {name} has no {error.direction} bound"
+            raise PassFailure(self.op.location, reason) from None
         return None if bounds.empty else self._constraints(bounds)
 
     def _constraints(self, bounds: Bounds) -> tuple[list[Constraint], list[Constraint]]:

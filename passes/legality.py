@@ -1,17 +1,17 @@
 """What must hold at a stage, checked where the next pass relies on it.
 
 The verifiers of the dialect say what is well formed at every stage; these functions say what a pass
-has made sure of. A program that breaks them raises `PassFailedException` with the place and the
+has made sure of. A program that breaks them raises `PassFailure` with the place and the
 pass that would have been needed.
 """
 
 from __future__ import annotations
 
 from xdsl.ir import SSAValue
-from xdsl.utils.exceptions import PassFailedException
 
 from dialects import tix
 from dialects.tix import Constraint
+from passes.failure import PassFailure
 from passes.programs import type_of
 
 
@@ -19,18 +19,16 @@ def require_bounded(program: tix.ProgramOp) -> None:
     """Every reduction gives each own index bounds in the indices before it: stage `bounded`."""
     for op in program.walk():
         if isinstance(op, tix.ReductionOp) and not _is_bounded(op):
-            raise PassFailedException(
-                f"{op.location}: a sum is not bounded index by index; run infer-ranges first"
-            )
+            reason = "a sum is not bounded index by index; run infer-ranges first"
+            raise PassFailure(op.location, reason)
 
 
 def require_precision(program: tix.ProgramOp) -> None:
     """Every tensor has a machine type."""
     tensors = [*program.body.block.args, *(op.result for op in program.definitions)]
     if any(type_of(t).dtype == "real" for t in tensors):
-        raise PassFailedException(
-            f"{program.location}: a tensor has elements of type real; run set-precision first"
-        )
+        reason = "a tensor has elements of type real; run set-precision first"
+        raise PassFailure(program.location, reason)
 
 
 def _is_bounded(op: tix.ReductionOp) -> bool:

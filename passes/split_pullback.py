@@ -28,10 +28,10 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import LocationAttr, ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
-from xdsl.utils.exceptions import PassFailedException
 
 from dialects import tix
 from passes.emitter import Emitter, Scope
+from passes.failure import PassFailure
 from passes.programs import ProgramBuilder, copy_definition, type_of
 
 
@@ -57,7 +57,7 @@ def split_pullback(
     """The program of the values and saved tensors, and the program of the gradients."""
     unknown = [name for name in adjoints if name not in program.arguments]
     if unknown:
-        raise PassFailedException(f"{program.location}: no argument {unknown[0]}")
+        raise PassFailure(program.location, f"no argument {unknown[0]}")
     count = len(adjoints)  # one for each value
     values, gradients = program.returned[:count], program.returned[count:]
     # a gradient that is known without adjoints is a gradient still

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -17,6 +18,7 @@ from dialects.tix.affine import show
 from passes.differentiate import adjoint_names
 from passes.pipeline import STAGES, code_passes, derivative_passes, pullback_passes
 from tadc.errors import ArgumentError, SizeError, Span, TadcError, TargetError, UnknownNameError
+from tadc.failures import about
 from tadc.runtime.arguments import Array, Parameter, as_array, bind, common_precision, dense
 from tadc.runtime.executable import TARGETS, Executable, Plan
 from tadc.runtime.sizes import SizeMismatch, SizeUnknown, bind_sizes
@@ -87,12 +89,14 @@ class Function:
         values = self.bound(positional, named)
         arrays = [as_array(p, v) for p, v in zip(self._parameters, values, strict=True)]
         precision = common_precision(self._parameters, values, arrays)
-        executable, sizes, plan = self._plan(precision, arrays)
+        with self._about():
+            executable, sizes, plan = self._plan(precision, arrays)
         dtypes = executable.argument_dtypes
         inputs = {
             p.name: dense(a, d) for p, a, d in zip(self._parameters, arrays, dtypes, strict=True)
         }
-        return executable.run(inputs, sizes, plan)
+        with self._about():  # it is compiled when it first runs
+            return executable.run(inputs, sizes, plan)
 
     def bound(self, positional: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
         """The arguments of a call in the order of `args`."""
@@ -160,7 +164,8 @@ class Function:
     def __str__(self) -> str:
         from tadc.language.print import print_program
 
-        return print_program(self.program)
+        with self._about():
+            return print_program(self.program)
 
     def __repr__(self) -> str:
         arguments = ", ".join(t.name for t in self.args)
@@ -194,17 +199,18 @@ class Function:
             return self.scheduled(tile=self.target == "cpu")
         passes = derivative_passes(wrt)
         names = [name for name, _ in passes]
-        return _run(self.module, [p for _, p in passes[: len(names) - names[::-1].index(stage)]])
+        return self._run([p for _, p in passes[: len(names) - names[::-1].index(stage)]])
 
     def scheduled(self, tile: bool) -> ModuleOp:
         """The program as loops, in tiles for processors with caches and vectors."""
-        return _run(self.module, [p for _, p in code_passes(tile=tile)])
+        return self._run([p for _, p in code_passes(tile=tile)])
 
     def emit(self, kind: str) -> str:
         """The program as text: `source`, `llvm`, `llvm-optimized`, `assembly`, `cuda` or `ptx`."""
         if kind not in EMITTERS:
             raise _unknown("kind of text", kind, tuple(EMITTERS))
-        return EMITTERS[kind](self)
+        with self._about():
+            return EMITTERS[kind](self)
 
     def with_target(self, target: str) -> Function:
         """The same program for another target."""
@@ -236,7 +242,7 @@ class Function:
         """
         if self._pullback is None:
             passes = pullback_passes(adjoint_names(self.program))
-            module = _run(self.module, [p for _, p in passes])
+            module = self._run([p for _, p in passes])
             parts = [op for op in module.ops if isinstance(op, ProgramOp)]
             value, pullback = (
                 Function(ModuleOp([part.clone()]), self._source, self.target) for part in parts
@@ -254,8 +260,21 @@ class Function:
         key = tuple(wrt), unit_adjoint
         if key not in self._derived:
             passes = [p for _, p in derivative_passes(wrt, unit_adjoint)]
-            self._derived[key] = Function(_run(self.module, passes), self._source, self.target)
+            self._derived[key] = Function(self._run(passes), self._source, self.target)
         return self._derived[key]
+
+    def _run(self, passes: Sequence[ModulePass]) -> ModuleOp:
+        """What these passes make of a copy of the program."""
+        from tadc.modules import context
+
+        with self._about():
+            result = self.module.clone()
+            for step in passes:
+                step.apply(context(), result)
+        return result
+
+    def _about(self) -> AbstractContextManager[None]:
+        return about(self._source, _file(self.program))
 
     # --- keeping ---
 
@@ -294,15 +313,6 @@ def _file(program: ProgramOp) -> str:
 
     locations = [program.location, *(d.location for d in program.definitions)]
     return next((place[0] for place in map(_place, locations) if place), PROGRAM)
-
-
-def _run(module: ModuleOp, passes: Sequence[ModulePass]) -> ModuleOp:
-    from tadc.modules import context
-
-    result = module.clone()
-    for step in passes:
-        step.apply(context(), result)
-    return result
 
 
 def _only_program(module: ModuleOp) -> ProgramOp:

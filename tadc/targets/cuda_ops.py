@@ -11,8 +11,8 @@ from xdsl.dialects import arith, math, memref
 from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, f32, f64, i1, i32, i64
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.utils.exceptions import PassFailedException
 
+from passes.failure import PassFailure
 from tadc.targets import c_text as c
 from tadc.targets.c_text import Expr
 from tadc.targets.index_ranges import Ranges
@@ -103,9 +103,9 @@ REPEATING = (ONE, ORD, UEQ, UNO)
 CMPF_NOT = {9: "<=", 10: "<", 11: ">=", 12: ">"}
 
 
-def failure(op: Operation, message: str) -> PassFailedException:
+def failure(op: Operation, message: str) -> PassFailure:
     """The error for an operation that has no CUDA C."""
-    return PassFailedException(f"{op.location}: cuda: {message}")
+    return PassFailure(op.location, f"cuda: {message}")
 
 
 class Values:

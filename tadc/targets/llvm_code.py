@@ -22,10 +22,12 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
+from passes.failure import PassFailure
 
-def failure(op: Operation, message: str) -> PassFailedException:
+
+def failure(op: Operation, message: str) -> PassFailure:
     """The error for something that has no LLVM form, with the place it came from."""
-    return PassFailedException(f"{op.location}: llvm: {message}")
+    return PassFailure(op.location, f"llvm: {message}")
 
 
 def llvm_type(type: Attribute) -> str:

@@ -1,0 +1,89 @@
+"""What the compiler cannot do with a program ends in an error about its text."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr, UnknownLoc
+from xdsl.utils.exceptions import PassFailedException
+
+import tadc
+from passes.failure import PassFailure
+from passes.infer_ranges import InferRangesPass
+from tadc.errors import UnsupportedError
+from tadc.opt import main
+
+SOURCE = "x: f64[9]\ny[i] = x[i] * 2"
+SUMS = "x: f64[]\ny = " + "".join(f"sum[k{n} in range(2)](" for n in range(90)) + "x" + ")" * 90
+
+
+def fail(location, reason="this is too hard"):
+    def apply(self, ctx, op):
+        raise PassFailure(location, reason)
+
+    return apply
+
+
+def test_a_failure_names_its_place_where_that_is_known():
+    known = FileLineColLoc(StringAttr("f.tad"), IntAttr(3), IntAttr(7))
+    assert str(PassFailure(known, "no")) == "f.tad:3:7: no"
+    assert str(PassFailure(UnknownLoc(), "no")) == "no"
+
+
+def test_a_failure_of_a_pass_is_an_error_about_the_text(monkeypatch: pytest.MonkeyPatch):
+    place = FileLineColLoc(StringAttr("f.tad"), IntAttr(2), IntAttr(8))
+    monkeypatch.setattr(InferRangesPass, "apply", fail(place))
+    with pytest.raises(UnsupportedError) as caught:
+        tadc.compile(SOURCE, file="f.tad").derivative()
+    error = caught.value
+    assert (error.file, error.line, error.column) == ("f.tad", 2, 8)
+    assert str(error).startswith(
+        "f.tad:2:8: this is too hard\n    y[i] = x[i] * 2\n           ^^^^\nhint: "
+    )
+
+
+def test_a_failure_without_a_place_names_the_file(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(InferRangesPass, "apply", fail(UnknownLoc()))
+    with pytest.raises(UnsupportedError, match=r"^f.tad: this is too hard"):
+        tadc.compile(SOURCE, file="f.tad").derivative()
+
+    def plain(self, ctx, op):
+        raise PassFailedException("a budget is spent")
+
+    monkeypatch.setattr(InferRangesPass, "apply", plain)
+    with pytest.raises(UnsupportedError, match=r"^f.tad: a budget is spent"):
+        tadc.compile(SOURCE, file="f.tad").derivative()
+
+
+def test_nesting_without_end():
+    f = tadc.compile(SUMS)
+    for use in (f.derivative, f.with_pullback):
+        with pytest.raises(tadc.TadcError, match="nested too deeply here") as caught:
+            use()
+        assert caught.value.line == 2
+        assert caught.value.column is not None
+        assert SUMS.index("sum[k88") - 10 < caught.value.column < SUMS.index("x)")
+
+
+def test_signs_without_end():
+    f = tadc.compile("x: f64[]\ny = " + "-" * 400 + "x", target="interpret")
+    assert f(np.float64(2)) == 2
+    with pytest.raises(tadc.TadcError, match=r"2:405: .*nested too deeply"):
+        str(f)
+
+
+def test_the_driver_names_no_place_that_it_does_not_know(tmp_path, capsys):
+    path = tmp_path / "f.mlir"
+    path.write_text(
+        """tix.program @f (%x = "x" : !tix.tensor<[N], real>) {
+  %y = tix.define "y" (%i) : !tix.tensor<[N], real> {
+    %0 = tix.read %x[%i]
+    tix.yield %0
+  }
+  tix.return %y
+}"""
+    )
+    assert main([str(path), "-p", "schedule"]) == 1
+    assert capsys.readouterr().err == (
+        "tadc-opt: a tensor has elements of type real; run set-precision first\n"
+    )
