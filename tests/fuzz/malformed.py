@@ -52,7 +52,8 @@ def malformed_text(r: random.Random) -> str:
     if r.random() < 0.7:
         text = r.choice(PROGRAMS)
     else:
-        text = random_program(r, depth=2, definitions=1, kinks=True, pads=True).source
+        options = dict.fromkeys(("kinks", "pads", "reductions", "value_conditions"), True)
+        text = random_program(r, depth=2, definitions=1, **options).source
     damage = _damaged_characters if r.random() < 0.5 else _damaged_words
     return damage(r, text)
 

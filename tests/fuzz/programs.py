@@ -12,7 +12,8 @@ against differences along random directions). Of every two hundred programs
       1  also becomes CUDA C, which runs on the CPU (in batches; needs g++)
       2  run in single precision instead
 
-About one in three has `abs`, `sign`, `relu`, `max` or `min`, one in three `pad`.
+One in three may have functions with kinks (away from them), one in three reductions by `max`, `min`
+and `prod`, one in three conditions on values, one in three `pad`.
 """
 
 from __future__ import annotations
@@ -60,7 +61,8 @@ def random_case(seed: int) -> Case:
     options: dict[str, object] = {}
     if seed % 20:
         options = {"definitions": 1, "depth": 1 if seed % 3 else 2}
-    options |= {"kinks": rng.random() < 0.3, "pads": rng.random() < 0.3}
+    for name in ("kinks", "pads", "reductions", "value_conditions"):
+        options[name] = rng.random() < 0.3
     if is_single(seed):
         options["dtype"] = "f32"
     program = random_program(rng, **options)
