@@ -6,7 +6,7 @@ computed; and branches that are never taken, which have told all that they tell,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Operation, Region, SSAValue
@@ -41,11 +41,8 @@ def settle(body: Region, resolve: Resolve) -> None:
     for op in reversed(list(body.walk())):  # what is inside of others comes first
         if isinstance(op, IfOp) and op.condition in ([], [[]]):
             _take(op, op.then if op.condition else op.otherwise)
-    for op in list(body.walk()):  # what others are decided by comes first
-        if isinstance(op, WhereOp):
-            x, y = constant_value(op.lhs), constant_value(op.rhs)
-            if x is not None and y is not None:
-                _take(op, op.then if compare(op.comparison, x, y) else op.otherwise)
+    while decided_choice := next(_decided(body), None):
+        _take(*decided_choice)
     for op in reversed(list(body.walk())):
         if isinstance(op, FloorDivOp) and not op.result.uses:
             op.detach()
@@ -114,6 +111,15 @@ class _Settler:
 def _map_of(forms: Sequence[Affine]) -> tuple[list[SSAValue], MapAttr]:
     operands, rows = split(forms)
     return operands, MapAttr(MapData(len(operands), rows))
+
+
+def _decided(body: Region) -> Iterator[tuple[WhereOp, Region]]:
+    """Choices that compare two numbers, and what they choose."""
+    for op in body.walk():
+        if isinstance(op, WhereOp):
+            x, y = constant_value(op.lhs), constant_value(op.rhs)
+            if x is not None and y is not None:
+                yield op, op.then if compare(op.comparison, x, y) else op.otherwise
 
 
 def _take(op: IfOp | WhereOp, branch: Region) -> None:
