@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import gcd
 
-from dialects.tix import Constraint
+from dialects.tix import Affine, Constraint
 from passes.space import possible
 
 Piece = list[Constraint]
@@ -21,6 +21,16 @@ def tightened(constraint: Constraint) -> Constraint:
     if divisor < 2 or constraint.equality:
         return constraint
     return Constraint(constraint.form // divisor)
+
+
+def tidied(piece: Piece) -> Piece:
+    """The piece without inequalities that are implied by one with the same linear part."""
+    least: dict[Affine, int] = {}
+    for c in piece:
+        linear = c.form - c.form.constant
+        least[linear] = min(c.form.constant, least.get(linear, c.form.constant))
+    strictest = (c.equality or c.form.constant == least[c.form - c.form.constant] for c in piece)
+    return [c for c, keep in zip(piece, strictest, strict=True) if keep]
 
 
 def negate(constraint: Constraint) -> list[Constraint]:

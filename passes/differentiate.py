@@ -40,16 +40,16 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import product
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import LocationAttr, ModuleOp
-from xdsl.ir import BlockArgument, SSAValue
+from xdsl.ir import Block, BlockArgument, SSAValue
 from xdsl.passes import ModulePass
 
 from dialects import tix
 from dialects.tix import Affine, Constraint, Key, between
 from passes.adjoints import Adjoint, LocalReverse, adjoint_element, count_ties
+from passes.conditions import Piece
 from passes.emitter import Emitter, Scope
 from passes.failure import PassFailure
 from passes.programs import (
@@ -134,9 +134,10 @@ class _Reverse:
             if adjoint is None:
                 continue
             reverse = LocalReverse(op, self.tensors.value(op.result), adjoint, self._ties_of(op))
+            found: dict[Block, list[Piece]] = {}
             for read in op.walk():
                 if isinstance(read, tix.ReadOp):
-                    parts = _contributions(read, reverse, self.tensors)
+                    parts = _contributions(read, reverse, self.tensors, found)
                     self.contributions.setdefault(read.tensor, []).extend(
                         (read, part) for part in parts
                     )
@@ -218,9 +219,9 @@ def _index_names(rank: int, parts: Iterable[tuple[tix.ReadOp, Contribution]]) ->
 # --- the index set of a read ----------------------------------------------------------------------
 
 
-def _quotients(read: tix.ReadOp, path: Path) -> list[tix.FloorDivOp]:
+def _quotients(read: tix.ReadOp, path: Path, pieces: Sequence[Piece]) -> list[tix.FloorDivOp]:
     """Local quotients that the read, or a condition or sum on the way to it, uses."""
-    conditions = [*path.ranges, *(c for cut in path.cuts for piece in cut for c in piece)]
+    conditions = [*path.ranges, *(c for piece in pieces for c in piece)]
     pending = [v for f in [*read.forms, *(c.form for c in conditions)] for v in f.indices]
     found: dict[tix.FloorDivOp, None] = {}
     while pending:
@@ -237,16 +238,17 @@ def _definition_of(quotient: tix.FloorDivOp) -> list[Constraint]:
     return between(0, quotient.form - Affine.of(quotient.result) * m, m)
 
 
-def _contributions(read: tix.ReadOp, reverse: LocalReverse, tensors: Scope) -> list[Contribution]:
-    """One sum per convex piece of the index set of the read."""
+def _contributions(
+    read: tix.ReadOp, reverse: LocalReverse, tensors: Scope, found: dict[Block, list[Piece]]
+) -> list[Contribution]:
+    """One sum per convex piece of the index set of the read; `found` keeps those of blocks."""
     path = Path.to(read, reverse.definition)
-    quotients = _quotients(read, path)
+    pieces = path.pieces(found)
+    quotients = _quotients(read, path, pieces)
     # the last unknowns are the first choice for what stays a summation index
     unknowns = [*(q.result for q in quotients), *path.indices]
     local = [c for q in quotients for c in _definition_of(q)]
-    domains = [
-        [*path.ranges, *(c for piece in cut for c in piece), *local] for cut in product(*path.cuts)
-    ]
+    domains = [[*path.ranges, *piece, *local] for piece in pieces]
 
     def contribution(domain: list[Constraint]) -> Contribution:
         def emit(e: Emitter, element: list[Affine]) -> SSAValue:

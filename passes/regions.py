@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, SSAValue
 
 from dialects import tix
 from dialects.tix import Constraint
-from passes.conditions import complement, disjoint
+from passes.conditions import Piece, complement, disjoint, tidied
 
 
 @dataclass(frozen=True)
@@ -48,11 +49,29 @@ class Path:
         """The index sets of the definition and of the reductions."""
         return [*self.definition.constraints, *(c for r in self.reductions for c in r.constraints)]
 
-    @property
-    def cuts(self) -> list[list[list[Constraint]]]:
-        """For each condition on the way, the disjoint convex pieces in which the way is taken."""
-        ranges = self.ranges
-        return [
-            disjoint(op.condition, ranges) if first else complement(op.condition, ranges)
-            for op, first in self.branches
-        ]
+    def pieces(self, found: dict[Block, list[Piece]]) -> list[Piece]:
+        """The disjoint convex pieces, by the conditions on the way, in which the way is taken.
+
+        Empty ones are left out condition by condition: their number would grow with the product of
+        the cuts. `found` keeps the pieces of each block, for other operations in it.
+        """
+        ranges, pieces = list(self.definition.constraints), [Piece()]
+        for block in self.blocks:
+            op = block.parent_op()
+            if isinstance(op, tix.ReductionOp):
+                ranges += op.constraints
+            elif isinstance(op, tix.IfOp):
+                if block not in found:
+                    found[block] = _cut(op, block is op.then.block, pieces, ranges)
+                pieces = found[block]
+        return pieces
+
+
+def _cut(
+    op: tix.IfOp, first: bool, pieces: Sequence[Piece], ranges: Sequence[Constraint]
+) -> list[Piece]:
+    """What the pieces become in one of the two bodies of a condition."""
+    cut = disjoint if first else complement
+    return [
+        tidied([*piece, *part]) for piece in pieces for part in cut(op.condition, [*ranges, *piece])
+    ]

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, ModuleOp, StringAttr
 from xdsl.ir import SSAValue
@@ -17,12 +18,16 @@ from dialects.tix import DefineOp, ProgramOp, TensorType
 from dialects.tix.affine import show
 from passes.differentiate import adjoint_names
 from passes.pipeline import STAGES, code_passes, derivative_passes, pullback_passes
+from tadc.deep import deeply
 from tadc.errors import ArgumentError, SizeError, Span, TadcError, TargetError, UnknownNameError
 from tadc.failures import about
 from tadc.runtime.arguments import Array, Parameter, as_array, bind, common_precision, dense
 from tadc.runtime.executable import TARGETS, Executable, Plan
 from tadc.runtime.sizes import SizeMismatch, SizeUnknown, bind_sizes
 from tadc.runtime.work import total_work
+
+if TYPE_CHECKING:
+    from tadc.language.source import Source
 
 SMALL = 1_000_000
 """Operations of a call that take about a millisecond whatever the loops look like."""
@@ -43,6 +48,26 @@ class Tensor:
     def of(name: str, type: TensorType) -> Tensor:
         shape = (show(f, str) if f.terms else max(0, f.constant) for f in type.shape)
         return Tensor(name, type.dtype, tuple(shape))
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _deep(method: Callable[Concatenate[Function, P], R]) -> Callable[Concatenate[Function, P], R]:
+    """A method that recurses along the nesting of the program, however deep that is.
+
+    What is too deep even for a large stack is an error at the innermost part of the program.
+    """
+
+    @wraps(method)
+    def run(self: Function, *args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return deeply(lambda: method(self, *args, **kwargs))
+        except RecursionError:
+            raise self.too_deep() from None
+
+    return run
 
 
 class Function:
@@ -84,6 +109,7 @@ class Function:
         results = self.call(positional, named)
         return results[0] if len(results) == 1 else tuple(results)
 
+    @_deep
     def call(self, positional: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
         """The results as a list, also where there is one."""
         values = self.bound(positional, named)
@@ -132,7 +158,6 @@ class Function:
 
     def _sizes(self, arrays: Sequence[Array]) -> Mapping[str, int]:
         from tadc.language.check import check_ranges
-        from tadc.language.source import Source
 
         shapes = {p.name: a.shape for p, a in zip(self._parameters, arrays, strict=True)}
         try:
@@ -144,8 +169,18 @@ class Function:
                 f"no argument determines the size {error.name}", size=error.name
             ) from None
         if sizes:  # numbers were checked when the program was compiled
-            check_ranges(self.program, sizes, Source(self._source, _file(self.program)))
+            check_ranges(self.program, sizes, self._text)
         return sizes
+
+    @property
+    def _text(self) -> Source:
+        from tadc.language.source import Source
+
+        return Source(self._source, _file(self.program))
+
+    def too_deep(self) -> TadcError:
+        """The error about a program that is nested too deeply, at its innermost part."""
+        return self._text.too_deep()
 
     def _size_error(self, error: SizeMismatch) -> TadcError:
         parameter = next(p for p in self._parameters if p.name == error.argument)
@@ -153,7 +188,7 @@ class Function:
             f"dimension {error.dimension} of {error.argument} is {error.actual}, "
             f"expected {error.expected}",
             parameter.span,
-            "sizes of the same name must agree",
+            _size_hint(error),
             argument=error.argument,
             dimension=error.dimension,
             size=error.actual,
@@ -161,6 +196,7 @@ class Function:
 
     # --- looking ---
 
+    @_deep
     def __str__(self) -> str:
         from tadc.language.print import print_program
 
@@ -172,6 +208,7 @@ class Function:
         results = ", ".join(t.name for t in self.results)
         return f"<tadc.Function ({arguments}) -> {results}, target {self.target}>"
 
+    @_deep
     def ir(self, stage: str) -> str:
         """The program at a stage of the compiler.
 
@@ -191,6 +228,7 @@ class Function:
                     raise _unknown("stage", stage, STAGES)
                 return str(self.at(stage))
 
+    @_deep
     def at(self, stage: str, wrt: Sequence[str] = ()) -> ModuleOp:
         """The module at a stage from `tensor-index` to `scheduled`, the latter for its target."""
         if stage == "tensor-index":
@@ -201,10 +239,12 @@ class Function:
         names = [name for name, _ in passes]
         return self._run([p for _, p in passes[: len(names) - names[::-1].index(stage)]])
 
+    @_deep
     def scheduled(self, tile: bool) -> ModuleOp:
         """The program as loops, in tiles for processors with caches and vectors."""
         return self._run([p for _, p in code_passes(tile=tile)])
 
+    @_deep
     def emit(self, kind: str) -> str:
         """The program as text: `source`, `llvm`, `llvm-optimized`, `assembly`, `cuda` or `ptx`."""
         if kind not in EMITTERS:
@@ -236,6 +276,7 @@ class Function:
             )
         return self._derive(wrt, unit_adjoint=True)
 
+    @_deep
     def with_pullback(self) -> tuple[Function, Function]:
         """Two functions: one returns the results and then what is saved for the other one, which
         takes the arguments, what was saved and one adjoint per result, and returns the gradients.
@@ -250,6 +291,7 @@ class Function:
             self._pullback = value, pullback
         return self._pullback
 
+    @_deep
     def _derive(self, wrt: Sequence[str], unit_adjoint: bool) -> Function:
         names = [t.name for t in self.args]
         for name in wrt:
@@ -278,6 +320,7 @@ class Function:
 
     # --- keeping ---
 
+    @_deep
     def __reduce__(self) -> tuple[Any, ...]:
         from tadc.modules import module_text
 
@@ -293,7 +336,7 @@ def _restore(text: str, source: str, target: str, places: Sequence[Place]) -> Fu
     """The function; arguments get back their places, which their IR has no text for."""
     from tadc.modules import parse_module
 
-    module = parse_module(text)
+    module = deeply(lambda: parse_module(text))
     for argument, place in zip(_only_program(module).body.block.args, places, strict=True):
         if place:
             file, line, column = place
@@ -305,6 +348,15 @@ def _place(location: LocationAttr) -> Place:
     if not isinstance(location, FileLineColLoc):
         return None
     return location.filename.data, location.line.data, location.column.data
+
+
+def _size_hint(error: SizeMismatch) -> str:
+    """What would fit in place of a size that does not."""
+    if error.expected.isdigit():
+        return f"the program fixes this size to {error.expected}; a name, like N, takes any size"
+    if "=" in error.expected:
+        return "sizes of the same name must agree"
+    return f"no size makes {error.expected} equal to {error.actual}"
 
 
 def _file(program: ProgramOp) -> str:

@@ -466,3 +466,20 @@ def test_indices_beyond_64_bits_are_refused() -> None:
     for target in ("cpu", "interpret"):
         with pytest.raises(SizeError, match="64 bits"):
             f.with_target(target)(np.ones(5000))
+
+
+@pytest.mark.parametrize(
+    "declared, hint",
+    [
+        ("x: f64[8]", "fixes this size to 8"),
+        ("x: f64[2*N]", "no size makes 2 * N equal to 5"),
+        ("z: f64[N]\nx: f64[N]", "sizes of the same name must agree"),
+    ],
+)
+def test_the_hint_about_a_size(declared: str, hint: str) -> None:
+    f = tadc.compile(f"{declared}\ny = sum[i](x[i])" + ("\nw[i] = z[i]" if "z" in declared else ""))
+    with pytest.raises(SizeError) as caught:
+        f(x=np.ones(5), **({"z": np.ones(4)} if "z" in declared else {}))
+    assert caught.value.hint is not None and hint in caught.value.hint
+    facts = caught.value.argument, caught.value.dimension, caught.value.size
+    assert facts == ("x", 0, 5)

@@ -23,10 +23,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Region, SSAValue
 
 from dialects.tix import Affine, DefineOp, ProgramOp, ReturnOp, TensorType
+from tadc.deep import deeply
 from tadc.errors import SizeError, TadcError, TadcSyntaxError, UnknownNameError, UnsupportedError
 from tadc.language.check import check_ranges
 from tadc.language.declarations import declare
-from tadc.language.deep import innermost
 from tadc.language.definitions import Definition, define, target_name
 from tadc.language.names import suggestion
 from tadc.language.scope import Names, Tensor, set_hint
@@ -39,7 +39,11 @@ def parse(source: str, file: str = PROGRAM) -> ModuleOp:
 
     Raises a located `TadcError` for everything that is wrong with the text.
     """
-    return _Program(Source(source, file)).build()
+    text = Source(source, file)
+    try:
+        return deeply(lambda: _Program(text).build())
+    except RecursionError:
+        raise text.too_deep() from None
 
 
 class _Program:
@@ -50,13 +54,7 @@ class _Program:
         self.results: list[Tensor] = []
 
     def build(self) -> ModuleOp:
-        try:
-            return self._build(self.source.tree.body)
-        except RecursionError:
-            place = innermost(self.source.tree)
-            raise self.source.too_deep(self.source.span(place)) from None
-
-    def _build(self, statements: list[ast.stmt]) -> ModuleOp:
+        statements = self.source.tree.body
         for statement in statements:
             self._collect(statement, last=statement is statements[-1])
         self._check_names()

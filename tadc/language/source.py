@@ -11,8 +11,9 @@ from functools import cached_property
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
 from xdsl.ir import Attribute
 
+from tadc.deep import deeply
 from tadc.errors import Span, TadcSyntaxError
-from tadc.language.deep import parse_deep
+from tadc.language.deep import innermost
 
 PROGRAM = "<program>"
 """The file name of a program that is given as text."""
@@ -103,20 +104,20 @@ class Source:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                try:
-                    return ast.parse(self._python)
-                except RecursionError:
-                    return parse_deep(self._python)
+                return deeply(lambda: ast.parse(self._python))
         except SyntaxError as error:
             raise self._converted(error) from None
         except (RecursionError, MemoryError):
-            raise self.too_deep(self._deepest()) from None
+            raise self._too_deep(self._deepest()) from None
         except ValueError as error:
             raise TadcSyntaxError(str(error), self.at(1, 1)) from None
 
+    def too_deep(self) -> TadcSyntaxError:
+        """The error about nesting, at the innermost part."""
+        return self._too_deep(self.span(innermost(self.tree)))
+
     @staticmethod
-    def too_deep(span: Span) -> TadcSyntaxError:
-        """The error about nesting, the innermost part of which is given."""
+    def _too_deep(span: Span) -> TadcSyntaxError:
         hint = "define parts of it on lines of their own"
         return TadcSyntaxError("the program is nested too deeply here", span, hint)
 
