@@ -32,7 +32,13 @@ from dialects.tix import Constraint
 from passes.emitter import Emitter
 from passes.failure import PassFailure
 from passes.known import KnownScope
-from passes.polyhedral.fourier_motzkin import Bounds, Unbounded, triangularize
+from passes.polyhedral.fourier_motzkin import (
+    Bounds,
+    Unbounded,
+    implied_by_integers,
+    triangularize,
+)
+from passes.polyhedral.matrix import Row
 from passes.programs import copy_program, rewrite_programs
 from passes.space import Space
 
@@ -113,7 +119,7 @@ class _System:
         context = self.space.rows([*self.known, *self.equations]) + self.space.sizes_not_negative()
         try:
             rows = self.space.rows(self.inequalities)
-            bounds = triangularize(rows, len(self.order), context)
+            bounds = triangularize(rows, len(self.order), context, exact=True)
         except Unbounded as error:
             name = self.order[error.variable].name_hint
             reason = f"the sum over {name} has no {error.direction} bound"
@@ -121,8 +127,19 @@ class _System:
         return None if bounds.empty else self._constraints(bounds)
 
     def _constraints(self, bounds: Bounds) -> tuple[list[Constraint], list[Constraint]]:
+        sides = zip(bounds.lower, bounds.upper, strict=True)
+        limits = [row for low, high in sides for row in (*low, *high)]
         known = self.space.rows(self.known) + self.space.sizes_not_negative()
-        needed = [c for c in self.equations if not self.space.implied(c, known)]
-        guards = needed + [self.space.constraint(r) for r in bounds.guards]
-        pairs = zip(bounds.lower, bounds.upper, strict=True)
-        return guards, [self.space.constraint(r) for low, high in pairs for r in (*low, *high)]
+        needed = self._needed_equations([*known, *bounds.guards, *limits])
+        guards = [*needed, *(self.space.constraint(row) for row in bounds.guards)]
+        return guards, [self.space.constraint(row) for row in limits]
+
+    def _needed_equations(self, rows: Sequence[Row]) -> list[Constraint]:
+        """The equations that `rows` and the other ones do not imply."""
+        needed = list(self.equations)
+        for equation in self.equations:
+            others = [c for c in needed if c is not equation]
+            around = [*rows, *self.space.rows(others)]
+            if all(implied_by_integers(row, around) for row in self.space.rows([equation])):
+                needed = others
+        return needed

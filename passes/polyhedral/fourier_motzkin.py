@@ -36,6 +36,10 @@ class Unbounded(Exception):
         self.direction: Direction = direction
 
 
+class BudgetError(Exception):
+    """More steps would be needed than were allowed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """A nest of loops over z_0 (outermost) … that meets exactly the integer points of a system.
@@ -52,7 +56,9 @@ class Bounds:
     empty: bool = False
 
 
-def triangularize(rows: Sequence[Row], loops: int, context: Sequence[Row] = ()) -> Bounds:
+def triangularize(
+    rows: Sequence[Row], loops: int, context: Sequence[Row] = (), *, exact: bool = False
+) -> Bounds:
     """The loop nest over the first `loops` columns of `rows·(z, p, 1) ≥ 0`, outermost first.
 
     The nest has exactly the integer points of the system, given `context`: rows without z that
@@ -65,6 +71,8 @@ def triangularize(rows: Sequence[Row], loops: int, context: Sequence[Row] = ()) 
     `0 ≤ z ≤ N - 1`, the loop is empty without it. `project` gives these conditions; without
     them as context, outer loops may run in vain where an inner one has no room.
 
+    What is implied is for `irredundant` to say, and if `exact` for `implied_by_integers` too.
+
     Raises `Unbounded`, if the system has a rational point, for the innermost z_j without a bound.
     Each step costs one feasibility test per pair of bounds; six dimensions and 12 rows take
     some milliseconds, and the worst case is exponential in `loops`, as is the projection itself.
@@ -73,6 +81,8 @@ def triangularize(rows: Sequence[Row], loops: int, context: Sequence[Row] = ()) 
     if known is None or tidied is None or not feasible([*known, *tidied]):
         return _empty(loops)
     guards = _guards(tidied, loops, known)
+    if exact:
+        guards = _needed(guards, [*known, *(row for row in tidied if any(row[:loops]))])
     known = [*known, *guards]
     levels = _project([row for row in tidied if any(row[:loops])], loops, known)
     lower: list[Matrix] = []
@@ -80,9 +90,10 @@ def triangularize(rows: Sequence[Row], loops: int, context: Sequence[Row] = ()) 
     for j, level in enumerate(levels or ()):
         # Everything used to drop a row is kept itself or was kept further out: by induction
         # from the outermost loop, the kept rows imply the system.
-        kept = irredundant(level, known)
-        if kept is None:
+        found = irredundant(level, known)
+        if found is None:
             return _empty(loops)
+        kept = _needed(found, known) if exact else found
         lower.append(tuple(row for row in kept if row[j] > 0))
         upper.append(tuple(row for row in kept if row[j] < 0))
         known += kept
@@ -145,7 +156,17 @@ def project_bounds(
     return tuple(r for r in about if r[variable] > 0), tuple(r for r in about if r[variable] < 0)
 
 
-def integer_point(rows: Sequence[Row], variables: int) -> Row | None:
+def implied_by_integers(row: Row, rows: Sequence[Row]) -> bool:
+    """Whether every integer point of `rows` meets `row`; True is a proof.
+
+    False says no more than that of `implied` where a variable is unbounded, where a scan meets no
+    integer point that breaks the row within 1,000 steps, or where all coefficients are ±1, so
+    that integers and rational numbers differ little: then nothing is scanned.
+    """
+    return implied(row, rows) or _unbreakable(row, rows)
+
+
+def integer_point(rows: Sequence[Row], variables: int, budget: int | None = None) -> Row | None:
     """An integer point of the bounded system `rows·(v, 1) ≥ 0`, or None if there is none. Exact.
 
     Equations (a row together with its negative) are solved first; the rest is scanned through
@@ -154,14 +175,15 @@ def integer_point(rows: Sequence[Row], variables: int) -> Row | None:
 
     Fast where the rational shadow is empty or nearly exact. Scanning is exponential in
     `variables` in the worst case; orders of the loops take turns with growing budgets, since a
-    poor order may run through many points of the shadow without an integer point inside.
+    poor order may run through many points of the shadow without an integer point inside. With a
+    `budget`, raises `BudgetError` once that many points of the first order were met.
     """
     tidied = tidy(rows)
     if tidied is None:
         return None
     equations = [row for row in tidied if negate(row) in set(tidied)]
     if not equations:
-        return _scan_orders(tidied, variables)
+        return _scan_orders(tidied, variables, budget)
     matrix, right = tuple(e[:-1] for e in equations), tuple((-e[-1],) for e in equations)
     solution = solve(matrix, right, variables, 0, range(variables))
     if solution.empty:
@@ -172,7 +194,7 @@ def integer_point(rows: Sequence[Row], variables: int) -> Row | None:
         (*(dot(row[:-1], column) for column in columns), dot(row[:-1], offset) + row[-1])
         for row in tidied
     ]
-    found = integer_point(inner, len(columns))
+    found = integer_point(inner, len(columns), budget)
     if found is None:
         return None
     return tuple(x + dot(row, found) for x, row in zip(offset, solution.basis, strict=True))
@@ -187,6 +209,29 @@ def _guards(rows: list[Row], loops: int, context: list[Row]) -> list[Row]:
     inside = [row for row in rows if any(row[:loops])]
     outside = [row for row in rows if not any(row[:loops])]
     return list(irredundant(outside, [*context, *inside]) or ()) if outside else []
+
+
+def _unbreakable(row: Row, rows: Sequence[Row]) -> bool:
+    """Whether a short scan proves that no integer point of `rows` breaks `row`."""
+    broken = [*rows, (*negate(row)[:-1], -row[-1] - 1)]
+    columns = [*zip(*broken, strict=True)]
+    used = [column for column in columns[:-1] if any(column)]
+    if all(-1 <= x <= 1 for column in used for x in column):
+        return False
+    try:
+        return integer_point([*zip(*used, columns[-1], strict=True)], len(used), 1000) is None
+    except (Unbounded, BudgetError):
+        return False
+
+
+def _needed(rows: Sequence[Row], context: list[Row]) -> list[Row]:
+    """Irredundant rows, simple ones first, without those that a scan shows not to be needed."""
+    kept = list(rows)
+    for row in reversed(rows):
+        others = [other for other in kept if other != row]
+        if _unbreakable(row, [*context, *others]):
+            kept = others
+    return kept
 
 
 def _project(rows: list[Row], loops: int, known: list[Row]) -> list[list[Row]] | None:
@@ -263,12 +308,10 @@ def _nothing(rows: Sequence[Row], variable: int) -> tuple[Matrix, Matrix]:
     return (low,), ((*negate(low)[:-1], 0),)
 
 
-class _BudgetError(Exception):
-    """The scan visited more nodes than it was allowed."""
-
-
-def _scan_orders(rows: list[Row], variables: int) -> Row | None:
+def _scan_orders(rows: list[Row], variables: int, limit: int | None) -> Row | None:
     """Scan with the loops in each rotation of the columns, with growing budgets."""
+    if limit is not None:
+        return _scan(triangularize(rows, variables), variables, limit)
     nests: dict[int, Bounds] = {}
     budget = 1000
     while True:
@@ -278,7 +321,7 @@ def _scan_orders(rows: list[Row], variables: int) -> Row | None:
                 nests[turn] = triangularize(turned, variables)
             try:
                 point = _scan(nests[turn], variables, budget)
-            except _BudgetError:
+            except BudgetError:
                 continue
             return None if point is None else point[variables - turn :] + point[: variables - turn]
         budget *= 4
@@ -297,7 +340,7 @@ def _scan(nest: Bounds, variables: int, budget: int) -> Row | None:
             continue
         budget -= 1
         if budget < 0:
-            raise _BudgetError
+            raise BudgetError
         values[len(stack) - 1] = value
         if len(stack) == variables:
             return tuple(values)

@@ -1,9 +1,11 @@
 """Inequalities `row·(v, 1) ≥ 0` over integers v: the constant is the last entry of a row."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from math import gcd
 
-from passes.polyhedral.matrix import Matrix, Row, negate
+from passes.polyhedral.diophantine import solve
+from passes.polyhedral.matrix import Matrix, Row, dot, negate, transpose
 from passes.polyhedral.simplex import Tableau
 
 _BATCH = 24
@@ -33,22 +35,23 @@ def tidy(rows: Iterable[Row]) -> list[Row] | None:
     return [(*linear, constant) for linear, constant in strictest.items()]
 
 
-def feasible(rows: Sequence[Row]) -> bool:
-    """Whether some rational point meets all rows (after integer tightening). Exact over Q.
+def feasible(rows: Iterable[Row]) -> bool:
+    """Whether integers may meet all rows, as far as equations and rational numbers tell.
 
-    False proves that there is no integer point; True proves nothing about integers.
+    Equations, which are pairs of opposite rows, are solved in integers first. False proves that
+    there is no integer point. True proves that there is a rational one, and nothing about integers.
     """
-    tidied = tidy(rows)
-    return tidied is not None and Tableau(tidied).feasible()
+    solved = solve_equations(rows)
+    return solved is not None and Tableau(solved.rows).feasible()
 
 
 def implied(row: Row, rows: Sequence[Row]) -> bool:
-    """Whether `rows` and `row ≤ -1` exclude each other over the rationals.
+    """Whether `rows` and `row ≤ -1` exclude each other, as far as `feasible` can tell.
 
-    True proves that every *integer* point of `rows` meets `row`. Exact over Q: False means
-    that a rational point meets `rows` and breaks `row` by one; it need not be an integer point.
-    All variables are free. Cheap tests come first (equal linear part, bounds of single
-    variables), then the simplex method with Bland's rule in integers (see `simplex`).
+    True proves that every *integer* point of `rows` meets `row`; False that a rational point
+    meets `rows` and breaks `row` by one, which need not be an integer point. All variables are
+    free. Cheap tests come first (equal linear part, bounds of single variables), then the
+    simplex method with Bland's rule in integers (see `simplex`).
     """
     row = normalize(row)
     if _evident(row, rows):
@@ -63,21 +66,82 @@ def irredundant(rows: Iterable[Row], context: Sequence[Row] = ()) -> Matrix | No
     Together with the context it has the same integer points and bounds the same variables. Over
     the rationals it may be wider, since a row is dropped once `row ≤ -1` is excluded. Simple
     rows are preferred; the result is sorted, simple rows first, whatever the order given. None
-    where rows and context exclude each other over the rationals.
+    where rows and context exclude each other as far as `feasible` can tell.
     Batches keep the dictionary small: cost is one feasibility test per row, each against
-    the survivors and at most 24 more.
+    the survivors and at most 24 more; where rows are equations, one more for each survivor.
     """
-    tidied, known = tidy(rows), tidy(context)
+    tidied, known = tidy(rows), solve_equations(context)
     if tidied is None or known is None:
         return None
-    tidied = sorted((row for row in tidied if not _evident(row, known)), key=_simplicity)
+    # Of rows that are the same where the equations of the context hold, the simplest stays.
+    simplest = {known.image(row): row for row in sorted(tidied, key=_simplicity, reverse=True)}
+    images = tidy(simplest)
+    if images is None:
+        return None
+    images = [row for row in images if not _evident(row, known.rows)]
+    images.sort(key=lambda image: _simplicity(simplest[image]))
     kept: list[Row] = []
-    for start in range(0, max(len(tidied), 1), _BATCH):
-        pruned = _prune(kept + tidied[start : start + _BATCH], known)
+    for start in range(0, max(len(images), 1), _BATCH):
+        pruned = _prune(kept + images[start : start + _BATCH], known.rows)
         if pruned is None:
             return None
         kept = pruned
-    return tuple(kept)
+    needed = _without_implied(kept, known.rows) if _equations(kept) else kept
+    return None if needed is None else tuple(simplest[image] for image in needed)
+
+
+@dataclass(frozen=True, slots=True)
+class Solved:
+    """`rows` in coordinates of the integer solutions of all equations; there are none left."""
+
+    rows: list[Row]
+    steps: tuple[tuple[Matrix, Row], ...]
+    """A basis and a point of the solutions of the equations that are found in turn."""
+
+    def image(self, row: Row) -> Row:
+        """A row in these coordinates, normalized."""
+        for columns, point in self.steps:
+            linear = row[:-1]
+            row = (*(dot(linear, column) for column in columns), dot(linear, point) + row[-1])
+        return normalize(row)
+
+
+def solve_equations(rows: Iterable[Row]) -> Solved | None:
+    """The rows on the integer solutions of their equations; None where these show that no integer
+    point meets the rows.
+
+    On the solutions more rows may turn out as equations, as `2 v ≥ 1` and `2 v ≤ 3` do.
+    """
+    solved = Solved(tidy(rows) or [], ())
+    current = tidy(rows)
+    while current and (equations := _equations(current)):
+        width = len(equations[0]) - 1
+        right = tuple((-row[-1],) for row in equations)
+        solution = solve(tuple(row[:-1] for row in equations), right, width, 0, range(width))
+        if solution.empty:
+            return None
+        step = transpose(solution.basis, len(solution.pivots)), transpose(solution.particular)[0]
+        current = tidy(Solved([], (step,)).image(row) for row in current)
+        solved = Solved(current or [], (*solved.steps, step))
+    return None if current is None else solved
+
+
+def _equations(rows: Sequence[Row]) -> list[Row]:
+    """One row of each opposite pair."""
+    seen: set[Row] = set()
+    return [row for row in rows if negate(row) in seen or seen.add(row)]
+
+
+def _without_implied(rows: list[Row], context: list[Row]) -> list[Row] | None:
+    """`rows`, simple ones first, tested one by one."""
+    if not feasible([*context, *rows]):
+        return None
+    kept = list(rows)
+    for row in reversed(rows):
+        others = [other for other in kept if other != row]
+        if implied(row, [*context, *others]):
+            kept = others
+    return kept
 
 
 def _prune(rows: list[Row], context: list[Row]) -> list[Row] | None:

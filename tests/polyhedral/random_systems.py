@@ -24,9 +24,13 @@ from typing import Any
 import islpy as isl
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
 
 from dialects import tix
+from dialects.tix import Affine, Constraint
+from passes.conditions import negate
 from passes.infer_ranges import InferRangesPass
+from passes.known import quotient_constraints
 from passes.simplify_sums import SimplifySumsPass
 from passes.solve_index_kernels import SolveIndexKernelsPass
 from tadc.modules import context, parse_module
@@ -256,14 +260,62 @@ def _isl(form: Form, sizes: Mapping[str, int]) -> str:
     return " + ".join(parts) or "0"
 
 
+def implied_bounds(definition: tix.DefineOp, sizes: Sequence[str]) -> list[Constraint]:
+    """Guards and bounds that all other constraints known where they stand imply, by isl.
+
+    A guard against the other guards and the sum; a bound of an index against the guards, the bounds
+    of the indices around it and its own other bounds.
+    """
+    known = [*definition.constraints, *(Constraint(Affine.of(size)) for size in sizes)]
+    guards: list[Constraint] = []
+    sums: list[tix.SumOp] = []
+    for op in definition.body.walk():
+        match op:
+            case tix.FloorDivOp():
+                known += quotient_constraints(op)
+            case tix.IfOp():
+                guards += (c for piece in op.condition for c in piece)
+            case tix.SumOp():
+                sums.append(op)
+            case _:
+                pass
+    found: list[Constraint] = []
+    for op in sums:
+        levels = [max(n for n, v in enumerate(op.own) if c.form[v]) for c in op.constraints]
+        bounds = list(zip(op.constraints, levels, strict=True))
+        for guard in guards:
+            others = [*(c for c in guards if c is not guard), *op.constraints]
+            found += [guard] if _implied([*known, *others], guard) else []
+        for bound, level in bounds:
+            others = [c for c, other in bounds if c is not bound and other <= level]
+            found += [bound] if _implied([*known, *guards, *others], bound) else []
+    return found
+
+
+def _implied(known: Sequence[Constraint], constraint: Constraint) -> bool:
+    """Whether no integers meet `known` and break the constraint."""
+    names: dict[object, str] = {}
+
+    def text(c: Constraint) -> str:
+        terms = ((names.setdefault(k, f"v{len(names)}"), x) for k, x in c.form.terms.items())
+        form = " + ".join([*(f"{x}*{name}" for name, x in terms), str(c.form.constant)])
+        return f"{form} {'=' if c.equality else '>='} 0"
+
+    for broken in negate(constraint):
+        conditions = " and ".join(map(text, [*known, broken]))
+        if not isl.Set(f"{{ [{', '.join(names.values())}] : {conditions} }}").is_empty():
+            return False
+    return True
+
+
 # --- check ----------------------------------------------------------------------------------------
 
 
-def derived(text: str) -> ModuleOp:
+def derived(text: str, passes: Sequence[ModulePass] = PASSES) -> ModuleOp:
     """The module after the passes that solve, bound and simplify."""
     module = parse_module(text)
     module.verify()
-    for step in PASSES:
+    for step in passes:
         step.apply(context(), module)
         module.verify()
     return module
@@ -274,6 +326,11 @@ def definition_of(module: ModuleOp) -> tix.DefineOp:
     assert isinstance(program, tix.ProgramOp)
     (definition,) = program.definitions
     return definition
+
+
+def implied_bounds_of(s: System) -> list[Constraint]:
+    """Those of the loops before they are simplified, which may substitute other things for them."""
+    return implied_bounds(definition_of(derived(s.text(), PASSES[:2])), [*s.sizes])
 
 
 @dataclass
@@ -319,12 +376,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     start = time.time()
     for done, seed in enumerate(seeds, 1):
         try:
-            count = check(random_system(random.Random(seed)))
+            system = random_system(random.Random(seed))
+            count = check(system)
         except Exception as error:
             failures += 1
             print(f"seed {seed}: {type(error).__name__}: {error}", flush=True)
             continue
         total.add(count)
+        seen["with a bound that others imply"] += bool(implied_bounds_of(system))
         seen["with points"] += bool(count.points)
         seen["with an empty inner range"] += bool(count.inner_empty)
         seen["with an empty outermost range"] += bool(count.outermost_empty)

@@ -65,8 +65,45 @@ def test_implication_is_isl_s(seed: int) -> None:
             a, b = random_.choice(rows), random_.choice(rows)
             row = normalize(tuple(x + 2 * y for x, y in zip(a, b, strict=True)))
             row = (*row[:-1], row[-1] - random_.randint(0, 1))
-        assert feasible(rows) == (not exclusive(rows, width))
-        assert implied(row, rows) == excluded(row, rows, width)
+        assert_exclusion(not feasible(rows), rows, width)
+        opposite = negate(row)
+        assert_exclusion(implied(row, rows), [*rows, (*opposite[:-1], opposite[-1] - 1)], width)
+
+
+def assert_exclusion(found: bool, rows: list[Row], width: int) -> None:
+    """All that rational numbers show is found, with equations more, and nothing else is."""
+    if any(negate(row) in rows for row in map(normalize, rows)):
+        assert found >= exclusive(rows, width)
+        assert not found or integers(rows, width).is_empty()
+    else:
+        assert found == exclusive(rows, width)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_equations_are_solved_in_integers(seed: int) -> None:
+    random_ = random.Random(seed)
+    decided = 0
+    for _ in range(15):
+        width = random_.randint(2, 4)
+        rows = random_rows(random_, width, random_.randint(2, 2 * width))
+        for equation in random_rows(random_, width, random_.randint(1, 2)):
+            rows += [equation, negate(equation)]
+        empty = integers(rows, width).is_empty()
+        assert feasible(rows) >= (not empty)
+        decided += feasible(rows) != empty
+    assert decided >= 14
+
+
+def test_parity() -> None:
+    """For p = 2 t, p ≥ 1 means p ≥ 2; and of 0 ≤ p ≤ 1 only p = 0 is left, so that t = 0."""
+    even = [(1, -2, 0), (-1, 2, 0)]
+    assert implied((1, 0, -2), [*even, (1, 0, -1)])
+    assert implied((0, -1, 0), [*even, (1, 0, 0), (-1, 0, 1)])
+    assert irredundant([(1, 0, -1), (1, 0, -2), (-1, 0, 9), (0, -1, 4)], even) == (
+        (1, 0, -2),
+        (0, -1, 4),
+    )
+    assert irredundant([(1, 0, -1), (-1, 0, 1)], even) is None
 
 
 @pytest.mark.parametrize("seed", [*range(30), 100202])

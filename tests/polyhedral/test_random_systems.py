@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from tests.polyhedral.random_systems import check, random_system
+from tests.polyhedral.random_systems import check, implied_bounds_of, random_system
 
 
 @pytest.mark.parametrize("first", range(0, 150, 15))
@@ -13,3 +13,9 @@ def test_every_point_exactly_once(first: int) -> None:
     for seed in range(first, first + 15):
         seen += check(random_system(random.Random(seed))).points
     assert seen > 100
+
+
+@pytest.mark.parametrize("first", range(0, 150, 15))
+def test_no_bound_is_implied(first: int) -> None:
+    for seed in range(first, first + 15):
+        assert not implied_bounds_of(random_system(random.Random(seed))), seed
