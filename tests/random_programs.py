@@ -22,7 +22,10 @@ from tests.interpreter.index_forms import Form, Scope, constant, linear
 from tests.interpreter.range_text import Range, RangeText
 from tests.interpreter.source_reference import finite_differences, reference
 
-__all__ = ["Options", "Program", "finite_differences", "random_program", "reference"]
+EVERYTHING = {"kinks": True, "pads": True, "reductions": True, "value_conditions": True}
+"""The options for all that the language has."""
+
+__all__ = ["EVERYTHING", "Options", "Program", "finite_differences", "random_program", "reference"]
 
 MAX_ELEMENTS = 64
 """Of an argument: derivatives are checked element by element."""

@@ -21,6 +21,7 @@ from tests.derivations import (
     random_case,
 )
 from tests.gradient_kernels import gradient_kernels
+from tests.random_programs import EVERYTHING
 
 CHUNK = 50
 
@@ -75,18 +76,23 @@ def test_second_derivatives(first: int) -> None:
     check_seeds(check_second, range(first, first + CHUNK))
 
 
-def check_kinks_and_pads(seed: int) -> None:
-    case = random_case(seed, kinks=True, pads=True)
+def check_everything(seed: int) -> None:
+    case = random_case(seed, **EVERYTHING)
+    assert_close(case.function.call(case.values, {}), case.results, 1e-9, "cpu, value")
     derivative = case.function.derivative()
-    found = derivative.call(case.inputs, {})
+    expected = interpret(derivative.program, case.inputs)
+    assert_close(derivative.call(case.inputs, {}), expected, 1e-9, "cpu")
+    assert_reads_back(derivative, case.inputs, expected)
     program = case.function.program
     assert_derivative(
-        lambda values: interpret(program, values), case.values, case.adjoints, found, "first"
+        *(lambda values: interpret(program, values), case.values, case.adjoints, expected),
+        *("first", True),
     )
 
 
-def test_kinks_and_pads() -> None:
-    check_seeds(check_kinks_and_pads, range(60))
+@pytest.mark.parametrize("first", range(0, 200, CHUNK))
+def test_everything(first: int) -> None:
+    check_seeds(check_everything, range(first, first + CHUNK))
 
 
 def check_single_precision(seed: int) -> None:

@@ -11,14 +11,18 @@ from tests.derivations import assert_close, check_together, interpret, random_ca
 from tests.gradient_kernels import KNOWN, GradientKernels, gradient_kernels
 from tests.host_shim import host_shim
 from tests.host_shim.scheduled import has_nvrtc
+from tests.random_programs import EVERYTHING
 
 CHUNK = 100
+
+EVERY = 10_000
+"""From this seed on, programs hold all that the language has."""
 
 
 def derived(seed: int) -> GradientKernels:
     if seed in KNOWN:
         return KNOWN[seed]
-    case = random_case(seed)
+    case = random_case(seed) if seed < EVERY else random_case(seed, **EVERYTHING)
     derivative = case.function.derivative()
     expected = interpret(derivative.program, case.inputs)
     return gradient_kernels(seed, derivative, case.inputs, expected)
@@ -48,12 +52,12 @@ def compile_together(seeds: Sequence[int]) -> list[str]:
 
 
 @host_shim.needs_compiler
-@pytest.mark.parametrize("first", range(0, 1000, CHUNK))
+@pytest.mark.parametrize("first", [*range(0, 1000, CHUNK), EVERY])
 def test_derivatives_on_the_cpu(first: int) -> None:
     check_together(run_together, range(first, first + CHUNK))
 
 
 @pytest.mark.skipif(not has_nvrtc(), reason="compiling CUDA C needs nvidia-cuda-nvrtc")
-@pytest.mark.parametrize("first", [0, 500])
+@pytest.mark.parametrize("first", [0, 500, EVERY])
 def test_derivatives_compile_for_a_gpu(first: int) -> None:
     check_together(compile_together, range(first, first + 50))

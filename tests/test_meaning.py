@@ -22,6 +22,7 @@ from tests.derivations import (
     random_case,
     stages,
 )
+from tests.random_programs import EVERYTHING
 
 CHUNK = 50
 
@@ -50,20 +51,20 @@ def check_passes(case: Case, through_text: bool) -> None:
 # --- invariants -----------------------------------------------------------------------------------
 
 
-def sums(program: tix.ProgramOp) -> list[tix.SumOp]:
-    return [op for op in program.walk() if isinstance(op, tix.SumOp)]
+def reductions(program: tix.ProgramOp) -> list[tix.ReductionOp]:
+    return [op for op in program.walk() if isinstance(op, tix.ReductionOp)]
 
 
 def no_equation(program: tix.ProgramOp) -> None:
-    """No equation holds an own index of its sum."""
-    for op in sums(program):
+    """No equation holds an own index of its reduction."""
+    for op in reductions(program):
         for c in op.constraints:
             assert not (c.equality and any(c.form[v] for v in op.own)), f"{op}"
 
 
 def bounded(program: tix.ProgramOp) -> None:
     """Every constraint bounds an own index, and every own index has bounds by those before it."""
-    for op in sums(program):
+    for op in reductions(program):
         bounds: dict[tuple[int, bool], int] = {}
         for c in op.constraints:
             assert not c.equality, f"{op}"
@@ -75,9 +76,9 @@ def bounded(program: tix.ProgramOp) -> None:
 
 
 def simple(program: tix.ProgramOp) -> None:
-    """Bounded, and no sum is over a single point."""
+    """Bounded, and no reduction is over a single point."""
     bounded(program)
-    assert all(op.own for op in sums(program))
+    assert all(op.own for op in reductions(program))
 
 
 def precise(program: tix.ProgramOp) -> None:
@@ -106,8 +107,8 @@ def check_through_text(seed: int) -> None:
     check_passes(random_case(seed), through_text=True)
 
 
-def check_kinks_and_pads(seed: int) -> None:
-    check_passes(random_case(seed, kinks=True, pads=True), through_text=False)
+def check_everything(seed: int) -> None:
+    check_passes(random_case(seed, **EVERYTHING), through_text=seed % 2 == 0)
 
 
 def check_precision(seed: int) -> None:
@@ -137,8 +138,8 @@ def test_every_pass_runs_alone_on_a_file(first: int) -> None:
 
 
 @chunks(2050, start=2000)
-def test_kinks_and_pads(first: int) -> None:
-    check_seeds(check_kinks_and_pads, range(first, first + CHUNK))
+def test_every_pass_with_everything(first: int) -> None:
+    check_seeds(check_everything, range(first, first + CHUNK))
 
 
 @chunks(50)

@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from tests.random_programs import finite_differences, random_program, reference
+from tests.random_programs import EVERYTHING, finite_differences, random_program, reference
 
 CONVOLUTION = """
 w: f64[3]
@@ -45,12 +45,11 @@ def test_programs_are_deterministic() -> None:
     assert all(np.array_equal(first.arguments[n], second.arguments[n]) for n in first.arguments)
 
 
-@pytest.mark.parametrize("kinks", [False, True])
-@pytest.mark.parametrize("pads", [False, True])
-def test_programs_are_valid_and_moderate(kinks: bool, pads: bool) -> None:
+@pytest.mark.parametrize("options", [{}, {"pads": True}, {"kinks": True}, EVERYTHING])
+def test_programs_are_valid_and_moderate(options: dict[str, bool]) -> None:
     """Accesses are in range, values finite: the reference raises otherwise."""
     for seed in range(150):
-        program = random_program(random.Random(seed), kinks=kinks, pads=pads)
+        program = random_program(random.Random(seed), **options)
         results = reference(program.source, program.arguments)
         assert all(np.all(np.abs(r) < 1e4) for r in results), program.source
 

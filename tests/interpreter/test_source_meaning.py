@@ -9,7 +9,7 @@ import pytest
 
 from dialects.tix import ProgramOp
 from tadc.interpreter.tensor_index import evaluate
-from tests.random_programs import random_program, reference
+from tests.random_programs import EVERYTHING, random_program, reference
 
 parser = pytest.importorskip("tadc.language.parse", reason="there is no parser")
 
@@ -29,9 +29,9 @@ def test_random_programs(seed: int) -> None:
     check(seed)
 
 
-@pytest.mark.parametrize("seed", range(30))
-def test_random_programs_with_kinks_and_pads(seed: int) -> None:
-    check(seed, kinks=True, pads=True)
+@pytest.mark.parametrize("seed", range(100))
+def test_random_programs_with_everything(seed: int) -> None:
+    check(seed, **EVERYTHING)
 
 
 @pytest.mark.parametrize("seed", range(20))
