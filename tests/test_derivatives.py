@@ -1,4 +1,4 @@
-"""Derivatives of a thousand random programs, and derivatives of those of two hundred.
+"""Derivatives of a thousand random programs, and derivatives of derivatives of hundreds.
 
 On the CPU they equal the interpreter's evaluation of the derivative program; the interpreter's
 evaluation of the program, moved along random directions, says what they should be.
@@ -71,9 +71,40 @@ def test_first_derivatives(first: int) -> None:
     check_seeds(check_first, range(first, first + CHUNK))
 
 
-@pytest.mark.parametrize("first", range(0, 200, CHUNK))
+@pytest.mark.parametrize("first", range(0, 100, CHUNK))
 def test_second_derivatives(first: int) -> None:
     check_seeds(check_second, range(first, first + CHUNK))
+
+
+def check_third(seed: int) -> None:
+    """Derivatives of derivatives, each by one argument: of all that came before, also adjoints."""
+    case = random_case(seed, **({} if seed % 3 else EVERYTHING | {"depth": 2}))
+    function, values, rng = case.function, case.values, random.Random(seed)
+    for order in (1, 2, 3):
+        names = [t.name for t in function.args]
+        by = rng.choice(names)
+        n = names.index(by)
+        derivative = function.derivative(by)
+        shapes = [r.shape for r in interpret(function.program, values)]
+        uniform = np.random.default_rng(seed + order).uniform
+        adjoints = [np.asarray(uniform(-1, 1, shape)) for shape in shapes]
+        inputs = [*values, *adjoints]
+        found = interpret(derivative.program, inputs)
+
+        def moved(x: Arrays) -> Arrays:
+            return interpret(function.program, [*values[:n], *x, *values[n + 1 :]])  # noqa: B023
+
+        assert_derivative(
+            moved, [values[n]], adjoints, found, f"order {order} by {by}", seed % 3 == 0
+        )
+        if seed % 10 == 0:
+            assert_close(derivative.call(inputs, {}), found, 1e-9, f"cpu, order {order}")
+        function, values = derivative, inputs
+
+
+@pytest.mark.parametrize("first", range(0, 300, CHUNK))
+def test_first_to_third_derivatives(first: int) -> None:
+    check_seeds(check_third, range(first, first + CHUNK))
 
 
 def check_everything(seed: int) -> None:
