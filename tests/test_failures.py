@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr, UnknownLoc
 from xdsl.utils.exceptions import PassFailedException
@@ -14,7 +13,6 @@ from tadc.errors import UnsupportedError
 from tadc.opt import main
 
 SOURCE = "x: f64[9]\ny[i] = x[i] * 2"
-SUMS = "x: f64[]\ny = " + "".join(f"sum[k{n} in range(2)](" for n in range(90)) + "x" + ")" * 90
 
 
 def fail(location, reason="this is too hard"):
@@ -53,23 +51,6 @@ def test_a_failure_without_a_place_names_the_file(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(InferRangesPass, "apply", plain)
     with pytest.raises(UnsupportedError, match=r"^f.tad: a budget is spent"):
         tadc.compile(SOURCE, file="f.tad").derivative()
-
-
-def test_nesting_without_end():
-    f = tadc.compile(SUMS)
-    for use in (f.derivative, f.with_pullback):
-        with pytest.raises(tadc.TadcError, match="nested too deeply here") as caught:
-            use()
-        assert caught.value.line == 2
-        assert caught.value.column is not None
-        assert SUMS.index("sum[k88") - 10 < caught.value.column < SUMS.index("x)")
-
-
-def test_signs_without_end():
-    f = tadc.compile("x: f64[]\ny = " + "-" * 400 + "x", target="interpret")
-    assert f(np.float64(2)) == 2
-    with pytest.raises(tadc.TadcError, match=r"2:405: .*nested too deeply"):
-        str(f)
 
 
 def test_the_driver_names_no_place_that_it_does_not_know(tmp_path, capsys):

@@ -17,9 +17,8 @@ from typing import Any
 import numpy as np
 
 import tadc
-from dialects.tix import ProgramOp
 from tadc.errors import ArgumentError, TadcError
-from tadc.language import parse, print_program
+from tadc.language import parse
 from tadc.runtime.sizes import SizeMismatch, SizeUnknown, bind_sizes
 from tadc.runtime.work import total_work
 from tests.fuzz.failures import ROOT, Failure, report, signature
@@ -113,14 +112,14 @@ def try_text(text: str, seed: int) -> None:
         _assert_located(error, text)
         return
     module.verify()
-    program = module.body.block.first_op
-    assert isinstance(program, ProgramOp)
-    printed = print_program(program)
-    again = parse(printed).body.block.first_op
-    assert isinstance(again, ProgramOp)
-    assert print_program(again) == printed
-    r = random.Random(seed)
     function = tadc.Function(module, text, "interpret")
+    try:
+        printed = str(function)
+    except TadcError as error:
+        _assert_located(error, text)
+        return
+    assert str(tadc.compile(printed)) == printed
+    r = random.Random(seed)
     if r.random() < 0.5:
         _try_call(function, _arrays(function, r), text)
     if r.random() < 0.15 and len(text) < LARGEST_DERIVED:
