@@ -41,8 +41,7 @@ that 0 does not count, not even if it is infinite. Conditions stay where cutting
 pieces, and in values that must round alike (`passes/exactness.py`); extrema stay whole, since ties
 are shared by all their terms.
 
-On entry and exit no equation holds an own index of its reduction. With `bound=true` every reduction
-is bounded and simplified as well, if there was anything to do: for programs that become code next.
+On entry and exit no equation holds an own index of its reduction.
 """
 
 from __future__ import annotations
@@ -79,15 +78,13 @@ MOST_TERMS = 64
 
 @dataclass(frozen=True)
 class AbsorbConditionsPass(ModulePass):
-    """`absorb-conditions{bound=true}`: see above."""
+    """`absorb-conditions`: no options."""
 
     name = "absorb-conditions"
-    bound: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        absorb = bounded_without_conditions if self.bound else absorb_conditions
         if any(isinstance(p, tix.ProgramOp) and _has_work(p) for p in op.ops):
-            rewrite_programs(op, absorb)
+            rewrite_programs(op, absorb_conditions)
 
 
 def absorb_conditions(program: tix.ProgramOp) -> tix.ProgramOp:

@@ -56,6 +56,7 @@ from dialects.loops import ParallelOp
 from passes.exactness import must_round_alike
 from passes.lane_sums import LaneLowering
 from passes.legality import require_bounded, require_precision
+from passes.loop_shapes import shape_loops
 from passes.lowering import BodyLowering, IndexLowering
 from passes.programs import type_of
 from passes.split_sums import split_sums
@@ -92,9 +93,10 @@ def schedule(
     require_precision(program)
     if tile:
         program = split_sums(program)
+    choose = partial(choose_tiles, example=example) if tile else None
+    program = shape_loops(program, choose)
     names: dict[SSAValue, str] = {v: name for name, v in program.arguments.items()}
     names.update((op.result, op.label.data) for op in program.definitions)
-    choose = partial(choose_tiles, example=example) if tile else None
     alike = must_round_alike(program)
     return [_function(op, names, choose, alike) for op in program.definitions]
 
