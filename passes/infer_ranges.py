@@ -13,6 +13,9 @@ becomes
     %2 = tix.if (%p == 2 * %t) {
       %3 = tix.sum (%j) in (%j >= 0, 4 * %j + 8 >= %p, %j <= 4, %p >= 4 * %j) {...}
 
+Elimination is exponential in the number of indices, in principle: a sum that needs more than 500
+inequalities on the way is refused. Reads of six indices through two equations need about 20.
+
 On entry no equation holds an own index (`solve-index-kernels`). On exit every sum is *bounded*:
 each constraint holds an own index, and bounds the last one that it holds.
 """
@@ -34,6 +37,7 @@ from passes.failure import PassFailure
 from passes.known import KnownScope
 from passes.polyhedral.fourier_motzkin import (
     Bounds,
+    BudgetError,
     Unbounded,
     implied_by_integers,
     triangularize,
@@ -41,6 +45,9 @@ from passes.polyhedral.fourier_motzkin import (
 from passes.polyhedral.matrix import Row
 from passes.programs import copy_program, rewrite_programs
 from passes.space import Space
+
+MOST_INEQUALITIES = 500
+"""The number of inequalities between the other indices that may follow from those of one index."""
 
 
 @dataclass(frozen=True)
@@ -117,14 +124,25 @@ class _System:
     def bounds(self) -> tuple[list[Constraint], list[Constraint]] | None:
         """The guards, and the bounds of the own indices in order; None if the sum is empty."""
         context = self.space.rows([*self.known, *self.equations]) + self.space.sizes_not_negative()
+        rows = self.space.rows(self.inequalities)
         try:
-            rows = self.space.rows(self.inequalities)
-            bounds = triangularize(rows, len(self.order), context, exact=True)
+            bounds = triangularize(
+                rows, len(self.order), context, exact=True, budget=MOST_INEQUALITIES
+            )
         except Unbounded as error:
             name = self.order[error.variable].name_hint
             reason = f"the sum over {name} has no {error.direction} bound"
             raise PassFailure(self.op.location, reason) from None
+        except BudgetError:
+            raise PassFailure(self.op.location, self._too_many()) from None
         return None if bounds.empty else self._constraints(bounds)
+
+    def _too_many(self) -> str:
+        names = ", ".join(str(v.name_hint) for v in self.order)
+        return (
+            f"the bounds of the sum over {names} take more than {MOST_INEQUALITIES} inequalities: "
+            "conditions of fewer indices each take less, and so does a sum in parts"
+        )
 
     def _constraints(self, bounds: Bounds) -> tuple[list[Constraint], list[Constraint]]:
         sides = zip(bounds.lower, bounds.upper, strict=True)

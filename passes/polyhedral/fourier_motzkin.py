@@ -37,7 +37,7 @@ class Unbounded(Exception):
 
 
 class BudgetError(Exception):
-    """More steps would be needed than were allowed."""
+    """More rows or steps would be needed than were allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,12 @@ class Bounds:
 
 
 def triangularize(
-    rows: Sequence[Row], loops: int, context: Sequence[Row] = (), *, exact: bool = False
+    rows: Sequence[Row],
+    loops: int,
+    context: Sequence[Row] = (),
+    *,
+    exact: bool = False,
+    budget: int | None = None,
 ) -> Bounds:
     """The loop nest over the first `loops` columns of `rows·(z, p, 1) ≥ 0`, outermost first.
 
@@ -73,18 +78,21 @@ def triangularize(
 
     What is implied is for `irredundant` to say, and if `exact` for `implied_by_integers` too.
 
-    Raises `Unbounded`, if the system has a rational point, for the innermost z_j without a bound.
+    Raises `Unbounded`, if the system has a rational point, for the innermost z_j without a bound,
+    and `BudgetError` where the projection along one variable has more than `budget` rows
+    before those are dropped that others imply.
     Each step costs one feasibility test per pair of bounds; six dimensions and 12 rows take
     some milliseconds, and the worst case is exponential in `loops`, as is the projection itself.
     """
     known, tidied = tidy(context), tidy(rows)
     if known is None or tidied is None or not feasible([*known, *tidied]):
         return _empty(loops)
+    inside = [row for row in tidied if any(row[:loops])]
     guards = _guards(tidied, loops, known)
     if exact:
-        guards = _needed(guards, [*known, *(row for row in tidied if any(row[:loops]))])
+        guards = _needed(guards, [*known, *inside])
     known = [*known, *guards]
-    levels = _project([row for row in tidied if any(row[:loops])], loops, known)
+    levels = _project(inside, loops, known, budget)
     lower: list[Matrix] = []
     upper: list[Matrix] = []
     for j, level in enumerate(levels or ()):
@@ -234,7 +242,9 @@ def _needed(rows: Sequence[Row], context: list[Row]) -> list[Row]:
     return kept
 
 
-def _project(rows: list[Row], loops: int, known: list[Row]) -> list[list[Row]] | None:
+def _project(
+    rows: list[Row], loops: int, known: list[Row], budget: int | None
+) -> list[list[Row]] | None:
     """For each loop the rows in which it is the innermost one, after projecting those inside.
 
     None where integer tightening on the way shows the system to be empty.
@@ -245,7 +255,7 @@ def _project(rows: list[Row], loops: int, known: list[Row]) -> list[list[Row]] |
         if not lower or not upper:
             raise Unbounded(j, "lower" if not lower else "upper")
         levels[j] = lower + upper
-        shadow = _eliminate(rows, j)
+        shadow = _eliminate(rows, j, budget)
         if shadow is not None and j > 1:
             shadow = irredundant((row for row in shadow if any(row[:j])), known)
         if shadow is None:
@@ -263,7 +273,7 @@ def _split(rows: Iterable[Row], j: int) -> _Split:
     return lower, upper, rest
 
 
-def _eliminate(rows: Iterable[Row], j: int) -> Sequence[Row] | None:
+def _eliminate(rows: Iterable[Row], j: int, budget: int | None = None) -> Sequence[Row] | None:
     """Project along column j; an equation makes it a substitution. None if a row is false."""
     lower, upper, rest = _split(rows, j)
     equation = _equation(lower, upper, j)
@@ -273,6 +283,8 @@ def _eliminate(rows: Iterable[Row], j: int) -> Sequence[Row] | None:
         pairs += [(row, high) for row in lower if row != low]
     else:
         pairs = list(product(lower, upper))
+    if budget is not None and len(rest) + len(pairs) > budget:
+        raise BudgetError
     return tidy([*rest, *(_pair(low, high, j) for low, high in pairs)])
 
 

@@ -9,10 +9,13 @@ import islpy as isl
 import numpy as np
 import pytest
 
+import tadc
+from dialects import tix
 from passes.polyhedral.diophantine import solve
 from passes.polyhedral.division import lower_bound, upper_bound
 from passes.polyhedral.fourier_motzkin import (
     Bounds,
+    BudgetError,
     Unbounded,
     integer_point,
     never_empty,
@@ -259,6 +262,39 @@ def test_dense_null_spaces_do_not_blow_up() -> None:
                 len(low) + len(high) <= 20 for low, high in zip(nest.lower, nest.upper, strict=True)
             )
     assert seen > 10
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        "i + j, k + l",
+        "i + j + k, l + m + n",
+        "i + m, j + n",
+        "i + j, j + k",
+        "i - j + 2*k, l + m",
+        "2*i + j, 3*k + l",
+        "i + 2*j + m, k + n",
+        "i + j + k + l, m - n",
+        "i + 2*j + 4*k, l + 2*m + 4*n",
+        "2*i + 3*j, 2*k + 3*l",
+        "i + j + k + l + m + n, i - j + k - l + m - n",
+    ],
+)
+def test_two_equations_of_six_indices_end_in_few_inequalities(read: str) -> None:
+    """The gradient of `f[i, j, k, l, m, n] = x[read]` sums over a lattice of four dimensions."""
+    names, sizes = "ijklmn", (5, 4, 3, 6, 2, 7)
+    ranges = ", ".join(f"{v} in range({n})" for v, n in zip(names, sizes, strict=True))
+    module = tadc.compile(f"f[{ranges}] = pad(x[{read}])\n").at("bounded")
+    (loops,) = (op for op in module.walk() if isinstance(op, tix.SumOp))
+    assert len(loops.own) == 4 and len(loops.constraints) <= 20
+
+
+def test_elimination_has_a_budget() -> None:
+    """Between two paraboloids, each given by 36 tangent planes: none of them is redundant."""
+    tangents = [(-2 * a, -2 * b, a * a + b * b) for a in range(-3, 3) for b in range(-3, 3)]
+    rows = [(x, y, 1, c) for x, y, c in tangents] + [(x, y, -1, c + 100) for x, y, c in tangents]
+    with pytest.raises(BudgetError):
+        triangularize(rows, 3, budget=36 * 36 - 1)
 
 
 @pytest.mark.parametrize("seed", range(20))
