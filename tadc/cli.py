@@ -155,6 +155,11 @@ def _derive(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--emit", choices=EMITS, default="source", metavar="WHAT", help="what to print, see below"
     )
+    command.add_argument(
+        "--time",
+        action="store_true",
+        help="also say, on standard error, how long each step takes, down to machine code",
+    )
 
 
 def _run(command: argparse.ArgumentParser) -> None:

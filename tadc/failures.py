@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from xdsl.dialects.builtin import LocationAttr
@@ -15,7 +15,7 @@ SHOW_IR = "tadc derive --emit shows the program at each stage, and tadc-opt runs
 
 
 @contextmanager
-def about(source: str, file: str) -> Iterator[None]:
+def about(source: str, file: str) -> Generator[None]:
     """Turn failures of passes into errors about this text."""
     try:
         yield

@@ -25,6 +25,7 @@ from tadc.runtime.arguments import Array, Parameter, as_array, bind, common_prec
 from tadc.runtime.executable import TARGETS, Executable, Plan
 from tadc.runtime.sizes import SizeMismatch, SizeUnknown, bind_sizes
 from tadc.runtime.work import total_work
+from tadc.stopwatch import timed
 
 if TYPE_CHECKING:
     from tadc.language.source import Source
@@ -312,7 +313,8 @@ class Function:
         with self._about():
             result = self.module.clone()
             for step in passes:
-                step.apply(context(), result)
+                with timed(step.name):
+                    step.apply(context(), result)
         return result
 
     def _about(self) -> AbstractContextManager[None]:

@@ -15,7 +15,7 @@ import pytest
 import tadc
 from dialects.tix import elementwise as ew
 from passes import derivative_rules
-from passes.pipeline import STAGES
+from passes.pipeline import STAGES, code_passes, derivative_passes
 from tadc import cli
 from tadc.commands import check, derive
 from tadc.errors import ArgumentError, SizeError, UnknownNameError
@@ -202,6 +202,21 @@ def test_emit(tadc_, emit: str, expected: str):
 def test_emit_ptx(tadc_):
     outcome = tadc_("derive", "f.tad", "--emit", "ptx")
     assert ".version" in outcome.out if outcome.code == 0 else "nvrtc" in outcome.err.lower()
+
+
+def test_time(tadc_):
+    plain, timed = (
+        tadc_("derive", PAPER, "--wrt", "a"),
+        tadc_("derive", PAPER, "--wrt", "a", "--time"),
+    )
+    assert (timed.code, timed.out) == (0, plain.out)
+    rows = [line.split("  ")[0].strip() for line in timed.err.splitlines()]
+    steps = [p.name for _, p in (*derivative_passes(), *code_passes(tile=True))]
+    assert [row for row in rows if row in steps] == list(dict.fromkeys(steps))
+    assert rows[0] == "loading tadc"
+    assert rows[-3:] == ["LLVM IR", "machine code", "total"]
+    assert all(line.split()[-3].replace(".", "").isdigit() for line in timed.err.splitlines())
+    assert plain.err == ""
 
 
 # --- run ------------------------------------------------------------------------------------------
