@@ -167,9 +167,9 @@ def project_bounds(
 def implied_by_integers(row: Row, rows: Sequence[Row]) -> bool:
     """Whether every integer point of `rows` meets `row`; True is a proof.
 
-    False says no more than that of `implied` where a variable is unbounded, where a scan meets no
-    integer point that breaks the row within 1,000 steps, or where all coefficients are ±1, so
-    that integers and rational numbers differ little: then nothing is scanned.
+    False says no more than that of `implied` where a variable is unbounded, where a scan for an
+    integer point that breaks the row takes more than 1,000 steps, or where all coefficients are
+    ±1, so that integers and rational numbers differ little: then nothing is scanned.
     """
     return implied(row, rows) or _unbreakable(row, rows)
 
@@ -184,7 +184,8 @@ def integer_point(rows: Sequence[Row], variables: int, budget: int | None = None
     Fast where the rational shadow is empty or nearly exact. Scanning is exponential in
     `variables` in the worst case; orders of the loops take turns with growing budgets, since a
     poor order may run through many points of the shadow without an integer point inside. With a
-    `budget`, raises `BudgetError` once that many points of the first order were met.
+    `budget`, raises `BudgetError` once that many points of the first order were met, or a tenth
+    as many rows at once.
     """
     tidied = tidy(rows)
     if tidied is None:
@@ -323,7 +324,7 @@ def _nothing(rows: Sequence[Row], variable: int) -> tuple[Matrix, Matrix]:
 def _scan_orders(rows: list[Row], variables: int, limit: int | None) -> Row | None:
     """Scan with the loops in each rotation of the columns, with growing budgets."""
     if limit is not None:
-        return _scan(triangularize(rows, variables), variables, limit)
+        return _scan(triangularize(rows, variables, budget=limit // 10), variables, limit)
     nests: dict[int, Bounds] = {}
     budget = 1000
     while True:
