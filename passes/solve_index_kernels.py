@@ -26,7 +26,7 @@ On exit no equation holds an own index of its sum.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -61,6 +61,44 @@ def solve_index_kernels(program: tix.ProgramOp) -> tix.ProgramOp:
 
 
 @dataclass(frozen=True)
+class System:
+    """The equations that determine own indices, over parameters, and the other constraints."""
+
+    own: Sequence[SSAValue]
+    equations: Sequence[Affine]
+    rest: Sequence[Constraint]
+    parameters: Sequence[Key]
+
+    @staticmethod
+    def of(own: Sequence[SSAValue], constraints: Sequence[Constraint]) -> System:
+        """The system of a reduction over `own` with these constraints."""
+        equations = [c.form for c in constraints if c.equality and _holds(c, own)]
+        rest = [c for c in constraints if not (c.equality and _holds(c, own))]
+        parameters = list(dict.fromkeys(k for f in equations for k in f.terms if k not in own))
+        return System(own, equations, rest, parameters)
+
+    def solve(self) -> Solution:
+        """Every integer solution; those indices are preferred to stay that have few values."""
+        m = tuple(tuple(f[v] for v in self.own) for f in self.equations)
+        h = tuple((*(-f[k] for k in self.parameters), -f.constant) for f in self.equations)
+        preference = _preference(self.own, self.rest)
+        return solve(m, h, len(self.own), len(self.parameters), preference)
+
+    def indices(
+        self, solution: Solution, quotients: Sequence[Affine], free: Mapping[int, Affine]
+    ) -> dict[Key, Affine]:
+        """The own indices at these quotients, and at these values of the columns of the basis."""
+        return {
+            xi: form_of(solution.particular[n], self.parameters)
+            + Affine.sum(q * c for q, c in zip(quotients, coefficients, strict=True))
+            + Affine.sum(free[c] * solution.basis[n][c] for c in free)
+            for n, (xi, coefficients) in enumerate(
+                zip(self.own, solution.quotient_coefficients, strict=True)
+            )
+        }
+
+
+@dataclass(frozen=True)
 class _Exact:
     """A quotient `t` that is exact where the guard `row == divisor * t` holds."""
 
@@ -84,40 +122,31 @@ class _Exact:
 class _Solver(Scope):
     def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
         constraints = self.constraints(op.constraints)  # own indices stay the old ones here
-        equations = [c.form for c in constraints if c.equality and _holds(c, op.own)]
-        if not equations:
+        system = System.of(op.own, constraints)
+        if not system.equations:
             return super().copy_reduction(op)
-        rest = [c for c in constraints if not (c.equality and _holds(c, op.own))]
-        parameters = list(dict.fromkeys(k for f in equations for k in f.terms if k not in op.own))
-        solution = _solve(equations, op.own, parameters, _preference(op.own, rest))
+        solution = system.solve()
         if solution.empty:
             return self.emitter.constant(op.IDENTITY)
-        return self._solved_sum(op, rest, parameters, solution)
+        return self._solved_sum(op, system, solution)
 
     def _solved_sum(
         self,
         op: tix.ReductionOp,
-        inequalities: Sequence[Constraint],
-        parameters: Sequence[Key],
+        system: System,
         solution: Solution,
     ) -> SSAValue:
+        parameters = system.parameters
         quotients, exact = self._quotients(solution.quotients, parameters)
-        zero = [Constraint(_form(row, parameters), equality=True) for row in solution.zero]
-        free = sorted(range(len(solution.pivots)), key=lambda c: solution.pivots[c])
+        zero = [Constraint(form_of(row, parameters), equality=True) for row in solution.zero]
+        free = free_columns(solution)
 
         def old_indices(own: list[SSAValue]) -> dict[Key, Affine]:
             z = {c: Affine.of(v) for c, v in zip(free, own, strict=True)}
-            return {
-                xi: _form(solution.particular[n], parameters)
-                + Affine.sum(q * c for q, c in zip(quotients, coefficients, strict=True))
-                + Affine.sum(z[c] * solution.basis[n][c] for c in free)
-                for n, (xi, coefficients) in enumerate(
-                    zip(op.own, solution.quotient_coefficients, strict=True)
-                )
-            }
+            return system.indices(solution, quotients, z)
 
         def domain(own: list[SSAValue]) -> list[Constraint]:
-            solved = [c.substitute(old_indices(own)) for c in inequalities]
+            solved = [c.substitute(old_indices(own)) for c in system.rest]
             for quotient in exact:
                 solved = [quotient.clear(c) for c in solved]
             return [*zero, *(q.guard for q in exact), *solved]
@@ -126,7 +155,7 @@ class _Solver(Scope):
             indices = self.indices.new_child(old_indices(own))
             return type(self)(e, self.values.new_child(), indices).copy_body(op.body)
 
-        names = [_name(solution, c, op.own) for c in free]
+        names = [name_of(solution, c, op.own) for c in free]
         return self.emitter.reduce(type(op), names, domain, body)
 
     def _quotients(
@@ -136,7 +165,7 @@ class _Solver(Scope):
         values: list[Affine] = []
         exact: list[_Exact] = []
         for quotient in quotients:
-            row, divisor = _form(quotient.row, parameters), quotient.modulus
+            row, divisor = form_of(quotient.row, parameters), quotient.modulus
             whole = whole_part(row, divisor)
             rest = row - whole * divisor
             t = self.emitter.floordiv(rest, divisor).single_index
@@ -146,7 +175,7 @@ class _Solver(Scope):
         return values, exact
 
 
-def _name(solution: Solution, column: int, own: Sequence[SSAValue]) -> str | None:
+def name_of(solution: Solution, column: int, own: Sequence[SSAValue]) -> str | None:
     """The name of the index that a new one equals, or `z` where it numbers the solutions."""
     pivot = solution.pivots[column]
     return own[pivot].name_hint if solution.basis[pivot][column] == 1 else "z"
@@ -154,18 +183,6 @@ def _name(solution: Solution, column: int, own: Sequence[SSAValue]) -> str | Non
 
 def _holds(constraint: Constraint, own: Sequence[SSAValue]) -> bool:
     return any(constraint.form[v] for v in own)
-
-
-def _solve(
-    equations: Sequence[Affine],
-    own: Sequence[SSAValue],
-    parameters: Sequence[Key],
-    preference: Sequence[int],
-) -> Solution:
-    """Solve for the own indices."""
-    m = tuple(tuple(f[v] for v in own) for f in equations)
-    h = tuple((*(-f[k] for k in parameters), -f.constant) for f in equations)
-    return solve(m, h, len(own), len(parameters), preference)
 
 
 def _preference(own: Sequence[SSAValue], constraints: Sequence[Constraint]) -> list[int]:
@@ -180,6 +197,11 @@ def _preference(own: Sequence[SSAValue], constraints: Sequence[Constraint]) -> l
     return sorted(range(len(own)), key=rank)
 
 
-def _form(row: Row, parameters: Sequence[Key]) -> Affine:
+def free_columns(solution: Solution) -> list[int]:
+    """The columns of the basis in the order of the summation indices that they become."""
+    return sorted(range(len(solution.pivots)), key=lambda c: solution.pivots[c])
+
+
+def form_of(row: Row, parameters: Sequence[Key]) -> Affine:
     """The affine form of a row over the parameters, the constant last."""
     return Affine(dict(zip(parameters, row[:-1], strict=True)), row[-1])
