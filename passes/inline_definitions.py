@@ -48,6 +48,8 @@ def inline_definitions(program: tix.ProgramOp) -> tix.ProgramOp:
     """The program without definitions that are not needed, or not needed in memory."""
     needed = _needed(program)
     moved: dict[SSAValue, tix.DefineOp] = {d.result: d for d in needed if _moves(d, needed)}
+    if not moved and len(needed) == len(program.definitions):
+        return program
     builder = ProgramBuilder(arguments_of(program))
     scope = _Inliner(Emitter(builder.block, program.location))
     scope.moved = moved

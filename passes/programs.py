@@ -18,8 +18,9 @@ def rewrite_programs(module: ModuleOp, rewrite: Callable[[tix.ProgramOp], tix.Pr
     for program in list(module.ops):
         if isinstance(program, tix.ProgramOp):
             new = rewrite(program)
-            new.location = program.location
-            Rewriter.replace_op(program, new)
+            if new is not program:
+                new.location = program.location
+                Rewriter.replace_op(program, new)
 
 
 def fresh_name(wanted: str, taken: Iterable[str]) -> str:

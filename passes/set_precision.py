@@ -15,14 +15,13 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from dialects import tix
 from dialects.tix import TensorType
-from passes.emitter import Emitter, Scope
-from passes.programs import ProgramBuilder, arguments_of, rewrite_programs
+from passes.programs import rewrite_programs, type_of
 
 
 @dataclass(frozen=True)
@@ -39,23 +38,11 @@ class SetPrecisionPass(ModulePass):
 
 
 def set_precision(program: tix.ProgramOp, real: str) -> tix.ProgramOp:
-    """The program with `real` replaced by the element type of that name."""
-    arguments = arguments_of(program)
-    builder = ProgramBuilder([(name, _precise(type, real), at) for name, type, at in arguments])
-    scope = Scope(Emitter(builder.block, program.location))
-    scope.values.update(zip(program.body.block.args, builder.block.args, strict=True))
-    for op in program.definitions:
-        scope.values[op.result] = _define(builder, scope, op, real)
-    return builder.finish(program, [scope.value(v) for v in program.returned])
-
-
-def _define(builder: ProgramBuilder, scope: Scope, op: tix.DefineOp, real: str) -> SSAValue:
-    def body(e: Emitter, own: list[SSAValue]) -> SSAValue:
-        return scope.copy_definition(op, e, own)
-
-    names = [v.name_hint for v in op.indices]
-    return builder.define(op.label.data, _precise(op.type, real), names, op.location, body)
-
-
-def _precise(type: TensorType, real: str) -> TensorType:
-    return TensorType.of(type.shape, tix.ELEMENT_TYPES[real]) if type.dtype == "real" else type
+    """A copy of the program with `real` replaced by the element type of that name."""
+    copy = program.clone()
+    for value in [*copy.body.block.args, *(d.result for d in copy.definitions)]:
+        type = type_of(value)
+        if type.dtype == "real":
+            precise = TensorType.of(type.shape, tix.ELEMENT_TYPES[real])
+            Rewriter.replace_value_with_new_type(value, precise)
+    return copy

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import IndexType, IntAttr
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     eq,
@@ -44,7 +44,9 @@ class ReadOp(IRDLOperation):
 
     def __init__(self, tensor: SSAValue, forms: Sequence[Affine]):
         operands, map = _map_of(forms)
-        super().__init__(operands=[tensor, operands], properties={"map": map}, result_types=[real])
+        Operation.__init__(
+            self, operands=[tensor, *operands], properties={"map": map}, result_types=[real]
+        )
 
     @property
     def forms(self) -> list[Affine]:
@@ -86,7 +88,7 @@ class IndexToRealOp(IRDLOperation):
 
     def __init__(self, form: Affine):
         operands, map = _map_of([form])
-        super().__init__(operands=[operands], properties={"map": map}, result_types=[real])
+        Operation.__init__(self, operands=operands, properties={"map": map}, result_types=[real])
 
     @property
     def form(self) -> Affine:
@@ -122,8 +124,9 @@ class FloorDivOp(IRDLOperation):
 
     def __init__(self, form: Affine, divisor: int):
         operands, map = _map_of([form])
-        super().__init__(
-            operands=[operands],
+        Operation.__init__(
+            self,
+            operands=operands,
             properties={"map": map, "divisor": IntAttr(divisor)},
             result_types=[IndexType()],
         )

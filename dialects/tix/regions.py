@@ -57,7 +57,7 @@ class YieldOp(IRDLOperation):
     assembly_format = "$value attr-dict"
 
     def __init__(self, value: SSAValue):
-        super().__init__(operands=[value])
+        Operation.__init__(self, operands=[value])
 
 
 def _with_bodies() -> tuple[type[Operation], ...]:
@@ -98,8 +98,9 @@ class ReductionOp(IRDLOperation, ABC):
     def __init__(self, constraints: Sequence[Constraint], body: Region):
         own = body.block.args
         outer = list(dict.fromkeys(v for c in constraints for v in c.form.indices if v not in own))
-        super().__init__(
-            operands=[outer],
+        Operation.__init__(
+            self,
+            operands=outer,
             properties={"domain": set_over(constraints, [*outer, *own])},
             result_types=[real],
             regions=[body],
@@ -208,8 +209,9 @@ class IfOp(IRDLOperation):
 
     def __init__(self, pieces: Sequence[Sequence[Constraint]], then: Region, otherwise: Region):
         indices = list(dict.fromkeys(v for p in pieces for c in p for v in c.form.indices))
-        super().__init__(
-            operands=[indices],
+        Operation.__init__(
+            self,
+            operands=indices,
             properties={"pieces": ArrayAttr(set_over(p, indices) for p in pieces)},
             result_types=[real],
             regions=[then, otherwise],
@@ -271,7 +273,8 @@ class WhereOp(IRDLOperation):
     def __init__(
         self, predicate: Predicate, lhs: SSAValue, rhs: SSAValue, then: Region, otherwise: Region
     ):
-        super().__init__(
+        Operation.__init__(
+            self,
             operands=[lhs, rhs],
             properties={"predicate": StringAttr(predicate)},
             result_types=[real],
