@@ -86,9 +86,24 @@ class DifferentiatePass(ModulePass):
             raise PassFailure(program.location, f"no argument is named {unknown[0]}")
         reverse = _Reverse(program, self.unit_adjoint)
         arguments = program.arguments
-        gradients = [reverse.gradient(name, arguments[name]) for name in self.wrt or arguments]
-        values = map(reverse.tensors.value, program.returned) if self.keep_values else ()
-        return reverse.builder.finish(program, [*values, *gradients])
+        wrt = self.wrt or tuple(arguments)
+        gradients = [reverse.gradient(name, arguments[name]) for name in wrt]
+        names = [_gradient_name(g, name, program) for g, name in zip(gradients, wrt, strict=True)]
+        if not self.keep_values:
+            return reverse.builder.finish(program, gradients, names)
+        values = map(reverse.tensors.value, program.returned)
+        return reverse.builder.finish(
+            program, [*values, *gradients], [*program.result_names, *names]
+        )
+
+
+def _gradient_name(gradient: SSAValue, argument: str, program: tix.ProgramOp) -> str:
+    """`dx`, or what it is called where that is taken.
+
+    The adjoint of an argument that is updated is taken by design: the gradient is a new version.
+    """
+    assert isinstance(gradient.owner, tix.DefineOp)
+    return f"d{argument}" if argument in program.result_names else gradient.owner.label.data
 
 
 Contribution = Callable[[Emitter, list[Affine]], SSAValue]
@@ -197,9 +212,8 @@ class _Reverse:
 def adjoint_names(program: tix.ProgramOp) -> list[str]:
     """The names of the adjoint arguments, one per result: `df` for `f`, unless it is taken."""
     names: list[str] = []
-    for op in (v.owner for v in dict.fromkeys(program.returned)):
-        assert isinstance(op, tix.DefineOp)
-        names.append(fresh_name(f"d{op.label.data}", [*program.arguments, *names]))
+    for result in dict(zip(program.returned, program.result_names, strict=True)).values():
+        names.append(fresh_name(f"d{result}", [*program.arguments, *names]))
     return names
 
 

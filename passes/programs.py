@@ -68,10 +68,17 @@ class ProgramBuilder:
         return fresh_name(wanted, self.labels)
 
     def finish(
-        self, old: tix.ProgramOp, results: Sequence[SSAValue], suffix: str = ""
+        self,
+        old: tix.ProgramOp,
+        results: Sequence[SSAValue],
+        names: Sequence[str] | None = None,
+        suffix: str = "",
     ) -> tix.ProgramOp:
-        """The program with these results, and with the name and the derived sizes of `old`."""
-        self.block.add_op(tix.ReturnOp(results))
+        """The program with these results, and with the name and the derived sizes of `old`.
+
+        The results have these names, by default those that the results of `old` have.
+        """
+        self.block.add_op(tix.ReturnOp(results, old.result_names if names is None else names))
         name, body = old.sym_name.data + suffix, Region(self.block)
         return tix.ProgramOp(name, self.argument_names, body, list(old.derived))
 

@@ -69,9 +69,12 @@ def split_pullback(
     arguments = [(n, v) for n, v in program.arguments.items() if n not in adjoints]
     seeds = [(n, program.arguments[n]) for n in adjoints]
     stored = [(op.label.data, op.result) for op in saved]
-    first = _part(program, arguments, early, kept)
+    labels = [op.label.data for op in saved if op.result not in values]
+    names = program.result_names
+    first = _part(program, arguments, early, kept, [*names[:count], *labels])
     rest = [op for op in program.definitions if op.result in late]
-    second = _part(program, [*arguments, *stored, *seeds], rest, gradients, "_pullback")
+    inputs = [*arguments, *stored, *seeds]
+    second = _part(program, inputs, rest, gradients, names[count:], "_pullback")
     return first, second
 
 
@@ -93,6 +96,7 @@ def _part(
     arguments: Sequence[tuple[str, SSAValue]],
     definitions: Sequence[tix.DefineOp],
     results: Sequence[SSAValue],
+    names: Sequence[str],
     suffix: str = "",
 ) -> tix.ProgramOp:
     """A program of some definitions; the tensors that they read from others are arguments."""
@@ -103,7 +107,7 @@ def _part(
     scope.values.update(zip((v for _, v in arguments), builder.block.args, strict=True))
     for op in definitions:
         scope.values[op.result] = copy_definition(builder, scope, op)
-    part = builder.finish(program, [scope.value(v) for v in results], suffix)
+    part = builder.finish(program, [scope.value(v) for v in results], names, suffix)
     part.location = program.location
     return part
 

@@ -50,7 +50,7 @@ def vjp(f: Function, /, *arguments: Any, **named: Any) -> tuple[Any, Pullback]:
     inputs = f.bound(arguments, named)
     computed = value.call(inputs, {})
     results = computed[: len(f.results)]
-    stored = dict(zip((t.name for t in value.results), computed, strict=True))
+    stored = dict(zip(value.labels, computed, strict=True))
     first = len(f.args)
     kept = [stored[t.name] for t in gradients.args[first : len(gradients.args) - len(results)]]
     kept = [k.copy() if any(k is r for r in results) else k for k in kept]  # results are the user's

@@ -93,7 +93,8 @@ class Function:
         self.program = _only_program(module)
         self.args = tuple(Tensor.of(name, _type(v)) for name, v in self.program.arguments.items())
         self.results = tuple(
-            Tensor.of(_definition(v).label.data, _type(v)) for v in self.program.returned
+            Tensor.of(name, _type(v))
+            for name, v in zip(self.program.result_names, self.program.returned, strict=True)
         )
         self._parameters = [
             Parameter(t.name, t.dtype, len(t.shape), _span(v.location, source))
@@ -103,6 +104,11 @@ class Function:
         self._plans: dict[object, tuple[Executable, Mapping[str, int], Plan]] = {}
         self._derived: dict[object, Function] = {}
         self._pullback: tuple[Function, Function] | None = None
+
+    @property
+    def labels(self) -> list[str]:
+        """The names of the results inside of the program, where no two tensors have the same."""
+        return [_definition(v).label.data for v in self.program.returned]
 
     # --- calling ---
 

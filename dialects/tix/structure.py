@@ -117,26 +117,55 @@ class DefineOp(IRDLOperation):
 
 @irdl_op_definition
 class ReturnOp(IRDLOperation):
-    """The results of a program."""
+    """The results of a program: `tix.return %f, %p_1 as "p"`.
+
+    A result has the name of its definition, unless it is the new version of an argument.
+    """
 
     name = "tix.return"
     values = var_operand_def(TensorType)
+    names = prop_def(ArrayAttr[StringAttr])
     traits = lazy_traits_def(lambda: (IsTerminator(), HasParent(ProgramOp)))
 
-    def __init__(self, values: Sequence[SSAValue]):
-        super().__init__(operands=[values])
+    def __init__(self, values: Sequence[SSAValue], names: Sequence[str] | None = None):
+        names = [_label(v) for v in values] if names is None else names
+        super().__init__(
+            operands=[values], properties={"names": ArrayAttr(StringAttr(n) for n in names)}
+        )
 
     @classmethod
     def parse(cls, parser: Parser) -> ReturnOp:
-        values = parser.parse_optional_undelimited_comma_separated_list(
-            lambda: parse_optional_tensor(parser), lambda: parse_tensor(parser)
+        def named(value: SSAValue) -> tuple[SSAValue, str]:
+            renamed = parser.parse_optional_keyword("as")
+            return value, parser.parse_str_literal() if renamed else _label(value)
+
+        def first() -> tuple[SSAValue, str] | None:
+            value = parse_optional_tensor(parser)
+            return None if value is None else named(value)
+
+        results = parser.parse_optional_undelimited_comma_separated_list(
+            first, lambda: named(parse_tensor(parser))
         )
-        return cls(values or [])
+        return cls([v for v, _ in results or ()], [name for _, name in results or ()])
 
     def print(self, printer: Printer) -> None:
+        def result(item: tuple[SSAValue, StringAttr]) -> None:
+            value, name = item
+            printer.print_ssa_value(value)
+            if name.data != _label(value):
+                printer.print_string(f' as "{name.data}"')
+
         if self.values:
             printer.print_string(" ")
-            printer.print_list(self.values, printer.print_ssa_value)
+            printer.print_list(list(zip(self.values, self.names, strict=True)), result)
+
+    def verify_(self) -> None:
+        if len(self.names) != len(self.values):
+            raise VerifyException("every result needs a name")
+
+
+def _label(value: SSAValue) -> str:
+    return value.owner.label.data if isinstance(value.owner, DefineOp) else ""
 
 
 @irdl_op_definition
@@ -187,6 +216,13 @@ class ProgramOp(IRDLOperation):
         last = self.body.block.last_op
         assert isinstance(last, ReturnOp)
         return list(last.values)
+
+    @property
+    def result_names(self) -> list[str]:
+        """The names of the results, in order."""
+        last = self.body.block.last_op
+        assert isinstance(last, ReturnOp)
+        return [name.data for name in last.names]
 
     @classmethod
     def parse(cls, parser: Parser) -> ProgramOp:
