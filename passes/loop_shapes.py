@@ -3,14 +3,9 @@
 Sums in the language, and in derivatives after `absorb-conditions`, run over exactly the points that
 contribute. For a machine that is best where much is skipped, but loops of known length can be
 unrolled, and loops with the same bounds for neighbouring elements run side by side in vectors and
-register blocks, where a test is only a mask. So each definition takes the first that has a tile
-(`passes/tiling.py`) of
-
-- sums over narrow sets (`passes/absorb_conditions.py`), and over boxes where these are short;
-- the definition as it is, with conditions in its sums;
-- sums over boxes also where these are long;
-
-and the first of these where none has.
+register blocks, where a test is only a mask. So short sums go back to boxes. Long ones do where
+that gives blocks of rows and columns (`passes/tiling.py`), and conditions stay where they are if
+nothing else has a tile.
 
 A sum goes back to a box by
 
@@ -24,13 +19,13 @@ box are points of the set: a band is not made a square.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from functools import partial
 
 from xdsl.ir import Operation, SSAValue
 
 from dialects import tix
-from dialects.tix import Constraint, between
+from dialects.tix import Affine, Constraint, between
 from passes.absorb_conditions import bounded_without_conditions
 from passes.emitter import Emitter, Scope
 from passes.known import KnownScope
@@ -53,29 +48,39 @@ def shape_loops(program: tix.ProgramOp, choose: Choose | None) -> tix.ProgramOp:
     if choose is None:
         return short
     long = _boxed(narrow, _LongBoxer)
-    versions = list(dict.fromkeys([short, program, long]))
-    return program if versions == [program] else _mixed(versions, choose)
+    if program is short is long:
+        return program
+    return _mixed([short, long, program], choose)
 
 
 def _mixed(versions: Sequence[tix.ProgramOp], choose: Choose) -> tix.ProgramOp:
-    """Of each definition the first version with a tile, else the first one."""
+    """Of each definition the version that runs best."""
     program = versions[0]
     builder = ProgramBuilder(arguments_of(program))
     scope = Scope(Emitter(builder.block, program.location))
     for version in versions:
         scope.values.update(zip(version.body.block.args, builder.block.args, strict=True))
-    for same in zip(*(v.definitions for v in versions), strict=True):
-        best = next((op for op in same if _is_tiled(op, choose)), same[0])
-        tensor = copy_definition(builder, scope, best)
-        scope.values.update((op.result, tensor) for op in same)
+    for short, long, given in zip(*(v.definitions for v in versions), strict=True):
+        tensor = copy_definition(builder, scope, _best(short, long, given, choose))
+        scope.values.update((op.result, tensor) for op in (short, long, given))
     return builder.finish(program, [scope.value(v) for v in program.returned])
 
 
-def _is_tiled(op: tix.DefineOp, choose: Choose) -> bool:
-    """Has it a tile, and one in which more than conditions differs from column to column?"""
+def _best(
+    short: tix.DefineOp, long: tix.DefineOp, given: tix.DefineOp, choose: Choose
+) -> tix.DefineOp:
+    tile = _tile(short, choose)
+    if (tile is None or tile.p is None) and (wide := _tile(long, choose)) and wide.p:
+        return long
+    return given if tile is None and _tile(given, choose) else short
+
+
+def _tile(op: tix.DefineOp, choose: Choose) -> Tile | None:
+    """The first tile in which more than conditions differs from column to column."""
     reads = [r for r in op.walk() if isinstance(r, tix.ReadOp)]
     deps = Dependence()
-    return any(tile.q in deps.operation(r) for tile in choose(op) for r in reads)
+    tiles = (t for t in choose(op) if any(t.q in deps.operation(r) for r in reads))
+    return next(tiles, None)
 
 
 def _boxed(program: tix.ProgramOp, kind: type[_ShortBoxer]) -> tix.ProgramOp:
@@ -87,37 +92,20 @@ def _boxed(program: tix.ProgramOp, kind: type[_ShortBoxer]) -> tix.ProgramOp:
 class _ShortBoxer(KnownScope):
     """Copies; reductions over parts of short boxes become reductions over these."""
 
-    longest: int | None = SHORT_SUM
+    long = False
 
     @classmethod
     def applies(cls, op: tix.ReductionOp) -> bool:
-        """Has it bounds that vary, each within a box, and no other reduction inside?"""
-        if any(isinstance(o, tix.ReductionOp) for o in op.body.walk()):
-            return False
-        varying = [c.form for c in op.constraints if _varies(c, op)]
-        sides = [{form[v] > 0 for form in varying if form[v]} for v in op.own]
-        indices = [(v, side) for v, side in zip(op.own, sides, strict=True) if side]
-        return bool(indices) and all(cls._has_box(op, v, len(side)) for v, side in indices)
-
-    @classmethod
-    def _has_box(cls, op: tix.ReductionOp, index: SSAValue, sides: int) -> bool:
-        """Do the other bounds of an index, of which those on one side or two vary, make a box?"""
-        fixed = [c.form for c in op.constraints if c.form[index] and not _varies(c, op)]
-        if cls.longest is None and sides == 1 and len({form[index] > 0 for form in fixed}) == 2:
-            return True
-        numbers = [form for form in fixed if len(form.terms) == 1 and abs(form[index]) == 1]
-        low = [-form.constant for form in numbers if form[index] > 0]
-        high = [form.constant for form in numbers if form[index] < 0]
-        return bool(low) and bool(high) and min(high) - max(low) < SHORT_SUM
+        return _box(op, cls.long) is not None
 
     def copy(self, op: Operation) -> None:
         if op.results[0] not in self.values:
             super().copy(op)
 
     def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
-        if not self.applies(op):
+        box = _box(op, self.long)
+        if box is None:
             return super().copy_reduction(op)
-        box = [c for c in op.constraints if not _varies(c, op)]
         varying = [c for c in op.constraints if _varies(c, op)]
 
         def domain(own: list[SSAValue]) -> list[Constraint]:
@@ -164,7 +152,49 @@ class _ShortBoxer(KnownScope):
 class _LongBoxer(_ShortBoxer):
     """The same with long boxes too."""
 
-    longest = None
+    long = True
+
+
+def _box(op: tix.ReductionOp, long: bool) -> list[Constraint] | None:
+    """What of the set is the same for all elements, if that is a box; None if all of it is, or if
+    there is another reduction inside."""
+    varying = [c for c in op.constraints if _varies(c, op)]
+    if not varying or any(isinstance(o, tix.ReductionOp) for o in op.body.walk()):
+        return None
+    box = [c for c in op.constraints if not _varies(c, op)]
+    extremes = _extremes(op)
+    for index in op.own:
+        sides = {c.form[index] > 0 for c in varying if c.form[index]}
+        for side in sides - {c.form[index] > 0 for c in box if c.form[index]}:
+            around = [c for c in varying if c.form[index] and (c.form[index] > 0) == side]
+            wide = [c.substitute(extremes(c)) for c in around]
+            box += dict.fromkeys(c for c in wide if not _varies(c, op))
+        if sides and not _is_short(index, box) and not (long and _is_half(index, sides, box)):
+            return None
+    return box
+
+
+def _extremes(op: tix.ReductionOp) -> Callable[[Constraint], dict[tix.Key, Affine]]:
+    """For a constraint, the values of the definition's indices where it allows the most."""
+    parent = op.parent_op()
+    while not isinstance(parent, tix.DefineOp):
+        assert parent is not None
+        parent = parent.parent_op()
+    last = {v: n - 1 for v, n in zip(parent.indices, parent.type.shape, strict=True)}
+    return lambda c: {v: end if c.form[v] > 0 else Affine() for v, end in last.items()}
+
+
+def _is_short(index: SSAValue, box: Sequence[Constraint]) -> bool:
+    """Do numbers bound it?"""
+    numbers = [c.form for c in box if len(c.form.terms) == 1 and abs(c.form[index]) == 1]
+    low = [-form.constant for form in numbers if form[index] > 0]
+    high = [form.constant for form in numbers if form[index] < 0]
+    return bool(low) and bool(high) and min(high) - max(low) < SHORT_SUM
+
+
+def _is_half(index: SSAValue, sides: Set[bool], box: Sequence[Constraint]) -> bool:
+    """Does one side of it vary, and the box bound both?"""
+    return len(sides) == 1 and len({c.form[index] > 0 for c in box if c.form[index]}) == 2
 
 
 def _varies(constraint: Constraint, op: tix.ReductionOp) -> bool:

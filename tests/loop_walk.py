@@ -52,7 +52,7 @@ def _operation(op: Operation, values: dict[Key, int], visits: Visits) -> None:
         case tix.ReadOp():
             visits.reads[op.tensor] += 1
             visits.elements.append(tuple(f.evaluate(values) for f in op.forms))
-        case tix.SumOp():
+        case tix.ReductionOp():
             _loops(op, op.own, values, visits)
         case tix.IfOp():
             taken = any(all(_holds(c, values) for c in piece) for piece in op.condition)
@@ -66,7 +66,7 @@ def _holds(constraint: Constraint, values: Mapping[Key, int]) -> bool:
     return value == 0 if constraint.equality else value >= 0
 
 
-def _loops(op: tix.SumOp, own: Sequence[SSAValue], values: dict[Key, int], visits: Visits) -> None:
+def _loops(op: tix.ReductionOp, own: Sequence[SSAValue], values: dict[Key, int], visits: Visits) -> None:
     if not own:
         _region(op.body, values, visits)
         return
