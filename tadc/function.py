@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 SMALL = 1_000_000
 """Operations of a call that take about a millisecond whatever the loops look like."""
 
+TINY = 100_000
+"""The same where sizes are numbers, so that no call can ever be larger."""
+
 PLANS = 64
 """How many sizes a function remembers the plans of."""
 
@@ -138,8 +141,8 @@ class Function:
     def executable(self, precision: str, tile: bool = True) -> Executable:
         """The program as code of its target, made when it is first called.
 
-        There is one for each precision, and one without tiles for symbolic sizes that turn out
-        small: it compiles several times faster.
+        There is one for each precision, and one without tiles for sizes that turn out small: it
+        compiles several times faster. So calls of any number of sizes compile twice at most.
         """
         kind = TARGETS[self.target]
         key = precision, tile and kind.tiles
@@ -155,8 +158,7 @@ class Function:
         known = self._plans.get(key)
         if known is None:
             sizes = self._sizes(arrays)
-            # where sizes are numbers, the scheduler knows itself what is small
-            tile = not sizes or total_work(self.program, sizes) > SMALL
+            tile = total_work(self.program, sizes) > (SMALL if sizes else TINY)
             executable = self.executable(precision, tile)
             if len(self._plans) >= PLANS:
                 self._plans.clear()

@@ -48,30 +48,32 @@ def _target_machine() -> Any:
 
 
 class CpuModule:
-    """A compiled program: `CpuModule(print_llvm(module)).kernel("f")`."""
+    """A compiled program: `CpuModule(print_llvm(module)).kernel("f")`.
 
-    def __init__(self, text: str):
-        features = _features()
+    `quick` is for what runs shortly: loops are not unrolled, which makes half of the code or less.
+    """
+
+    def __init__(self, text: str, quick: bool = False):
+        self._text = with_vector_variants(text, _features())
+        self._quick = quick
         self._machine = _target_machine()
-        self._module = llvm.parse_assembly(
-            with_vector_variants(text, features), llvm.create_context()
-        )
-        self._module.triple = self._machine.triple
-        self._module.data_layout = str(self._machine.target_data)
-        self._module.verify()
-        self._optimize()
-        self._optimized = str(self._module)
+        self._module = self._optimized_module()
         self._engine = llvm.create_mcjit_compiler(self._module, self._machine)
         self._engine.finalize_object()
 
-    def _optimize(self) -> None:
-        options = llvm.create_pipeline_tuning_options(speed_level=3)
+    def _optimized_module(self) -> Any:
+        module = llvm.parse_assembly(self._text, llvm.create_context())
+        module.triple = self._machine.triple
+        module.data_layout = str(self._machine.target_data)
+        module.verify()
+        options = llvm.create_pipeline_tuning_options(speed_level=1 if self._quick else 3)
         options.loop_vectorization = True
-        options.slp_vectorization = True
         options.loop_interleaving = True
-        options.loop_unrolling = True
+        options.loop_unrolling = not self._quick
+        options.slp_vectorization = not self._quick
         builder = llvm.create_pass_builder(self._machine, options)
-        builder.getModulePassManager().run(self._module, builder)
+        builder.getModulePassManager().run(module, builder)
+        return module
 
     def kernel(self, name: str) -> CpuKernel:
         """The function of that name in the scheduled program."""
@@ -87,12 +89,11 @@ class CpuModule:
 
     def optimized(self) -> str:
         """The LLVM IR that became machine code."""
-        return self._optimized
+        return str(self._optimized_module())
 
     def assembly(self) -> str:
         """The machine code, to read."""
-        module = llvm.parse_assembly(self._optimized, llvm.create_context())
-        return self._machine.emit_assembly(module)
+        return self._machine.emit_assembly(self._optimized_module())
 
 
 EXTENT = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)

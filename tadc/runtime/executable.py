@@ -151,7 +151,7 @@ class CpuExecutable(Executable):
         """The compiled module."""
         from tadc.runtime.cpu import CpuModule
 
-        return CpuModule(self.text)
+        return CpuModule(self.text, quick=not self.tile)
 
     @cached_property
     def _kernels(self) -> list[tuple[Step, Any]]:
