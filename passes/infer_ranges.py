@@ -44,7 +44,7 @@ from passes.polyhedral.fourier_motzkin import (
 )
 from passes.polyhedral.matrix import Row
 from passes.programs import copy_program, rewrite_programs
-from passes.space import Space
+from passes.space import Space, require_short_numbers
 
 MOST_INEQUALITIES = 500
 """The number of inequalities between the other indices that may follow from those of one index."""
@@ -76,6 +76,7 @@ class _Bounder(KnownScope):
         if bounds is None:
             return self.emitter.constant(op.IDENTITY)
         guards, limits = bounds
+        require_short_numbers(op.location, [c.form for c in (*guards, *limits)])
 
         def domain(own: list[SSAValue]) -> list[Constraint]:
             return self.inner(self.emitter, order, own).constraints(limits)

@@ -40,6 +40,7 @@ from passes.emitter import Emitter, Scope, whole_part
 from passes.polyhedral.diophantine import Quotient, Solution, solve
 from passes.polyhedral.matrix import Row
 from passes.programs import copy_program, rewrite_programs
+from passes.space import require_short_numbers
 
 FEW = 8
 """The number of values up to which the loop over an index is short."""
@@ -153,6 +154,7 @@ class _Solver(Scope):
 
         def body(e: Emitter, own: list[SSAValue]) -> SSAValue:
             indices = self.indices.new_child(old_indices(own))
+            require_short_numbers(op.location, indices.maps[0].values())
             return type(self)(e, self.values.new_child(), indices).copy_body(op.body)
 
         names = [name_of(solution, c, op.own) for c in free]

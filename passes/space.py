@@ -4,11 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import SSAValue
 
 from dialects.tix import Affine, Constraint, Key
+from passes.failure import PassFailure
 from passes.polyhedral.inequalities import feasible, implied
 from passes.polyhedral.matrix import Row
+
+BITS = 62
+"""How long a number in an index or a bound may be: loops compute with 64 bits."""
+
+
+def require_short_numbers(location: LocationAttr, forms: Iterable[Affine]) -> None:
+    """Raise `PassFailure` where solving or elimination made numbers that no loop can have."""
+    longest = max(
+        (x.bit_length() for f in forms for x in (*f.terms.values(), f.constant)), default=0
+    )
+    if longest > BITS:
+        reason = (
+            f"which points read the same element takes numbers of {longest} bits, beyond {BITS}: "
+            "smaller coefficients in its indices take smaller ones"
+        )
+        raise PassFailure(location, reason)
 
 
 class Space:
