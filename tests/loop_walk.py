@@ -66,7 +66,9 @@ def _holds(constraint: Constraint, values: Mapping[Key, int]) -> bool:
     return value == 0 if constraint.equality else value >= 0
 
 
-def _loops(op: tix.ReductionOp, own: Sequence[SSAValue], values: dict[Key, int], visits: Visits) -> None:
+def _loops(
+    op: tix.ReductionOp, own: Sequence[SSAValue], values: dict[Key, int], visits: Visits
+) -> None:
     if not own:
         _region(op.body, values, visits)
         return

@@ -73,7 +73,7 @@ def test_numbers_that_elimination_makes_too_long_are_refused(c: int) -> None:
 
 def test_sizes_that_make_indices_too_long_are_refused_at_the_call() -> None:
     f = tadc.compile(f"x: f64[10]\ny: f64[N]\nf[i] = pad(x[{2**50}*i]) + y[i]")
-    y = np.arange(2.0**13)
+    y = np.arange(2.0**14)
     np.testing.assert_array_equal(f(X, y[:99]), y[:99] + (y[:99] == 0))
     with pytest.raises(tadc.TadcError, match="exceed 64 bits"):
         f(X, y)
