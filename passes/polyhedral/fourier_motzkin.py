@@ -101,7 +101,7 @@ def triangularize(
         found = irredundant(level, known)
         if found is None:
             return _empty(loops)
-        kept = _needed(found, known) if exact else found
+        kept = _needed(found, known, j) if exact else found
         lower.append(tuple(row for row in kept if row[j] > 0))
         upper.append(tuple(row for row in kept if row[j] < 0))
         known += kept
@@ -233,12 +233,16 @@ def _unbreakable(row: Row, rows: Sequence[Row]) -> bool:
         return False
 
 
-def _needed(rows: Sequence[Row], context: list[Row]) -> list[Row]:
-    """Irredundant rows, simple ones first, without those that a scan shows not to be needed."""
+def _needed(rows: Sequence[Row], context: list[Row], j: int | None = None) -> list[Row]:
+    """Irredundant rows, simple ones first, without those that a scan shows not to be needed.
+
+    Where no integers meet the others, none is needed; column j keeps a bound on each side anyway.
+    """
     kept = list(rows)
     for row in reversed(rows):
         others = [other for other in kept if other != row]
-        if _unbreakable(row, [*context, *others]):
+        last = j is not None and not any(other[j] * row[j] > 0 for other in others)
+        if not last and _unbreakable(row, [*context, *others]):
             kept = others
     return kept
 

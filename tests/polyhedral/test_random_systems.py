@@ -15,6 +15,11 @@ def test_every_point_exactly_once(first: int) -> None:
     assert seen > 100
 
 
+def test_a_system_that_only_integers_show_to_be_empty() -> None:
+    """Everything is implied there; indices keep bounds nevertheless."""
+    assert not check(random_system(random.Random(21486))).points
+
+
 @pytest.mark.parametrize("first", range(0, 150, 15))
 def test_no_bound_is_implied(first: int) -> None:
     for seed in range(first, first + 15):
