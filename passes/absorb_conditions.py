@@ -58,7 +58,7 @@ from xdsl.passes import ModulePass
 from dialects import tix
 from dialects.tix import Constraint
 from dialects.tix import elementwise as ew
-from passes.cells import MOST_CELLS, MOST_OPERATIONS, Cell, Cutter, is_inside, with_equations
+from passes.cells import MOST_CHOICES, Budget, Cell, Cutter, is_inside, with_equations
 from passes.conditions import Piece, complement, disjoint
 from passes.emitter import Body, Emitter, Scope
 from passes.exactness import must_round_alike
@@ -83,16 +83,16 @@ class AbsorbConditionsPass(ModulePass):
     name = "absorb-conditions"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if any(isinstance(p, tix.ProgramOp) and _has_work(p) for p in op.ops):
-            rewrite_programs(op, absorb_conditions)
+        rewrite_programs(op, absorb_conditions)
 
 
 def absorb_conditions(program: tix.ProgramOp) -> tix.ProgramOp:
     """The program with conditions in index sets; itself where there are none."""
+    budgets: dict[str, Budget] = {}
     for _ in range(ROUNDS):
         if not _has_work(program):
             break
-        run = _Run(must_round_alike(program))
+        run = _Run(must_round_alike(program), budgets)
         program = solve_index_kernels(_absorbed(program, run))
         if not run.changed:
             break
@@ -129,6 +129,8 @@ class _Run:
     """One rewriting of a program."""
 
     alike: Set[Operation]
+    budgets: dict[str, Budget]
+    """Of each definition, by label."""
     changed: bool = False
 
 
@@ -136,7 +138,7 @@ def _absorbed(program: tix.ProgramOp, run: _Run) -> tix.ProgramOp:
     def define(builder: ProgramBuilder, scope: Scope, op: tix.DefineOp) -> SSAValue:
         def body(e: Emitter, own: list[SSAValue]) -> SSAValue:
             inner = _Absorber(e, scope.values.new_child())
-            inner.run = run
+            inner.run, inner.budget = run, run.budgets.setdefault(op.label.data, Budget())
             return inner.copy_definition(op, e, own)
 
         names = [v.name_hint for v in op.indices]
@@ -156,19 +158,18 @@ class _Absorber(KnownScope):
     """Copies; reductions are cut on the way."""
 
     run: _Run
+    budget: Budget
     outcomes: Mapping[Condition, bool] = {}
     """Which conditions hold here."""
     numbers: Mapping[SSAValue, float] = {}
     """Values that are numbers here."""
-    copies: int = 1
-    """How often conditions outside have this body copied."""
 
     def inner(
         self, emitter: Emitter, own: Sequence[SSAValue], new: Sequence[SSAValue]
     ) -> _Absorber:
         scope = super().inner(emitter, own, new)
         assert isinstance(scope, _Absorber)
-        scope.run, scope.copies = self.run, self.copies
+        scope.run, scope.budget = self.run, self.budget
         scope.outcomes, scope.numbers = self.outcomes, self.numbers
         return scope
 
@@ -190,9 +191,11 @@ class _Absorber(KnownScope):
         value = tix.yielded(op.body)
         if outcomes.numbers.get(value) == op.IDENTITY:
             return self.emitter.constant(op.IDENTITY)
-        for condition in outcomes.open([value], op.body) if op.own else []:
-            if _is_outside(condition, op) and (found := self._outside(op, condition)):
-                return found
+        if op.own:
+            outside = [c for c in outcomes.open([value], op.body) if _is_outside(c, op)]
+            for condition in outside[:MOST_CHOICES]:
+                if found := self._outside(op, condition):
+                    return found
         return self._inside(op, outcomes)
 
     # --- conditions on indices around the reduction ---
@@ -204,16 +207,16 @@ class _Absorber(KnownScope):
         outside = complement(pieces, self.known)
         if not outside or not disjoint(pieces, self.known):
             return self._with(condition, not outside).copy_reduction(op)
-        copies = self.copies if self._one_vanishes(op, condition) else 2 * self.copies
-        size = sum(1 for _ in op.body.walk())
-        if copies > MOST_CELLS or (copies > 1 and copies * size > MOST_OPERATIONS):
-            return None
+        if not self._one_vanishes(op, condition):
+            size = sum(1 for _ in op.body.walk())
+            if size > self.budget.operations:
+                return None
+            self.budget.operations -= size
         self.run.changed = True
 
         def branch(holds: bool, known: Sequence[Piece]) -> Body:
             def body(e: Emitter, own: list[SSAValue]) -> SSAValue:
                 scope = self.inner(e, [], [])._with(condition, holds)
-                scope.copies = copies
                 scope.known += known[0] if len(known) == 1 else []
                 return scope.copy_reduction(op)
 
@@ -242,13 +245,14 @@ class _Absorber(KnownScope):
 
     def _inside(self, op: tix.ReductionOp, outcomes: Outcomes) -> SSAValue:
         """The reductions over the cells of the set, as one value."""
-        cutter = Cutter(op, self, self.outcomes)
+        cutter = Cutter(op, self, self.outcomes, self.budget)
         whole = [Term(tix.yielded(op.body), False)]
         parts = [(whole, [cutter.start])]
         if op.own and not isinstance(op, tix.ExtremumOp) and op not in self.run.alike:
             parts = _parts(op, cutter, outcomes)
         cells = [(terms, cell) for terms, cells in parts for cell in cells]
         self.run.changed |= [cell for _, cell in cells] != [cutter.start] or _hidden_equations(op)
+        self.budget.operations -= max(0, len(cells) - 1) * cutter.size
         if not cells:
             return self.emitter.constant(op.IDENTITY)
         values = [self._cell(cutter, terms, cell) for terms, cell in cells]

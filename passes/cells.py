@@ -24,14 +24,21 @@ from passes.outcomes import Condition, Outcomes, owner_of
 MOST_CELLS = 8
 """Of one reduction."""
 
-MOST_OPERATIONS = 600
-"""In the bodies of several cells together."""
-
-MOST_STEPS = 64
+MOST_STEPS = 32
 """Cuts on the way to the cells."""
 
 MOST_CHOICES = 16
 """Conditions of which the best one is cut by next."""
+
+
+@dataclass
+class Budget:
+    """What cutting may cost in one definition, so that its size and the time stay moderate."""
+
+    operations: int = 600
+    """More than there were."""
+    failures: int = 8
+    """Sets that cannot be cut into few enough cells."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +55,15 @@ class Cell:
 class Cutter:
     """Cuts the set of `op` in the place where `scope` copies it."""
 
-    def __init__(self, op: tix.ReductionOp, scope: KnownScope, known: Mapping[Condition, bool]):
+    def __init__(
+        self,
+        op: tix.ReductionOp,
+        scope: KnownScope,
+        known: Mapping[Condition, bool],
+        budget: Budget,
+    ):
         self.op = op
+        self.budget = budget
         self.scope = scope
         self.start = Cell(tuple(scope.constraints(op.constraints)), known)
         self.size = sum(1 for _ in op.body.walk())
@@ -59,7 +73,11 @@ class Cutter:
 
         None where there would be more than `most` of them, or too much to copy.
         """
-        return self._cut(values, most, only_vanishing=False)
+        if not self.budget.failures:
+            return None
+        cells = self._cut(values, most, only_vanishing=False)
+        self.budget.failures -= cells is None
+        return cells
 
     def cells_of_vanishing(self, values: Sequence[SSAValue]) -> list[Cell]:
         """The same, but cut only where one side vanishes; other conditions stay open."""
@@ -89,8 +107,8 @@ class Cutter:
                 done.append(cell)
             else:
                 pending[:0] = self._sides(cell, condition, values)
-            count = len(done) + len(pending)
-            if count > most or (count > 1 and count * self.size > MOST_OPERATIONS):
+            copies = len(done) + len(pending) - 1
+            if copies >= most or copies * self.size > self.budget.operations:
                 return None
         return None
 
