@@ -61,6 +61,30 @@ EXAMPLES: dict[str, Example] = {
     "several": Example(
         "s = sum[i](x[i])\ny[i] = x[i] / (3 + s)", ((4,),), lambda x: x / (3 + np.sum(x))
     ),
+    # updates
+    "updates": Example(
+        "p: f64[N]\nx: f64[N]\np[i] += x[i]\np[i] -= 2 * p[N - 1 - i]\np[i] *= x[i]\np[i] /= 3",
+        ((4,), (4,)),
+        lambda p, x: ((p + x) - 2 * (p + x)[::-1]) * x / 3,
+    ),
+    "new version": Example(
+        "p: f64[N]\nq: f64[N]\n"
+        "p[i] = q[i]**2 + pad(p[i - 1])\nq[i] = p[i] * q[i]\ns = sum[i](p[i])",
+        ((4,), (4,)),
+        lambda p, q: (
+            q**2 + np.append(0, p[:-1]),
+            (q**2 + np.append(0, p[:-1])) * q,
+            np.sum(q**2 + np.append(0, p[:-1])),
+        ),
+    ),
+    "update of a definition": Example(
+        "h[i] = x[i]**2\nh[i] += x[i]\nh[i] += h[i] * x[0]",
+        ((4,),),
+        lambda x: (x**2 + x) * (1 + x[0]),
+    ),
+    "update of a scalar": Example(
+        "s += sum[i](x[i])\ns /= 4", ((), (3,)), lambda s, x: (s + np.sum(x)) / 4
+    ),
     # reductions
     "bounds": Example(
         "y[i in range(4)] = sum[k in range(max(0, i - 2), min(5, i + 1)), l](x[k, l] * w[l])",
@@ -269,6 +293,27 @@ def test_terms_of_an_extremum_round_alike(dtype: type, terms: int) -> None:
 def test_extrema_of_nothing_are_infinite() -> None:
     function = tadc.compile("y = max[k](x[k])\nz = min[k](x[k])")
     assert function(np.zeros(0)) == (-np.inf, np.inf)
+
+
+# --- updates --------------------------------------------------------------------------------------
+
+
+def test_the_results_are_the_updated_arguments_and_what_is_not_read() -> None:
+    function = tadc.compile("p[i] += x[i]\nu[i] = p[i]**2\nx[i] -= u[i]\nv[i] = u[i]")
+    assert [t.name for t in function.args] == ["p", "x"]
+    assert [t.name for t in function.results] == ["p", "x", "v"]
+    derivative = function.derivative()
+    assert [t.name for t in derivative.args] == ["p", "x", "dp", "dx", "dv"]
+    assert [t.name for t in derivative.results] == ["dp", "dx"]
+    assert [t.name for t in tadc.compile(str(derivative)).results] == ["dp", "dx"]
+
+
+def test_arguments_that_are_updated_stay_what_they_are_for_the_caller() -> None:
+    p = np.arange(3.0)
+    new, pullback = tadc.vjp(tadc.compile("p[i] *= p[i]"), p)
+    np.testing.assert_array_equal(p, [0, 1, 2])
+    np.testing.assert_array_equal(new, [0, 1, 4])
+    np.testing.assert_array_equal(pullback(np.ones(3)), [[0, 2, 4]])
 
 
 # --- errors ---------------------------------------------------------------------------------------

@@ -1,4 +1,7 @@
-"""Definitions: `f[i, j in range(3)] = E`."""
+"""Definitions and updates: `f[i, j in range(3)] = E`, `p[i] += E`.
+
+An update makes a new version of a tensor, in its shape; what it reads is the version before.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,13 @@ from xdsl.ir import Block, Region, SSAValue
 from dialects.tix import Affine, Constraint, ReadOp, ReductionOp, YieldOp, between, real
 from dialects.tix.affine import set_over
 from dialects.tix.types import ElementType
-from tadc.errors import RankError, SizeError, TadcSyntaxError, UnsupportedError
+from tadc.errors import RankError, SizeError, TadcSyntaxError
 from tadc.language.accesses import used
 from tadc.language.bounds import definition_bounds, index_items
 from tadc.language.describe import Describer
 from tadc.language.ranges import Statement, infer
 from tadc.language.scope import Declaration, Frame, Names, Scope, Tensor
+from tadc.language.source import items
 from tadc.language.values import scalar
 
 
@@ -29,11 +33,12 @@ class Definition:
     body: Region
 
 
-def target_name(node: ast.Assign, names: Names) -> tuple[ast.Name, ast.expr | None]:
-    """The name that is defined, and what stands in the brackets."""
-    if len(node.targets) > 1:
+def target_name(node: ast.Assign | ast.AugAssign, names: Names) -> tuple[ast.Name, ast.expr | None]:
+    """The name that is defined or updated, and what stands in the brackets."""
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    if len(targets) > 1:
         raise names.fail(TadcSyntaxError, node, "one line defines one tensor", "use one = only")
-    match node.targets[0]:
+    match targets[0]:
         case ast.Name() as name:
             return name, None
         case ast.Subscript(value=ast.Name() as name, slice=slice):
@@ -43,10 +48,10 @@ def target_name(node: ast.Assign, names: Names) -> tuple[ast.Name, ast.expr | No
             raise names.fail(TadcSyntaxError, other, message, "write f[i, j] = ... or s = ...")
 
 
-def define(node: ast.Assign, names: Names) -> Definition:
-    """Read a definition and find its ranges."""
+def define(node: ast.Assign | ast.AugAssign, names: Names) -> Definition:
+    """Read a definition, or an update of a tensor that exists, and find its ranges."""
     name, brackets = target_name(node, names)
-    _check_new(name, names)
+    names.check_new(name, "a tensor")
     block = Block()
     frame = Frame(block)
     around = Scope(names, block, {}, frame)
@@ -57,55 +62,71 @@ def define(node: ast.Assign, names: Names) -> Definition:
         for index, call in entries
         if call is not None
     }
-    declared = names.declarations.get(name.id)
-    pinned = _pin(name, declared, list(own.values()), given, names) if declared else []
     scope = around.inside(block, own)
-    scope.insert(YieldOp(scalar(node.value, scope)), node)
-    _check_new(name, names)  # the value may have read it, as an argument
+    scope.insert(YieldOp(scalar(_value(node, names), scope)), node)
+    # a value that reads a declared tensor makes it an argument, which is updated here
+    model = names.tensors.get(name.id) or names.declarations.get(name.id)
+    pinned = _pin(name, model, list(own.values()), given, names) if model else []
     body = Region(block)
     found = _infer(body, given, pinned, frame, names)
     shape = [(given | found)[index] for index in own.values()]
-    element = declared.element if declared else _promoted(body, names)
+    element = model.element if model else _promoted(body, names)
     tensor = Tensor(name.id, names.placeholder(), shape, element, name, argument=False)
     return Definition(names.add(tensor), body)
 
 
-def _check_new(name: ast.Name, names: Names) -> None:
-    names.check_new(name, "a tensor")
-    if name.id in names.tensors:
-        raise names.fail(
-            UnsupportedError,
-            name,
-            f"{name.id} exists already, and updates are not supported yet",
-            "define a tensor with another name",
-            argument=name.id,
-        )
+_UPDATES = (ast.Add, ast.Sub, ast.Mult, ast.Div)
+
+
+def _value(node: ast.Assign | ast.AugAssign, names: Names) -> ast.expr:
+    """The value of an element: `p[i] + E` for `p[i] += E`."""
+    if isinstance(node, ast.Assign):
+        return node.value
+    if not isinstance(node.op, _UPDATES):
+        message = "this update is not part of the language"
+        raise names.fail(TadcSyntaxError, node, message, "updates are +=, -=, *= and /=")
+    target = node.target
+    if isinstance(target, ast.Subscript):
+        for item in items(target.slice):
+            if not isinstance(item, ast.Name):
+                message = "an update runs over all elements of its tensor"
+                example = f"{ast.unparse(target.value)}[i] += E"
+                hint = f"write {example}; a condition in E can leave elements as they are"
+                raise names.fail(TadcSyntaxError, item, message, hint)
+    return ast.copy_location(ast.BinOp(target, node.op, node.value), node)
 
 
 def _pin(
     name: ast.Name,
-    declared: Declaration,
+    model: Declaration | Tensor,
     own: Sequence[SSAValue],
     given: dict[SSAValue, Affine],
     names: Names,
 ) -> list[SSAValue]:
-    """Give the indices the ranges of the declaration."""
-    if len(declared.shape) != len(own):
+    """Give the indices the ranges of the declaration, or of the version before."""
+    declared = isinstance(model, Declaration)
+    if len(model.shape) != len(own):
+        known = "is declared with" if declared else "had"
         raise names.fail(
             RankError,
             name,
-            f"{name.id} is declared with {len(declared.shape)} dimensions, but has {len(own)} here",
-            "declare and define it alike",
+            f"{name.id} {known} {_dimensions(model.shape)}, but has {len(own)} here",
+            "declare, define and update it alike",
         )
-    for index, size in zip(own, declared.shape, strict=True):
+    for index, size in zip(own, model.shape, strict=True):
         if not names.shapes.unify(size, given.setdefault(index, size)):
+            before = "its declaration" if declared else "the version before"
             raise names.fail(
                 SizeError,
                 name,
-                f"the ranges of {name.id} are not those of its declaration",
-                "leave one of the two out",
+                f"the ranges of {name.id} are not those of {before}",
+                "leave out the ranges here",
             )
     return list(own)
+
+
+def _dimensions(shape: Sequence[Affine]) -> str:
+    return "1 dimension" if len(shape) == 1 else f"{len(shape)} dimensions"
 
 
 def _infer(

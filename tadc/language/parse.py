@@ -23,8 +23,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Region, SSAValue
 
 from dialects.tix import Affine, DefineOp, ProgramOp, ReturnOp, TensorType
+from passes.programs import fresh_name
 from tadc.deep import deeply
-from tadc.errors import SizeError, TadcError, TadcSyntaxError, UnknownNameError, UnsupportedError
+from tadc.errors import SizeError, TadcError, TadcSyntaxError, UnknownNameError
 from tadc.language.check import check_ranges
 from tadc.language.declarations import declare
 from tadc.language.definitions import Definition, define, target_name
@@ -59,7 +60,7 @@ class _Program:
             self._collect(statement, last=statement is statements[-1])
         self._check_names()
         for statement in statements:
-            if isinstance(statement, ast.Assign):
+            if isinstance(statement, ast.Assign | ast.AugAssign):
                 self.definitions.append(define(statement, self.names))
         if not self.definitions:
             raise TadcSyntaxError(
@@ -77,20 +78,20 @@ class _Program:
         match node:
             case ast.AnnAssign():
                 declare(node, self.names)
-            case ast.Assign():
+            case ast.Assign() | ast.AugAssign():
                 self._collect_definition(node)
-            case ast.AugAssign():
-                message = "updates are not supported yet"
-                raise self.names.fail(UnsupportedError, node, message, "define a new tensor")
             case ast.Return():
                 if not last:
                     raise self._fail(node, "return is not the last line", "move it to the end")
             case _:
                 raise self._fail(node, *_statement_error(node))
 
-    def _collect_definition(self, node: ast.Assign) -> None:
+    def _collect_definition(self, node: ast.Assign | ast.AugAssign) -> None:
         name, brackets = target_name(node, self.names)
-        self.names.defined.setdefault(name.id, name)
+        if isinstance(node, ast.AugAssign):
+            self.names.updated.setdefault(name.id, name)
+        elif name.id not in self.names.updated:
+            self.names.defined.setdefault(name.id, name)
         subscripts = [] if brackets is None else [brackets]
         subscripts += [
             call.func.slice
@@ -107,7 +108,8 @@ class _Program:
     def _check_names(self) -> None:
         """No name is two things."""
         names = self.names
-        tensors = {name: d.node for name, d in names.declarations.items()} | names.defined
+        declared = {name: d.node for name, d in names.declarations.items()}
+        tensors = declared | names.defined | names.updated
         clashes = [
             (names.indices, "an index", tensors, "a tensor"),
             (names.indices, "an index", names.sizes, "a size"),
@@ -124,8 +126,9 @@ class _Program:
 
     def _results(self, last: ast.stmt) -> list[Tensor]:
         if not isinstance(last, ast.Return):
-            tensors = {d.tensor.value: d.tensor for d in self.definitions}
-            return [tensor for value, tensor in tensors.items() if not value.uses]
+            defined = dict.fromkeys(d.tensor.name for d in self.definitions)
+            versions = [self.names.tensors[name] for name in defined]
+            return [t for t in versions if t.name in self.names.arguments or not t.value.uses]
         if last.value is None:
             raise self._fail(last, "return lacks the names of the results", "write return f, g")
         results: list[Tensor] = []
@@ -143,7 +146,7 @@ class _Program:
         if not isinstance(node, ast.Name):
             message = "return takes names of defined tensors"
             raise self._fail(node, message, "define it on a line above, and return its name")
-        defined = {d.tensor.name: d.tensor for d in self.definitions}
+        defined = {d.tensor.name: d.tensor for d in self.definitions}  # the last version of each
         if node.id in defined:
             return defined[node.id]
         if node.id in self.names.tensors or node.id in self.names.declarations:
@@ -157,15 +160,13 @@ class _Program:
 
     def _arguments(self) -> list[Tensor]:
         names = self.names
-        tensors = names.tensors
-        declared: list[Tensor] = []
         for name, d in names.declarations.items():
-            if name not in tensors:
+            if name not in names.tensors:
                 value = names.placeholder()
                 names.add(Tensor(name, value, d.shape, d.element, d.node, argument=True))
-            if tensors[name].argument:
-                declared.append(tensors[name])
-        return declared + [t for t in tensors.values() if t.argument and t not in declared]
+        arguments = names.arguments
+        declared = [arguments[name] for name in names.declarations if name in arguments]
+        return declared + [t for t in arguments.values() if t not in declared]
 
     def _finish_sizes(self, arguments: list[Tensor]) -> None:
         """Name the open sizes, and put the names everywhere."""
@@ -186,25 +187,35 @@ class _Program:
         shape: list[Affine] = [self.names.shapes.resolve(size) for size in tensor.shape]
         return TensorType.of(shape, tensor.element)
 
+    def _labels(self) -> list[str]:
+        """A name of its own for each definition: that of the tensor is for its last version."""
+        names = self.names
+        taken = {*names.tensors, *names.indices, *names.sizes}
+        labels: list[str] = []
+        for name, tensor in [(d.tensor.name, d.tensor) for d in self.definitions]:
+            last = names.tensors[name] is tensor and name not in names.arguments
+            labels.append(name if last else fresh_name(name, taken))
+            taken.add(labels[-1])
+        return labels
+
     def _assemble(self, last: ast.stmt) -> ModuleOp:
         arguments = self._arguments()
         self._finish_sizes(arguments)
         block = Block(arg_types=[self._type(a) for a in arguments])
-        values: dict[str, SSAValue] = {}
+        values: dict[Tensor, SSAValue] = {}
         for argument, value in zip(arguments, block.args, strict=True):
             value.location = self.source.location(argument.node)
-            values[argument.name] = value
             set_hint(value, argument.name)
             argument.value.replace_all_uses_with(value)
-        for definition in self.definitions:
+        for definition, label in zip(self.definitions, self._labels(), strict=True):
             tensor = definition.tensor
-            op = DefineOp(tensor.name, self._type(tensor), definition.body)
+            op = DefineOp(label, self._type(tensor), definition.body)
             op.location = self.source.location(tensor.node)
             block.add_op(op)
-            values[tensor.name] = op.result
-            set_hint(op.result, tensor.name)
+            values[tensor] = op.result
+            set_hint(op.result, label)
             tensor.value.replace_all_uses_with(op.result)
-        result = ReturnOp([values[t.name] for t in self.results])
+        result = ReturnOp([values[t] for t in self.results], [t.name for t in self.results])
         result.location = self.source.location(last)
         block.add_op(result)
         names, derived = [a.name for a in arguments], self.names.shapes.attributes()

@@ -6,6 +6,8 @@ scalars. A range is left out where inference gives it back, and the inference it
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from xdsl.dialects.builtin import f32, f64
 from xdsl.ir import SSAValue
 
@@ -45,9 +47,13 @@ class _Printer:
         self.tensors: dict[SSAValue, str] = {}
         for name, value in program.arguments.items():
             self.tensors[value] = name
+        self.versions = _new_versions(program)
+        self.updates = _updates(program, self.versions)
         for definition in program.definitions:
             name = fresh(definition.label.data, set(self.tensors.values()))
             self.tensors[definition.result] = name
+        for definition in self.updates:
+            self.tensors[definition.result] = self.versions[definition.result]
         # a derived size that an argument tells is a size like any other
         shapes = [shape_of(value) for value in program.arguments.values()]
         told = dict.fromkeys(s for shape in shapes for form in shape for s in form.sizes)
@@ -62,8 +68,11 @@ class _Printer:
     def text(self) -> str:
         lines = [self._declaration(value) for value in self.program.arguments.values()]
         for definition in self.program.definitions:
+            lines += [] if definition in self.updates else self._definition(definition)
+        for definition in self.updates:
             lines += self._definition(definition)
-        results = [self.tensors[value] for value in self.program.returned]
+        lines += [self._copy(v) for v in self.versions if self.tensors[v] != self.versions[v]]
+        results = [self.versions.get(v, self.tensors[v]) for v in self.program.returned]
         return (
             "\n".join([*lines, f"return {', '.join(results)}" if results else ""]).rstrip() + "\n"
         )
@@ -73,13 +82,22 @@ class _Printer:
         shape = ", ".join(self.names.size(size) for size in value.type.shape)
         return f"{self.tensors[value]}: {value.type.dtype}[{shape}]"
 
+    def _copy(self, version: SSAValue) -> str:
+        """`p[i] = p_1[i]`, where `p` is read after its new version is known."""
+        assert isinstance(version.owner, DefineOp)
+        names = index_names(version.owner.indices, "i", self.taken).values()
+        element = f"[{', '.join(names)}]" if names else ""
+        return f"{self.versions[version]}{element} = {self.tensors[version]}{element}"
+
     def _definition(self, definition: DefineOp) -> list[str]:
-        declared = definition.type.element != _promoted(definition)
-        inferred = self._inferred(definition, declared)
+        update = definition in self.updates  # in the shape and precision of the version before
+        declared = not update and definition.type.element != _promoted(definition)
+        inferred = self._inferred(definition, declared or update)
         own = index_names(definition.indices, "i", self.taken)
         names = self.names.inside(own)
+        plain = own if declared or update else inferred
         items = [
-            name if declared or index in inferred else f"{name} in range({self.names.size(size)})"
+            name if index in plain else f"{name} in range({self.names.size(size)})"
             for (index, name), size in zip(own.items(), definition.type.shape, strict=True)
         ]
         printer = Values(definition.body, self.tensors, inferred.__contains__, self.taken)
@@ -88,10 +106,10 @@ class _Printer:
         lines = [self._declaration(definition.result)] if declared else []
         return [*lines, f"{head} = {text}"]
 
-    def _inferred(self, definition: DefineOp, declared: bool) -> set[SSAValue]:
+    def _inferred(self, definition: DefineOp, given_shape: bool) -> set[SSAValue]:
         """The indices that inference gives the ranges that they have."""
         shape = dict(zip(definition.indices, definition.type.shape, strict=True))
-        wanted = {} if declared else dict(shape)
+        wanted = {} if given_shape else dict(shape)
         everything = dict.fromkeys(op for op, _ in used(definition.body))
         reductions = [op for op in everything if isinstance(op, ReductionOp)]
         for op in reductions:
@@ -104,7 +122,7 @@ class _Printer:
         while wanted:
             given = {index: size for index, size in shape.items() if index not in wanted}
             open_ranges = {op: _without(op, wanted) for op in reductions}
-            pinned = list(given) if declared else []
+            pinned = list(given) if given_shape else []
             statement = Statement(
                 definition.body, given, list(wanted), shape_of, open_ranges, pinned
             )
@@ -121,6 +139,24 @@ class _Printer:
                 break
             del wanted[wrong]  # what is inferred after it may be right once it is given
         return set(wanted)
+
+
+def _new_versions(program: ProgramOp) -> dict[SSAValue, str]:
+    """The results that are new versions of arguments, and the names of these."""
+    results = zip(program.returned, program.result_names, strict=True)
+    return {value: name for value, name in results if name in program.arguments}
+
+
+def _updates(program: ProgramOp, versions: Mapping[SSAValue, str]) -> list[DefineOp]:
+    """The new versions that can be written as updates, behind all other definitions: nothing reads
+    them, and nothing that comes later reads the version before."""
+    reads = {d: {r.tensor for r in d.walk() if isinstance(r, ReadOp)} for d in program.definitions}
+    read = set[SSAValue]().union(*reads.values())
+    found = [d for d in program.definitions if d.result in versions and d.result not in read]
+    before = {d: program.arguments[versions[d.result]] for d in found}
+    return [
+        d for n, d in enumerate(found) if all(before[d] not in reads[f] for f in found[n + 1 :])
+    ]
 
 
 def shape_of(value: SSAValue) -> tuple[Affine, ...]:

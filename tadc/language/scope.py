@@ -20,7 +20,7 @@ from tadc.language.source import Source
 OpT = TypeVar("OpT", bound=Operation)
 
 
-@dataclass
+@dataclass(eq=False)
 class Tensor:
     """A tensor that can be read. `value` stands for it until the program is put together."""
 
@@ -53,6 +53,10 @@ class Names:
     indices: dict[str, ast.Name] = field(default_factory=dict[str, ast.Name])
     defined: dict[str, ast.Name] = field(default_factory=dict[str, ast.Name])
     tensors: dict[str, Tensor] = field(default_factory=dict[str, Tensor])
+    """What a name stands for on the line that is read: the last version of what is updated."""
+    arguments: dict[str, Tensor] = field(default_factory=dict[str, Tensor])
+    updated: dict[str, ast.Name] = field(default_factory=dict[str, ast.Name])
+    """Names of tensors that are there before their first `+=`, `-=`, `*=` or `/=`."""
     shapes: Sizes = field(default_factory=Sizes)
     scratch: Block = field(default_factory=Block)
     """Holds the values that stand for tensors while the program is read."""
@@ -81,6 +85,8 @@ class Names:
 
     def add(self, tensor: Tensor) -> Tensor:
         self.tensors[tensor.name] = tensor
+        if tensor.argument:
+            self.arguments[tensor.name] = tensor
         return tensor
 
     def placeholder(self) -> BlockArgument:

@@ -144,13 +144,13 @@ TABLE = [
     ("x: «float32»[3]\ny[i] = x[i]", "DtypeError", "float32 is not an element type", "write f32"),
     ("x: «float16»[]\ny[i] = x", "DtypeError", "float16", ""),
     # not yet
-    ("«y[i] += x[i]»", "UnsupportedError", "updates", ""),
-    ("y[i] = x[i]\n«y»[i] = x[i]", "UnsupportedError", "updates", ""),
-    ("y: f64[3]\nz[i] = y[i]\n«y»[i] = z[i]", "UnsupportedError", "updates", ""),
-    ("y: f64[3]\n«y»[i] = y[i] * 2", "UnsupportedError", "updates", ""),
-    ("y: f64[3]\n«y»[i] = pad(y[i - 1])", "UnsupportedError", "updates", ""),
     ("y[i] = x[i] if x[i] > 0 and «x[i]» else 0", "TadcSyntaxError", "not a condition", "x[i] > 0"),
     ("y[i] = x[i] if «x[i] in x» else 0", "TadcSyntaxError", "compare by", "0 <= i"),
+    ("«y[i] **= x[i]»", "TadcSyntaxError", "update is not part", "+=, -=, *= and /="),
+    ("y[«i in range(2)»] += x[i]", "TadcSyntaxError", "all elements", "y[i] += E"),
+    ("y[i] = x[i]\n«y»[i, j] = x[i]", "RankError", "had 1 dimension", ""),
+    ("y[i in range(3)] = x[i]\n«y»[i in range(4)] = x[i]", "SizeError", "version before", ""),
+    ("x: f64[N]\n«N» += sum[i](x[i])", "TadcSyntaxError", "both a size and a tensor", "rename"),
     ("y[i] = «max[k](x[i, k], 2)»", "TadcSyntaxError", "takes one expression", ""),
     (
         "x: f64[9]\ns = sum[k in range(4), l in range(«k // 2 + k // 3»)](x[k + l])",
