@@ -37,7 +37,6 @@ On entry sums need no order of bounds; on exit sums may hold equations in their 
 
 from __future__ import annotations
 
-from collections import ChainMap
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -52,6 +51,7 @@ from passes.adjoints import Adjoint, LocalReverse, adjoint_element, count_ties
 from passes.conditions import Piece
 from passes.emitter import Emitter, Scope
 from passes.failure import PassFailure
+from passes.nested import Nested
 from passes.programs import (
     ProgramBuilder,
     arguments_of,
@@ -278,7 +278,7 @@ def _contributions(
                 return [*equations, *(c.substitute(indices) for c in domain)]
 
             def body(inner: Emitter, own: list[SSAValue]) -> SSAValue:
-                indices = ChainMap[Key, Affine](renamed(own))
+                indices = Nested[Key, Affine](renamed(own))
                 scope = Scope(inner, tensors.values.new_child(), indices)
                 return reverse.at(read.result, path, scope)
 

@@ -8,7 +8,6 @@ A `Scope` is an emitter that copies: it maps the values and indices of an old bo
 
 from __future__ import annotations
 
-from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias, TypeVar
 
@@ -18,13 +17,14 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from dialects import tix
 from dialects.tix import Affine, Constraint, Key, elementwise
 from passes.failure import place
+from passes.nested import Nested
 
 OpT = TypeVar("OpT", bound=Operation)
 Body = Callable[["Emitter", list[SSAValue]], SSAValue]
 """Fills the block of a region operation: gets its emitter and its own indices, gives its value."""
 
 
-Quotients: TypeAlias = ChainMap[tuple[Affine, int], SSAValue]
+Quotients: TypeAlias = Nested[tuple[Affine, int], SSAValue]
 
 
 class Emitter:
@@ -254,12 +254,12 @@ class Scope:
     def __init__(
         self,
         emitter: Emitter,
-        values: ChainMap[SSAValue, SSAValue] | None = None,
-        indices: ChainMap[Key, Affine] | None = None,
+        values: Nested[SSAValue, SSAValue] | None = None,
+        indices: Nested[Key, Affine] | None = None,
     ):
         self.emitter = emitter
-        self.values: ChainMap[SSAValue, SSAValue] = ChainMap() if values is None else values
-        self.indices: ChainMap[Key, Affine] = ChainMap() if indices is None else indices
+        self.values: Nested[SSAValue, SSAValue] = Nested() if values is None else values
+        self.indices: Nested[Key, Affine] = Nested() if indices is None else indices
 
     def value(self, old: SSAValue) -> SSAValue:
         return self.values.get(old, old)

@@ -25,7 +25,6 @@ says that the elements which the sum reads are there, so that they must be, or a
 
 from __future__ import annotations
 
-from collections import ChainMap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
@@ -41,6 +40,7 @@ from dialects.tix import elementwise as ew
 from passes.conditions import complement, disjoint
 from passes.emitter import Emitter, Scope, free_values
 from passes.known import index_set, quotient_constraints, stays_inside
+from passes.nested import Nested
 from passes.programs import ProgramBuilder, copy_program, rewrite_programs
 from passes.regions import Path
 
@@ -91,7 +91,7 @@ class _Lifter(Scope):
     ) -> _Lifter:
         """The scope of a new definition made of `definition`, some of whose indices it has."""
         own: dict[Key, Affine] = {a: Affine.of(b) for a, b in zip(indices, new, strict=True)}
-        scope = _Lifter(emitter, tensors.values.new_child(), ChainMap(own))
+        scope = _Lifter(emitter, tensors.values.new_child(), Nested(own))
         scope.builder, scope.definition, scope.tensors = builder, definition, tensors
         return scope
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any
 
+from tadc.collector import seldom
 from tadc.errors import ArgumentError, FileError
 from tadc.function import Function
 
@@ -20,7 +21,8 @@ def compile(source: str, target: str = "cpu", *, file: str = "<program>") -> Fun
     """
     from tadc.language.parse import parse
 
-    return Function(parse(source, file), source, target)
+    with seldom:
+        return Function(parse(source, file), source, target)
 
 
 def compile_file(path: str | PathLike[str], target: str = "cpu") -> Function:

@@ -18,6 +18,7 @@ from dialects.tix import DefineOp, ProgramOp, TensorType
 from dialects.tix.affine import show
 from passes.differentiate import adjoint_names
 from passes.pipeline import STAGES, code_passes, derivative_passes, pullback_passes
+from tadc.collector import seldom
 from tadc.deep import deeply
 from tadc.errors import ArgumentError, SizeError, Span, TadcError, TargetError, UnknownNameError
 from tadc.failures import about
@@ -209,7 +210,7 @@ class Function:
     def __str__(self) -> str:
         from tadc.language.print import print_program
 
-        with self._about():
+        with self._about(), seldom:
             return print_program(self.program)
 
     def __repr__(self) -> str:
@@ -318,7 +319,7 @@ class Function:
         """What these passes make of a copy of the program."""
         from tadc.modules import context
 
-        with self._about():
+        with self._about(), seldom:
             result = self.module.clone()
             for step in passes:
                 with timed(step.name):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 import sys
 from collections.abc import Callable
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import tadc
+from tadc.collector import seldom
 
 
 @pytest.fixture
@@ -116,3 +118,19 @@ def test_what_is_too_deep_is_an_error(way: str, monkeypatch: pytest.MonkeyPatch)
     finally:
         sys.setrecursionlimit(limit)
     assert caught.value.line == 2
+
+
+def test_the_garbage_collector_is_as_before(x: np.ndarray) -> None:
+    before = gc.get_threshold()
+    f = tadc.compile("x: f64[9]\ny[i] = exp(x[i])").derivative()
+    f(x, x)
+    with pytest.raises(tadc.TadcError):
+        tadc.compile("x: f64[9]\ny[i] = x[i + 1")
+    assert gc.get_threshold() == before
+    with seldom, seldom:
+        assert gc.get_threshold() != before
+    assert gc.get_threshold() == before
+    with seldom:
+        gc.set_threshold(600, 9, 9)  # somebody else's wish stays
+    assert gc.get_threshold() == (600, 9, 9)
+    gc.set_threshold(*before)

@@ -36,7 +36,8 @@ class Affine:
     constant: int
 
     def __init__(self, terms: Mapping[Key, int] | None = None, constant: int = 0):
-        self.terms = {k: c for k, c in terms.items() if c} if terms else {}
+        terms = terms or {}
+        self.terms = {k: c for k, c in terms.items() if c} if 0 in terms.values() else terms
         self.constant = constant
 
     @staticmethod
@@ -111,12 +112,17 @@ class Affine:
 
     def substitute(self, values: Mapping[Key, Affine]) -> Affine:
         """Replace keys by affine forms; keys that `values` lacks stay."""
-        if not any(k in values for k in self.terms):
-            return self
-        total = Affine({}, self.constant)
+        terms: dict[Key, int] = {}
+        constant = self.constant
         for key, c in self.terms.items():
-            total = total + (values[key] * c if key in values else Affine({key: c}))
-        return total
+            form = values.get(key)
+            if form is None:
+                terms[key] = terms.get(key, 0) + c
+                continue
+            constant += c * form.constant
+            for inner, factor in form.terms.items():
+                terms[inner] = terms.get(inner, 0) + c * factor
+        return Affine(terms, constant)
 
     def row(self, dimensions: Sequence[SSAValue]) -> Row:
         """This form over numbered dimensions, which must hold every index of it."""

@@ -23,6 +23,7 @@ from dialects.tix import ProgramOp
 from passes.programs import type_of
 from passes.schedule import schedule
 from passes.set_precision import set_precision
+from tadc.collector import seldom
 from tadc.errors import SizeError
 from tadc.runtime.arguments import DTYPES, Array
 from tadc.runtime.sizes import shape_of
@@ -66,7 +67,8 @@ class Executable(ABC):
     @cached_property
     def module(self) -> ModuleOp:
         """The scheduled program."""
-        return ModuleOp(schedule(self.program, self.tile, self.example))
+        with seldom:
+            return ModuleOp(schedule(self.program, self.tile, self.example))
 
     @cached_property
     def steps(self) -> list[Step]:
@@ -144,7 +146,8 @@ class CpuExecutable(Executable):
         """The LLVM IR."""
         from tadc.targets.llvm import print_llvm
 
-        return print_llvm(self.module)
+        with seldom:
+            return print_llvm(self.module)
 
     @cached_property
     def code(self) -> Any:
@@ -196,7 +199,8 @@ class CudaExecutable(Executable):
         """The CUDA C."""
         from tadc.targets.cuda import print_cuda
 
-        return print_cuda(self.module)
+        with seldom:
+            return print_cuda(self.module)
 
     @cached_property
     def _kernels(self) -> list[tuple[Step, Any, FuncOp]]:
