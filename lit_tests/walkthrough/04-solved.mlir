@@ -9,8 +9,8 @@
 // The new index z equals i, so it keeps that name. Equation (46) of the paper forgets the second
 // line: dx[5] would become what belongs to dx[4]. `t = p // 2` together with `p == 2 * t` says it
 // in integers. The ranges of i and k become constraints on i (eqs. 42-44); those of k are multiplied
-// by 2, so that no t is left in them. `absorb-conditions` would now move conditions inside sums into
-// their sets, and solve again what becomes an equation; here there are none.
+// by 2, so that no t is left in them. `absorb-conditions` then moves conditions inside sums into
+// their sets, and solves what becomes an equation; here there are none.
 //
 // RUN: tadc-opt %s -p solve-index-kernels,absorb-conditions | filecheck %s
 
