@@ -34,6 +34,7 @@ and can be derived again.
 
   tadc derive f.tad > g.tad
   tadc derive f.tad --wrt a,b --emit bounded
+  tadc derive f.tad --wrt a --explain
 """
 DERIVE_EMIT = """
 --emit:
@@ -154,6 +155,12 @@ def _derive(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "--emit", choices=EMITS, default="source", metavar="WHAT", help="what to print, see below"
+    )
+    command.add_argument(
+        "--explain",
+        action="store_true",
+        help="print how each gradient comes about instead: for every read its equations, their "
+        "solution in integers, guards and bounds, with the reason for each",
     )
     command.add_argument(
         "--time",

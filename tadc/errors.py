@@ -62,7 +62,7 @@ class TadcError(Exception):
     def __str__(self) -> str:
         lines = [_headline(self.message, self.span, self.file)]
         if self.span and self.span.text:
-            lines += _underlined(self.span)
+            lines += underlined(self.span)
         if self.hint:
             lines.append(f"hint: {self.hint}")
         return "\n".join(lines)
@@ -84,12 +84,25 @@ def _headline(message: str, span: Span | None, file: str | None) -> str:
     return f"{file}: {message}" if file else message
 
 
-def _underlined(span: Span) -> list[str]:
+LONGEST_LINE = 160
+"""Characters of a line that an error shows whole; of a longer one, the part with the marks."""
+AROUND = 60
+"""Characters shown before and after the marks then."""
+MORE = "..."
+
+
+def underlined(span: Span) -> list[str]:
     """The line and the marks under it; tabs stay tabs, so that the marks stay below the text."""
-    before = span.text[: span.column - 1]
-    padding = "".join("\t" if c == "\t" else " " * _width(c) for c in before)
-    marks = "^" * max(1, sum(_width(c) for c in span.excerpt))
-    return [f"    {span.text}", f"    {padding}{marks}"]
+    start, end, stop = 0, span.end - 1, len(span.text)
+    if stop > LONGEST_LINE:
+        start = max(0, span.column - 1 - AROUND)
+        end = min(end, span.column - 1 + LONGEST_LINE - 2 * AROUND)
+        stop = min(stop, end + AROUND)
+    before = span.text[start : span.column - 1]
+    first, last = MORE if start else "", MORE if stop < len(span.text) else ""
+    padding = " " * len(first) + "".join("\t" if c == "\t" else " " * _width(c) for c in before)
+    marks = "^" * max(1, sum(_width(c) for c in span.text[span.column - 1 : end]))
+    return [f"    {first}{span.text[start:stop]}{last}", f"    {padding}{marks}"]
 
 
 def _width(character: str) -> int:

@@ -204,6 +204,15 @@ def test_emit_ptx(tadc_):
     assert ".version" in outcome.out if outcome.code == 0 else "nvrtc" in outcome.err.lower()
 
 
+def test_explain(tadc_):
+    outcome = tadc_("derive", "f.tad", "--wrt", "x", "--explain")
+    assert outcome.code == 0
+    assert "dx[i]: the contribution of one read\n" in outcome.out
+    assert "\n      [ 1 ]   i\n" in outcome.out
+    outcome = tadc_("derive", "f.tad", "--wrt", "q", "--explain")
+    assert (outcome.code, outcome.out) == (1, "")
+
+
 def test_time(tadc_):
     plain, timed = (
         tadc_("derive", PAPER, "--wrt", "a"),

@@ -1,4 +1,4 @@
-"""`tadc derive`: print the derivative program, or a stage of it."""
+"""`tadc derive`: print the derivative program, a stage of it, or how it comes about."""
 
 from __future__ import annotations
 
@@ -24,7 +24,12 @@ def run(options: Namespace) -> int:
         function, watch = timed_compilation(options.file, options.wrt)
     else:
         function, watch = load(options.file), None
-    print(emitted(function, options.wrt, options.emit).rstrip("\n"))
+    if options.explain:
+        from tadc.explain import explain
+
+        print(explain(function, *options.wrt))
+    else:
+        print(emitted(function, options.wrt, options.emit).rstrip("\n"))
     if watch:
         sys.stdout.flush()
         print("\n".join(watch.table()), file=sys.stderr)
