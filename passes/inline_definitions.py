@@ -27,6 +27,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
 
 from dialects import tix
 from passes.emitter import Emitter, Scope
@@ -45,11 +46,14 @@ class InlineDefinitionsPass(ModulePass):
 
 
 def inline_definitions(program: tix.ProgramOp) -> tix.ProgramOp:
-    """The program without definitions that are not needed, or not needed in memory."""
+    """The program without definitions that are not needed, or not needed in memory.
+
+    It may be the same one, changed in place.
+    """
     needed = _needed(program)
     moved: dict[SSAValue, tix.DefineOp] = {d.result: d for d in needed if _moves(d, needed)}
-    if not moved and len(needed) == len(program.definitions):
-        return program
+    if not moved:
+        return _without_others(program, needed)
     builder = ProgramBuilder(arguments_of(program))
     scope = _Inliner(Emitter(builder.block, program.location))
     scope.moved = moved
@@ -58,6 +62,15 @@ def inline_definitions(program: tix.ProgramOp) -> tix.ProgramOp:
         if op.result not in moved:
             scope.values[op.result] = copy_definition(builder, scope, op)
     return builder.finish(program, [scope.value(v) for v in program.returned])
+
+
+def _without_others(program: tix.ProgramOp, needed: Sequence[tix.DefineOp]) -> tix.ProgramOp:
+    """The program itself, all other definitions erased."""
+    kept = set(needed)
+    for op in reversed(program.definitions):
+        if op not in kept:
+            Rewriter.erase_op(op)
+    return program
 
 
 def _needed(program: tix.ProgramOp) -> list[tix.DefineOp]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from copy import copy
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Self, TypeVar
 
 from xdsl.dialects import arith, math, memref, scf
@@ -166,8 +166,13 @@ class IndexLowering:
         return self.insert(arith.OrIOp(a, b)).result
 
 
+@lru_cache(maxsize=1024)
+def _index(value: int) -> IntegerAttr[IndexType]:
+    return IntegerAttr(value, IndexType())
+
+
 def _index_constant(value: int) -> arith.ConstantOp:
-    op = arith.ConstantOp(IntegerAttr(value, IndexType()))
+    op = arith.ConstantOp(_index(value))
     op.result.name_hint = f"c{value}" if value >= 0 else f"cm{-value}"
     return op
 
