@@ -21,6 +21,8 @@ with few values, then the last ones. Where none can, as for `2 * i + 3 * j == p`
 numbers the solutions, `i = 3 z - p` and `j = p - 2 z`. In the constraints `s t` is written
 as the row that it equals, so that bounds divide once.
 
+Two opposite inequalities are an equation: an index with one value needs no loop.
+
 On exit no equation holds an own index of its sum.
 """
 
@@ -73,6 +75,7 @@ class System:
     @staticmethod
     def of(own: Sequence[SSAValue], constraints: Sequence[Constraint]) -> System:
         """The system of a reduction over `own` with these constraints."""
+        constraints = _with_all_equations(constraints)
         equations = [c.form for c in constraints if c.equality and _holds(c, own)]
         rest = [c for c in constraints if not (c.equality and _holds(c, own))]
         parameters = list(dict.fromkeys(k for f in equations for k in f.terms if k not in own))
@@ -185,6 +188,17 @@ def name_of(solution: Solution, column: int, own: Sequence[SSAValue]) -> str | N
 
 def _holds(constraint: Constraint, own: Sequence[SSAValue]) -> bool:
     return any(constraint.form[v] for v in own)
+
+
+def _with_all_equations(constraints: Sequence[Constraint]) -> list[Constraint]:
+    """The constraints with one equation for two opposite inequalities."""
+    halves = {c.form for c in constraints if not c.equality}
+    merged: list[Constraint] = []
+    for c in constraints:
+        equality = c.equality or -c.form in halves
+        if not (equality and Constraint(-c.form, equality=True) in merged):
+            merged.append(Constraint(c.form, equality))
+    return merged
 
 
 def _preference(own: Sequence[SSAValue], constraints: Sequence[Constraint]) -> list[int]:

@@ -151,6 +151,28 @@ tix.program @rest (%x = "x" : !tix.tensor<[9], f64>) {
 
 // -----
 
+// Two opposite inequalities: %i has one value, and only an even p has a %j.
+tix.program @one_value (%x = "x" : !tix.tensor<[9, 9], f64>) {
+  %y = tix.define "y" (%p) : !tix.tensor<[9], f64> {
+    %0 = tix.sum (%i, %j, %k) in (%i >= 3, %i <= 3, 2 * %j >= %p, 2 * %j <= %p, %k >= 0, %i + %k <= 8) {
+      %1 = tix.read %x[%i + %k, %j]
+      tix.yield %1
+    }
+    tix.yield %0
+  }
+  tix.return %y
+}
+// CHECK:      %y = tix.define "y" (%p) : !tix.tensor<[9], f64> {
+// CHECK-NEXT:   [[T:%.*]] = tix.floordiv (%p) by 2
+// CHECK-NEXT:   [[S:%.*]] = tix.sum (%k) in (%p == 2 * [[T]], %k >= 0, %k <= 5) {
+// CHECK-NEXT:     [[X:%.*]] = tix.read %x[%k + 3, [[T]]]
+// CHECK-NEXT:     tix.yield [[X]]
+// CHECK-NEXT:   }
+// CHECK-NEXT:   tix.yield [[S]]
+// CHECK-NEXT: }
+
+// -----
+
 // More equations than unknowns: what is left is a guard without own indices (the cokernel).
 tix.program @cokernel (%x = "x" : !tix.tensor<[9], f64>) {
   %y = tix.define "y" (%p, %q) : !tix.tensor<[9, 18], f64> {
