@@ -14,7 +14,7 @@ from xdsl.ir import Operation
 
 import tadc
 from dialects import tix
-from passes.absorb_conditions import bounded_without_conditions
+from passes.absorb_conditions import absorb_conditions, bounded_without_conditions
 from tadc.runtime.sizes import bind_sizes
 from tests.derivations import (
     assert_close,
@@ -231,9 +231,11 @@ def check_random_program(seed: int) -> None:
     for options in ({}, {"kinks": True, "pads": True}):
         case = random_case(seed, **options)
         f = case.function
-        program = bounded_without_conditions(f.program)
-        assert not conditions_in_loops(program), str(program)
-        assert_close(interpret(program, case.values), case.results, 1e-11, "narrow")
+        narrow = absorb_conditions(f.program)
+        assert not conditions_in_loops(narrow), str(narrow)
+        assert_close(interpret(narrow, case.values), case.results, 1e-11, "narrow")
+        bounded = bounded_without_conditions(f.program)
+        assert_close(interpret(bounded, case.values), case.results, 1e-11, "bounded")
         if conditions_in_loops(f.program):
             assert_close(f.call(case.values, {}), case.results, 1e-9, "cpu")
 
