@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from itertools import product
 
 from xdsl.ir import SSAValue
@@ -14,9 +14,6 @@ from tadc.language.conditions import decided
 from tadc.language.print_affine import AND, COMPARISON, OR, SUM, Names, Text
 from tadc.language.print_conditions import condition
 
-Show = Callable[[SSAValue, Names], Text]
-"""The text of a value."""
-
 SIGNS: dict[Predicate, str] = {
     "lt": "<",
     "le": "<=",
@@ -27,56 +24,65 @@ SIGNS: dict[Predicate, str] = {
 }
 
 
-def test_of(op: WhereOp, names: Names, show: Show) -> Text:
-    """What decides a choice: a comparison, or a condition that was computed as 1 or 0."""
-    if is_test(op):
-        truth = _truth(op.lhs, names, show)
-        if truth is not None:
-            return truth
-    return _comparison(op, names, show)
+class Tests:
+    """Prints conditions; `show` prints values, some of which are `whole`: forms of indices."""
+
+    def __init__(self, show: Callable[[SSAValue, Names], Text], whole: Container[SSAValue]):
+        self.show = show
+        self.whole = whole
+
+    def text(self, op: WhereOp, names: Names) -> Text:
+        """What decides a choice: a comparison, or a condition that was computed as 1 or 0."""
+        truth = self._truth(op.lhs, names) if is_test(op) else None
+        return truth or self._comparison(op, names)
+
+    def _comparison(self, op: WhereOp, names: Names) -> Text:
+        of_indices = all(v in self.whole for v in op.operands)
+        left, right = (self._side(v, names, of_indices) for v in op.operands)
+        return Text(f"{left} {SIGNS[op.comparison]} {right}", COMPARISON)
+
+    def _side(self, value: SSAValue, names: Names, of_indices: bool) -> str:
+        """A comparison of numbers, though it could be one of indices, has a number like 1.0."""
+        number = constant_value(value)
+        if of_indices and number is not None:
+            return repr(number)
+        return self.show(value, names).within(SUM)
+
+    def _truth(self, value: SSAValue, names: Names) -> Text | None:
+        """The condition under which a value is 1, where it is 0 otherwise; None for others."""
+        op = value.owner
+        if not isinstance(op, IfOp | WhereOp):
+            return None
+        test = self._own_test(op, names)
+        then, otherwise = yielded(op.then), yielded(op.otherwise)
+        if test is None:
+            return None
+        match constant_value(then), constant_value(otherwise):
+            case 1, 0:
+                return test
+            case 0, 1:
+                return _not(test)
+            case None, 0:
+                return _join("and", test, self._truth(then, names))
+            case 0, None:
+                return _join("and", _not(test), self._truth(otherwise, names))
+            case 1, None:
+                return _join("or", test, self._truth(otherwise, names))
+            case None, 1:
+                return _join("or", _not(test), self._truth(then, names))
+            case _:
+                return None
+
+    def _own_test(self, op: IfOp | WhereOp, names: Names) -> Text | None:
+        if isinstance(op, WhereOp):
+            return self.text(op, names)
+        pieces = decided(op.condition)
+        return None if pieces in ([], [[]]) else condition(pieces, names)
 
 
 def is_test(op: WhereOp) -> bool:
     """Does a choice ask whether a value is other than 0?"""
     return op.comparison == "ne" and constant_value(op.rhs) == 0
-
-
-def _comparison(op: WhereOp, names: Names, show: Show) -> Text:
-    left, right = (show(v, names).within(SUM) for v in (op.lhs, op.rhs))
-    return Text(f"{left} {SIGNS[op.comparison]} {right}", COMPARISON)
-
-
-def _truth(value: SSAValue, names: Names, show: Show) -> Text | None:
-    """The condition under which a value is 1, where it is 0 otherwise; None for other values."""
-    op = value.owner
-    if not isinstance(op, IfOp | WhereOp):
-        return None
-    test = _own_test(op, names, show)
-    then, otherwise = yielded(op.then), yielded(op.otherwise)
-    if test is None:
-        return None
-    match constant_value(then), constant_value(otherwise):
-        case 1, 0:
-            return test
-        case 0, 1:
-            return _not(test)
-        case None, 0:
-            return _join("and", test, _truth(then, names, show))
-        case 0, None:
-            return _join("and", _not(test), _truth(otherwise, names, show))
-        case 1, None:
-            return _join("or", test, _truth(otherwise, names, show))
-        case None, 1:
-            return _join("or", _not(test), _truth(then, names, show))
-        case _:
-            return None
-
-
-def _own_test(op: IfOp | WhereOp, names: Names, show: Show) -> Text | None:
-    if isinstance(op, WhereOp):
-        return test_of(op, names, show)
-    pieces = decided(op.condition)
-    return None if pieces in ([], [[]]) else condition(pieces, names)
 
 
 def _not(test: Text) -> Text:

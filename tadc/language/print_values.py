@@ -33,7 +33,7 @@ from tadc.language.conditions import decided
 from tadc.language.names import fresh
 from tadc.language.print_affine import ATOM, CONDITION, OR, POWER, PRODUCT, SIGN, SUM, Names, Text
 from tadc.language.print_bounds import range_text
-from tadc.language.print_choices import is_test, known_of, test_of, without_guard
+from tadc.language.print_choices import Tests, is_test, known_of, without_guard
 from tadc.language.print_conditions import condition
 
 _WORDS: dict[type[Operation], str] = {kind: word for word, kind in (UNARY | BINARY).items()}
@@ -143,7 +143,7 @@ class Values:
         return Text(f"{then.within(OR)} if {test} else {otherwise.text}", CONDITION)
 
     def _where(self, op: WhereOp, names: Names) -> Text:
-        test = test_of(op, names, self.text).within(OR)
+        test = Tests(self.text, self.forms).text(op, names).within(OR)
         then, otherwise = yielded(op.then), yielded(op.otherwise)
         if is_test(op):
             then = without_guard(then, known_of(op.lhs, True))
