@@ -60,7 +60,8 @@ def vjp(f: Function, /, *arguments: Any, **named: Any) -> tuple[Any, Pullback]:
     def pullback(*adjoints: Any) -> tuple[Any, ...]:
         if len(adjoints) != len(results):
             names = ", ".join(f"d{t.name}" for t in f.results)
-            raise ArgumentError(f"the pullback takes {len(results)} adjoints: {names}")
+            message = f"the pullback takes one adjoint per result, {names}, not {len(adjoints)}"
+            raise ArgumentError(message)
         return tuple(gradients.call([*inputs, *kept, *adjoints], {}))
 
     return (results[0] if len(results) == 1 else tuple(results)), pullback

@@ -279,7 +279,7 @@ class Function:
     def gradient(self, *wrt: str) -> Function:
         """The gradient of the only result, a scalar: a function of the same arguments."""
         if len(self.results) != 1 or self.results[0].shape:
-            names = ", ".join(f"{t.name} of shape {t.shape}" for t in self.results)
+            names = ", ".join(f"{t.name}[{', '.join(map(str, t.shape))}]" for t in self.results)
             raise ArgumentError(
                 f"a gradient needs one scalar result, not {names}",
                 hint="derivative(...) and vjp(...) take adjoints of any results",

@@ -150,7 +150,7 @@ def bad_divisor(divisor: Affine, node: ast.BinOp, scope: Scope) -> TadcError:
     """The error about `i % N` and the like."""
     message = "an index can only be divided by a positive integer"
     if not divisor.terms:
-        return scope.fail(AffineError, node.right, message)
+        return scope.fail(AffineError, node.right, message, "write 2 or the like")
     hint = "sizes and indices are no numbers here; a condition can treat the ends apart: "
     return scope.fail(AffineError, node.right, message, hint + "x[i + 1] if i + 1 < N else x[0]")
 

@@ -112,7 +112,9 @@ class Names:
     def _check_readable(self, node: ast.Name) -> None:
         name = node.id
         if name in FUNCTIONS or name in REDUCTIONS:
-            raise self.fail(TadcSyntaxError, node, f"{name} is a function, not a tensor")
+            raise self.fail(
+                TadcSyntaxError, node, f"{name} is a function, not a tensor", f"write {name}(...)"
+            )
         self.check_new(node, "a tensor")
         if name in self.indices:
             raise self.fail(
@@ -139,7 +141,7 @@ class Names:
         return RankError(
             f"{tensor.name} has {_count(known)}{where}, but {_count(rank)} here",
             self.source.span(node),
-            f"write {tensor.name}{'[' + ', '.join('...' for _ in range(known)) + ']'}"
+            f"write {tensor.name}[{', '.join('ijklmn'[n % 6] for n in range(known))}]"
             if known
             else f"write {tensor.name} without brackets",
             argument=tensor.name,

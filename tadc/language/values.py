@@ -111,7 +111,8 @@ def _number(node: ast.Constant, scope: Scope, sign: int = 1) -> Value:
     try:
         value = sign * float(number)
     except OverflowError:
-        raise scope.fail(TadcSyntaxError, node, "the number is too large for float64") from None
+        message, hint = "the number is too large for float64", "write it as 1e300 or the like"
+        raise scope.fail(TadcSyntaxError, node, message, hint) from None
     return scope.insert(ConstantOp(value), node).result
 
 
@@ -147,7 +148,7 @@ def _binary(node: ast.BinOp, left: Value, right: Value, scope: Scope) -> Value:
         return _division(node, left, right, scope)
     sign = _SIGNS.get(type(node.op))
     if sign is None:
-        hint = "write ** for powers, abs, min, max" if isinstance(node.op, ast.BitXor) else None
+        hint = "write ** for powers" if isinstance(node.op, ast.BitXor) else _OPERATORS
         raise scope.fail(TadcSyntaxError, node, "this operator is not part of the language", hint)
     if isinstance(left, Affine) and isinstance(right, Affine):
         form = folding.fold(sign, left, right)
@@ -175,9 +176,10 @@ def _division(node: ast.BinOp, left: Value, right: Value, scope: Scope) -> Value
 def _read(node: ast.expr, name: ast.Name, indices: list[ast.expr], scope: Scope) -> SSAValue:
     if name.id in scope.indices or name.id in scope.names.sizes:
         kind = "an index" if name.id in scope.indices else "a size"
-        raise scope.fail(TadcSyntaxError, node, f"{name.id} is {kind}, not a tensor")
+        hint = f"it is a number: write {name.id} without brackets"
+        raise scope.fail(TadcSyntaxError, node, f"{name.id} is {kind}, not a tensor", hint)
     if name.id in REDUCTIONS and isinstance(node, ast.Subscript):
-        hint = f"write {name.id}[...](...)"
+        hint = f"write {ast.unparse(node)}(...)"
         raise scope.fail(TadcSyntaxError, node, f"{name.id}[...] lacks the expression", hint)
     tensor = scope.names.tensor(name, len(indices))
     forms = [affine(index, scope) for index in indices]
@@ -226,7 +228,7 @@ def _call(node: ast.Call, scope: Scope) -> Value:
     plain = not node.keywords and not any(isinstance(a, ast.Starred) for a in node.args)
     if not plain:
         message = "functions take plain arguments, without names or stars"
-        raise scope.fail(TadcSyntaxError, node, message)
+        raise scope.fail(TadcSyntaxError, node, message, "write exp(x[i]), max(x[i], 0)")
     match node.func:
         case ast.Name(id="pad"):
             return _pad(node, scope)
@@ -238,7 +240,7 @@ def _call(node: ast.Call, scope: Scope) -> Value:
             message = "names have no attributes here"
             raise scope.fail(TadcSyntaxError, node.func, message, method_hint(attribute))
         case _:
-            raise scope.fail(TadcSyntaxError, node.func, "only functions can be called")
+            raise scope.fail(TadcSyntaxError, node.func, "only functions can be called", _CALLS)
 
 
 def _function(node: ast.Call, name: ast.Name, scope: Scope) -> Value:
@@ -261,7 +263,7 @@ def _function(node: ast.Call, name: ast.Name, scope: Scope) -> Value:
 def _check_arity(node: ast.Call, word: str, right: bool, wanted: str, scope: Scope) -> None:
     if not right:
         message = f"{word} takes {wanted}, not {len(node.args)}"
-        hint = f"the reduction is {word}[k](...)" if word in REDUCTIONS else None
+        hint = f"the reduction is {word}[k](...)" if word in REDUCTIONS else _CALLS
         raise scope.fail(RankError, node, message, hint)
 
 
@@ -291,7 +293,7 @@ def _reduction(node: ast.Call, head: ast.Subscript, name: ast.Name, scope: Scope
             suggestion(name.id, REDUCTIONS) or "a sum is written sum[k](...)",
         )
     if len(node.args) != 1:
-        raise scope.fail(TadcSyntaxError, node, f"{name.id}[...] takes one expression")
+        raise scope.fail(TadcSyntaxError, node, f"{name.id}[...] takes one expression", _CALLS)
     block = Block()
     entries = index_items(head.slice, scope)
     if not entries:
@@ -312,20 +314,27 @@ def _reduction(node: ast.Call, head: ast.Subscript, name: ast.Name, scope: Scope
     return scope.insert(op, node).result
 
 
+_OPERATORS = "values are made of numbers, elements, + - * / ** and functions"
+_CALLS = "write exp(x[i]), atan2(x[i], y[i]), max(x[i], 0), sum[k](x[k])"
+
+
 def _outside(node: ast.expr, scope: Scope) -> TadcError:
     """An expression of Python that is none of this language."""
     words: dict[type[ast.AST], tuple[str, str | None]] = {
         ast.Compare: ("a condition is not a value", "write: a if i < 3 else b"),
         ast.BoolOp: ("a condition is not a value", "write: a if i < 3 and j > 0 else b"),
-        ast.UnaryOp: ("this operator is not part of the language", None),
-        ast.Lambda: ("functions cannot be defined here", None),
+        ast.UnaryOp: ("this operator is not part of the language", _OPERATORS),
+        ast.Lambda: ("functions cannot be defined here", "define the value of an element"),
         ast.Attribute: ("names have no attributes here", "write 3.14159 for numbers such as pi"),
-        ast.List: ("lists are not part of the language", None),
-        ast.Tuple: ("a value is one number, not several", None),
+        ast.List: ("lists are not part of the language", "pass arrays as arguments"),
+        ast.Tuple: ("a value is one number, not several", "define a tensor for each"),
         ast.NamedExpr: ("a name is defined on a line of its own", "write s = ... above"),
         ast.JoinedStr: ("text is not a number", "values are real numbers"),
         ast.Subscript: ("only a tensor has elements", "write x[i, j], with all indices together"),
     }
-    default = (f"{type(node).__name__} expressions of Python are not part of the language", None)
+    default = (
+        f"{type(node).__name__} expressions of Python are not part of the language",
+        _OPERATORS,
+    )
     message, hint = words.get(type(node), default)
     return scope.fail(TadcSyntaxError, node, message, hint)

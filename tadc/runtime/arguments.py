@@ -39,7 +39,7 @@ def bind(
     if len(positional) > len(parameters):
         raise ArgumentError(
             f"{len(positional)} arguments for {len(parameters)} ({_listed(parameters)})",
-            hint="leave out the last ones",
+            hint=f"leave out the last {len(positional) - len(parameters)}",
         )
     values = dict(zip((p.name for p in parameters), positional, strict=False))
     for name, value in named.items():
