@@ -22,7 +22,7 @@ from tests.interpreter.index_forms import Form, Scope, constant, linear
 from tests.interpreter.range_text import Range, RangeText
 from tests.interpreter.source_reference import finite_differences, reference
 
-EVERYTHING = {"kinks": True, "pads": True, "reductions": True, "value_conditions": True}
+EVERYTHING = dict.fromkeys(("kinks", "pads", "reductions", "updates", "value_conditions"), True)
 """The options for all that the language has."""
 
 __all__ = ["EVERYTHING", "Options", "Program", "finite_differences", "random_program", "reference"]
@@ -52,6 +52,8 @@ class Options:
     """`a if b > 0 and i < 2 else c`, likewise."""
     reductions: bool = False
     """max, min and prod."""
+    updates: bool = False
+    """Of definitions and of arguments."""
     pads: bool = False
     empty: bool = True
     """Sizes may be 0."""
@@ -97,7 +99,15 @@ class _Generator:
         if self.options.empty and self.chance(0.02):
             return self.empty_program()
         count = self.options.definitions or self.rng.choice([1, 1, 1, 2, 2, 3])
-        lines = [self.definition("fgh"[n % 3] * (1 + n // 3)) for n in range(count)]
+        lines: list[str] = []
+        for n in range(count):
+            lines.append(self.definition("fgh"[n % 3] * (1 + n // 3)))
+            while self.options.updates and self.chance(0.4):
+                lines.append(self.update())
+        if self.options.updates and self.chance(0.5):
+            self.sizes = {name: [max(n, 1) for n in size] for name, size in self.sizes.items()}
+            updated = list(self.sizes)[:2]
+            lines += [self.new_version(name, self.sizes[name], "0.5") for name in updated]
         self.sizes = {name: [max(n, 1) for n in size] for name, size in self.sizes.items()}
         values = np.random.default_rng(self.rng.getrandbits(32))
         arguments = {
@@ -135,6 +145,25 @@ class _Generator:
             value = f"{value} * {self.read(scope)}"
         self.defined[name] = tuple(self.ranges[int(h.strip("@"))].size for h in heads)
         return f"{name}[{', '.join(heads)}] = {value}" if rank else f"{name} = {value}"
+
+    def update(self) -> str:
+        """A new version of a definition, which reads the version before in any order."""
+        name = self.rng.choice(list(self.defined))
+        factor = self.expression(Scope((), np.zeros((1, 0), np.int64)), self.options.depth - 1)
+        return self.new_version(name, self.defined[name], factor)
+
+    def new_version(self, name: str, shape: Sequence[int], factor: str) -> str:
+        """Indices of an update stand alone in the tensor: elsewhere they would have to agree."""
+        target = _access_by(name, "ijkl"[: len(shape)])
+        places = [
+            self.rng.choice([i, f"{n - 1} - {i}"]) for i, n in zip("ijkl", shape, strict=False)
+        ]
+        old = _access_by(name, places)
+        forms = ("{t} {s} ({f}) * sin({o})", "{t} {s} {f}", "{t} /= 2 + sin({f})")
+        if name in self.defined:  # an argument may not be declared: then = would define it
+            forms += ("{t} = {o} * 0.5 + ({f}) * {t}",)
+        form = self.rng.choice(forms)
+        return form.format(t=target, s=self.rng.choice(["+=", "-=", "*="]), f=factor, o=old)
 
     def fixed_range(
         self, scope: Scope, name: str, size: int, defines: tuple[str, int] | None = None
@@ -418,6 +447,10 @@ class _Generator:
         values = form.values // divisor if operator == "//" else form.values % divisor
         text = f"({form.text})" if not form.index else form.text
         return Form(f"({text} {operator} {divisor})", values)
+
+
+def _access_by(name: str, indices: Sequence[str]) -> str:
+    return f"{name}[{', '.join(indices)}]" if indices else name
 
 
 def _access(name: str, forms: Sequence[Form]) -> str:

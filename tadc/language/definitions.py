@@ -65,10 +65,11 @@ def define(node: ast.Assign | ast.AugAssign, names: Names) -> Definition:
     scope = around.inside(block, own)
     scope.insert(YieldOp(scalar(_value(node, names), scope)), node)
     # a value that reads a declared tensor makes it an argument, which is updated here
-    model = names.tensors.get(name.id) or names.declarations.get(name.id)
+    old = names.tensors.get(name.id)
+    model = old or names.declarations.get(name.id)
     pinned = _pin(name, model, list(own.values()), given, names) if model else []
     body = Region(block)
-    found = _infer(body, given, pinned, frame, names)
+    found = _infer(body, given, pinned, old.value if old else None, frame, names)
     shape = [(given | found)[index] for index in own.values()]
     element = model.element if model else _promoted(body, names)
     tensor = Tensor(name.id, names.placeholder(), shape, element, name, argument=False)
@@ -133,6 +134,7 @@ def _infer(
     body: Region,
     given: dict[SSAValue, Affine],
     pinned: list[SSAValue],
+    old: SSAValue | None,
     frame: Frame,
     names: Names,
 ) -> dict[SSAValue, Affine]:
@@ -148,6 +150,7 @@ def _infer(
         lambda value: tensors[value].shape,
         {op: op.constraints for op, ranges in reductions.items() if None in ranges.values()},
         pinned,
+        old,
     )
     describer = Describer(lambda value: tensors[value].name, names.source, names.shapes.derived)
     found = infer(statement, names.shapes, describer)

@@ -48,6 +48,8 @@ class Statement:
     """What is known of the reductions with open indices."""
     pinned: list[SSAValue] = field(default_factory=list[SSAValue])
     """Indices whose range is that of a declaration: it binds open sizes too."""
+    old: SSAValue | None = None
+    """The version before, where the statement updates a tensor."""
 
 
 def infer(statement: Statement, sizes: Sizes, describer: Describer) -> dict[SSAValue, Affine]:
@@ -71,6 +73,7 @@ class Inference:
     def run(self) -> dict[SSAValue, Affine]:
         for index in self.statement.pinned:
             self._bind_open(self._alone(index), self.statement.sizes[index])
+            self._check_pinned(index)
         for index in list(self.open):
             size = self._standing_alone(index)
             if size is not None:
@@ -80,6 +83,13 @@ class Inference:
             if index is None:
                 raise self._not_inferred(self.open[0])
         return {index: self.sizes.resolve(size) for index, size in self.found.items()}
+
+    def _check_pinned(self, index: SSAValue) -> None:
+        """The dimensions that an index of an update runs over agree with the updated one."""
+        places = [p for p in self._alone(index) if self._kind(*p) == _SURE]
+        for place in places if self.statement.old is not None else ():
+            if not self.sizes.unify(self.statement.sizes[index], self._size(place)):
+                raise self._update_disagreement(index, place)
 
     def _set(self, index: SSAValue, size: Affine) -> None:
         self.open.remove(index)
@@ -168,6 +178,21 @@ class Inference:
             size=self.describer.size(size) if size.terms else size.constant,
             argument=self.describer.tensor(second[0]),
             dimension=second[1],
+        )
+
+    def _update_disagreement(self, index: SSAValue, place: tuple[Access, int]) -> SizeError:
+        name, tensor = self.describer.index(index), self.describer.tensor(place[0])
+        size = self._size(place)
+        own = self.describer.size(self.statement.sizes[index])
+        return SizeError(
+            f"{name} runs over the updated tensor (size {own}) and over dimension {place[1]} of "
+            f"{tensor} (size {self.describer.size(size)})",
+            self.describer.dimension_span(*place),
+            "make the sizes equal",
+            index=name,
+            size=self.describer.size(size) if size.terms else size.constant,
+            argument=tensor,
+            dimension=place[1],
         )
 
     # --- intervals ---

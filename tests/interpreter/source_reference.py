@@ -38,7 +38,9 @@ class _Program:
         self.statements = tree.body
         self.tensors = {name: np.asarray(array) for name, array in arguments.items()}
         self.sizes: dict[str, int] = {}
-        self.results: dict[str, None] = {}
+        self.defined: dict[str, None] = {}
+        self.updated: set[str] = set()
+        self.read: set[str] = set()
 
     def run(self) -> list[np.ndarray]:
         for statement in self.statements:
@@ -55,7 +57,8 @@ class _Program:
                     return [self.tensors[ast.unparse(name)] for name in names]
                 case _:
                     raise SyntaxError(ast.unparse(statement))
-        return [self.tensors[name] for name in self.results]
+        kept = (n for n in self.defined if n in self.updated or n not in self.read)
+        return [self.tensors[name] for name in kept]
 
     def _bind_sizes(self, name: str, annotation: ast.expr) -> None:
         assert isinstance(annotation, ast.Subscript)
@@ -71,15 +74,21 @@ class _Program:
         if isinstance(target, ast.Subscript):
             name, heads = target.value, _elements(target.slice)
         assert isinstance(name, ast.Name)
+        if name.id in self.tensors and name.id not in self.defined:
+            self.updated.add(name.id)
+        self.defined.setdefault(name.id)
         read = {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
-        for other in read - {name.id}:
-            self.results.pop(other, None)
-        self.results.setdefault(name.id)
+        self.read = (self.read | read) - {name.id}  # of this version nothing is read yet
         translate = _Translate(self)
-        ranges = dict(translate.head(h, value) for h in heads)
+        if name.id in self.tensors:
+            sizes = zip(heads, self.tensors[name.id].shape, strict=True)
+            ranges = {ast.unparse(h): ast.parse(f"range({n})", mode="eval").body for h, n in sizes}
+        else:
+            ranges = dict(translate.head(h, value) for h in heads)
         shape = [len(eval(ast.unparse(r), self._scope())) for r in ranges.values()]
         code = compile(ast.unparse(translate.visit(value)), "<definition>", "eval")
-        result = np.empty(shape, self._dtype())
+        old = self.tensors.get(name.id)
+        result = np.empty(shape, self._dtype() if old is None else old.dtype)
         for point in itertools.product(*map(range, shape)):
             scope = self._scope() | dict(zip(ranges, point, strict=True))
             result[point] = eval(code, scope)
