@@ -13,7 +13,7 @@ against differences along random directions). Of every two hundred programs
       2  run in single precision instead
 
 One in three may have functions with kinks (away from them), one in three reductions by `max`, `min`
-and `prod`, one in three conditions on values, one in three `pad`.
+and `prod`, one in three conditions on values, one in three `pad`, one in three updates.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from tests.derivations import (
 from tests.fuzz.failures import Failure, report, signature
 from tests.gradient_kernels import KNOWN, GradientKernels, gradient_kernels
 from tests.host_shim import host_shim
-from tests.random_programs import random_program, reference
+from tests.random_programs import EVERYTHING, random_program, reference
 from tests.test_derivatives import assert_reads_back
 from tests.test_meaning import check_passes
 
@@ -61,7 +61,7 @@ def random_case(seed: int) -> Case:
     options: dict[str, object] = {}
     if seed % 20:
         options = {"definitions": 1, "depth": 1 if seed % 3 else 2}
-    for name in ("kinks", "pads", "reductions", "value_conditions"):
+    for name in EVERYTHING:
         options[name] = rng.random() < 0.3
     if is_single(seed):
         options["dtype"] = "f32"
