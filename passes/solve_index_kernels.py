@@ -150,7 +150,8 @@ class _Solver(Scope):
             return system.indices(solution, quotients, z)
 
         def domain(own: list[SSAValue]) -> list[Constraint]:
-            solved = [c.substitute(old_indices(own)) for c in system.rest]
+            indices = old_indices(own)
+            solved = [c.substitute(indices) for c in system.rest]
             for quotient in exact:
                 solved = [quotient.clear(c) for c in solved]
             return [*zero, *(q.guard for q in exact), *solved]

@@ -46,10 +46,13 @@ class Affine:
 
     @staticmethod
     def sum(parts: Iterable[Affine]) -> Affine:
-        total = Affine()
+        terms: dict[Key, int] = {}
+        constant = 0
         for part in parts:
-            total = total + part
-        return total
+            constant += part.constant
+            for key, c in part.terms.items():
+                terms[key] = terms.get(key, 0) + c
+        return Affine(terms, constant)
 
     def __eq__(self, other: object) -> bool:
         return (

@@ -113,10 +113,29 @@ class Ranges:
         self.sizes = dict(sizes)
         self.resolve = resolve
         self._open_ranges = open_ranges or {}
+        self._known: dict[ReductionOp, Sequence[Constraint]] = {}
         self._regions: dict[tuple[tuple[IfOp, bool], ...], Pieces] = {(): [[]]}
 
-    def constraints(self, op: ReductionOp) -> Iterable[Constraint]:
-        return self._open_ranges.get(op, op.constraints)
+    def constraints(self, op: ReductionOp) -> Sequence[Constraint]:
+        if op not in self._known:
+            known = self._open_ranges.get(op)
+            self._known[op] = op.constraints if known is None else known
+        return self._known[op]
+
+    def mentioned(self, access: Access) -> set[SSAValue]:
+        """The indices that tell whether, and where, an access happens."""
+        path = access.path
+        forms = list(access.read.forms)
+        forms += [c.form for op in path.reductions for c in self.constraints(op)]
+        forms += [c.form for op, _ in path.branches for piece in op.condition for c in piece]
+        pending = [v for form in forms for v in form.indices]
+        found: set[SSAValue] = set()
+        while pending:
+            index = pending.pop()
+            if index not in found:
+                found.add(index)
+                pending += index.owner.form.indices if isinstance(index.owner, FloorDivOp) else ()
+        return found
 
     def systems(self, path: Path, *about: Affine) -> Iterator[list[Constraint]]:
         """Systems whose points together are those where a place is reached.

@@ -6,7 +6,7 @@ scalars. A range is left out where inference gives it back, and the inference it
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from xdsl.dialects.builtin import f32, f64
 from xdsl.ir import SSAValue
@@ -117,8 +117,10 @@ class _Printer:
                 size = _size_of(op, n)
                 if size is not None:
                     wanted[index] = size
-        for index in [v for v, size in wanted.items() if not _agrees(definition, v, size)]:
-            del wanted[index]
+        telling = _telling(definition, reductions)
+        for index, size in list(wanted.items()):
+            if index not in telling or not _agrees(definition, index, size):
+                del wanted[index]
         while wanted:
             given = {index: size for index, size in shape.items() if index not in wanted}
             open_ranges = {op: _without(op, wanted) for op in reductions}
@@ -162,6 +164,14 @@ def _updates(program: ProgramOp, versions: Mapping[SSAValue, str]) -> list[Defin
 def shape_of(value: SSAValue) -> tuple[Affine, ...]:
     assert isinstance(value.type, TensorType)
     return value.type.shape
+
+
+def _telling(definition: DefineOp, reductions: Sequence[ReductionOp]) -> set[SSAValue]:
+    """The indices that something else than their own range mentions: inference needs that."""
+    ranges = [c for op in reductions for c in op.constraints if len(c.form.indices) > 1]
+    others = (op for op in definition.walk() if not isinstance(op, ReductionOp))
+    used = (v for op in others for v in op.operands)
+    return {*used, *(v for c in ranges for v in c.form.indices)}
 
 
 def _agrees(definition: DefineOp, index: SSAValue, size: Affine) -> bool:

@@ -66,13 +66,20 @@ class Inference:
         self.describer = describer
         self.ranges = Ranges(statement.sizes, sizes.resolve, statement.open_ranges)
         self.accesses = reads(used(statement.region))
+        self._mentioned = [self.ranges.mentioned(access) for access in self.accesses]
+        self._places: dict[SSAValue, list[tuple[Access, int]]] = {}
+        """The dimensions that each index stands alone in."""
+        for access in self.accesses:
+            for dimension, form in enumerate(access.read.forms):
+                if (alone := form.single_index) is not None:
+                    self._places.setdefault(alone, []).append((access, dimension))
         self.open = list(statement.open)
         self.found: dict[SSAValue, Affine] = {}
         self.current: SSAValue | None = None
 
     def run(self) -> dict[SSAValue, Affine]:
         for index in self.statement.pinned:
-            self._bind_open(self._alone(index), self.statement.sizes[index])
+            self._bind_open(self._places.get(index, []), self.statement.sizes[index])
             self._check_pinned(index)
         for index in list(self.open):
             size = self._standing_alone(index)
@@ -86,7 +93,7 @@ class Inference:
 
     def _check_pinned(self, index: SSAValue) -> None:
         """The dimensions that an index of an update runs over agree with the updated one."""
-        places = [p for p in self._alone(index) if self._kind(*p) == _SURE]
+        places = [p for p in self._places.get(index, []) if self._kind(*p) == _SURE]
         for place in places if self.statement.old is not None else ():
             if not self.sizes.unify(self.statement.sizes[index], self._size(place)):
                 raise self._update_disagreement(index, place)
@@ -100,14 +107,6 @@ class Inference:
 
     # --- indices that stand alone ---
 
-    def _alone(self, index: SSAValue) -> list[tuple[Access, int]]:
-        return [
-            (access, dimension)
-            for access in self.accesses
-            for dimension, form in enumerate(access.read.forms)
-            if form.single_index is index
-        ]
-
     def _standing_alone(self, index: SSAValue) -> Affine | None:
         """The size that all dimensions where the index stands alone agree on.
 
@@ -115,7 +114,7 @@ class Inference:
         they only have to be inside where the condition holds.
         """
         self.current = index
-        places = self._alone(index)
+        places = self._places.get(index, [])
         kinds = [self._kind(access, dimension) for access, dimension in places]
         for kind in (_SURE, _CONDITIONAL, _PADDED):
             chosen = [place for place, k in zip(places, kinds, strict=True) if k == kind]
@@ -214,7 +213,9 @@ class Inference:
         self, index: SSAValue, happens: Callable[[list[Constraint]], bool] = lambda _: True
     ) -> Iterator[tuple[Access, int, list[Constraint]]]:
         """For each way to leave a tensor, the constraints that tell where; those with `index`."""
-        for access in self.accesses:
+        for access, mentioned in zip(self.accesses, self._mentioned, strict=True):
+            if index not in mentioned:
+                continue
             for dimension, form in enumerate(map(self.sizes.resolve, access.read.forms)):
                 size = self._shape(access)[dimension]
                 for system in self.ranges.systems(access.path, form):
