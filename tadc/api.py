@@ -60,8 +60,9 @@ def vjp(f: Function, /, *arguments: Any, **named: Any) -> tuple[Any, Pullback]:
     def pullback(*adjoints: Any) -> tuple[Any, ...]:
         if len(adjoints) != len(results):
             names = ", ".join(f"d{t.name}" for t in f.results)
-            message = f"the pullback takes one adjoint per result, {names}, not {len(adjoints)}"
-            raise ArgumentError(message)
+            many = "1 adjoint" if len(results) == 1 else f"{len(results)} adjoints"
+            hint = f"one for each result; here are {len(adjoints)}"
+            raise ArgumentError(f"the pullback takes {many}: {names}", hint=hint)
         return tuple(gradients.call([*inputs, *kept, *adjoints], {}))
 
     return (results[0] if len(results) == 1 else tuple(results)), pullback

@@ -77,7 +77,7 @@ TABLE = [
     ("y[i] = «y»[i] + x[i]", "UnknownNameError", "before it is defined", "declare"),
     ("value[i] = x[i]\nreturn «valu»", "UnknownNameError", "not defined", "did you mean value?"),
     # ranks
-    ("x: f64[3]\ny[i] = «x»[i, 0]", "RankError", "x has 1 index, but 2", "x[...]"),
+    ("x: f64[3]\ny[i] = «x»[i, 0]", "RankError", "x has 1 index, but 2", "x[i]"),
     ("y[i] = x[i] * «x»[i, 0]", "RankError", "on line 1", ""),
     ("x: f64[3]\ny[i] = «x» * x[i]", "RankError", "no index here", ""),
     ("y: f64[3]\n«y»[i, j] = x[i, j]", "RankError", "declared with 1", ""),
