@@ -172,9 +172,10 @@ class _Solver(Scope):
         exact: list[_Exact] = []
         for quotient in quotients:
             row, divisor = form_of(quotient.row, parameters), quotient.modulus
-            whole = whole_part(row, divisor)
+            # Wherever the division is exact, that by rounding down a constant less is the same.
+            whole = whole_part(row + (divisor - 1), divisor)
             rest = row - whole * divisor
-            t = self.emitter.floordiv(rest, divisor).single_index
+            t = self.emitter.floordiv(rest - rest.constant, divisor).single_index
             assert t is not None, f"{rest} has a multiple of {divisor}"
             values.append(whole + Affine.of(t))
             exact.append(_Exact(t, rest, divisor))

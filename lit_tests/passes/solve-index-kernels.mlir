@@ -129,7 +129,8 @@ tix.program @divisor (%x = "x" : !tix.tensor<[9, 5], f64>) {
 
 // -----
 
-// Multiples of the divisor in the row leave the quotient: (p + 4 q + 5) // 4 = (p + 1) // 4 + q + 1.
+// Multiples of the divisor in the row leave the quotient, and where it is exact constants can do so
+// too: (p + 4 q + 5) / 4 = p // 4 + q + 2 for p = 3, 7, ...
 tix.program @rest (%x = "x" : !tix.tensor<[9], f64>) {
   %y = tix.define "y" (%p, %q) : !tix.tensor<[9, 9], f64> {
     %0 = tix.sum (%i) in (4 * %i == %p + 4 * %q + 5, %i >= 0, %i <= 8) {
@@ -141,9 +142,9 @@ tix.program @rest (%x = "x" : !tix.tensor<[9], f64>) {
   tix.return %y
 }
 // CHECK:      %y = tix.define "y" (%p, %q) : !tix.tensor<[9, 9], f64> {
-// CHECK-NEXT:   [[T:%.*]] = tix.floordiv (%p + 1) by 4
-// CHECK-NEXT:   [[S:%.*]] = tix.sum () in (%p + 1 == 4 * [[T]], %p + 4 * %q >= -5, %p + 4 * %q <= 27) {
-// CHECK-NEXT:     [[X:%.*]] = tix.read %x[%q + [[T]] + 1]
+// CHECK-NEXT:   [[T:%.*]] = tix.floordiv (%p) by 4
+// CHECK-NEXT:   [[S:%.*]] = tix.sum () in (%p == 4 * [[T]] + 3, %p + 4 * %q >= -5, %p + 4 * %q <= 27) {
+// CHECK-NEXT:     [[X:%.*]] = tix.read %x[%q + [[T]] + 2]
 // CHECK-NEXT:     tix.yield [[X]]
 // CHECK-NEXT:   }
 // CHECK-NEXT:   tix.yield [[S]]
