@@ -1,6 +1,6 @@
 """Exact integer algebra of index maps: the mathematics of the compiler, free of any IR.
 
-Everything is Python `int`, nothing is rounded, every result is immutable.
+Everything is Python `int` or `Fraction`, nothing is rounded, every result is immutable.
 
 - `matrix`: matrices as tuples of rows
 - `division`: floor, ceiling and nearest division; evaluation of loop bounds

@@ -15,6 +15,7 @@ integer rows may be added (chosen equal to an unknown).
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from math import gcd, lcm
 
 from passes.polyhedral.division import nearest
@@ -324,18 +325,20 @@ def _finish(state: _State, zero: _Zero, basis: list[Row], preference: list[int])
     state = _name_quotients(state, normal, pivots, zero)
     state = _shift(state, directions, pivots)
     state = replace(state, offset=tuple(zero.reduce(row) for row in state.offset))
-    state = _center(state, directions, pivots)
-    terms = sorted(state.terms, key=_position)
-    turned = [
-        _upwards(state, direction) if direction[pivot] > 1 else direction
-        for direction, pivot in zip(directions, pivots, strict=True)
+    numbering = [c for c, pivot in enumerate(pivots) if normal[pivot][c] > 1]
+    state = _center(state, [directions[c] for c in numbering])
+    turned = _upwards(state, [directions[c] for c in numbering])
+    directions = [
+        turned[numbering.index(c)] if c in numbering else direction
+        for c, direction in enumerate(directions)
     ]
+    terms = sorted(state.terms, key=_position)
     return Solution(
         zero=tuple(_leading_positive(row) for row in zero.rows),
         quotients=tuple(Quotient(term.row, term.modulus) for term in terms),
         particular=state.offset,
         quotient_coefficients=transpose(tuple(t.coefficients for t in terms), unknowns),
-        basis=transpose(tuple(turned), unknowns),
+        basis=transpose(tuple(directions), unknowns),
         pivots=pivots,
     )
 
@@ -357,36 +360,50 @@ def _shift(state: _State, directions: Matrix, pivots: tuple[int, ...]) -> _State
     return state
 
 
-def _center(state: _State, directions: Matrix, pivots: tuple[int, ...]) -> _State:
-    """Move offset and terms along the columns that number solutions, each near to zero.
+def _center(state: _State, directions: Sequence[Row]) -> _State:
+    """Move offset and terms along the directions that number solutions, each near to zero."""
 
-    The multiple of K nearest to a vector x is the integer nearest to `x·K / K·K`.
-    """
-    for direction, pivot in zip(directions, pivots, strict=True):
-        if direction[pivot] > 1:
-            square = dot(direction, direction)
-            terms = tuple(
-                replace(t, coefficients=_subtract(t.coefficients, direction, nearest(c, square)))
-                for t in state.terms
-                for c in (dot(t.coefficients, direction),)
-            )
-            columns = transpose(state.offset)
-            steps = tuple(-nearest(dot(column, direction), square) for column in columns)
-            state = replace(state.plus(direction, steps), terms=terms)
-    return state
+    def steps(vector: Row) -> list[int]:
+        return [nearest(z.numerator, z.denominator) for z in _least(directions, vector)]
+
+    columns = [steps(column) for column in transpose(state.offset)]
+    moved = [(term, steps(term.coefficients)) for term in state.terms]
+    for c, direction in enumerate(directions):
+        state = state.plus(direction, tuple(column[c] for column in columns))
+        moved = [
+            (replace(t, coefficients=_subtract(t.coefficients, direction, -z[c])), z)
+            for t, z in moved
+        ]
+    return replace(state, terms=tuple(t for t, _ in moved))
 
 
-def _upwards(state: _State, direction: Row) -> Row:
-    """The direction or its opposite: at parameters above zero, zero is near to `offset + K z`
-    for a z that is not negative.
+def _upwards(state: _State, directions: Sequence[Row]) -> list[Row]:
+    """Each direction or its opposite, such that solutions near to zero have no negative z for
+    parameters above zero.
     """
     scale = lcm(*(term.modulus for term in state.terms))
-    ones = [
+    ones = tuple(
         scale * sum(row[:-1])
         + sum(scale // t.modulus * t.coefficients[n] * sum(t.row[:-1]) for t in state.terms)
         for n, row in enumerate(state.offset)
+    )
+    signs = _least(directions, ones)
+    return [negate(d) if z < 0 else d for d, z in zip(directions, signs, strict=True)]
+
+
+def _least(directions: Sequence[Row], vector: Row) -> list[Fraction]:
+    """The rational z for which `vector + Σ z_c K_c` is shortest: `KᵀK z = -Kᵀ vector`."""
+    rows = [
+        [Fraction(x) for x in (*(dot(a, b) for b in directions), -dot(a, vector))]
+        for a in directions
     ]
-    return negate(direction) if dot(ones, direction) > 0 else direction
+    for c in range(len(rows)):
+        # KᵀK is positive definite: no pivot is zero.
+        rows[c] = [x / rows[c][c] for x in rows[c]]
+        for r, row in enumerate(rows):
+            if r != c:
+                rows[r] = [x - row[c] * y for x, y in zip(row, rows[c], strict=True)]
+    return [row[-1] for row in rows]
 
 
 def _name_quotients(state: _State, basis: Matrix, pivots: tuple[int, ...], zero: _Zero) -> _State:

@@ -162,6 +162,10 @@ def test_numbered_solutions() -> None:
     # x[2*i - 3*j]: i = 3 z - p, j = 2 z - p, nearer to zero than i = 2 p + 3 z, j = p + 2 z.
     solution = solve(((2, -3),), ((1, 0),), 2, 1, (1, 0))
     assert (solution.particular, solution.basis) == (((-1, 0), (-1, 0)), ((3,), (2,)))
+    # x[6*i + 10*j + 15*k]: j = p - 3 z, k = p - 2 y, both numbers grow with p.
+    solution = solve(((6, 10, 15),), ((1, 0),), 3, 1, (2, 1, 0))
+    assert solution.particular == ((-4, 0), (1, 0), (1, 0))
+    assert sorted(transpose(solution.basis)) == [(5, -3, 0), (5, 0, -2)]
     # x[4*i + 6*j] is the same for the quotient p / 2.
     solution = solve(((4, 6),), ((1, 0),), 2, 1, (1, 0))
     assert solution.quotients == (Quotient((1, 0), 2),)
