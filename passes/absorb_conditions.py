@@ -58,8 +58,8 @@ from xdsl.passes import ModulePass
 from dialects import tix
 from dialects.tix import Constraint
 from dialects.tix import elementwise as ew
-from passes.cells import MOST_CHOICES, Budget, Cell, Cutter, is_inside, with_equations
-from passes.conditions import Piece, complement, disjoint
+from passes.cells import MOST_CHOICES, Budget, Cell, Cutter, is_inside
+from passes.conditions import Piece, complement, disjoint, with_equations
 from passes.emitter import Body, Emitter, Scope
 from passes.exactness import must_round_alike
 from passes.infer_ranges import infer_ranges

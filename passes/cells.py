@@ -17,9 +17,9 @@ from xdsl.ir import SSAValue
 
 from dialects import tix
 from dialects.tix import Affine, Constraint
-from passes.conditions import Piece, complement, disjoint, tightened
+from passes.conditions import Piece, complement, disjoint
 from passes.known import KnownScope, quotient_constraints
-from passes.outcomes import Condition, Outcomes, owner_of
+from passes.outcomes import Condition, Outcomes, owner_of, set_conditions
 
 MOST_CELLS = 8
 """Of one reduction."""
@@ -65,7 +65,8 @@ class Cutter:
         self.op = op
         self.budget = budget
         self.scope = scope
-        self.start = Cell(tuple(scope.constraints(op.constraints)), known)
+        asked = [c for c in op.constraints if c not in _held(op, known)]
+        self.start = Cell(tuple(scope.constraints(asked)), known)
         self.size = sum(1 for _ in op.body.walk())
 
     def cells(self, values: Sequence[SSAValue], most: int = MOST_CELLS) -> list[Cell] | None:
@@ -149,8 +150,8 @@ class Cutter:
 
     def domain(self, cell: Cell) -> tuple[list[tix.FloorDivOp], list[Constraint]]:
         """The quotients that become indices of the cell, and all its constraints."""
-        quotients = self._quotients(cell.domain)
-        return quotients, with_equations([*cell.domain, *self._facts(cell.domain)])
+        constraints = dict.fromkeys([*cell.domain, *self._facts(cell.domain)])
+        return self._quotients(cell.domain), list(constraints)
 
     def _quotients(self, constraints: Iterable[Constraint]) -> list[tix.FloorDivOp]:
         """The quotients in the body that the constraints mention, also through each other."""
@@ -200,26 +201,7 @@ def is_inside(condition: Condition, op: tix.ReductionOp) -> bool:
     return any(o is not None and o is not op and op.is_ancestor(o) for o in owners)
 
 
-def with_equations(constraints: Sequence[Constraint]) -> list[Constraint]:
-    """The same set: `f >= 0` and `f <= 0` are one equation, which implies others in `f`."""
-    constraints = [tightened(c) for c in constraints]
-    inequalities = {c.form for c in constraints if not c.equality}
-    found: dict[Constraint, None] = {}
-    values = {Affine(): 0}
-    for c in constraints:
-        if not c.equality and -c.form not in inequalities:
-            found[c] = None
-        elif Constraint(-c.form, equality=True) not in found:
-            found[Constraint(c.form, equality=True)] = None
-            values |= {_linear(c.form): -c.form.constant, _linear(-c.form): c.form.constant}
-    return [c for c in found if c.equality or not _follows(c.form, values)]
-
-
-def _linear(form: Affine) -> Affine:
-    return form - form.constant
-
-
-def _follows(form: Affine, values: Mapping[Affine, int]) -> bool:
-    """Is `form >= 0` by the values of linear forms alone?"""
-    value = values.get(_linear(form))
-    return value is not None and value + form.constant >= 0
+def _held(op: tix.ReductionOp, known: Mapping[Condition, bool]) -> set[Constraint]:
+    """What the set asks of indices outside and is known to hold."""
+    held = [c for c in set_conditions(op) if known.get(c)]
+    return {constraint for c in held for piece in c.pieces for constraint in piece}

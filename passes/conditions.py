@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import gcd
 
 from dialects.tix import Affine, Constraint
@@ -31,6 +31,31 @@ def tidied(piece: Piece) -> Piece:
         least[linear] = min(c.form.constant, least.get(linear, c.form.constant))
     strictest = (c.equality or c.form.constant == least[c.form - c.form.constant] for c in piece)
     return [c for c, keep in zip(piece, strictest, strict=True) if keep]
+
+
+def with_equations(constraints: Sequence[Constraint]) -> list[Constraint]:
+    """The same set: `f >= 0` and `f <= 0` are one equation, which implies others in `f`."""
+    constraints = [tightened(c) for c in constraints]
+    inequalities = {c.form for c in constraints if not c.equality}
+    found: dict[Constraint, None] = {}
+    values = {Affine(): 0}
+    for c in constraints:
+        if not c.equality and -c.form not in inequalities:
+            found[c] = None
+        elif Constraint(-c.form, equality=True) not in found:
+            found[Constraint(c.form, equality=True)] = None
+            values |= {_linear(c.form): -c.form.constant, _linear(-c.form): c.form.constant}
+    return [c for c in found if c.equality or not _follows(c.form, values)]
+
+
+def _linear(form: Affine) -> Affine:
+    return form - form.constant
+
+
+def _follows(form: Affine, values: Mapping[Affine, int]) -> bool:
+    """Is `form >= 0` by the values of linear forms alone?"""
+    value = values.get(_linear(form))
+    return value is not None and value + form.constant >= 0
 
 
 def negate(constraint: Constraint) -> list[Constraint]:

@@ -38,6 +38,7 @@ from xdsl.passes import ModulePass
 
 from dialects import tix
 from dialects.tix import Affine, Constraint, Key
+from passes.conditions import with_equations
 from passes.emitter import Emitter, Scope, whole_part
 from passes.polyhedral.diophantine import Quotient, Solution, solve
 from passes.polyhedral.matrix import Row
@@ -75,7 +76,7 @@ class System:
     @staticmethod
     def of(own: Sequence[SSAValue], constraints: Sequence[Constraint]) -> System:
         """The system of a reduction over `own` with these constraints."""
-        constraints = _with_all_equations(constraints)
+        constraints = with_equations(constraints)
         equations = [c.form for c in constraints if c.equality and _holds(c, own)]
         rest = [c for c in constraints if not (c.equality and _holds(c, own))]
         parameters = list(dict.fromkeys(k for f in equations for k in f.terms if k not in own))
@@ -190,17 +191,6 @@ def name_of(solution: Solution, column: int, own: Sequence[SSAValue]) -> str | N
 
 def _holds(constraint: Constraint, own: Sequence[SSAValue]) -> bool:
     return any(constraint.form[v] for v in own)
-
-
-def _with_all_equations(constraints: Sequence[Constraint]) -> list[Constraint]:
-    """The constraints with one equation for two opposite inequalities."""
-    halves = {c.form for c in constraints if not c.equality}
-    merged: list[Constraint] = []
-    for c in constraints:
-        equality = c.equality or -c.form in halves
-        if not (equality and Constraint(-c.form, equality=True) in merged):
-            merged.append(Constraint(c.form, equality))
-    return merged
 
 
 def _preference(own: Sequence[SSAValue], constraints: Sequence[Constraint]) -> list[int]:
