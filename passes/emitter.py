@@ -146,14 +146,23 @@ class Emitter:
         return self.insert(tix.IndexToRealOp(form)).result
 
     def floordiv(self, form: Affine, divisor: int) -> Affine:
-        """`form // divisor`: multiples of the divisor need no operation, equal quotients one."""
-        whole = whole_part(form, divisor)
-        rest = form - whole * divisor
+        """`form // divisor`: multiples of the divisor need no operation, equal quotients one.
+
+        As `form // m = -((m - 1 - form) // m)`, `(1 - p) // 2` is `-(p // 2)` too.
+        """
+        whole, opposite = whole_part(form, divisor), divisor - 1 - form
+        other = whole_part(opposite, divisor)
+        if len(other.terms) < len(whole.terms):
+            return -(other + self._quotient(opposite - other * divisor, divisor))
+        return whole + self._quotient(form - whole * divisor, divisor)
+
+    def _quotient(self, rest: Affine, divisor: int) -> Affine:
+        """The quotient of a form with numbers from 0 to `divisor - 1`."""
         if not rest.terms:
-            return whole  # 0 <= rest.constant < divisor
+            return Affine()
         if (rest, divisor) not in self.quotients:
             self.quotients[rest, divisor] = self.insert(tix.FloorDivOp(rest, divisor)).result
-        return whole + Affine.of(self.quotients[rest, divisor])
+        return Affine.of(self.quotients[rest, divisor])
 
     def region(self, names: Sequence[str | None], body: Body) -> Region:
         """A region with own indices of these names, filled by `body`."""

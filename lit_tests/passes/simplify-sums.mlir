@@ -382,3 +382,22 @@ tix.program @numbers (%x = "x" : !tix.tensor<[9], f64>) {
 // CHECK-NEXT:   [[ADD:%.*]] = tix.add [[C]], [[MUL]]
 // CHECK-NEXT:   tix.yield [[ADD]]
 // CHECK-NEXT: }
+
+// -----
+
+// One quotient with the sign outside, where that leaves fewer terms: (1 - p) // 2 = -(p // 2).
+tix.program @negative (%x = "x" : !tix.tensor<[9, 9], f64>) {
+  %y = tix.define "y" (%p) : !tix.tensor<[9], f64> {
+    %0 = tix.sum (%k) in (2 * %k + %p <= 1, 2 * %k + %p >= 0) {
+      %1 = tix.read %x[%k + 4, %p]
+      tix.yield %1
+    }
+    tix.yield %0
+  }
+  tix.return %y
+}
+// CHECK:      %y = tix.define "y" (%p) : !tix.tensor<[9], f64> {
+// CHECK-NEXT:   [[T:%.*]] = tix.floordiv (%p) by 2
+// CHECK-NEXT:   [[X:%.*]] = tix.read %x[-[[T]] + 4, %p]
+// CHECK-NEXT:   tix.yield [[X]]
+// CHECK-NEXT: }
