@@ -176,7 +176,10 @@ class Function:
             raise self._size_error(error) from None
         except SizeUnknown as error:
             raise SizeError(
-                f"no argument determines the size {error.name}", size=error.name
+                f"no argument determines the size {error.name}",
+                hint=f"declare an argument that has it alone: z: f64[{error.name}]",
+                file=_file(self.program),
+                size=error.name,
             ) from None
         if sizes:  # numbers were checked when the program was compiled
             check_ranges(self.program, sizes, self._text)
