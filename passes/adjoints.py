@@ -206,7 +206,7 @@ class LocalReverse:
         """Copy what `op` uses from outside."""
         for v in free_values(op):
             if not _available(v, frame):
-                self.value(v, frame)
+                self._make_available(v, frame)
 
     def _element(self, frame: _Frame) -> list[Affine]:
         return [frame.scope.form(Affine.of(v)) for v in self.definition.indices]
@@ -246,6 +246,11 @@ class LocalReverse:
 
     def value(self, value: SSAValue, frame: _Frame) -> SSAValue:
         """The forward value, copied into the frame that defines it."""
+        self._make_available(value, frame)
+        return frame.holding(value).scope.values[value]
+
+    def _make_available(self, value: SSAValue, frame: _Frame) -> None:
+        """Copy what defines a value, or a quotient of indices, and all that it needs."""
         pending = [value]
         while pending:
             v = pending[-1]
@@ -261,7 +266,6 @@ class LocalReverse:
                 pending += reversed(missing)
             else:
                 home.scope.copy(op)
-        return frame.holding(value).scope.values[value]
 
 
 def count_ties(scope: Scope, op: tix.ExtremumOp, extremum: SSAValue) -> SSAValue:

@@ -85,3 +85,22 @@ h[i in range(3), j in range(3)] = (
 )
 """
     check_gradients(source, x=numbers(1), y=numbers(1, 1), z=numbers())
+
+
+def test_a_choice_in_a_product_that_is_decided_by_a_quotient() -> None:
+    source = "g[j in range(4)] = prod[p in range(2)](a[p] if sin(y) > 0 else 0 if j % 2 != 0 else 1)"
+    check_gradients(source, a=numbers(2), y=numbers())
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "x: real[N]\ny[i] = x[2*i] + w[i + 1]\nz = sum[i](y[i] * 2) / N",
+        "y[i, j] = x[i] if j < 5 and not (i == 1e0 or 2 == 1) else x[j] if i != j else 0",
+        "r[i] = x\u0301 + sum[k](p[i, k])",
+    ],
+)
+def test_derivatives_can_be_written(source: str) -> None:
+    """The least of two sizes in a condition; a number compared with an index; an accent."""
+    text = str(tadc.compile(source).derivative())
+    assert str(tadc.compile(text)) == text

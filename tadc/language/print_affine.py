@@ -49,6 +49,9 @@ class Names:
     def inside(self, indices: Mapping[SSAValue, str]) -> Names:
         return Names(self.sizes, self.derived, {**self.indices, **indices})
 
+    def with_derived(self, derived: Mapping[str, Sequence[Bound]]) -> Names:
+        return Names(self.sizes, {**self.derived, **derived}, self.indices)
+
     # --- forms ---
 
     def form(self, form: Affine) -> Text:

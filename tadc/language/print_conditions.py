@@ -10,12 +10,53 @@ from tadc.language.print_affine import AND, COMPARISON, OR, Names, Part, Text, t
 
 def condition(pieces: Sequence[Sequence[Constraint]], names: Names) -> Text:
     """A disjunction of non-empty pieces."""
+    pieces, names = _without_least(pieces, names)
     if len(pieces) == 2 and all(len(piece) == 1 for piece in pieces):
         (below,), (above,) = pieces
         if not below.equality and not above.equality and below.form + above.form == Affine({}, -2):
             return Text(_equation(above.form + 1, "!=", names), COMPARISON)
     texts = [_piece(piece, names) for piece in pieces]
     return texts[0] if len(texts) == 1 else Text(" or ".join(t.within(AND) for t in texts), OR)
+
+
+def _without_least(
+    pieces: Sequence[Sequence[Constraint]], names: Names
+) -> tuple[Sequence[Sequence[Constraint]], Names]:
+    """The pieces with what bounds a derived size for it, where the size is the least of several.
+
+    `i < min(a, b)` is `i < a and i < b`, and `i >= min(a, b)` is `i >= a or i >= b`.
+    """
+    keys = dict.fromkeys(k for piece in pieces for c in piece for k in c.form.terms)
+    for key in keys:
+        bounds = names.quotients(key) or ()
+        if isinstance(key, str) and len(bounds) > 1:
+            quotients = {f"{key}/{n}": [b] for n, b in enumerate(bounds) if b[1] > 1}
+            names = names.with_derived(quotients)
+            parts = [form for form, divisor in bounds if divisor == 1]
+            parts += map(Affine.of, quotients)
+            pieces = [new for piece in pieces for new in _instead(piece, key, parts)]
+    return pieces, names
+
+
+def _instead(
+    piece: Sequence[Constraint], key: str, parts: Sequence[Affine]
+) -> list[list[Constraint]]:
+    """A piece with each of `parts` for a size that is the least of them, or with one of them."""
+    found: list[list[Constraint]] = [[]]
+    for constraint in piece:
+        halves = [constraint]
+        if constraint.equality and constraint.form[key]:
+            halves = [Constraint(constraint.form), Constraint(-constraint.form)]
+        for half in halves:
+            each = [half.substitute({key: part}) for part in parts]
+            match half.form[key]:
+                case 0:
+                    found = [[*old, half] for old in found]
+                case c if c > 0:
+                    found = [[*old, *each] for old in found]
+                case _:
+                    found = [[*old, one] for old in found for one in each]
+    return found
 
 
 def _piece(piece: Sequence[Constraint], names: Names) -> Text:

@@ -18,7 +18,9 @@ from tadc.language.deep import innermost
 PROGRAM = "<program>"
 """The file name of a program that is given as text."""
 
-_SCALAR_DECLARATION = re.compile(r"((?:^|;)[ \t]*\w+[ \t]*:[ \t]*\w+[ \t]*)\[(\s*)\]", re.MULTILINE)
+_SCALAR_DECLARATION = re.compile(
+    r"((?:^|;)[ \t]*[^\s:;#]+[ \t]*:[ \t]*\w+[ \t]*)\[(\s*)\]", re.MULTILINE
+)
 
 _MANY_BRACKETS = 50
 
