@@ -123,17 +123,23 @@ class Function:
     @_deep
     def call(self, positional: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
         """The results as a list, also where there is one."""
-        values = self.bound(positional, named)
-        arrays = [as_array(p, v) for p, v in zip(self._parameters, values, strict=True)]
-        precision = common_precision(self._parameters, values, arrays)
-        with self._about():
-            executable, sizes, plan = self._plan(precision, arrays)
+        executable, sizes, plan, arrays = self.prepare(positional, named)
         dtypes = executable.argument_dtypes
         inputs = {
             p.name: dense(a, d) for p, a, d in zip(self._parameters, arrays, dtypes, strict=True)
         }
         with self._about():  # it is compiled when it first runs
             return executable.run(inputs, sizes, plan)
+
+    def prepare(
+        self, positional: Sequence[Any], named: Mapping[str, Any]
+    ) -> tuple[Executable, Mapping[str, int], Plan, list[Array]]:
+        """What runs for these arguments, with their sizes, and the arguments as arrays."""
+        values = self.bound(positional, named)
+        arrays = [as_array(p, v) for p, v in zip(self._parameters, values, strict=True)]
+        precision = common_precision(self._parameters, values, arrays)
+        with self._about():
+            return *self._plan(precision, arrays), arrays
 
     def bound(self, positional: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
         """The arguments of a call in the order of `args`."""

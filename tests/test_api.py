@@ -20,7 +20,7 @@ from tadc.errors import (
     TargetError,
     UnknownNameError,
 )
-from tadc.runtime import cpu
+from tadc.runtime.cpu import CpuModule
 
 MATRIX = "c[i, j] = sum[k](a[i, k] * b[k, j])"
 RNG = np.random.default_rng(0)
@@ -322,22 +322,29 @@ def test_use_after_a_fork() -> None:
 
 
 def test_sizes_do_not_compile_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    count = 0
-    original = cpu.CpuModule.__init__
+    compiled: list[bool] = []
 
-    def counting(self: cpu.CpuModule, *arguments: object, **named: object) -> None:
-        nonlocal count
-        count += 1
-        original(self, *arguments, **named)
+    class Counted(CpuModule):
+        def __init__(self, text: str, quick: bool = False):
+            compiled.append(quick)
+            super().__init__(text, quick)
 
-    monkeypatch.setattr(cpu.CpuModule, "__init__", counting)
-    f = tadc.compile(MATRIX)
-    for n in range(200):
-        a, b = np.ones((n % 50, n % 7)), np.ones((n % 7, n // 50 + 1))
-        np.testing.assert_array_equal(f(a, b), a @ b)
-    assert count == 1
-    f(A.astype(np.float32), B.astype(np.float32))
-    assert count == 2
+    monkeypatch.setattr("tadc.runtime.cpu.CpuModule", Counted)
+    f = tadc.compile("y[i, j] = sum[k](a[i, k] * b[k, j])")
+    shapes = [(0, 0, 0), (0, 2, 3), (2, 0, 3), (2, 3, 0), (1, 1, 1)]
+    shapes += [(n, 1 + n % 7, 2 * n) for n in range(1, 46)]
+    rng = np.random.default_rng(0)
+    for n, m, k in shapes:
+        a, b = rng.normal(size=(n, k)), rng.normal(size=(k, m))
+        np.testing.assert_allclose(f(a, b), a @ b, rtol=1e-12, atol=1e-12)
+    assert compiled == [True]
+    a, b = rng.normal(size=(128, 128)), rng.normal(size=(128, 128))
+    for _ in range(2):  # large sizes are worth code with tiles, made once
+        np.testing.assert_allclose(f(a, b), a @ b, rtol=1e-12, atol=1e-12)
+    f(a[:5, :6], b[:6])
+    assert compiled == [True, False]
+    f(a[:5, :6].astype(np.float32), b[:6].astype(np.float32))
+    assert compiled == [True, False, True]
 
 
 # --- errors ---------------------------------------------------------------------------------------
