@@ -15,11 +15,10 @@ integer rows may be added (chosen equal to an unknown).
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from math import gcd, lcm
 
 from passes.polyhedral.division import nearest
-from passes.polyhedral.lattice import normal_basis
+from passes.polyhedral.lattice import normal_basis, shortest
 from passes.polyhedral.matrix import (
     Matrix,
     Row,
@@ -364,7 +363,7 @@ def _center(state: _State, directions: Sequence[Row]) -> _State:
     """Move offset and terms along the directions that number solutions, each near to zero."""
 
     def steps(vector: Row) -> list[int]:
-        return [nearest(z.numerator, z.denominator) for z in _least(directions, vector)]
+        return [nearest(z.numerator, z.denominator) for z in shortest(directions, vector)]
 
     columns = [steps(column) for column in transpose(state.offset)]
     moved = [(term, steps(term.coefficients)) for term in state.terms]
@@ -387,23 +386,8 @@ def _upwards(state: _State, directions: Sequence[Row]) -> list[Row]:
         + sum(scale // t.modulus * t.coefficients[n] * sum(t.row[:-1]) for t in state.terms)
         for n, row in enumerate(state.offset)
     )
-    signs = _least(directions, ones)
+    signs = shortest(directions, ones)
     return [negate(d) if z < 0 else d for d, z in zip(directions, signs, strict=True)]
-
-
-def _least(directions: Sequence[Row], vector: Row) -> list[Fraction]:
-    """The rational z for which `vector + Σ z_c K_c` is shortest: `KᵀK z = -Kᵀ vector`."""
-    rows = [
-        [Fraction(x) for x in (*(dot(a, b) for b in directions), -dot(a, vector))]
-        for a in directions
-    ]
-    for c in range(len(rows)):
-        # KᵀK is positive definite: no pivot is zero.
-        rows[c] = [x / rows[c][c] for x in rows[c]]
-        for r, row in enumerate(rows):
-            if r != c:
-                rows[r] = [x - row[c] * y for x, y in zip(row, rows[c], strict=True)]
-    return [row[-1] for row in rows]
 
 
 def _name_quotients(state: _State, basis: Matrix, pivots: tuple[int, ...], zero: _Zero) -> _State:

@@ -6,11 +6,12 @@ that can be a summation variable itself (`ξ_r = z`) goes first.
 """
 
 from collections.abc import Sequence
+from fractions import Fraction
 from math import comb, gcd
 from typing import TypeAlias
 
 from passes.polyhedral.division import nearest
-from passes.polyhedral.matrix import Matrix, Row, transpose
+from passes.polyhedral.matrix import Matrix, Row, dot, transpose
 
 _SEARCH_LIMIT = 5_000
 _Columns: TypeAlias = list[Row]
@@ -41,6 +42,24 @@ def normal_basis(basis: Matrix, preference: Sequence[int]) -> tuple[Matrix, tupl
         columns = _take(chosen, columns, row)
         pivots.append(row)
     return transpose(tuple(chosen), len(basis)) if chosen else ((),) * len(basis), tuple(pivots)
+
+
+def shortest(directions: Sequence[Row], vector: Row) -> list[Fraction]:
+    """The rational z for which `vector + Σ z_c K_c` is shortest, for independent directions K.
+
+    It solves `KᵀK z = -Kᵀ vector` by Gauss-Jordan elimination.
+    """
+    rows = [
+        [Fraction(x) for x in (*(dot(a, b) for b in directions), -dot(a, vector))]
+        for a in directions
+    ]
+    for c in range(len(rows)):
+        # KᵀK is positive definite: no pivot is zero.
+        rows[c] = [x / rows[c][c] for x in rows[c]]
+        for r, row in enumerate(rows):
+            if r != c:
+                rows[r] = [x - row[c] * y for x, y in zip(row, rows[c], strict=True)]
+    return [row[-1] for row in rows]
 
 
 def _unit_rows(columns: _Columns, preference: Sequence[int]) -> tuple[int, ...]:

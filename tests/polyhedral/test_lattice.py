@@ -1,5 +1,6 @@
 """The normal form of a basis: canonical, equivalent, and preferring unit pivots."""
 
+from fractions import Fraction
 from itertools import combinations
 
 import flint
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from passes.polyhedral.lattice import normal_basis
+from passes.polyhedral.lattice import normal_basis, shortest
 from passes.polyhedral.matrix import Matrix, multiply, transpose
 from passes.polyhedral.smith import smith_normal_form
 
@@ -91,3 +92,14 @@ def test_no_columns() -> None:
 def test_dependent_columns_are_refused() -> None:
     with pytest.raises(ValueError, match="dependent"):
         normal_basis(((1, 1), (2, 2)), (0, 1))
+
+
+def test_shortest() -> None:
+    assert shortest([(3, -2)], (-1, 1)) == [Fraction(5, 13)]
+    # What is left is orthogonal to both directions.
+    directions = [(5, -3, 0), (5, 0, -2)]
+    z = shortest(directions, (-4, 1, 1))
+    ends = [sum(x * d[n] for x, d in zip(z, directions, strict=True)) for n in range(3)]
+    rest = [v + e for v, e in zip((-4, 1, 1), ends, strict=True)]
+    assert all(sum(x * y for x, y in zip(rest, d, strict=True)) == 0 for d in directions)
+    assert shortest([], (1, 2)) == []
