@@ -216,6 +216,15 @@ class Emitter:
         a, b = tix.constant_value(x), tix.constant_value(y)
         if a is not None and b is not None:
             return (then if elementwise.compare(predicate, a, b) else otherwise)(self, [])
+        if predicate == "ne" and b == 0 and isinstance(x.owner, tix.WhereOp):
+            test = x.owner  # a comparison as 1 or 0, or as 0 or 1
+            match [tix.constant_value(tix.yielded(region)) for region in test.regions]:
+                case [1, 0]:
+                    return self.where(test.comparison, test.lhs, test.rhs, then, otherwise)
+                case [0, 1]:
+                    return self.where(test.comparison, test.lhs, test.rhs, otherwise, then)
+                case _:
+                    pass
         regions = self.region([], then), self.region([], otherwise)
         return self._unless_equal(regions, lambda: tix.WhereOp(predicate, x, y, *regions))
 

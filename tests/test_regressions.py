@@ -88,7 +88,8 @@ h[i in range(3), j in range(3)] = (
 
 
 def test_a_choice_in_a_product_that_is_decided_by_a_quotient() -> None:
-    source = "g[j in range(4)] = prod[p in range(2)](a[p] if sin(y) > 0 else 0 if j % 2 != 0 else 1)"
+    factor = "a[p] if sin(y) > 0 else 0 if j % 2 != 0 else 1"
+    source = f"g[j in range(4)] = prod[p in range(2)]({factor})"
     check_gradients(source, a=numbers(2), y=numbers())
 
 
