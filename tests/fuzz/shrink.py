@@ -111,7 +111,7 @@ def _drop_dimension(tree: ast.Module, name: str, dimension: int) -> None:
                 id == name
             ):
                 rest = _elements(type.slice)
-                type.slice = ast.Tuple([*rest[:dimension], *rest[dimension + 1 :]])
+                type.slice = _tuple([*rest[:dimension], *rest[dimension + 1 :]])
             case ast.Assign(targets=[ast.Subscript(value=ast.Name(id)) as target]) if id == name:
                 head = _elements(target.slice)[dimension]
                 index = head.left if isinstance(head, ast.Compare) else head
@@ -132,7 +132,7 @@ class _DropDimension(ast.NodeTransformer):
             return node
         rest = _elements(node.slice)
         rest = [*rest[: self.dimension], *rest[self.dimension + 1 :]]
-        return ast.Subscript(node.value, ast.Tuple(rest), node.ctx) if rest else node.value
+        return ast.Subscript(node.value, _tuple(rest), node.ctx) if rest else node.value
 
 
 class _Put(ast.NodeTransformer):
@@ -143,6 +143,10 @@ class _Put(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         return self.values.get(node.id, node)
+
+
+def _tuple(elements: Sequence[ast.expr]) -> ast.expr:
+    return elements[0] if len(elements) == 1 else ast.Tuple(list(elements))
 
 
 def _elements(node: ast.expr) -> list[ast.expr]:
