@@ -104,24 +104,24 @@ def _pow(e: Emitter, xs: Sequence[Value], y: Value) -> Sequence[Partial]:
     `x**n` is 1 for every `x`; and a base may be 0, where `x**n` does not depend on `n`."""
 
     def by_base(a: SSAValue) -> SSAValue:
-        x, exponent = xs[0](), xs[1]()
+        exponent = xs[1]()
 
-        def slope(e: Emitter, _: list[SSAValue]) -> SSAValue:
+        def slope(e: Emitter, _: object = None) -> SSAValue:
             lower = e.sub(exponent, _c(e, 1))
-            return e.mul(e.mul(a, exponent), e.pow(x, lower))
+            return e.mul(e.mul(a, exponent), e.pow(xs[0](), lower))
 
         if tix.constant_value(exponent) is not None:
-            return _c(e, 0) if tix.constant_value(exponent) == 0 else slope(e, [])
+            return _c(e, 0) if tix.constant_value(exponent) == 0 else slope(e)
         return e.where("ne", exponent, _c(e, 0), slope, lambda e, _: _c(e, 0))
 
     def by_exponent(a: SSAValue) -> SSAValue:
         x, value = xs[0](), y()
 
-        def slope(e: Emitter, _: list[SSAValue]) -> SSAValue:
+        def slope(e: Emitter, _: object = None) -> SSAValue:
             return e.mul(e.mul(a, value), e.unary(ew.LogOp, x))
 
         if tix.constant_value(x) is not None:
-            return _c(e, 0) if tix.constant_value(x) == 0 else slope(e, [])
+            return _c(e, 0) if tix.constant_value(x) == 0 else slope(e)
         return e.where("ne", x, _c(e, 0), slope, lambda e, _: _c(e, 0))
 
     return (by_base, by_exponent)

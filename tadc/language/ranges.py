@@ -78,6 +78,7 @@ class Inference:
         self.current: SSAValue | None = None
 
     def run(self) -> dict[SSAValue, Affine]:
+        """The sizes of the open indices; raises `RangeError` or `SizeError` where there are none."""
         for index in self.statement.pinned:
             self._bind_open(self._places.get(index, []), self.statement.sizes[index])
             self._check_pinned(index)
