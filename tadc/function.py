@@ -131,6 +131,7 @@ class Function:
         with self._about():  # it is compiled when it first runs
             return executable.run(inputs, sizes, plan)
 
+    @_deep
     def prepare(
         self, positional: Sequence[Any], named: Mapping[str, Any]
     ) -> tuple[Executable, Mapping[str, int], Plan, list[Array]]:
