@@ -33,7 +33,13 @@ def fresh_name(wanted: str, taken: Iterable[str]) -> str:
 
 def set_hint(value: SSAValue, name: str) -> None:
     """Name a value in the IR, where the IR can write the name (it knows ASCII only)."""
-    value.name_hint = name if name.isascii() and SSAValue.is_valid_name(name) else None
+    value.name_hint = name if is_hint(name) else None
+
+
+def is_hint(name: str) -> bool:
+    """Can the IR write the name? Of `_2` nothing is left without its suffix."""
+    valid = name.isascii() and SSAValue.is_valid_name(name)
+    return bool(valid and SSAValue.extract_valid_name(name))
 
 
 class ProgramBuilder:

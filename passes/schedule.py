@@ -58,7 +58,7 @@ from passes.lane_sums import LaneLowering
 from passes.legality import require_bounded, require_precision
 from passes.loop_shapes import shape_loops
 from passes.lowering import BodyLowering, IndexLowering
-from passes.programs import type_of
+from passes.programs import is_hint, type_of
 from passes.split_sums import split_sums
 from passes.tile_facts import Tile
 from passes.tiled_loops import Store, tiled
@@ -110,7 +110,7 @@ def _function(
     block = Block(arg_types=[*(_buffer(t) for t in tensors), *([IndexType()] * len(sizes))])
     labels = [*(names[t] for t in tensors), *sizes]
     for argument, label in zip(block.args, labels, strict=True):
-        argument.name_hint = label if label.isascii() else None
+        argument.name_hint = label if is_hint(label) else None
     _fill(
         block,
         op,

@@ -99,9 +99,12 @@ def test_a_choice_in_a_product_that_is_decided_by_a_quotient() -> None:
         "x: real[N]\ny[i] = x[2*i] + w[i + 1]\nz = sum[i](y[i] * 2) / N",
         "y[i, j] = x[i] if j < 5 and not (i == 1e0 or 2 == 1) else x[j] if i != j else 0",
         "r[i] = x\u0301 + sum[k](p[i, k])",
+        "_3[_4] = sum[_5](_2[_5] * _4) + _2[_4]",
     ],
 )
 def test_derivatives_can_be_written(source: str) -> None:
-    """The least of two sizes in a condition; a number compared with an index; an accent."""
+    """The least of two sizes in a condition; a number compared with an index; an accent;
+    names that are suffixes in the IR.
+    """
     text = str(tadc.compile(source).derivative())
     assert str(tadc.compile(text)) == text

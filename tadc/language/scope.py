@@ -239,7 +239,7 @@ class Scope:
 
 def set_hint(value: SSAValue, name: str) -> None:
     """Name a value in the IR, where its name is one that the IR can have."""
-    if SSAValue.is_valid_name(name):
+    if SSAValue.is_valid_name(name) and SSAValue.extract_valid_name(name):  # of _2 nothing is left
         value.name_hint = name
 
 
