@@ -78,7 +78,7 @@ class Inference:
         self.current: SSAValue | None = None
 
     def run(self) -> dict[SSAValue, Affine]:
-        """The sizes of the open indices; raises `RangeError` or `SizeError` where there are none."""
+        """The sizes of the open indices; raises `RangeError` or `SizeError` where one has none."""
         for index in self.statement.pinned:
             self._bind_open(self._places.get(index, []), self.statement.sizes[index])
             self._check_pinned(index)
