@@ -221,8 +221,11 @@ def _guards(rows: list[Row], loops: int, context: list[Row]) -> list[Row]:
 
 
 def _unbreakable(row: Row, rows: Sequence[Row]) -> bool:
-    """Whether a short scan proves that no integer point of `rows` breaks `row`."""
-    broken = [*rows, (*negate(row)[:-1], -row[-1] - 1)]
+    """Whether a short scan proves that no integer point of `rows` breaks `row`.
+
+    Only rows count that share variables with it, through others too.
+    """
+    broken = _connected((*negate(row)[:-1], -row[-1] - 1), rows)
     columns = [*zip(*broken, strict=True)]
     used = [column for column in columns[:-1] if any(column)]
     if all(-1 <= x <= 1 for column in used for x in column):
@@ -231,6 +234,17 @@ def _unbreakable(row: Row, rows: Sequence[Row]) -> bool:
         return integer_point([*zip(*used, columns[-1], strict=True)], len(used), 1000) is None
     except (Unbounded, BudgetError):
         return False
+
+
+def _connected(row: Row, rows: Sequence[Row]) -> list[Row]:
+    """`row` and those of `rows` that share variables with it or with one another."""
+    found, rest, pending = [row], list(rows), [row]
+    while pending:
+        variables = {j for j, x in enumerate(pending.pop()[:-1]) if x}
+        pending += (linked := [r for r in rest if any(r[j] for j in variables)])
+        rest = [r for r in rest if not any(r[j] for j in variables)]
+        found += linked
+    return found
 
 
 def _needed(rows: Sequence[Row], context: list[Row], j: int | None = None) -> list[Row]:
