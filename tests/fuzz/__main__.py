@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
-import queue
 import sys
 from collections import Counter
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 
 from tests.fuzz import malformed, programs
 from tests.fuzz.failures import FOLDER, Failure, load
-from tests.fuzz.workers import AGAIN, SHARES, Fleet, Report
+from tests.fuzz.workers import AGAIN, SHARES, Fleet
 
 DESCRIPTION = """
 Checks random programs, malformed input and integer systems until their counts are reached or the
@@ -66,21 +65,19 @@ def fuzz(jobs: int, counts: dict[str, int], seed: int, seconds: float, out: Path
     failures = 0
     try:
         while True:
-            alive = fleet.running
             for failure in fleet.replace_the_dead():
                 failures += 1
                 _show(str(failure.save(out)), failure.how, failure.report)
-            try:
-                report: Report = fleet.reports.get(timeout=0.2 if alive else 0.05)
-            except queue.Empty:
-                if not alive:
-                    break
-                continue
-            done.update(report.done)
-            for path, how, text in report.failures:
-                failures += 1
-                _show(path, how, text)
+            alive, reports = fleet.running, fleet.read()
+            for report in reports:
+                done.update(report.done)
+                for path, how, text in report.failures:
+                    failures += 1
+                    _show(path, how, text)
             _progress(done, failures, monotonic() - start)
+            if not alive and not reports:
+                break
+            sleep(0 if reports else 0.1)
     except KeyboardInterrupt:
         fleet.stop()
     _clear()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -11,14 +14,14 @@ from tests.fuzz import malformed, programs, systems
 from tests.fuzz.__main__ import fuzz, replay
 from tests.fuzz.failures import Failure, load
 from tests.fuzz.shrink import Candidate, shrink_program, shrink_text
-from tests.fuzz.workers import shrunk
+from tests.fuzz.workers import Fleet, shrunk
 
 
 def clean(failures: list[Failure]) -> None:
     assert not failures, failures[0].report + failures[0].text
 
 
-@pytest.mark.parametrize("first", range(0, 3000, 500))
+@pytest.mark.parametrize("first", range(0, 2000, 500))
 def test_malformed_input(first: int):
     for seed in range(first, first + 500):
         clean(malformed.Malformed().check(seed))
@@ -99,3 +102,21 @@ def test_workers(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert fuzz(2, counts, 0, 60, tmp_path) == 0
     out = capsys.readouterr().out
     assert all(f"{n} {kind}" in out for kind, n in counts.items())
+
+
+def test_a_worker_that_dies_names_its_seed_and_is_replaced(tmp_path: Path):
+    fleet = Fleet(1, {"malformed": 1 << 40}, 100, 60, tmp_path)
+    try:
+        while not any(report.done for report in fleet.read()):
+            time.sleep(0.05)
+        os.kill(fleet.workers[0].pid, signal.SIGKILL)
+        fleet.workers[0].join()
+        (failure,) = fleet.replace_the_dead()
+        assert (failure.kind, failure.how) == ("malformed", "died: -9")
+        assert failure.seed >= 100
+        assert fleet.tasks[0][0].next == failure.seed + 1
+        while not any(report.done for report in fleet.read()):
+            time.sleep(0.05)
+        assert fleet.running
+    finally:
+        fleet.stop()

@@ -165,19 +165,20 @@ class Fleet:
 
     def __init__(self, jobs: int, counts: Mapping[str, int], seed: int, seconds: float, out: Path):
         self.context = get_context("spawn")
-        self.reports: Any = self.context.Queue()
         self.end, self.folder, self.jobs = monotonic() + seconds, out, jobs
         self.at = [self.context.Array("q", [0, seed]) for _ in range(jobs)]
         self.tasks = [
             [Task(k, seed + w, jobs, len(range(w, n, jobs))) for k, n in counts.items() if n]
             for w in range(jobs)
         ]
+        # one queue each: a worker that dies with the lock of its own stops no other one
+        self.queues: list[Any] = [self.context.SimpleQueue() for _ in range(jobs)]
         self.workers: list[BaseProcess] = [self._start(w) for w in range(jobs)]
 
     def _start(self, number: int) -> BaseProcess:
         arguments = (number, self.tasks[number], self.end, self.at[number])
         worker = self.context.Process(
-            target=work, args=(*arguments, self.reports, self.folder), daemon=True
+            target=work, args=(*arguments, self.queues[number], self.folder), daemon=True
         )
         worker.start()
         return worker
@@ -186,6 +187,10 @@ class Fleet:
     def running(self) -> bool:
         """Is any worker at work?"""
         return any(w.is_alive() for w in self.workers)
+
+    def read(self) -> list[Report]:
+        """What the workers have said since the last time."""
+        return [queue.get() for queue in self.queues if not queue.empty()]
 
     def replace_the_dead(self) -> list[Failure]:
         """What killed workers; they go on behind it."""
@@ -198,6 +203,7 @@ class Fleet:
             if task.kind == kind:
                 task.left -= max(0, (seed - task.next) // task.step + 1)
                 task.next = seed + task.step
+        self.queues[number] = self.context.SimpleQueue()
         self.workers[number] = self._start(number)
         report = f"the process died with exit code {code}; `--seed {seed} --{kind} 1` runs it alone"
         return Failure(kind, seed, f"died: {code}", "", {}, report)
