@@ -24,6 +24,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from dialects import tix
 from dialects.tix import Affine, Constraint, Key, TensorType
 from dialects.tix import elementwise as ew
+from passes.failure import place
 
 OpT = TypeVar("OpT", bound=Operation)
 FLAGS = arith.FastMathFlagsAttr([FastMathFlag.REASSOC, FastMathFlag.ALLOW_CONTRACT])
@@ -248,7 +249,7 @@ class BodyLowering:
             case tix.UnaryOp() | tix.BinaryOp():
                 return self._elementwise(op)
             case _:
-                raise ValueError(f"{op.location}: {op.name} cannot stand in a body")
+                raise ValueError(f"{place(op.location)}{op.name} cannot stand in a body")
 
     def _read(self, op: tix.ReadOp) -> SSAValue:
         at = self.index.linear(op.forms, self.strides[op.tensor])
