@@ -9,14 +9,14 @@ from xdsl.dialects.builtin import LocationAttr
 from xdsl.utils.exceptions import PassFailedException
 
 from passes.failure import PassFailure
-from tadc.errors import Span, UnsupportedError
+from tadc.errors import Span, TargetError, UnsupportedError
 
 SHOW_IR = "tadc derive --emit shows the program at each stage, and tadc-opt runs single passes"
 
 
 @contextmanager
 def about(source: str, file: str) -> Generator[None]:
-    """Turn failures of passes into errors about this text."""
+    """Turn failures of passes, and of the machine to hold what a call needs, into errors."""
     try:
         yield
     except PassFailure as failure:
@@ -24,6 +24,9 @@ def about(source: str, file: str) -> Generator[None]:
         raise UnsupportedError(failure.reason, span, SHOW_IR, file=file) from failure
     except PassFailedException as failure:
         raise UnsupportedError(str(failure), None, SHOW_IR, file=file) from failure
+    except MemoryError as error:
+        reason = f"there is not enough memory: {error}".removesuffix(": ")
+        raise TargetError(reason, None, "arguments of smaller sizes need less", file=file) from None
 
 
 def _span(source: str, file: str, location: LocationAttr) -> Span | None:

@@ -125,10 +125,9 @@ class Function:
         """The results as a list, also where there is one."""
         executable, sizes, plan, arrays = self.prepare(positional, named)
         dtypes = executable.argument_dtypes
-        inputs = {
-            p.name: dense(a, d) for p, a, d in zip(self._parameters, arrays, dtypes, strict=True)
-        }
         with self._about():  # it is compiled when it first runs
+            triples = zip(self._parameters, arrays, dtypes, strict=True)
+            inputs = {p.name: dense(a, d) for p, a, d in triples}
             return executable.run(inputs, sizes, plan)
 
     @_deep

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr, UnknownLoc
 from xdsl.utils.exceptions import PassFailedException
@@ -9,7 +10,7 @@ from xdsl.utils.exceptions import PassFailedException
 import tadc
 from passes.failure import PassFailure
 from passes.infer_ranges import InferRangesPass
-from tadc.errors import UnsupportedError
+from tadc.errors import TargetError, UnsupportedError
 from tadc.opt import main
 
 SOURCE = "x: f64[9]\ny[i] = x[i] * 2"
@@ -68,3 +69,10 @@ def test_the_driver_names_no_place_that_it_does_not_know(tmp_path, capsys):
     assert capsys.readouterr().err == (
         "tadc-opt: a tensor has elements of type real; run set-precision first\n"
     )
+
+
+@pytest.mark.parametrize("size", [10**7, 10**13])
+def test_arrays_that_no_memory_holds(size):
+    function = tadc.compile("y[i, j] = x[i] * x[j]", file="f.tad")
+    with pytest.raises(TargetError, match=r"^f.tad: there is not enough memory"):
+        function(np.broadcast_to(1.0, (size,)))
