@@ -216,17 +216,22 @@ class Emitter:
         a, b = tix.constant_value(x), tix.constant_value(y)
         if a is not None and b is not None:
             return (then if elementwise.compare(predicate, a, b) else otherwise)(self, [])
-        if predicate == "ne" and b == 0 and isinstance(x.owner, tix.WhereOp):
-            test = x.owner  # a comparison as 1 or 0, or as 0 or 1
-            match [tix.constant_value(tix.yielded(region)) for region in test.regions]:
+        if predicate == "ne" and b == 0 and isinstance(x.owner, tix.WhereOp | tix.IfOp):
+            match [tix.constant_value(tix.yielded(region)) for region in x.owner.regions]:
                 case [1, 0]:
-                    return self.where(test.comparison, test.lhs, test.rhs, then, otherwise)
+                    return self._as(x.owner, then, otherwise)
                 case [0, 1]:
-                    return self.where(test.comparison, test.lhs, test.rhs, otherwise, then)
+                    return self._as(x.owner, otherwise, then)
                 case _:
                     pass
         regions = self.region([], then), self.region([], otherwise)
         return self._unless_equal(regions, lambda: tix.WhereOp(predicate, x, y, *regions))
+
+    def _as(self, test: tix.IfOp | tix.WhereOp, then: Body, otherwise: Body) -> SSAValue:
+        """One of two values, decided as `test` decides."""
+        if isinstance(test, tix.IfOp):
+            return self.choose(test.condition, then, otherwise)
+        return self.where(test.comparison, test.lhs, test.rhs, then, otherwise)
 
     def _unless_equal(
         self, regions: Sequence[Region], choice: Callable[[], tix.IfOp | tix.WhereOp]

@@ -203,6 +203,9 @@ class _Simplifier(KnownScope):
         pieces = [self._unknown(piece) for piece in op.condition]
         if any(not piece for piece in pieces):
             return self.inner(self.emitter, [], []).copy_body(op.then)
+        pieces = [piece for piece in pieces if not any(map(_is_false, piece))]
+        if not pieces:
+            return self.inner(self.emitter, [], []).copy_body(op.otherwise)
         if _is_guard(op):
             return self._merged(op, pieces[0])
         outside = [[_opposite(pieces[0][0])]] if _is_half_space(pieces) else []

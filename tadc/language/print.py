@@ -154,7 +154,11 @@ def _updates(program: ProgramOp, versions: Mapping[SSAValue, str]) -> list[Defin
     them, and nothing that comes later reads the version before."""
     reads = {d: {r.tensor for r in d.walk() if isinstance(r, ReadOp)} for d in program.definitions}
     read = set[SSAValue]().union(*reads.values())
-    found = [d for d in program.definitions if d.result in versions and d.result not in read]
+    found = [
+        d
+        for d in program.definitions
+        if d.result in versions and d.result not in read and _all_agree(d)
+    ]
     before = {d: program.arguments[versions[d.result]] for d in found}
     return [
         d for n, d in enumerate(found) if all(before[d] not in reads[f] for f in found[n + 1 :])
@@ -172,6 +176,11 @@ def _telling(definition: DefineOp, reductions: Sequence[ReductionOp]) -> set[SSA
     others = (op for op in definition.walk() if not isinstance(op, ReductionOp))
     used = (v for op in others for v in op.operands)
     return {*used, *(v for c in ranges for v in c.form.indices)}
+
+
+def _all_agree(definition: DefineOp) -> bool:
+    pairs = zip(definition.indices, definition.type.shape, strict=True)
+    return all(_agrees(definition, index, size) for index, size in pairs)
 
 
 def _agrees(definition: DefineOp, index: SSAValue, size: Affine) -> bool:
