@@ -21,6 +21,8 @@ A sum inside a sum is lifted over the outer indices too, where these run over a 
 (`RECOMPUTE` terms at most) stays, since storing it would cost more than computing it again. An
 index on which its value does not depend is left out: where the range of that may be empty, nothing
 says that the elements which the sum reads are there, so that they must be, or a guard asks for it.
+
+An element that a block reads several times becomes one read: it has one adjoint, of all its uses.
 """
 
 from __future__ import annotations
@@ -79,6 +81,8 @@ class _Lifter(Scope):
     builder: ProgramBuilder
     definition: tix.DefineOp
     tensors: Scope
+    reads: dict[tuple[SSAValue, tuple[Affine, ...]], SSAValue]
+    """Elements that are read in this block already: each gives one contribution to a gradient."""
 
     @staticmethod
     def within(
@@ -93,14 +97,25 @@ class _Lifter(Scope):
         own: dict[Key, Affine] = {a: Affine.of(b) for a, b in zip(indices, new, strict=True)}
         scope = _Lifter(emitter, tensors.values.new_child(), Nested(own))
         scope.builder, scope.definition, scope.tensors = builder, definition, tensors
+        scope.reads = {}
         return scope
 
     def inner(self, emitter: Emitter, own: Sequence[SSAValue], new: Sequence[SSAValue]) -> _Lifter:
         scope = super().inner(emitter, own, new)
         assert isinstance(scope, _Lifter)
         scope.builder, scope.definition = self.builder, self.definition
-        scope.tensors = self.tensors
+        scope.tensors, scope.reads = self.tensors, {}
         return scope
+
+    def copy(self, op: Operation) -> None:
+        if not isinstance(op, tix.ReadOp):
+            return super().copy(op)
+        element = self.value(op.tensor), tuple(map(self.form, op.forms))
+        if element in self.reads:
+            self.values[op.result] = self.reads[element]
+        else:
+            super().copy(op)
+            self.reads[element] = self.values[op.result]
 
     def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
         if not _must_be_named(op, self.definition):

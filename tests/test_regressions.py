@@ -108,3 +108,16 @@ def test_derivatives_can_be_written(source: str) -> None:
     """
     text = str(tadc.compile(source).derivative())
     assert str(tadc.compile(text)) == text
+
+
+@pytest.mark.parametrize("depth", [20, 40])
+def test_the_derivative_of_a_chain_grows_like_the_chain(depth: int) -> None:
+    """Each level reads `x[i]` again: it is one read, with one adjoint."""
+    chain, factors = "x[i]", " * ".join(["x[i]"] * depth)
+    for _ in range(depth):
+        chain = f"x[i] + sin({chain})"
+    for source in (f"y[i] = {chain}", f"y[i] = {factors}"):
+        function = tadc.compile(source)
+        size = len(list(function.program.walk()))
+        assert len(list(function.derivative().program.walk())) <= 6 * size
+    check_gradients(f"y[i] = {chain}", x=numbers(2))
