@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 import sys
-from argparse import ArgumentParser
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from io import BytesIO
+from textwrap import fill
 from typing import IO
 
 from xdsl.dialects.builtin import ModuleOp
@@ -22,12 +23,13 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 from tadc.errors import TadcError
 from tadc.universe import REPLACED_TARGETS, TADC
 
-DESCRIPTION = (
+DESCRIPTION = fill(
     "Reads a program (.tad) or IR (.mlir, or standard input), runs passes over it and prints it. "
     f"This project's dialects: {', '.join(TADC.all_dialects)}. "
     f"Its passes, in the order of the pipeline: {', '.join(TADC.all_passes)}. "
     f"Its targets: {', '.join([*TADC.all_targets, *REPLACED_TARGETS])}. "
-    "Everything else comes from xDSL."
+    "Everything else comes from xDSL.",
+    break_on_hyphens=False,
 )
 
 
@@ -67,6 +69,7 @@ class TadcOpt(xDSLOptMain):
 
     def register_all_arguments(self, arg_parser: ArgumentParser) -> None:
         super().register_all_arguments(arg_parser)
+        arg_parser.formatter_class = RawDescriptionHelpFormatter  # names of passes have hyphens
         for action in arg_parser._actions:  # pyright: ignore[reportPrivateUsage]
             if "--disable-verify" in action.option_strings:
                 action.help = "Do not verify the IR"
