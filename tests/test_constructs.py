@@ -308,6 +308,15 @@ def test_the_results_are_the_updated_arguments_and_what_is_not_read() -> None:
     assert [t.name for t in tadc.compile(str(derivative)).results] == ["dp", "dx"]
 
 
+def test_a_derivative_that_does_not_read_an_adjoint_has_it_as_an_argument() -> None:
+    derivative = tadc.compile("x: f64[4]\ns = x[0]\nx[i] = 9").derivative()
+    again = tadc.compile(str(derivative))
+    assert [t.name for t in again.args] == ["x", "ds", "dx"]
+    inputs = np.arange(4.0), 2.0, np.ones(4)
+    np.testing.assert_array_equal(derivative(*inputs), [2, 0, 0, 0])
+    np.testing.assert_array_equal(again(*inputs), [2, 0, 0, 0])
+
+
 def test_arguments_that_are_updated_stay_what_they_are_for_the_caller() -> None:
     p = np.arange(3.0)
     new, pullback = tadc.vjp(tadc.compile("p[i] *= p[i]"), p)

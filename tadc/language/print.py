@@ -144,9 +144,13 @@ class _Printer:
 
 
 def _new_versions(program: ProgramOp) -> dict[SSAValue, str]:
-    """The results that are new versions of arguments, and the names of these."""
+    """The results that are new versions of arguments, and the names of these.
+
+    Without a read of the argument, the text would define it: the result has another name then.
+    """
     results = zip(program.returned, program.result_names, strict=True)
-    return {value: name for value, name in results if name in program.arguments}
+    read = {name for name, value in program.arguments.items() if value.uses}
+    return {value: name for value, name in results if name in read}
 
 
 def _updates(program: ProgramOp, versions: Mapping[SSAValue, str]) -> list[DefineOp]:
