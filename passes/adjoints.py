@@ -8,7 +8,7 @@ that they need; nothing that this read does not need is emitted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 
@@ -69,6 +69,8 @@ class LocalReverse:
     seed: Adjoint
     ties: SSAValue | None = None
     """How many terms are equal to each element, where the definition is an extremum."""
+    elements: Container[SSAValue] = ()
+    """The values that are the element of the definition wherever they are computed."""
     carriers: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     """For the terms of a sum `x + y - ...`, the value that has the same adjoint."""
 
@@ -170,7 +172,7 @@ class LocalReverse:
                 return above
 
     def _ties_of(self, op: tix.ExtremumOp, frame: _Frame) -> SSAValue:
-        if self.ties is not None and op.result is tix.yielded(self.definition.body):
+        if self.ties is not None and op.result in self.elements:
             return frame.scope.emitter.read(self.ties, self._element(frame))
         extremum = self.value(op.result, frame)
         self._require(op, frame)
@@ -249,6 +251,12 @@ class LocalReverse:
         self._make_available(value, frame)
         return frame.holding(value).scope.values[value]
 
+    def _is_element(self, value: SSAValue) -> bool:
+        """Is it read from the forward result? Extrema are, since they are dear, and compared."""
+        if value is tix.yielded(self.definition.body):
+            return True
+        return isinstance(value.owner, tix.ExtremumOp) and value in self.elements
+
     def _make_available(self, value: SSAValue, frame: _Frame) -> None:
         """Copy what defines a value, or a quotient of indices, and all that it needs."""
         pending = [value]
@@ -259,7 +267,7 @@ class LocalReverse:
             assert isinstance(op, Operation)
             if _available(v, home):
                 pending.pop()
-            elif v is tix.yielded(self.definition.body) and not isinstance(op, _RECOMPUTED):
+            elif self._is_element(v) and not isinstance(op, _RECOMPUTED):
                 scope = home.scope
                 scope.values[v] = scope.emitter.read(self.forward, self._element(home))
             elif missing := [n for n in free_values(op) if not _available(n, home)]:

@@ -42,14 +42,14 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import LocationAttr, ModuleOp
-from xdsl.ir import Block, BlockArgument, SSAValue
+from xdsl.ir import Block, BlockArgument, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from dialects import tix
 from dialects.tix import Affine, Constraint, Key, between
 from passes.adjoints import Adjoint, LocalReverse, adjoint_element, count_ties
 from passes.conditions import Piece
-from passes.emitter import Emitter, Scope
+from passes.emitter import Body, Emitter, Scope
 from passes.failure import PassFailure
 from passes.nested import Nested
 from passes.programs import (
@@ -60,7 +60,7 @@ from passes.programs import (
     rewrite_programs,
     type_of,
 )
-from passes.regions import Path
+from passes.regions import Path, elements
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,10 @@ class _Reverse:
             adjoint = self._adjoint_of(op)
             if adjoint is None:
                 continue
-            reverse = LocalReverse(op, self.tensors.value(op.result), adjoint, self._ties_of(op))
+            reverse = LocalReverse(
+                *(op, self.tensors.value(op.result), adjoint, self._ties_of(op)),
+                frozenset(elements(op)),
+            )
             found: dict[Block, list[Piece]] = {}
             for read in op.walk():
                 if isinstance(read, tix.ReadOp):
@@ -159,15 +162,12 @@ class _Reverse:
 
     def _ties_of(self, op: tix.DefineOp) -> SSAValue | None:
         """Where a definition is an extremum: a definition of how many terms share its adjoint."""
-        extremum = tix.yielded(op.body).owner
-        if not isinstance(extremum, tix.ExtremumOp):
+        if not any(isinstance(v.owner, tix.ExtremumOp) for v in elements(op)):
             return None
 
         def body(e: Emitter, own: list[SSAValue]) -> SSAValue:
-            scope = self.tensors.inner(e, op.indices, own)
-            scope.require(extremum)
             element = e.read(self.tensors.value(op.result), [Affine.of(v) for v in own])
-            return count_ties(scope, extremum, element)
+            return _ties(self.tensors.inner(e, op.indices, own), tix.yielded(op.body), element)
 
         names = [v.name_hint for v in op.indices]
         label = self._label(f"{op.label.data}_ties")
@@ -207,6 +207,28 @@ class _Reverse:
             return total
 
         return self.builder.define(label, type_of(tensor), names, location, body)
+
+
+def _ties(scope: Scope, value: SSAValue, element: SSAValue) -> SSAValue:
+    """How many terms of the extremum that `value` is are equal to the element."""
+
+    def branch(region: Region) -> Body:
+        return lambda e, _: _ties(scope.inner(e, [], []), tix.yielded(region), element)
+
+    op, e = value.owner, scope.emitter
+    if isinstance(op, tix.ExtremumOp | tix.IfOp | tix.WhereOp):
+        scope.require(op)
+    match op:
+        case tix.ExtremumOp():
+            return count_ties(scope, op, element)
+        case tix.IfOp():
+            pieces = [scope.constraints(piece) for piece in op.condition]
+            return e.choose(pieces, branch(op.then), branch(op.otherwise))
+        case tix.WhereOp():
+            sides = scope.value(op.lhs), scope.value(op.rhs)
+            return e.where(op.comparison, *sides, branch(op.then), branch(op.otherwise))
+        case _:
+            return e.constant(1)
 
 
 def adjoint_names(program: tix.ProgramOp) -> list[str]:

@@ -75,3 +75,13 @@ def _cut(
     return [
         tidied([*piece, *part]) for piece in pieces for part in cut(op.condition, [*ranges, *piece])
     ]
+
+
+def elements(definition: tix.DefineOp) -> list[SSAValue]:
+    """The values that are the element wherever they are computed: what the body yields, and what
+    the branches of such a value yield."""
+    found = [tix.yielded(definition.body)]
+    for value in found:
+        if isinstance(value.owner, tix.IfOp | tix.WhereOp):
+            found += [tix.yielded(region) for region in value.owner.regions]
+    return found
