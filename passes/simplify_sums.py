@@ -72,7 +72,7 @@ class _Simplifier(KnownScope):
                 return inner.copy_body(op.body)
             if isinstance(op, tix.SumOp):
                 return inner.factored_sum(op, free, limits)
-            return inner.limited(op, free, limits)
+            return inner.reduced(op, free, limits, lambda scope: scope.copy_body(op.body))
 
         return self.emitter.guard(guards, guarded, op.IDENTITY)
 
@@ -101,10 +101,14 @@ class _Simplifier(KnownScope):
         assert isinstance(scope, _Simplifier)
         return scope
 
-    def limited(
-        self, op: tix.ReductionOp, free: Sequence[SSAValue], limits: Sequence[Constraint]
+    def reduced(
+        self,
+        op: tix.ReductionOp,
+        free: Sequence[SSAValue],
+        limits: Sequence[Constraint],
+        value: Callable[[_Simplifier], SSAValue],
     ) -> SSAValue:
-        """The reduction over these indices alone."""
+        """The reduction of `value` over these indices alone."""
 
         def domain(own: list[SSAValue]) -> list[Constraint]:
             return self.inner(self.emitter, free, own).constraints(limits)
@@ -112,7 +116,7 @@ class _Simplifier(KnownScope):
         def body(e: Emitter, own: list[SSAValue]) -> SSAValue:
             scope = self.inner(e, free, own)
             scope.known += scope.constraints(limits)
-            return scope.copy_body(op.body)
+            return value(scope)
 
         return self.emitter.reduce(type(op), [v.name_hint for v in free], domain, body)
 
@@ -146,15 +150,7 @@ class _Simplifier(KnownScope):
         outside: _Product,
         inside: _Product,
     ) -> SSAValue:
-        def domain(own: list[SSAValue]) -> list[Constraint]:
-            return self.inner(self.emitter, free, own).constraints(limits)
-
-        def body(e: Emitter, own: list[SSAValue]) -> SSAValue:
-            scope = self.inner(e, free, own)
-            scope.known += scope.constraints(limits)
-            return scope.product(inside, op)
-
-        total = self.emitter.sum([v.name_hint for v in free], domain, body)
+        total = self.reduced(op, free, limits, lambda scope: scope.product(inside, op))
         return self.product(outside, op, total)
 
     def product(self, product: _Product, op: tix.SumOp, start: SSAValue | None = None) -> SSAValue:

@@ -226,25 +226,18 @@ class IfOp(IRDLOperation):
         pieces = [parse_constraints(parser, operand_key(parser))]
         while parser.parse_optional_keyword("or"):
             pieces.append(parse_constraints(parser, operand_key(parser)))
-        then = parser.parse_region([])
-        parser.parse_keyword("else")
-        return cls(pieces, then, parser.parse_region([]))
+        return cls(pieces, *_parse_branches(parser))
 
     def print(self, printer: Printer) -> None:
         for n, piece in enumerate(self.condition):
             printer.print_string(" or " if n else " ")
             print_constraints(printer, piece)
-        print_body(printer, self.then)
-        printer.print_string(" else")
-        print_body(printer, self.otherwise)
+        _print_branches(printer, self)
 
     def verify_(self) -> None:
-        verify_yields(self.then)
-        verify_yields(self.otherwise)
+        _verify_branches(self)
         if any(p.data.dimensions != len(self.indices) for p in self.pieces):
             raise VerifyException("the condition has another number of dimensions")
-        if self.then.block.args or self.otherwise.block.args:
-            raise VerifyException("the bodies of a condition have no arguments")
 
 
 Predicate: TypeAlias = Literal["lt", "le", "gt", "ge", "eq", "ne"]
@@ -290,23 +283,38 @@ class WhereOp(IRDLOperation):
         lhs = parser.parse_operand(real)
         predicate = cast(Predicate, parser.parse_identifier())
         rhs = parser.parse_operand(real)
-        then = parser.parse_region([])
-        parser.parse_keyword("else")
-        return cls(predicate, lhs, rhs, then, parser.parse_region([]))
+        return cls(predicate, lhs, rhs, *_parse_branches(parser))
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         printer.print_ssa_value(self.lhs)
         printer.print_string(f" {self.predicate.data} ")
         printer.print_ssa_value(self.rhs)
-        print_body(printer, self.then)
-        printer.print_string(" else")
-        print_body(printer, self.otherwise)
+        _print_branches(printer, self)
 
     def verify_(self) -> None:
-        verify_yields(self.then)
-        verify_yields(self.otherwise)
+        _verify_branches(self)
         if self.predicate.data not in PREDICATES:
             raise VerifyException(f"no comparison is called {self.predicate.data}")
-        if self.then.block.args or self.otherwise.block.args:
-            raise VerifyException("the bodies of a choice have no arguments")
+
+
+# --- the two bodies of a choice -------------------------------------------------------------------
+
+
+def _parse_branches(parser: Parser) -> tuple[Region, Region]:
+    then = parser.parse_region([])
+    parser.parse_keyword("else")
+    return then, parser.parse_region([])
+
+
+def _print_branches(printer: Printer, op: IfOp | WhereOp) -> None:
+    print_body(printer, op.then)
+    printer.print_string(" else")
+    print_body(printer, op.otherwise)
+
+
+def _verify_branches(op: IfOp | WhereOp) -> None:
+    for region in (op.then, op.otherwise):
+        verify_yields(region)
+        if region.block.args:
+            raise VerifyException("the bodies of a condition have no arguments")
