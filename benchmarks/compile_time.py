@@ -128,6 +128,7 @@ def table(results: Mapping[str, Times]) -> str:
 
 
 def main() -> None:
+    """Print the table of times in milliseconds; with `--one`, those of this process alone."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--markdown", type=Path, help="write the table to this file")

@@ -52,6 +52,8 @@ def simplify_sums(program: tix.ProgramOp) -> tix.ProgramOp:
 
 
 class _Simplifier(KnownScope):
+    """Copies; reductions and conditions become simpler by what is known where they stand."""
+
     def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
         if isinstance(op, tix.SumOp) and tix.constant_value(tix.yielded(op.body)) == 0:
             return self.emitter.constant(0)

@@ -31,6 +31,7 @@ class _Reader:
         self.divide = divide
 
     def read(self, node: ast.expr) -> Affine:
+        """The form; raises `AffineError` or `UnknownNameError` at the part that is none."""
         match node:
             case ast.Constant(value=int(number)) if not isinstance(number, bool):
                 return Affine({}, number)

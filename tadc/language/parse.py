@@ -55,6 +55,7 @@ class _Program:
         self.results: list[Tensor] = []
 
     def build(self) -> ModuleOp:
+        """The module; raises a located `TadcError` for the first thing that is wrong."""
         statements = self.source.tree.body
         for statement in statements:
             self._collect(statement, last=statement is statements[-1])

@@ -63,6 +63,7 @@ class _Settler:
         return [Constraint(self._resolve(c.form), c.equality) for c in constraints]
 
     def settle(self, op: Operation) -> None:
+        """Put what is known of sizes into the forms of one operation."""
         match op:
             case ReductionOp():
                 self._settle_reduction(op)
