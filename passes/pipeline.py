@@ -23,14 +23,17 @@ from passes.split_pullback import SplitPullbackPass
 
 
 def derivative_passes(
-    wrt: Sequence[str] = (), unit_adjoint: bool = False, keep_values: bool = False
+    wrt: Sequence[str] = (),
+    unit_adjoint: bool = False,
+    keep_values: bool = False,
+    mode: str = "reverse",
 ) -> list[tuple[str, ModulePass]]:
     """From `tensor-index` to `simplified`: the stage that each pass ends or leads to, and it."""
     return [
         # values that adjoints need get names first, so that no gradient computes a sum again
         ("derivative", LiftSumsPass()),
-        # adjoints as sums over unsolved equations
-        ("derivative", DifferentiatePass(tuple(wrt), unit_adjoint, keep_values)),
+        # adjoints as sums over unsolved equations, or tangents
+        ("derivative", DifferentiatePass(tuple(wrt), unit_adjoint, keep_values, mode)),
         # equations must be solved before bounds: they decide what is left to bound
         ("solved", SolveIndexKernelsPass()),
         # what is left to sum over is known; conditions on it are to become bounds and equations

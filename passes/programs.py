@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from xdsl.dialects.builtin import LocationAttr, ModuleOp
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
 from dialects import tix
@@ -97,6 +97,15 @@ def arguments_of(program: tix.ProgramOp) -> list[tuple[str, TensorType, Location
 def type_of(tensor: SSAValue) -> TensorType:
     assert isinstance(tensor.type, TensorType)
     return tensor.type
+
+
+def location_of(tensor: SSAValue) -> LocationAttr:
+    """The place of a definition, or of an argument in the text."""
+    owner = tensor.owner
+    if isinstance(owner, tix.DefineOp):
+        return owner.location
+    assert isinstance(tensor, BlockArgument)
+    return tensor.location
 
 
 def copy_definition(

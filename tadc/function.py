@@ -16,7 +16,7 @@ from xdsl.passes import ModulePass
 
 from dialects.tix import DefineOp, ProgramOp, TensorType
 from dialects.tix.affine import show
-from passes.differentiate import adjoint_names
+from passes.derivative_names import adjoint_names
 from passes.pipeline import STAGES, code_passes, derivative_passes, pullback_passes
 from tadc.collector import seldom
 from tadc.deep import deeply

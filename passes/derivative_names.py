@@ -1,0 +1,39 @@
+"""Names of what derivatives bring: adjoints `dx`, tangents `x_dot`, and labels beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dialects import tix
+from passes.programs import ProgramBuilder, fresh_name
+
+
+class Labels:
+    """Fresh labels for a program in the making, which leave some names free for its results."""
+
+    def __init__(self, builder: ProgramBuilder, reserved: Iterable[str] = ()):
+        self.builder = builder
+        self._reserved = set(reserved)
+
+    def fresh(self, wanted: str) -> str:
+        """`wanted`, or the first of `wanted_1, wanted_2, ...` that is free and not reserved."""
+        self.builder.labels |= self._reserved
+        label = self.builder.fresh_label(wanted)
+        self.builder.labels -= self._reserved - set(self.builder.argument_names)
+        return label
+
+
+def adjoint_names(program: tix.ProgramOp) -> list[str]:
+    """The names of the adjoint arguments, one per result: `df` for `f`, unless it is taken."""
+    names: list[str] = []
+    for result in dict(zip(program.returned, program.result_names, strict=True)).values():
+        names.append(fresh_name(f"d{result}", [*program.arguments, *names]))
+    return names
+
+
+def tangent_names(program: tix.ProgramOp, of: Iterable[str]) -> list[str]:
+    """The names of the tangents `x_dot` of these arguments or results, unless they are taken."""
+    names: list[str] = []
+    for name in of:
+        names.append(fresh_name(f"{name}_dot", [*program.arguments, *names]))
+    return names

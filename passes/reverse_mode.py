@@ -1,0 +1,200 @@
+"""Reverse mode over definitions: what each read contributes to the adjoint of the tensor it reads.
+
+For each read `x[A α + a]` in a definition `f[α] = E`, with α extended by the indices of the sums
+around the read (paper, 5.2), the adjoint of `x` gains (paper, eq. 38, with offsets)
+
+    dx[β] += sum over { α : A α + a = β, α in the index set of the read }  df[α] · ∂E/∂(read)
+
+The index set of a read collects, from outside in: the ranges of the definition, the sets of the
+sums, the conditions (a branch of `tix.if` is cut into disjoint convex pieces, each its own sum),
+and `0 <= e - m q < m` for every `q = e // m` that they or the read use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from xdsl.dialects.builtin import LocationAttr
+from xdsl.ir import Block, Region, SSAValue
+
+from dialects import tix
+from dialects.tix import Affine, Constraint, Key, between
+from passes.adjoints import Adjoint, LocalReverse, adjoint_element
+from passes.conditions import Piece
+from passes.derivative_names import Labels
+from passes.emitter import Body, Emitter, Scope
+from passes.local_values import count_ties
+from passes.nested import Nested
+from passes.programs import type_of
+from passes.regions import Path, elements
+
+Contribution = Callable[[Emitter, list[Affine]], SSAValue]
+"""Emits what one read adds to the adjoint of its tensor, at the element given by the forms."""
+
+
+class ReverseSweep:
+    """One sweep over definitions, last first: seed results, visit each definition, then gather.
+
+    `tensors` maps the old tensors to the new ones, which hold the forward values.
+    """
+
+    def __init__(self, labels: Labels, tensors: Scope):
+        self.labels = labels
+        self.tensors = tensors
+        self.seeds: dict[SSAValue, Adjoint] = {}
+        self._contributions: dict[SSAValue, list[tuple[tix.ReadOp, Contribution]]] = {}
+
+    def visit(self, op: tix.DefineOp) -> None:
+        """Add what the reads of `op` contribute; its readers must have been visited."""
+        adjoint = self._adjoint_of(op)
+        if adjoint is None:
+            return
+        reverse = LocalReverse(
+            *(op, self.tensors.value(op.result), frozenset(elements(op))),
+            *(adjoint, self._ties_of(op)),
+        )
+        found: dict[Block, list[Piece]] = {}
+        for read in op.walk():
+            if isinstance(read, tix.ReadOp):
+                parts = _contributions(read, reverse, self.tensors, found)
+                self._contributions.setdefault(read.tensor, []).extend(
+                    (read, part) for part in parts
+                )
+
+    def _ties_of(self, op: tix.DefineOp) -> SSAValue | None:
+        """Where a definition is an extremum: a definition of how many terms share its adjoint."""
+        if not any(isinstance(v.owner, tix.ExtremumOp) for v in elements(op)):
+            return None
+
+        def body(e: Emitter, own: list[SSAValue]) -> SSAValue:
+            element = e.read(self.tensors.value(op.result), [Affine.of(v) for v in own])
+            return _ties(self.tensors.inner(e, op.indices, own), tix.yielded(op.body), element)
+
+        names = [v.name_hint for v in op.indices]
+        label = self.labels.fresh(f"{op.label.data}_ties")
+        return self.labels.builder.define(label, op.type, names, op.location, body)
+
+    def _adjoint_of(self, op: tix.DefineOp) -> Adjoint | None:
+        """The tensor of adjoints of a definition; None where no result depends on it."""
+        if op.result not in self._contributions:
+            return self.seeds.get(op.result)
+        label = self.labels.fresh(f"d{op.label.data}")
+        names = [v.name_hint for v in op.indices]
+        return self.gather(label, op.result, names, op.location)
+
+    def index_names(self, tensor: SSAValue) -> list[str | None]:
+        """Names for the indices of a gradient: the user's own, where one reads a dimension."""
+        return _index_names(type_of(tensor).rank, self._contributions.get(tensor, []))
+
+    def gather(
+        self,
+        label: str,
+        tensor: SSAValue,
+        names: Sequence[str | None],
+        location: LocationAttr,
+    ) -> SSAValue:
+        """Define the adjoint of `tensor`: its seed and what all visited reads contribute."""
+        seed, parts = self.seeds.get(tensor), self._contributions.get(tensor, [])
+
+        def body(e: Emitter, own: list[SSAValue]) -> SSAValue:
+            element = [Affine.of(v) for v in own]
+            total = e.constant(0) if seed is None else adjoint_element(e, seed, element)
+            for read, part in parts:
+                e.location = read.location
+                total = e.add(total, part(e, element))
+            return total
+
+        return self.labels.builder.define(label, type_of(tensor), names, location, body)
+
+
+def _ties(scope: Scope, value: SSAValue, element: SSAValue) -> SSAValue:
+    """How many terms of the extremum that `value` is are equal to the element."""
+
+    def branch(region: Region) -> Body:
+        return lambda e, _: _ties(scope.inner(e, [], []), tix.yielded(region), element)
+
+    op, e = value.owner, scope.emitter
+    if isinstance(op, tix.ExtremumOp | tix.IfOp | tix.WhereOp):
+        scope.require(op)
+    match op:
+        case tix.ExtremumOp():
+            return count_ties(scope, op, element)
+        case tix.IfOp():
+            pieces = [scope.constraints(piece) for piece in op.condition]
+            return e.choose(pieces, branch(op.then), branch(op.otherwise))
+        case tix.WhereOp():
+            sides = scope.value(op.lhs), scope.value(op.rhs)
+            return e.where(op.comparison, *sides, branch(op.then), branch(op.otherwise))
+        case _:
+            return e.constant(1)
+
+
+def _index_names(rank: int, parts: Iterable[tuple[tix.ReadOp, Contribution]]) -> list[str | None]:
+    names: list[str | None] = [None] * rank
+    spare = iter("pqrstuvwxyz")
+    for read, _ in parts:
+        for d, form in enumerate(read.forms):
+            index = form.single_index
+            hint = None if index is None else index.name_hint
+            if names[d] is None and hint not in names:
+                names[d] = hint
+    return [n if n is not None else next(c for c in spare if c not in names) for n in names]
+
+
+# --- the index set of a read ----------------------------------------------------------------------
+
+
+def _quotients(read: tix.ReadOp, path: Path, pieces: Sequence[Piece]) -> list[tix.FloorDivOp]:
+    """Local quotients that the read, or a condition or sum on the way to it, uses."""
+    conditions = [*path.ranges, *(c for piece in pieces for c in piece)]
+    pending = [v for f in [*read.forms, *(c.form for c in conditions)] for v in f.indices]
+    found: dict[tix.FloorDivOp, None] = {}
+    while pending:
+        op = pending.pop().owner
+        if isinstance(op, tix.FloorDivOp) and op not in found:
+            found[op] = None
+            pending += op.form.indices
+    return list(found)
+
+
+def _definition_of(quotient: tix.FloorDivOp) -> list[Constraint]:
+    """`0 <= e - m q < m`."""
+    m = quotient.divisor.data
+    return between(0, quotient.form - Affine.of(quotient.result) * m, m)
+
+
+def _contributions(
+    read: tix.ReadOp, reverse: LocalReverse, tensors: Scope, found: dict[Block, list[Piece]]
+) -> list[Contribution]:
+    """One sum per convex piece of the index set of the read; `found` keeps those of blocks."""
+    path = Path.to(read, reverse.definition)
+    pieces = path.pieces(found)
+    quotients = _quotients(read, path, pieces)
+    # the last unknowns are the first choice for what stays a summation index
+    unknowns = [*(q.result for q in quotients), *path.indices]
+    local = [c for q in quotients for c in _definition_of(q)]
+    domains = [[*path.ranges, *piece, *local] for piece in pieces]
+
+    def contribution(domain: list[Constraint]) -> Contribution:
+        def emit(e: Emitter, element: list[Affine]) -> SSAValue:
+            def renamed(own: list[SSAValue]) -> dict[Key, Affine]:
+                return {a: Affine.of(b) for a, b in zip(unknowns, own, strict=True)}
+
+            def constraints(own: list[SSAValue]) -> list[Constraint]:
+                indices = renamed(own)
+                equations = [
+                    Constraint(form.substitute(indices) - beta, equality=True)
+                    for form, beta in zip(read.forms, element, strict=True)
+                ]
+                return [*equations, *(c.substitute(indices) for c in domain)]
+
+            def body(inner: Emitter, own: list[SSAValue]) -> SSAValue:
+                indices = Nested[Key, Affine](renamed(own))
+                scope = Scope(inner, tensors.values.new_child(), indices)
+                return reverse.at(read.result, path, scope)
+
+            return e.sum([v.name_hint for v in unknowns], constraints, body)
+
+        return emit
+
+    return [contribution(domain) for domain in domains]
