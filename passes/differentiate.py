@@ -99,7 +99,7 @@ class DifferentiatePass(ModulePass):
             reserved={f"d{name}" for name in program.arguments},
         )
         sweep = ReverseSweep(new.labels, new.tensors)
-        adjoints = dict.fromkeys(results, 1.0) if self.unit_adjoint else new.added
+        adjoints = [1.0] * len(results) if self.unit_adjoint else new.added
         sweep.seeds.update(zip(results, adjoints, strict=True))
         for op in reversed(program.definitions):
             sweep.visit(op)
@@ -117,12 +117,13 @@ class DifferentiatePass(ModulePass):
         others = iter(tangent_names(program, (n for n in program.result_names if n not in by_name)))
         names = [by_name.get(n) or next(others) for n in program.result_names]
         new = _Beside(program, seeds, reserved=names)
-        sweep = ForwardSweep(new.labels, new.tensors)
+        sweep = ForwardSweep(
+            new.labels, new.tensors, dict(zip(program.returned, names, strict=True))
+        )
         sweep.tangents.update(zip(arguments, new.added, strict=True))
         for op in program.definitions:
             sweep.visit(op)
-        pairs = zip(program.returned, names, strict=True)
-        tangents = [sweep.tangent_or_zero(value, name) for value, name in pairs]
+        tangents = [sweep.tangent_or_zero(value) for value in program.returned]
         return self._finish(new, tangents, names)
 
     def _wrt(self, program: tix.ProgramOp) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ which is in gather form as it is: every element is a sum over the points that th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from xdsl.ir import SSAValue
 
@@ -22,12 +22,13 @@ from passes.tangents import LocalForward, Tangent, tangent_tensor
 class ForwardSweep:
     """One sweep over definitions, first to last: seed arguments, then visit each definition.
 
-    `tensors` maps the old tensors to the new ones, which hold the forward values. A tensor without
-    a tangent does not depend on the seeds: its tangent is 0.
+    `tensors` maps the old tensors to the new ones, which hold the forward values; `names` are those
+    of the tangents that are results. A tensor without a tangent does not depend on the seeds.
     """
 
-    def __init__(self, labels: Labels, tensors: Scope):
+    def __init__(self, labels: Labels, tensors: Scope, names: Mapping[SSAValue, str]):
         self.labels = labels
+        self.names = names
         self.tensors = tensors
         self.tangents: dict[SSAValue, SSAValue] = {}
 
@@ -41,22 +42,27 @@ class ForwardSweep:
             return local.at(self.tensors.inner(e, op.indices, own))
 
         names = [v.name_hint for v in op.indices]
-        label = self.labels.fresh(f"{op.label.data}_dot")
         self.tangents[op.result] = self.labels.builder.define(
-            label, op.type, names, op.location, body
+            self._label(op.result), op.type, names, op.location, body
         )
+
+    def _label(self, tensor: SSAValue) -> str:
+        if tensor in self.names:
+            return self.labels.builder.fresh_label(self.names[tensor])
+        assert isinstance(tensor.owner, tix.DefineOp)
+        return self.labels.fresh(f"{tensor.owner.label.data}_dot")
 
     def _tangent(self, tensor: SSAValue) -> Tangent | None:
         found = self.tangents.get(tensor)
         return None if found is None else tangent_tensor(found)
 
-    def tangent_or_zero(self, tensor: SSAValue, label: str) -> SSAValue:
-        """The tangent of a tensor, defined as 0 where there is none."""
+    def tangent_or_zero(self, tensor: SSAValue) -> SSAValue:
+        """The tangent of a result, defined as 0 where there is none."""
         if tensor in self.tangents:
             return self.tangents[tensor]
         names: list[str | None] = [None] * type_of(tensor).rank
         return self.labels.builder.define(
-            *(self.labels.fresh(label), type_of(tensor), names, location_of(tensor)),
+            *(self._label(tensor), type_of(tensor), names, location_of(tensor)),
             lambda e, _: e.constant(0),
         )
 

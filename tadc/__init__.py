@@ -14,8 +14,8 @@ The way of a program through the compiler, stage by stage:
 `tadc.function` is the object that users hold, `tadc.cli` the command, `tadc.opt` the xDSL driver.
 """
 
-from tadc.api import compile, compile_file, grad, vjp
+from tadc.api import compile, compile_file, grad, jvp, vjp
 from tadc.errors import TadcError
 from tadc.function import Function
 
-__all__ = ["Function", "TadcError", "compile", "compile_file", "grad", "vjp"]
+__all__ = ["Function", "TadcError", "compile", "compile_file", "grad", "jvp", "vjp"]

@@ -68,6 +68,32 @@ def vjp(f: Function, /, *arguments: Any, **named: Any) -> tuple[Any, Pullback]:
     return (results[0] if len(results) == 1 else tuple(results)), pullback
 
 
+def jvp(f: Function, arguments: Sequence[Any], tangents: Sequence[Any], /) -> tuple[Any, Any]:
+    """The value of `f` and its derivative in a direction: `y, ydot = jvp(f, (a, b), (adot, bdot))`.
+
+    One tangent per argument, in the shape of the argument, or None for 0: what only tangents of
+    None need is not computed. Both come as one array, or as tuples where `f` has several results.
+    Costs a small constant times `f`, and no more memory than `f` and the tangents of what it keeps.
+    Raises `ArgumentError` where the numbers of arguments and tangents differ.
+    """
+    given = [v.name for v, tangent in zip(f.args, tangents, strict=False) if tangent is not None]
+    if len(arguments) != len(tangents) or len(arguments) != len(f.args):
+        raise ArgumentError(
+            f"jvp takes {len(f.args)} arguments and as many tangents: "
+            f"here are {len(arguments)} and {len(tangents)}",
+            hint=f"arguments are {', '.join(t.name for t in f.args)}; None is a tangent of 0",
+        )
+    if not given:
+        raise ArgumentError("jvp needs a tangent of at least one argument")
+    forward = f.forward(*given, keep_values=True)
+    seeds = [tangent for tangent in tangents if tangent is not None]
+    computed = forward.call([*arguments, *seeds], {})
+    values, derivatives = computed[: len(f.results)], computed[len(f.results) :]
+    if len(values) == 1:
+        return values[0], derivatives[0]
+    return tuple(values), tuple(derivatives)
+
+
 def grad(loss: Function, wrt: str | Sequence[str] | None = None) -> Function:
     """The gradient of a function with one scalar result, as a function of the same arguments.
 

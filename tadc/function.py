@@ -285,6 +285,14 @@ class Function:
         """
         return self._derive(wrt, unit_adjoint=False)
 
+    def forward(self, *wrt: str, keep_values: bool = False) -> Function:
+        """The derivative in the direction of tangents of these arguments, all by default.
+
+        A function of the same arguments and of one tangent `x_dot` for each argument `x` in `wrt`;
+        its results are `f_dot` for each result `f`, after the results if these are kept.
+        """
+        return self._derive(wrt, mode="forward", keep_values=keep_values)
+
     def gradient(self, *wrt: str) -> Function:
         """The gradient of the only result, a scalar: a function of the same arguments."""
         if len(self.results) != 1 or self.results[0].shape:
@@ -311,16 +319,22 @@ class Function:
         return self._pullback
 
     @_deep
-    def _derive(self, wrt: Sequence[str], unit_adjoint: bool) -> Function:
+    def _derive(
+        self,
+        wrt: Sequence[str],
+        unit_adjoint: bool = False,
+        keep_values: bool = False,
+        mode: str = "reverse",
+    ) -> Function:
         names = [t.name for t in self.args]
         for name in wrt:
             if name not in names:
                 raise _unknown("argument", name, names)
         if not names:
             raise ArgumentError("the program has no argument to derive with respect to")
-        key = tuple(wrt), unit_adjoint
+        key = tuple(wrt), unit_adjoint, keep_values, mode
         if key not in self._derived:
-            passes = [p for _, p in derivative_passes(wrt, unit_adjoint)]
+            passes = [p for _, p in derivative_passes(*key)]
             self._derived[key] = Function(self._run(passes), self._source, self.target)
         return self._derived[key]
 
