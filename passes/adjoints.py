@@ -17,7 +17,7 @@ from xdsl.ir import Block, Operation, SSAValue, Use
 from dialects import tix
 from dialects.tix import Affine, Constraint
 from dialects.tix import elementwise as ew
-from passes.derivative_rules import RULES
+from passes.derivative_rules import rule_of
 from passes.emitter import Emitter, Scope
 from passes.local_values import Frame, LocalValues, block_of, count_ties, hints, number
 from passes.regions import Path
@@ -124,7 +124,7 @@ class LocalReverse(LocalValues):
             return above
         operands = [lambda v=v: self.value(v, frame) for v in op.operands]
         result = lambda: self.value(op.results[0], frame)
-        partials = RULES[type(op)](frame.scope.emitter, operands, result)
+        partials = rule_of(op)(frame.scope.emitter, operands, result)
         return partials[use.index](above)
 
     def _yielded(self, frame: Frame) -> SSAValue:

@@ -26,14 +26,16 @@ class Labels:
 def adjoint_names(program: tix.ProgramOp) -> list[str]:
     """The names of the adjoint arguments, one per result: `df` for `f`, unless it is taken."""
     names: list[str] = []
+    taken = [*program.arguments, *tix.functions_of(program)]
     for result in dict(zip(program.returned, program.result_names, strict=True)).values():
-        names.append(fresh_name(f"d{result}", [*program.arguments, *names]))
+        names.append(fresh_name(f"d{result}", [*taken, *names]))
     return names
 
 
 def tangent_names(program: tix.ProgramOp, of: Iterable[str]) -> list[str]:
     """The names of the tangents `x_dot` of these arguments or results, unless they are taken."""
     names: list[str] = []
+    taken = [*program.arguments, *tix.functions_of(program)]
     for name in of:
-        names.append(fresh_name(f"{name}_dot", [*program.arguments, *names]))
+        names.append(fresh_name(f"{name}_dot", [*taken, *names]))
     return names

@@ -5,6 +5,9 @@ operand: a function that multiplies an adjoint by the partial derivative (so tha
 multiply by 1). Values that a partial needs are asked for lazily: `x()` is the forward value of an
 operand, `y()` that of the result. Conventions where a function has no derivative are those of the
 language: `abs'(0) = sign(0) = 0`, `relu'(0) = 0`, and ties of `max` and `min` share.
+
+`rule_of(op)` is the rule of an operation. That of a call is made of the formulas that the function
+brings along: they are ordinary values, so the derivative of a derivative is theirs.
 """
 
 from __future__ import annotations
@@ -12,11 +15,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, Region, SSAValue
 
 from dialects import tix
 from dialects.tix import elementwise as ew
 from passes.emitter import Emitter
+from passes.formulas import emit_formula
 
 Value = Callable[[], SSAValue]
 Partial = Callable[[SSAValue], SSAValue]
@@ -166,3 +170,22 @@ RULES: Mapping[type[Operation], Rule] = {
     ew.MaximumOp: _extremum(1),
     ew.MinimumOp: _extremum(-1),
 }
+
+
+def rule_of(op: Operation) -> Rule:
+    """The rule by which a scalar operation is derived."""
+    return _call_rule(op.callee) if isinstance(op, tix.CallOp) else RULES[type(op)]
+
+
+def _call_rule(function: tix.FunctionOp) -> Rule:
+    def rule(e: Emitter, xs: Sequence[Value], y: Value) -> Sequence[Partial]:
+        def partial(formula: Region) -> Partial:
+            def scaled(a: SSAValue) -> SSAValue:
+                slope = emit_formula(e, formula, [*xs, y])
+                return _c(e, 0) if tix.constant_value(slope) == 0 else e.mul(a, slope)
+
+            return scaled
+
+        return [partial(formula) for formula in function.partials]
+
+    return rule

@@ -135,6 +135,10 @@ class Emitter:
             case _:
                 return self._plain(elementwise.PowOp, x, y)
 
+    def call(self, function: str, arguments: Sequence[SSAValue]) -> SSAValue:
+        """A call of a function that the program brings along."""
+        return self.insert(tix.CallOp(function, arguments)).result
+
     # --- reads, regions, indices ---
 
     def read(self, tensor: SSAValue, forms: Sequence[Affine]) -> SSAValue:
@@ -349,6 +353,8 @@ class Scope:
                 return e.unary(type(op), self.value(op.operand))
             case tix.BinaryOp():
                 return e.binary(type(op), self.value(op.lhs), self.value(op.rhs))
+            case tix.CallOp():
+                return e.call(op.function.data, [self.value(v) for v in op.arguments])
             case tix.ReadOp():
                 return e.read(self.value(op.tensor), [self.form(f) for f in op.forms])
             case tix.IndexToRealOp():

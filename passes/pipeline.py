@@ -12,6 +12,7 @@ from xdsl.passes import ModulePass
 
 from passes.absorb_conditions import AbsorbConditionsPass
 from passes.differentiate import DifferentiatePass
+from passes.expand_calls import ExpandCallsPass
 from passes.infer_ranges import InferRangesPass
 from passes.inline_definitions import InlineDefinitionsPass
 from passes.lift_sums import LiftSumsPass
@@ -57,6 +58,8 @@ def pullback_passes(adjoints: Sequence[str]) -> list[tuple[str, ModulePass]]:
 def code_passes(precision: str = "f64", tile: bool = False) -> list[tuple[str, ModulePass]]:
     """From a bounded program to `scheduled`, in tiles for processors with caches and vectors."""
     return [
+        # after every derivative: these go by the rules of functions, and code by their values
+        ("scheduled", ExpandCallsPass()),
         # loops need machine types
         ("scheduled", SetPrecisionPass(precision)),
         ("scheduled", SchedulePass(tile)),

@@ -80,10 +80,14 @@ class ProgramBuilder:
         names: Sequence[str] | None = None,
         suffix: str = "",
     ) -> tix.ProgramOp:
-        """The program with these results, and with the name and the derived sizes of `old`.
+        """The program with these results, and with the name, the derived sizes and the functions of
+        `old`.
 
         The results have these names, by default those that the results of `old` have.
         """
+        functions = [op.clone() for op in tix.functions_of(old).values()]
+        if self.block.first_op is not None:
+            self.block.insert_ops_before(functions, self.block.first_op)
         self.block.add_op(tix.ReturnOp(results, old.result_names if names is None else names))
         name, body = old.sym_name.data + suffix, Region(self.block)
         return tix.ProgramOp(name, self.argument_names, body, list(old.derived))
@@ -92,6 +96,13 @@ class ProgramBuilder:
 def arguments_of(program: tix.ProgramOp) -> list[tuple[str, TensorType, LocationAttr]]:
     """Name, type and location of every argument."""
     return [(name, type_of(v), v.location) for name, v in program.arguments.items()]
+
+
+def tensor_names(program: tix.ProgramOp) -> dict[SSAValue, str]:
+    """The name of every tensor: of an argument, or the label of a definition."""
+    names: dict[SSAValue, str] = {v: name for name, v in program.arguments.items()}
+    names.update((op.result, op.label.data) for op in program.definitions)
+    return names
 
 
 def type_of(tensor: SSAValue) -> TensorType:

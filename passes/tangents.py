@@ -17,7 +17,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from dialects import tix
 from dialects.tix import Affine, Constraint
-from passes.derivative_rules import RULES
+from passes.derivative_rules import rule_of
 from passes.emitter import Body, Emitter, Scope
 from passes.local_values import Frame, LocalValues, count_ties, hints, number
 
@@ -107,7 +107,7 @@ class LocalForward(LocalValues):
     def _by_rule(self, op: Operation, frame: Frame) -> SSAValue:
         operands = [lambda v=v: self.value(v, frame) for v in op.operands]
         result = lambda: self.value(op.results[0], frame)
-        partials = RULES[type(op)](frame.scope.emitter, operands, result)
+        partials = rule_of(op)(frame.scope.emitter, operands, result)
         parts = [
             partial(self._tangent(v, frame))
             for v, partial in zip(op.operands, partials, strict=True)

@@ -30,6 +30,7 @@ PASSES = {
     "simplify-sums": ("passes.simplify_sums", "SimplifySumsPass"),
     "split-pullback": ("passes.split_pullback", "SplitPullbackPass"),
     "inline-definitions": ("passes.inline_definitions", "InlineDefinitionsPass"),
+    "expand-calls": ("passes.expand_calls", "ExpandCallsPass"),
     "set-precision": ("passes.set_precision", "SetPrecisionPass"),
     "schedule": ("passes.schedule", "SchedulePass"),
 }

@@ -2,7 +2,8 @@
 
 `affine` holds affine forms and the attributes that store them, `types` the tensor type,
 `elementwise` the scalar operations, `access` reads of tensors and indices as values, `regions`
-reductions and choices, `structure` programs and definitions, `text` how they write affine forms.
+reductions and choices, `structure` programs and definitions, `functions` the functions of scalars
+that a program brings along, `text` how they write affine forms.
 """
 
 from xdsl.ir import Dialect
@@ -25,6 +26,7 @@ from dialects.tix.elementwise import (
     UnaryOp,
     constant_value,
 )
+from dialects.tix.functions import CallOp, FunctionOp, functions_of
 from dialects.tix.regions import (
     ExtremumOp,
     IfOp,
@@ -54,6 +56,7 @@ __all__ = [
     "UNARY",
     "Affine",
     "BinaryOp",
+    "CallOp",
     "ConstantOp",
     "Constraint",
     "DefineOp",
@@ -61,6 +64,7 @@ __all__ = [
     "ElementType",
     "ExtremumOp",
     "FloorDivOp",
+    "FunctionOp",
     "IfOp",
     "IndexToRealOp",
     "Key",
@@ -79,6 +83,7 @@ __all__ = [
     "YieldOp",
     "between",
     "constant_value",
+    "functions_of",
     "real",
     "yielded",
 ]
@@ -87,8 +92,10 @@ Tix = Dialect(
     "tix",
     [
         *ELEMENTWISE,
+        CallOp,
         DefineOp,
         FloorDivOp,
+        FunctionOp,
         IfOp,
         IndexToRealOp,
         MaxOp,

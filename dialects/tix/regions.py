@@ -61,9 +61,10 @@ class YieldOp(IRDLOperation):
 
 
 def _with_bodies() -> tuple[type[Operation], ...]:
+    from dialects.tix.functions import FunctionOp
     from dialects.tix.structure import DefineOp
 
-    return DefineOp, SumOp, ProdOp, MaxOp, MinOp, IfOp, WhereOp
+    return DefineOp, FunctionOp, SumOp, ProdOp, MaxOp, MinOp, IfOp, WhereOp
 
 
 def yielded(region: Region) -> SSAValue:

@@ -20,6 +20,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.utils.hints import isa
 
 from dialects.tix import ProgramOp
+from passes.expand_calls import expand_calls
 from passes.programs import type_of
 from passes.schedule import schedule
 from passes.set_precision import set_precision
@@ -68,7 +69,7 @@ class Executable(ABC):
     def module(self) -> ModuleOp:
         """The scheduled program."""
         with seldom:
-            return ModuleOp(schedule(self.program, self.tile, self.example))
+            return ModuleOp(schedule(expand_calls(self.program), self.tile, self.example))
 
     @cached_property
     def steps(self) -> list[Step]:

@@ -8,7 +8,17 @@ from typing import cast
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from dialects.tix import Affine, Constraint, DefineOp, IfOp, Key, ProgramOp, ReductionOp, WhereOp
+from dialects.tix import (
+    Affine,
+    CallOp,
+    Constraint,
+    DefineOp,
+    IfOp,
+    Key,
+    ProgramOp,
+    ReductionOp,
+    WhereOp,
+)
 from dialects.tix import elementwise as ew
 from passes.tile_facts import CHEAP, ELEMENTARY
 from tadc.runtime.sizes import shape_of
@@ -40,6 +50,8 @@ def _of_operation(op: Operation, sizes: Mapping[str, int]) -> int:
             return _of_block(op.then.block, sizes) + _of_block(op.otherwise.block, sizes)
         case ew.UnaryOp() | ew.BinaryOp() if not isinstance(op, CHEAP):
             return ELEMENTARY
+        case CallOp():
+            return _of_block(op.callee.value.block, sizes)
         case _:
             return 1
 
