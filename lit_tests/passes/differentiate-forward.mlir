@@ -14,10 +14,10 @@ tix.program @plain (%x = "x" : !tix.tensor<[8], f64>, %c = "c" : !tix.tensor<[],
   tix.return %f
 }
 // CHECK:      tix.program @plain (%x = "x" : !tix.tensor<[8], f64>, %c = "c" : !tix.tensor<[], f64>, %x_dot = "x_dot" : !tix.tensor<[8], f64>, %c_dot = "c_dot" : !tix.tensor<[], f64>) {
-// CHECK:      %f_dot = tix.define "f_dot" (%i) : !tix.tensor<[4], f64> {
-// CHECK:        [[XD:%.*]] = tix.read %x_dot[2 * %i]
+// CHECK:      %f_dot = tix.define "f_dot" ([[I:%.*]]) : !tix.tensor<[4], f64> {
+// CHECK:        [[XD:%.*]] = tix.read %x_dot[2 * [[I]]]
 // CHECK:        [[CD:%.*]] = tix.read %c_dot[]
-// CHECK:        [[F:%.*]] = tix.read %f[%i]
+// CHECK:        [[F:%.*]] = tix.read %f[[[I]]]
 // CHECK-NEXT:   [[R:%.*]] = tix.mul {{%.*}}, [[F]]
 // CHECK-NEXT:   tix.yield [[R]]
 // CHECK:      tix.return %f_dot
@@ -42,7 +42,7 @@ tix.program @pool (%x = "x" : !tix.tensor<[N], f64>) {
 // CHECK:        [[M:%.*]] = tix.read %m[]
 // CHECK:        [[S:%.*]] = tix.sum ([[K:%.*]]) in
 // CHECK-NEXT:     [[TERM:%.*]] = tix.read %x[[[K]]]
-// CHECK-NEXT:     {{%.*}} = tix.where eq [[TERM]], [[M]] {
+// CHECK-NEXT:     {{%.*}} = tix.where [[TERM]] eq [[M]] {
 // CHECK-NEXT:       [[T:%.*]] = tix.read %x_dot[[[K]]]
 // CHECK-NEXT:       tix.yield [[T]]
 // CHECK:        [[N:%.*]] = tix.sum
