@@ -7,6 +7,7 @@ import ctypes
 import itertools
 import os
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -57,12 +58,16 @@ class CpuModule:
         self._text = with_vector_variants(text, _features())
         self._quick = quick
         self._machine = _target_machine()
-        self._module = self._optimized_module()
+        context = llvm.create_context()
+        self._module = self._optimized_module(context)
         self._engine = llvm.create_mcjit_compiler(self._module, self._machine)
         self._engine.finalize_object()
+        # in this order: the collector ends objects that refer to each other in any order, and
+        # the end of a context is the end of its modules, which the engine ends too
+        weakref.finalize(self, _close, self._engine, context).atexit = False
 
-    def _optimized_module(self) -> Any:
-        module = llvm.parse_assembly(self._text, llvm.create_context())
+    def _optimized_module(self, context: Any = None) -> Any:
+        module = llvm.parse_assembly(self._text, context or llvm.create_context())
         module.triple = self._machine.triple
         module.data_layout = str(self._machine.target_data)
         module.verify()
@@ -94,6 +99,11 @@ class CpuModule:
     def assembly(self) -> str:
         """The machine code, to read."""
         return self._machine.emit_assembly(self._optimized_module())
+
+
+def _close(*resources: Any) -> None:
+    for resource in resources:
+        resource.close()
 
 
 EXTENT = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
