@@ -4,11 +4,13 @@ Definitions are evaluated in order. A body is evaluated for many points at once 
 that a test of some thousand points takes milliseconds; nothing is shared with the passes, and a
 sum is simply taken over all the points of its set.
 
-    evaluate(program, {"x": x, "y": y})   the results, in the order of `tix.return`
+    evaluate(program, {"x": x, "y": y})           the results, in the order of `tix.return`
+    count_operations(program, {"x": x, "y": y})   how many operations that takes, by their kind
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -16,6 +18,7 @@ import numpy as np
 from xdsl.ir import Operation, Region, SSAValue
 
 from dialects.tix import (
+    CallOp,
     ConstantOp,
     Constraint,
     DefineOp,
@@ -57,18 +60,29 @@ def evaluate(program: ProgramOp, arguments: Mapping[str, Array]) -> list[Array]:
     return [evaluation.tensors[value] for value in program.returned]
 
 
-def count_operations(program: ProgramOp, arguments: Mapping[str, Array]) -> int:
-    """How many scalar operations the program executes as written, an addition per term of a sum."""
-    evaluation = _Evaluation(program, arguments)
-    evaluation.run()
-    return evaluation.operations
+def count_operations(program: ProgramOp, arguments: Mapping[str, Array]) -> Counter[str]:
+    """How many scalar operations the program executes as written: `{"mul": 6, "add": 6}`.
+
+    The kinds are the words of the operations in the IR. A reduction takes one `add`, `mul`,
+    `maximum` or `minimum` per term, a choice by values one comparison, `where`; a call takes what
+    the formula of its function does. Reads, constants and whatever concerns indices are free.
+    """
+    counts: Counter[str] = Counter()
+    _Evaluation(program, arguments, counts).run()
+    return counts
 
 
 class _Evaluation:
     """The state of one evaluation: values of sizes and tensors."""
 
-    def __init__(self, program: ProgramOp, arguments: Mapping[str, Array]):
+    def __init__(
+        self,
+        program: ProgramOp,
+        arguments: Mapping[str, Array],
+        counts: Counter[str] | None = None,
+    ):
         self.program = program
+        self.counts = counts
         self.sizes = bind_sizes(program, {n: np.shape(arguments[n]) for n in program.arguments})
         self.real = _real_dtype(program, arguments)
         self.tensors: dict[SSAValue, Array] = {
@@ -76,7 +90,6 @@ class _Evaluation:
             for name, value in program.arguments.items()
         }
         self.dtype = self.real
-        self.operations = 0
 
     def _dtype(self, type: object) -> np.dtype[Any]:
         assert isinstance(type, TensorType)
@@ -105,9 +118,14 @@ class _Evaluation:
     def _operation(self, op: Operation, points: Points) -> Array:
         if handler := HANDLERS.get(type(op)):
             return handler(self, op, points)
-        self.operations += points.count
+        self.count(op.name.removeprefix("tix."), points)
         values = [points[operand] for operand in op.operands]
         return FUNCTIONS[type(op)](*values).astype(self.dtype, copy=False)
+
+    def count(self, kind: str, points: Points) -> None:
+        """One operation of this kind at each point."""
+        if self.counts is not None:
+            self.counts[kind] += points.count
 
     def holds(self, constraints: Sequence[Constraint], points: Points) -> Array:
         return points.holds(constraints, self.sizes)
@@ -163,8 +181,16 @@ def _if(self: _Evaluation, op: IfOp, points: Points) -> Array:
     return _choose(self, op, condition, points)
 
 
+def _call(self: _Evaluation, op: CallOp, points: Points) -> Array:
+    formula = op.callee.value
+    arguments = [points[v] for v in op.arguments]
+    return self.region(
+        formula, Points(points.count, dict(zip(formula.block.args, arguments, strict=True)))
+    )
+
+
 def _where(self: _Evaluation, op: WhereOp, points: Points) -> Array:
-    self.operations += points.count
+    self.count("where", points)
     condition = COMPARISONS[op.comparison](points[op.lhs], points[op.rhs])
     return _choose(self, op, condition, points)
 
@@ -183,7 +209,7 @@ def _sum(self: _Evaluation, op: SumOp, points: Points) -> Array:
     """Terms are added in double precision also for f32: an oracle may be more exact."""
     total = np.zeros(points.count, np.float64)
     for terms, origin in expand(points, op.own, op.constraints, self.sizes):
-        self.operations += terms.count
+        self.count("add", terms)
         values = self.region(op.body, terms)
         total += np.bincount(origin, values, points.count)
     return total.astype(self.dtype)
@@ -191,19 +217,20 @@ def _sum(self: _Evaluation, op: SumOp, points: Points) -> Array:
 
 def _reduce(self: _Evaluation, op: ReductionOp, points: Points) -> Array:
     """Products, like sums, in double precision."""
-    combine = COMBINE[type(op)]
+    combine, kind = COMBINE[type(op)]
     total = np.full(points.count, op.IDENTITY, np.float64)
     for terms, origin in expand(points, op.own, op.constraints, self.sizes):
-        self.operations += terms.count
+        self.count(kind, terms)
         combine.at(total, origin, self.region(op.body, terms).astype(np.float64))
     return total.astype(self.dtype)
 
 
-COMBINE: dict[type[ReductionOp], np.ufunc] = {
-    MaxOp: np.maximum,
-    MinOp: np.minimum,
-    ProdOp: np.multiply,
+COMBINE: dict[type[ReductionOp], tuple[np.ufunc, str]] = {
+    MaxOp: (np.maximum, "maximum"),
+    MinOp: (np.minimum, "minimum"),
+    ProdOp: (np.multiply, "mul"),
 }
+"""How two terms become one, and the kind of operation that counts as."""
 
 COMPARISONS: dict[Predicate, np.ufunc] = {
     "lt": np.less,
@@ -215,6 +242,7 @@ COMPARISONS: dict[Predicate, np.ufunc] = {
 }
 
 HANDLERS: dict[type[Operation], Callable[[_Evaluation, Any, Points], Array]] = {
+    CallOp: _call,
     ConstantOp: _constant,
     FloorDivOp: _floordiv,
     IfOp: _if,

@@ -246,7 +246,47 @@ def test_scalars(op: str, operands: tuple[float, ...], expected: float) -> None:
 def test_operations_are_counted() -> None:
     """A multiplication and an addition for each of 8 * 3 terms, of both definitions."""
     arguments = {"w": np.zeros(3), "x": np.zeros(10)}
-    assert count_operations(parse(CONVOLUTION), arguments) == 2 * (2 * 8 * 3)
+    counts = count_operations(parse(CONVOLUTION), arguments)
+    assert counts == {"mul": 2 * 8 * 3, "add": 2 * 8 * 3}
+
+
+COUNTED = """
+tix.program @f (%x = "x" : !tix.tensor<[N], f64>) {
+  tix.function "soft" (%v) {
+    %0 = tix.exp %v
+    %1 = tix.log1p %0
+    tix.yield %1
+  } derivative (%v, %value) {
+    %0 = tix.sigmoid %v
+    tix.yield %0
+  }
+  %f = tix.define "f" (%i) : !tix.tensor<[N], f64> {
+    %x = tix.read %x[%i]
+    %zero = tix.constant 0.0
+    %0 = tix.where %x gt %zero {
+      %1 = tix.call "soft"(%x)
+      tix.yield %1
+    } else {
+      %1 = tix.max (%k) in (%k >= 0, %k <= %i) {
+        %2 = tix.read %x[%k]
+        tix.yield %2
+      }
+      tix.yield %1
+    }
+    tix.yield %0
+  }
+  tix.return %f
+}
+"""
+
+
+def test_operations_are_counted_where_they_are_chosen() -> None:
+    """A comparison per element; two formulas, and a maximum of 1 + 3 values."""
+    program, x = parse(COUNTED), np.array([-1.0, 2.0, -3.0, 4.0])
+    counts = count_operations(program, {"x": x})
+    assert counts == {"where": 4, "exp": 2, "log1p": 2, "maximum": 1 + 3}
+    (y,) = evaluate(program, {"x": x})
+    np.testing.assert_allclose(y, [-1, np.log1p(np.exp(2)), 2, np.log1p(np.exp(4))])
 
 
 def test_nothing_to_define() -> None:
