@@ -261,10 +261,10 @@ tix.program @f (%x = "x" : !tix.tensor<[N], f64>) {
     tix.yield %0
   }
   %f = tix.define "f" (%i) : !tix.tensor<[N], f64> {
-    %x = tix.read %x[%i]
+    %e = tix.read %x[%i]
     %zero = tix.constant 0.0
-    %0 = tix.where %x gt %zero {
-      %1 = tix.call "soft"(%x)
+    %0 = tix.where %e gt %zero {
+      %1 = tix.call "soft"(%e)
       tix.yield %1
     } else {
       %1 = tix.max (%k) in (%k >= 0, %k <= %i) {
