@@ -9,13 +9,15 @@ The way of a program through the compiler, stage by stage:
   `passes.polyhedral` the exact mathematics of index equations and bounds.
 - `dialects.loops` with `scf`, `arith`, `math` and `memref` is what `passes.schedule` makes.
 - `tadc.targets` print LLVM IR and CUDA C; `tadc.runtime` turns them into numbers.
+- `tadc.ode` follows differential equations, with the derivatives of their solutions.
 - `tadc.interpreter` gives every level a meaning of its own, which the tests compare with.
 
 `tadc.function` is the object that users hold, `tadc.cli` the command, `tadc.opt` the xDSL driver.
 """
 
-from tadc.api import compile, compile_file, grad, jvp, vjp
+from tadc import ode
+from tadc.api import compile, compile_file, define_function, grad, jvp, vjp
 from tadc.errors import TadcError
 from tadc.function import Function
 
-__all__ = ["Function", "TadcError", "compile", "compile_file", "grad", "jvp", "vjp"]
+__all__ = ["Function", "TadcError", "compile", "compile_file", "define_function", "grad", "jvp", "ode", "vjp"]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
 from tadc.collector import seldom
 from tadc.errors import ArgumentError, FileError
 from tadc.function import Function
+from tadc.ode.flow import Flow
 
 Pullback = Callable[..., tuple[Any, ...]]
 
@@ -23,6 +24,34 @@ def compile(source: str, target: str = "cpu", *, file: str = "<program>") -> Fun
 
     with seldom:
         return Function(parse(source, file), source, target)
+
+
+def define_function(
+    name: str,
+    arguments: str | Sequence[str],
+    *,
+    value: str,
+    derivative: str | Sequence[str] | Mapping[str, str],
+) -> None:
+    """Define an elementary function with a derivative of its own, for programs compiled later.
+
+        tadc.define_function("softplus", "x", value="log1p(exp(x))", derivative="sigmoid(x)")
+        tadc.define_function("hypot", "x, y", value="sqrt(x**2 + y**2)",
+                             derivative={"x": "x / hypot", "y": "y / hypot"})
+
+    The formulas are expressions of the language in the arguments, which are scalars: operators,
+    functions (defined ones too) and conditions on values. A derivative may also read the value,
+    under the name of the function, and call any function, even its own. It is one formula for one
+    argument, else one for each: in order, or by name. Every mode and every order of derivation goes
+    by it, whatever the value says.
+
+    Programs take functions as these are when they are compiled, and carry them along: a function
+    that is defined again is new for later programs only. Raises `TadcError` for names that are
+    taken and, with the place in the formula, for what is wrong there.
+    """
+    from tadc.language.functions import define
+
+    define(name, arguments, value, derivative)
 
 
 def compile_file(path: str | PathLike[str], target: str = "cpu") -> Function:
@@ -41,13 +70,15 @@ def read_program(path: str | PathLike[str]) -> str:
         raise FileError(f"not a text in UTF-8 (byte {error.start})", file=str(path)) from None
 
 
-def vjp(f: Function, /, *arguments: Any, **named: Any) -> tuple[Any, Pullback]:
+def vjp(f: Function | Flow, /, *arguments: Any, **named: Any) -> tuple[Any, Pullback]:
     """The value of `f` and its pullback: `y, pullback = vjp(f, a, b); da, db = pullback(dy)`.
 
     The pullback takes one adjoint per result (each in the shape of the result) and gives a tuple of
     one gradient per argument, in the order of `f.args`. It reads the arguments again, so they must
-    not change in between.
+    not change in between. Of a flow (`tadc.ode`) too.
     """
+    if isinstance(f, Flow):
+        return f.vjp(*arguments, **named)
     value, gradients = f.with_pullback()
     inputs = f.bound(arguments, named)
     computed = value.call(inputs, {})
@@ -68,14 +99,19 @@ def vjp(f: Function, /, *arguments: Any, **named: Any) -> tuple[Any, Pullback]:
     return (results[0] if len(results) == 1 else tuple(results)), pullback
 
 
-def jvp(f: Function, arguments: Sequence[Any], tangents: Sequence[Any], /) -> tuple[Any, Any]:
+def jvp(
+    f: Function | Flow, arguments: Sequence[Any], tangents: Sequence[Any], /
+) -> tuple[Any, Any]:
     """The value of `f` and its derivative in a direction: `y, ydot = jvp(f, (a, b), (adot, bdot))`.
 
     One tangent per argument, in the shape of the argument, or None for 0: what only tangents of
     None need is not computed. Both come as one array, or as tuples where `f` has several results.
     Costs a small constant times `f`, and no more memory than `f` and the tangents of what it keeps.
-    Raises `ArgumentError` where the numbers of arguments and tangents differ.
+    Raises `ArgumentError` where the numbers of arguments and tangents differ. Takes a flow
+    (`tadc.ode`) too.
     """
+    if isinstance(f, Flow):
+        return f.jvp(arguments, tangents)
     given = [v.name for v, tangent in zip(f.args, tangents, strict=False) if tangent is not None]
     if len(arguments) != len(tangents) or len(arguments) != len(f.args):
         raise ArgumentError(

@@ -156,3 +156,11 @@ class UnsupportedError(TadcError):
 
 class TargetError(TadcError):
     """The target or its tools cannot do what is asked."""
+
+
+class IntegrationError(TadcError):
+    """A differential equation that has no solution to the end; `time` is where it stopped."""
+
+    def __init__(self, message: str, *, hint: str | None = None, time: float | None = None):
+        super().__init__(message, hint=hint)
+        self.time = time

@@ -1,0 +1,401 @@
+"""The modes of differential equations, against closed forms and differences of the solution."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.linalg import expm, expm_frechet
+
+import tadc
+from tadc.errors import ArgumentError, IntegrationError, SizeError, UnknownNameError
+from tadc.ode import Flow, flow
+
+LINEAR = """
+x: f64[N]
+A: f64[N, N]
+y[i] = sum[j](A[i, j] * x[j])
+"""
+VAN_DER_POL = """
+x: f64[]
+v: f64[]
+mu: f64[]
+xdot = v
+vdot = mu * (1 - x**2) * v - x
+"""
+PENDULUM = """
+q: f64[N]
+p: f64[N]
+damping: f64[]
+qdot[i] = p[i]
+pdot[i] = -sin(q[i]) - damping * p[i]
+"""
+LOTKA_VOLTERRA = """
+x: f64[2]
+r: f64[2, 2]
+y[i] = x[i] * (r[i, 0] - r[i, 1] * x[1 - i]) * (1 - 2*i)
+"""
+REACTION_DIFFUSION = """
+u: f64[N, N]
+d: f64[]
+rows[i in range(N), j in range(N)] = pad(u[i - 1, j]) - 2*u[i, j] + pad(u[i + 1, j])
+columns[i in range(N), j in range(N)] = pad(u[i, j - 1]) - 2*u[i, j] + pad(u[i, j + 1])
+y[i, j] = d * (rows[i, j] + columns[i, j]) + u[i, j] * (1 - u[i, j])
+"""
+FORCED = """
+x: f64[2]
+t: f64[]
+w: f64[]
+y[i] = (x[1] if i == 0 else -x[0] + cos(w * t)) + 0.1 * x[i] * t
+"""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A flow with arguments, the state first."""
+
+    name: str
+    flow: Flow
+    arguments: tuple[Any, ...]
+
+    @property
+    def states(self) -> int:
+        return len(self.flow.state)
+
+    def solution(self, state: Sequence[Any], *parameters: Any) -> Any:
+        return flat(several(self.flow(*state, *parameters)))
+
+
+def several(values: Any) -> tuple[Any, ...]:
+    return values if isinstance(values, tuple) else (values,)
+
+
+def flat(values: Sequence[Any]) -> Any:
+    return np.concatenate([np.ravel(v) for v in values])
+
+
+def cases() -> list[Case]:
+    rng = np.random.default_rng(0)
+    van_der_pol = flow(tadc.compile(VAN_DER_POL), 0, 2, state=("x", "v"))
+    pendulum = flow(tadc.compile(PENDULUM), 0, 3, state=("q", "p"))
+    lotka_volterra = flow(tadc.compile(LOTKA_VOLTERRA), 0, 4, state="x")
+    reaction = flow(tadc.compile(REACTION_DIFFUSION), 0, 0.5, state="u")
+    forced = flow(tadc.compile(FORCED), 0.5, 3, state="x", time="t")
+    backwards = flow(tadc.compile(PENDULUM), 1, -1, state=("q", "p"))
+    angles = rng.normal(size=3), rng.normal(size=3)
+    rates = np.array([[1.1, 0.4], [0.4, 0.1]])
+    return [
+        Case("van der Pol", van_der_pol, (1.0, 0.5, 1.3)),
+        Case("pendulum", pendulum, (*angles, 0.1)),
+        Case("Lotka-Volterra", lotka_volterra, (np.array([10.0, 5.0]), rates)),
+        Case("reaction-diffusion", reaction, (rng.uniform(size=(4, 4)), 0.7)),
+        Case("forced", forced, (rng.normal(size=2), 1.7)),
+        Case("backwards", backwards, (*angles, 0.1)),
+    ]
+
+
+CASES = cases()
+each_case = pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
+
+
+def random_state(case: Case, seed: int) -> tuple[Any, ...]:
+    rng = np.random.default_rng(seed)
+    return tuple(rng.normal(size=np.shape(a)) for a in case.arguments[: case.states])
+
+
+def difference(case: Case, place: int, direction: Any, h: float = 1e-3) -> Any:
+    """The derivative of the solution by an argument, by central differences of order 4."""
+
+    def at(step: float) -> Any:
+        arguments = list(case.arguments)
+        arguments[place] = arguments[place] + step * direction
+        return flat(several(case.flow(*arguments)))
+
+    d1, d2 = ((at(k * h) - at(-k * h)) / (2 * k * h) for k in (1, 2))
+    return (4 * d1 - d2) / 3
+
+
+def jacobian(case: Case) -> Any:
+    """By the state, one column for each of its elements, from differences."""
+    columns: list[Any] = []
+    for place in range(case.states):
+        shape = np.shape(case.arguments[place])
+        for k in range(int(np.prod(shape, dtype=int))):
+            unit = np.zeros(shape)
+            unit.flat[k] = 1
+            columns.append(difference(case, place, unit))
+    return np.array(columns).T
+
+
+def close(actual: Any, expected: Any, tolerance: float) -> None:
+    assert np.abs(actual - expected).max() <= tolerance * max(1, np.abs(expected).max())
+
+
+# --- against closed forms and differences ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_linear_equations(seed: int):
+    rng = np.random.default_rng(seed)
+    n, t0, t1 = 4, 0.3, 1.5
+    a, da, x, v = (rng.normal(size=s) for s in ((n, n), (n, n), n, n))
+    exact, by_a = expm_frechet((t1 - t0) * a, (t1 - t0) * da)
+    f = flow(tadc.compile(LINEAR), t0, t1, state="x")
+    close(f(x, a), exact @ x, 1e-8)
+    y, along = f.jvp((x, a), (v, da))
+    close(y, exact @ x, 1e-8)
+    close(along, exact @ v + by_a @ x, 1e-8)
+    y, pullback = f.vjp(x, a)
+    close(y, exact @ x, 1e-8)
+    dx, d_a = pullback(v)
+    close(dx, exact.T @ v, 1e-8)
+    close(np.sum(d_a * da), v @ by_a @ x, 1e-8)
+    (back,) = f.inverse_jvp((x, a), v)
+    close(back, np.linalg.solve(exact, v), 1e-8)
+    (back,) = f.inverse_vjp((x, a), (v,))
+    close(back, np.linalg.solve(exact.T, v), 1e-8)
+    sign, log = f.log_abs_det((x, a))
+    assert sign == 1
+    close(log, (t1 - t0) * np.trace(a), 1e-8)
+
+
+@each_case
+def test_modes_agree_with_differences_of_the_solution(case: Case):
+    dense = jacobian(case)
+    v, w = random_state(case, 1), random_state(case, 2)
+    rest = [None] * (len(case.arguments) - case.states)
+    y, along = case.flow.jvp(case.arguments, (*v, *rest))
+    close(
+        flat(several(y)),
+        case.solution(case.arguments[: case.states], *case.arguments[case.states :]),
+        1e-9,
+    )
+    close(flat(several(along)), dense @ flat(v), 1e-6)
+    y, pullback = case.flow.vjp(*case.arguments)
+    close(flat(pullback(*w)[: case.states]), dense.T @ flat(w), 1e-6)
+    close(flat(case.flow.inverse_jvp(case.arguments, v)), np.linalg.solve(dense, flat(v)), 1e-6)
+    close(flat(case.flow.inverse_vjp(case.arguments, w)), np.linalg.solve(dense.T, flat(w)), 1e-6)
+    close(case.flow.log_abs_det(case.arguments)[1], np.linalg.slogdet(dense)[1], 1e-6)
+
+
+@each_case
+def test_parameters(case: Case):
+    place = case.states
+    rng = np.random.default_rng(3)
+    direction = rng.normal(size=np.shape(case.arguments[place]))
+    expected = difference(case, place, direction)
+    none = [None] * case.states
+    close(flat(several(case.flow.jvp(case.arguments, (*none, direction))[1])), expected, 1e-6)
+    w = random_state(case, 4)
+    gradient = case.flow.vjp(*case.arguments)[1](*w)[place]
+    assert np.shape(gradient) == np.shape(case.arguments[place])
+    close(np.sum(gradient * direction), flat(w) @ expected, 1e-6)
+
+
+@each_case
+def test_invariants(case: Case):
+    """Equations (4.7a-d)."""
+    f, arguments = case.flow, case.arguments
+    rest = [None] * (len(arguments) - case.states)
+    v, w = random_state(case, 5), random_state(case, 6)
+
+    def forward(v: Any) -> Any:
+        return several(f.jvp(arguments, (*v, *rest))[1])
+
+    def reverse(w: Any) -> Any:
+        return f.vjp(*arguments)[1](*w)[: case.states]
+
+    def inverse(v: Any) -> Any:
+        return f.inverse_jvp(arguments, v)
+
+    def inverse_transposed(w: Any) -> Any:
+        return f.inverse_vjp(arguments, w)
+
+    close(flat(reverse(w)) @ flat(v), flat(w) @ flat(forward(v)), 1e-7)
+    close(flat(w) @ flat(inverse(v)), flat(inverse_transposed(w)) @ flat(v), 1e-7)
+    for a, b in ((forward, inverse), (inverse_transposed, reverse)):
+        close(flat(a(b(v))), flat(v), 1e-7)
+        close(flat(b(a(v))), flat(v), 1e-7)
+
+
+@pytest.mark.parametrize("method", ["RK45", "RK23", "DOP853", "Radau", "BDF", "LSODA"])
+def test_every_method(method: str):
+    a = np.array([[-0.5, 1.0], [-1.0, -0.1]])
+    f = flow(tadc.compile(LINEAR), 0, 1, state="x", method=method, rtol=1e-7, atol=1e-9)
+    x, v = np.array([1.0, 2.0]), np.array([0.5, -1.0])
+    close(f.jvp((x, a), (v, None))[1], expm(a) @ v, 1e-4)
+    close(f.vjp(x, a)[1](v)[0], expm(a).T @ v, 1e-4)
+    close(f.inverse_jvp((x, a), v)[0], np.linalg.solve(expm(a), v), 1e-4)
+    close(f.inverse_vjp((x, a), v)[0], np.linalg.solve(expm(a).T, v), 1e-4)
+
+
+def test_a_stiff_equation():
+    g = tadc.compile("x: f64[]\nk: f64[]\nt: f64[]\ny = -k * (x - cos(t))")
+    f = flow(g, 0, 1, state="x", time="t", method="Radau", rtol=1e-9)
+    k = 1e6
+    y, (dx, dk) = f(0.0, k), f.vjp(0.0, k)[1](1.0)
+    close(y, (k * k * np.cos(1) + k * np.sin(1)) / (1 + k * k), 1e-8)
+    assert abs(dx) < 1e-9
+    # d/dk of cos(1) + sin(1) / k, but for terms in 1 / k**2 and smaller
+    close(dk * k * k, -np.sin(1), 1e-3)
+
+
+# --- what users see -------------------------------------------------------------------------------
+
+
+def test_tangents_of_any_size():
+    """Tolerances are relative to the tangent: the modes are linear."""
+    f, a = flow(tadc.compile(LINEAR), 0, 1, state="x"), np.array([[0.0, 1.0], [-1.0, 0.0]])
+    x, v = np.ones(2), np.array([0.3, -0.7])
+    for scale in (1e-200, 1e200):
+        tiny = f.jvp((x, a), (v * scale, None))[1], f.vjp(x, a)[1](v * scale)[0]
+        back = f.inverse_jvp((x, a), v * scale)[0], f.inverse_vjp((x, a), v * scale)[0]
+        close(tiny[0] / scale, expm(a) @ v, 1e-8)
+        close(tiny[1] / scale, expm(a).T @ v, 1e-8)
+        close(back[0] / scale, expm(-a) @ v, 1e-8)
+        close(back[1] / scale, expm(-a).T @ v, 1e-8)
+    assert not np.any(f.jvp((x, a), (None, None))[1])
+    assert not any(np.any(d) for d in f.vjp(x, a)[1](np.zeros(2)))
+
+
+def test_states_without_time_or_elements():
+    x, a = np.array([1.0, 2.0]), np.eye(2)
+    still = flow(tadc.compile(LINEAR), 1, 1, state="x")
+    assert np.array_equal(still(x, a), x)
+    assert np.array_equal(still.vjp(x, a)[1](x)[0], x)
+    assert np.array_equal(still.inverse_jvp((x, a), x)[0], x)
+    empty = flow(tadc.compile(LINEAR), 0, 1, state="x")
+    assert empty(np.ones(0), np.ones((0, 0))).shape == (0,)
+    assert empty.log_abs_det((np.ones(0), np.ones((0, 0)))) == (1, 0)
+
+
+def test_names_shapes_and_precisions():
+    f = flow(tadc.compile(PENDULUM), 0, 1, state=("q", "p"))
+    assert [t.name for t in f.args] == ["q", "p", "damping"]
+    assert [t.name for t in f.results] == ["q", "p"]
+    assert "(q, p, damping) -> q, p" in repr(f)
+    q = np.ones(2)
+    by_name = f(damping=0.1, p=q, q=q)
+    assert all(map(np.array_equal, by_name, f(q, q, 0.1)))
+    narrow = flow(tadc.compile("x: f32[N]\ny[i] = -x[i]"), 0, 1)
+    x = np.ones(3, np.float32)
+    assert narrow(x).dtype == np.float32
+    assert narrow.jvp((x,), (x,))[1].dtype == np.float32
+    assert narrow.vjp(x)[1](x)[0].dtype == np.float32
+    assert narrow.inverse_jvp((x,), x)[0].dtype == np.float32
+    close(narrow.inverse_vjp((x,), x)[0], np.e * x, 1e-4)
+    undeclared = flow(tadc.compile("y[i] = -x[i] * a"), 0, 1, state="x")
+    assert undeclared(x, np.float32(1)).dtype == np.float32
+    close(undeclared(x, np.float32(1)), np.exp(-1), 1e-7)
+
+
+def test_results_are_the_users():
+    f = flow(tadc.compile("x: f64[2]\ny[i] = -x[i]"), 0, 1)
+    x = np.ones(2)
+    y, pullback = f.vjp(x)
+    y[:] = np.nan
+    x[:] = np.nan
+    close(pullback(np.ones(2))[0], np.exp(-1), 1e-9)
+
+
+def test_updates_are_the_state():
+    program = "q: f64[]\np: f64[]\nk: f64[]\nold = q\nq = p\np = -k * old"
+    f = flow(tadc.compile(program), 0, np.pi)
+    assert f.state == ("q", "p")
+    close(flat(f(1.0, 0.5, 1.0)), np.array([-1.0, -0.5]), 1e-9)
+
+
+def test_pickled_and_in_threads():
+    f = pickle.loads(pickle.dumps(CASES[1].flow))
+    arguments = CASES[1].arguments
+    expected = flat(f.vjp(*arguments)[1](*arguments[:2]))
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: f.vjp(*arguments)[1](*arguments[:2]), range(8)))
+    assert all(np.array_equal(flat(g), expected) for g in found)
+
+
+def test_scipy_is_imported_when_it_is_needed():
+    code = "import sys, tadc.ode; assert not any(m.startswith('scipy') for m in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# --- errors ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "program, how, kind, message",
+    [
+        (LINEAR, {}, ArgumentError, "which arguments are the state"),
+        (LINEAR, {"state": "z"}, ArgumentError, "no argument z for the state"),
+        (LINEAR, {"state": ("x", "A")}, ArgumentError, "x, A cannot be the state"),
+        (PENDULUM, {"state": ("q", "q")}, ArgumentError, "q, q cannot be the state"),
+        (PENDULUM, {"state": "q"}, ArgumentError, "for the results qdot, pdot"),
+        (FORCED, {"state": "t", "time": "t"}, ArgumentError, "no argument t for the state"),
+        (FORCED, {"state": "x", "time": "x"}, ArgumentError, "no argument x for the state"),
+        (LINEAR, {"state": "x", "time": "A"}, ArgumentError, "A is no scalar"),
+        (LINEAR, {"state": "x", "time": "t"}, ArgumentError, "t is no scalar"),
+        (LINEAR, {"state": "A"}, SizeError, r"y has the shape \(N\), and A has \(N, N\)"),
+        ("x: f64[3]\ny[i in range(2)] = x[i]", {}, SizeError, r"y has the shape \(2\)"),
+        (LINEAR, {"state": "x", "method": "RK4"}, UnknownNameError, "no method 'RK4'"),
+        (LINEAR, {"state": "x", "rtol": 1e-16}, ArgumentError, "tolerances"),
+        (LINEAR, {"state": "x", "atol": float("nan")}, ArgumentError, "tolerances"),
+        (LINEAR, {"state": "x", "max_step": 0}, ArgumentError, "tolerances"),
+        (LINEAR, {"state": "x", "t1": np.inf}, ArgumentError, "finite times"),
+    ],
+)
+def test_flows_that_make_no_sense(program: str, how: dict[str, Any], kind: Any, message: str):
+    span = {"t0": 0, "t1": 1}
+    with pytest.raises(kind, match=message):
+        flow(tadc.compile(program), **(span | how))
+
+
+def test_arguments_that_do_not_fit():
+    f = flow(tadc.compile("x: f64[N]\nz: f64[M]\ny[i in range(M)] = x[i] * z[i]"), 0, 1, state="x")
+    x = np.ones(3)
+    with pytest.raises(SizeError, match=r"y has the shape \(2\), and x has \(3\)"):
+        f(x, np.ones(2))
+    with pytest.raises(ArgumentError, match="the argument z is missing"):
+        f(x)
+    with pytest.raises(ArgumentError, match="rank 2, not 1") as caught:
+        f(x, np.ones((3, 3)))
+    assert caught.value.line == 2
+    with pytest.raises(ArgumentError, match="adjoints come as a tuple of 1: for x"):
+        f.vjp(x, x)[1]()
+    with pytest.raises(SizeError, match=r"the adjoint of x has the shape \(2\), not \(3\)"):
+        f.vjp(x, x)[1](np.ones(2))
+    with pytest.raises(ArgumentError, match="tangents come as a tuple of 2: for x, z"):
+        f.jvp((x, x), (x,))
+    with pytest.raises(SizeError, match=r"the tangent of z has the shape \(\), not \(3\)"):
+        f.jvp((x, x), (x, 1.0))
+    with pytest.raises(ArgumentError, match="the tangent of x is no array of numbers"):
+        f.inverse_jvp((x, x), "abc")
+    with pytest.raises(ArgumentError, match="the first state is not finite"):
+        f(np.array([1, np.inf, 2]), x)
+
+
+def test_solutions_that_end():
+    explosion = flow(tadc.compile("x: f64[]\ny = x**2"), 0, 2)
+    with pytest.raises(IntegrationError, match="stopped at t = 1, between 0 and 2") as caught:
+        explosion(1.0)
+    assert caught.value.time == pytest.approx(1)
+    for attempt in (
+        lambda: explosion.jvp((1.0,), (1.0,)),
+        lambda: explosion.vjp(1.0),
+        lambda: explosion.inverse_jvp((1.0,), 1.0),
+        lambda: explosion.inverse_vjp((1.0,), 1.0),
+        lambda: explosion.log_abs_det((1.0,)),
+    ):
+        with pytest.raises(IntegrationError, match="stopped at t = "):
+            attempt()
+    root = flow(tadc.compile("x: f64[]\ny = -0.5 / sqrt(x)"), 0, 5)
+    with pytest.raises(IntegrationError, match="not finite"):
+        root(1.0)
+    with pytest.raises(IntegrationError, match="y is not finite at the first state, t = 0"):
+        root(-1.0)
