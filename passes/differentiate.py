@@ -120,7 +120,7 @@ class DifferentiatePass(ModulePass):
         sweep = ForwardSweep(
             new.labels, new.tensors, dict(zip(program.returned, names, strict=True))
         )
-        sweep.tangents.update(zip(arguments, new.added, strict=True))
+        sweep.seed(arguments, new.added)
         for op in program.definitions:
             sweep.visit(op)
         tangents = [sweep.tangent_or_zero(value) for value in program.returned]
@@ -159,6 +159,7 @@ class _Beside:
         self.program = program
         added = [(name, type_of(v), location_of(v)) for name, v in seeds]
         self.builder = ProgramBuilder([*arguments_of(program), *added])
+        self.builder.labels |= set(tix.functions_of(program))
         self.labels = Labels(self.builder, reserved)
         self.tensors = Scope(Emitter(self.builder.block, program.location))
         old, new = program.body.block.args, self.builder.block.args

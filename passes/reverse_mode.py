@@ -45,8 +45,12 @@ class ReverseSweep:
         self._contributions: dict[SSAValue, list[tuple[tix.ReadOp, Contribution]]] = {}
 
     def visit(self, op: tix.DefineOp) -> None:
-        """Add what the reads of `op` contribute; its readers must have been visited."""
+        """Add what the reads of `op` contribute, given its seed and what its readers contributed.
+
+        That is used up: what comes later is added by another visit.
+        """
         adjoint = self._adjoint_of(op)
+        self.forget(op.result)
         if adjoint is None:
             return
         reverse = LocalReverse(
@@ -60,6 +64,15 @@ class ReverseSweep:
                 self._contributions.setdefault(read.tensor, []).extend(
                     (read, part) for part in parts
                 )
+
+    def forget(self, tensor: SSAValue) -> None:
+        """Drop the seed of a tensor, and what was contributed to it."""
+        self.seeds.pop(tensor, None)
+        self._contributions.pop(tensor, None)
+
+    def reaches(self, tensor: SSAValue) -> bool:
+        """Does anything contribute to the adjoint of a tensor?"""
+        return tensor in self.seeds or tensor in self._contributions
 
     def _ties_of(self, op: tix.DefineOp) -> SSAValue | None:
         """Where a definition is an extremum: a definition of how many terms share its adjoint."""

@@ -25,11 +25,6 @@ Tangent: TypeAlias = Callable[[Emitter, Sequence[Affine]], SSAValue]
 """Emits one element of a tensor's tangent, given the indices of the element."""
 
 
-def tangent_tensor(tensor: SSAValue) -> Tangent:
-    """A tangent that is stored."""
-    return lambda e, element: e.read(tensor, element)
-
-
 @dataclass(frozen=True)
 class LocalForward(LocalValues):
     """Forward mode over the scalars of one definition.
