@@ -1,4 +1,4 @@
-"""The `loops` dialect: the one loop construct that `scf` does not have in readable form.
+"""The `loops` dialect: what scheduled programs need beside `scf`, `arith`, `math` and `memref`.
 
 A *scheduled* program is a module of `func.func`, one per definition, over `scf`, `arith`, `math`
 and `memref`, plus `loops.parallel`:
@@ -12,6 +12,13 @@ and `memref`, plus `loops.parallel`:
       }
       func.return
     }
+
+A definition that is like an earlier one has no function of its own. In its place stands
+
+    loops.call @y ["z", "y"]
+
+which runs the earlier function on other buffers, for the same sizes. So the functions and calls of
+a module, from the first to the last, are the steps of its program.
 
 Conventions that the printers in `tadc/targets` rely on:
 
@@ -28,12 +35,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from xdsl.dialects.builtin import IndexType
+from xdsl.dialects.builtin import ArrayAttr, IndexType, StringAttr, SymbolRefAttr
 from xdsl.ir import Dialect, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
     lazy_traits_def,
+    prop_def,
     region_def,
     traits_def,
     var_operand_def,
@@ -118,4 +126,37 @@ class EndOp(IRDLOperation):
         super().__init__()
 
 
-Loops = Dialect("loops", [ParallelOp, EndOp], [])
+@irdl_op_definition
+class CallOp(IRDLOperation):
+    """A function of the module once more, on these buffers: `loops.call @y ["z", "y"]`.
+
+    The buffers are in the order of the function's own `buffers`, the written one first.
+    """
+
+    name = "loops.call"
+    kernel = prop_def(SymbolRefAttr)
+    buffers = prop_def(ArrayAttr[StringAttr])
+
+    def __init__(self, kernel: str, buffers: Sequence[str]):
+        super().__init__(
+            properties={
+                "kernel": SymbolRefAttr(kernel),
+                "buffers": ArrayAttr(StringAttr(name) for name in buffers),
+            }
+        )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> CallOp:
+        kernel = parser.parse_symbol_name().data
+        square = parser.Delimiter.SQUARE
+        return cls(kernel, parser.parse_comma_separated_list(square, parser.parse_str_literal))
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_symbol_name(self.kernel.root_reference.data)
+        printer.print_string(" [")
+        printer.print_list(self.buffers, lambda b: printer.print_string_literal(b.data))
+        printer.print_string("]")
+
+
+Loops = Dialect("loops", [ParallelOp, EndOp, CallOp], [])

@@ -8,31 +8,44 @@ it is written: `a * b + c` rounds twice, and sums are added in order.
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from xdsl.ir import Operation, SSAValue
 
 from dialects import tix
 
 
-def must_round_alike(program: tix.ProgramOp) -> frozenset[Operation]:
-    """The operations that decide comparisons for equality; none where there are no such."""
-    ops = list(program.walk())
-    equalities = [op for op in ops if isinstance(op, tix.WhereOp) and op.comparison in ("eq", "ne")]
+def must_round_alike(
+    program: tix.ProgramOp, compared: Set[str] = frozenset()
+) -> frozenset[Operation]:
+    """The operations that decide comparisons for equality; none where there are no such.
+
+    `compared` are the labels of definitions that others than those of `program` compare with.
+    """
+    equalities = _equalities(program)
     if not equalities:
         return frozenset()
-    extrema = [op for op in ops if isinstance(op, tix.ExtremumOp)]
+    extrema = [op for op in program.walk() if isinstance(op, tix.ExtremumOp)]
     pending = [v for op in equalities for v in op.operands]
-    # an extremum of one term is that term by now, in a definition that is compared with it
-    pending += [v for op in equalities for v in _definition_of(op.rhs)]
+    labels = compared_definitions(program) | compared
+    pending += [tix.yielded(d.body) for d in program.definitions if d.label.data in labels]
     pending += [tix.yielded(op.body) for op in extrema]
     return frozenset(_needed(pending))
 
 
-def _definition_of(value: SSAValue) -> list[SSAValue]:
-    """What a read reads, where that is a definition."""
-    tensor = value.owner.tensor if isinstance(value.owner, tix.ReadOp) else None
-    if tensor is None or not isinstance(tensor.owner, tix.DefineOp):
-        return []
-    return [tix.yielded(tensor.owner.body)]
+def compared_definitions(program: tix.ProgramOp) -> frozenset[str]:
+    """The labels of definitions whose elements a comparison for equality reads.
+
+    An extremum of one term is that term by now, in a definition that is compared with it.
+    """
+    reads = [op.rhs.owner for op in _equalities(program) if isinstance(op.rhs.owner, tix.ReadOp)]
+    owners = [read.tensor.owner for read in reads]
+    return frozenset(op.label.data for op in owners if isinstance(op, tix.DefineOp))
+
+
+def _equalities(program: tix.ProgramOp) -> list[tix.WhereOp]:
+    ops = (op for op in program.walk() if isinstance(op, tix.WhereOp))
+    return [op for op in ops if op.comparison in ("eq", "ne")]
 
 
 def _needed(pending: list[SSAValue]) -> set[Operation]:

@@ -23,6 +23,10 @@ becomes
       func.return
     }
 
+A definition that is like an earlier one (`passes/alike.py`) becomes a call of that one's function:
+
+    loops.call @y ["y_1", "y"]
+
 One iteration of the parallel loop owns one element of the result: nothing is written twice and
 nothing needs an atomic operation. A body computes in the precision of its result; elements of
 another precision are converted where they are read.
@@ -50,21 +54,24 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
+from xdsl.utils.hints import isa
 
 from dialects import tix
-from dialects.loops import ParallelOp
-from passes.exactness import must_round_alike
+from dialects.loops import CallOp, ParallelOp
+from passes.alike import Member, alike_definitions, only
+from passes.exactness import compared_definitions, must_round_alike
 from passes.lane_sums import LaneLowering
 from passes.legality import require_bounded, require_precision
 from passes.loop_shapes import shape_loops
 from passes.lowering import BodyLowering, IndexLowering
-from passes.programs import is_hint, type_of
+from passes.programs import is_hint, tensor_names, type_of
 from passes.split_sums import split_sums
 from passes.tile_facts import Tile
 from passes.tiled_loops import Store, tiled
 from passes.tiling import choose_tiles
 
 Choose = Callable[[tix.DefineOp], list[Tile]]
+Names = Mapping[SSAValue, str]
 
 
 @dataclass(frozen=True)
@@ -84,25 +91,53 @@ class SchedulePass(ModulePass):
 
 def schedule(
     program: tix.ProgramOp, tile: bool = False, example: Mapping[str, int] | None = None
-) -> list[func.FuncOp]:
-    """One function per definition, in order; in tiles where `passes/tiling.py` chooses some.
+) -> list[func.FuncOp | CallOp]:
+    """One function per definition, in order, or a call of the function of one that is alike.
 
-    `example` holds sizes that calls may come with; the functions are right for all others too.
+    The functions are in tiles where `passes/tiling.py` chooses some. `example` holds sizes that
+    calls may come with; the functions are right for all others too.
     """
     require_bounded(program)
     require_precision(program)
+    members = alike_definitions(program, must_round_alike(program))
+    firsts = [m.op for m in members if m.op is m.first]
+    labels = compared_definitions(program)
+    compared = {m.first.label.data for m in members if m.op.label.data in labels}
+    alone = program if len(firsts) == len(members) else only(program, firsts)
+    made = _functions(alone, compared, tile, example)
+    functions = dict(zip(firsts, made, strict=True))
+    names = tensor_names(program)
+    return [_step(m, functions[m.first], names) for m in members]
+
+
+def _step(member: Member, function: func.FuncOp, names: Names) -> func.FuncOp | CallOp:
+    """The function of the first definition of its kind; a call of that for the others."""
+    if member.op is member.first:
+        return function
+    own = {names[old]: names[new] for old, new in member.tensors.items()}
+    call = CallOp(function.sym_name.data, [own[b] for b in words(function, "buffers")])
+    call.location = member.op.location
+    return call
+
+
+def _functions(
+    program: tix.ProgramOp,
+    compared: Set[str],
+    tile: bool,
+    example: Mapping[str, int] | None,
+) -> list[func.FuncOp]:
+    """One function per definition, in order."""
     if tile:
         program = split_sums(program)
     choose = partial(choose_tiles, example=example) if tile else None
     program = shape_loops(program, choose)
-    names: dict[SSAValue, str] = {v: name for name, v in program.arguments.items()}
-    names.update((op.result, op.label.data) for op in program.definitions)
-    alike = must_round_alike(program)
+    names = tensor_names(program)
+    alike = must_round_alike(program, compared)
     return [_function(op, names, choose, alike) for op in program.definitions]
 
 
 def _function(
-    op: tix.DefineOp, names: dict[SSAValue, str], choose: Choose | None, alike: Set[Operation]
+    op: tix.DefineOp, names: Names, choose: Choose | None, alike: Set[Operation]
 ) -> func.FuncOp:
     inputs = list(dict.fromkeys(r.tensor for r in op.walk() if isinstance(r, tix.ReadOp)))
     tensors = [op.result, *inputs]
@@ -189,6 +224,13 @@ def _forms(op: Operation) -> list[tix.Affine]:
             return [c.form for piece in op.condition for c in piece]
         case _:
             return []
+
+
+def words(function: func.FuncOp, name: str) -> list[str]:
+    """An attribute of a function that is a list of names: `buffers` or `sizes`."""
+    attribute = function.attributes[name]
+    assert isa(attribute, ArrayAttr[StringAttr])
+    return [a.data for a in attribute]
 
 
 C_WORDS = (

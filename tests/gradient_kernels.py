@@ -63,17 +63,18 @@ def gradient_kernels(
     arguments = dict(zip((t.name for t in derivative.args), inputs, strict=True))
     sizes = bind_sizes(derivative.program, {n: a.shape for n, a in arguments.items()})
     module = executable.module.clone()
-    for function in functions(module):
-        function.properties["sym_name"] = StringAttr(f"p{seed}_{function.sym_name.data}")
+    kernels = {f.sym_name.data: f for f in functions(module)}
+    for name, function in kernels.items():
+        function.properties["sym_name"] = StringAttr(f"p{seed}_{name}")
     names = kernel_names(module)
     launches = [
         Launch(
-            names[f.sym_name.data],
-            thread_count(f, [sizes[s] for s in step.sizes]),
+            names[kernels[step.kernel].sym_name.data],
+            thread_count(kernels[step.kernel], [sizes[s] for s in step.sizes]),
             step.buffers,
             tuple(sizes[s] for s in step.sizes),
         )
-        for f, step in zip(functions(module), executable.steps, strict=True)
+        for step in executable.steps
     ]
     text = f"namespace of_{seed} {{\n{print_cuda(module)}}}\nusing namespace of_{seed};\n"
     shapes = executable.plan(sizes).shapes

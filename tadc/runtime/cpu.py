@@ -115,13 +115,19 @@ class CpuKernel:
 
     def __init__(self, module: CpuModule, name: str):
         self._module = module  # owns the code
-        self._extent: Callable[[Any], int] = EXTENT(module.address(f"{name}.extent"))
-        self._entry: Callable[[Any, int, int], None] = ENTRY(module.address(f"{name}.entry"))
+        self.extent: Callable[[Params], int] = EXTENT(module.address(f"{name}.extent"))
+        """How far the outermost index runs; only the sizes among the arguments decide it."""
+        self.entry = module.address(f"{name}.entry")
+        """Where the code is."""
+        self._entry: Callable[[Params, int, int], None] = ENTRY(self.entry)
         self._grain = ctypes.c_int64.from_address(module.address(f"{name}.grain")).value
 
     def __call__(self, params: Params, work: int = 0) -> None:
         """Run everywhere; `work` is about how many scalar operations that takes."""
-        extent = self._extent(params)
+        self.run(params, self.extent(params), work)
+
+    def run(self, params: Params, extent: int, work: int = 0) -> None:
+        """The same where the extent is known."""
         if work < SERIAL_WORK:
             self._entry(params, 0, extent)
         else:

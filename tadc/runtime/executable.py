@@ -6,27 +6,28 @@ sizes (shapes to allocate, work to split) is a `Plan`, kept for the sizes that c
 
 from __future__ import annotations
 
-import ctypes
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from xdsl.dialects.arith import ConstantOp
-from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.utils.hints import isa
+from xdsl.ir import Operation, SSAValue
 
-from dialects.tix import ProgramOp
+from dialects.loops import CallOp
+from dialects.tix import DefineOp, ProgramOp
 from passes.expand_calls import expand_calls
 from passes.programs import type_of
-from passes.schedule import schedule
+from passes.schedule import schedule, words
 from passes.set_precision import set_precision
 from tadc.collector import seldom
 from tadc.errors import SizeError
 from tadc.runtime.arguments import DTYPES, Array
+from tadc.runtime.layout import Layout, Tensor, lay_out
 from tadc.runtime.sizes import shape_of
 from tadc.runtime.work import work_of
 from tadc.targets.index_ranges import INT64, Ranges, indices
@@ -34,7 +35,7 @@ from tadc.targets.index_ranges import INT64, Ranges, indices
 
 @dataclass(frozen=True)
 class Step:
-    """One function: its name, its buffers (the written one first) and its sizes, by name."""
+    """A run of one function: its name, its buffers (the written one first) and its sizes."""
 
     kernel: str
     buffers: tuple[str, ...]
@@ -45,8 +46,18 @@ class Step:
 class Plan:
     """What a call with given sizes allocates and runs."""
 
-    shapes: Mapping[str, tuple[int, ...]]
+    tensors: Mapping[str, Tensor]
+    """All but the arguments."""
     work: Mapping[str, int]
+    """About how many operations each kernel takes."""
+    layout: Layout
+    tapes: list[Any] = field(default_factory=list[Any])
+    """What the first run prepared for others."""
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Of all tensors but the arguments."""
+        return {name: t.shape for name, t in self.tensors.items()}
 
 
 class Executable(ABC):
@@ -54,14 +65,15 @@ class Executable(ABC):
 
     tiles = False
     """Can this target use tiles?"""
+    reuses_buffers = True
+    """Does a tensor take the buffer of a dead one?"""
 
     def __init__(self, program: ProgramOp, precision: str, tile: bool = True):
         self.tile = tile and self.tiles
         self.program = set_precision(program, precision)
         arguments = self.program.arguments.values()
         self.argument_dtypes = [DTYPES[type_of(v).dtype] for v in arguments]
-        self.dtypes = {d.label.data: DTYPES[d.type.dtype] for d in self.program.definitions}
-        self.results = [_label(self.program, v) for v in self.program.returned]
+        self.results = [_label(v) for v in self.program.returned]
         self.example: Mapping[str, int] | None = None
         """The sizes of the first call, for which code is made best; it is right for all."""
 
@@ -73,30 +85,51 @@ class Executable(ABC):
 
     @cached_property
     def steps(self) -> list[Step]:
-        """What its functions take."""
-        return [_step(f) for f in self.module.ops if isinstance(f, FuncOp)]
+        """What runs for each definition, in order."""
+        sizes = {f.sym_name.data: tuple(words(f, "sizes")) for f in self._functions}
+        steps: list[Step] = []
+        for op in self.module.ops:
+            name, buffers = _kernel_of(op)
+            steps.append(Step(name, tuple(buffers), sizes[name]))
+        return steps
+
+    @property
+    def _functions(self) -> list[FuncOp]:
+        return [f for f in self.module.ops if isinstance(f, FuncOp)]
 
     @cached_property
-    def _large(self) -> list[tuple[FuncOp, Step]]:
+    def _large(self) -> list[FuncOp]:
         """The functions with a number so large that a product with a size may exceed 64 bits."""
-        pairs = zip(self.module.ops, self.steps, strict=True)
-        return [(f, step) for f, step in pairs if isinstance(f, FuncOp) and _has_large_number(f)]
+        return [f for f in self._functions if _has_large_number(f)]
 
     def plan(self, sizes: Mapping[str, int]) -> Plan:
-        """Shapes and work of every definition for these sizes.
+        """Shapes and work of every definition for these sizes, and buffers for all.
 
         Raises `SizeError` where an index, or a number on the way to it, may exceed 64 bits.
         """
         self.example = sizes if self.example is None else self.example
-        for function, step in self._large:
-            if not _fits(function, [sizes[s] for s in step.sizes]):
+        for function in self._large:
+            if not _fits(function, [sizes[s] for s in words(function, "sizes")]):
                 raise SizeError(
-                    f"an index of {step.buffers[0]} has numbers that exceed 64 bits",
+                    f"an index of {words(function, 'buffers')[0]} has numbers that exceed 64 bits",
                     hint="for such sizes its coefficients must be smaller",
                 )
-        definitions = self.program.definitions
-        shapes = {d.label.data: shape_of(d.type, sizes) for d in definitions}
-        return Plan(shapes, {d.label.data: work_of(d, sizes) for d in definitions})
+        tensors = self._tensors(sizes)
+        steps = [step.buffers for step in self.steps]
+        layout = lay_out(steps, tensors, self.results, self.reuses_buffers)
+        return Plan(tensors, self._work(sizes), layout)
+
+    def _tensors(self, sizes: Mapping[str, int]) -> dict[str, Tensor]:
+        """What each definition makes."""
+        kinds = {d.type for d in self.program.definitions}
+        known = {t: Tensor(shape_of(t, sizes), DTYPES[t.dtype]) for t in kinds}
+        return {d.label.data: known[d.type] for d in self.program.definitions}
+
+    def _work(self, sizes: Mapping[str, int]) -> dict[str, int]:
+        """The work of each kernel: alike definitions take the same."""
+        pairs = zip(self.steps, self.program.definitions, strict=True)
+        ones = {step.kernel: definition for step, definition in reversed(list(pairs))}
+        return {kernel: work_of(definition, sizes) for kernel, definition in ones.items()}
 
     @abstractmethod
     def run(
@@ -105,8 +138,12 @@ class Executable(ABC):
         """The results, in order; arguments are dense and of the declared types."""
 
 
-def _step(function: FuncOp) -> Step:
-    return Step(function.sym_name.data, _words(function, "buffers"), _words(function, "sizes"))
+def _kernel_of(op: Operation) -> tuple[str, list[str]]:
+    """The function that runs there, and on which buffers."""
+    if isinstance(op, CallOp):
+        return op.kernel.root_reference.data, [b.data for b in op.buffers]
+    assert isinstance(op, FuncOp)
+    return op.sym_name.data, words(op, "buffers")
 
 
 LARGE = 1 << 20
@@ -127,14 +164,9 @@ def _fits(function: FuncOp, sizes: Sequence[int]) -> bool:
     return all(INT64[0] <= low and high <= INT64[1] for low, high in values)
 
 
-def _words(function: FuncOp, name: str) -> tuple[str, ...]:
-    attribute = function.attributes[name]
-    assert isa(attribute, ArrayAttr[StringAttr])
-    return tuple(a.data for a in attribute)
-
-
-def _label(program: ProgramOp, value: Any) -> str:
-    return next(d.label.data for d in program.definitions if d.result is value)
+def _label(value: SSAValue) -> str:
+    assert isinstance(value.owner, DefineOp)
+    return value.owner.label.data
 
 
 class CpuExecutable(Executable):
@@ -157,32 +189,37 @@ class CpuExecutable(Executable):
 
         return CpuModule(self.text, quick=not self.tile)
 
-    @cached_property
-    def _kernels(self) -> list[tuple[Step, Any]]:
-        return [(step, self.code.kernel(step.kernel)) for step in self.steps]
-
     def run(
         self, arguments: Mapping[str, Array], sizes: Mapping[str, int], plan: Plan
     ) -> list[Any]:
-        """Allocate each tensor and run its function, in order."""
-        buffers = dict(arguments)
-        addresses = {name: _address(a) for name, a in arguments.items()}
-        for step, kernel in self._kernels:
-            name = step.buffers[0]
-            buffers[name] = out = np.empty(plan.shapes[name], self.dtypes[name])
-            addresses[name] = _address(out)
-            words = [addresses[b] for b in step.buffers] + [sizes[s] for s in step.sizes]
-            if out.size:
-                kernel((ctypes.c_int64 * len(words))(*words), plan.work[name])
-        return [buffers[name] for name in self.results]
+        """Allocate as the layout says, and run the steps in order."""
+        if not plan.tapes:
+            plan.tapes.append(self._tape(sizes, plan))
+        arrays = plan.tapes[0].run(arguments.values())
+        return [_result(arrays, plan, name) for name in self.results]
+
+    def _tape(self, sizes: Mapping[str, int], plan: Plan) -> Any:
+        from tadc.runtime.tape import Command, Tape
+
+        names = dict.fromkeys(step.kernel for step in self.steps)
+        kernels = {name: self.code.kernel(name) for name in names}
+        commands = [
+            Command(kernels[s.kernel], s.buffers, s.sizes, plan.work[s.kernel]) for s in self.steps
+        ]
+        return Tape(list(self.program.arguments), sizes, plan.layout, commands)
 
 
-def _address(array: Array) -> int:
-    return array.__array_interface__["data"][0]
+def _result(arrays: Sequence[Any], plan: Plan, name: str) -> Any:
+    """What lies in the buffer of a result; what has no elements has none."""
+    number = plan.layout.places.get(name)
+    tensor = plan.tensors[name]
+    return np.empty(tensor.shape, tensor.dtype) if number is None else arrays[number]
 
 
 class InterpretedExecutable(Executable):
     """The reference interpreter, on the program itself."""
+
+    reuses_buffers = False
 
     def run(
         self, arguments: Mapping[str, Array], sizes: Mapping[str, int], plan: Plan
@@ -204,32 +241,48 @@ class CudaExecutable(Executable):
             return print_cuda(self.module)
 
     @cached_property
-    def _kernels(self) -> list[tuple[Step, Any, FuncOp]]:
+    def _kernels(self) -> dict[str, tuple[Any, FuncOp]]:
         from tadc.runtime.cuda import CudaModule
-        from tadc.targets.cuda import functions, kernel_names
+        from tadc.targets.cuda import kernel_names
 
-        module = CudaModule(self.text)
-        names = kernel_names(self.module)
-        pairs = zip(self.steps, functions(self.module), strict=True)
-        return [(step, module.kernel(names[step.kernel]), f) for step, f in pairs]
+        module, names = CudaModule(self.text), kernel_names(self.module)
+        functions = {f.sym_name.data: f for f in self._functions}
+        return {name: (module.kernel(names[name]), f) for name, f in functions.items()}
 
     def run(
         self, arguments: Mapping[str, Array], sizes: Mapping[str, int], plan: Plan
     ) -> list[Any]:
         """Copy the arguments to the device, run, and copy the results back."""
         from tadc.runtime.cuda import empty, to_device
+
+        launch, layout = self._launches(sizes), plan.layout
+        fixed = {name: to_device(a) for name, a in arguments.items()}
+        none = {n: t for n, t in plan.tensors.items() if n not in layout.places}
+        fixed |= {name: empty(t.shape, t.dtype) for name, t in none.items()}
+        made: list[Any] = [None] * len(layout.buffers)
+
+        def array(name: str) -> Any:
+            return fixed[name] if name in fixed else made[layout.places[name]]
+
+        for step, change in zip(self.steps, layout.changes, strict=True):
+            for number in change.released:
+                made[number] = None
+            if change.created is not None:
+                tensor = layout.buffers[change.created]
+                made[change.created] = empty(tensor.shape, tensor.dtype)
+            launch[step.kernel](*map(array, step.buffers))
+        return [array(name).get() for name in self.results]
+
+    def _launches(self, sizes: Mapping[str, int]) -> dict[str, Callable[..., None]]:
+        """For each kernel, a function of its buffers that starts it for these sizes."""
         from tadc.targets.cuda import thread_count
 
-        kernels = self._kernels
-        buffers: dict[str, Any] = {name: to_device(a) for name, a in arguments.items()}
-        for step, kernel, function in kernels:
-            name = step.buffers[0]
-            buffers[name] = empty(plan.shapes[name], self.dtypes[name])
-            numbers = [sizes[s] for s in step.sizes]
+        def launch(kernel: Any, function: FuncOp) -> Callable[..., None]:
+            numbers = [sizes[s] for s in words(function, "sizes")]
             threads = thread_count(function, numbers)
-            if threads:
-                kernel(threads, *(buffers[b] for b in step.buffers), *numbers)
-        return [buffers[name].get() for name in self.results]
+            return lambda *buffers: kernel(threads, *buffers, *numbers)
+
+        return {name: launch(*made) for name, made in self._kernels.items()}
 
 
 TARGETS: dict[str, type[Executable]] = {
