@@ -53,6 +53,15 @@ class ProgramBuilder:
             value.location = location
         self.labels = set(self.argument_names)
 
+    def add_argument(self, name: str, type: TensorType, location: LocationAttr) -> SSAValue:
+        """Append an argument behind the others; the name must be new."""
+        value = self.block.insert_arg(type, len(self.block.args))
+        set_hint(value, name)
+        value.location = location
+        self.argument_names.append(name)
+        self.labels.add(name)
+        return value
+
     def define(
         self,
         label: str,
