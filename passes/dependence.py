@@ -1,0 +1,206 @@
+"""Which elements of a tensor depend on which elements of another one, exactly, from the reads.
+
+`out[α]` depends on `t[f(α, k)]` by a read in the body of `out`, and `t[γ]` on `p[g(γ, m)]`: so
+`out[α]` depends on `p[g(f(α, k), m)]`, for all points of the index sets of both reads. A
+`Dependence` is one such chain of reads, under one convex piece of the conditions on the way:
+
+    %s = tix.define "s" (%i) : !tix.tensor<[N], f64> {      s[i]  <-  z[j], 0 <= j < 2
+      %0 = tix.sum (%j) in (%j >= 0, %j <= 1) {
+        %1 = tix.read %z[%j] ...
+    %z_1 = tix.define "z_1" (%i) : !tix.tensor<[N], f64> {
+      %2 = tix.if (%i >= 2) {
+        %3 = tix.read %s[%i] ...                            z_1[i]  <-  s[i]  <-  z[j],
+                                                              2 <= i < N, 0 <= j < 2
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from dialects import tix
+from dialects.tix import Affine, Constraint, Key, between
+from dialects.tix import elementwise as ew
+from passes.known import index_set, quotient_constraints
+from passes.polyhedral.inequalities import implied, solve_equations
+from passes.regions import Path
+from passes.space import Space, possible
+
+BUDGET = 200
+"""How many chains of reads are followed between two tensors."""
+
+
+@dataclass(frozen=True)
+class Dependence:
+    """`out[α]` depends on `tensor[element]` wherever `constraints` hold.
+
+    `element` and `constraints` are in the indices α of `out`'s definition and of further indices,
+    those of sums and quotients on the way, which may be any that meet the constraints.
+    """
+
+    reads: tuple[tix.ReadOp, ...]
+    """The chain, from the read in the body of `out` to the read of the tensor."""
+    element: tuple[Affine, ...]
+    constraints: tuple[Constraint, ...]
+
+    @property
+    def is_direct(self) -> bool:
+        """Is it a single read in the definition itself?"""
+        return len(self.reads) == 1
+
+    def substitute(self, values: dict[Key, Affine]) -> Dependence:
+        """The dependence in other indices."""
+        return Dependence(
+            self.reads,
+            tuple(form.substitute(values) for form in self.element),
+            tuple(c.substitute(values) for c in self.constraints),
+        )
+
+    @cached_property
+    def _space(self) -> Space:
+        forms = [*self.element, *(c.form for c in self.constraints)]
+        return Space(list(dict.fromkeys(k for f in forms for k in f.terms)), [])
+
+    @cached_property
+    def _solved(self):
+        space = self._space
+        return solve_equations([*space.rows(self.constraints), *space.sizes_not_negative()])
+
+    def always(self, constraint: Constraint) -> bool:
+        """Does a constraint on indices and sizes hold wherever there is this dependence?"""
+        form = constraint.form
+        if not form.terms:
+            return form.constant == 0 if constraint.equality else form.constant >= 0
+        if self._solved is None:
+            return True
+        if not set(form.terms) <= set(self._space.keys):
+            return False
+        rows = self._space.rows([constraint])
+        return all(implied(self._solved.image(row), self._solved.rows) for row in rows)
+
+    def is_zero(self, form: Affine) -> bool:
+        """Is a form 0 wherever there is this dependence?"""
+        return self.always(Constraint(form, equality=True))
+
+
+Dependences = dict[SSAValue, "list[Dependence] | None"]
+"""By tensor; None where there are too many chains, so that any element may depend on any."""
+
+
+def dependences(
+    definitions: Sequence[tix.DefineOp], tensors: Iterable[SSAValue]
+) -> dict[SSAValue, Dependences]:
+    """How each of the definitions, which are in order, depends on `tensors`, through the others."""
+    wanted = set(tensors)
+    found: dict[SSAValue, Dependences] = {}
+    for op in definitions:
+        chains: Dependences = {}
+        pieces: dict[Block, list[list[Constraint]]] = {}
+        for read in carrying_reads(op):
+            if read.tensor in wanted:
+                _extend(chains, read.tensor, _direct(read, op, pieces))
+            elif read.tensor in found:
+                first = _direct(read, op, pieces)
+                for tensor, rest in found[read.tensor].items():
+                    _extend(chains, tensor, _composed(first, rest))
+        found[op.result] = chains
+    return found
+
+
+def _extend(chains: Dependences, tensor: SSAValue, more: Sequence[Dependence] | None) -> None:
+    known = chains.setdefault(tensor, [])
+    if known is None or more is None or len(known) + len(more) > BUDGET:
+        chains[tensor] = None
+    else:
+        known += more
+
+
+def _composed(
+    first: Sequence[Dependence], rest: Sequence[Dependence] | None
+) -> list[Dependence] | None:
+    """`out <- t` by a read of `t`, then `t <- p`."""
+    if rest is None or len(first) * len(rest) > BUDGET:
+        return None
+    chains: list[Dependence] = []
+    for a in first:
+        definition = a.reads[0].tensor.owner
+        assert isinstance(definition, tix.DefineOp)
+        at = dict[Key, Affine](zip(definition.indices, a.element, strict=True))
+        for b in rest:
+            there = b.substitute(at)
+            constraints = tuple(dict.fromkeys([*a.constraints, *there.constraints]))
+            if possible(constraints):
+                chains.append(Dependence((*a.reads, *b.reads), there.element, constraints))
+    return chains
+
+
+def _direct(
+    read: tix.ReadOp, definition: tix.DefineOp, found: dict[Block, list[list[Constraint]]]
+) -> list[Dependence]:
+    """One dependence for each convex piece of the index set of a read."""
+    path = Path.to(read, definition)
+    limits = [
+        c
+        for form, size in zip(read.forms, read.tensor_type.shape, strict=True)
+        for c in between(0, form, size)
+    ]
+    chains: list[Dependence] = []
+    for piece in path.pieces(found):
+        domain = [*index_set(definition), *path.ranges, *piece, *limits]
+        domain += [c for q in _quotients(read.forms, domain) for c in quotient_constraints(q)]
+        constraints = tuple(dict.fromkeys(domain))
+        if possible(constraints):
+            chains.append(Dependence((read,), tuple(read.forms), constraints))
+    return chains
+
+
+def _quotients(forms: Iterable[Affine], domain: Iterable[Constraint]) -> list[tix.FloorDivOp]:
+    """The quotients `e // m` that forms and constraints use, and those that these use."""
+    pending = [v for f in [*forms, *(c.form for c in domain)] for v in f.indices]
+    found: dict[tix.FloorDivOp, None] = {}
+    while pending:
+        op = pending.pop().owner
+        if isinstance(op, tix.FloorDivOp) and op not in found:
+            found[op] = None
+            pending += op.form.indices
+    return list(found)
+
+
+# --- reads that have a derivative -----------------------------------------------------------------
+
+
+def carrying_reads(definition: tix.DefineOp) -> list[tix.ReadOp]:
+    """The reads that the elements of a definition have a derivative by, in the order of the text.
+
+    What is only compared, or only under `sign`, times 0 or to the power 0, has none.
+    """
+    pending = [tix.yielded(definition.body)]
+    seen = set(pending)
+    reads: set[Operation] = set()
+    while pending:
+        op = pending.pop().owner
+        if not isinstance(op, Operation) or isinstance(op, tix.DefineOp):
+            continue
+        if isinstance(op, tix.ReadOp):
+            reads.add(op)
+            continue
+        new = [v for v in [*_followed(op), *map(tix.yielded, op.regions)] if v not in seen]
+        seen.update(new)
+        pending += new
+    return [op for op in definition.walk() if op in reads and isinstance(op, tix.ReadOp)]
+
+
+def _followed(op: Operation) -> list[SSAValue]:
+    """The operands with a derivative that is not always 0."""
+    match op:
+        case tix.WhereOp() | ew.SignOp():
+            return []
+        case ew.MulOp() if any(tix.constant_value(v) == 0 for v in op.operands):
+            return []
+        case ew.PowOp() if tix.constant_value(op.rhs) == 0:
+            return []
+        case _:
+            return list(op.operands)
