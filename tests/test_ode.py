@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pickle
+import runpy
 import subprocess
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ import tadc
 from tadc.errors import ArgumentError, IntegrationError, SizeError, UnknownNameError
 from tadc.ode import Flow, flow
 
+DOCS = Path(__file__).parent.parent / "docs"
 LINEAR = """
 x: f64[N]
 A: f64[N, N]
@@ -245,6 +248,28 @@ def test_a_stiff_equation():
     assert abs(dx) < 1e-9
     # d/dk of cos(1) + sin(1) / k, but for terms in 1 / k**2 and smaller
     close(dk * k * k, -np.sin(1), 1e-3)
+
+
+# --- stability ------------------------------------------------------------------------------------
+
+
+def test_the_page_says_how_errors_grow():
+    """The tables of docs/ode.md are those of its script, to the order of magnitude."""
+    script = runpy.run_path(str(DOCS / "ode_stability.py"))
+    shown = [row.split("|")[1:-1] for row in (DOCS / "ode.md").read_text().splitlines()]
+    rows = [
+        [float(cell) for cell in row] for row in shown if len(row) == 6 and row[0].strip().isdigit()
+    ]
+    measured = [e for system in script["SYSTEMS"] for e in script["measure"](system)]
+    for row, errors in zip(rows, measured, strict=True):
+        stable, unstable = row[1:3], row[3:5]
+        assert row[0] == errors.time
+        assert max(stable) < 1e-10
+        assert all(0.02 * 1e-10 < error * errors.contraction < 2e-10 for error in unstable)
+        found = [*unstable, errors.contraction]
+        expected = [errors.inverse, errors.inverse_transposed, row[5]]
+        assert np.abs(np.log10(found) - np.log10(expected)).max() < 0.5
+        assert max(errors.forward, errors.reverse) < 1e-9
 
 
 # --- what users see -------------------------------------------------------------------------------
