@@ -48,7 +48,7 @@ def is_positive(polynomial: Polynomial) -> bool:
 def value(polynomial: Polynomial, sizes: Mapping[str, int]) -> int:
     """The number for given sizes."""
     total = 0
-    known: dict[Key, int] = {name: n for name, n in sizes.items()}
+    known: dict[Key, int] = dict(sizes.items())
     for term, c in polynomial.items():
         for v in term:
             c *= sizes[v] if isinstance(v, str) else max(0, v.evaluate(known))
