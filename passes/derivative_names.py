@@ -17,10 +17,7 @@ class Labels:
 
     def fresh(self, wanted: str) -> str:
         """`wanted`, or the first of `wanted_1, wanted_2, ...` that is free and not reserved."""
-        self.builder.labels |= self._reserved
-        label = self.builder.fresh_label(wanted)
-        self.builder.labels -= self._reserved - set(self.builder.argument_names)
-        return label
+        return fresh_name(wanted, self.builder.labels | self._reserved)
 
 
 def adjoint_names(program: tix.ProgramOp) -> list[str]:

@@ -117,7 +117,8 @@ def compares_values(test: ast.expr, scope: Scope) -> bool:
 def _is_value(side: ast.expr, scope: Scope) -> bool:
     reads = any(isinstance(n, ast.Subscript | ast.Call) for n in ast.walk(side))
     floats = any(isinstance(n, ast.Constant) and type(n.value) is float for n in ast.walk(side))
-    tensors = {**scope.names.tensors, **scope.names.declarations, **scope.names.defined}
+    names = scope.names
+    tensors = {*names.tensors, *names.declarations, *names.defined, *names.parameters}
     scalars = any(n.id in tensors and scope.key(n) is None for n in names_in(side))
     division = any(isinstance(n, ast.Div | ast.Pow) for n in ast.walk(side))
     return reads or floats or scalars or division

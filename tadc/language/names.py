@@ -33,14 +33,14 @@ _ELSEWHERE = {
 """Functions under their names in other libraries."""
 
 
-def function_hint(name: str) -> str:
-    """What to write instead of a function that does not exist here."""
+def function_hint(name: str, defined: Iterable[str] = ()) -> str:
+    """What to write instead of a function that does not exist here, besides the user's own."""
     if name in ("pow", "power"):
         return "write x**n"
     if name in _ELSEWHERE:
         return f"did you mean {_ELSEWHERE[name]}?"
-    known = (*FUNCTIONS, *REDUCTIONS)
-    return suggestion(name, known) or f"there are {', '.join(FUNCTIONS)}"
+    known = (*FUNCTIONS, *defined)
+    return suggestion(name, (*known, *REDUCTIONS)) or f"there are {', '.join(known)}"
 
 
 def method_hint(name: str) -> str:

@@ -29,6 +29,7 @@ from tadc.errors import SizeError, TadcError, TadcSyntaxError, UnknownNameError
 from tadc.language.check import check_ranges
 from tadc.language.declarations import declare
 from tadc.language.definitions import Definition, define, target_name
+from tadc.language.functions import arities_of, function_ops, known_functions
 from tadc.language.names import suggestion
 from tadc.language.scope import Names, Tensor, set_hint
 from tadc.language.settle import settle
@@ -50,7 +51,8 @@ def parse(source: str, file: str = PROGRAM) -> ModuleOp:
 class _Program:
     def __init__(self, source: Source):
         self.source = source
-        self.names = Names(source)
+        self.functions = known_functions()
+        self.names = Names(source, functions=arities_of(self.functions))
         self.definitions: list[Definition] = []
         self.results: list[Tensor] = []
 
@@ -203,6 +205,7 @@ class _Program:
         arguments = self._arguments()
         self._finish_sizes(arguments)
         block = Block(arg_types=[self._type(a) for a in arguments])
+        block.add_ops(function_ops(self.names.called, self.functions))
         values: dict[Tensor, SSAValue] = {}
         for argument, value in zip(arguments, block.args, strict=True):
             value.location = self.source.location(argument.node)

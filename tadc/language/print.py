@@ -20,6 +20,7 @@ from dialects.tix import (
     ReductionOp,
     TensorType,
     between,
+    functions_of,
     real,
     yielded,
 )
@@ -49,8 +50,9 @@ class _Printer:
             self.tensors[value] = name
         self.versions = _new_versions(program)
         self.updates = _updates(program, self.versions)
+        functions = set(functions_of(program))
         for definition in program.definitions:
-            name = fresh(definition.label.data, set(self.tensors.values()))
+            name = fresh(definition.label.data, functions | set(self.tensors.values()))
             self.tensors[definition.result] = name
         for definition in self.updates:
             self.tensors[definition.result] = self.versions[definition.result]
@@ -58,7 +60,7 @@ class _Printer:
         shapes = [shape_of(value) for value in program.arguments.values()]
         told = dict.fromkeys(s for shape in shapes for form in shape for s in form.sizes)
         self.derived = [d for d in program.derived if d.data.name not in told]
-        taken = set(self.tensors.values())
+        taken = functions | set(self.tensors.values())
         sizes: dict[str, str] = {}
         for size in told:
             sizes[size] = fresh(size, taken | set(sizes.values()))

@@ -12,6 +12,7 @@ from dialects.tix import (
     UNARY,
     Affine,
     BinaryOp,
+    CallOp,
     ConstantOp,
     Constraint,
     IfOp,
@@ -90,6 +91,9 @@ class Values:
                 return self._unary(op, names)
             case BinaryOp() as op:
                 return self._binary(op, names)
+            case CallOp() as op:
+                arguments = ", ".join(self.text(a, names).text for a in op.arguments)
+                return Text(f"{op.function.data}({arguments})", ATOM)
             case IfOp() as op:
                 return self._if(op, names)
             case WhereOp() as op:

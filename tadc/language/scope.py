@@ -57,6 +57,12 @@ class Names:
     arguments: dict[str, Tensor] = field(default_factory=dict[str, Tensor])
     updated: dict[str, ast.Name] = field(default_factory=dict[str, ast.Name])
     """Names of tensors that are there before their first `+=`, `-=`, `*=` or `/=`."""
+    functions: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+    """The functions that users defined, with the names of their arguments."""
+    called: dict[str, ast.Name] = field(default_factory=dict[str, ast.Name])
+    """Those of them that are called, where that is first."""
+    parameters: Mapping[str, SSAValue] = field(default_factory=dict[str, SSAValue])
+    """In the formula of a function, the scalars that it may read."""
     shapes: Sizes = field(default_factory=Sizes)
     scratch: Block = field(default_factory=Block)
     """Holds the values that stand for tensors while the program is read."""
@@ -82,6 +88,16 @@ class Names:
                 f"{node.id} is a word of the language and cannot name {role}",
                 "choose another name",
             )
+
+    def call(self, node: ast.Name) -> None:
+        """Take note that a function is called; its name must be that of nothing else."""
+        name = node.id
+        known = [self.indices, self.sizes, self.declarations, self.defined, self.updated]
+        if any(name in names for names in [*known, self.tensors]):
+            kind = "an index" if name in self.indices else "a size" if name in self.sizes else None
+            message = f"{name} is both a function and {kind or 'a tensor'}"
+            raise self.fail(TadcSyntaxError, node, message, "rename one of the two")
+        self.called.setdefault(name, node)
 
     def add(self, tensor: Tensor) -> Tensor:
         self.tensors[tensor.name] = tensor
@@ -111,7 +127,7 @@ class Names:
 
     def _check_readable(self, node: ast.Name) -> None:
         name = node.id
-        if name in FUNCTIONS or name in REDUCTIONS:
+        if name in FUNCTIONS or name in REDUCTIONS or name in self.called:
             raise self.fail(
                 TadcSyntaxError, node, f"{name} is a function, not a tensor", f"write {name}(...)"
             )

@@ -10,6 +10,7 @@ from dialects.tix import (
     BINARY,
     UNARY,
     Affine,
+    CallOp,
     ConstantOp,
     Constraint,
     IndexToRealOp,
@@ -79,6 +80,8 @@ def _value(node: ast.expr, scope: Scope) -> Value:
     match node:
         case ast.Constant():
             return _number(node, scope)
+        case ast.Name() if node.id in scope.names.parameters:
+            return scope.names.parameters[node.id]
         case ast.Name():
             key = scope.key(node)
             return _read(node, node, [], scope) if key is None else Affine.of(key)
@@ -245,6 +248,8 @@ def _call(node: ast.Call, scope: Scope) -> Value:
 
 def _function(node: ast.Call, name: ast.Name, scope: Scope) -> Value:
     word = name.id
+    if word in scope.names.functions:
+        return _defined_function(node, name, scope)
     if word in UNARY_FUNCTIONS:
         _check_arity(node, word, len(node.args) == 1, "one argument", scope)
         return scope.insert(UNARY[word](scalar(node.args[0], scope)), node).result
@@ -258,6 +263,19 @@ def _function(node: ast.Call, name: ast.Name, scope: Scope) -> Value:
     for other in others:
         value = scope.insert(BINARY[word](value, other), node).result
     return value
+
+
+def _defined_function(node: ast.Call, name: ast.Name, scope: Scope) -> Value:
+    """A call of a function that the user defined."""
+    word, parameters = name.id, scope.names.functions[name.id]
+    if len(node.args) != len(parameters):
+        many = "1 argument" if len(parameters) == 1 else f"{len(parameters)} arguments"
+        hint = f"write {word}({', '.join(parameters)})"
+        message = f"{word} takes {many}, not {len(node.args)}"
+        raise scope.fail(RankError, node, message, hint)
+    scope.names.call(name)
+    arguments = [scalar(argument, scope) for argument in node.args]
+    return scope.insert(CallOp(word, arguments), node).result
 
 
 def _check_arity(node: ast.Call, word: str, right: bool, wanted: str, scope: Scope) -> None:
@@ -279,7 +297,7 @@ def _no_function(name: ast.Name, scope: Scope) -> TadcError:
         UnknownNameError,
         name,
         f"there is no function {name.id}",
-        function_hint(name.id),
+        function_hint(name.id, names.functions),
     )
 
 
