@@ -22,13 +22,27 @@ from passes.emitter import Emitter, Scope
 from passes.local_values import Frame, LocalValues, block_of, count_ties, hints, number
 from passes.regions import Path
 
-Adjoint = SSAValue | float
+
+@dataclass(frozen=True)
+class Negated:
+    """The adjoint that is minus a tensor."""
+
+    tensor: SSAValue
+
+
+Adjoint = SSAValue | Negated | float
 """The adjoint of a definition: a tensor, or the same number for every element."""
 
 
 def adjoint_element(e: Emitter, adjoint: Adjoint, element: Sequence[Affine]) -> SSAValue:
     """One element of an adjoint."""
-    return e.read(adjoint, element) if isinstance(adjoint, SSAValue) else e.constant(adjoint)
+    match adjoint:
+        case SSAValue():
+            return e.read(adjoint, element)
+        case Negated():
+            return e.neg(e.read(adjoint.tensor, element))
+        case _:
+            return e.constant(adjoint)
 
 
 @dataclass(frozen=True)

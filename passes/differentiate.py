@@ -33,32 +33,33 @@ asked for, and returns one tangent `f_dot` per result: `passes/forward_mode.py`.
       tix.yield %4
     }
 
+**Inverse modes** (`mode=inverse-jvp`, `inverse-vjp` and `log-abs-det`) of programs that update
+their arguments: `passes/inverse_modes.py` and `passes/log_abs_det.py`. Linear systems that are
+left stand behind the program; `split-solves` puts them where they belong.
+
+    p[i] = p[i] * s[i]      becomes      p_dot[i] = (p_dot[i] - p[i] * s_dot[i]) / s[i]
+
 On entry sums need no order of bounds; on exit sums may hold equations in their own indices.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from dialects import tix
-from passes.derivative_names import Labels, adjoint_names, tangent_names
-from passes.emitter import Emitter, Scope
+from passes.derivative_names import adjoint_names, tangent_names
+from passes.extended_program import ExtendedProgram
 from passes.failure import PassFailure
 from passes.forward_mode import ForwardSweep
-from passes.programs import (
-    ProgramBuilder,
-    arguments_of,
-    copy_definition,
-    location_of,
-    rewrite_programs,
-    type_of,
-)
+from passes.inverse_modes import inverse_jvp, inverse_vjp
+from passes.log_abs_det import log_abs_det
+from passes.programs import location_of, rewrite_programs
 from passes.reverse_mode import ReverseSweep
 
 
@@ -68,7 +69,8 @@ class DifferentiatePass(ModulePass):
 
     `mode=forward` gives tangents instead of gradients. With `unit_adjoint=true` the adjoints of the
     results are 1 instead of arguments: the gradient of a scalar. With `keep_values=true` the
-    results of the program come first, before the derivatives.
+    results of the program come first, before the derivatives. With `keep_pivots=true` the inverse
+    modes also return what they divide by.
     """
 
     name = "differentiate"
@@ -76,6 +78,7 @@ class DifferentiatePass(ModulePass):
     unit_adjoint: bool = False
     keep_values: bool = False
     mode: str = "reverse"
+    keep_pivots: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.mode not in MODES:
@@ -90,10 +93,21 @@ class DifferentiatePass(ModulePass):
             raise PassFailure(program.location, f"no argument is named {unknown[0]}")
         return MODES[self.mode](self, program)
 
+    def _inverse(self, program: tix.ProgramOp) -> tix.ProgramOp:
+        match self.mode:
+            case "inverse-jvp":
+                made = inverse_jvp(program, self.keep_pivots)
+            case "inverse-vjp":
+                made = inverse_vjp(program, self.keep_pivots)
+            case _:
+                made = log_abs_det(program)
+        Rewriter.insert_op(made.systems, InsertPoint.after(program))
+        return made.program
+
     def _reverse(self, program: tix.ProgramOp) -> tix.ProgramOp:
         results = dict.fromkeys(v for v in program.returned if isinstance(v.owner, tix.DefineOp))
         seeds = zip(adjoint_names(program), results, strict=True)
-        new = _Beside(
+        new = ExtendedProgram(
             program,
             () if self.unit_adjoint else seeds,
             reserved={f"d{name}" for name in program.arguments},
@@ -104,7 +118,7 @@ class DifferentiatePass(ModulePass):
         for op in reversed(program.definitions):
             sweep.visit(op)
         wrt = self._wrt(program)
-        gradients = [new.gradient(sweep, name) for name in wrt]
+        gradients = [_gradient(sweep, name, program.arguments[name]) for name in wrt]
         names = [_gradient_name(g, name, program) for g, name in zip(gradients, wrt, strict=True)]
         return self._finish(new, gradients, names)
 
@@ -116,7 +130,7 @@ class DifferentiatePass(ModulePass):
         # the tangent of an argument that is updated is a new version of that of the argument
         others = iter(tangent_names(program, (n for n in program.result_names if n not in by_name)))
         names = [by_name.get(n) or next(others) for n in program.result_names]
-        new = _Beside(program, seeds, reserved=names)
+        new = ExtendedProgram(program, seeds, reserved=names)
         sweep = ForwardSweep(
             new.labels, new.tensors, dict(zip(program.returned, names, strict=True))
         )
@@ -129,7 +143,9 @@ class DifferentiatePass(ModulePass):
     def _wrt(self, program: tix.ProgramOp) -> tuple[str, ...]:
         return self.wrt or tuple(program.arguments)
 
-    def _finish(self, new: _Beside, derivatives: list[SSAValue], names: list[str]) -> tix.ProgramOp:
+    def _finish(
+        self, new: ExtendedProgram, derivatives: list[SSAValue], names: list[str]
+    ) -> tix.ProgramOp:
         if not self.keep_values:
             return new.builder.finish(new.program, derivatives, names)
         values = map(new.tensors.value, new.program.returned)
@@ -141,41 +157,16 @@ class DifferentiatePass(ModulePass):
 MODES = {
     "reverse": DifferentiatePass._reverse,  # pyright: ignore[reportPrivateUsage]
     "forward": DifferentiatePass._forward,  # pyright: ignore[reportPrivateUsage]
+    "inverse-jvp": DifferentiatePass._inverse,  # pyright: ignore[reportPrivateUsage]
+    "inverse-vjp": DifferentiatePass._inverse,  # pyright: ignore[reportPrivateUsage]
+    "log-abs-det": DifferentiatePass._inverse,  # pyright: ignore[reportPrivateUsage]
 }
 
 
-class _Beside:
-    """A program in the making: a copy of `program` with more arguments, to define more beside it.
-
-    `seeds` are names of new arguments, each with the tensor whose type it has.
-    """
-
-    def __init__(
-        self,
-        program: tix.ProgramOp,
-        seeds: Iterable[tuple[str, SSAValue]],
-        reserved: Iterable[str],
-    ):
-        self.program = program
-        added = [(name, type_of(v), location_of(v)) for name, v in seeds]
-        self.builder = ProgramBuilder([*arguments_of(program), *added])
-        self.builder.labels |= set(tix.functions_of(program))
-        self.labels = Labels(self.builder, reserved)
-        self.tensors = Scope(Emitter(self.builder.block, program.location))
-        old, new = program.body.block.args, self.builder.block.args
-        self.tensors.values.update(zip(old, new, strict=False))
-        self.added = new[len(old) :]
-        for op in program.definitions:
-            label = self.labels.fresh(op.label.data)
-            self.tensors.values[op.result] = copy_definition(self.builder, self.tensors, op, label)
-
-    def gradient(self, sweep: ReverseSweep, name: str) -> SSAValue:
-        """Define `d<name>`."""
-        argument = self.program.arguments[name]
-        names = sweep.index_names(argument)
-        return sweep.gather(
-            self.builder.fresh_label(f"d{name}"), argument, names, argument.location
-        )
+def _gradient(sweep: ReverseSweep, name: str, argument: SSAValue) -> SSAValue:
+    """Define `d<name>`."""
+    label = sweep.labels.builder.fresh_label(f"d{name}")
+    return sweep.gather(label, argument, sweep.index_names(argument), location_of(argument))
 
 
 def _gradient_name(gradient: SSAValue, argument: str, program: tix.ProgramOp) -> str:

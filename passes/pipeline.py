@@ -21,6 +21,7 @@ from passes.set_precision import SetPrecisionPass
 from passes.simplify_sums import SimplifySumsPass
 from passes.solve_index_kernels import SolveIndexKernelsPass
 from passes.split_pullback import SplitPullbackPass
+from passes.split_solves import SplitSolvesPass
 
 
 def derivative_passes(
@@ -28,13 +29,14 @@ def derivative_passes(
     unit_adjoint: bool = False,
     keep_values: bool = False,
     mode: str = "reverse",
+    keep_pivots: bool = False,
 ) -> list[tuple[str, ModulePass]]:
     """From `tensor-index` to `simplified`: the stage that each pass ends or leads to, and it."""
     return [
         # values that adjoints need get names first, so that no gradient computes a sum again
         ("derivative", LiftSumsPass()),
         # adjoints as sums over unsolved equations, or tangents
-        ("derivative", DifferentiatePass(tuple(wrt), unit_adjoint, keep_values, mode)),
+        ("derivative", DifferentiatePass(tuple(wrt), unit_adjoint, keep_values, mode, keep_pivots)),
         # equations must be solved before bounds: they decide what is left to bound
         ("solved", SolveIndexKernelsPass()),
         # what is left to sum over is known; conditions on it are to become bounds and equations
@@ -53,6 +55,13 @@ def pullback_passes(adjoints: Sequence[str]) -> list[tuple[str, ModulePass]]:
     passes = derivative_passes(keep_values=True)
     # before definitions move: then each program decides alone what it stores
     return [*passes[:-1], ("simplified", SplitPullbackPass(tuple(adjoints))), passes[-1]]
+
+
+def inverse_passes(mode: str) -> list[tuple[str, ModulePass]]:
+    """From `tensor-index` to the programs of an inverse mode, and the systems between them."""
+    passes = derivative_passes(mode=mode, keep_pivots=True)
+    # before definitions move: a solution is known between two programs
+    return [*passes[:-1], ("simplified", SplitSolvesPass()), passes[-1]]
 
 
 def code_passes(precision: str = "f64", tile: bool = False) -> list[tuple[str, ModulePass]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from xdsl.dialects.builtin import LocationAttr, ModuleOp
 from xdsl.ir import Block, BlockArgument, Region, SSAValue
@@ -74,8 +74,12 @@ class ProgramBuilder:
         region = Emitter(self.block, location).region(names, body)
         op = tix.DefineOp(label, type, region)
         op.location = location
-        set_hint(op.result, label)
-        self.labels.add(label)
+        return self.append(op)
+
+    def append(self, op: tix.DefineOp) -> SSAValue:
+        """Append a definition and give its tensor; the label must be new."""
+        set_hint(op.result, op.label.data)
+        self.labels.add(op.label.data)
         self.block.add_op(op)
         return op.result
 
@@ -126,6 +130,18 @@ def location_of(tensor: SSAValue) -> LocationAttr:
         return owner.location
     assert isinstance(tensor, BlockArgument)
     return tensor.location
+
+
+def reads_of(op: tix.DefineOp) -> list[tix.ReadOp]:
+    """All reads in a definition, in order."""
+    return [read for read in op.walk() if isinstance(read, tix.ReadOp)]
+
+
+def exchange(op: tix.DefineOp, tensors: Mapping[SSAValue, SSAValue]) -> None:
+    """Let a definition read other tensors, of the same types."""
+    for read in reads_of(op):
+        if (new := tensors.get(read.tensor)) is not None:
+            read.operands[0] = new
 
 
 def copy_definition(

@@ -44,10 +44,13 @@ class ReverseSweep:
         self.seeds: dict[SSAValue, Adjoint] = {}
         self._contributions: dict[SSAValue, list[tuple[tix.ReadOp, Contribution]]] = {}
 
-    def visit(self, op: tix.DefineOp) -> None:
+    def visit(
+        self, op: tix.DefineOp, counted: Callable[[tix.ReadOp], bool] = lambda read: True
+    ) -> None:
         """Add what the reads of `op` contribute, given its seed and what its readers contributed.
 
-        That is used up: what comes later is added by another visit.
+        That is used up: what comes later is added by another visit. Reads that do not count add
+        nothing.
         """
         adjoint = self._adjoint_of(op)
         self.forget(op.result)
@@ -59,7 +62,7 @@ class ReverseSweep:
         )
         found: dict[Block, list[Piece]] = {}
         for read in op.walk():
-            if isinstance(read, tix.ReadOp):
+            if isinstance(read, tix.ReadOp) and counted(read):
                 parts = _contributions(read, reverse, self.tensors, found)
                 self._contributions.setdefault(read.tensor, []).extend(
                     (read, part) for part in parts
@@ -70,9 +73,9 @@ class ReverseSweep:
         self.seeds.pop(tensor, None)
         self._contributions.pop(tensor, None)
 
-    def reaches(self, tensor: SSAValue) -> bool:
-        """Does anything contribute to the adjoint of a tensor?"""
-        return tensor in self.seeds or tensor in self._contributions
+    def has_contributions(self, tensor: SSAValue) -> bool:
+        """Has any read contributed to the adjoint of a tensor?"""
+        return tensor in self._contributions
 
     def _ties_of(self, op: tix.DefineOp) -> SSAValue | None:
         """Where a definition is an extremum: a definition of how many terms share its adjoint."""

@@ -25,14 +25,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import LocationAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from dialects import tix
-from passes.emitter import Emitter, Scope
 from passes.failure import PassFailure
-from passes.programs import ProgramBuilder, copy_definition, type_of
+from passes.programs import ProgramBuilder, exchange, location_of, reads_of, type_of
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,10 @@ class SplitPullbackPass(ModulePass):
 def split_pullback(
     program: tix.ProgramOp, adjoints: Sequence[str]
 ) -> tuple[tix.ProgramOp, tix.ProgramOp]:
-    """The program of the values and saved tensors, and the program of the gradients."""
+    """The program of the values and saved tensors, and the program of the gradients.
+
+    They are made of the definitions of `program`, of which nothing is left.
+    """
     unknown = [name for name in adjoints if name not in program.arguments]
     if unknown:
         raise PassFailure(program.location, f"no argument {unknown[0]}")
@@ -63,7 +65,8 @@ def split_pullback(
     # a gradient that is known without adjoints is a gradient still
     late = _reached(program, [program.arguments[name] for name in adjoints]) | set(gradients)
     early = [op for op in program.definitions if op.result not in late]
-    read = {r.tensor for op in program.definitions if op.result in late for r in _reads(op)}
+    rest = [op for op in program.definitions if op.result in late]
+    read = {r.tensor for op in rest for r in reads_of(op)}
     saved = [op for op in early if op.result in read]
     kept = [*values, *(op.result for op in saved if op.result not in values)]
     arguments = [(n, v) for n, v in program.arguments.items() if n not in adjoints]
@@ -71,10 +74,10 @@ def split_pullback(
     stored = [(op.label.data, op.result) for op in saved]
     labels = [op.label.data for op in saved if op.result not in values]
     names = program.result_names
-    first = _part(program, arguments, early, kept, [*names[:count], *labels])
-    rest = [op for op in program.definitions if op.result in late]
+    # first what reads saved values, which then are arguments there
     inputs = [*arguments, *stored, *seeds]
-    second = _part(program, inputs, rest, gradients, names[count:], "_pullback")
+    second = program_part(program, inputs, rest, gradients, names[count:], "_pullback")
+    first = program_part(program, arguments, early, kept, [*names[:count], *labels])
     return first, second
 
 
@@ -82,16 +85,12 @@ def _reached(program: tix.ProgramOp, starts: Iterable[SSAValue]) -> set[SSAValue
     """The tensors that depend on any of `starts`, these included."""
     reached = set(starts)
     for op in program.definitions:
-        if any(r.tensor in reached for r in _reads(op)):
+        if any(r.tensor in reached for r in reads_of(op)):
             reached.add(op.result)
     return reached
 
 
-def _reads(op: tix.DefineOp) -> list[tix.ReadOp]:
-    return [r for r in op.walk() if isinstance(r, tix.ReadOp)]
-
-
-def _part(
+def program_part(
     program: tix.ProgramOp,
     arguments: Sequence[tuple[str, SSAValue]],
     definitions: Sequence[tix.DefineOp],
@@ -99,21 +98,13 @@ def _part(
     names: Sequence[str],
     suffix: str = "",
 ) -> tix.ProgramOp:
-    """A program of some definitions; the tensors that they read from others are arguments."""
-    places = [_location(program, v) for _, v in arguments]
-    typed = [(name, type_of(v), at) for (name, v), at in zip(arguments, places, strict=True)]
-    builder = ProgramBuilder(typed)
-    scope = Scope(Emitter(builder.block, program.location))
-    scope.values.update(zip((v for _, v in arguments), builder.block.args, strict=True))
+    """A program that takes over some definitions; what they read of others is arguments."""
+    builder = ProgramBuilder([(name, type_of(v), location_of(v)) for name, v in arguments])
+    new = dict(zip((v for _, v in arguments), builder.block.args, strict=True))
     for op in definitions:
-        scope.values[op.result] = copy_definition(builder, scope, op)
-    part = builder.finish(program, [scope.value(v) for v in results], names, suffix)
+        op.detach()
+        exchange(op, new)
+        builder.append(op)
+    part = builder.finish(program, [new.get(v, v) for v in results], names, suffix)
     part.location = program.location
     return part
-
-
-def _location(program: tix.ProgramOp, tensor: SSAValue) -> LocationAttr:
-    owner = tensor.owner
-    if isinstance(owner, tix.DefineOp):
-        return owner.location
-    return next(v.location for v in program.arguments.values() if v is tensor)

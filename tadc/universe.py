@@ -29,6 +29,7 @@ PASSES = {
     "infer-ranges": ("passes.infer_ranges", "InferRangesPass"),
     "simplify-sums": ("passes.simplify_sums", "SimplifySumsPass"),
     "split-pullback": ("passes.split_pullback", "SplitPullbackPass"),
+    "split-solves": ("passes.split_solves", "SplitSolvesPass"),
     "inline-definitions": ("passes.inline_definitions", "InlineDefinitionsPass"),
     "expand-calls": ("passes.expand_calls", "ExpandCallsPass"),
     "set-precision": ("passes.set_precision", "SetPrecisionPass"),

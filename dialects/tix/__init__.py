@@ -3,7 +3,8 @@
 `affine` holds affine forms and the attributes that store them, `types` the tensor type,
 `elementwise` the scalar operations, `access` reads of tensors and indices as values, `regions`
 reductions and choices, `structure` programs and definitions, `functions` the functions of scalars
-that a program brings along, `text` how they write affine forms.
+that a program brings along, `linear` linear systems between programs, `text` how they write affine
+forms.
 """
 
 from xdsl.ir import Dialect
@@ -27,6 +28,7 @@ from dialects.tix.elementwise import (
     constant_value,
 )
 from dialects.tix.functions import CallOp, FunctionOp, functions_of
+from dialects.tix.linear import DeterminantOp, MatrixForm, SolveOp
 from dialects.tix.regions import (
     ExtremumOp,
     IfOp,
@@ -61,6 +63,7 @@ __all__ = [
     "Constraint",
     "DefineOp",
     "DerivedSizeAttr",
+    "DeterminantOp",
     "ElementType",
     "ExtremumOp",
     "FloorDivOp",
@@ -68,6 +71,7 @@ __all__ = [
     "IfOp",
     "IndexToRealOp",
     "Key",
+    "MatrixForm",
     "MaxOp",
     "MinOp",
     "Predicate",
@@ -76,6 +80,7 @@ __all__ = [
     "ReadOp",
     "ReductionOp",
     "ReturnOp",
+    "SolveOp",
     "SumOp",
     "TensorType",
     "UnaryOp",
@@ -94,6 +99,7 @@ Tix = Dialect(
         *ELEMENTWISE,
         CallOp,
         DefineOp,
+        DeterminantOp,
         FloorDivOp,
         FunctionOp,
         IfOp,
@@ -104,6 +110,7 @@ Tix = Dialect(
         ProgramOp,
         ReadOp,
         ReturnOp,
+        SolveOp,
         SumOp,
         WhereOp,
         YieldOp,

@@ -1,0 +1,147 @@
+"""Linear systems between programs: what a derivative needs that is no sum over known points.
+
+A module may hold several programs and operations of this file, which run in order. They share
+tensors by name: a result of one is an argument of a later one.
+
+    tix.program @p (...) { ... tix.return %p_1_matrix, %p_1_rhs }
+    tix.solve ["p_dot"] from ["p_1_matrix"] and ["p_1_rhs"] as "dense" {batch = 0 : i64}
+    tix.program @p_1 (..., %p_dot = "p_dot" : ...) { ... }
+
+A matrix is stored as `[batch..., row..., column...]`. Several of them, row by row of blocks, make
+one matrix; right-hand sides are then as many as blocks in a column, solutions as many as in a row.
+
+| kind | columns of the matrix |
+|---|---|
+| `dense` | all of them |
+| `lower`, `upper` | all of them, 0 above or below the diagonal in the order of memory |
+| `banded` | of row `r`, in column `c`: the one element `r - lower <= j <= r + upper` with \
+`j % (lower + upper + 1) == c` |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr, UnitAttr, i64
+from xdsl.ir import Attribute
+from xdsl.irdl import (
+    IRDLOperation,
+    ParsePropInAttrDict,
+    irdl_op_definition,
+    opt_prop_def,
+    prop_def,
+)
+from xdsl.utils.exceptions import VerifyException
+
+KINDS = ("dense", "lower", "upper", "banded")
+
+
+@dataclass(frozen=True)
+class MatrixForm:
+    """How the matrix of a linear system is stored: see the table above.
+
+    The first `batch` dimensions of every tensor count independent systems; block row k of the
+    matrix then has `rows[k]` dimensions of rows.
+    """
+
+    kind: str
+    batch: int
+    rows: tuple[int, ...]
+    lower: int = 0
+    upper: int = 0
+
+
+def _strings(names: Sequence[str]) -> ArrayAttr[StringAttr]:
+    return ArrayAttr([StringAttr(n) for n in names])
+
+
+class _MatrixOp(IRDLOperation):
+    """An operation on a matrix of blocks."""
+
+    matrices = prop_def(ArrayAttr[StringAttr])
+    kind = prop_def(StringAttr)
+    batch = prop_def(IntegerAttr)
+    rows = prop_def(ArrayAttr[IntegerAttr])
+    lower = opt_prop_def(IntegerAttr)
+    upper = opt_prop_def(IntegerAttr)
+
+    @property
+    def form(self) -> MatrixForm:
+        lower, upper = (0 if v is None else v.value.data for v in (self.lower, self.upper))
+        rows = tuple(n.value.data for n in self.rows)
+        return MatrixForm(self.kind.data, self.batch.value.data, rows, lower, upper)
+
+    @property
+    def matrix_names(self) -> list[str]:
+        return [name.data for name in self.matrices]
+
+    def verify_(self) -> None:
+        if self.kind.data not in KINDS:
+            raise VerifyException(f"kinds of matrices are {', '.join(KINDS)}")
+        if self.batch.value.data < 0:
+            raise VerifyException("the number of batch dimensions is negative")
+
+
+def _form_properties(form: MatrixForm) -> dict[str, Attribute]:
+    banded = {"lower": form.lower, "upper": form.upper} if form.kind == "banded" else {}
+    numbers = {"batch": form.batch, **banded}
+    return {
+        "kind": StringAttr(form.kind),
+        "rows": ArrayAttr([IntegerAttr(n, i64) for n in form.rows]),
+        **{name: IntegerAttr(n, i64) for name, n in numbers.items()},
+    }
+
+
+@irdl_op_definition
+class SolveOp(_MatrixOp):
+    """`x` with `A x = b`, or with `Aᵀ x = b` if `transposed`."""
+
+    name = "tix.solve"
+    irdl_options = (ParsePropInAttrDict(),)
+    solutions = prop_def(ArrayAttr[StringAttr])
+    rhs = prop_def(ArrayAttr[StringAttr])
+    transposed = opt_prop_def(UnitAttr)
+    assembly_format = "$solutions `from` $matrices `and` $rhs `as` $kind attr-dict"
+
+    def __init__(
+        self,
+        solutions: Sequence[str],
+        matrices: Sequence[str],
+        rhs: Sequence[str],
+        form: MatrixForm,
+        transposed: bool = False,
+    ):
+        properties = {
+            "solutions": _strings(solutions),
+            "matrices": _strings(matrices),
+            "rhs": _strings(rhs),
+            "transposed": UnitAttr() if transposed else None,
+            **_form_properties(form),
+        }
+        super().__init__(properties=properties)
+
+    @property
+    def solution_names(self) -> list[str]:
+        return [name.data for name in self.solutions]
+
+    @property
+    def rhs_names(self) -> list[str]:
+        return [name.data for name in self.rhs]
+
+    def verify_(self) -> None:
+        super().verify_()
+        if len(self.matrices) != len(self.solutions) * len(self.rhs):
+            raise VerifyException("one block of the matrix for each right-hand side and solution")
+
+
+@irdl_op_definition
+class DeterminantOp(_MatrixOp):
+    """Logarithm and sign of the determinant of a matrix, which join those of the program."""
+
+    name = "tix.determinant"
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$matrices `as` $kind attr-dict"
+
+    def __init__(self, matrices: Sequence[str], form: MatrixForm):
+        super().__init__(properties={"matrices": _strings(matrices), **_form_properties(form)})
