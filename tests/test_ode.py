@@ -321,6 +321,46 @@ def test_names_shapes_and_precisions():
     close(undeclared(x, np.float32(1)), np.exp(-1), 1e-7)
 
 
+MIXED = """
+xdot[i, j] = -k[j] * x[i, j] + sin(y[i + j])
+ydot[i] = 0.3 * sum[j](k[j]) - y[i] * x[0, 1]
+"""
+
+
+def test_arguments_in_any_order():
+    """The state comes in the order of the results, everything else in that of the arguments."""
+    declared = {"x": "x: f64[2, 3]\n", "y": "y: f64[4]\n", "k": "k: f64[3]\n"}
+    rng = np.random.default_rng(7)
+    given = {"x": rng.normal(size=(2, 3)), "y": rng.normal(size=4), "k": rng.uniform(size=3)}
+    tangent = {name: rng.normal(size=a.shape) for name, a in given.items()}
+    state = tangent["x"], tangent["y"]
+    found: list[Any] = []
+    for order in ("xyk", "kyx"):
+        f = flow(tadc.compile("".join(declared[n] for n in order) + MIXED), 0, 1, state=("x", "y"))
+        arguments = [given[n] for n in order]
+        gradients = dict(zip(order, f.vjp(*arguments)[1](*state), strict=True))
+        moved = f.jvp(arguments, [tangent[n] for n in order])[1]
+        back = f.inverse_jvp(arguments, state), f.inverse_vjp(arguments, state)
+        assert all(gradients[n].shape == given[n].shape for n in order)
+        found.append([*moved, *back[0], *back[1], *(gradients[n] for n in "xyk")])
+    for one, other in zip(*found, strict=True):
+        close(one, other, 1e-9)
+
+
+def test_the_interpreter_as_target():
+    a, x = np.array([[0.1, 1.0], [-1.0, 0.2]]), np.ones(2)
+    f = flow(tadc.compile(LINEAR, target="interpret"), 0, 0.1, state="x", rtol=1e-6)
+    close(tadc.vjp(f, x, A=a)[1](x)[0], expm(0.1 * a).T @ x, 1e-6)
+
+
+def test_the_operators_take_flows():
+    f, a, x = CASES[0].flow, CASES[0].arguments, (1.0, -0.5)
+    y, pullback = tadc.vjp(f, *a)
+    assert np.array_equal(flat(y), flat(f.vjp(*a)[0]))
+    assert np.array_equal(flat(pullback(*x)), flat(f.vjp(*a)[1](*x)))
+    assert np.array_equal(flat(tadc.jvp(f, a, (*x, None))[1]), flat(f.jvp(a, (*x, None))[1]))
+
+
 def test_results_are_the_users():
     f = flow(tadc.compile("x: f64[2]\ny[i] = -x[i]"), 0, 1)
     x = np.ones(2)
