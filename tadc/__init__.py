@@ -16,8 +16,33 @@ The way of a program through the compiler, stage by stage:
 """
 
 from tadc import ode
-from tadc.api import compile, compile_file, define_function, grad, jvp, vjp
-from tadc.errors import TadcError
+from tadc.api import (
+    compile,
+    compile_file,
+    define_function,
+    grad,
+    inverse_jvp,
+    inverse_vjp,
+    jvp,
+    log_abs_det,
+    vjp,
+)
+from tadc.errors import IllConditionedWarning, SingularError, TadcError
 from tadc.function import Function
 
-__all__ = ["Function", "TadcError", "compile", "compile_file", "define_function", "grad", "jvp", "ode", "vjp"]
+__all__ = [
+    "Function",
+    "IllConditionedWarning",
+    "SingularError",
+    "TadcError",
+    "compile",
+    "compile_file",
+    "define_function",
+    "grad",
+    "inverse_jvp",
+    "inverse_vjp",
+    "jvp",
+    "log_abs_det",
+    "ode",
+    "vjp",
+]

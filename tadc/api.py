@@ -130,6 +130,54 @@ def jvp(
     return tuple(values), tuple(derivatives)
 
 
+def inverse_jvp(f: Function, arguments: Sequence[Any], ydot: Any, /) -> tuple[Any, ...]:
+    """`J⁻¹ ydot`: one tangent per tensor that `f` updates, in the order of the results.
+
+    `f` updates some of its arguments, and its results are exactly those, in the same shapes; its
+    other arguments are constants. `ydot` has one tangent per result (a single one may come bare).
+    Costs about as much as `jvp`, and the solution of the linear systems that have no structure.
+    Raises `UnsupportedError` where a program has no inverse modes or its Jacobian must be singular,
+    `SingularError` where it is at these arguments; warns with `IllConditionedWarning`. Source:
+    Pearlmutter and Siskind, "Automatic Differentiation: Inverse Accumulation Mode", section 2.
+    """
+    inverse = f.inverse("inverse-jvp")
+    return tuple(inverse(arguments, _vectors(f, ydot, "tangent")))
+
+
+def inverse_vjp(f: Function, arguments: Sequence[Any], xbar: Any, /) -> tuple[Any, ...]:
+    """`J⁻ᵀ xbar`: one adjoint per result, given one per tensor that `f` updates; see `inverse_jvp`.
+
+    Needs no more memory than `jvp`: lumps are undone first to last.
+    """
+    inverse = f.inverse("inverse-vjp")
+    return tuple(inverse(arguments, _vectors(f, xbar, "adjoint")))
+
+
+def log_abs_det(f: Function, arguments: Sequence[Any], /) -> tuple[float, float]:
+    """Sign and logarithm of the absolute value of the determinant of `f`'s Jacobian.
+
+    0 and -inf where it is singular, as of `numpy.linalg.slogdet`; for the programs of
+    `inverse_jvp`.
+    """
+    sign, logarithm = f.inverse("log-abs-det")(arguments, ())
+    return sign, logarithm
+
+
+def _vectors(f: Function, given: Any, what: str) -> Sequence[Any]:
+    """One vector per result: what is given, or that alone."""
+    count = len(f.results)
+    vectors: Sequence[Any] = given if isinstance(given, tuple | list) else (given,)  # pyright: ignore[reportUnknownVariableType]
+    if count == 1 and len(vectors) != 1:
+        return (given,)
+    if len(vectors) != count:
+        names = ", ".join(t.name for t in f.results)
+        raise ArgumentError(
+            f"{count} {what}s are needed, here are {len(vectors)}",
+            hint=f"one for each tensor that the program updates: {names}",
+        )
+    return vectors
+
+
 def grad(loss: Function, wrt: str | Sequence[str] | None = None) -> Function:
     """The gradient of a function with one scalar result, as a function of the same arguments.
 

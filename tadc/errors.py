@@ -158,6 +158,25 @@ class TargetError(TadcError):
     """The target or its tools cannot do what is asked."""
 
 
+class SingularError(TadcError):
+    """A Jacobian without inverse; `element` is an index in the tensor that a statement updates."""
+
+    def __init__(
+        self,
+        message: str,
+        span: Span | None = None,
+        hint: str | None = None,
+        *,
+        element: tuple[int, ...] = (),
+    ):
+        super().__init__(message, span, hint)
+        self.element = element
+
+
+class IllConditionedWarning(UserWarning):
+    """A Jacobian that is nearly singular: its inverse times a vector has few right digits."""
+
+
 class IntegrationError(TadcError):
     """A differential equation that has no solution to the end; `time` is where it stopped."""
 

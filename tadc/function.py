@@ -18,6 +18,7 @@ from dialects.tix import DefineOp, ProgramOp, TensorType
 from dialects.tix.affine import show
 from passes.derivative_names import adjoint_names
 from passes.pipeline import STAGES, code_passes, derivative_passes, pullback_passes
+from passes.run_passes import run_passes
 from tadc.collector import seldom
 from tadc.deep import deeply
 from tadc.errors import ArgumentError, SizeError, Span, TadcError, TargetError, UnknownNameError
@@ -29,6 +30,7 @@ from tadc.runtime.work import total_work
 from tadc.stopwatch import timed
 
 if TYPE_CHECKING:
+    from tadc.inverse import Inverse
     from tadc.language.source import Source
 
 SMALL = 1_000_000
@@ -107,6 +109,7 @@ class Function:
         self._executables: dict[tuple[str, bool], Executable] = {}
         self._plans: dict[object, tuple[Executable, Mapping[str, int], Plan]] = {}
         self._derived: dict[object, Function] = {}
+        self._inverses: dict[str, Inverse] = {}
         self._pullback: tuple[Function, Function] | None = None
 
     @property
@@ -256,12 +259,12 @@ class Function:
             return self.scheduled(tile=self.target == "cpu")
         passes = derivative_passes(wrt)
         names = [name for name, _ in passes]
-        return self._run([p for _, p in passes[: len(names) - names[::-1].index(stage)]])
+        return self.transformed([p for _, p in passes[: len(names) - names[::-1].index(stage)]])
 
     @_deep
     def scheduled(self, tile: bool) -> ModuleOp:
         """The program as loops, in tiles for processors with caches and vectors."""
-        return self._run([p for _, p in code_passes(tile=tile)])
+        return self.transformed([p for _, p in code_passes(tile=tile)])
 
     @_deep
     def emit(self, kind: str) -> str:
@@ -310,10 +313,12 @@ class Function:
         """
         if self._pullback is None:
             passes = pullback_passes(adjoint_names(self.program))
-            module = self._run([p for _, p in passes])
+            module = self.transformed([p for _, p in passes])
             parts = [op for op in module.ops if isinstance(op, ProgramOp)]
+            for part in parts:
+                part.detach()
             value, pullback = (
-                Function(ModuleOp([part.clone()]), self._source, self.target) for part in parts
+                Function(ModuleOp([part]), self._source, self.target) for part in parts
             )
             self._pullback = value, pullback
         return self._pullback
@@ -335,19 +340,38 @@ class Function:
         key = tuple(wrt), unit_adjoint, keep_values, mode
         if key not in self._derived:
             passes = [p for _, p in derivative_passes(*key)]
-            self._derived[key] = Function(self._run(passes), self._source, self.target)
+            self._derived[key] = Function(self.transformed(passes), self._source, self.target)
         return self._derived[key]
 
-    def _run(self, passes: Sequence[ModulePass]) -> ModuleOp:
+    def transformed(self, passes: Sequence[ModulePass]) -> ModuleOp:
         """What these passes make of a copy of the program."""
+        result = self.module.clone()
+        self.transform(result, passes)
+        return result
+
+    @_deep
+    def transform(self, module: ModuleOp, passes: Sequence[ModulePass]) -> None:
+        """Run passes on a module that was made of the program; errors are about its text."""
         from tadc.modules import context
 
         with self._about(), seldom:
-            result = self.module.clone()
-            for step in passes:
-                with timed(step.name):
-                    step.apply(context(), result)
-        return result
+            run_passes(passes, context(), module, timed)
+
+    def part(self, module: ModuleOp) -> Function:
+        """A function for a module that was made of the program."""
+        return Function(module, self._source, self.target)
+
+    def inverse(self, mode: str) -> Inverse:
+        """The program of an inverse mode, made when it is first asked for."""
+        from tadc.inverse import Inverse
+
+        if mode not in self._inverses:
+            self._inverses[mode] = Inverse(self, mode)
+        return self._inverses[mode]
+
+    def span(self, location: LocationAttr) -> Span | None:
+        """A place in the program as a place in its text."""
+        return self._text.span_at(location)
 
     def _about(self) -> AbstractContextManager[None]:
         return about(self._source, _file(self.program))

@@ -1,0 +1,194 @@
+"""The inverse modes of a compiled program: its parts and the linear systems between them.
+
+`passes/inverse_modes.py` makes one program, which `split-solves` cuts where it needs the solution
+of a linear system. An `Inverse` runs the parts in order, each on the target of the program, and
+solves the systems between them (`tadc/runtime/linear_systems.py`).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import LocationAttr, ModuleOp
+from xdsl.ir import Operation, SSAValue
+
+from dialects.tix import DeterminantOp, ProgramOp, SolveOp
+from passes.pipeline import inverse_passes
+from tadc.errors import ArgumentError, IllConditionedWarning, SingularError, Span
+from tadc.function import Function
+from tadc.runtime.arguments import Array
+from tadc.runtime.linear_systems import Matrix, Singular
+
+MODES = ("inverse-jvp", "inverse-vjp", "log-abs-det")
+
+
+@dataclass(frozen=True)
+class Result:
+    """A tensor that the whole program returns: its name, and its label in the parts."""
+
+    name: str
+    label: str
+    location: LocationAttr
+
+
+class Inverse:
+    """`J⁻¹ ẏ`, `J⁻ᵀ x̄` or the determinant of the Jacobian of `function`, as `mode` says.
+
+    Raises `UnsupportedError` where the program is none that has them, and where its Jacobian must
+    be singular.
+    """
+
+    def __init__(self, function: Function, mode: str):
+        self.function = function
+        self.mode = mode
+        passes = [p for _, p in inverse_passes(mode)]
+        module = function.transformed(passes[:-2])
+        whole = next(op for op in module.ops if isinstance(op, ProgramOp))
+        self.args = list(whole.arguments)
+        count = 2 if mode == "log-abs-det" else len(function.results)
+        places: dict[SSAValue, tuple[str, LocationAttr]] = {
+            op.result: (op.label.data, op.location) for op in whole.definitions
+        }
+        returned = [
+            Result(name, *places[v])
+            for name, v in zip(whole.result_names, whole.returned, strict=True)
+        ]
+        self.results = returned[:count]
+        systems = [op for op in module.ops if isinstance(op, SolveOp | DeterminantOp)]
+        inside = {n for op in systems for n in op.matrix_names}
+        inside |= {n for op in systems if isinstance(op, SolveOp) for n in op.rhs_names}
+        self.pivots = {r.label: r for r in returned[count:] if r.label not in inside}
+        function.transform(module, passes[-2:])
+        self.steps = [self._step(op) for op in list(module.ops)]
+
+    def _step(self, op: Operation) -> Function | SolveOp | DeterminantOp:
+        op.detach()
+        if isinstance(op, ProgramOp):
+            return self.function.part(ModuleOp([op]))
+        assert isinstance(op, SolveOp | DeterminantOp)
+        return op
+
+    def __call__(self, arguments: Sequence[Any], seeds: Sequence[Any]) -> list[Any]:
+        """The results, given the arguments of the program and one vector per result.
+
+        Raises `SingularError` where a lump has no inverse; warns with `IllConditionedWarning`.
+        """
+        f = self.function
+        if len(arguments) != len(f.args):
+            names = ", ".join(t.name for t in f.args)
+            raise ArgumentError(
+                f"the program takes {len(f.args)} arguments, not {len(arguments)}",
+                hint=f"arguments are {names}",
+            )
+        known: dict[str, Any] = dict(zip(self.args, [*arguments, *seeds], strict=False))
+        determinant = _Determinant()
+        for step in self.steps:
+            match step:
+                case Function():
+                    computed = step.call([known[t.name] for t in step.args], {})
+                    known.update(zip(step.labels, computed, strict=True))
+                    self._check_pivots(step, known)
+                case SolveOp():
+                    known.update(self._solved(step, known))
+                case DeterminantOp():
+                    blocks = [np.asarray(known[n]) for n in step.matrix_names]
+                    determinant.multiply(*Matrix.of(step.form, blocks).log_abs_det())
+        results = [known[r.label] for r in self.results]
+        return determinant.times(*results) if self.mode == "log-abs-det" else results
+
+    def _check_pivots(self, step: Function, known: Mapping[str, Any]) -> None:
+        if self.mode == "log-abs-det":
+            return
+        for label in step.labels:
+            if label in self.pivots:
+                self._check_pivot(self.pivots[label], np.asarray(known[label]))
+
+    def _check_pivot(self, pivot: Result, values: Array) -> None:
+        """Raise where a divisor is 0 or not finite, warn where they differ beyond the precision."""
+        bad = np.argwhere(~np.isfinite(values) | (values == 0))
+        if len(bad):
+            element = tuple(map(int, bad[0]))
+            value = values[element]
+            raise self._singular(
+                f"the derivative of element {list(element)} by the value that it replaces is "
+                f"{value}",
+                pivot.location,
+                element,
+            )
+        sizes = np.abs(values)
+        if sizes.size and sizes.min() < np.finfo(values.dtype).eps * sizes.max():
+            self._warn(float(sizes.min() / sizes.max()), pivot.location)
+
+    def _solved(self, system: SolveOp, known: Mapping[str, Any]) -> dict[str, Array]:
+        matrix = Matrix.of(system.form, [np.asarray(known[n]) for n in system.matrix_names])
+        rhs = [np.asarray(known[n]) for n in system.rhs_names]
+        try:
+            solutions, condition = matrix.solve(rhs, system.transposed is not None)
+        except Singular as error:
+            element = (*error.batch, *matrix.column_index(error.column))
+            raise self._singular(
+                f"the equations of this statement have no solution (element {list(element)})",
+                *(system.location, element),
+            ) from None
+        if condition < np.finfo(matrix.array.dtype).eps:
+            self._warn(condition, system.location)
+        return dict(zip(system.solution_names, solutions, strict=True))
+
+    def _singular(
+        self, reason: str, location: LocationAttr, element: tuple[int, ...]
+    ) -> SingularError:
+        return SingularError(
+            f"the Jacobian is singular: {reason}",
+            self.function.span(location),
+            "there is no inverse at these arguments",
+            element=element,
+        )
+
+    def _warn(self, condition: float, location: LocationAttr) -> None:
+        span = self.function.span(location)
+        warning = IllConditionedWarning(_with_place(span, condition))
+        warnings.warn(warning, stacklevel=5)
+
+    def __str__(self) -> str:
+        """The parts in the language, and the systems between them as comments."""
+        return "\n".join(
+            str(s) if isinstance(s, Function) else f"# {_described(s)}\n" for s in self.steps
+        )
+
+
+def _with_place(span: Span | None, condition: float) -> str:
+    place = "" if span is None else f"{span.file}:{span.line}:{span.column}: "
+    return (
+        f"{place}the Jacobian of this statement is nearly singular (reciprocal condition "
+        f"{condition:.1e}): few digits of the result are right"
+    )
+
+
+def _described(system: SolveOp | DeterminantOp) -> str:
+    matrix = ", ".join(system.matrix_names)
+    if isinstance(system, DeterminantOp):
+        return f"sign and logdet also count the determinant of {matrix} ({system.kind.data})"
+    left = "the transpose of " if system.transposed is not None else ""
+    return (
+        f"{', '.join(system.solution_names)} = solution of the linear system of {left}{matrix} "
+        f"({system.kind.data}) and {', '.join(system.rhs_names)}"
+    )
+
+
+class _Determinant:
+    """The product of the determinants of matrices."""
+
+    def __init__(self) -> None:
+        self.sign, self.logarithm = 1.0, 0.0
+
+    def multiply(self, sign: float, logarithm: float) -> None:
+        self.sign *= sign
+        self.logarithm += logarithm
+
+    def times(self, sign: Any, logarithm: Any) -> list[float]:
+        """Times the determinant of these, as sign and logarithm."""
+        return [float(sign) * self.sign, float(logarithm) + self.logarithm]

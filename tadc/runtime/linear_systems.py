@@ -1,0 +1,226 @@
+"""Linear systems with matrices by structure, through LAPACK (SciPy): solutions and determinants.
+
+Matrices come as the blocks that `dialects/tix/linear.py` describes. Solving takes l³/3 operations
+per system of l dense equations, l² where the matrix is triangular, l·w² where it has w diagonals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from dialects.tix import MatrixForm
+from tadc.runtime.arguments import Array
+
+
+class Singular(Exception):
+    """A matrix without inverse: `batch` and `column` say where a pivot is 0 or not finite."""
+
+    def __init__(self, batch: tuple[int, ...], column: int):
+        super().__init__(batch, column)
+        self.batch = batch
+        self.column = column
+
+
+def _lapack(name: str, array: Array) -> Any:
+    """The routine of LAPACK for the precision of an array."""
+    lapack: Any = import_module("scipy.linalg.lapack")
+    return lapack.get_lapack_funcs((name,), (array,))[0]
+
+
+@dataclass
+class Matrix:
+    """A matrix, or one for each index of a batch, `[batch..., row, column]`, in a stored form."""
+
+    form: MatrixForm
+    array: Array
+    columns: list[tuple[int, ...]]
+    """The shapes of what the blocks of a row number."""
+    rows: list[tuple[int, ...]]
+
+    @staticmethod
+    def of(form: MatrixForm, blocks: Sequence[Array]) -> Matrix:
+        """The matrix of these blocks, row by row."""
+        batch = form.batch
+        width = len(blocks) // len(form.rows)
+        grid = [blocks[n : n + width] for n in range(0, len(blocks), width)]
+        ranks = zip(form.rows, grid, strict=True)
+        rows = [row[0].shape[batch : batch + rank] for rank, row in ranks]
+        columns = [b.shape[batch + form.rows[0] :] for b in grid[0]]
+        lead = blocks[0].shape[:batch]
+        parts = [
+            [b.reshape(*lead, prod(r), prod(c)) for b, c in zip(row, columns, strict=True)]
+            for row, r in zip(grid, rows, strict=True)
+        ]
+        array = np.block(parts) if len(blocks) > 1 else parts[0][0]
+        if form.kind == "banded":
+            columns = rows  # stored are as many as the band is wide
+        return Matrix(form, array, columns, rows)
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        """The shape of the batch."""
+        return self.array.shape[: self.form.batch]
+
+    def column_index(self, column: int) -> tuple[int, ...]:
+        """The index of a column in the tensor that it belongs to."""
+        for shape in self.columns:
+            if column < prod(shape):
+                return tuple(map(int, np.unravel_index(column, shape)))
+            column -= prod(shape)
+        raise IndexError(column)
+
+    def systems(self) -> Iterator[tuple[tuple[int, ...], Array]]:
+        """Every matrix of the batch, with its index."""
+        for index in np.ndindex(*self.batch):
+            yield index, self.array[index]
+
+    def solve(self, rhs: Sequence[Array], transposed: bool) -> tuple[list[Array], float]:
+        """The solutions, each `[batch..., shape...]`, and the least reciprocal condition number.
+
+        Raises `Singular`.
+        """
+        lead = self.batch
+        flat = np.concatenate([b.reshape(*lead, -1) for b in rhs], axis=-1)
+        out: Any = np.empty_like(flat)
+        worst = 1.0
+        for index, matrix in self.systems():
+            factors = _FACTORS[self.form.kind](self.form, matrix, index)
+            worst = min(worst, factors.condition)
+            out[index] = factors.solve(flat[index], transposed)
+        shapes = self.rows if transposed else self.columns
+        ends: list[int] = [sum(map(prod, shapes[:n])) for n in range(1, len(shapes))]
+        parts = np.split(out, ends, axis=-1)
+        return [p.reshape(*lead, *s) for p, s in zip(parts, shapes, strict=True)], worst
+
+    def log_abs_det(self) -> tuple[float, float]:
+        """Sign and logarithm of the product of all determinants; 0 and -inf where one is 0."""
+        sign, total = 1.0, 0.0
+        for index, matrix in self.systems():
+            try:
+                factors = _FACTORS[self.form.kind](self.form, matrix, index)
+            except Singular:
+                return 0.0, -np.inf
+            sign *= factors.sign
+            total += float(np.sum(np.log(np.abs(factors.pivots))))
+        return float(sign), total
+
+
+class _Dense:
+    """LU with partial pivoting: `P A = L U`."""
+
+    def __init__(self, form: MatrixForm, matrix: Array, batch: tuple[int, ...]):
+        self.matrix = matrix
+        factorize = _lapack("getrf", matrix)
+        self.lu, self.order, *_ = factorize(matrix)
+        self.pivots: Array = np.diagonal(self.lu)
+        _require_pivots(self.pivots, batch)
+
+    @property
+    def sign(self) -> float:
+        swaps = np.count_nonzero(self.order != np.arange(len(self.order)))
+        return float(np.prod(np.sign(self.pivots))) * (-1) ** swaps
+
+    @property
+    def condition(self) -> float:
+        estimate = _lapack("gecon", self.lu)
+        return float(estimate(self.lu, np.linalg.norm(self.matrix, 1))[0]) if self.lu.size else 1.0
+
+    def solve(self, rhs: Array, transposed: bool) -> Array:
+        if not self.lu.size:
+            return rhs
+        backward = _lapack("getrs", self.lu)
+        return backward(self.lu, self.order, rhs, trans=int(transposed))[0]
+
+
+class _Triangular:
+    """A triangle is its own factor."""
+
+    def __init__(self, form: MatrixForm, matrix: Array, batch: tuple[int, ...]):
+        self.lower = form.kind == "lower"
+        self.matrix = matrix
+        self.pivots: Array = np.diagonal(matrix)
+        self.sign = float(np.prod(np.sign(self.pivots)))
+        _require_pivots(self.pivots, batch)
+
+    @property
+    def condition(self) -> float:
+        if not self.matrix.size:
+            return 1.0
+        estimate = _lapack("trcon", self.matrix)
+        return float(estimate(self.matrix, uplo="L" if self.lower else "U")[0])
+
+    def solve(self, rhs: Array, transposed: bool) -> Array:
+        if not rhs.size:
+            return rhs
+        backward = _lapack("trtrs", self.matrix)
+        return backward(self.matrix, rhs, lower=self.lower, trans=int(transposed))[0]
+
+
+class _Banded:
+    """LU with partial pivoting within `lower` more diagonals above."""
+
+    def __init__(self, form: MatrixForm, matrix: Array, batch: tuple[int, ...]):
+        self.lower, self.upper = form.lower, form.upper
+        self.diagonals = diagonals(form, matrix)
+        factorize = _lapack("gbtrf", self.diagonals)
+        self.lu, self.order, *_ = factorize(self.diagonals, form.lower, form.upper)
+        self.pivots: Array = self.lu[form.lower + form.upper]
+        _require_pivots(self.pivots, batch)
+
+    @property
+    def sign(self) -> float:
+        swaps = np.count_nonzero(self.order != np.arange(len(self.order)))
+        return float(np.prod(np.sign(self.pivots))) * (-1) ** swaps
+
+    @property
+    def condition(self) -> float:
+        """No estimate: the least pivot by the largest."""
+        sizes = np.abs(self.pivots)
+        return float(sizes.min() / sizes.max()) if sizes.size else 1.0
+
+    def solve(self, rhs: Array, transposed: bool) -> Array:
+        if not rhs.size:
+            return rhs
+        backward = _lapack("gbtrs", self.lu)
+        return backward(*(self.lu, self.lower, self.upper, rhs, self.order), trans=int(transposed))[
+            0
+        ]
+
+
+_FACTORS: dict[str, type[_Dense] | type[_Triangular] | type[_Banded]] = {
+    "dense": _Dense,
+    "lower": _Triangular,
+    "upper": _Triangular,
+    "banded": _Banded,
+}
+
+
+def diagonals(form: MatrixForm, matrix: Array) -> Array:
+    """A band as LAPACK wants it: `A[i, j]` in row `lower + upper + i - j`, column `j`.
+
+    Column `c` of `matrix` holds the one element of each row with `j % width == c`.
+    """
+    size, width = matrix.shape
+    rows = _count(size)[:, None]
+    first = rows - form.lower
+    columns = first + (_count(width)[None, :] - first) % width
+    inside = (columns >= 0) & (columns < size)
+    found = np.zeros((2 * form.lower + form.upper + 1, size), matrix.dtype, order="F")
+    found[(form.lower + form.upper + rows - columns)[inside], columns[inside]] = matrix[inside]
+    return found
+
+
+def _count(n: int) -> Any:
+    return np.arange(n)
+
+
+def _require_pivots(pivots: Array, batch: tuple[int, ...]) -> None:
+    bad = np.flatnonzero(~np.isfinite(pivots) | (pivots == 0))
+    if bad.size:
+        raise Singular(batch, int(bad[0]))
