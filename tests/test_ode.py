@@ -413,6 +413,10 @@ def test_scipy_is_imported_when_it_is_needed():
         (LINEAR, {"state": "x", "atol": float("nan")}, ArgumentError, "tolerances"),
         (LINEAR, {"state": "x", "max_step": 0}, ArgumentError, "tolerances"),
         (LINEAR, {"state": "x", "t1": np.inf}, ArgumentError, "finite times"),
+        (LINEAR, {"state": "x", "t1": "later"}, ArgumentError, "t1 is a number, not 'later'"),
+        (LINEAR, {"state": "x", "rtol": []}, ArgumentError, r"rtol is a number, not \[\]"),
+        (LINEAR, {"state": ()}, ArgumentError, "nothing cannot be the state"),
+        ("y = 2", {}, ArgumentError, "which arguments are the state"),
     ],
 )
 def test_flows_that_make_no_sense(program: str, how: dict[str, Any], kind: Any, message: str):
@@ -435,6 +439,8 @@ def test_arguments_that_do_not_fit():
         f.vjp(x, x)[1]()
     with pytest.raises(SizeError, match=r"the adjoint of x has the shape \(2\), not \(3\)"):
         f.vjp(x, x)[1](np.ones(2))
+    with pytest.raises(ArgumentError, match="arguments come as a tuple of 2: for x, z"):
+        f.inverse_vjp(x, x)
     with pytest.raises(ArgumentError, match="tangents come as a tuple of 2: for x, z"):
         f.jvp((x, x), (x,))
     with pytest.raises(SizeError, match=r"the tangent of z has the shape \(\), not \(3\)"):

@@ -18,6 +18,14 @@ FINEST = 100 * float(np.finfo(float).eps)
 Shape = Sequence[int | str]
 
 
+def number(name: str, value: Any) -> float:
+    """The value as a float; raises `ArgumentError`."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{name} is a number, not {value!r}") from None
+
+
 def check_solver(span: tuple[float, float], solver: Solver) -> None:
     """Raise `ArgumentError` for times, methods and tolerances that the solver does not take."""
     if solver.method not in METHODS:
@@ -45,7 +53,7 @@ def state_names(
             raise ArgumentError(f"there is no argument {name} for the state", hint=_are(names))
     if len(set(chosen)) < len(chosen) or len(chosen) != len(g.results):
         raise ArgumentError(
-            f"{', '.join(chosen)} cannot be the state for the results {_results(g)}",
+            f"{', '.join(chosen) or 'nothing'} cannot be the state for the results {_results(g)}",
             hint="each result is the derivative by time of one argument, in the same order",
         )
     return chosen

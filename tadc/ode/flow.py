@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tadc.function import Function, Tensor
-from tadc.ode.checks import check_fit, check_solver, one_each, shaped, state_names
+from tadc.ode.checks import check_fit, check_solver, number, one_each, shaped, state_names
 from tadc.ode.equations import Equation, Joint, Layout
 from tadc.ode.solver import Solver, Span, Vector
 from tadc.runtime.arguments import Parameter, bind
@@ -42,11 +42,14 @@ def flow(
 
     Raises `TadcError` where `g`, `state` and `time` do not fit together.
     """
-    span = float(t0), float(t1)
+    span = number("t0", t0), number("t1", t1)
     rough = any(t.dtype == "f32" for t in g.args)  # rounding makes steps shorter, not better
-    rtol = (1e-5 if rough else 1e-10) if rtol is None else rtol
-    atol = (1e-7 if rough else 1e-12) if atol is None else atol
-    solver = Solver(method, rtol, atol, max_step)
+    solver = Solver(
+        method,
+        (1e-5 if rough else 1e-10) if rtol is None else number("rtol", rtol),
+        (1e-7 if rough else 1e-12) if atol is None else number("atol", atol),
+        number("max_step", max_step),
+    )
     check_solver(span, solver)
     names = state_names(g, state, time)
     check_fit(g, names, time)
@@ -96,7 +99,7 @@ class Flow:
 
         Tangents have the shapes of their arguments; `None` is zero.
         """
-        p = self._equation(arguments, {})
+        p = self._equation_at(arguments)
         names = [t.name for t in self.args]
         given = {
             name: np.zeros(p.shapes[name])
@@ -143,7 +146,7 @@ class Flow:
 
         What the flow contracts by a factor, errors grow by here.
         """
-        p = self._equation(arguments, {})
+        p = self._equation_at(arguments)
         v = p.pack("tangent", _several(tangents))
         scale = _largest(v)
         along = p.tangents()
@@ -158,7 +161,7 @@ class Flow:
 
         What the flow contracts by a factor, errors grow by here.
         """
-        p = self._equation(arguments, {})
+        p = self._equation_at(arguments)
         w = p.pack("adjoint", _several(adjoints))
         scale = _largest(w)
         back = p.cotangents()
@@ -173,7 +176,7 @@ class Flow:
 
         At every step this takes one tangent for each element of the state.
         """
-        p = self._equation(arguments, {})
+        p = self._equation_at(arguments)
         along = p.tangents()
         units = np.eye(p.start.size)
 
@@ -183,6 +186,9 @@ class Flow:
         joint = Joint(p.value, trace, p.start.size)
         end = self.solver.end(joint, self.span, np.append(p.start, 0.0))
         return 1.0, float(end[-1])
+
+    def _equation_at(self, arguments: Any) -> Equation:
+        return self._equation(one_each("arguments", arguments, [t.name for t in self.args]), {})
 
     def _equation(self, positional: Sequence[Any], named: Mapping[str, Any]) -> Equation:
         parameters = [Parameter(t.name, t.dtype, len(t.shape), None) for t in self.args]
