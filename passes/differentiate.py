@@ -44,6 +44,7 @@ On entry sums need no order of bounds; on exit sums may hold equations in their 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -53,6 +54,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from dialects import tix
+from passes.activity import dependents
 from passes.derivative_names import adjoint_names, tangent_names
 from passes.extended_program import ExtendedProgram
 from passes.failure import PassFailure
@@ -69,8 +71,9 @@ class DifferentiatePass(ModulePass):
 
     `mode=forward` gives tangents instead of gradients. With `unit_adjoint=true` the adjoints of the
     results are 1 instead of arguments: the gradient of a scalar. With `keep_values=true` the
-    results of the program come first, before the derivatives. With `keep_pivots=true` the inverse
-    modes also return what they divide by.
+    results of the program come first, before the derivatives; the adjoints of the definitions that
+    `observe` names come last. With `keep_pivots=true` the inverse modes also return what they
+    divide by.
     """
 
     name = "differentiate"
@@ -79,6 +82,7 @@ class DifferentiatePass(ModulePass):
     keep_values: bool = False
     mode: str = "reverse"
     keep_pivots: bool = False
+    observe: tuple[str, ...] = ()
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.mode not in MODES:
@@ -115,12 +119,20 @@ class DifferentiatePass(ModulePass):
         sweep = ReverseSweep(new.labels, new.tensors)
         adjoints = [1.0] * len(results) if self.unit_adjoint else new.added
         sweep.seeds.update(zip(results, adjoints, strict=True))
-        for op in reversed(program.definitions):
-            sweep.visit(op)
         wrt = self._wrt(program)
+        observed = _labelled(program, self.observe)
+        active = dependents(program, [*(program.arguments[name] for name in wrt), *observed])
+        seen: dict[SSAValue, SSAValue] = {}
+        for op in reversed(program.definitions):
+            if op.result in active:
+                stored = op.result in observed
+                adjoint = sweep.visit(op, lambda read: read.tensor in active, stored)
+                if stored and isinstance(adjoint, SSAValue):
+                    seen[op.result] = adjoint
         gradients = [_gradient(sweep, name, program.arguments[name]) for name in wrt]
         names = [_gradient_name(g, name, program) for g, name in zip(gradients, wrt, strict=True)]
-        return self._finish(new, gradients, names)
+        adjoints = [seen[v] for v in observed]
+        return self._finish(new, [*gradients, *adjoints], [*names, *map(_label_of, adjoints)])
 
     def _forward(self, program: tix.ProgramOp) -> tix.ProgramOp:
         wrt = self._wrt(program)
@@ -163,6 +175,20 @@ MODES = {
 }
 
 
+def _labelled(program: tix.ProgramOp, labels: Iterable[str]) -> list[SSAValue]:
+    """The definitions of these labels; of two, the last: sums get names before what reads them."""
+    known = {op.label.data: op.result for op in program.definitions}
+    for label in labels:
+        if label not in known:
+            raise PassFailure(program.location, f"no definition is labelled {label}")
+    return [known[label] for label in labels]
+
+
+def _label_of(tensor: SSAValue) -> str:
+    assert isinstance(tensor.owner, tix.DefineOp)
+    return tensor.owner.label.data
+
+
 def _gradient(sweep: ReverseSweep, name: str, argument: SSAValue) -> SSAValue:
     """Define `d<name>`."""
     label = sweep.labels.builder.fresh_label(f"d{name}")
@@ -174,5 +200,4 @@ def _gradient_name(gradient: SSAValue, argument: str, program: tix.ProgramOp) ->
 
     The adjoint of an argument that is updated is taken by design: the gradient is a new version.
     """
-    assert isinstance(gradient.owner, tix.DefineOp)
-    return f"d{argument}" if argument in program.result_names else gradient.owner.label.data
+    return f"d{argument}" if argument in program.result_names else _label_of(gradient)

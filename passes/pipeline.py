@@ -30,13 +30,15 @@ def derivative_passes(
     keep_values: bool = False,
     mode: str = "reverse",
     keep_pivots: bool = False,
+    observe: Sequence[str] = (),
 ) -> list[tuple[str, ModulePass]]:
     """From `tensor-index` to `simplified`: the stage that each pass ends or leads to, and it."""
+    options = unit_adjoint, keep_values, mode, keep_pivots, tuple(observe)
     return [
         # values that adjoints need get names first, so that no gradient computes a sum again
         ("derivative", LiftSumsPass()),
         # adjoints as sums over unsolved equations, or tangents
-        ("derivative", DifferentiatePass(tuple(wrt), unit_adjoint, keep_values, mode, keep_pivots)),
+        ("derivative", DifferentiatePass(tuple(wrt), *options)),
         # equations must be solved before bounds: they decide what is left to bound
         ("solved", SolveIndexKernelsPass()),
         # what is left to sum over is known; conditions on it are to become bounds and equations
@@ -50,9 +52,11 @@ def derivative_passes(
     ]
 
 
-def pullback_passes(adjoints: Sequence[str]) -> list[tuple[str, ModulePass]]:
+def pullback_passes(
+    adjoints: Sequence[str], wrt: Sequence[str] = ()
+) -> list[tuple[str, ModulePass]]:
     """From `tensor-index` to two programs: the values, and the gradients given what those save."""
-    passes = derivative_passes(keep_values=True)
+    passes = derivative_passes(wrt, keep_values=True)
     # before definitions move: then each program decides alone what it stores
     return [*passes[:-1], ("simplified", SplitPullbackPass(tuple(adjoints))), passes[-1]]
 

@@ -45,17 +45,21 @@ class ReverseSweep:
         self._contributions: dict[SSAValue, list[tuple[tix.ReadOp, Contribution]]] = {}
 
     def visit(
-        self, op: tix.DefineOp, counted: Callable[[tix.ReadOp], bool] = lambda read: True
-    ) -> None:
+        self,
+        op: tix.DefineOp,
+        counted: Callable[[tix.ReadOp], bool] = lambda read: True,
+        stored: bool = False,
+    ) -> Adjoint | None:
         """Add what the reads of `op` contribute, given its seed and what its readers contributed.
 
         That is used up: what comes later is added by another visit. Reads that do not count add
-        nothing.
+        nothing. Gives the adjoint of `op`, as a definition of its own if it is to be `stored`; None
+        where no result depends on it.
         """
-        adjoint = self._adjoint_of(op)
+        adjoint = self._adjoint_of(op, stored)
         self.forget(op.result)
         if adjoint is None:
-            return
+            return None
         reverse = LocalReverse(
             *(op, self.tensors.value(op.result), frozenset(elements(op))),
             *(adjoint, self._ties_of(op)),
@@ -67,6 +71,7 @@ class ReverseSweep:
                 self._contributions.setdefault(read.tensor, []).extend(
                     (read, part) for part in parts
                 )
+        return adjoint
 
     def forget(self, tensor: SSAValue) -> None:
         """Drop the seed of a tensor, and what was contributed to it."""
@@ -90,9 +95,8 @@ class ReverseSweep:
         label = self.labels.fresh(f"{op.label.data}_ties")
         return self.labels.builder.define(label, op.type, names, op.location, body)
 
-    def _adjoint_of(self, op: tix.DefineOp) -> Adjoint | None:
-        """The tensor of adjoints of a definition; None where no result depends on it."""
-        if op.result not in self._contributions:
+    def _adjoint_of(self, op: tix.DefineOp, stored: bool) -> Adjoint | None:
+        if op.result not in self._contributions and not stored:
             return self.seeds.get(op.result)
         label = self.labels.fresh(f"d{op.label.data}")
         names = [v.name_hint for v in op.indices]

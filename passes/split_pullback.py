@@ -21,7 +21,7 @@ So a pullback computes nothing that its value has computed already.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -30,6 +30,7 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from dialects import tix
+from passes.activity import dependents, needed_for
 from passes.failure import PassFailure
 from passes.programs import ProgramBuilder, exchange, location_of, reads_of, type_of
 
@@ -63,9 +64,10 @@ def split_pullback(
     count = len(adjoints)  # one for each value
     values, gradients = program.returned[:count], program.returned[count:]
     # a gradient that is known without adjoints is a gradient still
-    late = _reached(program, [program.arguments[name] for name in adjoints]) | set(gradients)
+    late = dependents(program, [program.arguments[name] for name in adjoints]) | set(gradients)
+    needed = needed_for(program, gradients)  # nothing is saved for what no gradient needs
     early = [op for op in program.definitions if op.result not in late]
-    rest = [op for op in program.definitions if op.result in late]
+    rest = [op for op in program.definitions if op.result in late & needed]
     read = {r.tensor for op in rest for r in reads_of(op)}
     saved = [op for op in early if op.result in read]
     kept = [*values, *(op.result for op in saved if op.result not in values)]
@@ -79,15 +81,6 @@ def split_pullback(
     second = program_part(program, inputs, rest, gradients, names[count:], "_pullback")
     first = program_part(program, arguments, early, kept, [*names[:count], *labels])
     return first, second
-
-
-def _reached(program: tix.ProgramOp, starts: Iterable[SSAValue]) -> set[SSAValue]:
-    """The tensors that depend on any of `starts`, these included."""
-    reached = set(starts)
-    for op in program.definitions:
-        if any(r.tensor in reached for r in reads_of(op)):
-            reached.add(op.result)
-    return reached
 
 
 def program_part(

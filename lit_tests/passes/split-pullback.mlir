@@ -106,3 +106,40 @@ tix.program @linear (%x = "x" : !tix.tensor<[N], f64>, %df = "df" : !tix.tensor<
 // CHECK-NEXT:   }
 // CHECK-NEXT:   tix.return %dx
 // CHECK-NEXT: }
+
+// -----
+
+// Nothing is saved for an adjoint that no gradient needs, and that is not computed either.
+tix.program @unneeded (%x = "x" : !tix.tensor<[N], f64>, %df = "df" : !tix.tensor<[N], f64>) {
+  %h = tix.define "h" (%i) : !tix.tensor<[N], f64> {
+    %0 = tix.read %x[%i]
+    %1 = tix.sin %0
+    tix.yield %1
+  }
+  %f = tix.define "f" (%i) : !tix.tensor<[N], f64> {
+    %0 = tix.read %h[%i]
+    %1 = tix.neg %0
+    tix.yield %1
+  }
+  %dh = tix.define "dh" (%i) : !tix.tensor<[N], f64> {
+    %0 = tix.read %df[%i]
+    %1 = tix.read %h[%i]
+    %2 = tix.mul %0, %1
+    tix.yield %2
+  }
+  %dx = tix.define "dx" (%i) : !tix.tensor<[N], f64> {
+    %0 = tix.read %df[%i]
+    tix.yield %0
+  }
+  tix.return %f, %dx
+}
+// CHECK:      tix.program @unneeded (%x = "x" : !tix.tensor<[N], f64>) {
+// CHECK:        tix.return %f
+// CHECK-NEXT: }
+// CHECK-NEXT: tix.program @unneeded_pullback (%x = "x" : !tix.tensor<[N], f64>, %df = "df" : !tix.tensor<[N], f64>) {
+// CHECK-NEXT:   %dx = tix.define "dx" (%i) : !tix.tensor<[N], f64> {
+// CHECK-NEXT:     [[DF:%.*]] = tix.read %df[%i]
+// CHECK-NEXT:     tix.yield [[DF]]
+// CHECK-NEXT:   }
+// CHECK-NEXT:   tix.return %dx
+// CHECK-NEXT: }
