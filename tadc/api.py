@@ -130,7 +130,7 @@ def jvp(
     return tuple(values), tuple(derivatives)
 
 
-def inverse_jvp(f: Function, arguments: Sequence[Any], ydot: Any, /) -> tuple[Any, ...]:
+def inverse_jvp(f: Function | Flow, arguments: Sequence[Any], ydot: Any, /) -> tuple[Any, ...]:
     """`J⁻¹ ydot`: one tangent per tensor that `f` updates, in the order of the results.
 
     `f` updates some of its arguments, and its results are exactly those, in the same shapes; its
@@ -139,36 +139,47 @@ def inverse_jvp(f: Function, arguments: Sequence[Any], ydot: Any, /) -> tuple[An
     Raises `UnsupportedError` where a program has no inverse modes or its Jacobian must be singular,
     `SingularError` where it is at these arguments; warns with `IllConditionedWarning`. Source:
     Pearlmutter and Siskind, "Automatic Differentiation: Inverse Accumulation Mode", section 2.
+    Takes a flow (`tadc.ode`) too.
     """
+    if isinstance(f, Flow):
+        return f.inverse_jvp(arguments, ydot)
     inverse = f.inverse("inverse-jvp")
     return tuple(inverse(arguments, _vectors(f, ydot, "tangent")))
 
 
-def inverse_vjp(f: Function, arguments: Sequence[Any], xbar: Any, /) -> tuple[Any, ...]:
+def inverse_vjp(f: Function | Flow, arguments: Sequence[Any], xbar: Any, /) -> tuple[Any, ...]:
     """`J⁻ᵀ xbar`: one adjoint per result, given one per tensor that `f` updates; see `inverse_jvp`.
 
     Needs no more memory than `jvp`: lumps are undone first to last.
     """
+    if isinstance(f, Flow):
+        return f.inverse_vjp(arguments, xbar)
     inverse = f.inverse("inverse-vjp")
     return tuple(inverse(arguments, _vectors(f, xbar, "adjoint")))
 
 
-def log_abs_det(f: Function, arguments: Sequence[Any], /) -> tuple[float, float]:
+def log_abs_det(f: Function | Flow, arguments: Sequence[Any], /) -> tuple[float, float]:
     """Sign and logarithm of the absolute value of the determinant of `f`'s Jacobian.
 
     0 and -inf where it is singular, as of `numpy.linalg.slogdet`; for the programs of
     `inverse_jvp`.
     """
+    if isinstance(f, Flow):
+        return f.log_abs_det(arguments)
     sign, logarithm = f.inverse("log-abs-det")(arguments, ())
     return sign, logarithm
+
+
+def _sequence(given: Any) -> list[Any]:
+    return list(given) if isinstance(given, tuple | list) else [given]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
 
 
 def _vectors(f: Function, given: Any, what: str) -> Sequence[Any]:
     """One vector per result: what is given, or that alone."""
     count = len(f.results)
-    vectors: Sequence[Any] = given if isinstance(given, tuple | list) else (given,)  # pyright: ignore[reportUnknownVariableType]
+    vectors = _sequence(given)
     if count == 1 and len(vectors) != 1:
-        return (given,)
+        return [given]
     if len(vectors) != count:
         names = ", ".join(t.name for t in f.results)
         raise ArgumentError(

@@ -359,6 +359,9 @@ def test_the_operators_take_flows():
     assert np.array_equal(flat(y), flat(f.vjp(*a)[0]))
     assert np.array_equal(flat(pullback(*x)), flat(f.vjp(*a)[1](*x)))
     assert np.array_equal(flat(tadc.jvp(f, a, (*x, None))[1]), flat(f.jvp(a, (*x, None))[1]))
+    assert np.array_equal(flat(tadc.inverse_jvp(f, a, x)), flat(f.inverse_jvp(a, x)))
+    assert np.array_equal(flat(tadc.inverse_vjp(f, a, x)), flat(f.inverse_vjp(a, x)))
+    assert tadc.log_abs_det(f, a) == f.log_abs_det(a)
 
 
 def test_results_are_the_users():
