@@ -20,7 +20,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from dialects import tix
 from passes.emitter import Emitter, Scope
-from passes.programs import ProgramBuilder, arguments_of, copy_definition
+from passes.exactness import compared_definitions, has_equality
+from passes.programs import ProgramBuilder, arguments_of, copy_definition, tensor_names
 
 Key = tuple[object, ...]
 
@@ -107,17 +108,29 @@ class Member:
     first: tix.DefineOp
     tensors: dict[SSAValue, SSAValue]
     """The result of the first one and what that reads, with what it is here."""
+    locations: dict[LocationAttr, LocationAttr]
+    """Places of the first one's operations, with the places here; empty without names."""
 
 
-def alike_definitions(program: tix.ProgramOp, marked: Set[Operation] = frozenset()) -> list[Member]:
-    """Every definition, in order, with the first one that is alike; `marked` as in `structure`."""
+def alike_definitions(
+    program: tix.ProgramOp,
+    marked: Set[Operation] = frozenset(),
+    named: bool = False,
+    apart: Set[str] = frozenset(),
+) -> list[Member]:
+    """Every definition, in order, with the first one that is alike.
+
+    `marked` and `named` are as in `structure`; those with labels in `apart` are like no other.
+    """
     firsts: dict[Key, tuple[tix.DefineOp, Structure]] = {}
     members: list[Member] = []
     for op in program.definitions:
-        own = structure(op, marked)
-        first, known = firsts.setdefault(own.key, (op, own))
+        own, label = structure(op, marked, named), op.label.data
+        key = (*own.key, label) if label in apart else own.key
+        first, known = firsts.setdefault(key, (op, own))
         tensors = zip((first.result, *known.tensors), (op.result, *own.tensors), strict=True)
-        members.append(Member(op, first, dict(tensors)))
+        locations = zip(known.locations, own.locations, strict=True)
+        members.append(Member(op, first, dict(tensors), dict(locations)))
     return members
 
 
@@ -134,3 +147,55 @@ def only(program: tix.ProgramOp, definitions: Sequence[tix.DefineOp]) -> tix.Pro
     for op in definitions:
         scope.values[op.result] = copy_definition(builder, scope, op)
     return builder.finish(program, [], [])
+
+
+class Folded:
+    """A program with only the first of the definitions that are alike, and the way back.
+
+    What a pass makes of one definition, and of that one alone, is made once for all that are alike:
+
+        folded = Folded(program)
+        program = folded.unfolded(simplify_sums(folded.program))
+    """
+
+    def __init__(self, program: tix.ProgramOp):
+        self.whole = program
+        self.members = alike_definitions(program, named=True, apart=_apart(program))
+        self.firsts = [m.op for m in self.members if m.op is m.first]
+        self.program = only(program, self.firsts)
+        self.program.location = program.location
+
+    def unfolded(self, made: tix.ProgramOp) -> tix.ProgramOp:
+        """The whole program, of what the definitions of the folded one have become in `made`."""
+        templates = dict(zip(self.firsts, made.definitions, strict=True))
+        olds = {name: v for v, name in tensor_names(self.whole).items()}
+        inside = {v: olds[name] for v, name in tensor_names(made).items()}
+        builder = ProgramBuilder(arguments_of(self.whole))
+        new: dict[SSAValue, SSAValue] = dict(
+            zip(self.whole.body.block.args, builder.block.args, strict=True)
+        )
+        for member in self.members:
+            template = templates[member.first]
+            read = dict.fromkeys(r.tensor for r in template.walk() if isinstance(r, tix.ReadOp))
+            own = {v: new[member.tensors[inside[v]]] for v in read}
+            new[member.op.result] = builder.append(_copied(template, member, own))
+        unfolded = builder.finish(self.whole, [new[v] for v in self.whole.returned])
+        unfolded.location = self.whole.location
+        return unfolded
+
+
+def _copied(
+    template: tix.DefineOp, member: Member, tensors: dict[SSAValue, SSAValue]
+) -> tix.DefineOp:
+    """A copy of `template` in the place of a member, reading these tensors."""
+    copy = template.clone(tensors)
+    copy.properties["label"] = member.op.label
+    for op in copy.walk():
+        op.location = member.locations.get(op.location, op.location)
+    return copy
+
+
+def _apart(program: tix.ProgramOp) -> frozenset[str]:
+    """Definitions that compare for equality, or are compared: what they are to others matters."""
+    comparing = (d.label.data for d in program.definitions if has_equality(d))
+    return compared_definitions(program).union(comparing)

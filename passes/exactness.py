@@ -43,8 +43,13 @@ def compared_definitions(program: tix.ProgramOp) -> frozenset[str]:
     return frozenset(op.label.data for op in owners if isinstance(op, tix.DefineOp))
 
 
-def _equalities(program: tix.ProgramOp) -> list[tix.WhereOp]:
-    ops = (op for op in program.walk() if isinstance(op, tix.WhereOp))
+def has_equality(op: Operation) -> bool:
+    """Is there a comparison for equality in it?"""
+    return bool(_equalities(op))
+
+
+def _equalities(within: Operation) -> list[tix.WhereOp]:
+    ops = (op for op in within.walk() if isinstance(op, tix.WhereOp))
     return [op for op in ops if op.comparison in ("eq", "ne")]
 
 

@@ -20,7 +20,7 @@ so a definition only moves into one of its own precision.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -31,7 +31,7 @@ from xdsl.rewriter import Rewriter
 
 from dialects import tix
 from passes.emitter import Emitter, Scope
-from passes.programs import ProgramBuilder, arguments_of, copy_definition, rewrite_programs
+from passes.programs import reads_of, rewrite_programs, set_hint
 from passes.regions import Path
 
 
@@ -48,29 +48,38 @@ class InlineDefinitionsPass(ModulePass):
 def inline_definitions(program: tix.ProgramOp) -> tix.ProgramOp:
     """The program without definitions that are not needed, or not needed in memory.
 
-    It may be the same one, changed in place.
+    It is the same one, changed in place.
     """
-    needed = _needed(program)
-    moved: dict[SSAValue, tix.DefineOp] = {d.result: d for d in needed if _moves(d, needed)}
-    if not moved:
-        return _without_others(program, needed)
-    builder = ProgramBuilder(arguments_of(program))
-    scope = _Inliner(Emitter(builder.block, program.location))
-    scope.moved = moved
-    scope.values.update(zip(program.body.block.args, builder.block.args, strict=True))
-    for op in needed:
-        if op.result not in moved:
-            scope.values[op.result] = copy_definition(builder, scope, op)
-    return builder.finish(program, [scope.value(v) for v in program.returned])
-
-
-def _without_others(program: tix.ProgramOp, needed: Sequence[tix.DefineOp]) -> tix.ProgramOp:
-    """The program itself, all other definitions erased."""
-    kept = set(needed)
-    for op in reversed(program.definitions):
-        if op not in kept:
-            Rewriter.erase_op(op)
+    needed = set(_needed(program))
+    _erase(op for op in program.definitions if op not in needed)
+    moved: dict[SSAValue, tix.DefineOp]
+    moved = {op.result: op for op in program.definitions if _moves(op)}
+    for op in program.definitions:
+        if op.result not in moved and any(r.tensor in moved for r in reads_of(op)):
+            _rebuild(op, moved)
+    _erase(moved.values())
     return program
+
+
+def _erase(definitions: Iterable[tix.DefineOp]) -> None:
+    """Erase definitions that are read by none but later ones of them."""
+    for op in reversed(list(definitions)):
+        Rewriter.erase_op(op)
+
+
+def _rebuild(op: tix.DefineOp, moved: Mapping[SSAValue, tix.DefineOp]) -> None:
+    """Put a definition in the place of `op` that holds the bodies of moved ones that it reads."""
+    assert op.parent is not None
+    emitter = Emitter(op.parent, op.location)
+    scope = _Inliner(emitter)
+    scope.moved = moved
+    region = emitter.region(
+        [v.name_hint for v in op.indices], lambda e, own: scope.copy_definition(op, e, own)
+    )
+    new = tix.DefineOp(op.label.data, op.type, region)
+    new.location = op.location
+    set_hint(new.result, op.label.data)
+    Rewriter.replace_op(op, new)
 
 
 def _needed(program: tix.ProgramOp) -> list[tix.DefineOp]:
@@ -80,20 +89,19 @@ def _needed(program: tix.ProgramOp) -> list[tix.DefineOp]:
     for op in reversed(program.definitions):
         if op.result in used:
             needed.append(op)
-            used.update(r.tensor for r in op.walk() if isinstance(r, tix.ReadOp))
+            used.update(r.tensor for r in reads_of(op))
     return needed[::-1]
 
 
-def _moves(op: tix.DefineOp, needed: Sequence[tix.DefineOp]) -> bool:
+def _moves(op: tix.DefineOp) -> bool:
     """Is `op` read in one place, which reads each element once at most?"""
-    uses = [use.operation for use in op.result.uses]
-    reads = [r for r in uses if isinstance(r, tix.ReadOp) and _definition_of(r) in needed]
-    if len(reads) != 1 or any(isinstance(u, tix.ReturnOp) for u in uses):
+    use = op.result.get_user_of_unique_use()
+    if not isinstance(use, tix.ReadOp):
         return False
-    reader = _definition_of(reads[0])
-    if Path.to(reads[0], reader).reductions:
+    reader = _definition_of(use)
+    if Path.to(use, reader).reductions:
         return False
-    indices = [form.single_index for form in reads[0].forms]
+    indices = [form.single_index for form in use.forms]
     return reader.type.dtype == op.type.dtype and set(indices) == set(reader.indices)
 
 
@@ -109,7 +117,7 @@ def _definition_of(op: Operation) -> tix.DefineOp:
 class _Inliner(Scope):
     """Copies a body; a read of a moved definition becomes the body of that."""
 
-    moved: dict[SSAValue, tix.DefineOp]
+    moved: Mapping[SSAValue, tix.DefineOp]
 
     def inner(self, emitter: Emitter, own: Sequence[SSAValue], new: Sequence[SSAValue]) -> Scope:
         scope = super().inner(emitter, own, new)

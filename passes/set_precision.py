@@ -38,7 +38,13 @@ class SetPrecisionPass(ModulePass):
 
 
 def set_precision(program: tix.ProgramOp, real: str) -> tix.ProgramOp:
-    """A copy of the program with `real` replaced by the element type of that name."""
+    """A copy of the program with `real` replaced by the element type of that name.
+
+    The program itself, where all its types are declared.
+    """
+    tensors = [*program.body.block.args, *(d.result for d in program.definitions)]
+    if all(type_of(v).dtype != "real" for v in tensors):
+        return program
     copy = program.clone()
     for value in [*copy.body.block.args, *(d.result for d in copy.definitions)]:
         type = type_of(value)
