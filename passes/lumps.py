@@ -35,7 +35,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import LocationAttr
-from xdsl.ir import BlockArgument, SSAValue
+from xdsl.ir import Block, BlockArgument, SSAValue
 
 from dialects import tix
 from passes.dependence import carrying_reads
@@ -180,7 +180,7 @@ class _Graph:
             self._require_read(names[self.tensors[v]], self.tensors[v])
         born = [self.tensors[v] for v in sorted(cut) if v >= len(self.state)]
         place = _location(born[0]) if born else self.program.location
-        passed = _listed(self.name_of(self.tensors[v]) for v in sorted(cut))
+        passed = _listed(name_of(self.tensors[v]) for v in sorted(cut))
         reason = (
             f"the Jacobian must be singular: the results depend on {_listed(names.values())}, "
             f"{show(width)} elements, through {show(narrow)} alone, those of {passed}"
@@ -205,14 +205,9 @@ class _Graph:
     def _first_version(self, name: str, last: SSAValue) -> LocationAttr:
         """Where an argument gets its first new value: labels of versions are `p_1`, `p_2`, ..."""
         for op in self.program.definitions:
-            if _user_name(op.label.data, self.state) == name:
+            if name_of(op.result) == name:
                 return op.location
         return _location(last)
-
-    def name_of(self, tensor: SSAValue) -> str:
-        if isinstance(tensor.owner, tix.DefineOp):
-            return _user_name(tensor.owner.label.data, self.state)
-        return next(name for name, argument in self.state.items() if argument is tensor)
 
     def lump(
         self, known: Container[SSAValue], ins: Sequence[SSAValue], outs: Sequence[SSAValue]
@@ -289,10 +284,16 @@ def _location(tensor: SSAValue) -> LocationAttr:
     return tensor.location
 
 
-def _user_name(label: str, state: Iterable[str]) -> str:
-    """`p` for the version `p_2`."""
-    stem = re.sub(r"_\d+$", "", label)
-    return stem if stem in set(state) else label
+def name_of(tensor: SSAValue) -> str:
+    """What the text calls a tensor: the version `p_2` of an argument `p` is `p` there."""
+    owner = tensor.owner
+    block = owner if isinstance(owner, Block) else owner.parent
+    program = block.parent_op() if block else None
+    assert isinstance(program, tix.ProgramOp)
+    if not isinstance(owner, tix.DefineOp):
+        return next(name for name, v in program.arguments.items() if v is tensor)
+    stem = re.sub(r"_\d+$", "", owner.label.data)
+    return stem if stem in program.arguments else owner.label.data
 
 
 def _listed(names: Iterable[str]) -> str:

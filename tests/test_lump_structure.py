@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
+from time import perf_counter
 
 import numpy as np
 import pytest
@@ -14,15 +15,18 @@ import tadc
 from dialects.tix import Affine, DefineOp, Key, ProgramOp
 from passes.bijections import Bijection
 from passes.dependence import Dependence, carrying_reads, dependences
+from passes.failure import PassFailure
 from passes.lump_structure import (
     Banded,
     Blocks,
     Dense,
     Diagonal,
+    Monomial,
     Structure,
     Substitution,
     Triangular,
     structure,
+    structures,
 )
 from passes.lumps import Lump, lumps
 from tests.lump_programs import jacobian, part, program, values_of
@@ -61,6 +65,35 @@ CASES: dict[str, tuple[str, list[Structure]]] = {
         "z: f64[N, N]\nz[i, j] = 2 * z[j, N - 1 - i]\nreturn z",
         [Diagonal(Bijection((1, 0), (1, -1), (ZERO, Affine({"N": 1}, -1))))],
     ),
+    "round and round": (
+        "z: f64[N]\nz[i] = 2 * z[i + 1] if i < N - 1 else z[0]**2\nreturn z",
+        [Monomial()],
+    ),
+    "by remainders": (
+        "z: f64[5]\nz[i] = 2 * z[(3*i + 1) % 5]\nreturn z",
+        [Monomial()],
+    ),
+    "there and back": (
+        """
+z: f64[N, 3]
+t[i in range(3*N)] = sin(z[i // 3, i % 3])
+z[i, k] = t[3*i + k]
+return z
+""",
+        [Monomial(), Monomial()],
+    ),
+    "halves that change places": (
+        """
+x: f64[N]
+y: f64[N]
+a[i] = 2 * y[i] if i % 2 == 0 else x[i]
+b[i] = 2 * x[i] if i % 2 == 0 else y[i]
+x[i] = a[i]
+y[i] = b[i]
+return x, y
+""",
+        [Monomial(), Diagonal(LINE), Diagonal(LINE)],
+    ),
     "a coupling layer": (
         f"""
 {Z}m: f64[]
@@ -77,6 +110,15 @@ z[i] = z[i] if i % 2 == 0 else z[i] * exp(s[i]) + s[i]
 return z
 """,
         [Substitution(LINE, 2, (0, 1))],
+    ),
+    "a coupling layer with a temporary on the diagonal": (
+        f"""
+{Z}s[i] = sum[j in range(2)](w[i, j] * z[j])
+t[i] = tanh(z[i])
+z[i] = z[i] + 2 * t[i] if i < 2 else z[i] * exp(s[i]) + t[i]
+return z
+""",
+        [Substitution(LINE, 2, (0, 1, 2, 4))],
     ),
     "a chain of three": (
         f"{Z}z[i] = z[i] + z[i - 2] if 2 <= i and i < 6 else z[i]\nreturn z",
@@ -170,6 +212,65 @@ def test_structures_of_designed_cases_hold(source: str):
     check(source, {"N": 6, "M": 4})
 
 
+REFUSED = {
+    "one element for all, which may be the only one": (
+        "z: f64[N]\nz[i] = 2 * z[0]\nreturn z",
+        None,
+    ),
+    "one element of three for all": (
+        "z: f64[3]\nz[i] = 2 * z[1]\nreturn z",
+        "<program>:2:1: the Jacobian must be singular: the value that z[0] has before is lost "
+        "here, no result depends on it",
+    ),
+    "every other element": (
+        "z: f64[4]\nz[i] = 2 * z[2*(i // 2)]\nreturn z",
+        "<program>:2:1: the Jacobian must be singular: the value that z[1] has before is lost "
+        "here, no result depends on it",
+    ),
+    "a number at one end": (
+        "z: f64[N, M]\nz[i, k] = z[i, k]**2 if i < N - 1 or k > 0 else 3\nreturn z",
+        "<program>:2:1: the Jacobian must be singular: z[N - 1, 0] gets a value here that does not "
+        "depend on what is updated",
+    ),
+    "a triangle without its diagonal": (
+        "z: f64[N]\nz[i] = sum[j in range(i)](z[j])\nreturn z",
+        "<program>:2:1: the Jacobian must be singular: z[0] gets a value here that does not depend "
+        "on what is updated",
+    ),
+    "a triangle with a hole in its diagonal": (
+        "z: f64[6]\nz[i] = sum[j in range(i)](z[j]) + (z[i] if i != 2 else 0)\nreturn z",
+        "<program>:2:1: the Jacobian must be singular: it is triangular, and 0 on the diagonal, "
+        "since z[2] does not depend on z[2]",
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_must_be_singular_is_refused(source: str, message: str | None):
+    check(source, {"N": 5, "M": 4})
+    (lump,) = lumps(program(source))
+    if message is None:
+        assert structure(lump)
+        return
+    with pytest.raises(PassFailure) as failure:
+        structure(lump)
+    assert str(failure.value) == message
+
+
+def test_alike_lumps_have_one_structure():
+    source = "p: f64[N]\nq: f64[N]\n" + "p[i] -= q[i]**3\nq[i] += p[N - 1 - i] * q[i]\n" * 3
+    found = lumps(program(source + "return p, q"))
+    assert structures(found) == [structure(lump) for lump in found]
+
+
+def test_many_lumps_take_little_time():
+    steps = "p[i] -= q[i]**3\nq[i] += p[i]\n" * 1000
+    found = lumps(program(f"p: f64[N]\nq: f64[N]\n{steps}return p, q"))
+    start = perf_counter()
+    assert set(structures(found)) == {Diagonal(LINE)}
+    assert perf_counter() - start < 5
+
+
 # --- random programs ------------------------------------------------------------------------------
 
 LINES = (
@@ -232,9 +333,15 @@ def check(source: str, sizes: Mapping[str, int]) -> None:
     }
     values = values_of(whole, arguments)
     for lump in lumps(whole):
-        matrix = abs(lump_matrix(whole, lump, values)) > 1e-6
+        numbers = lump_matrix(whole, lump, values)
+        matrix = abs(numbers) > 1e-6
         assert not (matrix & ~dependence_mask(lump, values, sizes)).any(), "a dependence is missing"
-        found = structure(lump)
+        try:
+            found = structure(lump)
+        except PassFailure as failure:
+            assert "must be singular" in failure.reason
+            assert np.linalg.matrix_rank(numbers, 1e-7) < len(numbers)
+            return
         assert not (matrix & ~mask(found, lump, values, sizes)).any(), found
 
 
@@ -299,6 +406,10 @@ def mask(
     """The entries that a structure allows to differ from 0."""
     if isinstance(found, Dense):
         return np.ones((sum(values[t].size for t in lump.outs),) * 2, bool)
+    if isinstance(found, Monomial):
+        permutation = dependence_mask(lump, values, sizes)
+        assert all((permutation.sum(axis) == 1).all() for axis in (0, 1)), "no permutation"
+        return permutation
     if isinstance(found, Blocks):
         rows = [
             [
