@@ -10,8 +10,7 @@ from tadc.collector import seldom
 from tadc.errors import ArgumentError, FileError
 from tadc.function import Function
 from tadc.ode.flow import Flow
-
-Pullback = Callable[..., tuple[Any, ...]]
+from tadc.pullback import pull_back
 
 
 def compile(source: str, target: str = "cpu", *, file: str = "<program>") -> Function:
@@ -70,33 +69,28 @@ def read_program(path: str | PathLike[str]) -> str:
         raise FileError(f"not a text in UTF-8 (byte {error.start})", file=str(path)) from None
 
 
-def vjp(f: Function | Flow, /, *arguments: Any, **named: Any) -> tuple[Any, Pullback]:
+def vjp(
+    f: Function | Flow, /, *arguments: Any, wrt: str | Sequence[str] | None = None, **named: Any
+) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
     """The value of `f` and its pullback: `y, pullback = vjp(f, a, b); da, db = pullback(dy)`.
 
     The pullback takes one adjoint per result (each in the shape of the result) and gives a tuple of
-    one gradient per argument, in the order of `f.args`. It reads the arguments again, so they must
-    not change in between. Of a flow (`tadc.ode`) too.
+    one gradient per argument, in the order of `f.args`, or of `wrt` where that names some: then
+    nothing is computed or kept for the others. It reads the arguments again, so they must not
+    change in between. `pullback(dy, observe={"h": look})` calls `look` with the adjoint of `h`:
+    see `tadc.pullback.Pullback`. Of a flow (`tadc.ode`) too, by all its arguments.
     """
+    names = _names(wrt)
     if isinstance(f, Flow):
+        if names:
+            raise ArgumentError("a flow is derived by all its arguments", hint="leave out wrt=")
         return f.vjp(*arguments, **named)
-    value, gradients = f.with_pullback()
-    inputs = f.bound(arguments, named)
-    computed = value.call(inputs, {})
-    results = computed[: len(f.results)]
-    stored = dict(zip(value.labels, computed, strict=True))
-    first = len(f.args)
-    kept = [stored[t.name] for t in gradients.args[first : len(gradients.args) - len(results)]]
-    kept = [k.copy() if any(k is r for r in results) else k for k in kept]  # results are the user's
-
-    def pullback(*adjoints: Any) -> tuple[Any, ...]:
-        if len(adjoints) != len(results):
-            names = ", ".join(f"d{t.name}" for t in f.results)
-            many = "1 adjoint" if len(results) == 1 else f"{len(results)} adjoints"
-            hint = f"one for each result; here are {len(adjoints)}"
-            raise ArgumentError(f"the pullback takes {many}: {names}", hint=hint)
-        return tuple(gradients.call([*inputs, *kept, *adjoints], {}))
-
+    results, pullback = pull_back(f, names, arguments, named)
     return (results[0] if len(results) == 1 else tuple(results)), pullback
+
+
+def _names(wrt: str | Sequence[str] | None) -> tuple[str, ...]:
+    return (wrt,) if isinstance(wrt, str) else tuple(wrt or ())
 
 
 def jvp(
@@ -194,5 +188,4 @@ def grad(loss: Function, wrt: str | Sequence[str] | None = None) -> Function:
 
     `wrt` names the arguments, all of them by default. Several gradients come as a tuple.
     """
-    names = (wrt,) if isinstance(wrt, str) else tuple(wrt or ())
-    return loss.gradient(*names)
+    return loss.gradient(*_names(wrt))
