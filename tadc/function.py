@@ -21,6 +21,7 @@ from passes.pipeline import STAGES, code_passes, derivative_passes, pullback_pas
 from passes.run_passes import run_passes
 from tadc.collector import seldom
 from tadc.deep import deeply
+from tadc.emitters import EMITTERS
 from tadc.errors import ArgumentError, SizeError, Span, TadcError, TargetError, UnknownNameError
 from tadc.failures import about
 from tadc.runtime.arguments import Array, Parameter, as_array, bind, common_precision, dense
@@ -110,12 +111,17 @@ class Function:
         self._plans: dict[object, tuple[Executable, Mapping[str, int], Plan]] = {}
         self._derived: dict[object, Function] = {}
         self._inverses: dict[str, Inverse] = {}
-        self._pullback: tuple[Function, Function] | None = None
+        self._pullbacks: dict[Sequence[str], tuple[Function, Function]] = {}
 
     @property
     def labels(self) -> list[str]:
         """The names of the results inside of the program, where no two tensors have the same."""
         return [_definition(v).label.data for v in self.program.returned]
+
+    @property
+    def labels_of_definitions(self) -> list[str]:
+        """The names of all definitions inside of the program, in order."""
+        return [d.label.data for d in self.program.definitions]
 
     # --- calling ---
 
@@ -280,13 +286,17 @@ class Function:
 
     # --- deriving ---
 
-    def derivative(self, *wrt: str) -> Function:
+    def derivative(self, *wrt: str, observe: Sequence[str] = ()) -> Function:
         """The derivative with respect to these arguments, all of them by default.
 
         A function of the same arguments and of one adjoint `df` per result `f`; its results are
-        `dx` for each argument `x`.
+        `dx` for each argument `x`, and then the adjoints of the definitions that `observe` names.
         """
-        return self._derive(wrt, unit_adjoint=False)
+        known = self.labels_of_definitions
+        for name in observe:
+            if name not in known:
+                raise _unknown("definition", name, known)
+        return self._derive(wrt, observe=observe)
 
     def forward(self, *wrt: str, keep_values: bool = False) -> Function:
         """The derivative in the direction of tangents of these arguments, all by default.
@@ -307,12 +317,14 @@ class Function:
         return self._derive(wrt, unit_adjoint=True)
 
     @_deep
-    def with_pullback(self) -> tuple[Function, Function]:
+    def with_pullback(self, *wrt: str) -> tuple[Function, Function]:
         """Two functions: one returns the results and then what is saved for the other one, which
-        takes the arguments, what was saved and one adjoint per result, and returns the gradients.
+        takes the arguments, what was saved and one adjoint per result, and returns the gradients
+        by these arguments, by default all. Nothing is saved or computed for others.
         """
-        if self._pullback is None:
-            passes = pullback_passes(adjoint_names(self.program))
+        self._check_arguments(wrt)
+        if wrt not in self._pullbacks:
+            passes = pullback_passes(adjoint_names(self.program), wrt)
             module = self.transformed([p for _, p in passes])
             parts = [op for op in module.ops if isinstance(op, ProgramOp)]
             for part in parts:
@@ -320,8 +332,8 @@ class Function:
             value, pullback = (
                 Function(ModuleOp([part]), self._source, self.target) for part in parts
             )
-            self._pullback = value, pullback
-        return self._pullback
+            self._pullbacks[wrt] = value, pullback
+        return self._pullbacks[wrt]
 
     @_deep
     def _derive(
@@ -330,18 +342,22 @@ class Function:
         unit_adjoint: bool = False,
         keep_values: bool = False,
         mode: str = "reverse",
+        observe: Sequence[str] = (),
     ) -> Function:
-        names = [t.name for t in self.args]
-        for name in wrt:
-            if name not in names:
-                raise _unknown("argument", name, names)
-        if not names:
+        self._check_arguments(wrt)
+        if not self.args:
             raise ArgumentError("the program has no argument to derive with respect to")
-        key = tuple(wrt), unit_adjoint, keep_values, mode
+        key = tuple(wrt), unit_adjoint, keep_values, mode, False, tuple(observe)
         if key not in self._derived:
             passes = [p for _, p in derivative_passes(*key)]
             self._derived[key] = Function(self.transformed(passes), self._source, self.target)
         return self._derived[key]
+
+    def _check_arguments(self, wrt: Sequence[str]) -> None:
+        names = [t.name for t in self.args]
+        for name in wrt:
+            if name not in names:
+                raise _unknown("argument", name, names)
 
     def transformed(self, passes: Sequence[ModulePass]) -> ModuleOp:
         """What these passes make of a copy of the program."""
@@ -458,49 +474,3 @@ def _unknown(what: str, name: str, names: Sequence[str]) -> UnknownNameError:
     near = get_close_matches(name, names, 1)
     hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names) or 'none'}"
     return UnknownNameError(f"there is no {what} {name!r}", hint=hint)
-
-
-# --- text of targets ------------------------------------------------------------------------------
-
-
-def _llvm(f: Function) -> str:
-    from tadc.targets.llvm import print_llvm
-
-    return print_llvm(f.scheduled(tile=True))
-
-
-def _cuda(f: Function) -> str:
-    from tadc.targets.cuda import print_cuda
-
-    return print_cuda(f.scheduled(tile=False))
-
-
-def _optimized(f: Function) -> str:
-    from tadc.runtime.cpu import CpuModule
-
-    return CpuModule(_llvm(f)).optimized()
-
-
-def _assembly(f: Function) -> str:
-    from tadc.runtime.cpu import CpuModule
-
-    return CpuModule(_llvm(f)).assembly()
-
-
-def _ptx(f: Function) -> str:
-    from tadc.runtime import nvrtc
-
-    try:
-        return nvrtc.compile(_cuda(f), arch="compute_90").data.decode()
-    except nvrtc.NvrtcError as error:
-        raise TargetError(str(error), hint="pip install 'tadc[cuda]' brings NVRTC") from error
-
-
-EMITTERS: dict[str, Callable[[Function], str]] = {
-    "source": str,
-    "llvm": _llvm,
-    "llvm-optimized": _optimized,
-    "assembly": _assembly,
-    "cuda": _cuda,
-    "ptx": _ptx,
-}

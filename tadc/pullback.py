@@ -1,0 +1,87 @@
+"""The pullback of a call: gradients for adjoints of the results, and what observers see on the way.
+
+A program is cut in two (`passes/split_pullback.py`): its values with what gradients need of them,
+computed at once, and the gradients from that, computed whenever the pullback is called. Adjoints
+that are observed come from a program of their own, made when they are first asked for: a pullback
+without observers does nothing for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tadc.errors import ArgumentError
+from tadc.function import Function
+from tadc.runtime.arguments import Array
+
+Observers = Mapping[str, Callable[[Array], object]] | Callable[[str, Array], object]
+"""What to call with the adjoint of each tensor of these names, or with all names and adjoints."""
+
+
+class Pullback:
+    """`da, db = pullback(dy)`: the gradients of a function at the arguments of one call.
+
+    Takes one adjoint per result, in the shape of the result, and gives a tuple of one gradient per
+    argument asked for.
+
+    `pullback(dy, observe={"h": look})` also calls `look(adjoint)` with the adjoint of the tensor
+    `h` that the program defines: an array in the shape of `h`, of zeros where no result depends on
+    it. Versions of an updated `p` are `p_1`, `p_2`, ... in the order of the lines.
+    `observe=look` calls `look(name, adjoint)` for all of them. Calls come last definition first, as
+    adjoints do. Observers see and change nothing. A pullback that is observed computes the values
+    again.
+    """
+
+    def __init__(
+        self, function: Function, inputs: Sequence[Any], kept: Sequence[Any], wrt: Sequence[str]
+    ):
+        self._function = function
+        self._inputs = inputs
+        self._kept = kept
+        self._wrt = wrt
+
+    def __call__(self, *adjoints: Any, observe: Observers | None = None) -> tuple[Any, ...]:
+        f = self._function
+        if len(adjoints) != len(f.results):
+            names = ", ".join(f"d{t.name}" for t in f.results)
+            many = "1 adjoint" if len(f.results) == 1 else f"{len(f.results)} adjoints"
+            hint = f"one for each result; here are {len(adjoints)}"
+            raise ArgumentError(f"the pullback takes {many}: {names}", hint=hint)
+        if observe is not None:
+            return self._observed(adjoints, observe)
+        _, gradients = f.with_pullback(*self._wrt)
+        return tuple(gradients.call([*self._inputs, *self._kept, *adjoints], {}))
+
+    def _observed(self, adjoints: Sequence[Any], observe: Observers) -> tuple[Any, ...]:
+        f = self._function
+        known = f.labels_of_definitions[::-1]
+        names = known
+        if not callable(observe):
+            # those that do not exist first, for the derivative to refuse them
+            names = sorted(observe, key=lambda name: known.index(name) if name in known else -1)
+        derivative = f.derivative(*self._wrt, observe=names)
+        computed = derivative.call([*self._inputs, *adjoints], {})
+        first = len(computed) - len(names)
+        for name, adjoint in zip(names, computed[first:], strict=True):
+            if callable(observe):
+                observe(name, adjoint)
+            else:
+                observe[name](adjoint)
+        return tuple(computed[:first])
+
+
+def pull_back(
+    function: Function, wrt: Sequence[str], positional: Sequence[Any], named: Mapping[str, Any]
+) -> tuple[list[Any], Pullback]:
+    """The results of a call, and its pullback."""
+    value, gradients = function.with_pullback(*wrt)
+    inputs = function.bound(positional, named)
+    computed = value.call(inputs, {})
+    results = computed[: len(function.results)]
+    stored = dict(zip(value.labels, computed, strict=True))
+    saved = gradients.args[len(function.args) : len(gradients.args) - len(results)]
+    kept = [stored[t.name] for t in saved]
+    # results are the user's, who may change them
+    kept = [k.copy() if any(k is r for r in results) else k for k in kept]
+    return results, Pullback(function, inputs, kept, wrt)
