@@ -16,6 +16,7 @@ from passes.expand_calls import ExpandCallsPass
 from passes.infer_ranges import InferRangesPass
 from passes.inline_definitions import InlineDefinitionsPass
 from passes.lift_sums import LiftSumsPass
+from passes.order_definitions import OrderDefinitionsPass
 from passes.schedule import SchedulePass
 from passes.set_precision import SetPrecisionPass
 from passes.simplify_sums import SimplifySumsPass
@@ -47,8 +48,16 @@ def derivative_passes(
         ("bounded", InferRangesPass()),
         # needs bounds to see sums over one point, and to prove that factors may leave
         ("simplified", SimplifySumsPass()),
-        # last, when each definition is as small as it gets: what is stored, what moves
+        *_storing_passes(),
+    ]
+
+
+def _storing_passes() -> list[tuple[str, ModulePass]]:
+    return [
+        # when each definition is as small as it gets: what is stored, what moves
         ("simplified", InlineDefinitionsPass()),
+        # last, when it is known what is stored: in which order
+        ("simplified", OrderDefinitionsPass()),
     ]
 
 
@@ -58,14 +67,14 @@ def pullback_passes(
     """From `tensor-index` to two programs: the values, and the gradients given what those save."""
     passes = derivative_passes(wrt, keep_values=True)
     # before definitions move: then each program decides alone what it stores
-    return [*passes[:-1], ("simplified", SplitPullbackPass(tuple(adjoints))), passes[-1]]
+    return [*passes[:-2], ("simplified", SplitPullbackPass(tuple(adjoints))), *_storing_passes()]
 
 
 def inverse_passes(mode: str) -> list[tuple[str, ModulePass]]:
     """From `tensor-index` to the programs of an inverse mode, and the systems between them."""
     passes = derivative_passes(mode=mode, keep_pivots=True)
     # before definitions move: a solution is known between two programs
-    return [*passes[:-1], ("simplified", SplitSolvesPass()), passes[-1]]
+    return [*passes[:-2], ("simplified", SplitSolvesPass()), *_storing_passes()]
 
 
 def code_passes(precision: str = "f64", tile: bool = False) -> list[tuple[str, ModulePass]]:

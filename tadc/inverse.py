@@ -23,6 +23,9 @@ from tadc.function import Function
 from tadc.runtime.arguments import Array
 from tadc.runtime.linear_systems import Matrix, Singular
 
+SPLIT = 3
+"""How many passes, from `split-solves` on, come after the whole program is made."""
+
 MODES = ("inverse-jvp", "inverse-vjp", "log-abs-det")
 
 
@@ -46,7 +49,7 @@ class Inverse:
         self.function = function
         self.mode = mode
         passes = [p for _, p in inverse_passes(mode)]
-        module = function.transformed(passes[:-2])
+        module = function.transformed(passes[:-SPLIT])
         whole = next(op for op in module.ops if isinstance(op, ProgramOp))
         self.args = list(whole.arguments)
         count = 2 if mode == "log-abs-det" else len(function.results)
@@ -62,7 +65,7 @@ class Inverse:
         inside = {n for op in systems for n in op.matrix_names}
         inside |= {n for op in systems if isinstance(op, SolveOp) for n in op.rhs_names}
         self.pivots = {r.label: r for r in returned[count:] if r.label not in inside}
-        function.transform(module, passes[-2:])
+        function.transform(module, passes[-SPLIT:])
         self.steps = [self._step(op) for op in list(module.ops)]
 
     def _step(self, op: Operation) -> Function | SolveOp | DeterminantOp:

@@ -31,6 +31,7 @@ PASSES = {
     "split-pullback": ("passes.split_pullback", "SplitPullbackPass"),
     "split-solves": ("passes.split_solves", "SplitSolvesPass"),
     "inline-definitions": ("passes.inline_definitions", "InlineDefinitionsPass"),
+    "order-definitions": ("passes.order_definitions", "OrderDefinitionsPass"),
     "expand-calls": ("passes.expand_calls", "ExpandCallsPass"),
     "set-precision": ("passes.set_precision", "SetPrecisionPass"),
     "schedule": ("passes.schedule", "SchedulePass"),
