@@ -3,7 +3,7 @@
 A layer scales and shifts one half of the state by what a small network makes of the other half. In
 the language that is an update, and a flow is a program that updates its state in turn:
 
-    b[n] = b[n] * exp(s[n]) + t[n]        s, t from a;  log |det J| = s[n]
+    a[n] = a[n] * exp(s[n]) + t[n]        s, t from b;  log |det J| = s[n]
 
 Such programs have all four modes, and J^-1 v takes no matrix.
 """
@@ -37,7 +37,7 @@ WEIGHTS = ("u", "c", "scale", "shift")
 
 def programs(layers):
     """The flow, and its loss as a function of the data and the weights."""
-    halves = [("a", "b") if k % 2 else ("b", "a") for k in range(layers)]
+    halves = [("b", "a") if k % 2 else ("a", "b") for k in range(layers)]
     steps = [LAYER.format(k=k, half=half, other=other) for k, (half, other) in enumerate(halves)]
     flow = HEADER.format(layers=layers) + "".join(steps)
     log_det = " + ".join(f"s{k}[n]" for k in range(layers))
@@ -68,10 +68,35 @@ def train(loss, weights, data, steps, rng, rate=0.02):
             weights[name] -= rate * (1 - step / steps) * mean / (np.sqrt(square) + 1e-8)
 
 
-def main(layers=8, hidden=16, steps=1000):
-    """Train; gives the loss of a normal density of the same covariance, and of the flow."""
+def jacobian(flow, a, b, weights):
+    """J as a matrix, of which column k is J times unit vector k."""
+    columns = []
+    for unit in np.eye(2 * len(a)):
+        tangents = *np.split(unit, 2), None, None, None, None
+        columns.append(np.concatenate(tadc.jvp(flow, (a, b, *weights), tangents)[1]))
+    return np.array(columns).T
+
+
+def check(flow, weights, data, rng):
+    """What J^-1 v, its transpose and log |det J| are wrong by, at the largest."""
+    a, b = data.T
+    v, w = rng.normal(size=(2, 2, len(a)))
+    dense = jacobian(flow, a, b, weights)
+    arguments = (a, b, *weights)
+    solved = np.concatenate(tadc.inverse_jvp(flow, arguments, tuple(v)))
+    transposed = np.concatenate(tadc.inverse_vjp(flow, arguments, tuple(w)))
+    _, log_det = tadc.log_abs_det(flow, arguments)
+    return (
+        np.abs(solved - np.linalg.solve(dense, v.ravel())).max(),
+        np.abs(transposed - np.linalg.solve(dense.T, w.ravel())).max(),
+        np.abs(log_det - np.linalg.slogdet(dense)[1]),
+    )
+
+
+def main(layers=4, hidden=16, steps=1000):
+    """Train and look at J; gives the loss of a normal density, of the flow, and errors about J."""
     rng = np.random.default_rng(0)
-    _, loss = programs(layers)
+    flow, loss = programs(layers)
     data = moons(2000, rng)
     weights = {name: rng.normal(0, 0.5, (layers, hidden)) for name in WEIGHTS}
     weights["scale"] *= 0.1
@@ -81,7 +106,9 @@ def main(layers=8, hidden=16, steps=1000):
     train(loss, weights, data, steps, rng)
     last = loss(a=a, b=b, **weights)
     print(f"-log p: {normal:.3f} of a normal density, {last:.3f} of the flow")
-    return normal, last
+    errors = check(flow, list(weights.values()), data[:5], rng)
+    print("largest errors of J^-1 v, J^-T w, log |det J|: " + ", ".join(f"{e:.0e}" for e in errors))
+    return normal, last, errors
 
 
 if __name__ == "__main__":

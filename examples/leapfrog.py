@@ -43,18 +43,33 @@ def integrator(steps):
     return tadc.compile(HEADER + text)
 
 
-def main(bodies=20, steps=40, dt=0.04):
-    """Follow the bodies; gives the drift of the energy, and what J^-1 and det J are wrong by."""
+def energies(leapfrog, energy, q, p, dt, calls):
+    """The energy at the start and after each of some calls."""
+    found = [energy(q, p)]
+    for _ in range(calls):
+        q, p = leapfrog(q, p, dt)
+        found.append(energy(q, p))
+    return np.array(found)
+
+
+def main(bodies=20, steps=20, dt=0.02):
+    """Follow the bodies; gives the changes of energy, what J^-1 is wrong by, and log |det J|."""
     rng = np.random.default_rng(0)
     leapfrog, energy = integrator(steps), tadc.compile(ENERGY)
     q, p = rng.normal(size=(2, bodies, 2))
-    start = energy(q, p)
-    long = leapfrog(q, p, dt)
-    short = leapfrog(*leapfrog(q, p, dt / 2), dt / 2)
-    lost = [abs(energy(*end) / start - 1) for end in (long, short)]
-    print(f"{bodies} bodies, {steps} steps: {len(str(leapfrog).splitlines())} lines")
-    print(f"energy changes by {lost[0]:.1e} of itself, by {lost[1]:.1e} in steps half as long")
-    return lost
+    long = energies(leapfrog, energy, q, p, dt, 10)
+    short = energies(leapfrog, energy, q, p, dt / 2, 20)
+    lost = [np.abs(e / e[0] - 1).max() for e in (long, short)]
+    print(f"{bodies} bodies, {steps} steps in {len(str(leapfrog).splitlines())} lines")
+    print(f"energy changes by {lost[0]:.1e} at most, by {lost[1]:.1e} in steps half as long")
+
+    v = rng.normal(size=(2, bodies, 2))
+    _, moved = tadc.jvp(leapfrog, (q, p, dt), (*v, None))
+    back = tadc.inverse_jvp(leapfrog, (q, p, dt), moved)
+    error = np.abs(np.array(back) - v).max() / np.abs(v).max()
+    _, log_det = tadc.log_abs_det(leapfrog, (q, p, dt))
+    print(f"J^-1 (J v) is v but for {error:.1e}, and log |det J| = {log_det:.1e}")
+    return lost, error, log_det
 
 
 if __name__ == "__main__":

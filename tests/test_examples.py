@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import runpy
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -33,15 +34,27 @@ def test_the_gaussian_process_fits():
 
 
 def test_the_coupling_flow_fits():
-    normal, last = run("coupling_flow.py")
+    normal, last, errors = run("coupling_flow.py")
     assert normal == pytest.approx(2.73, abs=0.01)
-    assert last < 2.0
+    assert last < 2.1
+    assert max(errors) < 1e-9
 
 
 def test_leapfrog():
-    lost = run("leapfrog.py")
+    lost, error, log_det = run("leapfrog.py")
     assert lost[0] < 1e-4
-    assert lost[0] / lost[1] == pytest.approx(4, rel=0.2)
+    assert lost[0] / lost[1] == pytest.approx(4, rel=0.2)  # a method of order 2
+    assert error < 1e-9
+    assert abs(log_det) < 1e-9
+
+
+def test_newton_converges_quadratically():
+    lengths, error, slope_error = run("newton.py")
+    assert len(lengths) == 5
+    assert all(b < 0.2 * a**2 for a, b in pairwise(lengths[:4]))
+    assert lengths[-1] < 1e-12
+    assert error < 1e-5
+    assert slope_error < 1e-8
 
 
 def test_every_example_is_tested():
