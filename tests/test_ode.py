@@ -188,6 +188,53 @@ def test_modes_agree_with_differences_of_the_solution(case: Case):
     close(case.flow.log_abs_det(case.arguments)[1], np.linalg.slogdet(dense)[1], 1e-6)
 
 
+RANDOM = tadc.compile("""
+t: f64[]
+A: f64[N + M, N + M]
+x: f64[N]
+b: f64[N + M]
+z: f64[M]
+both[i in range(N + M)] = x[i] if i < N else z[i - N]
+slope[i] = sum[j](A[i, j] * tanh(both[j] + 0.1 * i)) + b[i] * sin(t) - 0.1 * both[i]
+xdot[i in range(N)] = slope[i]
+zdot[i in range(M)] = slope[N + i]
+""")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_equations(seed: int):
+    """Networks of random sizes, followed for some time in either direction."""
+    rng = np.random.default_rng(seed)
+    n, m = rng.integers(1, 4, 2)
+    ends = rng.uniform(-1.5, 1.5, 2)
+    f = flow(RANDOM, *ends, state=("x", "z"), time="t")
+    a, b = rng.normal(size=(n + m, n + m)), rng.normal(size=n + m)
+    start, v, w, da, db = (rng.normal(size=s) for s in (n + m, n + m, n + m, a.shape, b.shape))
+    arguments = (a, start[:n], b, start[n:])
+
+    def after(x: Any) -> Any:
+        return flat(f(a, x[:n], b, x[n:]))
+
+    h = 1e-3
+    units = h * np.eye(n + m)
+    dense = [
+        (8 * (after(start + e) - after(start - e)) - after(start + 2 * e) + after(start - 2 * e))
+        / (12 * h)
+        for e in units
+    ]
+    dense = np.array(dense).T
+    by = [flat(f(a + k * h * da, start[:n], b + k * h * db, start[n:])) for k in (-2, -1, 1, 2)]
+    moved = (by[0] - 8 * by[1] + 8 * by[2] - by[3]) / (12 * h)
+    close(flat(tadc.jvp(f, arguments, (da, v[:n], db, v[n:]))[1]), dense @ v + moved, 1e-6)
+    d_a, dx, d_b, dz = tadc.vjp(f, *arguments)[1](w[:n], w[n:])
+    close(flat((dx, dz)), dense.T @ w, 1e-6)
+    close(np.sum(d_a * da) + d_b @ db, w @ moved, 1e-6)
+    halves = v[:n], v[n:]
+    close(flat(tadc.inverse_jvp(f, arguments, halves)), np.linalg.solve(dense, v), 1e-6)
+    close(flat(tadc.inverse_vjp(f, arguments, halves)), np.linalg.solve(dense.T, v), 1e-6)
+    close(tadc.log_abs_det(f, arguments)[1], np.linalg.slogdet(dense)[1], 1e-6)
+
+
 @each_case
 def test_parameters(case: Case):
     place = case.states
