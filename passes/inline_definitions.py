@@ -13,9 +13,11 @@ element at most, moves there: storing it would only cost memory.
       tix.yield %2
     }
 
-All else stays stored: reading an element again, in a sum or in two places, costs less than
-computing it again. Elements are then computed in the precision of the definition that reads them,
-so a definition only moves into one of its own precision.
+A definition that is another tensor, element by element, is that tensor for all who read it. A chain
+of many definitions becomes several of about a hundred operations each: that saves as much as one
+would, and they may be alike. All else stays stored: reading an element again, in a sum or in two
+places, costs less than computing it again. Elements are then computed in the precision of the
+definition that reads them, so a definition only moves into one of its own precision.
 """
 
 from __future__ import annotations
@@ -34,6 +36,9 @@ from passes.emitter import Emitter, Scope
 from passes.programs import reads_of, rewrite_programs, set_hint
 from passes.regions import Path
 
+LONGEST = 128
+"""The number of operations up to which a definition moves, so that long chains become several."""
+
 
 @dataclass(frozen=True)
 class InlineDefinitionsPass(ModulePass):
@@ -50,15 +55,45 @@ def inline_definitions(program: tix.ProgramOp) -> tix.ProgramOp:
 
     It is the same one, changed in place.
     """
+    for op in program.definitions:
+        if (same := _copied_tensor(op)) is not None:
+            _read_instead(op.result, same)
     needed = set(_needed(program))
     _erase(op for op in program.definitions if op not in needed)
-    moved: dict[SSAValue, tix.DefineOp]
-    moved = {op.result: op for op in program.definitions if _moves(op)}
+    moved = _moved(program)
     for op in program.definitions:
         if op.result not in moved and any(r.tensor in moved for r in reads_of(op)):
             _rebuild(op, moved)
     _erase(moved.values())
     return program
+
+
+def _copied_tensor(op: tix.DefineOp) -> SSAValue | None:
+    """The tensor of the same type, if there is one, that is equal to the definition."""
+    first = op.body.block.first_op
+    if not isinstance(first, tix.ReadOp) or first.result is not tix.yielded(op.body):
+        return None
+    same = [form.single_index for form in first.forms] == op.indices
+    return first.tensor if same and first.tensor.type == op.type else None
+
+
+def _read_instead(tensor: SSAValue, other: SSAValue) -> None:
+    """Let all that read `tensor` read `other`."""
+    for use in list(tensor.uses):
+        if isinstance(use.operation, tix.ReadOp):
+            use.operation.operands[0] = other
+
+
+def _moved(program: tix.ProgramOp) -> dict[SSAValue, tix.DefineOp]:
+    """The definitions that move, by their tensors."""
+    moved: dict[SSAValue, tix.DefineOp] = {}
+    lengths: dict[SSAValue, int] = {}  # with what moves there
+    for op in program.definitions:
+        read = {r.tensor for r in reads_of(op)} & moved.keys()
+        lengths[op.result] = sum(1 for _ in op.walk()) + sum(lengths[tensor] for tensor in read)
+        if lengths[op.result] <= LONGEST and _moves(op):
+            moved[op.result] = op
+    return moved
 
 
 def _erase(definitions: Iterable[tix.DefineOp]) -> None:

@@ -186,7 +186,9 @@ def _run(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--target", choices=TARGETS, default="cpu", help="by default cpu")
     command.add_argument("--out", metavar="FILE.npz", help="write the results there")
-    command.add_argument("--stats", action="store_true", help="say how long it took")
+    command.add_argument(
+        "--stats", action="store_true", help="say how long it took, and how much memory"
+    )
 
 
 def _check(command: argparse.ArgumentParser) -> None:

@@ -24,6 +24,7 @@ from tadc.deep import deeply
 from tadc.emitters import EMITTERS
 from tadc.errors import ArgumentError, SizeError, Span, TadcError, TargetError, UnknownNameError
 from tadc.failures import about
+from tadc.memory import Memory, PullbackMemory, memory_of, pullback_memory_of
 from tadc.runtime.arguments import Array, Parameter, as_array, bind, common_precision, dense
 from tadc.runtime.executable import TARGETS, Executable, Plan
 from tadc.runtime.sizes import SizeMismatch, SizeUnknown, bind_sizes
@@ -149,6 +150,14 @@ class Function:
         precision = common_precision(self._parameters, values, arrays)
         with self._about():
             return *self._plan(precision, arrays), arrays
+
+    def memory(self, *positional: Any, **named: Any) -> Memory:
+        """What a call with these arguments allocates at its worst moment; it is not run."""
+        return memory_of(self, positional, named)
+
+    def pullback_memory(self, *positional: Any, **named: Any) -> PullbackMemory:
+        """The same of `tadc.vjp` with these arguments and of its pullback, and what that keeps."""
+        return pullback_memory_of(self, positional, named)
 
     def bound(self, positional: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
         """The arguments of a call in the order of `args`."""

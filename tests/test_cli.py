@@ -19,7 +19,7 @@ from passes.pipeline import STAGES, code_passes, derivative_passes
 from tadc import cli
 from tadc.commands import check, derive
 from tadc.errors import ArgumentError, SizeError, UnknownNameError
-from tadc.function import EMITTERS
+from tadc.emitters import EMITTERS
 from tadc.runtime.executable import TARGETS
 from tadc.verify import choose_sizes, verify, widened
 
@@ -280,6 +280,9 @@ def test_arrays_may_have_any_name(tadc_):
 def test_stats(tadc_):
     outcome = tadc_("run", "f.tad", "--arg", "x=[1]", "s=1", "--stats")
     assert "second run" in outcome.err
+    assert "peak memory: 8 B in 1 buffer (arguments: 16 B)" in outcome.err
+    outcome = tadc_("run", "f.tad", "--arg", "x=[1]", "s=1", "--stats", "--vjp")
+    assert "kept for the pullback: " in outcome.err
 
 
 @pytest.mark.parametrize(

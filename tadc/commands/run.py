@@ -15,6 +15,7 @@ import numpy as np
 from tadc.commands.programs import load
 from tadc.errors import ArgumentError, FileError
 from tadc.function import Function, Tensor
+from tadc.memory import memory_of, pullback_memory_of
 from tadc.runtime.arguments import DTYPES, Array
 
 Named = dict[str, Any]
@@ -23,16 +24,20 @@ Named = dict[str, Any]
 def run(options: Namespace) -> int:
     """The command; its exit code."""
     function = load(options.file, options.target)
-    derivative = function.derivative() if options.vjp else None
-    given = _read_all(options.arg, (derivative or function).args)
-    arguments = _arguments(given, function, derivative)
+    value, pullback = function.with_pullback() if options.vjp else (function, None)
+    adjoints = pullback.args[-len(function.results) :] if pullback else ()
+    given = _read_all(options.arg, (*function.args, *adjoints))
+    arguments = _arguments(given, function, adjoints)
     start = perf_counter()
-    results = function.call((), arguments)
+    computed = value.call((), arguments)
     if options.stats:
-        _say_times(function, arguments, perf_counter() - start)
+        _say_times(value, arguments, perf_counter() - start)
+        _say_memory(function, arguments, options.vjp)
+    results = computed[: len(function.results)]
     named = {t.name: np.asarray(v) for t, v in zip(function.results, results, strict=True)}
-    if derivative:
-        named |= _gradients(function, derivative, given, list(named.values()))
+    if pullback:
+        stored = dict(zip(value.labels, computed, strict=True))
+        named |= _gradients(pullback, arguments, stored, _seeds(adjoints, given, results))
     if options.out:
         write_npz(options.out, named)
     else:
@@ -40,11 +45,11 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def _arguments(given: Named, function: Function, derivative: Function | None) -> Named:
+def _arguments(given: Named, function: Function, adjoints: Sequence[Tensor]) -> Named:
     """What is given for the program itself, without the adjoints."""
-    if derivative:
-        adjoints = [t.name for t in derivative.args[len(function.args) :]]
-        return {name: value for name, value in given.items() if name not in adjoints}
+    if adjoints:
+        names = [t.name for t in adjoints]
+        return {name: value for name, value in given.items() if name not in names}
     names = [t.name for t in function.args]
     for t in function.results:
         adjoint = f"d{t.name}"
@@ -54,18 +59,20 @@ def _arguments(given: Named, function: Function, derivative: Function | None) ->
     return given
 
 
-def _gradients(
-    function: Function, derivative: Function, given: Named, results: Sequence[Array]
-) -> Named:
-    adjoints = derivative.args[len(function.args) :]
+def _seeds(adjoints: Sequence[Tensor], given: Named, results: Sequence[Array]) -> Named:
+    """The adjoints that are given, and ones for the others."""
     missing = [t.name for t in adjoints if t.name not in given]
-    ones = {
-        t.name: np.ones_like(v) for t, v in zip(adjoints, results, strict=True) if t.name in missing
-    }
     if missing:
         _say(f"{', '.join(missing)}: ones, since no --arg gives other values")
-    gradients = derivative.call((), {**given, **ones})
-    return {t.name: np.asarray(v) for t, v in zip(derivative.results, gradients, strict=True)}
+    pairs = zip(adjoints, results, strict=True)
+    return {t.name: given.get(t.name, np.ones_like(v)) for t, v in pairs}
+
+
+def _gradients(pullback: Function, arguments: Named, stored: Named, seeds: Named) -> Named:
+    """The gradients, from the arguments, what the value stored, and the adjoints."""
+    kept = [t.name for t in pullback.args[len(arguments) : len(pullback.args) - len(seeds)]]
+    gradients = pullback.call((), {**arguments, **{n: stored[n] for n in kept}, **seeds})
+    return {t.name: np.asarray(v) for t, v in zip(pullback.results, gradients, strict=True)}
 
 
 def _say_times(function: Function, arguments: Named, first: float) -> None:
@@ -73,6 +80,12 @@ def _say_times(function: Function, arguments: Named, first: float) -> None:
     function.call((), arguments)
     again = perf_counter() - start
     _say(f"first run, with compiling: {first * 1e3:.3g} ms; second run: {again * 1e3:.3g} ms")
+
+
+def _say_memory(function: Function, arguments: Named, vjp: bool) -> None:
+    memory = pullback_memory_of if vjp else memory_of
+    for line in str(memory(function, (), arguments)).splitlines():
+        _say(line)
 
 
 def _say(text: str) -> None:
