@@ -15,7 +15,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -31,6 +31,8 @@ from passes.space import Space, possible
 
 BUDGET = 200
 """How many chains of reads are followed between two tensors."""
+LONGEST = 150
+"""How many constraints a chain may have."""
 
 
 @dataclass(frozen=True)
@@ -97,25 +99,66 @@ def dependences(
     wanted = set(tensors)
     found: dict[SSAValue, Dependences] = {}
     for op in definitions:
-        chains: Dependences = {}
+        collected: dict[SSAValue, _Chains] = {}
         pieces: dict[Block, list[list[Constraint]]] = {}
         for read in carrying_reads(op):
             if read.tensor in wanted:
-                _extend(chains, read.tensor, _direct(read, op, pieces))
+                chains = collected.setdefault(read.tensor, _Chains(op))
+                chains.extend(_direct(read, op, pieces))
             elif read.tensor in found:
                 first = _direct(read, op, pieces)
                 for tensor, rest in found[read.tensor].items():
-                    _extend(chains, tensor, _composed(first, rest))
-        found[op.result] = chains
+                    chains = collected.setdefault(tensor, _Chains(op))
+                    chains.extend(_composed(first, rest))
+        found[op.result] = {tensor: chains.found for tensor, chains in collected.items()}
     return found
 
 
-def _extend(chains: Dependences, tensor: SSAValue, more: Sequence[Dependence] | None) -> None:
-    known = chains.setdefault(tensor, [])
-    if known is None or more is None or len(known) + len(more) > BUDGET:
-        chains[tensor] = None
-    else:
-        known += more
+class _Chains:
+    """Chains from one definition to one tensor, each of them once."""
+
+    def __init__(self, definition: tix.DefineOp):
+        self.indices = definition.indices
+        self.found: list[Dependence] | None = []
+        self.seen: set[Hashable] = set()
+
+    def extend(self, chains: Iterable[Dependence] | None) -> None:
+        """Add chains; `found` is None when there are too many, or for None."""
+        for chain in chains or ():
+            chain = self._connected(chain)
+            key = self._key(chain)
+            if key not in self.seen and self.found is not None:
+                self.seen.add(key)
+                self.found.append(chain)
+        if chains is None or len(self.seen) > BUDGET:
+            self.found = None
+
+    def _connected(self, chain: Dependence) -> Dependence:
+        """Without constraints that share no index with α and the element, directly or not.
+
+        They only say that there are such points: what is left may hold for more elements.
+        """
+        linked = {*self.indices, *(v for form in chain.element for v in form.indices)}
+        sets = [set(c.form.indices) for c in chain.constraints]
+        size = -1
+        while size < len(linked):
+            size = len(linked)
+            linked = linked.union(*(s for s in sets if s & linked))
+        kept = (c for c, s in zip(chain.constraints, sets, strict=True) if not s or s & linked)
+        return Dependence(chain.reads, chain.element, tuple(kept))
+
+    def _key(self, chain: Dependence) -> Hashable:
+        """Equal for chains by one read that differ in names of indices only."""
+        forms = [*chain.element, *(c.form for c in chain.constraints)]
+        used = [*self.indices, *(v for form in forms for v in form.indices)]
+        numbers = {v: n for n, v in enumerate(dict.fromkeys(used))}
+        rows = (_row(form, numbers) for form in forms)
+        return chain.reads[0], tuple(rows), tuple(c.equality for c in chain.constraints)
+
+
+def _row(form: Affine, numbers: Mapping[SSAValue, int]) -> Hashable:
+    terms = ((k if isinstance(k, str) else numbers[k], c) for k, c in form.terms.items())
+    return frozenset(terms), form.constant
 
 
 def _composed(
@@ -132,6 +175,8 @@ def _composed(
         for b in rest:
             there = b.substitute(at)
             constraints = tuple(dict.fromkeys([*a.constraints, *there.constraints]))
+            if len(constraints) > LONGEST:
+                return None
             if possible(constraints):
                 chains.append(Dependence((*a.reads, *b.reads), there.element, constraints))
     return chains

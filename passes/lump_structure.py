@@ -7,11 +7,11 @@ bijection P between the two, the identity if there is no other:
 
     p[i] -= q[i]**3 * p[i]                   Diagonal       β = P(α) always
     p[i, j] = 2 * p[j, N - 1 - i]              P(i, j) = (j, N - 1 - i)
-    z[i] = z[i + 1] if i < N - 1 else z[0]   Monomial       one β for each α, one α for each β
     z[i] *= exp(z[i - 1]) if i % 2 else 1    Substitution   A = D P + O with O nilpotent
     z[i] += 0.1 * z[i - 1] if i > 0 else 0   Banded         -upper <= α - P⁻¹(β) <= lower
     z[i] += sum[j in range(i)](z[j])         Triangular     α >= P⁻¹(β)
     z[b, i] = sum[j](w[i, j] * z[b, j])      Blocks         one small matrix for each b
+    z[i] = z[i + 1] if i < N - 1 else z[0]   Monomial       one β for each α, one α for each β
     z[i] = sum[j](w[i, j] * z[j])            Dense
 
 All claims are proved, for all sizes; what cannot be proved is not claimed, so that there may be a
@@ -91,13 +91,11 @@ def _structure(lump: Lump, pairs: Sequence[Sequence[Sequence[Dependence]]]) -> S
     pair = None
     if len(lump.ins) == len(lump.outs) == 1:
         pair = Pair(lump.outs[0], lump.ins[0], pairs[0][0], _pure(lump))
-    diagonal = pair and pair.diagonal()
-    if diagonal:
-        return diagonal
-    if is_monomial(lump.outs, pairs):
-        return Monomial()
-    special = pair and (pair.substitution() or pair.ordered())
-    return special or blocks(lump, pairs) or Dense()
+    special = pair and (pair.diagonal() or pair.substitution() or pair.ordered())
+    special = special or blocks(lump, pairs)
+    if special is None:
+        return Monomial() if is_monomial(lump.outs, pairs) else Dense()
+    return special
 
 
 def _pure(lump: Lump) -> set[SSAValue]:

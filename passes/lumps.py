@@ -45,6 +45,14 @@ from passes.separators import Separators, Step, separators
 from passes.size_polynomials import Polynomial, count, difference, is_positive, show, value
 
 
+_UPDATE = (
+    "write the result as the new value of a declared argument, as in p[i] = ... or p[i] += ..., "
+    "and return nothing else"
+)
+LOST = "there is no inverse; where the new value uses the old one, as in p[i] += ..., nothing is lost"
+"""What to do about a Jacobian that must be singular."""
+
+
 @dataclass(frozen=True)
 class Lump:
     """A step of a program: `outs` take the place of `ins`, all else of the state stays."""
@@ -112,13 +120,13 @@ def state_of(program: tix.ProgramOp) -> dict[str, SSAValue]:
                 f"the program returns {name}, which is no argument that it updates: inverse modes "
                 "need programs whose results are exactly the tensors that they update"
             )
-            raise PassFailure(place, reason)
+            raise PassFailure(place, reason, _UPDATE)
         if argument.type != tensor.type:
             reason = (
                 f"the result {name} has another shape or precision than the argument {name}: "
                 "inverse modes need them to be equal"
             )
-            raise PassFailure(place, reason)
+            raise PassFailure(place, reason, f"declare {name} with the one of the result")
         state[name] = argument
     return state
 
@@ -185,7 +193,7 @@ class _Graph:
             f"the Jacobian must be singular: the results depend on {_listed(names.values())}, "
             f"{show(width)} elements, through {show(narrow)} alone, those of {passed}"
         )
-        raise PassFailure(place, reason)
+        raise PassFailure(place, reason, LOST)
 
     def _require_read(self, name: str, tensor: SSAValue) -> None:
         """Raise `PassFailure` where no result depends on an argument."""
@@ -200,7 +208,8 @@ class _Graph:
             f"the Jacobian must be singular: the value that {name} has before is lost here, no "
             "result depends on it"
         )
-        raise PassFailure(self._first_version(name, self.program.returned[index]), reason)
+        place = self._first_version(name, self.program.returned[index])
+        raise PassFailure(place, reason, LOST)
 
     def _first_version(self, name: str, last: SSAValue) -> LocationAttr:
         """Where an argument gets its first new value: labels of versions are `p_1`, `p_2`, ..."""

@@ -82,4 +82,4 @@ class Diagonal:
     place: Bijection
 
 
-Structure: TypeAlias = Diagonal | Monomial | Substitution | Banded | Triangular | Blocks | Dense
+Structure: TypeAlias = Diagonal | Substitution | Banded | Triangular | Blocks | Monomial | Dense

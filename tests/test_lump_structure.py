@@ -86,8 +86,8 @@ return z
         """
 x: f64[N]
 y: f64[N]
-a[i] = 2 * y[i] if i % 2 == 0 else x[i]
-b[i] = 2 * x[i] if i % 2 == 0 else y[i]
+a[i] = 2 * y[i] if i % 2 == 0 else x[N - 1 - i]
+b[i] = 2 * x[N - 1 - i] if i % 2 == 0 else y[i]
 x[i] = a[i]
 y[i] = b[i]
 return x, y
