@@ -121,6 +121,22 @@ def test_updates_are_the_state():
     f = flow(tadc.compile(program), 0, np.pi)
     assert f.state == ("q", "p")
     close(flat(f(1.0, 0.5, 1.0)), np.array([-1.0, -0.5]), 1e-9)
+    v, arguments = np.array([0.3, 0.7]), (1.0, 0.5, 1.0)
+    close(flat(f.jvp(arguments, (*v, None))[1]), -v, 1e-9)  # after half a period
+    close(flat(f.vjp(*arguments)[1](*v)[:2]), -v, 1e-9)
+    close(flat(f.inverse_jvp(arguments, tuple(v))), -v, 1e-9)
+    close(flat(f.inverse_vjp(arguments, tuple(v))), -v, 1e-9)
+
+
+def test_a_state_that_its_equation_does_not_read():
+    f = flow(tadc.compile("x: f64[N]\nk: f64[N]\ny[i] = 2 * k[i]"), 0, 3, state="x")
+    x, k, v = np.array([1.0, 2.0]), np.array([0.5, -1.0]), np.array([3.0, 4.0])
+    close(f(x, k), x + 6 * k, 1e-9)
+    close(f.jvp((x, k), (v, k))[1], v + 6 * k, 1e-9)
+    close(flat(f.vjp(x, k)[1](v)), flat((v, 6 * v)), 1e-9)
+    assert np.array_equal(f.inverse_jvp((x, k), v)[0], v)
+    assert np.array_equal(f.inverse_vjp((x, k), v)[0], v)
+    assert f.log_abs_det((x, k)) == (1, 0)
 
 
 def test_pickled_and_in_threads():
