@@ -7,12 +7,16 @@ from xdsl.utils.exceptions import PassFailedException
 
 
 class PassFailure(PassFailedException):
-    """A failure that concerns a place of the program; the text names it where it is known."""
+    """A failure that concerns a place of the program; the text names it where it is known.
 
-    def __init__(self, location: LocationAttr, reason: str):
+    The hint says what to do about it, where that is more than to look at the IR.
+    """
+
+    def __init__(self, location: LocationAttr, reason: str, hint: str | None = None):
         super().__init__(place(location) + reason)
         self.location = location
         self.reason = reason
+        self.hint = hint
 
 
 def place(location: LocationAttr) -> str:

@@ -34,7 +34,7 @@ from passes.lump_structure import (
     Substitution,
     Triangular,
 )
-from passes.lumps import Lump
+from passes.lumps import LOST, Lump
 from passes.programs import type_of
 
 
@@ -125,7 +125,7 @@ class LumpMatrix:
                 "the Jacobian must be singular: the derivative of this value by the one that it "
                 "replaces is 0"
             )
-            raise PassFailure(op.location, reason)
+            raise PassFailure(op.location, reason, LOST)
         return number
 
     # --- matrices ---

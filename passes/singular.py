@@ -22,7 +22,7 @@ from dialects.tix import Affine, Constraint, Key
 from passes.dependence import Dependence
 from passes.failure import PassFailure
 from passes.known import index_set
-from passes.lumps import Lump, name_of
+from passes.lumps import LOST, Lump, name_of
 from passes.programs import type_of
 from passes.space import Space, possible
 from passes.structures import Banded, Structure, Triangular
@@ -59,7 +59,7 @@ def _require_rows(out: SSAValue, chains: Sequence[Dependence]) -> None:
                 f"the Jacobian must be singular: {_text(out, element)} gets a value here that does "
                 "not depend on what is updated"
             )
-            raise PassFailure(op.location, reason)
+            raise PassFailure(op.location, reason, LOST)
 
 
 def _require_columns(lump: Lump, tensor: SSAValue, chains: Sequence[Dependence]) -> None:
@@ -71,7 +71,7 @@ def _require_columns(lump: Lump, tensor: SSAValue, chains: Sequence[Dependence])
                 f"the Jacobian must be singular: the value that {_text(tensor, element)} has "
                 "before is lost here, no result depends on it"
             )
-            raise PassFailure(lump.location, reason)
+            raise PassFailure(lump.location, reason, LOST)
 
 
 def _require_diagonal(
@@ -89,7 +89,7 @@ def _require_diagonal(
                 "the Jacobian must be singular: it is triangular, and 0 on the diagonal, since "
                 f"{_text(out, element)} does not depend on {_text(lump.ins[0], old)}"
             )
-            raise PassFailure(op.location, reason)
+            raise PassFailure(op.location, reason, LOST)
 
 
 def _meets(chain: Dependence, element: Sequence[Affine]) -> bool:

@@ -21,7 +21,8 @@ def about(source: str, file: str) -> Generator[None]:
         yield
     except PassFailure as failure:
         span = _span(source, file, failure.location)
-        raise UnsupportedError(failure.reason, span, SHOW_IR, file=file) from failure
+        hint = failure.hint or SHOW_IR
+        raise UnsupportedError(failure.reason, span, hint, file=file) from failure
     except PassFailedException as failure:
         raise UnsupportedError(str(failure), None, SHOW_IR, file=file) from failure
     except MemoryError as error:
