@@ -70,9 +70,9 @@ def pullback_passes(
     return [*passes[:-2], ("simplified", SplitPullbackPass(tuple(adjoints))), *_storing_passes()]
 
 
-def inverse_passes(mode: str) -> list[tuple[str, ModulePass]]:
+def inverse_passes(mode: str, keep_pivots: bool = True) -> list[tuple[str, ModulePass]]:
     """From `tensor-index` to the programs of an inverse mode, and the systems between them."""
-    passes = derivative_passes(mode=mode, keep_pivots=True)
+    passes = derivative_passes(mode=mode, keep_pivots=keep_pivots)
     # before definitions move: a solution is known between two programs
     return [*passes[:-2], ("simplified", SplitSolvesPass()), *_storing_passes()]
 

@@ -17,7 +17,13 @@ from xdsl.passes import ModulePass
 from dialects.tix import DefineOp, ProgramOp, TensorType
 from dialects.tix.affine import show
 from passes.derivative_names import adjoint_names
-from passes.pipeline import STAGES, code_passes, derivative_passes, pullback_passes
+from passes.pipeline import (
+    STAGES,
+    code_passes,
+    derivative_passes,
+    inverse_passes,
+    pullback_passes,
+)
 from passes.run_passes import run_passes
 from tadc.collector import seldom
 from tadc.deep import deeply
@@ -25,6 +31,7 @@ from tadc.emitters import EMITTERS
 from tadc.errors import ArgumentError, SizeError, Span, TadcError, TargetError, UnknownNameError
 from tadc.failures import about
 from tadc.memory import Memory, PullbackMemory, memory_of, pullback_memory_of
+from tadc.modes import INVERSE_MODES, MODES, OTHER_WORDS
 from tadc.runtime.arguments import Array, Parameter, as_array, bind, common_precision, dense
 from tadc.runtime.executable import TARGETS, Executable, Plan
 from tadc.runtime.sizes import SizeMismatch, SizeUnknown, bind_sizes
@@ -246,12 +253,12 @@ class Function:
         return f"<tadc.Function ({arguments}) -> {results}, target {self.target}>"
 
     @_deep
-    def ir(self, stage: str) -> str:
+    def ir(self, stage: str, mode: str = "reverse") -> str:
         """The program at a stage of the compiler.
 
         `source` is the language; `derivative` to `simplified` show the derivative program with
-        respect to all arguments on its way; `scheduled` and `code` show this program as loops, and
-        as text of its target.
+        respect to all arguments, in a mode of `tadc derive --mode`, on its way; `scheduled` and
+        `code` show this program as loops, and as text of its target.
         """
         match stage:
             case "source":
@@ -263,16 +270,20 @@ class Function:
             case _:
                 if stage not in STAGES:
                     raise _unknown("stage", stage, STAGES)
-                return str(self.at(stage))
+                return str(self.at(stage, mode=mode))
 
     @_deep
-    def at(self, stage: str, wrt: Sequence[str] = ()) -> ModuleOp:
+    def at(self, stage: str, wrt: Sequence[str] = (), mode: str = "reverse") -> ModuleOp:
         """The module at a stage from `tensor-index` to `scheduled`, the latter for its target."""
         if stage == "tensor-index":
             return self.module
         if stage == "scheduled":
             return self.scheduled(tile=self.target == "cpu")
-        passes = derivative_passes(wrt)
+        mode = OTHER_WORDS.get(mode, mode)
+        if mode not in MODES:
+            raise _unknown("mode", mode, MODES)
+        inverse = mode in INVERSE_MODES
+        passes = inverse_passes(mode, False) if inverse else derivative_passes(wrt, mode=mode)
         names = [name for name, _ in passes]
         return self.transformed([p for _, p in passes[: len(names) - names[::-1].index(stage)]])
 
