@@ -44,12 +44,13 @@ from passes.programs import type_of
 from passes.separators import Separators, Step, separators
 from passes.size_polynomials import Polynomial, count, difference, is_positive, show, value
 
-
 _UPDATE = (
     "write the result as the new value of a declared argument, as in p[i] = ... or p[i] += ..., "
     "and return nothing else"
 )
-LOST = "there is no inverse; where the new value uses the old one, as in p[i] += ..., nothing is lost"
+LOST = (
+    "there is no inverse; where the new value uses the old one, as in p[i] += ..., nothing is lost"
+)
 """What to do about a Jacobian that must be singular."""
 
 
@@ -84,25 +85,24 @@ def lumps(program: tix.ProgramOp) -> list[Lump]:
     where the Jacobian must be singular: where some value of the state is lost.
     """
     graph = _Graph(program, state_of(program))
+    graph.require_used()
+    steps = graph.without_elements()
     found = graph.cuts()
-    steps: list[Lump] = []
-    known = {graph.tensors[v] for v in found.first}
+    known = set(graph.state.values())
     ins: dict[SSAValue, None] = {}
     outs: dict[SSAValue, None] = {}
     for step in found.steps:
-        for tensor in (graph.tensors[v] for v in step.leave):
+        for tensor in graph.with_elements(step.leave):
             if tensor in outs:
                 del outs[tensor]
             else:
                 ins[tensor] = None
-        outs.update(dict.fromkeys(graph.tensors[v] for v in step.enter))
+        outs.update(dict.fromkeys(graph.with_elements(step.enter)))
         # sizes of the sample may be equal where symbolic ones are not: then the step goes on
-        if ins and outs and not difference(count(outs), count(ins)):
+        if outs and not difference(count(outs), count(ins)):
             steps.append(graph.lump(known, list(ins), list(outs)))
             known = (known - ins.keys()) | outs.keys()
             ins, outs = {}, {}
-    if ins or outs:  # tensors without elements
-        steps.append(graph.lump(known, list(ins), list(outs)))
     return steps
 
 
@@ -158,6 +158,29 @@ class _Graph:
         self.tensors = [*state.values(), *(op.result for op in self.reads)]
         self.number = {tensor: n for n, tensor in enumerate(self.tensors)}
 
+    def require_used(self) -> None:
+        """Raise `PassFailure` where no result depends on an argument, or the other way round."""
+        useful: set[SSAValue] = set(self.program.returned)
+        for op in reversed(list(self.reads)):
+            if op.result in useful:
+                useful.update(self.reads[op])
+        pairs = zip(self.state.items(), self.program.returned, strict=True)
+        for (name, argument), result in pairs:
+            if not count([argument]):
+                continue
+            if argument not in useful:
+                reason = (
+                    f"the Jacobian must be singular: the value that {name} has before is lost "
+                    "here, no result depends on it"
+                )
+                raise PassFailure(self._first_version(name, result), reason, LOST)
+            if result not in self.number:
+                reason = (
+                    f"the Jacobian must be singular: {name} gets a value here that does not "
+                    "depend on what is updated"
+                )
+                raise PassFailure(_location(result), reason, LOST)
+
     def cuts(self) -> Separators:
         """The minimum cuts for sizes that make the state one of them, if there are such."""
         reads = self.reads.items()
@@ -182,33 +205,13 @@ class _Graph:
         narrow = count(self.tensors[v] for v in cut)
         if not is_positive(difference(width, narrow)):
             return
-        names = {tensor: name for name, tensor in self.state.items()}
-        lost = [v for v in range(len(self.state)) if v not in cut]
-        for v in lost:
-            self._require_read(names[self.tensors[v]], self.tensors[v])
         born = [self.tensors[v] for v in sorted(cut) if v >= len(self.state)]
         place = _location(born[0]) if born else self.program.location
         passed = _listed(name_of(self.tensors[v]) for v in sorted(cut))
         reason = (
-            f"the Jacobian must be singular: the results depend on {_listed(names.values())}, "
+            f"the Jacobian must be singular: the results depend on {_listed(self.state)}, "
             f"{show(width)} elements, through {show(narrow)} alone, those of {passed}"
         )
-        raise PassFailure(place, reason, LOST)
-
-    def _require_read(self, name: str, tensor: SSAValue) -> None:
-        """Raise `PassFailure` where no result depends on an argument."""
-        useful: set[SSAValue] = set(self.program.returned)
-        for op in reversed(list(self.reads)):
-            if op.result in useful:
-                useful.update(self.reads[op])
-        if tensor in useful:
-            return
-        index = self.program.result_names.index(name)
-        reason = (
-            f"the Jacobian must be singular: the value that {name} has before is lost here, no "
-            "result depends on it"
-        )
-        place = self._first_version(name, self.program.returned[index])
         raise PassFailure(place, reason, LOST)
 
     def _first_version(self, name: str, last: SSAValue) -> LocationAttr:
@@ -218,6 +221,19 @@ class _Graph:
                 return op.location
         return _location(last)
 
+    def with_elements(self, numbers: Iterable[int]) -> list[SSAValue]:
+        """The tensors with these numbers, without those that never have an element."""
+        return [t for t in (self.tensors[v] for v in numbers) if count([t])]
+
+    def without_elements(self) -> list[Lump]:
+        """One lump of the tensors of the state that never have an element, if there are such."""
+        pairs = zip(self.state.values(), self.program.returned, strict=True)
+        empty = [(old, new) for old, new in pairs if not count([old]) and new is not old]
+        if not empty:
+            return []
+        ins, outs = zip(*empty, strict=True)
+        return [self.lump(set(self.state.values()), ins, outs)]
+
     def lump(
         self, known: Container[SSAValue], ins: Sequence[SSAValue], outs: Sequence[SSAValue]
     ) -> Lump:
@@ -226,12 +242,13 @@ class _Graph:
         definitions: list[tix.DefineOp] = []
         derived: list[tix.DefineOp] = []
         for op in self._between(known, outs):
-            depends = any(t in changed for t in self.reads[op])
+            depends = op.result in outs or any(t in changed for t in self.reads.get(op, []))
             (definitions if depends else derived).append(op)
             if depends:
                 changed.add(op.result)
-        others = dict.fromkeys(t for op in definitions for t in self.reads[op] if t not in changed)
-        ins, outs = (sorted(ts, key=self.number.__getitem__) for ts in (ins, outs))
+        read = (t for op in definitions for t in self.reads.get(op, []))
+        others = dict.fromkeys(t for t in read if t not in changed)
+        ins, outs = self._in_order(ins), self._in_order(outs)
         return Lump(
             *(tuple(definitions), tuple(ins), tuple(_in_places(ins, outs))),
             *(tuple(others), tuple(derived)),
@@ -246,8 +263,12 @@ class _Graph:
             if tensor not in found and tensor not in known:
                 assert isinstance(tensor.owner, tix.DefineOp)
                 found[tensor] = tensor.owner
-                pending += self.reads[tensor.owner]
-        return [found[t] for t in sorted(found, key=self.number.__getitem__)]
+                pending += self.reads.get(tensor.owner, [])
+        return [found[t] for t in self._in_order(found)]
+
+    def _in_order(self, tensors: Iterable[SSAValue]) -> list[SSAValue]:
+        """Tensors in the order of the text; what is not active has no elements and goes first."""
+        return sorted(tensors, key=lambda t: self.number.get(t, -1))
 
 
 def _all_at_once(sources: Sequence[int], sinks: Sequence[int]) -> Step:

@@ -87,8 +87,11 @@ def lump_jacobian(
     return jacobian(step, arrays, [f"a{arguments.index(t)}" for t in state])
 
 
-def random_state_program(rng: random.Random) -> str:
-    """Updates of up to three tensors of 1 to 3 elements, through temporaries in any order."""
+def random_state_program(rng: random.Random, same_sizes: bool = False) -> str:
+    """Updates of up to three tensors of 1 to 3 elements, through temporaries in any order.
+
+    With `same_sizes`, an index is never one of two tensors of different sizes.
+    """
     sizes = {name: rng.randint(1, 3) for name in "xyz"[: rng.randint(1, 3)]}
     state = list(sizes)
     declarations = [f"{name}: f64[{n}]" for name, n in sizes.items()]
@@ -112,7 +115,7 @@ def random_state_program(rng: random.Random) -> str:
     for n in range(rng.randint(0, 4)):
         name = f"t{n}"
         size = rng.choice([1, 2, 3, *sizes.values()])
-        wide = [s for s, m in sizes.items() if m >= size]
+        wide = [s for s, m in sizes.items() if m == size or (m > size and not same_sizes)]
         own = f"{rng.choice(wide)}[i] * " if wide and rng.random() < 0.7 else ""
         lines.append(f"{name}[i in range({size})] = {own}{read()} + {term()}")
         sizes[name] = size
