@@ -14,6 +14,7 @@ import pytest
 import tadc
 from tadc.memory import readable
 from tadc.runtime.layout import Layout, Tensor, lay_out
+from tadc.runtime.scratch import Scratch
 from tests.derivations import check_seeds
 from tests.long_programs import long_case
 
@@ -26,6 +27,12 @@ CURVED = f"p: f64[{N}]\n" + "p[i] += 0.01 * sin(p[i])\n" * 100
 @pytest.fixture
 def p() -> np.ndarray:
     return np.random.default_rng(0).uniform(-1, 1, N)
+
+
+@pytest.fixture(autouse=True)
+def no_scratch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No memory from call to call, so that every allocation is seen."""
+    monkeypatch.setattr("tadc.runtime.tape.scratch", Scratch(limit=0))
 
 
 def traced(call: Callable[[], Any]) -> float:

@@ -206,7 +206,9 @@ class CpuExecutable(Executable):
         commands = [
             Command(kernels[s.kernel], s.buffers, s.sizes, plan.work[s.kernel]) for s in self.steps
         ]
-        return Tape(list(self.program.arguments), sizes, plan.layout, commands)
+        places = plan.layout.places
+        results = {places[name] for name in self.results if name in places}
+        return Tape(list(self.program.arguments), sizes, plan.layout, commands, results)
 
 
 def _result(arrays: Sequence[Any], plan: Plan, name: str) -> Any:
@@ -220,6 +222,15 @@ class InterpretedExecutable(Executable):
     """The reference interpreter, on the program itself."""
 
     reuses_buffers = False
+
+    @cached_property
+    def steps(self) -> list[Step]:
+        """One for each definition; there are no functions."""
+        return [Step(d.label.data, (d.label.data,), ()) for d in self.program.definitions]
+
+    @cached_property
+    def _large(self) -> list[FuncOp]:
+        return []  # numbers of Python have no limit
 
     def run(
         self, arguments: Mapping[str, Array], sizes: Mapping[str, int], plan: Plan

@@ -12,7 +12,7 @@ Short steps in a row run in one call of machine code, long ones each on all core
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import accumulate
@@ -23,6 +23,7 @@ import numpy.typing as npt
 from tadc.runtime.arguments import Array
 from tadc.runtime.cpu import SERIAL_WORK, CpuKernel, CpuModule
 from tadc.runtime.layout import Layout
+from tadc.runtime.scratch import scratch
 
 Words = npt.NDArray[np.int64]
 
@@ -84,8 +85,10 @@ class Tape:
         sizes: Mapping[str, int],
         layout: Layout,
         commands: Sequence[Command],
+        results: Container[int],
     ):
         self._buffers = layout.buffers
+        self._results = results
         self._first = len(arguments)  # the column of the first buffer
         count = self._first + len(layout.buffers)
         columns = {name: n for n, name in enumerate(arguments)}
@@ -114,19 +117,33 @@ class Tape:
         yield _Stretch(before, steps)
 
     def run(self, arguments: Iterable[Array]) -> list[Array | None]:
-        """Allocate and run; what is in each buffer at the end."""
+        """Allocate and run; the buffers of results, at the end."""
         table = self._table.copy()
         table[: self._first] = [address(a) for a in arguments]
         arrays: list[Array | None] = [None] * len(self._buffers)
         for stretch in self._stretches:
             for number in stretch.buffers.released:
-                arrays[number] = None
+                self._let_go(arrays, number)
             for number in stretch.buffers.created:
-                tensor = self._buffers[number]
-                arrays[number] = made = np.empty(tensor.shape, tensor.dtype)
+                arrays[number] = made = self._created(number)
                 table[self._first + number] = address(made)
             stretch.run(table)
+        for number in range(len(arrays)):
+            self._let_go(arrays, number)
         return arrays
+
+    def _created(self, number: int) -> Array:
+        tensor = self._buffers[number]
+        if number in self._results:
+            return np.empty(tensor.shape, tensor.dtype)
+        return scratch.take(tensor.nbytes)
+
+    def _let_go(self, arrays: list[Array | None], number: int) -> None:
+        """Let a buffer serve others, unless it is a result."""
+        array = arrays[number]
+        if array is not None and number not in self._results:
+            scratch.give(array)
+            arrays[number] = None
 
 
 @dataclass

@@ -1,0 +1,48 @@
+"""Memory that calls leave to each other: bounded, never shared, never that of a result."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+import tadc
+from tadc.runtime.scratch import Scratch
+
+CHAIN = "p: f64[4000]\n" + "p[i] += 0.5 * sin(p[3999 - i])\n" * 20
+
+
+def test_blocks_serve_again() -> None:
+    scratch = Scratch()
+    block = scratch.take(4096)
+    scratch.give(block)
+    assert scratch.take(4096) is block
+    assert scratch.take(4096) is not block
+    assert scratch.take(8192).nbytes == 8192
+
+
+def test_no_more_than_the_limit_is_kept() -> None:
+    scratch = Scratch(limit=10_000)
+    for size in (4000, 4000, 3000, 2000, 20_000):
+        scratch.give(np.empty(size, np.uint8))
+        assert scratch.kept <= 10_000
+    assert scratch.take(2000).nbytes == 2000
+    assert scratch.kept == 3000
+
+
+def test_results_are_not_used_again() -> None:
+    f = tadc.compile(CHAIN)
+    p = np.linspace(-1, 1, 4000)
+    first = f(p)
+    expected = first.copy()
+    others = [f(p + n) for n in range(5)]
+    np.testing.assert_array_equal(first, expected)
+    assert not any(np.shares_memory(first, other) for other in others)
+
+
+def test_threads_do_not_share() -> None:
+    f = tadc.compile(CHAIN)
+    inputs = [np.linspace(-n, n, 4000) for n in range(1, 9)]
+    expected = [f(p) for p in inputs]
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(20):
+            for found, wanted in zip(pool.map(f, inputs), expected, strict=True):
+                np.testing.assert_array_equal(found, wanted)
