@@ -208,11 +208,12 @@ def _size_names(op: tix.DefineOp, tensors: Sequence[SSAValue]) -> list[str]:
     """The sizes that the body, its bounds or the shapes around it mention, in order of name."""
     forms = [f for t in tensors for f in type_of(t).shape]
     for inner in op.walk():
-        forms += _forms(inner)
+        forms += forms_of(inner)
     return sorted({s for f in forms for s in f.sizes})
 
 
-def _forms(op: Operation) -> list[tix.Affine]:
+def forms_of(op: Operation) -> list[tix.Affine]:
+    """The indices, and bounds on indices, of an operation in a body."""
     match op:
         case tix.ReadOp():
             return op.forms

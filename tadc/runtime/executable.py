@@ -22,7 +22,7 @@ from dialects.loops import CallOp
 from dialects.tix import DefineOp, ProgramOp
 from passes.expand_calls import expand_calls
 from passes.programs import type_of
-from passes.schedule import schedule, words
+from passes.schedule import forms_of, schedule, words
 from passes.set_precision import set_precision
 from tadc.collector import seldom
 from tadc.errors import SizeError
@@ -230,7 +230,9 @@ class InterpretedExecutable(Executable):
 
     @cached_property
     def _large(self) -> list[FuncOp]:
-        return []  # numbers of Python have no limit
+        forms = (form for op in self.program.walk() for form in forms_of(op))
+        numbers = (n for form in forms for n in (*form.terms.values(), form.constant))
+        return super()._large if any(abs(n) > LARGE for n in numbers) else []
 
     def run(
         self, arguments: Mapping[str, Array], sizes: Mapping[str, int], plan: Plan
