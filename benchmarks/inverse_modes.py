@@ -115,8 +115,8 @@ def measure(workload: Workload, repeat: int) -> Measured:
     return Measured({n: median(ts) for n, ts in times.items()}, ratios, _peaks(f, modes), error)
 
 
-def _normal(rng: np.random.Generator, tensor: Any) -> Any:
-    return np.asarray(rng.normal(size=tensor.shape))
+def _normal(rng: Any, tensor: Any) -> Any:
+    return rng.normal(size=tensor.shape)
 
 
 def _undone(
