@@ -27,20 +27,34 @@ EMITS = (
 )
 TARGETS = ("cpu", "cuda", "interpret")
 
+MODES = ("reverse", "vjp", "forward", "jvp", "inverse-jvp", "inverse-vjp", "log-abs-det")
+
 DERIVE = """
 Print the derivative program: a program of the arguments of FILE and of the adjoint df of each
 result f, with a result dx for each argument x. It is a program like any other: it compiles, runs
-and can be derived again.
+and can be derived again. --mode gives other derivatives of FILE.
 
   tadc derive f.tad > g.tad
   tadc derive f.tad --wrt a,b --emit bounded
   tadc derive f.tad --wrt a --explain
+  tadc derive f.tad --mode forward --wrt a
+  tadc derive f.tad --mode inverse-jvp --explain
 """
 DERIVE_EMIT = """
+--mode, with J the Jacobian of the results by the arguments:
+  reverse, vjp    transpose(J) times the adjoints df, as dx (the default)
+  forward, jvp    J times the tangents x_dot, as f_dot
+and for programs whose results are exactly the arguments that they update (the state):
+  inverse-jvp     inverse(J) times the tangents x_dot of the results, as x_dot of the arguments
+  inverse-vjp     inverse(transpose(J)) times the adjoints dx of the arguments, as dx of the results
+  log-abs-det     sign and logarithm of |det J|, as signdet and logdet
+These may be several programs, with linear systems to be solved between them, which stand there as
+comments: what is solved, the statement that it comes from, and the structure of the matrix.
+
 --emit:
   source          the derivative program in the language (the default)
   tensor-index    the program of FILE as IR, before it is derived
-  derivative      its derivative, as sums over equations in the indices
+  derivative      its derivative, in reverse modes as sums over equations in the indices
   solved          the equations solved
   bounded         every index with its bounds
   simplified      factors moved, sums over one point gone
@@ -151,8 +165,9 @@ class _Version(argparse.Action):
 def _derive(command: argparse.ArgumentParser) -> None:
     command.epilog = DERIVE_EMIT
     command.add_argument(
-        "--wrt", type=_names, default=(), metavar="a,b", help="the arguments, by default all"
+        "--mode", choices=MODES, default="reverse", metavar="MODE", help="which one, see below"
     )
+    _wrt(command, "the arguments to derive by, by default all (reverse and forward)")
     command.add_argument(
         "--emit", choices=EMITS, default="source", metavar="WHAT", help="what to print, see below"
     )
@@ -160,7 +175,8 @@ def _derive(command: argparse.ArgumentParser) -> None:
         "--explain",
         action="store_true",
         help="print how each gradient comes about instead: for every read its equations, their "
-        "solution in integers, guards and bounds, with the reason for each",
+        "solution in integers, guards and bounds, with the reason for each; in inverse modes, the "
+        "steps that are inverted, with the structure of their matrices",
     )
     command.add_argument(
         "--time",
@@ -184,6 +200,7 @@ def _run(command: argparse.ArgumentParser) -> None:
         action="store_true",
         help="also compute gradients; the adjoint of f is --arg df=..., or ones",
     )
+    _wrt(command, "the arguments to derive by, by default all (with --vjp)")
     command.add_argument("--target", choices=TARGETS, default="cpu", help="by default cpu")
     command.add_argument("--out", metavar="FILE.npz", help="write the results there")
     command.add_argument(
@@ -191,7 +208,12 @@ def _run(command: argparse.ArgumentParser) -> None:
     )
 
 
+def _wrt(command: argparse.ArgumentParser, help: str) -> None:
+    command.add_argument("--wrt", type=_names, default=(), metavar="a,b", help=help)
+
+
 def _check(command: argparse.ArgumentParser) -> None:
+    _wrt(command, "the arguments to derive by, by default all")
     command.add_argument("--seed", type=_natural, default=0, help="of the random numbers")
     command.add_argument(
         "--tolerance", type=_positive, default=1e-6, metavar="1e-6", help="the largest error"

@@ -60,10 +60,10 @@ def memory_of(f: Function, positional: Sequence[Any], named: Mapping[str, Any]) 
 
 
 def pullback_memory_of(
-    f: Function, positional: Sequence[Any], named: Mapping[str, Any]
+    f: Function, positional: Sequence[Any], named: Mapping[str, Any], wrt: Sequence[str] = ()
 ) -> PullbackMemory:
     """What `vjp` of `f` with these arguments and its pullback allocate; they are not run."""
-    value, gradients = f.with_pullback()
+    value, gradients = f.with_pullback(*wrt)
     inputs = f.bound(positional, named)
     _, _, plan, _ = value.prepare(inputs, {})
     first, count = len(f.args), len(f.results)

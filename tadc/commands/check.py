@@ -21,6 +21,7 @@ def run(options: Namespace) -> int:
         tolerance=options.tolerance,
         sizes=sizes,
         progress=_progress(),
+        wrt=options.wrt,
     )
     name = "standard input" if options.file == "-" else options.file
     print(f"{name}: derivatives against central differences in float64")

@@ -24,7 +24,9 @@ Named = dict[str, Any]
 def run(options: Namespace) -> int:
     """The command; its exit code."""
     function = load(options.file, options.target)
-    value, pullback = function.with_pullback() if options.vjp else (function, None)
+    if options.wrt and not options.vjp:
+        raise ArgumentError("--wrt chooses gradients", hint="--vjp computes them")
+    value, pullback = function.with_pullback(*options.wrt) if options.vjp else (function, None)
     adjoints = pullback.args[-len(function.results) :] if pullback else ()
     given = _read_all(options.arg, (*function.args, *adjoints))
     arguments = _arguments(given, function, adjoints)
@@ -32,7 +34,7 @@ def run(options: Namespace) -> int:
     computed = value.call((), arguments)
     if options.stats:
         _say_times(value, arguments, perf_counter() - start)
-        _say_memory(function, arguments, options.vjp)
+        _say_memory(function, arguments, options.vjp, options.wrt)
     results = computed[: len(function.results)]
     named = {t.name: np.asarray(v) for t, v in zip(function.results, results, strict=True)}
     if pullback:
@@ -82,9 +84,13 @@ def _say_times(function: Function, arguments: Named, first: float) -> None:
     _say(f"first run, with compiling: {first * 1e3:.3g} ms; second run: {again * 1e3:.3g} ms")
 
 
-def _say_memory(function: Function, arguments: Named, vjp: bool) -> None:
-    memory = pullback_memory_of if vjp else memory_of
-    for line in str(memory(function, (), arguments)).splitlines():
+def _say_memory(function: Function, arguments: Named, vjp: bool, wrt: Sequence[str]) -> None:
+    memory = (
+        pullback_memory_of(function, (), arguments, wrt)
+        if vjp
+        else memory_of(function, (), arguments)
+    )
+    for line in str(memory).splitlines():
         _say(line)
 
 
