@@ -9,7 +9,8 @@
     tix.solve ["x"] from ["A"] and ["b"] as "dense"
 
 becomes a program for what is needed before each system, and one for the rest. They return what
-later ones need, under their labels, and what the program returned.
+later ones need, under their labels, and what the program returned, under its names there wherever
+nothing that stands below reads another tensor of that name.
 
     tix.program @p_1 (%p = "p" : ...) { ... tix.return %A, %b }
     tix.solve ["x"] from ["A"] and ["b"] as "dense"
@@ -79,6 +80,7 @@ def split_solves(program: tix.ProgramOp, systems: Sequence[tix.SolveOp]) -> list
     solutions = [[program.arguments[n] for n in s.solution_names] for s in systems]
     stage = _stages(program, solutions)
     returned = list(dict.fromkeys(program.returned))
+    names = dict(zip(program.returned, program.result_names, strict=True))
     needed = {(r.tensor, stage[op.result]) for op in program.definitions for r in reads_of(op)}
     parts: list[tix.ProgramOp] = []
     for n in reversed(range(len(systems) + 1)):  # what reads a value first: then it is an argument
@@ -93,7 +95,9 @@ def split_solves(program: tix.ProgramOp, systems: Sequence[tix.SolveOp]) -> list
         arguments += [(name, v) for name, v in earlier if v in read]
         later = {tensor for tensor, at in needed if at > n}
         results = [op.result for op in own if op.result in later or op.result in returned]
-        labels = [_label(v) for v in results]
+        # a new version of an argument takes its name where nobody reads the old one any more
+        done = {v for v, name in names.items() if not {v, program.arguments.get(name)} & later}
+        labels = [names[v] if v in done else _label(v) for v in results]
         suffix = f"_{n + 1}" if n < len(systems) else ""
         parts.append(program_part(program, arguments, own, results, labels, suffix))
     return parts[::-1]

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from tadc import cli
 from tadc.language import functions
+
+SQUARES = "x: f64[N]\ny[i] = s * x[i]**2\n"
 
 
 @pytest.fixture(autouse=True)
@@ -15,3 +20,27 @@ def _no_functions_are_left() -> Iterator[None]:  # pyright: ignore[reportUnusedF
     before = functions.known_functions()
     yield
     functions.restore(before)
+
+
+class Outcome:
+    def __init__(self, code: int, out: str, err: str):
+        self.code, self.out, self.err = code, out, err
+        assert "Traceback" not in err
+
+
+@pytest.fixture
+def tadc_(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Runs a command line in an empty folder that has `f.tad`."""
+    monkeypatch.chdir(tmp_path)
+    Path("f.tad").write_text(SQUARES)
+
+    def run(*words: str, stdin: str | bytes = "") -> Outcome:
+        data = stdin.encode() if isinstance(stdin, str) else stdin
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+        try:
+            code = cli.main(words)
+        except SystemExit as exit:
+            code = exit.code if isinstance(exit.code, int) else 1
+        return Outcome(code, *capsys.readouterr())
+
+    return run

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import pickle
 import subprocess
@@ -18,39 +17,14 @@ from passes import derivative_rules
 from passes.pipeline import STAGES, code_passes, derivative_passes
 from tadc import cli
 from tadc.commands import check, derive
-from tadc.errors import ArgumentError, SizeError, UnknownNameError
 from tadc.emitters import EMITTERS
+from tadc.errors import ArgumentError, SizeError, UnknownNameError
 from tadc.runtime.executable import TARGETS
 from tadc.verify import choose_sizes, verify, widened
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = sorted((ROOT / "examples").rglob("*.tad"))
 PAPER = str(ROOT / "examples" / "paper.tad")
-SQUARES = "x: f64[N]\ny[i] = s * x[i]**2\n"
-
-
-class Outcome:
-    def __init__(self, code: int, out: str, err: str):
-        self.code, self.out, self.err = code, out, err
-        assert "Traceback" not in err
-
-
-@pytest.fixture
-def tadc_(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Runs a command line in an empty folder that has `f.tad`."""
-    monkeypatch.chdir(tmp_path)
-    Path("f.tad").write_text(SQUARES)
-
-    def run(*words: str, stdin: str | bytes = "") -> Outcome:
-        data = stdin.encode() if isinstance(stdin, str) else stdin
-        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
-        try:
-            code = cli.main(words)
-        except SystemExit as exit:
-            code = exit.code if isinstance(exit.code, int) else 1
-        return Outcome(code, *capsys.readouterr())
-
-    return run
 
 
 # --- the command line -----------------------------------------------------------------------------
@@ -141,7 +115,7 @@ def test_closed_pipes(tmp_path: Path):
 
 
 def test_full_disks(tmp_path: Path):
-    (tmp_path / "f.tad").write_text(SQUARES)
+    (tmp_path / "f.tad").write_text("x: f64[N]\ny[i] = s * x[i]**2\n")
     command = [sys.executable, "-m", "tadc.cli", "derive", str(tmp_path / "f.tad")]
     if not Path("/dev/full").exists():
         pytest.skip("needs a device that is always full")
@@ -346,6 +320,23 @@ def test_check_says_how(tadc_):
     assert "between 0.5 and 1.5" in outcome.out
     assert "  f32 is computed in float64 here\n" in outcome.out
     assert "200 of x" in outcome.out
+
+
+def test_some_arguments_alone(tadc_):
+    """`--wrt` computes, keeps and compares no other gradients."""
+    line = ["run", "f.tad", "--arg", "x=[1, 2]", "s=1"]
+    outcome = tadc_(*line, "--vjp", "--wrt", "s")
+    assert outcome.code == 0 and "ds: " in outcome.out and "dx: " not in outcome.out
+    outcome = tadc_(*line, "--wrt", "s")
+    assert (outcome.code, outcome.err) == (
+        1,
+        "tadc: --wrt chooses gradients\nhint: --vjp computes them\n",
+    )
+    rows = tadc_("check", "f.tad", "--wrt", "s").out.splitlines()[3:]
+    assert [row.split()[0] for row in rows] == ["argument", "s"]
+    for command in (["check", "f.tad"], [*line, "--vjp"]):
+        outcome = tadc_(*command, "--wrt", "q")
+        assert outcome.code == 1 and "there is no argument 'q'" in outcome.err
 
 
 def test_check_can_fail(tadc_):
