@@ -25,15 +25,15 @@ from xdsl.ir import Operation, SSAValue
 
 from dialects import tix
 from dialects.tix import Affine, TensorType
-from dialects.tix.linear import SolveOp
+from dialects.tix.linear import Axis, SolveOp
 from passes.adjoints import Negated
 from passes.derivative_names import adjoint_names, tangent_names
 from passes.emitter import Body, Emitter
 from passes.extended_program import ExtendedProgram
 from passes.forward_mode import ForwardSweep, Seed, stored
-from passes.lump_matrix import LumpMatrix
+from passes.lump_matrix import Axes, LumpMatrix
 from passes.lump_structure import Diagonal, Substitution, structure
-from passes.lumps import lumps, state_of
+from passes.lumps import lumps, name_of, state_of
 from passes.programs import location_of, type_of
 from passes.reverse_mode import ReverseSweep
 
@@ -124,7 +124,18 @@ class _Inverse:
             solutions.append(self.new.builder.add_argument(name, type, step.lump.location))
             names.append(name)
         matrices, right = map(_label, step.matrices), map(_label, rhs)
-        system = SolveOp(names, list(matrices), list(right), step.form, transposed=t)
+        system = SolveOp(
+            *(names, list(matrices), list(right), step.form),
+            transposed=t,
+            row_axes=[
+                _axis(v, axes) for v, axes in zip(step.lump.outs, step.out_axes, strict=True)
+            ],
+            column_axes=[
+                # after a bijection, columns are numbered as rows
+                _axis(step.lump.outs[0] if axes.place else v, axes)
+                for v, axes in zip(step.lump.ins, step.in_axes, strict=True)
+            ],
+        )
         system.location = step.lump.location
         self.systems.append(system)
         return solutions
@@ -372,6 +383,10 @@ def _is_identity(step: LumpMatrix) -> bool:
     found = step.structure
     place = None if not isinstance(found, Diagonal | Substitution) else found.place
     return place is not None and place.is_identity
+
+
+def _axis(tensor: SSAValue, axes: Axes) -> Axis:
+    return Axis(name_of(tensor), (*axes.batch, *axes.rest))
 
 
 def _sources(op: tix.DefineOp) -> list[SSAValue]:

@@ -7,6 +7,7 @@ solves the systems between them (`tadc/runtime/linear_systems.py`).
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from passes.pipeline import inverse_passes
 from tadc.errors import ArgumentError, IllConditionedWarning, SingularError, Span
 from tadc.function import Function
 from tadc.runtime.arguments import Array
-from tadc.runtime.linear_systems import Matrix, Singular
+from tadc.runtime.linear_systems import Matrix, Singular, position
 
 SPLIT = 3
 """How many passes, from `split-solves` on, come after the whole program is made."""
@@ -132,14 +133,25 @@ class Inverse:
         try:
             solutions, condition = matrix.solve(rhs, system.transposed is not None)
         except Singular as error:
-            element = (*error.batch, *matrix.column_index(error.column))
-            raise self._singular(
-                f"the equations of this statement have no solution (element {list(element)})",
-                *(system.location, element),
-            ) from None
+            raise self._without_inverse(system, matrix, error) from None
         if condition < np.finfo(matrix.array.dtype).eps:
             self._warn(condition, system.location)
         return dict(zip(system.solution_names, solutions, strict=True))
+
+    def _without_inverse(self, system: SolveOp, matrix: Matrix, error: Singular) -> SingularError:
+        """The error about a system: rows and columns as elements of tensors."""
+        regular = math.isfinite(error.value)
+        shapes = matrix.columns if regular else matrix.rows
+        number, index = position(shapes, error.index)
+        axis = (system.column_axes if regular else system.row_axes)[number]
+        element = axis.element((*error.batch, *index))
+        text = f"{axis.tensor}[{', '.join(map(str, element))}]" if element else axis.tensor
+        reason = (
+            f"its column for {text} is a combination of others"
+            if regular
+            else f"a derivative of {text} is {error.value}"
+        )
+        return self._singular(reason, system.location, element)
 
     def _singular(
         self, reason: str, location: LocationAttr, element: tuple[int, ...]
@@ -194,4 +206,4 @@ class _Determinant:
 
     def times(self, sign: Any, logarithm: Any) -> list[float]:
         """Times the determinant of these, as sign and logarithm."""
-        return [float(sign) * self.sign, float(logarithm) + self.logarithm]
+        return [float(sign) * self.sign + 0.0, float(logarithm) + self.logarithm]

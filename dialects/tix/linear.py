@@ -33,8 +33,25 @@ from xdsl.irdl import (
     prop_def,
 )
 from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
 
 KINDS = ("dense", "lower", "upper", "banded")
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What rows or columns of a block number: the elements of a tensor.
+
+    Their index holds its dimensions in the order `dims`, those of the batch first.
+    """
+
+    tensor: str
+    dims: tuple[int, ...]
+
+    def element(self, index: Sequence[int]) -> tuple[int, ...]:
+        """The element of the tensor at an index of batch and rows, or batch and columns."""
+        found = dict(zip(self.dims, index, strict=True))
+        return tuple(found[d] for d in range(len(found)))
 
 
 @dataclass(frozen=True)
@@ -54,6 +71,26 @@ class MatrixForm:
 
 def _strings(names: Sequence[str]) -> ArrayAttr[StringAttr]:
     return ArrayAttr([StringAttr(n) for n in names])
+
+
+def _axes(axes: Sequence[Axis]) -> ArrayAttr[ArrayAttr[Attribute]] | None:
+    """`[["p", 1, 0]]`: dimension 1 counts the batch, dimension 0 the rows."""
+    if not axes:
+        return None
+    return ArrayAttr(
+        [
+            ArrayAttr[Attribute]([StringAttr(a.tensor), *(IntegerAttr(d, i64) for d in a.dims)])
+            for a in axes
+        ]
+    )
+
+
+def _axes_of(attribute: ArrayAttr[ArrayAttr[Attribute]] | None) -> list[Axis]:
+    found: list[Axis] = []
+    for name, *dims in attribute or ():
+        assert isinstance(name, StringAttr)
+        found.append(Axis(name.data, tuple(d.value.data for d in dims if isa(d, IntegerAttr))))
+    return found
 
 
 class _MatrixOp(IRDLOperation):
@@ -95,13 +132,18 @@ def _form_properties(form: MatrixForm) -> dict[str, Attribute]:
 
 @irdl_op_definition
 class SolveOp(_MatrixOp):
-    """`x` with `A x = b`, or with `Aᵀ x = b` if `transposed`."""
+    """`x` with `A x = b`, or with `Aᵀ x = b` if `transposed`.
+
+    `row_tensors` and `column_tensors` name what the matrix derives, and by what.
+    """
 
     name = "tix.solve"
     irdl_options = (ParsePropInAttrDict(),)
     solutions = prop_def(ArrayAttr[StringAttr])
     rhs = prop_def(ArrayAttr[StringAttr])
     transposed = opt_prop_def(UnitAttr)
+    row_tensors = opt_prop_def(ArrayAttr[ArrayAttr[Attribute]])
+    column_tensors = opt_prop_def(ArrayAttr[ArrayAttr[Attribute]])
     assembly_format = "$solutions `from` $matrices `and` $rhs `as` $kind attr-dict"
 
     def __init__(
@@ -111,15 +153,29 @@ class SolveOp(_MatrixOp):
         rhs: Sequence[str],
         form: MatrixForm,
         transposed: bool = False,
+        row_axes: Sequence[Axis] = (),
+        column_axes: Sequence[Axis] = (),
     ):
         properties = {
             "solutions": _strings(solutions),
             "matrices": _strings(matrices),
             "rhs": _strings(rhs),
             "transposed": UnitAttr() if transposed else None,
+            "row_tensors": _axes(row_axes),
+            "column_tensors": _axes(column_axes),
             **_form_properties(form),
         }
         super().__init__(properties=properties)
+
+    @property
+    def row_axes(self) -> list[Axis]:
+        """Of each row of blocks; empty if not known."""
+        return _axes_of(self.row_tensors)
+
+    @property
+    def column_axes(self) -> list[Axis]:
+        """Of each column of blocks; empty if not known."""
+        return _axes_of(self.column_tensors)
 
     @property
     def solution_names(self) -> list[str]:

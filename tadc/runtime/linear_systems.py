@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from math import prod
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -19,12 +19,17 @@ from tadc.runtime.arguments import Array
 
 
 class Singular(Exception):
-    """A matrix without inverse: `batch` and `column` say where a pivot is 0 or not finite."""
+    """A matrix without inverse; `batch` says which one of several.
 
-    def __init__(self, batch: tuple[int, ...], column: int):
-        super().__init__(batch, column)
+    Column `index` is a combination of the ones before it; or row `index` has an entry `value` that
+    is not finite.
+    """
+
+    def __init__(self, batch: tuple[int, ...], index: int, value: float = 0.0):
+        super().__init__(batch, index, value)
         self.batch = batch
-        self.column = column
+        self.index = index
+        self.value = value
 
 
 def _lapack(name: str, array: Array) -> Any:
@@ -67,18 +72,23 @@ class Matrix:
         """The shape of the batch."""
         return self.array.shape[: self.form.batch]
 
-    def column_index(self, column: int) -> tuple[int, ...]:
-        """The index of a column in the tensor that it belongs to."""
-        for shape in self.columns:
-            if column < prod(shape):
-                return tuple(map(int, np.unravel_index(column, shape)))
-            column -= prod(shape)
-        raise IndexError(column)
+    def factors(self) -> Iterator[tuple[tuple[int, ...], Factors]]:
+        """Every matrix of the batch that has elements, factored, with its index.
 
-    def systems(self) -> Iterator[tuple[tuple[int, ...], Array]]:
-        """Every matrix of the batch, with its index."""
+        Raises `Singular`.
+        """
+        if not self.array.size:  # LAPACK refuses it
+            return
         for index in np.ndindex(*self.batch):
-            yield index, self.array[index]
+            self._require_finite(index)
+            yield index, _FACTORS[self.form.kind](self.form, self.array[index], index)
+
+    def _require_finite(self, index: tuple[int, ...]) -> None:
+        matrix = self.array[index]
+        bad = np.argwhere(~np.isfinite(matrix))
+        if len(bad):
+            row, column = map(int, bad[0])
+            raise Singular(index, row, float(matrix[row, column]))
 
     def solve(self, rhs: Sequence[Array], transposed: bool) -> tuple[list[Array], float]:
         """The solutions, each `[batch..., shape...]`, and the least reciprocal condition number.
@@ -86,28 +96,31 @@ class Matrix:
         Raises `Singular`.
         """
         lead = self.batch
-        flat = np.concatenate([b.reshape(*lead, -1) for b in rhs], axis=-1)
+        flat = np.concatenate([_in_a_row(b, len(lead)) for b in rhs], axis=-1)
         out: Any = np.empty_like(flat)
         worst = 1.0
-        for index, matrix in self.systems():
-            factors = _FACTORS[self.form.kind](self.form, matrix, index)
+        for index, factors in self.factors():
             worst = min(worst, factors.condition)
             out[index] = factors.solve(flat[index], transposed)
         shapes = self.rows if transposed else self.columns
         ends: list[int] = [sum(map(prod, shapes[:n])) for n in range(1, len(shapes))]
         parts = np.split(out, ends, axis=-1)
-        return [p.reshape(*lead, *s) for p, s in zip(parts, shapes, strict=True)], worst
+        return [p.reshape((*lead, *s)) for p, s in zip(parts, shapes, strict=True)], worst
 
     def log_abs_det(self) -> tuple[float, float]:
-        """Sign and logarithm of the product of all determinants; 0 and -inf where one is 0."""
+        """Sign and logarithm of the product of all determinants; 0 and -inf where one is 0.
+
+        Not a number where an entry is not finite.
+        """
+        if not np.isfinite(self.array).all():
+            return np.nan, np.nan
         sign, total = 1.0, 0.0
-        for index, matrix in self.systems():
-            try:
-                factors = _FACTORS[self.form.kind](self.form, matrix, index)
-            except Singular:
-                return 0.0, -np.inf
-            sign *= factors.sign
-            total += float(np.sum(np.log(np.abs(factors.pivots))))
+        try:
+            for _, factors in self.factors():
+                sign *= factors.sign
+                total += float(np.sum(np.log(np.abs(factors.pivots))))
+        except Singular:
+            return 0.0, -np.inf
         return float(sign), total
 
 
@@ -129,11 +142,9 @@ class _Dense:
     @property
     def condition(self) -> float:
         estimate = _lapack("gecon", self.lu)
-        return float(estimate(self.lu, np.linalg.norm(self.matrix, 1))[0]) if self.lu.size else 1.0
+        return float(estimate(self.lu, np.linalg.norm(self.matrix, 1))[0])
 
     def solve(self, rhs: Array, transposed: bool) -> Array:
-        if not self.lu.size:
-            return rhs
         backward = _lapack("getrs", self.lu)
         return backward(self.lu, self.order, rhs, trans=int(transposed))[0]
 
@@ -150,14 +161,10 @@ class _Triangular:
 
     @property
     def condition(self) -> float:
-        if not self.matrix.size:
-            return 1.0
         estimate = _lapack("trcon", self.matrix)
         return float(estimate(self.matrix, uplo="L" if self.lower else "U")[0])
 
     def solve(self, rhs: Array, transposed: bool) -> Array:
-        if not rhs.size:
-            return rhs
         backward = _lapack("trtrs", self.matrix)
         return backward(self.matrix, rhs, lower=self.lower, trans=int(transposed))[0]
 
@@ -180,18 +187,31 @@ class _Banded:
 
     @property
     def condition(self) -> float:
-        """No estimate: the least pivot by the largest."""
-        sizes = np.abs(self.pivots)
-        return float(sizes.min() / sizes.max()) if sizes.size else 1.0
+        """By Hager, "Condition estimates", 1984: a few steps uphill to the norm of the inverse."""
+        size = len(self.pivots)
+        norm = float(np.abs(self.diagonals).sum(axis=0).max())
+        at, found = np.full(size, 1 / size, self.lu.dtype), 0.0
+        for _ in range(5):
+            image = self.solve(at, transposed=False)
+            if not np.abs(image).sum() > found:
+                break
+            found = float(np.abs(image).sum())
+            slope = self.solve(np.where(image < 0, -1, 1).astype(at.dtype), transposed=True)
+            best = int(np.argmax(np.abs(slope)))
+            if np.abs(slope[best]) <= slope @ at:
+                break
+            at = np.zeros_like(at)
+            at[best] = 1
+        return 1 / (norm * found) if np.isfinite(found) else 0.0
 
     def solve(self, rhs: Array, transposed: bool) -> Array:
-        if not rhs.size:
-            return rhs
         backward = _lapack("gbtrs", self.lu)
         return backward(*(self.lu, self.lower, self.upper, rhs, self.order), trans=int(transposed))[
             0
         ]
 
+
+Factors: TypeAlias = _Dense | _Triangular | _Banded
 
 _FACTORS: dict[str, type[_Dense] | type[_Triangular] | type[_Banded]] = {
     "dense": _Dense,
@@ -216,11 +236,26 @@ def diagonals(form: MatrixForm, matrix: Array) -> Array:
     return found
 
 
+def position(shapes: Sequence[tuple[int, ...]], index: int) -> tuple[int, tuple[int, ...]]:
+    """Which of several shapes, one behind the other, an index belongs to, and its place there."""
+    for number, shape in enumerate(shapes):
+        if index < prod(shape):
+            return number, tuple(map(int, np.unravel_index(index, shape)))
+        index -= prod(shape)
+    raise IndexError(index)
+
+
+def _in_a_row(array: Array, batch: int) -> Array:
+    """All dimensions but those of the batch as one."""
+    shape = array.shape
+    return array.reshape((*shape[:batch], prod(shape[batch:])))
+
+
 def _count(n: int) -> Any:
     return np.arange(n)
 
 
 def _require_pivots(pivots: Array, batch: tuple[int, ...]) -> None:
-    bad = np.flatnonzero(~np.isfinite(pivots) | (pivots == 0))
+    bad = np.flatnonzero(~(np.abs(pivots) > 0))
     if bad.size:
         raise Singular(batch, int(bad[0]))
