@@ -4,7 +4,7 @@ The Jacobian is the product of those of the lumps, and the determinant of a lump
 that of A: for a diagonal, and for one with a nilpotent rest, the product of the diagonal. So
 
     p[i] = p[i] * exp(s[i]) + t[i]      logdet = sum[i](log(abs(exp(s[i]))))
-                                        sign = prod[i](sign(exp(s[i])))
+                                     signdet = prod[i](sign(exp(s[i])))
 
 Where a lump has a matrix, the program returns it and a `tix.determinant` adds its part. A bijection
 between `ins` and `outs`, and the order of the tensors in the state, count with their signs.
@@ -38,8 +38,8 @@ from passes.lumps import Lump, lumps, state_of
 from passes.permutation_sign import Factor, bijection_factors, sign, swap_factors
 from passes.programs import location_of, type_of
 
-NAMES = ("sign", "logdet")
-"""The results."""
+NAMES = SIGN, LOGARITHM = "signdet", "logdet"
+"""The results; `sign` is a word of the language."""
 
 
 def log_abs_det(program: tix.ProgramOp) -> InverseProgram:
@@ -99,10 +99,10 @@ class _Determinant:
             return
         (op,) = step.definitions
         kinds = ew.SignOp, tix.ProdOp
-        self.parts["sign"].append(self._reduced(step, op, "sign", *kinds, lambda e, x: x))
+        self.parts[SIGN].append(self._reduced(step, op, SIGN, *kinds, lambda e, x: x))
         magnitude: Callable[[Emitter, SSAValue], SSAValue] = lambda e, x: e.unary(ew.LogOp, x)
-        self.parts["logdet"].append(
-            self._reduced(step, op, "logdet", ew.AbsOp, tix.SumOp, magnitude)
+        self.parts[LOGARITHM].append(
+            self._reduced(step, op, LOGARITHM, ew.AbsOp, tix.SumOp, magnitude)
         )
 
     def _reduced(
@@ -133,12 +133,12 @@ class _Determinant:
 
     def _total(self, name: str) -> SSAValue:
         def body(e: Emitter, _: list[SSAValue]) -> SSAValue:
-            combine = e.mul if name == "sign" else e.add
-            total = e.constant(1 if name == "sign" else 0)
+            combine = e.mul if name == SIGN else e.add
+            total = e.constant(1 if name == SIGN else 0)
             for part in self.parts[name]:
                 assert isinstance(part, SSAValue)
                 total = combine(total, e.read(part, []))
-            if name == "sign":
+            if name == SIGN:
                 for factors in self.exchanges:
                     total = e.mul(total, sign(e, factors))
             return total
