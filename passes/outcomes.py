@@ -64,8 +64,9 @@ def set_conditions(op: tix.ReductionOp) -> list[Condition]:
 
 
 def _innermost(indices: Iterable[SSAValue]) -> Operation | None:
+    """The innermost operation that has one of these; None in a body that none has yet."""
     owners = [owner for v in indices if (owner := owner_of(v))]
-    return max(owners, key=_depth)
+    return max(owners, key=_depth, default=None)
 
 
 def _depth(op: Operation) -> int:

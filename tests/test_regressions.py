@@ -121,3 +121,17 @@ def test_the_derivative_of_a_chain_grows_like_the_chain(depth: int) -> None:
         size = len(list(function.program.walk()))
         assert len(list(function.derivative().program.walk())) <= 6 * size
     check_gradients(f"y[i] = {chain}", x=numbers(2))
+
+
+def test_conditions_on_indices_of_a_definition_in_the_making() -> None:
+    source = """x: f64[]
+y: f64[10]
+z: f64[N, N]
+f[i in range(3)] = abs(sin(sum[p in range(max(1, 2*i + 1), 5)](x - y[3*p - 3])) + 1.5)
+g[i in range(N), j in range(1)] = min(sin((pad(y[j + 1]) if (i == 1 or (-i - j) % 3 == 0) and \
+(2*j + 2*i) % 2 == 0 else f[j - i]) if (-i <= -1 or (-3*i) // 3 <= 1) or (-i) // 2 > 1 else 0), \
+tanh(atan2(min(sin(f[j]), tanh(f[j]) - 2.5), 2 + (pad(z[i + 1, i - 2]) if -3 < sin(2) + 1.5 > 0 \
+else pad(z[0, j - 1], 0.5))**2)) + 2.5)
+x *= 0.5 * sin(x)
+y[i] += 0.5"""
+    check_gradients(source, x=numbers(), y=numbers(10), z=numbers(1, 1))
