@@ -29,6 +29,8 @@ from passes.structures import Banded, Structure, Triangular
 
 ELEMENTS = 64
 """How many elements of a tensor are tried."""
+CHAINS = 16
+"""With how many dependences all elements are tried, and not only the corners."""
 
 Pairs = Sequence[Sequence[Sequence[Dependence]]]
 
@@ -52,7 +54,7 @@ def _require_rows(out: SSAValue, chains: Sequence[Dependence]) -> None:
     op = _definition(out)
     if any(_is_everywhere(chain, op) for chain in chains):
         return
-    for element in _elements(out):
+    for element in _elements(out, chains):
         at = dict[Key, Affine](zip(op.indices, element, strict=True))
         if not any(possible(chain.substitute(at).constraints) for chain in chains):
             reason = (
@@ -65,7 +67,7 @@ def _require_rows(out: SSAValue, chains: Sequence[Dependence]) -> None:
 def _require_columns(lump: Lump, tensor: SSAValue, chains: Sequence[Dependence]) -> None:
     if any(_is_identity(chain, _definition(out)) for chain in chains for out in lump.outs):
         return
-    for element in _elements(tensor):
+    for element in _elements(tensor, chains):
         if not any(_meets(chain, element) for chain in chains):
             reason = (
                 f"the Jacobian must be singular: the value that {_text(tensor, element)} has "
@@ -81,7 +83,7 @@ def _require_diagonal(
     op = _definition(out)
     if structure.place.is_identity and any(_is_identity(chain, op) for chain in chains):
         return
-    for element in _elements(out):
+    for element in _elements(out, chains):
         at = dict[Key, Affine](zip(op.indices, element, strict=True))
         old = structure.place.image(element)
         if not any(_meets(chain.substitute(at), old) for chain in chains):
@@ -119,12 +121,13 @@ def _is_identity(chain: Dependence, op: tix.DefineOp) -> bool:
     return same and shapes and _is_everywhere(chain, op)
 
 
-def _elements(tensor: SSAValue) -> Iterator[tuple[Affine, ...]]:
+def _elements(tensor: SSAValue, chains: Sequence[Dependence]) -> Iterator[tuple[Affine, ...]]:
     """Elements that are there whenever all sizes are at least 1; none if that is not sure."""
     shape = type_of(tensor).shape
     if not all(_is_positive(size) for size in shape):
         return iter(())
-    if all(not size.terms for size in shape) and _count(shape) <= ELEMENTS:
+    few = len(chains) <= CHAINS and all(not size.terms for size in shape)
+    if few and _count(shape) <= ELEMENTS:
         choices = [[Affine(constant=n) for n in range(size.constant)] for size in shape]
     else:
         choices = [list(dict.fromkeys([Affine(), size - 1])) for size in shape]
