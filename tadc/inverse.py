@@ -27,8 +27,6 @@ from tadc.runtime.linear_systems import Matrix, Singular, position
 SPLIT = 3
 """How many passes, from `split-solves` on, come after the whole program is made."""
 
-MODES = ("inverse-jvp", "inverse-vjp", "log-abs-det")
-
 
 @dataclass(frozen=True)
 class Result:
@@ -169,10 +167,10 @@ class Inverse:
         warnings.warn(warning, stacklevel=5)
 
     def __str__(self) -> str:
-        """The parts in the language, and the systems between them as comments."""
-        return "\n".join(
-            str(s) if isinstance(s, Function) else f"# {_described(s)}\n" for s in self.steps
-        )
+        """The programs in the language, and the systems between them as comments."""
+        from tadc.inverse_text import texts
+
+        return texts(self.function, self.mode, "source")
 
 
 def _with_place(span: Span | None, condition: float) -> str:
@@ -180,17 +178,6 @@ def _with_place(span: Span | None, condition: float) -> str:
     return (
         f"{place}the Jacobian of this statement is nearly singular (reciprocal condition "
         f"{condition:.1e}): few digits of the result are right"
-    )
-
-
-def _described(system: SolveOp | DeterminantOp) -> str:
-    matrix = ", ".join(system.matrix_names)
-    if isinstance(system, DeterminantOp):
-        return f"sign and logdet also count the determinant of {matrix} ({system.kind.data})"
-    left = "the transpose of " if system.transposed is not None else ""
-    return (
-        f"{', '.join(system.solution_names)} = solution of the linear system of {left}{matrix} "
-        f"({system.kind.data}) and {', '.join(system.rhs_names)}"
     )
 
 
