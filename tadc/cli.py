@@ -71,8 +71,10 @@ Run the program. An argument is a number, numbers in brackets, a file .npy, or a
 """
 CHECK = """
 Compare every derivative with central differences on random arguments, in float64: the derivative
-program as machine code, the differences by the reference interpreter. Exits with 1 where the
-largest error, relative to max(1, |derivative|), exceeds the tolerance.
+program as machine code, the differences by the reference interpreter; and forward mode in a
+random direction. Of programs that have inverse modes, multiply what these give by J again, and
+compare the determinant with that of J. Exits with 1 where the largest error, relative to
+max(1, |derivative|), exceeds the tolerance.
 
   tadc check f.tad
   tadc check f.tad --seed 7 --size N=6 --tolerance 1e-8

@@ -342,7 +342,7 @@ def test_some_arguments_alone(tadc_):
 def test_check_can_fail(tadc_):
     outcome = tadc_("check", PAPER, "--tolerance", "1e-18")
     assert outcome.code == 1
-    assert "WRONG by more than 1e-18: a, b, c, d\n" in outcome.out
+    assert "WRONG by more than 1e-18: a, b, c, d, forward\n" in outcome.out
 
 
 def test_progress_on_terminals(tadc_, monkeypatch: pytest.MonkeyPatch):
@@ -361,7 +361,7 @@ def test_a_wrong_rule_is_noticed(tadc_, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(derivative_rules, "RULES", wrong)
     outcome = tadc_("check", PAPER)
     assert outcome.code == 1
-    assert "WRONG by more than 1e-06: a, b, c, d" in outcome.out
+    assert "WRONG by more than 1e-06: a, b, c, d, forward" in outcome.out
     function = tadc.compile("y[i] = exp(x[i]) * w[i] + log(v[i])")
     assert {v.argument: v.ok for v in verify(function)} == {"x": False, "w": True, "v": True}
 

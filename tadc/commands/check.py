@@ -1,4 +1,4 @@
-"""`tadc check`: verify every derivative numerically, and print a table."""
+"""`tadc check`: verify every derivative and mode numerically, and print tables."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from tadc.commands.programs import load
 from tadc.function import Function
 from tadc.verify import Progress, Verdict, choose_sizes, verify
+from tadc.verify_modes import ModeVerdict, updates, verify_modes, why_no_inverse
 
 
 def run(options: Namespace) -> int:
@@ -27,7 +28,13 @@ def run(options: Namespace) -> int:
     print(f"{name}: derivatives against central differences in float64")
     print("\n".join(_conditions(function, sizes, options.seed, verdicts)))
     print("\n".join(table(verdicts)))
-    wrong = [v.argument for v in verdicts if not v.ok]
+    modes = verify_modes(
+        function, options.seed, tolerance=options.tolerance, sizes=sizes, wrt=options.wrt
+    )
+    print("\n".join(mode_table(modes)))
+    if len(modes) == 1 and updates(function):
+        print(f"  no inverse modes: {why_no_inverse(function)}")
+    wrong = [v.argument for v in verdicts if not v.ok] + [v.mode for v in modes if not v.ok]
     if wrong:
         print(f"WRONG by more than {options.tolerance:g}: {', '.join(wrong)}")
     return 1 if wrong else 0
@@ -60,6 +67,20 @@ def table(verdicts: Sequence[Verdict]) -> list[str]:
     """The verdicts as lines of equal columns."""
     rows = [("argument", "shape", "largest error", "")]
     rows += [(v.argument, _shape(v), f"{v.error:.1e}", "ok" if v.ok else "WRONG") for v in verdicts]
+    return _columns(rows)
+
+
+def mode_table(verdicts: Sequence[ModeVerdict]) -> list[str]:
+    """The verdicts about modes as lines of equal columns."""
+    rows = [("mode", "compared with", "largest error", "")]
+    for v in verdicts:
+        error = "-" if v.error is None else f"{v.error:.1e}"
+        judged = "not compared" if v.error is None else "ok" if v.ok else "WRONG"
+        rows.append((v.mode, v.against, error, judged))
+    return _columns(rows)
+
+
+def _columns(rows: Sequence[tuple[str, str, str, str]]) -> list[str]:
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
     lines = ("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)) for row in rows)
     return [f"  {line.rstrip()}" for line in lines]
