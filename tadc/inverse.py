@@ -114,7 +114,7 @@ class Inverse:
         bad = np.argwhere(~np.isfinite(values) | (values == 0))
         if len(bad):
             element = tuple(map(int, bad[0]))
-            value = values[element]
+            value = values[element] + 0.0  # not -0.0
             raise self._singular(
                 f"the derivative of element {list(element)} by the value that it replaces is "
                 f"{value}",
