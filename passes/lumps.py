@@ -45,12 +45,10 @@ from passes.separators import Separators, Step, separators
 from passes.size_polynomials import Polynomial, count, difference, is_positive, show, value
 
 _UPDATE = (
-    "write the result as the new value of a declared argument, as in p[i] = ... or p[i] += ..., "
-    "and return nothing else"
+    "let each result be the new value of a declared argument, made from the old one as in "
+    "p[i] += ..., and return nothing else"
 )
-LOST = (
-    "there is no inverse; where the new value uses the old one, as in p[i] += ..., nothing is lost"
-)
+LOST = "there is no inverse; an update p[i] += ... by other tensors than p always keeps one"
 """What to do about a Jacobian that must be singular."""
 
 

@@ -170,7 +170,7 @@ class _Trial:
                 warnings.simplefilter("error", IllConditionedWarning)
                 try:
                     return error_at(arguments, vectors)
-                except (SingularError, IllConditionedWarning):
+                except (SingularError, IllConditionedWarning, np.linalg.LinAlgError):
                     pass
         return None
 
@@ -200,7 +200,7 @@ class _Trial:
             rows.append(np.concatenate([np.ravel(r) for r in row]))
         sign, logarithm = np.linalg.slogdet(np.array(rows).reshape(count, count))
         if not np.isfinite(logarithm):
-            raise SingularError("the Jacobian is singular")
+            raise np.linalg.LinAlgError
         return _error([np.asarray(v) for v in found], [np.asarray(sign), np.asarray(logarithm)])
 
 

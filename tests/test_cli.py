@@ -333,7 +333,7 @@ def test_some_arguments_alone(tadc_):
         "tadc: --wrt chooses gradients\nhint: --vjp computes them\n",
     )
     rows = tadc_("check", "f.tad", "--wrt", "s").out.splitlines()[3:]
-    assert [row.split()[0] for row in rows] == ["argument", "s"]
+    assert [row.split()[0] for row in rows] == ["argument", "s", "mode", "forward"]
     for command in (["check", "f.tad"], [*line, "--vjp"]):
         outcome = tadc_(*command, "--wrt", "q")
         assert outcome.code == 1 and "there is no argument 'q'" in outcome.err

@@ -124,7 +124,7 @@ def test_programs_without_inverse_modes(tadc_):
     outcome = tadc_("derive", "f.tad", "--mode", "inverse-vjp")
     assert outcome.code == 1
     assert "f.tad:2:1: the program returns y, which is no argument that it updates" in outcome.err
-    assert "\nhint: write the result as the new value of a declared argument" in outcome.err
+    assert "\nhint: let each result be the new value of a declared argument" in outcome.err
     with pytest.raises(UnknownNameError, match="there is no mode 'inverse'"):
         tadc.compile(MIXED).ir("derivative", "inverse")
 
