@@ -81,6 +81,8 @@ class Emitter:
             return x
         if isinstance(y.owner, elementwise.NegOp):
             return self.sub(x, y.owner.operand)
+        if isinstance(x.owner, elementwise.NegOp):
+            return self.sub(y, x.owner.operand)
         return self._plain(elementwise.AddOp, x, y)
 
     def sub(self, x: SSAValue, y: SSAValue) -> SSAValue:

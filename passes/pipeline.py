@@ -15,6 +15,7 @@ from passes.differentiate import DifferentiatePass
 from passes.expand_calls import ExpandCallsPass
 from passes.infer_ranges import InferRangesPass
 from passes.inline_definitions import InlineDefinitionsPass
+from passes.join_guards import JoinGuardsPass
 from passes.lift_sums import LiftSumsPass
 from passes.order_definitions import OrderDefinitionsPass
 from passes.schedule import SchedulePass
@@ -48,6 +49,8 @@ def derivative_passes(
         ("bounded", InferRangesPass()),
         # needs bounds to see sums over one point, and to prove that factors may leave
         ("simplified", SimplifySumsPass()),
+        # guards that exclude each other are there once sums over one point are gone
+        ("simplified", JoinGuardsPass()),
         *_storing_passes(),
     ]
 

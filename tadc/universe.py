@@ -28,6 +28,7 @@ PASSES = {
     "absorb-conditions": ("passes.absorb_conditions", "AbsorbConditionsPass"),
     "infer-ranges": ("passes.infer_ranges", "InferRangesPass"),
     "simplify-sums": ("passes.simplify_sums", "SimplifySumsPass"),
+    "join-guards": ("passes.join_guards", "JoinGuardsPass"),
     "split-pullback": ("passes.split_pullback", "SplitPullbackPass"),
     "split-solves": ("passes.split_solves", "SplitSolvesPass"),
     "inline-definitions": ("passes.inline_definitions", "InlineDefinitionsPass"),

@@ -92,6 +92,7 @@ INVARIANTS = {
     "absorb-conditions": no_equation,
     "infer-ranges": bounded,
     "simplify-sums": simple,
+    "join-guards": simple,
     "inline-definitions": simple,
 }
 

@@ -1,0 +1,135 @@
+"""`join-guards`: a sum of values of which at most one is not 0 becomes a choice between them.
+
+    (A if i == 0 else 0) + (B if i >= 1 and j == 0 else 0)
+
+where `i >= 0` is known, becomes
+
+    A if i == 0 else (B if j == 0 else 0)
+
+since `A + 0 = A`, and `i >= 1` holds wherever `i == 0` does not. A condition with `or` around a
+read is cut into disjoint pieces when it is derived, each with a sum of its own. Where these sums
+are over one point, such guards are left of them, and each addition would only add zeros.
+
+On entry and on exit every sum has bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from dialects import tix
+from dialects.tix import Constraint
+from dialects.tix import elementwise as ew
+from passes.conditions import complement, negate
+from passes.known import KnownScope
+from passes.programs import copy_program, rewrite_programs
+from passes.space import possible
+
+
+@dataclass(frozen=True)
+class JoinGuardsPass(ModulePass):
+    """`join-guards`: no options."""
+
+    name = "join-guards"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        rewrite_programs(op, join_guards)
+
+
+def join_guards(program: tix.ProgramOp) -> tix.ProgramOp:
+    """The program with choices instead of sums; itself where nothing adds two guards."""
+    additions = [op for d in program.definitions for op in d.walk() if isinstance(op, ew.AddOp)]
+    if not any(_is_guard(op.lhs.owner) and _is_guard(op.rhs.owner) for op in additions):
+        return program
+    return copy_program(program, _Joiner)
+
+
+class _Joiner(KnownScope):
+    """Copies; what is added to a guard, and is 0 wherever that is not, moves into it."""
+
+    def copy(self, op: Operation) -> None:
+        if not isinstance(op, ew.AddOp) or not self._join(op):
+            super().copy(op)
+
+    def _join(self, op: ew.AddOp) -> bool:
+        x, y = self.value(op.lhs), self.value(op.rhs)
+        first, second = x.owner, y.owner
+        chain = _chain(first)
+        once = all(len(list(v.uses)) == 1 for v in op.operands) and not (x.uses or y.uses)
+        if not once or not chain or not isinstance(second, tix.IfOp) or not _is_guard(second):
+            return False
+        (piece,) = second.condition
+        pieces = [p for choice in chain for p in choice.condition]
+        if any(possible([*self.known, *p, *piece]) for p in pieces):
+            return False
+        for each in (chain[0], second):  # behind all that the conditions use
+            each.detach()
+        self.emitter.block.add_op(chain[0])
+        _replace_zero(chain[-1].otherwise, second)
+        self._drop_known(second, piece, pieces)
+        self.values[op.result] = x
+        return True
+
+    def _drop_known(
+        self, op: tix.IfOp, piece: Sequence[Constraint], before: Sequence[Sequence[Constraint]]
+    ) -> None:
+        """Ask nothing that holds anyway where none of the conditions `before` does."""
+        left = list(piece)
+        for c in piece:
+            others = [other for other in left if other != c]
+            contexts = ([*self.known, *others, outside] for outside in negate(c))
+            if not any(complement(before, context) for context in contexts):
+                left = others
+        if not left:
+            _take(op)
+        elif len(left) < len(piece):
+            regions = [op.detach_region(region) for region in list(op.regions)]
+            Rewriter.replace_op(op, tix.IfOp([left], *regions))
+
+
+def _take(op: tix.IfOp) -> None:
+    """Put the first body in the place of the choice."""
+    last = op.then.block.last_op
+    assert isinstance(last, tix.YieldOp)
+    value = last.value
+    Rewriter.erase_op(last)
+    Rewriter.inline_block(op.then.block, InsertPoint.before(op))
+    op.result.replace_all_uses_with(value)
+    Rewriter.erase_op(op)
+
+
+def _is_guard(op: object) -> bool:
+    """Is it a value where one convex condition holds, and 0 elsewhere?"""
+    if not isinstance(op, tix.IfOp) or len(op.pieces) != 1:
+        return False
+    return tix.constant_value(tix.yielded(op.otherwise)) == 0
+
+
+def _chain(op: object) -> list[tix.IfOp]:
+    """`A if ... else (B if ... else 0)` as its choices; empty where the last value is not 0."""
+    found: list[tix.IfOp] = []
+    while isinstance(op, tix.IfOp):
+        found.append(op)
+        last = tix.yielded(op.otherwise)
+        if tix.constant_value(last) == 0:
+            return found
+        op = last.owner if last.owner.parent is op.otherwise.block else None
+    return []
+
+
+def _replace_zero(region: Region, op: tix.IfOp) -> None:
+    """Have the region yield the value of `op`, which moves there."""
+    last = region.block.last_op
+    assert isinstance(last, tix.YieldOp)
+    zero: SSAValue = last.value
+    region.block.insert_op_before(op, last)
+    last.operands[0] = op.result
+    if isinstance(zero.owner, Operation) and not zero.uses:
+        Rewriter.erase_op(zero.owner)
