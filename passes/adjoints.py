@@ -222,10 +222,11 @@ def _in_order(uses: Iterable[Use]) -> list[Use]:
 
 
 def _position(op: Operation) -> tuple[int, ...]:
-    """Where an operation stands: the numbers of its ancestors in their blocks, outermost first."""
+    """Where an operation stands in its definition: the numbers of its ancestors in their blocks,
+    outermost first."""
     position: list[int] = []
     current: Operation | None = op
-    while current is not None and current.parent is not None:
+    while not isinstance(current, tix.DefineOp) and current is not None and current.parent:
         block = current.parent
         position.append(block.get_operation_index(current))
         current = block.parent_op()

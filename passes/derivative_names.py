@@ -17,7 +17,11 @@ class Labels:
 
     def fresh(self, wanted: str) -> str:
         """`wanted`, or the first of `wanted_1, wanted_2, ...` that is free and not reserved."""
-        return fresh_name(wanted, self.builder.labels | self._reserved)
+        label, number = wanted, 0
+        while label in self.builder.labels or label in self._reserved:
+            number += 1
+            label = f"{wanted}_{number}"
+        return label
 
 
 def adjoint_names(program: tix.ProgramOp) -> list[str]:

@@ -381,8 +381,9 @@ class Function:
 
     def transformed(self, passes: Sequence[ModulePass]) -> ModuleOp:
         """What these passes make of a copy of the program."""
-        result = self.module.clone()
-        self.transform(result, passes)
+        with seldom:
+            result = self.module.clone()
+            self.transform(result, passes)
         return result
 
     @_deep
