@@ -12,7 +12,7 @@ definitions are alike.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import FloatData, LocationAttr
@@ -21,7 +21,14 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from dialects import tix
 from passes.emitter import Emitter, Scope
 from passes.exactness import compared_definitions, has_equality
-from passes.programs import ProgramBuilder, arguments_of, copy_definition, tensor_names
+from passes.programs import (
+    ProgramBuilder,
+    arguments_of,
+    copy_definition,
+    exchange,
+    reads_of,
+    tensor_names,
+)
 
 Key = tuple[object, ...]
 
@@ -166,7 +173,10 @@ class Folded:
         self.program.location = program.location
 
     def unfolded(self, made: tix.ProgramOp) -> tix.ProgramOp:
-        """The whole program, of what the definitions of the folded one have become in `made`."""
+        """The whole program, of what the definitions of the folded one have become in `made`.
+
+        Definitions that have stayed as they were move there; nothing is left of the old program.
+        """
         templates = dict(zip(self.firsts, made.definitions, strict=True))
         olds = {name: v for v, name in tensor_names(self.whole).items()}
         inside = {v: olds[name] for v, name in tensor_names(made).items()}
@@ -174,14 +184,31 @@ class Folded:
         new: dict[SSAValue, SSAValue] = dict(
             zip(self.whole.body.block.args, builder.block.args, strict=True)
         )
+        same = {op for op in self.firsts if _equal(op, templates[op], inside)}
         for member in self.members:
-            template = templates[member.first]
-            read = dict.fromkeys(r.tensor for r in template.walk() if isinstance(r, tix.ReadOp))
-            own = {v: new[member.tensors[inside[v]]] for v in read}
-            new[member.op.result] = builder.append(_copied(template, member, own))
+            if member.first in same:
+                copy = member.op
+                copy.detach()
+                exchange(copy, new)
+            else:
+                template = templates[member.first]
+                read = dict.fromkeys(r.tensor for r in reads_of(template))
+                own = {v: new[member.tensors[inside[v]]] for v in read}
+                copy = _copied(template, member, own)
+            new[member.op.result] = builder.append(copy)
         unfolded = builder.finish(self.whole, [new[v] for v in self.whole.returned])
         unfolded.location = self.whole.location
+        if self.whole.parent is not None:
+            self.whole.detach()
+        self.whole.erase()  # what is left of it uses what has moved
         return unfolded
+
+
+def _equal(first: tix.DefineOp, second: tix.DefineOp, tensors: Mapping[SSAValue, SSAValue]) -> bool:
+    """Are they the same but for tensors that `tensors` exchanges?"""
+    a, b = structure(first, named=True), structure(second, named=True)
+    read = tuple(tensors[v] for v in b.tensors)
+    return (a.key, a.locations, a.tensors) == (b.key, b.locations, read)
 
 
 def _copied(

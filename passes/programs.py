@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
 from xdsl.dialects.builtin import LocationAttr, ModuleOp
 from xdsl.ir import Block, BlockArgument, Region, SSAValue
@@ -25,7 +25,7 @@ def rewrite_programs(module: ModuleOp, rewrite: Callable[[tix.ProgramOp], tix.Pr
 
 def fresh_name(wanted: str, taken: Iterable[str]) -> str:
     """`wanted`, or the first of `wanted_1, wanted_2, ...` that is not taken."""
-    taken = set(taken)
+    taken = taken if isinstance(taken, Set) else set(taken)
     if wanted not in taken:
         return wanted
     return next(n for k in range(1, len(taken) + 2) if (n := f"{wanted}_{k}") not in taken)
@@ -134,7 +134,18 @@ def location_of(tensor: SSAValue) -> LocationAttr:
 
 def reads_of(op: tix.DefineOp) -> list[tix.ReadOp]:
     """All reads in a definition, in order."""
-    return [read for read in op.walk() if isinstance(read, tix.ReadOp)]
+    found: list[tix.ReadOp] = []
+    _collect_reads(op.body.block, found)
+    return found
+
+
+def _collect_reads(block: Block, found: list[tix.ReadOp]) -> None:
+    # several times faster than `walk`, and asked of every definition by most passes
+    for op in block.ops:
+        if isinstance(op, tix.ReadOp):
+            found.append(op)
+        for region in op.regions:
+            _collect_reads(region.block, found)
 
 
 def exchange(op: tix.DefineOp, tensors: Mapping[SSAValue, SSAValue]) -> None:

@@ -16,7 +16,11 @@ read of them, and the gradients as a program of the arguments, the saved values 
       tix.return %dx
     }
 
-So a pullback computes nothing that its value has computed already.
+So a pullback computes nothing that its value has computed already, but for values that a few cheap
+operations make of arguments and of what is saved anyway: those take memory until the pullback
+comes, and computing them again costs little more than reading them. Values that decide something
+in a gradient, as the terms of an extremum do, are saved whatever they cost: computed again within
+another definition, they might round differently.
 """
 
 from __future__ import annotations
@@ -26,13 +30,22 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from dialects import tix
+from dialects.tix import elementwise as ew
 from passes.activity import dependents, needed_for
 from passes.failure import PassFailure
 from passes.programs import ProgramBuilder, exchange, location_of, reads_of, type_of
+
+FEW = 10
+"""The most operations for an element that is computed again."""
+
+QUICK = (
+    *(tix.ReadOp, tix.IfOp, tix.ConstantOp, tix.IndexToRealOp, tix.FloorDivOp),
+    *(ew.AddOp, ew.SubOp, ew.MulOp, ew.NegOp, ew.MaximumOp, ew.MinimumOp, ew.AbsOp, ew.ReluOp),
+)
 
 
 @dataclass(frozen=True)
@@ -70,6 +83,8 @@ def split_pullback(
     rest = [op for op in program.definitions if op.result in late & needed]
     read = {r.tensor for op in rest for r in reads_of(op)}
     saved = [op for op in early if op.result in read]
+    again = _again([op for op in saved if op.result not in values], saved, rest)
+    saved = [op for op in saved if op not in again]
     kept = [*values, *(op.result for op in saved if op.result not in values)]
     arguments = [(n, v) for n, v in program.arguments.items() if n not in adjoints]
     seeds = [(n, program.arguments[n]) for n in adjoints]
@@ -78,9 +93,56 @@ def split_pullback(
     names = program.result_names
     # first what reads saved values, which then are arguments there
     inputs = [*arguments, *stored, *seeds]
-    second = program_part(program, inputs, rest, gradients, names[count:], "_pullback")
+    second = program_part(
+        program, inputs, _with_copies(rest, again), gradients, names[count:], "_pullback"
+    )
     first = program_part(program, arguments, early, kept, [*names[:count], *labels])
     return first, second
+
+
+def _again(
+    candidates: Sequence[tix.DefineOp], saved: Sequence[tix.DefineOp], late: Sequence[tix.DefineOp]
+) -> list[tix.DefineOp]:
+    """The candidates that `late` computes again, of arguments and of what is saved beside them."""
+    kept: set[SSAValue] = {op.result for op in saved}
+    decisive = {r.tensor for op in late if _decides(op) for r in reads_of(op)}
+    again: list[tix.DefineOp] = []
+    for op in candidates:
+        read = {r.tensor for r in reads_of(op)}
+        there = all(v in kept or not isinstance(v.owner, tix.DefineOp) for v in read)
+        if there and op.result not in decisive and _is_cheap(op):
+            kept.remove(op.result)
+            again.append(op)
+    return again
+
+
+def _decides(op: tix.DefineOp) -> bool:
+    """Does it choose by values that it reads?"""
+    return any(isinstance(o, tix.WhereOp | tix.ExtremumOp | ew.SignOp) for o in op.walk())
+
+
+def _is_cheap(op: tix.DefineOp) -> bool:
+    """Do few operations make an element, each about as quick as a read?"""
+    ops = [o for o in op.walk() if o is not op and not isinstance(o, tix.YieldOp)]
+    return len(ops) <= FEW and all(isinstance(o, QUICK) or _is_small_power(o) for o in ops)
+
+
+def _is_small_power(op: Operation) -> bool:
+    return isinstance(op, ew.PowOp) and tix.constant_value(op.rhs) in (2, 3)
+
+
+def _with_copies(late: Sequence[tix.DefineOp], again: Sequence[tix.DefineOp]) -> list[tix.DefineOp]:
+    """`late`, with a copy of each definition in `again` in front of the first one that reads it."""
+    copies: dict[SSAValue, tix.DefineOp] = {op.result: op.clone() for op in again}
+    placed: list[tix.DefineOp] = []
+    new: dict[SSAValue, SSAValue] = {}
+    for op in late:
+        read = [r.tensor for r in reads_of(op) if r.tensor in copies]
+        placed += dict.fromkeys(copies[tensor] for tensor in read if tensor not in new)
+        new.update((tensor, copies[tensor].result) for tensor in read)
+        exchange(op, new)
+        placed.append(op)
+    return placed
 
 
 def program_part(
@@ -95,7 +157,8 @@ def program_part(
     builder = ProgramBuilder([(name, type_of(v), location_of(v)) for name, v in arguments])
     new = dict(zip((v for _, v in arguments), builder.block.args, strict=True))
     for op in definitions:
-        op.detach()
+        if op.parent is not None:
+            op.detach()
         exchange(op, new)
         builder.append(op)
     part = builder.finish(program, [new.get(v, v) for v in results], names, suffix)

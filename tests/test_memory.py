@@ -82,6 +82,42 @@ def test_a_curved_chain_keeps_its_versions(p: np.ndarray) -> None:
     np.testing.assert_allclose(pullback(np.ones(N))[0], expected, rtol=1e-9)
 
 
+def test_what_is_cheap_is_computed_again() -> None:
+    f = tadc.compile("a: f64[N]\nb: f64[M]\nu[i, j] = a[i] * b[j] + 1\ns = sum[i, j](sin(u[i, j]))")
+    a, b = np.random.default_rng(0).uniform(-1, 1, (2, 50))
+    memory = f.pullback_memory(a, b)
+    assert (memory.kept, memory.buffers) == (0, 0)
+    expected = np.cos(np.outer(a, b) + 1)
+    gradients = tadc.vjp(f, a, b)[1](1.0)
+    np.testing.assert_allclose(gradients, [expected @ b, expected.T @ a], rtol=1e-12)
+
+
+def test_every_other_version_of_a_cheap_chain_is_kept(p: np.ndarray) -> None:
+    f = tadc.compile(f"p: f64[{N}]\nq: f64[{N}]\n" + "p[i] += 0.1 * q[i] * p[i]\n" * 100)
+    assert f.pullback_memory(p, p).kept == 49 * BYTES
+    _, pullback = tadc.vjp(f, p, p)
+    factor = 1 + 0.1 * p
+    dp, dq = pullback(np.ones(N))
+    np.testing.assert_allclose(dp, factor**100, rtol=1e-9)
+    np.testing.assert_allclose(dq, p * 10 * factor**99, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "u[i] = exp(x[i])\ny[i] = sin(u[i])",
+        "u[i] = x[i] / (1 + x[i])\ny[i] = sin(u[i])",
+        "u[i] = sum[j](x[j] * x[i - j + j])\ny[i] = sin(u[i])",
+        "u[i] = 3 * x[i] * x[i]\ny[i] = abs(u[i])",
+        "u[i] = 3 * x[i] * x[i]\ny = max[i](u[i])",
+        "u[i] = 3 * x[i] * x[i]\ny[i] = u[i] if u[i] > 1 else 0",
+    ],
+)
+def test_what_is_dear_or_decides_is_kept(text: str) -> None:
+    f = tadc.compile("x: f64[50]\n" + text)
+    assert f.pullback_memory(np.ones(50)).kept >= 400
+
+
 def test_the_interpreter_keeps_all(p: np.ndarray) -> None:
     memory = tadc.compile(LINEAR, "interpret").memory(p, p)
     assert (memory.peak, memory.buffers) == (100 * BYTES, 100)

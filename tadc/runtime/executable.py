@@ -114,10 +114,11 @@ class Executable(ABC):
                     f"an index of {words(function, 'buffers')[0]} has numbers that exceed 64 bits",
                     hint="for such sizes its coefficients must be smaller",
                 )
-        tensors = self._tensors(sizes)
-        steps = [step.buffers for step in self.steps]
-        layout = lay_out(steps, tensors, self.results, self.reuses_buffers)
-        return Plan(tensors, self._work(sizes), layout)
+        with seldom:
+            tensors = self._tensors(sizes)
+            steps = [step.buffers for step in self.steps]
+            layout = lay_out(steps, tensors, self.results, self.reuses_buffers)
+            return Plan(tensors, self._work(sizes), layout)
 
     def _tensors(self, sizes: Mapping[str, int]) -> dict[str, Tensor]:
         """What each definition makes."""
