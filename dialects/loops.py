@@ -35,7 +35,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from xdsl.dialects.builtin import ArrayAttr, IndexType, StringAttr, SymbolRefAttr
+from xdsl.dialects.builtin import ArrayAttr, IndexType, MemRefType, StringAttr, SymbolRefAttr
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Dialect, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -157,6 +158,16 @@ class CallOp(IRDLOperation):
         printer.print_string(" [")
         printer.print_list(self.buffers, lambda b: printer.print_string_literal(b.data))
         printer.print_string("]")
+
+    def verify_(self) -> None:
+        name = self.kernel.root_reference.data
+        ops = self.parent.ops if self.parent is not None else ()
+        found = [f for f in ops if isinstance(f, FuncOp) and f.sym_name.data == name]
+        if not found:
+            raise VerifyException(f"there is no function @{name}")
+        count = sum(isinstance(a.type, MemRefType) for a in found[0].body.block.args)
+        if len(self.buffers) != count:
+            raise VerifyException(f"{len(self.buffers)} buffers for the {count} of @{name}")
 
 
 Loops = Dialect("loops", [ParallelOp, EndOp, CallOp], [])

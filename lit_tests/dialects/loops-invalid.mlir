@@ -43,3 +43,16 @@ loops.parallel () to () {
 
 loops.end
 // CHECK: 'loops.end' expects parent op 'loops.parallel'
+
+// -----
+
+loops.call @y ["z"]
+// CHECK: there is no function @y
+
+// -----
+
+func.func @y(%y: memref<?xf64>, %x: memref<?xf64>, %N: index) {
+  func.return
+}
+loops.call @y ["z"]
+// CHECK: 1 buffers for the 2 of @y

@@ -29,6 +29,8 @@ func.func @empty(%N: index) {
   }
   func.return
 }
+// A function once more, on other buffers.
+loops.call @y ["z", "y"]
 
 // CHECK:      func.func @y(%y: memref<?xf64>, %x: memref<?xf64>, %N: index, %M: index) attributes {buffers = ["y", "x"], sizes = ["N", "M"]} {
 // CHECK-NEXT:   loops.parallel (%i, %j) to (%N, %M) {
@@ -52,6 +54,7 @@ func.func @empty(%N: index) {
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return
 // CHECK-NEXT: }
+// CHECK-NEXT: loops.call @y ["z", "y"]
 
 // DCE-LABEL: func.func @y(
 // DCE:         loops.parallel
@@ -60,3 +63,4 @@ func.func @empty(%N: index) {
 // DCE-LABEL: func.func @empty(
 // DCE-NOT:     loops.parallel
 // DCE:         func.return
+// DCE:         loops.call @y

@@ -189,3 +189,28 @@ tix.program @precision (%x = "x" : !tix.tensor<[N], f64>) {
 // CHECK-NEXT:   [[U:%.*]] = tix.read %u[[[I]]]
 // CHECK-NEXT:   tix.yield [[U]]
 // CHECK-NEXT: }
+
+// -----
+
+// A copy is what it copies for all who read it; as a result it stays.
+tix.program @copies (%x = "x" : !tix.tensor<[N], f64>) {
+  %u = tix.define "u" (%i) : !tix.tensor<[N], f64> {
+    %0 = tix.read %x[%i]
+    tix.yield %0
+  }
+  %f = tix.define "f" (%i) : !tix.tensor<[N], f64> {
+    %0 = tix.read %u[%i]
+    %1 = tix.read %u[-%i + N - 1]
+    %2 = tix.mul %0, %1
+    tix.yield %2
+  }
+  tix.return %f, %u
+}
+// CHECK:      tix.program @copies (%x = "x" : !tix.tensor<[N], f64>) {
+// CHECK-NEXT:   %u = tix.define "u" (%i) : !tix.tensor<[N], f64> {
+// CHECK-NEXT:     [[X:%.*]] = tix.read %x[%i]
+// CHECK-NEXT:     tix.yield [[X]]
+// CHECK-NEXT:   }
+// CHECK-NEXT:   %f = tix.define "f" ([[I:%.*]]) : !tix.tensor<[N], f64> {
+// CHECK-NEXT:     [[X:%.*]] = tix.read %x[[[I]]]
+// CHECK-NEXT:     [[Y:%.*]] = tix.read %x[-[[I]] + N - 1]

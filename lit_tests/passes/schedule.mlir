@@ -248,3 +248,31 @@ func.func @other() {
 // CHECK:      func.func @other() {
 // CHECK-NEXT:   func.return
 // CHECK-NEXT: }
+
+// -----
+
+// A definition that is like an earlier one is a call of its function, with its own buffers.
+tix.program @alike (%x = "x" : !tix.tensor<[N], f64>, %v = "v" : !tix.tensor<[N], f64>) {
+  %a = tix.define "a" (%i) : !tix.tensor<[N], f64> {
+    %0 = tix.read %x[%i]
+    %1 = tix.read %v[%i]
+    %2 = tix.add %0, %1
+    tix.yield %2
+  }
+  %b = tix.define "b" (%j) : !tix.tensor<[N], f64> {
+    %0 = tix.read %v[%j]
+    %1 = tix.read %a[%j]
+    %2 = tix.add %0, %1
+    tix.yield %2
+  }
+  %c = tix.define "c" (%i) : !tix.tensor<[N], f64> {
+    %0 = tix.read %b[%i]
+    %1 = tix.read %b[%i]
+    %2 = tix.add %0, %1
+    tix.yield %2
+  }
+  tix.return %c
+}
+// CHECK:      func.func @a(%a: memref<?xf64>, %x: memref<?xf64>, %v: memref<?xf64>, %N: index) attributes {buffers = ["a", "x", "v"], sizes = ["N"]} {
+// CHECK:      loops.call @a ["b", "v", "a"]
+// CHECK-NEXT: func.func @c(%c: memref<?xf64>, %b: memref<?xf64>, %N: index) attributes {buffers = ["c", "b"], sizes = ["N"]} {

@@ -143,3 +143,45 @@ tix.program @unneeded (%x = "x" : !tix.tensor<[N], f64>, %df = "df" : !tix.tenso
 // CHECK-NEXT:   }
 // CHECK-NEXT:   tix.return %dx
 // CHECK-NEXT: }
+
+// -----
+
+// What a few cheap operations make of arguments and saved values, here u, is computed again in front
+// of the first definition that reads it; s is saved.
+tix.program @again (%x = "x" : !tix.tensor<[N], f64>, %df = "df" : !tix.tensor<[N], f64>) {
+  %s = tix.define "s" (%i) : !tix.tensor<[N], f64> {
+    %0 = tix.read %x[%i]
+    %1 = tix.sin %0
+    tix.yield %1
+  }
+  %u = tix.define "u" (%i) : !tix.tensor<[N], f64> {
+    %0 = tix.read %s[%i]
+    %1 = tix.read %x[%i]
+    %2 = tix.mul %0, %1
+    tix.yield %2
+  }
+  %f = tix.define "f" (%i) : !tix.tensor<[N], f64> {
+    %0 = tix.read %u[%i]
+    %1 = tix.exp %0
+    tix.yield %1
+  }
+  %dx = tix.define "dx" (%i) : !tix.tensor<[N], f64> {
+    %0 = tix.read %df[%i]
+    %1 = tix.read %u[%i]
+    %2 = tix.read %s[%i]
+    %3 = tix.mul %0, %1
+    %4 = tix.mul %3, %2
+    tix.yield %4
+  }
+  tix.return %f, %dx
+}
+// CHECK:      tix.program @again (
+// CHECK:        tix.return %f, %s
+// CHECK:      tix.program @again_pullback (%x = "x" : !tix.tensor<[N], f64>, %s = "s" : !tix.tensor<[N], f64>, %df = "df" : !tix.tensor<[N], f64>) {
+// CHECK-NEXT:   %u = tix.define "u" (%i) : !tix.tensor<[N], f64> {
+// CHECK-NEXT:     [[S:%.*]] = tix.read %s[%i]
+// CHECK-NEXT:     [[X:%.*]] = tix.read %x[%i]
+// CHECK-NEXT:     [[U:%.*]] = tix.mul [[S]], [[X]]
+// CHECK-NEXT:     tix.yield [[U]]
+// CHECK-NEXT:   }
+// CHECK-NEXT:   %dx = tix.define "dx"
