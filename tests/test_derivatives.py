@@ -136,3 +136,23 @@ def check_single_precision(seed: int) -> None:
 
 def test_single_precision() -> None:
     check_seeds(check_single_precision, range(30))
+
+
+@pytest.mark.parametrize("rate", [1.0, 3e4, 1e6])
+def test_differences_of_steep_functions(rate: float) -> None:
+    """A right gradient passes however steep the function is, and a wrong one does not."""
+    x = np.array([0.3, 0.7])
+
+    def call(values: Arrays) -> list[np.ndarray]:
+        return [np.sin(rate * values[0]), np.exp(-values[0])]
+
+    adjoints = [np.array([1.0, 2.0]), np.array([0.5, -1.0])]
+    right = adjoints[0] * rate * np.cos(rate * x) - adjoints[1] * np.exp(-x)
+    assert_derivative(call, [x], adjoints, [right], "right")
+    for wrong in (1.01 * right, right + np.array([0, 0.1 * rate]), 0 * right):
+        with pytest.raises(AssertionError):
+            assert_derivative(call, [x], adjoints, [wrong], "wrong")
+    with pytest.raises(AssertionError):  # of a constant
+        assert_derivative(lambda values: [np.ones(2)], [x], adjoints[:1], [x], "wrong")
+    with pytest.raises(AssertionError):
+        assert_derivative(call, [x], adjoints, [np.full(2, np.nan)], "nan")
