@@ -32,7 +32,7 @@ from passes.emitter import Body, Emitter
 from passes.extended_program import ExtendedProgram
 from passes.forward_mode import ForwardSweep, Seed, stored
 from passes.lump_matrix import Axes, LumpMatrix
-from passes.lump_structure import Diagonal, Substitution, structure
+from passes.lump_structure import Diagonal, Substitution, structures
 from passes.lumps import lumps, name_of, state_of
 from passes.programs import location_of, type_of
 from passes.reverse_mode import ReverseSweep
@@ -69,8 +69,10 @@ class _Inverse:
         seeds = zip(self.names, self.state.values(), strict=True)
         self.new = ExtendedProgram(program, seeds, self.names)
         self.labels, self.tensors = self.new.labels, self.new.tensors
+        found = lumps(program)
         self.steps = [
-            LumpMatrix(lump, structure(lump), self.labels, self.tensors) for lump in lumps(program)
+            LumpMatrix(lump, kind, self.labels, self.tensors)
+            for lump, kind in zip(found, structures(found), strict=True)
         ]
         self.pivots: list[SSAValue] = []
         self.returned: dict[str, SSAValue] = {}

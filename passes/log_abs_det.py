@@ -30,9 +30,10 @@ from passes.lump_structure import (
     Blocks,
     Dense,
     Diagonal,
+    Structure,
     Substitution,
     Triangular,
-    structure,
+    structures,
 )
 from passes.lumps import Lump, lumps, state_of
 from passes.permutation_sign import Factor, bijection_factors, sign, swap_factors
@@ -60,17 +61,18 @@ class _Determinant:
     def derived(self) -> InverseProgram:
         """The whole program."""
         order = list(self.state)
-        for lump in lumps(self.program):
-            order = self._step(lump, order)
+        found = lumps(self.program)
+        for lump, kind in zip(found, structures(found), strict=True):
+            order = self._step(lump, kind, order)
         self.exchanges += _reordered(order, list(self.program.returned))
         results = [self._total(name) for name in NAMES]
         labels = [_label(v) for v in self.matrices]
         made = self.new.builder.finish(self.program, [*results, *self.matrices], [*NAMES, *labels])
         return InverseProgram(made, self.systems)
 
-    def _step(self, lump: Lump, order: list[SSAValue]) -> list[SSAValue]:
+    def _step(self, lump: Lump, kind: Structure, order: list[SSAValue]) -> list[SSAValue]:
         """Add the parts of a lump; gives the order of the state after it."""
-        step = LumpMatrix(lump, _in_order(lump), self.new.labels, self.new.tensors)
+        step = LumpMatrix(lump, _in_order(lump, kind), self.new.labels, self.new.tensors)
         match step.structure:
             case Diagonal(place=place) | Substitution(place=place):
                 self._add_diagonal(step)
@@ -158,13 +160,12 @@ class _Determinant:
         return self.new.builder.define(label, type, [], location_of(like), body)
 
 
-def _in_order(lump: Lump):
+def _in_order(lump: Lump, found: Structure) -> Structure:
     """The structure of a lump, with batches only where rows and columns are numbered alike.
 
     The determinant of one matrix per batch is that of the whole matrix, up to the order of rows and
     columns: where that is the same for both it makes no difference.
     """
-    found = structure(lump)
     if isinstance(found, Blocks):
         alike = _shapes(lump.ins) == _shapes(lump.outs) and found.in_dims == found.out_dims
         return found if alike else Dense()
