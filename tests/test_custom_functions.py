@@ -207,6 +207,21 @@ def test_clipped_gradients() -> None:
     assert str(tadc.grad(f, "s")).splitlines()[-2] == "ds = 0"
 
 
+def test_inverse_modes() -> None:
+    """They invert the derivative that is given."""
+    tadc.define_function("gate", "x", value="1 + exp(x)", derivative="gate - 1")
+    source = "q: f64[N]\np: f64[N]\nq[i] = q[i] * {}\np[i] += {}"
+    own = tadc.compile(source.format("gate(p[i])", "gate(q[i])"))
+    plain = tadc.compile(source.format("(1 + exp(p[i]))", "1 + exp(q[i])"))
+    state, vectors = (np.array([0.1, 0.2]), np.array([0.3, -0.4])), (np.ones(2), np.ones(2))
+    for mode in (tadc.inverse_jvp, tadc.inverse_vjp):
+        assert_close(mode(own, state, vectors), mode(plain, state, vectors), 1e-12, "inverse")
+    np.testing.assert_allclose(tadc.log_abs_det(own, state), tadc.log_abs_det(plain, state))
+    tadc.define_function("hard", "x", value="sign(x)", derivative="4")
+    rounded = tadc.compile("q: f64[N]\nq[i] = hard(q[i])")
+    np.testing.assert_allclose(tadc.inverse_jvp(rounded, state[:1], vectors[:1])[0], 0.25)
+
+
 # --- targets, precision, processes ----------------------------------------------------------------
 
 
