@@ -68,6 +68,7 @@ class _Generator:
         self.sizes: dict[int, str] = {}
         self.lines: list[str] = []
         self.moves: list[str] = []
+        self.flips: dict[int, str] = {}
 
     def chance(self, probability: float) -> bool:
         return self.rng.random() < probability
@@ -125,6 +126,7 @@ class _Generator:
         rare = self.band, self.reshape, self.rotate, self.exchange, self.steps, self.triangle
         moves.sort(key=lambda m: self.rng.random() * (0.4 if m in (*rare, self.blocks) else 1))
         for move in moves:
+            self.flips = {}
             before = len(self.lines), dict(self.temporaries), dict(self.parameters)
             try:
                 move(name)
@@ -246,10 +248,20 @@ class _Generator:
             raise Unfit
         return self.rng.choice(dims)
 
+    def flip(self, name: str) -> None:
+        """From now on, elements are counted from the end in some dimensions."""
+        self.flips = {}
+        if self.style != "none" and self.chance(0.25):
+            sizes = enumerate(map(self.size, self.shape(name)))
+            self.flips = {d: n for d, n in sizes if self.chance(0.7)}
+
     def at(self, name: str, changes: dict[int, str]) -> str:
         """An element with other indices in some dimensions."""
-        indices = self.indices(name)
-        return element(name, [changes.get(d, i) for d, i in enumerate(indices)])
+        indices = [changes.get(d, i) for d, i in enumerate(self.indices(name))]
+        for d, size in self.flips.items():
+            compound = "-" in indices[d] or "+" in indices[d]
+            indices[d] = f"{size} - 1 - " + (f"({indices[d]})" if compound else indices[d])
+        return element(name, indices)
 
     def alike(self, name: str) -> str:
         """Another tensor of the state, of the same shape."""
@@ -367,9 +379,10 @@ class _Generator:
 
     def halves(self, name: str) -> None:
         """The second part by the first one, which stays, through a temporary."""
+        self.flip(name)
         d = self.chosen_dimension(name, 2)
         h, i = self.shape(name)[d] // 2, self.indices(name)[d]
-        here = element(name, self.indices(name))
+        here = self.at(name, {})
         reach = self.at(name, {d: "a"})
         if self.style == "none" or self.chance(0.4):
             value = f"sum[a in range({h})](sin({reach}))"
@@ -388,8 +401,9 @@ class _Generator:
 
     def parity(self, name: str) -> None:
         """Odd elements by even ones."""
+        self.flip(name)
         d = self.chosen_dimension(name, 2)
-        i, here = self.indices(name)[d], element(name, self.indices(name))
+        i, here = self.indices(name)[d], self.at(name, {})
         before = self.at(name, {d: f"{i} - 1"})
         forms = (
             f"{self.bent(here)} + sin({before}) if {i} % 2 == 1 else 1.5 * {here}",
@@ -400,41 +414,41 @@ class _Generator:
 
     def steps(self, name: str) -> None:
         """Each part by the one before, as that was."""
+        self.flip(name)
         d = self.chosen_dimension(name, 3)
         n, i = self.shape(name)[d], self.indices(name)[d]
         width = -(-n // self.rng.choice((2, 3, 4)))
-        here, before = element(name, self.indices(name)), self.at(name, {d: f"{i} - {width}"})
+        here, before = self.at(name, {}), self.at(name, {d: f"{i} - {width}"})
         self.add(name, f"{self.bent(here)} + (0.5 * sin({before}) if {i} >= {width} else 0)")
 
     def first_row(self, name: str) -> None:
         """All by the first element in one dimension, which only changes itself."""
+        self.flip(name)
         d = self.chosen_dimension(name, 2)
         i, here, first = (
             self.indices(name)[d],
-            element(name, self.indices(name)),
+            self.at(name, {}),
             self.at(name, {d: "0"}),
         )
         self.add(name, f"{here} * (2 + sin({first})) if {i} > 0 else {self.bent(here)}")
 
     def band(self, name: str) -> None:
         """Neighbours in one dimension."""
+        self.flip(name)
         d = self.chosen_dimension(name, 6)
-        i, here = self.indices(name)[d], element(name, self.indices(name))
-        if self.style != "none" and self.chance(0.3):
-            here = self.at(name, {d: f"{self.size(self.shape(name)[d])} - 1 - {i}"})
-            below, above = here.replace("- 1 -", "-"), here.replace("- 1 -", "- 2 -")
-        else:
-            below, above = self.at(name, {d: f"{i} - 1"}), self.at(name, {d: f"{i} + 1"})
+        i, here = self.indices(name)[d], self.at(name, {})
+        below, above = self.at(name, {d: f"{i} - 1"}), self.at(name, {d: f"{i} + 1"})
         terms = [f"sin(pad({below}))", f"0.4 * pad({above})", f"0.5 * tanh(pad({above}, 0.3))"]
         chosen = self.rng.sample(terms, self.rng.randint(1, 3))
         self.add(name, f"3 * {self.bent(here)} + {' + '.join(chosen)}", self.maybe_others(name))
 
     def triangle(self, name: str) -> None:
         """Sums of all before, or behind, in one dimension."""
+        self.flip(name)
         d = self.chosen_dimension(name, 2)
         i, here, there = (
             self.indices(name)[d],
-            element(name, self.indices(name)),
+            self.at(name, {}),
             self.at(name, {d: "a"}),
         )
         bounds = [f"{i}"]

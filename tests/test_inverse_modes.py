@@ -8,6 +8,7 @@ Differentiation: Inverse Accumulation Mode".
 from __future__ import annotations
 
 import random
+import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
@@ -22,7 +23,9 @@ from passes.lump_structure import structures as structures_of
 from passes.lumps import Lump, lumps
 from passes.programs import type_of
 from passes.structures import Structure
+from tadc.errors import IllConditionedWarning, SingularError, UnsupportedError
 from tests.derivations import check_together
+from tests.lump_programs import random_state_program
 from tests.random_updates import Update, random_update
 
 SEEDS = 300
@@ -141,14 +144,22 @@ def check(seed: int, dtype: str = "f64") -> None:
         check_text(modes, rng)
 
 
-def each(check: Callable[[int], None], seeds: Sequence[int]) -> list[str]:
+def random_source(rng: random.Random) -> str:
+    return random_update(rng).source
+
+
+def each(
+    check: Callable[[int], None],
+    seeds: Sequence[int],
+    of: Callable[[random.Random], str] = random_source,
+) -> list[str]:
     """What went wrong, with the programs."""
     failures: list[str] = []
     for seed in seeds:
         try:
             check(seed)
         except Exception as error:
-            source = random_update(random.Random(seed)).source
+            source = of(random.Random(seed))
             failures.append(f"seed {seed}: {type(error).__name__}: {error}\n{source}")
     return failures
 
@@ -156,6 +167,26 @@ def each(check: Callable[[int], None], seeds: Sequence[int]) -> list[str]:
 @pytest.mark.parametrize("first", range(0, SEEDS, CHUNK))
 def test_inverse_modes_invert_the_jacobian(first: int) -> None:
     check_together(partial(each, check), range(first, first + CHUNK))
+
+
+def check_any(seed: int) -> None:
+    """Of any program that updates its state: refused is what is singular, and nothing else."""
+    source = random_state_program(random.Random(seed))
+    rng = np.random.default_rng(seed)
+    sizes = {t.name: t.shape for t in tadc.compile(source).args}
+    arguments = {name: rng.uniform(-1, 1, [int(n) for n in s]) for name, s in sizes.items()}
+    modes = Modes(Update(source, arguments, ()), "interpret")
+    condition = float(np.linalg.cond(modes.jacobian))
+    if condition < 1e5:
+        check_against_numpy(modes, TOLERANCE["f64"], rng)
+    if condition > 1e17:
+        refused = SingularError, UnsupportedError, IllConditionedWarning
+        with warnings.catch_warnings(action="error"), pytest.raises(refused):
+            modes.inverse_jvp(np.ones(modes.size))
+
+
+def test_programs_that_are_not_made_regular() -> None:
+    check_together(partial(each, check_any, of=random_state_program), range(60))
 
 
 def test_inverse_modes_in_single_precision() -> None:
@@ -169,12 +200,14 @@ def kinds(lump: Lump, structure: Structure) -> list[str]:
     match structure:
         case Diagonal(place=place):
             found += [] if place.is_identity else ["Diagonal, elsewhere"]
-        case Substitution(depth=depth):
+        case Substitution(place=place, depth=depth):
+            found += [] if place.is_identity else ["Substitution, elsewhere"]
             found += [f"Substitution, depth {depth}"]
         case Banded(place=place, batch=batch):
             found += [] if place.is_identity else ["Banded, elsewhere"]
             found += ["Banded, batch"] if batch else []
-        case Triangular(batch=batch, lower=lower):
+        case Triangular(place=place, batch=batch, lower=lower):
+            found += [] if place.is_identity else ["Triangular, elsewhere"]
             found += ["lower" if lower else "upper"] + (["Triangular, batch"] if batch else [])
         case Blocks():
             found += ["Blocks, several tensors"] if several else []
@@ -193,6 +226,7 @@ LEAST = {
     **dict.fromkeys(("Diagonal, elsewhere", "lower", "Blocks, several tensors"), 10),
     **dict.fromkeys(("upper", "Banded, batch", "Triangular, batch"), 5),
     **dict.fromkeys(("Substitution, depth 3", "Substitution, depth 4", "Banded, elsewhere"), 3),
+    **dict.fromkeys(("Substitution, elsewhere", "Triangular, elsewhere"), 3),
 }
 """How often each kind of structure has to occur."""
 
