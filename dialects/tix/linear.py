@@ -118,6 +118,11 @@ class _MatrixOp(IRDLOperation):
             raise VerifyException(f"kinds of matrices are {', '.join(KINDS)}")
         if self.batch.value.data < 0:
             raise VerifyException("the number of batch dimensions is negative")
+        if not self.rows or len(self.matrices) % len(self.rows):
+            raise VerifyException("rows counts the dimensions of rows for each row of blocks")
+        diagonals = self.lower is not None and self.upper is not None
+        if diagonals != (self.kind.data == "banded"):
+            raise VerifyException("lower and upper belong to banded matrices")
 
 
 def _form_properties(form: MatrixForm) -> dict[str, Attribute]:
