@@ -20,7 +20,8 @@ So a pullback computes nothing that its value has computed already, but for valu
 operations make of arguments and of what is saved anyway: those take memory until the pullback
 comes, and computing them again costs little more than reading them. Values that decide something
 in a gradient, as the terms of an extremum do, are saved whatever they cost: computed again within
-another definition, they might round differently.
+another definition, they might round differently. Gradients that are long sums become running totals
+(`passes/running_totals.py`), so that adjoints need not wait for the last one.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from dialects.tix import elementwise as ew
 from passes.activity import dependents, needed_for
 from passes.failure import PassFailure
 from passes.programs import ProgramBuilder, exchange, location_of, reads_of, type_of
+from passes.running_totals import accumulate_early
 
 FEW = 10
 """The most operations for an element that is computed again."""
@@ -78,6 +80,8 @@ def split_pullback(
     values, gradients = program.returned[:count], program.returned[count:]
     # a gradient that is known without adjoints is a gradient still
     late = dependents(program, [program.arguments[name] for name in adjoints]) | set(gradients)
+    late = accumulate_early(program, late)
+    gradients = program.returned[count:]
     needed = needed_for(program, gradients)  # nothing is saved for what no gradient needs
     early = [op for op in program.definitions if op.result not in late]
     rest = [op for op in program.definitions if op.result in late & needed]

@@ -102,6 +102,45 @@ def test_every_other_version_of_a_cheap_chain_is_kept(p: np.ndarray) -> None:
     np.testing.assert_allclose(dq, p * 10 * factor**99, rtol=1e-9)
 
 
+def test_adjoints_do_not_wait_for_the_last_one(p: np.ndarray) -> None:
+    """Every statement reads q: its gradient has a hundred terms, which come one after the other."""
+    f = tadc.compile(f"p: f64[{N}]\nq: f64[{N}]\n" + "p[i] += 0.01 * q[i] * sin(p[i])\n" * 100)
+    memory = f.pullback_memory(p, p)
+    assert memory.kept == 99 * BYTES
+    assert memory.pullback.peak <= 30 * BYTES
+    _, pullback = tadc.vjp(f, p, p)
+    x, dx, dq = p, np.ones(N), np.zeros(N)
+    states = [x := x + 0.01 * p * np.sin(x) for _ in range(100)]
+    for state in reversed([p, *states[:-1]]):
+        dq += 0.01 * np.sin(state) * dx
+        dx = dx * (1 + 0.01 * p * np.cos(state))
+    found = pullback(np.ones(N))
+    np.testing.assert_allclose(found, [dx, dq], rtol=1e-9)
+    whole = f.derivative()(p, p, np.ones(N))
+    np.testing.assert_allclose(found, whole, rtol=1e-12)
+
+
+def test_long_sums_of_all_kinds_become_running_totals() -> None:
+    """Terms that are subtracted, sums over indices, and conditions; three shapes of one tensor."""
+    text = (
+        "w: f64[5]\ns: f64[]\np: f64[5]\n"
+        + (
+            "p[i] -= 0.1 * s * w[i] * sin(p[i])\n"
+            "p[i] *= cos(0.1 * sum[j](w[j] * p[j]))\n"
+            "p[i] = p[i] + s if i < 2 else p[4 - i] * w[i]\n"
+        )
+        * 9
+    )
+    f = tadc.compile(text)
+    arguments = (np.linspace(-1, 1, 5), np.array(0.3), np.linspace(0.2, 0.9, 5))
+    adjoint = np.linspace(1, 2, 5)
+    found = tadc.vjp(f, *arguments)[1](adjoint)
+    expected = f.with_target("interpret").derivative()(*arguments, adjoint)
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-10)
+    assert "dw_total" in str(f.with_pullback()[1])
+
+
 @pytest.mark.parametrize(
     "text",
     [
