@@ -20,10 +20,17 @@ from dialects import tix
 from passes.absorb_conditions import AbsorbConditionsPass
 from passes.alike import Folded
 from passes.infer_ranges import InferRangesPass
+from passes.join_guards import JoinGuardsPass
 from passes.simplify_sums import SimplifySumsPass
 from passes.solve_index_kernels import SolveIndexKernelsPass
 
-LOCAL = (SolveIndexKernelsPass, AbsorbConditionsPass, InferRangesPass, SimplifySumsPass)
+LOCAL = (
+    SolveIndexKernelsPass,
+    AbsorbConditionsPass,
+    InferRangesPass,
+    SimplifySumsPass,
+    JoinGuardsPass,
+)
 
 LONG = 16
 """Programs of fewer definitions hold too few that are alike to look for them."""

@@ -177,4 +177,5 @@ def test_local_passes_see_the_first_of_each_kind() -> None:
         "absorb-conditions",
         "infer-ranges",
         "simplify-sums",
+        "join-guards",
     }
