@@ -9,6 +9,7 @@ The way of a program through the compiler, stage by stage:
   `passes.polyhedral` the exact mathematics of index equations and bounds.
 - `dialects.loops` with `scf`, `arith`, `math` and `memref` is what `passes.schedule` makes.
 - `tadc.targets` print LLVM IR and CUDA C; `tadc.runtime` turns them into numbers.
+- `tadc.inverse` runs the programs of an inverse mode, and solves the linear systems between them.
 - `tadc.ode` follows differential equations, with the derivatives of their solutions.
 - `tadc.interpreter` gives every level a meaning of its own, which the tests compare with.
 
