@@ -21,7 +21,7 @@ from dialects.tix import DeterminantOp, ProgramOp, SolveOp
 from passes.pipeline import inverse_passes
 from tadc.errors import ArgumentError, IllConditionedWarning, SingularError, Span
 from tadc.function import Function
-from tadc.runtime.arguments import Array
+from tadc.runtime.arguments import DTYPES, Array, is_number
 from tadc.runtime.linear_systems import Matrix, Singular, position
 
 SPLIT = 3
@@ -134,7 +134,22 @@ class Inverse:
             raise self._without_inverse(system, matrix, error) from None
         if condition < np.finfo(matrix.array.dtype).eps:
             self._warn(condition, system.location)
+        wanted = self._precisions(system.solution_names, known)
+        casts = zip(solutions, wanted, strict=True)
+        solutions = [np.asarray(x, dtype or x.dtype) for x, dtype in casts]
         return dict(zip(system.solution_names, solutions, strict=True))
+
+    def _precisions(
+        self, names: Sequence[str], known: Mapping[str, Any]
+    ) -> list[np.dtype[Any] | None]:
+        """Those of arguments of parts: systems of tensors of both are solved in the wider one."""
+        declared = {t.name: t.dtype for s in self.steps if isinstance(s, Function) for t in s.args}
+        solved = {n for s in self.steps if isinstance(s, SolveOp) for n in s.solution_names}
+        given = [known[n] for n in self.args if n not in solved and declared.get(n) == "real"]
+        arrays = [np.asarray(x) for x in given if not is_number(x)]
+        narrow = arrays and all(a.dtype == np.float32 for a in arrays)
+        free = DTYPES["f32" if narrow else "f64"] if given else None
+        return [DTYPES.get(declared[name], free) for name in names]
 
     def _without_inverse(self, system: SolveOp, matrix: Matrix, error: Singular) -> SingularError:
         """The error about a system: rows and columns as elements of tensors."""

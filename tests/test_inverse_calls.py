@@ -142,6 +142,32 @@ def test_parameters_may_have_another_precision() -> None:
     assert found.dtype == np.float32
 
 
+MIXED = """{x}
+y: f64[3]
+x[i] *= 1
+s = sum[i](x[i])
+t = sum[i](y[i])
+x[i] += 0.1 * t
+y[i] += 0.2 * s
+"""
+
+
+@pytest.mark.parametrize("declaration", ["x: f32[2]", ""])
+@pytest.mark.parametrize("mode", ["inverse_jvp", "inverse_vjp"])
+def test_one_system_may_have_two_precisions(mode: str, declaration: str) -> None:
+    f = tadc.compile(MIXED.format(x=declaration))
+    arguments = {"x": np.ones(2, np.float32), "y": np.ones(3)}
+    state = [arguments[t.name] for t in f.results]
+    found = MODES[mode](f, [arguments[t.name] for t in f.args], state)
+    assert [a.dtype for a in found] == [a.dtype for a in state]
+    g = tadc.compile(MIXED.format(x="x: f64[2]"))
+    wide = {name: a.astype(float) for name, a in arguments.items()}
+    expected = MODES[mode](g, [wide[t.name] for t in g.args], [wide[t.name] for t in g.results])
+    by_name = dict(zip((t.name for t in g.results), expected, strict=True))
+    for t, a in zip(f.results, found, strict=True):
+        np.testing.assert_allclose(a, by_name[t.name], rtol=1e-6)
+
+
 P, Q, W = np.ones(3), np.ones(2), np.ones((3, 3))
 
 
