@@ -20,12 +20,13 @@ from xdsl.ir import Block, Region, SSAValue
 from dialects import tix
 from dialects.tix import Affine, Constraint, Key, between
 from passes.adjoints import Adjoint, LocalReverse, adjoint_element
+from passes.alike_adjoints import AlikeAdjoints, Part
 from passes.conditions import Piece
 from passes.derivative_names import Labels
 from passes.emitter import Body, Emitter, Scope
 from passes.local_values import count_ties
 from passes.nested import Nested
-from passes.programs import type_of
+from passes.programs import reads_of, type_of
 from passes.regions import Path, elements
 
 Contribution = Callable[[Emitter, list[Affine]], SSAValue]
@@ -42,7 +43,8 @@ class ReverseSweep:
         self.labels = labels
         self.tensors = tensors
         self.seeds: dict[SSAValue, Adjoint] = {}
-        self._contributions: dict[SSAValue, list[tuple[tix.ReadOp, Contribution]]] = {}
+        self._contributions: dict[SSAValue, list[tuple[tix.ReadOp, Part]]] = {}
+        self._alike = AlikeAdjoints(tensors)
 
     def visit(
         self,
@@ -60,16 +62,17 @@ class ReverseSweep:
         self.forget(op.result)
         if adjoint is None:
             return None
+        ties = self._ties_of(op)
         reverse = LocalReverse(
-            *(op, self.tensors.value(op.result), frozenset(elements(op))),
-            *(adjoint, self._ties_of(op)),
+            *(op, self.tensors.value(op.result), frozenset(elements(op))), *(adjoint, ties)
         )
+        source = self._alike.source(op, adjoint, ties)
         found: dict[Block, list[Piece]] = {}
-        for read in op.walk():
-            if isinstance(read, tix.ReadOp) and counted(read):
+        for number, read in enumerate(reads_of(op)):
+            if counted(read):
                 parts = _contributions(read, reverse, self.tensors, found)
                 self._contributions.setdefault(read.tensor, []).extend(
-                    (read, part) for part in parts
+                    (read, Part(part, source, (number, n))) for n, part in enumerate(parts)
                 )
         return adjoint
 
@@ -124,7 +127,10 @@ class ReverseSweep:
                 total = e.add(total, part(e, element))
             return total
 
-        return self.labels.builder.define(label, type_of(tensor), names, location, body)
+        return self._alike.define(
+            *(self.labels.builder, label, type_of(tensor), names, location),
+            *(body, seed, [part for _, part in parts]),
+        )
 
 
 def _ties(scope: Scope, value: SSAValue, element: SSAValue) -> SSAValue:

@@ -11,6 +11,7 @@ import tadc
 from dialects.loops import CallOp
 from passes import run_passes
 from passes.alike import Folded, alike_definitions
+from passes.alike_adjoints import AlikeAdjoints
 from passes.run_passes import LOCAL
 from passes.simplify_sums import simplify_sums
 from tests.derivations import assert_close, check_seeds, interpret, random_case
@@ -140,15 +141,20 @@ def places(module: ModuleOp) -> list[str]:
     return [f"{op.name} {op.location}" for op in module.walk()]
 
 
+def like_nothing(*_: object) -> None:
+    """In place of `AlikeAdjoints.case`: every adjoint is made anew."""
+
+
 def check_same_module(function: tadc.Function) -> None:
     """The derivative is the same, with its places, whether alike definitions are folded or not."""
-    long, modules = run_passes.LONG, list[ModuleOp]()
-    try:
-        for run_passes.LONG in (0, 1_000_000):
+    modules: list[ModuleOp] = []
+    ways: list[tuple[int, object]] = [(0, AlikeAdjoints.case), (1_000_000, like_nothing)]
+    for long, case in ways:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(run_passes, "LONG", long)
+            patch.setattr(AlikeAdjoints, "case", case)
             copy = tadc.Function(function.module, str(function), "cpu")
             modules.append(copy.derivative().module)
-    finally:
-        run_passes.LONG = long
     assert str(modules[0]) == str(modules[1])
     assert places(modules[0]) == places(modules[1])
 
