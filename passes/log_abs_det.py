@@ -37,10 +37,10 @@ from passes.lump_structure import (
 )
 from passes.lumps import Lump, lumps, state_of
 from passes.permutation_sign import Factor, bijection_factors, sign, swap_factors
-from passes.programs import location_of, type_of
+from passes.programs import fresh_name, location_of, type_of
 
 NAMES = SIGN, LOGARITHM = "signdet", "logdet"
-"""The results; `sign` is a word of the language."""
+"""The results, unless arguments have these names; `sign` is a word of the language."""
 
 
 def log_abs_det(program: tix.ProgramOp) -> InverseProgram:
@@ -52,7 +52,9 @@ class _Determinant:
     def __init__(self, program: tix.ProgramOp):
         self.program = program
         self.state = list(state_of(program).values())
-        self.new = ExtendedProgram(program, (), NAMES)
+        taken = [*program.arguments, *tix.functions_of(program)]
+        self.names = [fresh_name(name, taken) for name in NAMES]
+        self.new = ExtendedProgram(program, (), self.names)
         self.parts: dict[str, list[SSAValue | float]] = {name: [] for name in NAMES}
         self.exchanges: list[list[Factor]] = []
         self.matrices: list[SSAValue] = []
@@ -65,9 +67,9 @@ class _Determinant:
         for lump, kind in zip(found, structures(found), strict=True):
             order = self._step(lump, kind, order)
         self.exchanges += _reordered(order, list(self.program.returned))
-        results = [self._total(name) for name in NAMES]
-        labels = [_label(v) for v in self.matrices]
-        made = self.new.builder.finish(self.program, [*results, *self.matrices], [*NAMES, *labels])
+        results = [self._total(*pair) for pair in zip(NAMES, self.names, strict=True)]
+        names = [*self.names, *(_label(v) for v in self.matrices)]
+        made = self.new.builder.finish(self.program, [*results, *self.matrices], names)
         return InverseProgram(made, self.systems)
 
     def _step(self, lump: Lump, kind: Structure, order: list[SSAValue]) -> list[SSAValue]:
@@ -133,7 +135,7 @@ class _Determinant:
 
         return self._scalar(f"{op.label.data}_{name}", op.result, body)
 
-    def _total(self, name: str) -> SSAValue:
+    def _total(self, name: str, label: str) -> SSAValue:
         def body(e: Emitter, _: list[SSAValue]) -> SSAValue:
             combine = e.mul if name == SIGN else e.add
             total = e.constant(1 if name == SIGN else 0)
@@ -145,8 +147,7 @@ class _Determinant:
                     total = e.mul(total, sign(e, factors))
             return total
 
-        label = self.new.builder.fresh_label(name)
-        return self._define(label, self.program.returned[0], body)
+        return self._define(self.new.builder.fresh_label(label), self.program.returned[0], body)
 
     def _scalar(
         self, name: str, like: SSAValue, body: Callable[[Emitter, list[SSAValue]], SSAValue]

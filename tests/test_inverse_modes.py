@@ -144,6 +144,42 @@ def check(seed: int, dtype: str = "f64") -> None:
         check_text(modes, rng)
 
 
+NAMED = """{a}: f64[3]
+{b}: f64[3]
+k[i] = sin({b}[i]) * {b}[i]
+{a}[i] = 2 * {a}[i] + (sin({a}[i - 1]) * k[i] if i % 2 == 1 else k[i])
+{b}[i] += {a}[2 - i] * k[i]
+{a}[i] *= exp({b}[i])
+"""
+TAKEN = [
+    "p_dot",
+    "dp",
+    "p_1",
+    "p_1_dot",
+    "dp_1",
+    "p_slope",
+    "p_1_slope",
+    "p_2_signdet",
+    "p_1_logdet",
+    "logdet",
+    "signdet",
+]
+
+
+def check_names(name: int) -> None:
+    for a, b in (("p", TAKEN[name]), (TAKEN[name], "p")):
+        rng = np.random.default_rng(name)
+        source = NAMED.format(a=a, b=b)
+        arguments = {v: rng.uniform(-0.5, 0.5, 3) for v in (a, b)}
+        modes = Modes(Update(source, arguments, ()), "interpret")
+        check_against_numpy(modes, 1e-9, rng)
+        check_text(modes, rng)
+
+
+def test_names_of_what_derivatives_bring_may_be_taken() -> None:
+    check_together(partial(each, check_names), range(len(TAKEN)))
+
+
 def random_source(rng: random.Random) -> str:
     return random_update(rng).source
 
