@@ -12,8 +12,9 @@ is reverse mode, so that `B` is never formed; nor is `A` where it is a diagonal,
     p[i] = p[i] * s[i] + t[i]      p_dot[i] = (p_1_dot[i] - (p[i] * s_dot[i] + t_dot[i])) / s[i]
 
 or a diagonal D plus a part O with `(D⁻¹O)^depth = 0`, where `x = D⁻¹ (b - O x)` is solved exactly
-by `depth` steps from `x = 0`. Elsewhere the program returns `A` and the right-hand side, and takes
-the solution as an argument: a `tix.solve` goes between.
+by `depth` steps from `x = 0`; nor where it has one element `a` in each row and column, as its
+inverse is then `Aᵀ` times `1 / a²` by rows. Elsewhere the program returns `A` and the right-hand
+side, and takes the solution as an argument: a `tix.solve` goes between.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from passes.emitter import Body, Emitter
 from passes.extended_program import ExtendedProgram
 from passes.forward_mode import ForwardSweep, Seed, stored
 from passes.lump_matrix import Axes, LumpMatrix
-from passes.lump_structure import Diagonal, Substitution, structures
+from passes.lump_structure import Diagonal, Monomial, Substitution, structures
 from passes.lumps import lumps, name_of, state_of
 from passes.programs import location_of, type_of
 from passes.reverse_mode import ReverseSweep
@@ -102,9 +103,11 @@ class _Inverse:
             self.labels.fresh(name), type_of(like), names, location_of(at), body
         )
 
-    def divisor(self, step: LumpMatrix, e: Emitter, element: Sequence[Affine]) -> SSAValue:
-        """An element of the diagonal."""
-        slope = step.slope
+    def divisor(
+        self, step: LumpMatrix, e: Emitter, element: Sequence[Affine], k: int = 0
+    ) -> SSAValue:
+        """An element of the diagonal, or the only one in a row of `outs[k]`."""
+        slope = step.slopes[k]
         if not isinstance(slope, SSAValue):
             return e.constant(slope)
         if slope not in self.pivots:
@@ -190,6 +193,8 @@ class _InverseForward(_Inverse):
                     tangent = self._divided(step, known, tangent)
                 assert tangent is not None
                 return [tangent]
+            case Monomial():
+                return self._exchanged(step, known)
             case _:
                 return self._by_matrix(step, known)
 
@@ -222,6 +227,34 @@ class _InverseForward(_Inverse):
             [v.name_hint for v in op.indices] if _is_identity(step) else [None] * len(op.indices)
         )
         return self.define(f"{self.name_of(tensor)}_dot", tensor, names, op.result, body)
+
+    def _exchanged(self, step: LumpMatrix, known: ForwardSweep) -> list[SSAValue]:
+        """`Aᵀ ((outs_dot - B others_dot) / a²)`, for one element `a` in each row and column."""
+        inside = self._inside(step, known)
+        sweep = ReverseSweep(self.labels, self.tensors)
+        for k, op in enumerate(step.definitions):
+            sweep.seeds[op.result] = self._by_square(step, k, inside, known.tangents[op.result])
+        for op in reversed(step.lump.definitions):
+            sweep.visit(op)
+        return [
+            sweep.gather(
+                *(self.labels.fresh(f"{self.name_of(v)}_dot"), v, sweep.index_names(v)),
+                location_of(v),
+            )
+            for v in step.lump.ins
+        ]
+
+    def _by_square(self, step: LumpMatrix, k: int, sweep: ForwardSweep, rest: Seed) -> SSAValue:
+        op = step.definitions[k]
+
+        def body(e: Emitter, own: list[SSAValue]) -> SSAValue:
+            element = [Affine.of(v) for v in own]
+            numerator = _minus(e, rest(e, element, ()), sweep, op, element, _every_read)
+            a = self.divisor(step, e, element, k)
+            return e.div(numerator, e.mul(a, a))
+
+        names = [v.name_hint for v in op.indices]
+        return self.define(f"{op.label.data}_rhs", op.result, names, op.result, body)
 
     def _by_matrix(self, step: LumpMatrix, known: ForwardSweep) -> list[SSAValue]:
         sweep = self._inside(step, known)
@@ -306,6 +339,8 @@ class _InverseReverse(_Inverse):
                 for _ in range(depth - 1):
                     adjoint = self._divided(step, self._rest(step, ins[0], adjoint))
                 return [adjoint]
+            case Monomial():
+                return self._exchanged(step, ins)
             case _:
                 return self._by_matrix(step, ins)
 
@@ -333,6 +368,23 @@ class _InverseReverse(_Inverse):
             if other is not op:
                 sweep.visit(other)
         return self._total(sweep, tensor, f"{self.name_of(tensor)}_rest")
+
+    def _exchanged(self, step: LumpMatrix, ins: Sequence[SSAValue]) -> list[SSAValue]:
+        """`(A d_ins) / a²`, for one element `a` in each row and column."""
+        sweep = ForwardSweep(self.labels, self.tensors)
+        sweep.seed(step.lump.ins, ins)
+        step.visit_inside(sweep)
+
+        def divided(k: int, op: tix.DefineOp) -> SSAValue:
+            def body(e: Emitter, own: list[SSAValue]) -> SSAValue:
+                element = [Affine.of(v) for v in own]
+                a = self.divisor(step, e, element, k)
+                return e.div(sweep.element(e, op, element), e.mul(a, a))
+
+            names = [v.name_hint for v in op.indices]
+            return self.define(f"d{op.label.data}", op.result, names, op.result, body)
+
+        return [divided(k, op) for k, op in enumerate(step.definitions)]
 
     def _by_matrix(self, step: LumpMatrix, ins: Sequence[SSAValue]) -> list[SSAValue]:
         rhs = [

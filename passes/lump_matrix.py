@@ -90,23 +90,32 @@ class LumpMatrix:
 
     def on_diagonal(self, read: tix.ReadOp) -> bool:
         """Does the read belong to the diagonal part of the matrix?"""
-        return read in self._diagonal_reads
+        return not isinstance(self.structure, Substitution) or read in self._diagonal_reads
 
     @cached_property
     def _diagonal_reads(self) -> frozenset[tix.ReadOp]:
+        assert isinstance(self.structure, Substitution)
         reads = carrying_reads(self.definitions[0])
-        if isinstance(self.structure, Substitution):
-            return frozenset(reads[n] for n in self.structure.reads)
-        return frozenset(reads)
+        return frozenset(reads[n] for n in self.structure.reads)
 
     @cached_property
-    def slope(self) -> SSAValue | float:
-        """The diagonal, by elements of `out`; a number where it is the same everywhere."""
-        (op,) = self.definitions
-        sweep = ForwardSweep(self.labels, self.tensors)
-        sweep.tangents[self.lump.ins[0]] = number_everywhere(1)
-        self.visit_inside(sweep)
+    def slopes(self) -> list[SSAValue | float]:
+        """The sums of rows, by elements of each of `outs`: of a diagonal, what stands there.
 
+        One is a number where it is the same everywhere.
+        """
+        sweep = ForwardSweep(self.labels, self.tensors)
+        sweep.tangents.update((v, number_everywhere(1)) for v in self.lump.ins)
+        self.visit_inside(sweep)
+        return [self._slope(op, sweep) for op in self.definitions]
+
+    @property
+    def slope(self) -> SSAValue | float:
+        """The diagonal of the only one of `outs`."""
+        (slope,) = self.slopes
+        return slope
+
+    def _slope(self, op: tix.DefineOp, sweep: ForwardSweep) -> SSAValue | float:
         def body(e: Emitter, own: list[SSAValue]) -> SSAValue:
             element = [Affine.of(v) for v in own]
             return sweep.element(e, op, element, counted=self.on_diagonal)

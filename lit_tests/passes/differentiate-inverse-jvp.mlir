@@ -211,6 +211,32 @@ tix.program @dense (%p = "p" : !tix.tensor<[N], f64>, %w = "w" : !tix.tensor<[N,
 
 // -----
 
+// One element in each row and column: the rows' sums are those elements, and Aᵀ exchanges them back.
+tix.program @permutation (%p = "p" : !tix.tensor<[5], f64>) {
+  %p_1 = tix.define "p_1" (%i) : !tix.tensor<[5], f64> {
+    %0 = tix.if (%i <= 3) {
+      %1 = tix.read %p[%i + 1]
+      tix.yield %1
+    } else {
+      %2 = tix.read %p[0]
+      tix.yield %2
+    }
+    %3 = tix.exp %0
+    tix.yield %3
+  }
+  tix.return %p_1 as "p"
+}
+// CHECK-LABEL: tix.program @permutation
+// CHECK:      tix.define "p_1_slope"
+// CHECK:      %p_1_rhs = tix.define "p_1_rhs" ([[I:%.*]]) : !tix.tensor<[5], f64> {
+// CHECK:        [[SQUARE:%.*]] = tix.mul
+// CHECK-NEXT:   tix.div {{%.*}}, [[SQUARE]]
+// CHECK:      tix.define "p_dot_1"
+// CHECK:        tix.read %p_1_rhs
+// CHECK:      tix.return %p_dot_1 as "p_dot"
+
+// -----
+
 // No argument is updated.
 tix.program @no_state (%x = "x" : !tix.tensor<[N], f64>) {
   %y = tix.define "y" (%i) : !tix.tensor<[N], f64> {
