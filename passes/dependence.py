@@ -24,7 +24,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from dialects import tix
 from dialects.tix import Affine, Constraint, Key, between
 from dialects.tix import elementwise as ew
-from passes.known import index_set, quotient_constraints
+from passes.known import index_set, quotient_constraints, quotients_of
 from passes.polyhedral.inequalities import implied, solve_equations
 from passes.regions import Path
 from passes.space import Space, possible
@@ -195,23 +195,12 @@ def _direct(
     chains: list[Dependence] = []
     for piece in path.pieces(found):
         domain = [*index_set(definition), *path.ranges, *piece, *limits]
-        domain += [c for q in _quotients(read.forms, domain) for c in quotient_constraints(q)]
+        quotients = quotients_of([*read.forms, *(c.form for c in domain)])
+        domain += [c for q in quotients for c in quotient_constraints(q)]
         constraints = tuple(dict.fromkeys(domain))
         if possible(constraints):
             chains.append(Dependence((read,), tuple(read.forms), constraints))
     return chains
-
-
-def _quotients(forms: Iterable[Affine], domain: Iterable[Constraint]) -> list[tix.FloorDivOp]:
-    """The quotients `e // m` that forms and constraints use, and those that these use."""
-    pending = [v for f in [*forms, *(c.form for c in domain)] for v in f.indices]
-    found: dict[tix.FloorDivOp, None] = {}
-    while pending:
-        op = pending.pop().owner
-        if isinstance(op, tix.FloorDivOp) and op not in found:
-            found[op] = None
-            pending += op.form.indices
-    return list(found)
 
 
 # --- reads that have a derivative -----------------------------------------------------------------

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from xdsl.ir import Operation, Region, SSAValue
 
@@ -88,6 +88,18 @@ def quotient_constraints(op: tix.FloorDivOp) -> list[Constraint]:
     """`0 <= e - m q < m` for `q = e // m`."""
     divisor = op.divisor.data
     return between(0, op.form - Affine.of(op.result) * divisor, divisor)
+
+
+def quotients_of(forms: Iterable[Affine]) -> list[tix.FloorDivOp]:
+    """The quotients `e // m` that forms use, and those that these use."""
+    pending = [v for form in forms for v in form.indices]
+    found: dict[tix.FloorDivOp, None] = {}
+    while pending:
+        op = pending.pop().owner
+        if isinstance(op, tix.FloorDivOp) and op not in found:
+            found[op] = None
+            pending += op.form.indices
+    return list(found)
 
 
 def stays_inside(op: Operation, known: Sequence[Constraint]) -> bool:

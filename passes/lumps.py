@@ -35,12 +35,12 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import LocationAttr
-from xdsl.ir import Block, BlockArgument, SSAValue
+from xdsl.ir import Block, SSAValue
 
 from dialects import tix
 from passes.dependence import carrying_reads
 from passes.failure import PassFailure
-from passes.programs import type_of
+from passes.programs import location_of, type_of
 from passes.separators import Separators, Step, separators
 from passes.size_polynomials import Polynomial, count, difference, is_positive, show, value
 
@@ -111,7 +111,7 @@ def state_of(program: tix.ProgramOp) -> dict[str, SSAValue]:
     """
     state: dict[str, SSAValue] = {}
     for name, tensor in zip(program.result_names, program.returned, strict=True):
-        place = _location(tensor)
+        place = location_of(tensor)
         argument = program.arguments.get(name)
         if argument is None:
             reason = (
@@ -177,7 +177,7 @@ class _Graph:
                     f"the Jacobian must be singular: {name} gets a value here that does not "
                     "depend on what is updated"
                 )
-                raise PassFailure(_location(result), reason, LOST)
+                raise PassFailure(location_of(result), reason, LOST)
 
     def cuts(self) -> Separators:
         """The minimum cuts for sizes that make the state one of them, if there are such."""
@@ -204,7 +204,7 @@ class _Graph:
         if not is_positive(difference(width, narrow)):
             return
         born = [self.tensors[v] for v in sorted(cut) if v >= len(self.state)]
-        place = _location(born[0]) if born else self.program.location
+        place = location_of(born[0]) if born else self.program.location
         passed = _listed(name_of(self.tensors[v]) for v in sorted(cut))
         reason = (
             f"the Jacobian must be singular: the results depend on {_listed(self.state)}, "
@@ -217,7 +217,7 @@ class _Graph:
         for op in self.program.definitions:
             if name_of(op.result) == name:
                 return op.location
-        return _location(last)
+        return location_of(last)
 
     def with_elements(self, numbers: Iterable[int]) -> list[SSAValue]:
         """The tensors with these numbers, without those that never have an element."""
@@ -302,14 +302,6 @@ def _in_places(ins: Sequence[SSAValue], outs: Sequence[SSAValue]) -> list[SSAVal
         rest.remove(fitting)
         found.append(fitting)
     return found if not rest else list(outs)
-
-
-def _location(tensor: SSAValue) -> LocationAttr:
-    owner = tensor.owner
-    if isinstance(owner, tix.DefineOp):
-        return owner.location
-    assert isinstance(tensor, BlockArgument)
-    return tensor.location
 
 
 def name_of(tensor: SSAValue) -> str:

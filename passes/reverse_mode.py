@@ -18,12 +18,13 @@ from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Block, Region, SSAValue
 
 from dialects import tix
-from dialects.tix import Affine, Constraint, Key, between
+from dialects.tix import Affine, Constraint, Key
 from passes.adjoints import Adjoint, LocalReverse, adjoint_element
 from passes.alike_adjoints import AlikeAdjoints, Part
 from passes.conditions import Piece
 from passes.derivative_names import Labels
 from passes.emitter import Body, Emitter, Scope
+from passes.known import quotient_constraints, quotients_of
 from passes.local_values import count_ties
 from passes.nested import Nested
 from passes.programs import reads_of, type_of
@@ -170,35 +171,17 @@ def _index_names(rank: int, parts: Iterable[tuple[tix.ReadOp, Contribution]]) ->
 # --- the index set of a read ----------------------------------------------------------------------
 
 
-def _quotients(read: tix.ReadOp, path: Path, pieces: Sequence[Piece]) -> list[tix.FloorDivOp]:
-    """Local quotients that the read, or a condition or sum on the way to it, uses."""
-    conditions = [*path.ranges, *(c for piece in pieces for c in piece)]
-    pending = [v for f in [*read.forms, *(c.form for c in conditions)] for v in f.indices]
-    found: dict[tix.FloorDivOp, None] = {}
-    while pending:
-        op = pending.pop().owner
-        if isinstance(op, tix.FloorDivOp) and op not in found:
-            found[op] = None
-            pending += op.form.indices
-    return list(found)
-
-
-def _definition_of(quotient: tix.FloorDivOp) -> list[Constraint]:
-    """`0 <= e - m q < m`."""
-    m = quotient.divisor.data
-    return between(0, quotient.form - Affine.of(quotient.result) * m, m)
-
-
 def _contributions(
     read: tix.ReadOp, reverse: LocalReverse, tensors: Scope, found: dict[Block, list[Piece]]
 ) -> list[Contribution]:
     """One sum per convex piece of the index set of the read; `found` keeps those of blocks."""
     path = Path.to(read, reverse.definition)
     pieces = path.pieces(found)
-    quotients = _quotients(read, path, pieces)
+    conditions = [*path.ranges, *(c for piece in pieces for c in piece)]
+    quotients = quotients_of([*read.forms, *(c.form for c in conditions)])
     # the last unknowns are the first choice for what stays a summation index
     unknowns = [*(q.result for q in quotients), *path.indices]
-    local = [c for q in quotients for c in _definition_of(q)]
+    local = [c for q in quotients for c in quotient_constraints(q)]
     domains = [[*path.ranges, *piece, *local] for piece in pieces]
 
     def contribution(domain: list[Constraint]) -> Contribution:
