@@ -202,7 +202,7 @@ SINGULAR: dict[str, tuple[str, list[float], tuple[int, ...]]] = {
     "diagonal": (V + "p[i] *= v[i]", [1, 0, 2], (1,)),
     "elsewhere": (V + "p[i] = v[i] * p[N - 1 - i]", [0, 1, 2], (0,)),
     "substitution": (V + "p[i] = v[i] * p[i] + (p[i-1] if i % 2 == 1 else 0)", [1, 2, 0], (2,)),
-    "monomial": (V + "p[i] = v[i] * p[i + 1] if i < N - 1 else p[0]", [1, 0, 2], (2,)),
+    "monomial": (V + "p[i] = v[i] * p[i + 1] if i < N - 1 else p[0]", [1, 0, 2], (1,)),
     "banded": (V + "p[i] = v[i] * p[i] + pad(p[i - 1])", [1, 1, 1, 1, 0], (4,)),
     "triangular": (V + "p[i] = v[i] * p[i] + sum[j in range(i)](p[j])", [1, 2, 3, 0, 5], (3,)),
     "dense": (V + "p[i] = p[i] - sum[j](v[j] * p[j])", [0.5, 0.25, 0.25], (2,)),
