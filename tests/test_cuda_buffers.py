@@ -1,0 +1,77 @@
+"""Buffers of programs on a GPU, with the memory of this machine in its place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tadc
+from tests.host_shim import host_shim
+
+
+class OnHost:
+    """An array as `tadc.runtime.cuda` makes them, that counts what is alive."""
+
+    alive = peak = 0
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any):
+        self.array = np.full(shape, np.nan, dtype)
+        OnHost.alive += self.array.nbytes
+        OnHost.peak = max(OnHost.peak, OnHost.alive)
+
+    def __del__(self) -> None:
+        OnHost.alive -= self.array.nbytes
+
+    def get(self) -> np.ndarray:
+        return self.array.copy()
+
+
+class HostModule:
+    def __init__(self, text: str):
+        self.kernels = host_shim.load(text)
+
+    def kernel(self, name: str) -> Any:
+        run: Any = self.kernels[name]
+
+        def launch(threads: int, *arguments: Any) -> None:
+            run(threads, *(a.array if isinstance(a, OnHost) else a for a in arguments))
+
+        return launch
+
+
+def to_host(array: np.ndarray) -> OnHost:
+    copy = OnHost(array.shape, array.dtype)
+    copy.array[...] = array
+    return copy
+
+
+@pytest.fixture(autouse=True)
+def device(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tadc.runtime.cuda.empty", OnHost)
+    monkeypatch.setattr("tadc.runtime.cuda.to_device", to_host)
+    monkeypatch.setattr("tadc.runtime.cuda.CudaModule", HostModule)
+    OnHost.alive = OnHost.peak = 0
+
+
+@host_shim.needs_compiler
+def test_a_chain_of_updates_takes_two_buffers() -> None:
+    f = tadc.compile("p: f64[N]\nq: f64[N]\n" + "p[i] += 0.1 * q[i] * p[i]\n" * 100, "cuda")
+    p, q = np.random.default_rng(0).uniform(-1, 1, (2, 50))
+    np.testing.assert_allclose(f(p, q), p * (1 + 0.1 * q) ** 100, rtol=1e-10)
+    memory = f.memory(p, q)
+    assert OnHost.peak == memory.peak + memory.arguments == 4 * 400
+    assert OnHost.alive == 0
+
+
+@host_shim.needs_compiler
+def test_tensors_of_several_sizes() -> None:
+    text = "x: f64[N]\nm[i, j] = x[i] * x[j]\ns = sum[i, j](m[i, j])\ny[i] = x[i] * s\nreturn y"
+    f = tadc.compile(text, "cuda")
+    x = np.linspace(0, 1, 7)
+    np.testing.assert_allclose(f(x), x * x.sum() ** 2, rtol=1e-12)
+    memory = f.memory(x)
+    assert OnHost.peak == memory.peak + memory.arguments
+    assert memory.peak == 8 * (49 + 1)
+    assert f(np.zeros(0)).shape == (0,)
