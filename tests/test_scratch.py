@@ -28,6 +28,14 @@ def test_no_more_than_the_limit_is_kept() -> None:
     assert scratch.kept == 3000
 
 
+def test_a_forked_process_starts_anew() -> None:
+    scratch = Scratch(limit=10_000)
+    scratch.give(np.empty(4000, np.uint8))
+    scratch.forget()
+    assert (scratch.kept, scratch.limit) == (0, 10_000)
+    assert scratch.take(4000).nbytes == 4000
+
+
 def test_results_are_not_used_again() -> None:
     f = tadc.compile(CHAIN)
     p = np.linspace(-1, 1, 4000)

@@ -6,6 +6,7 @@ longer than most steps take to fill it. So up to `LIMIT` bytes stay with the pro
 
 from __future__ import annotations
 
+import os
 from threading import Lock
 from typing import Any
 
@@ -26,6 +27,10 @@ class Scratch:
 
     def __init__(self, limit: int = LIMIT):
         self.limit = limit
+        self.forget()
+
+    def forget(self) -> None:
+        """Keep nothing; for a process that has no other thread."""
         self.kept = 0
         self._blocks: dict[int, list[Memory]] = {}
         self._lock = Lock()
@@ -57,3 +62,6 @@ class Scratch:
 
 scratch = Scratch()
 """That of the process."""
+
+if hasattr(os, "register_at_fork"):  # another thread may hold the lock
+    os.register_at_fork(after_in_child=scratch.forget)
