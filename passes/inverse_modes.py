@@ -106,8 +106,8 @@ class _Inverse:
     def divisor(
         self, step: LumpMatrix, e: Emitter, element: Sequence[Affine], k: int = 0
     ) -> SSAValue:
-        """An element of the diagonal, or the only one in a row of `outs[k]`."""
-        slope = step.slopes[k]
+        """An element of the diagonal, or the square of the only one in a row of `outs[k]`."""
+        slope = step.divisors[k]
         if not isinstance(slope, SSAValue):
             return e.constant(slope)
         if slope not in self.pivots:
@@ -250,8 +250,7 @@ class _InverseForward(_Inverse):
         def body(e: Emitter, own: list[SSAValue]) -> SSAValue:
             element = [Affine.of(v) for v in own]
             numerator = _minus(e, rest(e, element, ()), sweep, op, element, _every_read)
-            a = self.divisor(step, e, element, k)
-            return e.div(numerator, e.mul(a, a))
+            return e.div(numerator, self.divisor(step, e, element, k))
 
         names = [v.name_hint for v in op.indices]
         return self.define(f"{op.label.data}_rhs", op.result, names, op.result, body)
@@ -378,8 +377,7 @@ class _InverseReverse(_Inverse):
         def divided(k: int, op: tix.DefineOp) -> SSAValue:
             def body(e: Emitter, own: list[SSAValue]) -> SSAValue:
                 element = [Affine.of(v) for v in own]
-                a = self.divisor(step, e, element, k)
-                return e.div(sweep.element(e, op, element), e.mul(a, a))
+                return e.div(sweep.element(e, op, element), self.divisor(step, e, element, k))
 
             names = [v.name_hint for v in op.indices]
             return self.define(f"d{op.label.data}", op.result, names, op.result, body)

@@ -30,6 +30,7 @@ from passes.forward_mode import ForwardSweep, Seed, number_everywhere
 from passes.lump_structure import (
     Banded,
     Blocks,
+    Monomial,
     Structure,
     Substitution,
     Triangular,
@@ -99,29 +100,30 @@ class LumpMatrix:
         return frozenset(reads[n] for n in self.structure.reads)
 
     @cached_property
-    def slopes(self) -> list[SSAValue | float]:
-        """The sums of rows, by elements of each of `outs`: of a diagonal, what stands there.
-
-        One is a number where it is the same everywhere.
-        """
+    def divisors(self) -> list[SSAValue | float]:
+        """By elements of each of `outs`, what stands on the diagonal, or the square of the only
+        element in the row of a permutation; a number where it is the same everywhere."""
         sweep = ForwardSweep(self.labels, self.tensors)
         sweep.tangents.update((v, number_everywhere(1)) for v in self.lump.ins)
         self.visit_inside(sweep)
-        return [self._slope(op, sweep) for op in self.definitions]
+        return [self._divisor(op, sweep) for op in self.definitions]
 
     @property
     def slope(self) -> SSAValue | float:
         """The diagonal of the only one of `outs`."""
-        (slope,) = self.slopes
+        (slope,) = self.divisors
         return slope
 
-    def _slope(self, op: tix.DefineOp, sweep: ForwardSweep) -> SSAValue | float:
+    def _divisor(self, op: tix.DefineOp, sweep: ForwardSweep) -> SSAValue | float:
+        squared = isinstance(self.structure, Monomial)
+
         def body(e: Emitter, own: list[SSAValue]) -> SSAValue:
             element = [Affine.of(v) for v in own]
-            return sweep.element(e, op, element, counted=self.on_diagonal)
+            a = sweep.element(e, op, element, counted=self.on_diagonal)
+            return e.mul(a, a) if squared else a
 
         names = [v.name_hint for v in op.indices]
-        label = self.labels.fresh(f"{op.label.data}_slope")
+        label = self.labels.fresh(f"{op.label.data}_{'square' if squared else 'slope'}")
         slope = self.labels.builder.define(label, op.type, names, op.location, body)
         assert isinstance(slope.owner, tix.DefineOp)
         number = tix.constant_value(tix.yielded(slope.owner.body))

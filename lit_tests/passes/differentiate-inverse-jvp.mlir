@@ -211,7 +211,7 @@ tix.program @dense (%p = "p" : !tix.tensor<[N], f64>, %w = "w" : !tix.tensor<[N,
 
 // -----
 
-// One element in each row and column: the rows' sums are those elements, and Aᵀ exchanges them back.
+// One element in each row and column: their squares divide, and Aᵀ exchanges them back.
 tix.program @permutation (%p = "p" : !tix.tensor<[5], f64>) {
   %p_1 = tix.define "p_1" (%i) : !tix.tensor<[5], f64> {
     %0 = tix.if (%i <= 3) {
@@ -227,9 +227,9 @@ tix.program @permutation (%p = "p" : !tix.tensor<[5], f64>) {
   tix.return %p_1 as "p"
 }
 // CHECK-LABEL: tix.program @permutation
-// CHECK:      tix.define "p_1_slope"
+// CHECK:      tix.define "p_1_square"
 // CHECK:      %p_1_rhs = tix.define "p_1_rhs" ([[I:%.*]]) : !tix.tensor<[5], f64> {
-// CHECK:        [[SQUARE:%.*]] = tix.mul
+// CHECK:        [[SQUARE:%.*]] = tix.read %p_1_square[[[I]]]
 // CHECK-NEXT:   tix.div {{%.*}}, [[SQUARE]]
 // CHECK:      tix.define "p_dot_1"
 // CHECK:        tix.read %p_1_rhs
