@@ -89,6 +89,8 @@ LONGEST_LINE = 160
 AROUND = 60
 """Characters shown before and after the marks then."""
 MORE = "..."
+PICTURES = {**{code: 0x2400 + code for code in range(32) if code != 9}, 127: 0x2421}
+"""What stands for characters that a terminal would obey: the picture of each, as `␀`."""
 
 
 def underlined(span: Span) -> list[str]:
@@ -102,7 +104,8 @@ def underlined(span: Span) -> list[str]:
     first, last = MORE if start else "", MORE if stop < len(span.text) else ""
     padding = " " * len(first) + "".join("\t" if c == "\t" else " " * _width(c) for c in before)
     marks = "^" * max(1, sum(_width(c) for c in span.text[span.column - 1 : end]))
-    return [f"    {first}{span.text[start:stop]}{last}", f"    {padding}{marks}"]
+    shown = span.text[start:stop].translate(PICTURES)
+    return [f"    {first}{shown}{last}", f"    {padding}{marks}"]
 
 
 def _width(character: str) -> int:
