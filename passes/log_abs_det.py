@@ -30,6 +30,7 @@ from passes.lump_structure import (
     Blocks,
     Dense,
     Diagonal,
+    Monomial,
     Structure,
     Substitution,
     Triangular,
@@ -80,6 +81,9 @@ class _Determinant:
                 self._add_diagonal(step)
             case Triangular(place=place) | Banded(place=place):
                 self._add_matrix(step)
+            case Monomial():
+                place = None
+                self._add_permutation(step)
             case _:
                 place = None
                 self._add_matrix(step)
@@ -98,28 +102,40 @@ class _Determinant:
         system.location = step.lump.location
         self.systems.append(system)
 
+    def _add_permutation(self, step: LumpMatrix) -> None:
+        """The product of the elements, and the sign of the permutation that they stand in."""
+        self._add_diagonal(step)
+        self.matrices += step.columns
+        ranks = tuple(op.type.rank for op in step.definitions)
+        form = tix.MatrixForm("permutation", 0, ranks)
+        system = DeterminantOp([_label(v) for v in step.columns], form)
+        system.location = step.lump.location
+        self.systems.append(system)
+
     def _add_diagonal(self, step: LumpMatrix) -> None:
-        if step.slope == 1:
-            return
-        (op,) = step.definitions
+        for op, entry in zip(step.definitions, step.entries, strict=True):
+            if entry != 1:
+                self._add_product(op, entry)
+
+    def _add_product(self, op: tix.DefineOp, entry: SSAValue | float) -> None:
+        """Sign and logarithm of the product of elements that belong to those of `op`."""
         kinds = ew.SignOp, tix.ProdOp
-        self.parts[SIGN].append(self._reduced(step, op, SIGN, *kinds, lambda e, x: x))
+        self.parts[SIGN].append(self._reduced(entry, op, SIGN, *kinds, lambda e, x: x))
         magnitude: Callable[[Emitter, SSAValue], SSAValue] = lambda e, x: e.unary(ew.LogOp, x)
         self.parts[LOGARITHM].append(
-            self._reduced(step, op, LOGARITHM, ew.AbsOp, tix.SumOp, magnitude)
+            self._reduced(entry, op, LOGARITHM, ew.AbsOp, tix.SumOp, magnitude)
         )
 
     def _reduced(
         self,
-        step: LumpMatrix,
+        entry: SSAValue | float,
         op: tix.DefineOp,
         name: str,
         unary: type[tix.UnaryOp],
         reduction: type[tix.ReductionOp],
         then: Callable[[Emitter, SSAValue], SSAValue],
     ) -> SSAValue:
-        """A scalar: the reduction of a function of the diagonal."""
-        slope = step.slope
+        """A scalar: the reduction of a function of the elements."""
 
         def domain(own: list[SSAValue]) -> list[Constraint]:
             pairs = zip(own, op.type.shape, strict=True)
@@ -127,7 +143,7 @@ class _Determinant:
 
         def term(e: Emitter, own: list[SSAValue]) -> SSAValue:
             element = [Affine.of(v) for v in own]
-            x = e.read(slope, element) if isinstance(slope, SSAValue) else e.constant(slope)
+            x = e.read(entry, element) if isinstance(entry, SSAValue) else e.constant(entry)
             return then(e, e.unary(unary, x))
 
         def body(e: Emitter, _: list[SSAValue]) -> SSAValue:

@@ -13,7 +13,7 @@ Jacobian matrices", 1974). Batch indices are equal on both sides, so one seed se
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -101,36 +101,39 @@ class LumpMatrix:
 
     @cached_property
     def divisors(self) -> list[SSAValue | float]:
-        """By elements of each of `outs`, what stands on the diagonal, or the square of the only
-        element in the row of a permutation; a number where it is the same everywhere."""
-        sweep = ForwardSweep(self.labels, self.tensors)
-        sweep.tangents.update((v, number_everywhere(1)) for v in self.lump.ins)
-        self.visit_inside(sweep)
-        return [self._divisor(op, sweep) for op in self.definitions]
+        """By elements of each of `outs`, what solving divides by: what stands on the diagonal, or
+        the square of the only element in the row of a permutation. A number where it is the same
+        everywhere."""
+        if isinstance(self.structure, Monomial):
+            return [
+                self._row_sums(op, "square", lambda e, a: e.mul(a, a)) for op in self.definitions
+            ]
+        return self.entries
 
-    @property
-    def slope(self) -> SSAValue | float:
-        """The diagonal of the only one of `outs`."""
-        (slope,) = self.divisors
-        return slope
+    @cached_property
+    def entries(self) -> list[SSAValue | float]:
+        """The diagonal, or the only elements in the rows of a permutation, by elements of each of
+        `outs`; a number where it is the same everywhere."""
+        return [self._row_sums(op, "slope", lambda e, a: a) for op in self.definitions]
 
-    def _divisor(self, op: tix.DefineOp, sweep: ForwardSweep) -> SSAValue | float:
-        squared = isinstance(self.structure, Monomial)
+    def _row_sums(
+        self, op: tix.DefineOp, name: str, then: Callable[[Emitter, SSAValue], SSAValue]
+    ) -> SSAValue | float:
+        """A function of the sums of the rows of the diagonal part, defined by elements of `op`."""
 
         def body(e: Emitter, own: list[SSAValue]) -> SSAValue:
             element = [Affine.of(v) for v in own]
-            a = sweep.element(e, op, element, counted=self.on_diagonal)
-            return e.mul(a, a) if squared else a
+            return then(e, self._ones.element(e, op, element, counted=self.on_diagonal))
 
         names = [v.name_hint for v in op.indices]
-        label = self.labels.fresh(f"{op.label.data}_{'square' if squared else 'slope'}")
-        slope = self.labels.builder.define(label, op.type, names, op.location, body)
-        assert isinstance(slope.owner, tix.DefineOp)
-        number = tix.constant_value(tix.yielded(slope.owner.body))
+        label = self.labels.fresh(f"{op.label.data}_{name}")
+        sums = self.labels.builder.define(label, op.type, names, op.location, body)
+        assert isinstance(sums.owner, tix.DefineOp)
+        number = tix.constant_value(tix.yielded(sums.owner.body))
         if number is None:
-            return slope
-        slope.owner.detach()
-        slope.owner.erase()
+            return sums
+        sums.owner.detach()
+        sums.owner.erase()
         if number == 0:
             reason = (
                 "the Jacobian must be singular: the derivative of this value by the one that it "
@@ -138,6 +141,39 @@ class LumpMatrix:
             )
             raise PassFailure(op.location, reason, LOST)
         return number
+
+    @cached_property
+    def _ones(self) -> ForwardSweep:
+        """Forward mode with 1 for every element of `ins`."""
+        sweep = ForwardSweep(self.labels, self.tensors)
+        sweep.tangents.update((v, number_everywhere(1)) for v in self.lump.ins)
+        return self.visit_inside(sweep)
+
+    @cached_property
+    def columns(self) -> list[SSAValue]:
+        """By elements of each of `outs`, the column of the only element in the row of a
+        permutation: elements of `ins` are numbered one tensor after the other, as in memory."""
+        sweep = ForwardSweep(self.labels, self.tensors)
+        for j, tensor in enumerate(self.lump.ins):
+            sweep.tangents[tensor] = _number_of_element(self.lump.ins[: j + 1])
+        self.visit_inside(sweep)
+        return [
+            self._columns_of(op, sweep, a)
+            for op, a in zip(self.definitions, self.entries, strict=True)
+        ]
+
+    def _columns_of(
+        self, op: tix.DefineOp, sweep: ForwardSweep, entry: SSAValue | float
+    ) -> SSAValue:
+        def body(e: Emitter, own: list[SSAValue]) -> SSAValue:
+            element = [Affine.of(v) for v in own]
+            a = e.read(entry, element) if isinstance(entry, SSAValue) else e.constant(entry)
+            return e.div(sweep.element(e, op, element), a)
+
+        type = TensorType.of(op.type.shape, tix.ELEMENT_TYPES["f64"])
+        names = [v.name_hint for v in op.indices]
+        label = self.labels.fresh(f"{op.label.data}_columns")
+        return self.labels.builder.define(label, type, names, op.location, body)
 
     # --- matrices ---
 
@@ -219,6 +255,24 @@ class LumpMatrix:
         type = TensorType.of(sizes, tix.ELEMENT_TYPES[op.type.dtype])
         label = self.labels.fresh(f"{op.label.data}_matrix")
         return self.labels.builder.define(label, type, names, op.location, body)
+
+
+def _number_of_element(tensors: Sequence[SSAValue]) -> Seed:
+    """The number of an element of the last tensor, where they are numbered one after the other."""
+
+    def seed(e: Emitter, element: Sequence[Affine], columns: Sequence[Affine]) -> SSAValue:
+        *before, last = (type_of(tensor).shape for tensor in tensors)
+        number = e.constant(0)
+        for index, size in zip(element, last, strict=True):
+            number = e.add(e.mul(number, e.index_to_real(size)), e.index_to_real(index))
+        for shape in before:
+            count = e.constant(1)
+            for size in shape:
+                count = e.mul(count, e.index_to_real(size))
+            number = e.add(number, count)
+        return number
+
+    return seed
 
 
 def _indicator(axes: Axes, form: MatrixForm) -> Seed:

@@ -22,7 +22,7 @@ from passes.pipeline import inverse_passes
 from tadc.errors import ArgumentError, IllConditionedWarning, SingularError, Span
 from tadc.function import Function
 from tadc.runtime.arguments import DTYPES, Array, is_number
-from tadc.runtime.linear_systems import Matrix, Singular, position
+from tadc.runtime.linear_systems import Matrix, Singular, log_abs_det, position
 
 SPLIT = 3
 """How many passes, from `split-solves` on, come after the whole program is made."""
@@ -98,7 +98,7 @@ class Inverse:
                     known.update(self._solved(step, known))
                 case DeterminantOp():
                     blocks = [np.asarray(known[n]) for n in step.matrix_names]
-                    determinant.multiply(*Matrix.of(step.form, blocks).log_abs_det())
+                    determinant.multiply(*log_abs_det(step.form, blocks))
         results = [known[r.label] for r in self.results]
         return determinant.times(*results) if self.mode == "log-abs-det" else results
 

@@ -182,6 +182,8 @@ def reason(form: MatrixForm, batch: list[str]) -> str:
             text = "triangular: no new value depends on old ones behind it"
         case "upper":
             text = "triangular: no new value depends on old ones before it"
+        case "permutation":
+            text = "permutation: each new value depends on one old one, in this column"
         case _:
             text = "dense: a new value may depend on any old one"
     return f"{text}, with the same {', '.join(batch)}" if batch else text

@@ -311,3 +311,19 @@ def test_what_is_never_regular_is_refused(source: str, line: int, words: str, mo
     with pytest.raises(UnsupportedError, match=words) as error:
         tadc.compile(source).inverse(mode)
     assert error.value.line == line and error.value.hint
+
+
+def test_a_permutation_of_any_size_needs_no_matrix() -> None:
+    """A cycle of n elements is n - 1 exchanges; each row has the factor 2 or -3."""
+    f = tadc.compile("z: f64[N]\nz[i] = 2 * z[i + 1] if i < N - 1 else -3 * z[0]")
+    for n in (1, 2, 3, 100_000):
+        z, v = np.linspace(1, 2, n), np.linspace(-1, 1, n)
+        factors = np.full(n, 2.0)
+        factors[-1] = -3
+        sign, logarithm = tadc.log_abs_det(f, (z,))
+        assert sign == -((-1.0) ** (n - 1))
+        assert logarithm == pytest.approx((n - 1) * np.log(2) + np.log(3))
+        (undone,) = tadc.inverse_jvp(f, (z,), v)
+        np.testing.assert_allclose(undone, np.roll(v / factors, 1))
+        (adjoint,) = tadc.inverse_vjp(f, (z,), v)
+        np.testing.assert_allclose(adjoint, np.roll(v, -1) / factors)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dialects.tix import MatrixForm
-from tadc.runtime.linear_systems import SMALL, Matrix, Singular, position
+from tadc.runtime.linear_systems import SMALL, Matrix, Singular, permutation_sign, position
 
 Array = np.ndarray[Any, Any]
 RNG = np.random.default_rng(3)
@@ -168,3 +168,15 @@ def test_positions() -> None:
     assert position(shapes, 8) == (3, (1,))
     with pytest.raises(IndexError):
         position(shapes, 9)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_sign_of_a_permutation(seed: int) -> None:
+    order = np.random.default_rng(seed).permutation(seed)
+    expected = np.linalg.det(np.eye(seed)[order]) if seed else 1.0
+    assert permutation_sign(order + 1e-9) == pytest.approx(expected)
+
+
+def test_the_sign_of_no_permutation() -> None:
+    assert permutation_sign(np.array([0.0, 0.0])) == 1
+    assert permutation_sign(np.array([np.nan, 1.0, np.inf])) == 1

@@ -16,6 +16,7 @@ one matrix; right-hand sides are then as many as blocks in a column, solutions a
 | `lower`, `upper` | all of them, 0 above or below the diagonal in the order of memory |
 | `banded` | of row `r`, in column `c`: the one element `r - lower <= j <= r + upper` with \
 `j % (lower + upper + 1) == c` |
+| `permutation` | none: by row, the number of the column of its only element, which counts as 1 |
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
-KINDS = ("dense", "lower", "upper", "banded")
+KINDS = ("dense", "lower", "upper", "banded", "permutation")
 
 
 @dataclass(frozen=True)

@@ -82,3 +82,26 @@ tix.program @blocks (%p = "p" : !tix.tensor<[B, N], f64>, %w = "w" : !tix.tensor
   tix.return %p_1 as "p"
 }
 // CHECK:      tix.determinant ["p_1_matrix"] as "dense" {{{.*}}batch = 1 : i64}
+
+// -----
+
+// A permutation that is no formula: the program returns the columns of its elements.
+tix.program @permutation (%p = "p" : !tix.tensor<[5], f64>) {
+  %p_1 = tix.define "p_1" (%i) : !tix.tensor<[5], f64> {
+    %0 = tix.if (%i <= 3) {
+      %1 = tix.read %p[%i + 1]
+      tix.yield %1
+    } else {
+      %2 = tix.read %p[0]
+      tix.yield %2
+    }
+    %3 = tix.exp %0
+    tix.yield %3
+  }
+  tix.return %p_1 as "p"
+}
+// CHECK-LABEL: tix.program @permutation
+// CHECK:      tix.define "p_1_slope"
+// CHECK:      %p_1_columns = tix.define "p_1_columns"
+// CHECK:      tix.return %signdet, %logdet, %p_1_columns
+// CHECK:      tix.determinant ["p_1_columns"] as "permutation"

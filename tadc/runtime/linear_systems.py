@@ -152,6 +152,31 @@ class Matrix:
         return float(sign), total
 
 
+def log_abs_det(form: MatrixForm, blocks: Sequence[Array]) -> tuple[float, float]:
+    """Sign and logarithm of the absolute value of the determinant of what `blocks` store."""
+    if form.kind == "permutation":
+        return permutation_sign(np.concatenate([np.ravel(b) for b in blocks])), 0.0
+    return Matrix.of(form, blocks).log_abs_det()
+
+
+def permutation_sign(places: Array) -> float:
+    """1 where exchanging as many pairs as the permutation needs is even, else -1: by its cycles.
+
+    Also 1 for what is no permutation: where an element by which it is known is 0 or not finite.
+    """
+    count = len(places)
+    order: Any = np.rint(np.nan_to_num(places, nan=-1, posinf=-1, neginf=-1)).astype(np.int64)
+    if not np.array_equal(np.sort(order), np.arange(count)):
+        return 1.0
+    following: list[int] = order.tolist()
+    seen, cycles = bytearray(count), 0
+    for start in range(count):
+        cycles += not seen[start]
+        while not seen[start]:
+            seen[start], start = 1, following[start]
+    return -1.0 if (count - cycles) % 2 else 1.0
+
+
 class _Dense:
     """LU with partial pivoting: `P A = L U`."""
 
