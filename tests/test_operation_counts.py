@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from runpy import run_path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -57,6 +59,30 @@ PROGRAMS = {
 }  # fmt: skip
 
 
+def script(name: str) -> dict[str, Any]:
+    """What an example in Python defines."""
+    return run_path(str(EXAMPLES / f"{name}.py"))
+
+
+def program_of_script(name: str) -> str:
+    """The program of an example in Python; of those of a chosen length, a short one."""
+    match name:
+        case "mlp":
+            return script(name)["LOSS"]
+        case "gaussian_process":
+            return script(name)["KERNEL"]
+        case "newton":
+            return script(name)["RESIDUAL"]
+        case "leapfrog":
+            return str(script(name)["integrator"](3))
+        case _:
+            _, loss = script(name)["programs"](3)
+            return str(loss)
+
+
+SCRIPTS = ("mlp", "gaussian_process", "newton", "leapfrog", "coupling_flow")
+
+
 def cost(source: str) -> tuple[Counter[str], Counter[str]]:
     """Operations of the program, and of its values and gradients."""
     f = widened(tadc.compile(source, "interpret"))
@@ -81,6 +107,12 @@ def test_values_and_gradients_cost_four_times_the_program(name: str) -> None:
     program, derivative = cost(PROGRAMS[name])
     most = DEARER.get(name, MOST) * program.total()
     assert derivative.total() <= most, f"{program} {derivative}"
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_programs_of_scripts_too(name: str) -> None:
+    program, derivative = cost(program_of_script(name))
+    assert derivative.total() <= MOST * program.total(), f"{program} {derivative}"
 
 
 def test_a_product_is_counted() -> None:
