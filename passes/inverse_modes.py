@@ -19,6 +19,7 @@ side, and takes the solution as an argument: a `tix.solve` goes between.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -35,7 +36,7 @@ from passes.forward_mode import ForwardSweep, Seed, stored
 from passes.lump_matrix import Axes, LumpMatrix
 from passes.lump_structure import Diagonal, Monomial, Substitution, structures
 from passes.lumps import lumps, name_of, state_of
-from passes.programs import location_of, type_of
+from passes.programs import label_of, location_of, tensor_names, type_of
 from passes.reverse_mode import ReverseSweep
 
 
@@ -60,7 +61,7 @@ def inverse_vjp(program: tix.ProgramOp, keep_pivots: bool) -> InverseProgram:
 Names = Callable[[tix.ProgramOp, Sequence[str]], list[str]]
 
 
-class _Inverse:
+class _Inverse(ABC):
     """What both inverse modes share: the program in the making, its lumps and systems."""
 
     def __init__(self, program: tix.ProgramOp, names: Names):
@@ -75,6 +76,8 @@ class _Inverse:
             LumpMatrix(lump, kind, self.labels, self.tensors)
             for lump, kind in zip(found, structures(found), strict=True)
         ]
+        self.word = tensor_names(program)
+        """The label of each definition, the name of each argument."""
         self.pivots: list[SSAValue] = []
         self.returned: dict[str, SSAValue] = {}
         self.systems: list[Operation] = []
@@ -82,7 +85,7 @@ class _Inverse:
     def derived(self, keep_pivots: bool) -> InverseProgram:
         """The whole program."""
         results = self.results()
-        labels = [_label(v) for v in self.pivots] if keep_pivots else []
+        labels = [label_of(v) for v in self.pivots] if keep_pivots else []
         pivots = self.pivots if keep_pivots else []
         made = self.new.builder.finish(
             self.program,
@@ -91,9 +94,9 @@ class _Inverse:
         )
         return InverseProgram(made, self.systems)
 
+    @abstractmethod
     def results(self) -> list[SSAValue]:
         """Define the derivative of each tensor of the state."""
-        raise NotImplementedError
 
     def define(
         self, name: str, like: SSAValue, names: Sequence[str | None], at: SSAValue, body: Body
@@ -119,16 +122,16 @@ class _Inverse:
     ) -> list[SSAValue]:
         """The solutions of the lump's system, or of the transposed one, of these sizes."""
         given = [*step.matrices, *rhs]
-        self.returned.update({_label(v): v for v in given})
+        self.returned.update({label_of(v): v for v in given})
         unknown = step.lump.outs if t else step.lump.ins
         solutions: list[SSAValue] = []
         names: list[str] = []
         for tensor, shape in zip(unknown, sizes, strict=True):
-            name = self.labels.fresh(f"{self.name_of(tensor)}_solution")
+            name = self.labels.fresh(f"{self.word[tensor]}_solution")
             type = TensorType.of(shape, tix.ELEMENT_TYPES[type_of(tensor).dtype])
             solutions.append(self.new.builder.add_argument(name, type, step.lump.location))
             names.append(name)
-        matrices, right = map(_label, step.matrices), map(_label, rhs)
+        matrices, right = map(label_of, step.matrices), map(label_of, rhs)
         system = SolveOp(
             *(names, list(matrices), list(right), step.form),
             transposed=t,
@@ -144,12 +147,6 @@ class _Inverse:
         system.location = step.lump.location
         self.systems.append(system)
         return solutions
-
-    def name_of(self, tensor: SSAValue) -> str:
-        """The label of a definition, the name of an argument."""
-        if isinstance(tensor.owner, tix.DefineOp):
-            return tensor.owner.label.data
-        return next(name for name, v in self.program.arguments.items() if v is tensor)
 
     def gathered(
         self, name: str, like: SSAValue, sizes: Sequence[Affine], element: Body
@@ -226,7 +223,7 @@ class _InverseForward(_Inverse):
         names = (
             [v.name_hint for v in op.indices] if _is_identity(step) else [None] * len(op.indices)
         )
-        return self.define(f"{self.name_of(tensor)}_dot", tensor, names, op.result, body)
+        return self.define(f"{self.word[tensor]}_dot", tensor, names, op.result, body)
 
     def _exchanged(self, step: LumpMatrix, known: ForwardSweep) -> list[SSAValue]:
         """`Aᵀ ((outs_dot - B others_dot) / a²)`, for one element `a` in each row and column."""
@@ -238,7 +235,7 @@ class _InverseForward(_Inverse):
             sweep.visit(op)
         return [
             sweep.gather(
-                *(self.labels.fresh(f"{self.name_of(v)}_dot"), v, sweep.index_names(v)),
+                *(self.labels.fresh(f"{self.word[v]}_dot"), v, sweep.index_names(v)),
                 location_of(v),
             )
             for v in step.lump.ins
@@ -265,7 +262,7 @@ class _InverseForward(_Inverse):
         solutions = self.solved(step, rhs, sizes, t=False)
         return [
             self.define(
-                *(f"{self.name_of(tensor)}_dot", tensor, [None] * type_of(tensor).rank, tensor),
+                *(f"{self.word[tensor]}_dot", tensor, [None] * type_of(tensor).rank, tensor),
                 _elements(solution, axes.split),
             )
             for tensor, axes, solution in zip(step.lump.ins, step.in_axes, solutions, strict=True)
@@ -299,7 +296,7 @@ class _InverseReverse(_Inverse):
             self._step(step, sweep)
             waiting.update(dict.fromkeys(step.lump.derived))
         self._visit(sweep, waiting)
-        adjoints = [self._total(sweep, v, self.name_of(v)) for v in self.program.returned]
+        adjoints = [self._total(sweep, v, self.word[v]) for v in self.program.returned]
         return [self.copied(a, name) for a, name in zip(adjoints, self.names, strict=True)]
 
     def _visit(self, sweep: ReverseSweep, waiting: dict[tix.DefineOp, None]) -> None:
@@ -317,7 +314,7 @@ class _InverseReverse(_Inverse):
         return sweep.gather(self.labels.fresh(f"d{name}"), tensor, names, location_of(tensor))
 
     def _step(self, step: LumpMatrix, sweep: ReverseSweep) -> None:
-        ins = [self._total(sweep, v, self.name_of(v)) for v in step.lump.ins]
+        ins = [self._total(sweep, v, self.word[v]) for v in step.lump.ins]
         for tensor in step.lump.ins:
             sweep.forget(tensor)
         outs = self._unknown(step, ins)
@@ -366,7 +363,7 @@ class _InverseReverse(_Inverse):
         for other in reversed(step.lump.definitions):
             if other is not op:
                 sweep.visit(other)
-        return self._total(sweep, tensor, f"{self.name_of(tensor)}_rest")
+        return self._total(sweep, tensor, f"{self.word[tensor]}_rest")
 
     def _exchanged(self, step: LumpMatrix, ins: Sequence[SSAValue]) -> list[SSAValue]:
         """`(A d_ins) / a²`, for one element `a` in each row and column."""
@@ -387,7 +384,7 @@ class _InverseReverse(_Inverse):
     def _by_matrix(self, step: LumpMatrix, ins: Sequence[SSAValue]) -> list[SSAValue]:
         rhs = [
             self.gathered(
-                *(f"d{self.name_of(tensor)}_rhs", tensor, step.column_sizes(j)),
+                *(f"d{self.word[tensor]}_rhs", tensor, step.column_sizes(j)),
                 _elements(adjoint, step.in_axes[j].join),
             )
             for j, (tensor, adjoint) in enumerate(zip(step.lump.ins, ins, strict=True))
@@ -443,8 +440,3 @@ def _axis(tensor: SSAValue, axes: Axes) -> Axis:
 
 def _sources(op: tix.DefineOp) -> list[SSAValue]:
     return [r.tensor for r in op.walk() if isinstance(r, tix.ReadOp)]
-
-
-def _label(tensor: SSAValue) -> str:
-    assert isinstance(tensor.owner, tix.DefineOp)
-    return tensor.owner.label.data

@@ -38,7 +38,7 @@ from passes.lump_structure import (
 )
 from passes.lumps import Lump, lumps, state_of
 from passes.permutation_sign import Factor, bijection_factors, sign, swap_factors
-from passes.programs import fresh_name, location_of, type_of
+from passes.programs import fresh_name, label_of, location_of, type_of
 
 NAMES = SIGN, LOGARITHM = "signdet", "logdet"
 """The results, unless arguments have these names; `sign` is a word of the language."""
@@ -56,7 +56,7 @@ class _Determinant:
         taken = [*program.arguments, *tix.functions_of(program)]
         self.names = [fresh_name(name, taken) for name in NAMES]
         self.new = ExtendedProgram(program, (), self.names)
-        self.parts: dict[str, list[SSAValue | float]] = {name: [] for name in NAMES}
+        self.parts: dict[str, list[SSAValue]] = {name: [] for name in NAMES}
         self.exchanges: list[list[Factor]] = []
         self.matrices: list[SSAValue] = []
         self.systems: list[Operation] = []
@@ -69,7 +69,7 @@ class _Determinant:
             order = self._step(lump, kind, order)
         self.exchanges += _reordered(order, list(self.program.returned))
         results = [self._total(*pair) for pair in zip(NAMES, self.names, strict=True)]
-        names = [*self.names, *(_label(v) for v in self.matrices)]
+        names = [*self.names, *(label_of(v) for v in self.matrices)]
         made = self.new.builder.finish(self.program, [*results, *self.matrices], names)
         return InverseProgram(made, self.systems)
 
@@ -98,7 +98,7 @@ class _Determinant:
 
     def _add_matrix(self, step: LumpMatrix) -> None:
         self.matrices += step.matrices
-        system = DeterminantOp([_label(v) for v in step.matrices], step.form)
+        system = DeterminantOp([label_of(v) for v in step.matrices], step.form)
         system.location = step.lump.location
         self.systems.append(system)
 
@@ -108,7 +108,7 @@ class _Determinant:
         self.matrices += step.columns
         ranks = tuple(op.type.rank for op in step.definitions)
         form = tix.MatrixForm("permutation", 0, ranks)
-        system = DeterminantOp([_label(v) for v in step.columns], form)
+        system = DeterminantOp([label_of(v) for v in step.columns], form)
         system.location = step.lump.location
         self.systems.append(system)
 
@@ -156,7 +156,6 @@ class _Determinant:
             combine = e.mul if name == SIGN else e.add
             total = e.constant(1 if name == SIGN else 0)
             for part in self.parts[name]:
-                assert isinstance(part, SSAValue)
                 total = combine(total, e.read(part, []))
             if name == SIGN:
                 for factors in self.exchanges:
@@ -201,8 +200,3 @@ def _reordered(order: Sequence[SSAValue], wanted: Sequence[SSAValue]) -> list[li
 
 def _shapes(tensors: Sequence[SSAValue]) -> list[tuple[Affine, ...]]:
     return [tuple(type_of(v).shape) for v in tensors]
-
-
-def _label(tensor: SSAValue) -> str:
-    assert isinstance(tensor.owner, tix.DefineOp)
-    return tensor.owner.label.data

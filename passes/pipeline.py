@@ -36,11 +36,16 @@ def derivative_passes(
 ) -> list[tuple[str, ModulePass]]:
     """From `tensor-index` to `simplified`: the stage that each pass ends or leads to, and it."""
     options = unit_adjoint, keep_values, mode, keep_pivots, tuple(observe)
+    return [*_simplifying_passes(DifferentiatePass(tuple(wrt), *options)), *_storing_passes()]
+
+
+def _simplifying_passes(differentiate: DifferentiatePass) -> list[tuple[str, ModulePass]]:
+    """From `tensor-index` to definitions as small as they get."""
     return [
         # values that adjoints need get names first, so that no gradient computes a sum again
         ("derivative", LiftSumsPass()),
         # adjoints as sums over unsolved equations, or tangents
-        ("derivative", DifferentiatePass(tuple(wrt), *options)),
+        ("derivative", differentiate),
         # equations must be solved before bounds: they decide what is left to bound
         ("solved", SolveIndexKernelsPass()),
         # what is left to sum over is known; conditions on it are to become bounds and equations
@@ -51,7 +56,6 @@ def derivative_passes(
         ("simplified", SimplifySumsPass()),
         # guards that exclude each other are there once sums over one point are gone
         ("simplified", JoinGuardsPass()),
-        *_storing_passes(),
     ]
 
 
@@ -68,16 +72,28 @@ def pullback_passes(
     adjoints: Sequence[str], wrt: Sequence[str] = ()
 ) -> list[tuple[str, ModulePass]]:
     """From `tensor-index` to two programs: the values, and the gradients given what those save."""
-    passes = derivative_passes(wrt, keep_values=True)
-    # before definitions move: then each program decides alone what it stores
-    return [*passes[:-2], ("simplified", SplitPullbackPass(tuple(adjoints))), *_storing_passes()]
+    return [
+        *_simplifying_passes(DifferentiatePass(tuple(wrt), keep_values=True)),
+        # before definitions move: then each program decides alone what it stores
+        ("simplified", SplitPullbackPass(tuple(adjoints))),
+        *_storing_passes(),
+    ]
 
 
 def inverse_passes(mode: str, keep_pivots: bool = True) -> list[tuple[str, ModulePass]]:
     """From `tensor-index` to the programs of an inverse mode, and the systems between them."""
-    passes = derivative_passes(mode=mode, keep_pivots=keep_pivots)
+    return [*whole_inverse_passes(mode, keep_pivots), *splitting_passes()]
+
+
+def whole_inverse_passes(mode: str, keep_pivots: bool = True) -> list[tuple[str, ModulePass]]:
+    """From `tensor-index` to one program of an inverse mode, the systems behind it."""
+    return _simplifying_passes(DifferentiatePass(mode=mode, keep_pivots=keep_pivots))
+
+
+def splitting_passes() -> list[tuple[str, ModulePass]]:
+    """From one program of an inverse mode to its parts, and the systems between them."""
     # before definitions move: a solution is known between two programs
-    return [*passes[:-2], ("simplified", SplitSolvesPass()), *_storing_passes()]
+    return [("simplified", SplitSolvesPass()), *_storing_passes()]
 
 
 def code_passes(precision: str = "f64", tile: bool = False) -> list[tuple[str, ModulePass]]:

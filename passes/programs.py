@@ -111,6 +111,12 @@ def arguments_of(program: tix.ProgramOp) -> list[tuple[str, TensorType, Location
     return [(name, type_of(v), v.location) for name, v in program.arguments.items()]
 
 
+def label_of(tensor: SSAValue) -> str:
+    """The label of the definition that a tensor is."""
+    assert isinstance(tensor.owner, tix.DefineOp)
+    return tensor.owner.label.data
+
+
 def tensor_names(program: tix.ProgramOp) -> dict[SSAValue, str]:
     """The name of every tensor: of an argument, or the label of a definition."""
     names: dict[SSAValue, str] = {v: name for name, v in program.arguments.items()}

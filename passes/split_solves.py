@@ -31,7 +31,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from dialects import tix
-from passes.programs import reads_of
+from passes.programs import label_of, reads_of
 from passes.split_pullback import program_part
 
 
@@ -97,7 +97,7 @@ def split_solves(program: tix.ProgramOp, systems: Sequence[tix.SolveOp]) -> list
         results = [op.result for op in own if op.result in later or op.result in returned]
         # a new version of an argument takes its name where nobody reads the old one any more
         done = {v for v, name in names.items() if not {v, program.arguments.get(name)} & later}
-        labels = [names[v] if v in done else _label(v) for v in results]
+        labels = [names[v] if v in done else label_of(v) for v in results]
         suffix = f"_{n + 1}" if n < len(systems) else ""
         parts.append(program_part(program, arguments, own, results, labels, suffix))
     return parts[::-1]
@@ -109,8 +109,3 @@ def _stages(program: tix.ProgramOp, solutions: Sequence[Sequence[SSAValue]]) -> 
     for op in program.definitions:
         stage[op.result] = max((stage.get(r.tensor, 0) for r in reads_of(op)), default=0)
     return stage
-
-
-def _label(tensor: SSAValue) -> str:
-    assert isinstance(tensor.owner, tix.DefineOp)
-    return tensor.owner.label.data
