@@ -18,14 +18,11 @@ from xdsl.dialects.builtin import LocationAttr, ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from dialects.tix import DeterminantOp, ProgramOp, SolveOp
-from passes.pipeline import inverse_passes
+from passes.pipeline import splitting_passes, whole_inverse_passes
 from tadc.errors import ArgumentError, IllConditionedWarning, SingularError, Span
 from tadc.function import Function
 from tadc.runtime.arguments import DTYPES, Array, is_number
 from tadc.runtime.linear_systems import Matrix, Singular, log_abs_det, position
-
-SPLIT = 3
-"""How many passes, from `split-solves` on, come after the whole program is made."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +44,7 @@ class Inverse:
     def __init__(self, function: Function, mode: str):
         self.function = function
         self.mode = mode
-        passes = [p for _, p in inverse_passes(mode)]
-        module = function.transformed(passes[:-SPLIT])
+        module = function.transformed([p for _, p in whole_inverse_passes(mode)])
         whole = next(op for op in module.ops if isinstance(op, ProgramOp))
         self.args = list(whole.arguments)
         count = 2 if mode == "log-abs-det" else len(function.results)
@@ -64,7 +60,7 @@ class Inverse:
         inside = {n for op in systems for n in op.matrix_names}
         inside |= {n for op in systems if isinstance(op, SolveOp) for n in op.rhs_names}
         self.pivots = {r.label: r for r in returned[count:] if r.label not in inside}
-        function.transform(module, passes[-SPLIT:])
+        function.transform(module, [p for _, p in splitting_passes()])
         self.steps = [self._step(op) for op in list(module.ops)]
 
     def _step(self, op: Operation) -> Function | SolveOp | DeterminantOp:
@@ -93,7 +89,8 @@ class Inverse:
                 case Function():
                     computed = step.call([known[t.name] for t in step.args], {})
                     known.update(zip(step.labels, computed, strict=True))
-                    self._check_pivots(step, known)
+                    for pivot in self._pivots_of(step):
+                        self._check_pivot(pivot, np.asarray(known[pivot.label]))
                 case SolveOp():
                     known.update(self._solved(step, known))
                 case DeterminantOp():
@@ -102,12 +99,11 @@ class Inverse:
         results = [known[r.label] for r in self.results]
         return determinant.times(*results) if self.mode == "log-abs-det" else results
 
-    def _check_pivots(self, step: Function, known: Mapping[str, Any]) -> None:
+    def _pivots_of(self, step: Function) -> list[Result]:
+        """What a part returns to be looked at; a determinant may well be 0."""
         if self.mode == "log-abs-det":
-            return
-        for label in step.labels:
-            if label in self.pivots:
-                self._check_pivot(self.pivots[label], np.asarray(known[label]))
+            return []
+        return [self.pivots[label] for label in step.labels if label in self.pivots]
 
     def _check_pivot(self, pivot: Result, values: Array) -> None:
         """Raise where a divisor is 0 or not finite, warn where they differ beyond the precision."""
@@ -179,7 +175,7 @@ class Inverse:
     def _warn(self, condition: float, location: LocationAttr) -> None:
         span = self.function.span(location)
         warning = IllConditionedWarning(_with_place(span, condition))
-        warnings.warn(warning, stacklevel=5)
+        warnings.warn(warning, stacklevel=5)  # where the mode was called
 
     def __str__(self) -> str:
         """The programs in the language, and the systems between them as comments."""

@@ -256,8 +256,9 @@ def test_an_ill_conditioned_lump_warns(name: str, mode: str) -> None:
     source, values = ILL[name]
     f = tadc.compile(source)
     arguments = [np.array(values, float), np.ones(len(values))]
-    with pytest.warns(IllConditionedWarning, match="<program>:3:1: .* is nearly singular"):
+    with pytest.warns(IllConditionedWarning, match="<program>:3:1: .* is nearly singular") as found:
         MODES[mode](f, arguments, arguments[1])
+    assert {warning.filename for warning in found} == {__file__}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         MODES[mode](f, [np.full(3, 0.5), np.ones(3)], np.ones(3))
