@@ -164,6 +164,7 @@ def table(results: dict[str, Measured]) -> list[str]:
 
 
 def main() -> None:
+    """Measure what the command line asks for, and print the table; save it if asked."""
     parser = argparse.ArgumentParser(description="Times of the inverse modes.")
     parser.add_argument("--repeat", type=int, default=31, help="how often each mode runs")
     parser.add_argument("--only", help="one workload")

@@ -99,6 +99,7 @@ def table(rows: list[list[str]]) -> str:
 
 
 def main() -> None:
+    """Measure each number of steps, and print the table; write it to a file if asked."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, nargs="+", default=[10, 100, 1000])
     parser.add_argument("--particles", type=int, default=1000)

@@ -70,6 +70,10 @@ def measure(system: System) -> list[Errors]:
 
 
 def errors(g: tadc.Function, x: tuple, time: float, vectors, noise) -> Errors:
+    """The relative errors of the four modes over a length of time.
+
+    The inverse modes get what forward and reverse mode give, with `noise` relative to its norm.
+    """
     v, w = vectors
     flow = tadc.ode.flow(g, 0, time, rtol=RTOL, atol=1e-2 * RTOL)
     fine = tadc.ode.flow(g, 0, time, rtol=1e-13, atol=1e-16)

@@ -185,6 +185,8 @@ def _contributions(
     domains = [[*path.ranges, *piece, *local] for piece in pieces]
 
     def contribution(domain: list[Constraint]) -> Contribution:
+        """The sum over the points of one piece that read an element."""
+
         def emit(e: Emitter, element: list[Affine]) -> SSAValue:
             def renamed(own: list[SSAValue]) -> dict[Key, Affine]:
                 return {a: Affine.of(b) for a, b in zip(unknowns, own, strict=True)}
