@@ -52,7 +52,7 @@ def again(work: Callable[[], Any]) -> float:
 def measure(steps: int, particles: int) -> dict[str, Any]:
     """One turn, in this process."""
     import tadc
-    from tadc.memory import readable
+    from tadc.runtime.memory import readable
 
     first = tadc.compile("x: f64[4]\ny[i] = sin(x[i])")
     tadc.vjp(first, np.ones(4))[1](np.ones(4))

@@ -105,14 +105,14 @@ def parse_run_line(line: str, path: Path) -> list[Stage]:
 
 
 def _tadc_opt(arguments: list[str]) -> int:
-    from tadc.opt import main
+    from tadc.commands.opt import main
 
     with patch.object(Attribute, "__post_init__", Attribute.__post_init__):  # --disable-verify
         return main(arguments)
 
 
 def _tadc(arguments: list[str]) -> int:
-    from tadc.cli import main
+    from tadc.commands.cli import main
 
     return main(arguments)
 

@@ -3,8 +3,8 @@
     sum over S of (if P { A } else { B })  =  sum over S ∩ P of A  +  sum over S \\ P of B
 
 so that no loop tests what its bounds can say. `P` holds indices of the reduction itself. It is cut
-into disjoint convex pieces, each with a reduction of its own; a piece in which the body is the
-number that an empty reduction gives (0 for a sum) vanishes.
+into disjoint convex disjuncts, each with a reduction of its own; a disjunct in which the body is
+the number that an empty reduction gives (0 for a sum) vanishes.
 
     %0 = tix.sum (%k) in (%k >= 0, %k <= 4) {
       %1 = tix.if (%k >= %i) {
@@ -36,10 +36,10 @@ What kind of condition it is decides what becomes of the loop:
 
 A condition may stand anywhere in the body, also in a factor or under a function: it is the set that
 is cut. Terms of a sum under different conditions become sums of their own where that takes fewer
-pieces. A point at which a condition makes a factor 0 does not belong to the sum: what stands beside
-that 0 does not count, not even if it is infinite. Conditions stay where cutting would take too many
-pieces, and in values that must round alike (`passes/exactness.py`); extrema stay whole, since ties
-are shared by all their terms.
+disjuncts. A point at which a condition makes a factor 0 does not belong to the sum: what stands
+beside that 0 does not count, not even if it is infinite. Conditions stay where cutting would take
+too many disjuncts, and in values that must round alike (`passes/analysis/rounding.py`); extrema
+stay whole, since ties are shared by all their terms.
 
 On entry and exit no equation holds an own index of its reduction.
 """
@@ -58,14 +58,14 @@ from xdsl.passes import ModulePass
 from dialects import tix
 from dialects.tix import Constraint
 from dialects.tix import elementwise as ew
-from passes.cells import MOST_CHOICES, Budget, Cell, Cutter, is_inside
-from passes.conditions import Piece, complement, disjoint, with_equations
-from passes.emitter import Body, Emitter, Scope
-from passes.exactness import must_round_alike
+from passes.analysis.rounding import must_round_identically
+from passes.index_sets.cells import MOST_CHOICES, Budget, Cell, Cutter, is_inside
+from passes.index_sets.conditional_constants import Condition, ConditionalConstants, set_conditions
+from passes.index_sets.context import ContextCloner
+from passes.index_sets.disjuncts import Disjunct, complement, disjoint, with_equations
 from passes.infer_ranges import infer_ranges
-from passes.known import KnownScope
-from passes.outcomes import Condition, Outcomes, set_conditions
-from passes.programs import ProgramBuilder, copy_program, rewrite_programs
+from passes.rewriting.builder import Body, BodyBuilder, Cloner
+from passes.rewriting.programs import ProgramBuilder, copy_program, rewrite_programs
 from passes.simplify_sums import simplify_sums
 from passes.solve_index_kernels import solve_index_kernels
 
@@ -92,7 +92,7 @@ def absorb_conditions(program: tix.ProgramOp) -> tix.ProgramOp:
     for _ in range(ROUNDS):
         if not _has_work(program):
             break
-        run = _Run(must_round_alike(program), budgets)
+        run = _Run(must_round_identically(program), budgets)
         program = solve_index_kernels(_absorbed(program, run))
         if not run.changed:
             break
@@ -108,7 +108,7 @@ def bounded_without_conditions(program: tix.ProgramOp) -> tix.ProgramOp:
 
 def _has_work(program: tix.ProgramOp) -> bool:
     """Is there a condition inside a loop, or a loop over a single point?"""
-    loops = [op for op in program.walk() if isinstance(op, tix.ReductionOp) and op.own]
+    loops = [op for op in program.walk() if isinstance(op, tix.ReductionOp) and op.indices]
     return any(_hidden_equations(op) or any(map(_asks, op.body.walk())) for op in loops)
 
 
@@ -121,7 +121,7 @@ def _asks(op: Operation) -> bool:
 
 def _hidden_equations(op: tix.ReductionOp) -> bool:
     found = with_equations(op.constraints)
-    return any(c.equality and any(c.form[v] for v in op.own) for c in found)
+    return any(c.equality and any(c.form[v] for v in op.indices) for c in found)
 
 
 @dataclass
@@ -135,16 +135,16 @@ class _Run:
 
 
 def _absorbed(program: tix.ProgramOp, run: _Run) -> tix.ProgramOp:
-    def define(builder: ProgramBuilder, scope: Scope, op: tix.DefineOp) -> SSAValue:
-        def body(e: Emitter, own: list[SSAValue]) -> SSAValue:
-            inner = _Absorber(e, scope.values.new_child())
+    def define(builder: ProgramBuilder, cloner: Cloner, op: tix.DefineOp) -> SSAValue:
+        def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
+            inner = _Absorber(e, cloner.values.new_child())
             inner.run, inner.budget = run, run.budgets.setdefault(op.label.data, Budget())
             return inner.copy_definition(op, e, own)
 
         names = [v.name_hint for v in op.indices]
         return builder.define(op.label.data, op.type, names, op.location, body)
 
-    return copy_program(program, Scope, define)
+    return copy_program(program, Cloner, define)
 
 
 class Term(NamedTuple):
@@ -154,7 +154,7 @@ class Term(NamedTuple):
     negative: bool
 
 
-class _Absorber(KnownScope):
+class _Absorber(ContextCloner):
     """Copies; reductions are cut on the way."""
 
     run: _Run
@@ -165,18 +165,18 @@ class _Absorber(KnownScope):
     """Values that are numbers here."""
 
     def inner(
-        self, emitter: Emitter, own: Sequence[SSAValue], new: Sequence[SSAValue]
+        self, builder: BodyBuilder, own: Sequence[SSAValue], new: Sequence[SSAValue]
     ) -> _Absorber:
-        scope = super().inner(emitter, own, new)
-        assert isinstance(scope, _Absorber)
-        scope.run, scope.budget = self.run, self.budget
-        scope.outcomes, scope.numbers = self.outcomes, self.numbers
-        return scope
+        cloner = super().inner(builder, own, new)
+        assert isinstance(cloner, _Absorber)
+        cloner.run, cloner.budget = self.run, self.budget
+        cloner.outcomes, cloner.numbers = self.outcomes, self.numbers
+        return cloner
 
     def copy(self, op: Operation) -> None:
         result = op.results[0]
         if result in self.numbers:
-            self.values[result] = self.emitter.constant(self.numbers[result])
+            self.values[result] = self.builder.constant(self.numbers[result])
         elif not (isinstance(op, tix.FloorDivOp) and result in self.indices):
             super().copy(op)
 
@@ -184,14 +184,14 @@ class _Absorber(KnownScope):
         holds = self.outcomes.get(Condition.of(op))
         if holds is None:
             return super().copy_if(op)
-        return self.inner(self.emitter, [], []).copy_body(op.then if holds else op.otherwise)
+        return self.inner(self.builder, [], []).copy_body(op.then if holds else op.otherwise)
 
     def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
-        outcomes = Outcomes(op.body, self.outcomes)
+        outcomes = ConditionalConstants(op.body, self.outcomes)
         value = tix.yielded(op.body)
         if outcomes.numbers.get(value) == op.IDENTITY:
-            return self.emitter.constant(op.IDENTITY)
-        if op.own:
+            return self.builder.constant(op.IDENTITY)
+        if op.indices:
             outside = [c for c in outcomes.open([value], op.body) if _is_outside(c, op)]
             for condition in outside[:MOST_CHOICES]:
                 if found := self._outside(op, condition):
@@ -203,9 +203,9 @@ class _Absorber(KnownScope):
     def _outside(self, op: tix.ReductionOp, condition: Condition) -> SSAValue | None:
         """The reduction within a condition; None where that would copy too much."""
         self._require(condition)
-        pieces = [self.constraints(piece) for piece in condition.pieces]
-        outside = complement(pieces, self.known)
-        if not outside or not disjoint(pieces, self.known):
+        disjuncts = [self.constraints(disjunct) for disjunct in condition.disjuncts]
+        outside = complement(disjuncts, self.known)
+        if not outside or not disjoint(disjuncts, self.known):
             return self._with(condition, not outside).copy_reduction(op)
         if not self._one_vanishes(op, condition):
             size = sum(1 for _ in op.body.walk())
@@ -214,74 +214,81 @@ class _Absorber(KnownScope):
             self.budget.operations -= size
         self.run.changed = True
 
-        def branch(holds: bool, known: Sequence[Piece]) -> Body:
-            def body(e: Emitter, own: list[SSAValue]) -> SSAValue:
-                scope = self.inner(e, [], [])._with(condition, holds)
-                scope.known += known[0] if len(known) == 1 else []
-                return scope.copy_reduction(op)
+        def branch(holds: bool, known: Sequence[Disjunct]) -> Body:
+            def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
+                cloner = self.inner(e, [], [])._with(condition, holds)
+                cloner.known += known[0] if len(known) == 1 else []
+                return cloner.copy_reduction(op)
 
             return body
 
-        return self.emitter.choose(pieces, branch(True, pieces), branch(False, outside))
+        return self.builder.choose(disjuncts, branch(True, disjuncts), branch(False, outside))
 
     def _require(self, condition: Condition) -> None:
         """Copy the quotients that a condition uses."""
-        owners = {v.owner for piece in condition.pieces for c in piece for v in c.form.indices}
+        owners = {
+            v.owner for disjunct in condition.disjuncts for c in disjunct for v in c.form.indices
+        }
         for op in owners:
             if isinstance(op, tix.FloorDivOp) and op.result not in self.indices:
                 self.require(op)
                 self.copy(op)
 
     def _with(self, condition: Condition, holds: bool) -> _Absorber:
-        scope = self.inner(self.emitter, [], [])
-        scope.outcomes = {**self.outcomes, condition: holds}
-        return scope
+        cloner = self.inner(self.builder, [], [])
+        cloner.outcomes = {**self.outcomes, condition: holds}
+        return cloner
 
     def _one_vanishes(self, op: tix.ReductionOp, condition: Condition) -> bool:
-        sides = (Outcomes(op.body, {**self.outcomes, condition: h}) for h in (True, False))
+        sides = (
+            ConditionalConstants(op.body, {**self.outcomes, condition: h}) for h in (True, False)
+        )
         return any(side.numbers.get(tix.yielded(op.body)) == op.IDENTITY for side in sides)
 
     # --- conditions on indices of the reduction ---
 
-    def _inside(self, op: tix.ReductionOp, outcomes: Outcomes) -> SSAValue:
+    def _inside(self, op: tix.ReductionOp, outcomes: ConditionalConstants) -> SSAValue:
         """The reductions over the cells of the set, as one value."""
         cutter = Cutter(op, self, self.outcomes, self.budget)
         whole = [Term(tix.yielded(op.body), False)]
         parts = [(whole, [cutter.start])]
-        if op.own and not isinstance(op, tix.ExtremumOp) and op not in self.run.alike:
+        if op.indices and not isinstance(op, tix.ExtremumOp) and op not in self.run.alike:
             parts = _parts(op, cutter, outcomes)
         cells = [(terms, cell) for terms, cells in parts for cell in cells]
         self.run.changed |= [cell for _, cell in cells] != [cutter.start] or _hidden_equations(op)
         self.budget.operations -= max(0, len(cells) - 1) * cutter.size
         if not cells:
-            return self.emitter.constant(op.IDENTITY)
+            return self.builder.constant(op.IDENTITY)
         values = [self._cell(cutter, terms, cell) for terms, cell in cells]
         total = values[0]
         for value in values[1:]:
-            total = self.emitter.binary(_COMBINED[type(op)], total, value)
+            total = self.builder.binary(_COMBINED[type(op)], total, value)
         return total
 
     def _cell(self, cutter: Cutter, terms: Sequence[Term], cell: Cell) -> SSAValue:
         """The reduction of the terms over one cell."""
         op = cutter.op
         quotients, constraints = cutter.domain(cell)
-        old = [*(q.result for q in quotients), *op.own]
-        outcomes = Outcomes(op.body, cell.known)
+        old = [*(q.result for q in quotients), *op.indices]
+        outcomes = ConditionalConstants(op.body, cell.known)
 
         def domain(own: list[SSAValue]) -> list[Constraint]:
-            return self.inner(self.emitter, old, own).constraints(constraints)
+            return self.inner(self.builder, old, own).constraints(constraints)
 
-        def body(e: Emitter, own: list[SSAValue]) -> SSAValue:
-            scope = self.inner(e, old, own)
-            scope.outcomes, scope.numbers = cell.known, outcomes.numbers
-            scope.known += scope.constraints(constraints)
-            return scope._sum_of(terms)
+        def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
+            cloner = self.inner(e, old, own)
+            cloner.outcomes, cloner.numbers = cell.known, outcomes.numbers
+            cloner.known += cloner.constraints(constraints)
+            return cloner._sum_of(terms)
 
-        names = [*(q.result.name_hint or "q" for q in quotients), *(v.name_hint for v in op.own)]
-        return self.emitter.reduce(type(op), names, domain, body)
+        names = [
+            *(q.result.name_hint or "q" for q in quotients),
+            *(v.name_hint for v in op.indices),
+        ]
+        return self.builder.reduce(type(op), names, domain, body)
 
     def _sum_of(self, terms: Sequence[Term]) -> SSAValue:
-        e = self.emitter
+        e = self.builder
         total = None
         for value, negative in terms:
             self._fetch(value)
@@ -293,7 +300,7 @@ class _Absorber(KnownScope):
         return e.constant(0) if total is None else total
 
     def _fetch(self, value: SSAValue) -> None:
-        """Copy the operation that defines `value`, unless this scope has it."""
+        """Copy the operation that defines `value`, unless this cloner has it."""
         if value not in self.values and isinstance(value.owner, Operation):
             self.require(value.owner)
             self.copy(value.owner)
@@ -306,11 +313,11 @@ _COMBINED: Mapping[type[tix.ReductionOp], type[tix.BinaryOp]] = {
 
 
 def _is_outside(condition: Condition, op: tix.ReductionOp) -> bool:
-    return not any(v in op.own for v in condition.indices) and not is_inside(condition, op)
+    return not any(v in op.indices for v in condition.indices) and not is_inside(condition, op)
 
 
 def _parts(
-    op: tix.ReductionOp, cutter: Cutter, outcomes: Outcomes
+    op: tix.ReductionOp, cutter: Cutter, outcomes: ConditionalConstants
 ) -> list[tuple[list[Term], list[Cell]]]:
     """The cells of all terms together, or of groups of terms where these have fewer."""
     groups = _groups(op, cutter, outcomes)
@@ -326,7 +333,9 @@ def _parts(
     return parts
 
 
-def _groups(op: tix.ReductionOp, cutter: Cutter, outcomes: Outcomes) -> list[list[Term]]:
+def _groups(
+    op: tix.ReductionOp, cutter: Cutter, outcomes: ConditionalConstants
+) -> list[list[Term]]:
     """The terms of a sum, together where they stand under the same conditions."""
     value = tix.yielded(op.body)
     whole = [Term(value, False)]

@@ -2,8 +2,9 @@
 
 **Reverse mode** (`mode=reverse`, the default). The derivative program takes the arguments of the
 program and one adjoint `df` per result `f`, and returns one gradient `dx` per argument `x` that is
-asked for, each a sum over exactly the points that read it: `passes/reverse_mode.py`. The equations
-stay as they are; `solve-index-kernels` solves them.
+asked for, each a sum over exactly the points that read it:
+`passes/differentiation/reverse_sweep.py`. The equations stay as they are; `solve-index-kernels`
+solves them.
 
     %f = tix.define "f" (%i) : !tix.tensor<[4], f64> {
       %0 = tix.read %x[2 * %i]
@@ -24,7 +25,7 @@ becomes (the forward value is read, not computed again)
     }
 
 **Forward mode** (`mode=forward`). The derivative program takes one tangent `x_dot` per argument
-asked for, and returns one tangent `f_dot` per result: `passes/forward_mode.py`.
+asked for, and returns one tangent `f_dot` per result: `passes/differentiation/forward_sweep.py`.
 
     %f_dot = tix.define "f_dot" (%i) : !tix.tensor<[4], f64> {
       %2 = tix.read %x_dot[2 * %i]
@@ -34,8 +35,8 @@ asked for, and returns one tangent `f_dot` per result: `passes/forward_mode.py`.
     }
 
 **Inverse modes** (`mode=inverse-jvp`, `inverse-vjp` and `log-abs-det`) of programs that update
-their arguments: `passes/inverse_modes.py` and `passes/log_abs_det.py`. Linear systems that are
-left stand behind the program; `split-solves` puts them where they belong.
+their arguments: `passes/inversion/inverse_program.py` and `passes/inversion/determinant.py`. Linear
+systems that are left stand behind the program; `split-solves` puts them where they belong.
 
     p[i] = p[i] * s[i]      becomes      p_dot[i] = (p_dot[i] - p[i] * s_dot[i]) / s[i]
 
@@ -54,15 +55,15 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from dialects import tix
-from passes.activity import dependents
-from passes.derivative_names import adjoint_names, tangent_names
-from passes.extended_program import ExtendedProgram
-from passes.failure import PassFailure
-from passes.forward_mode import ForwardSweep
-from passes.inverse_modes import inverse_jvp, inverse_vjp
-from passes.log_abs_det import log_abs_det
-from passes.programs import location_of, rewrite_programs
-from passes.reverse_mode import ReverseSweep
+from passes.analysis.activity import varied
+from passes.differentiation.extended_program import ExtendedProgram
+from passes.differentiation.forward_sweep import ForwardSweep
+from passes.differentiation.names import adjoint_names, tangent_names
+from passes.differentiation.reverse_sweep import ReverseSweep
+from passes.inversion.determinant import log_abs_det
+from passes.inversion.inverse_program import inverse_jvp, inverse_vjp
+from passes.rewriting.failure import PassFailure
+from passes.rewriting.programs import location_of, rewrite_programs
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,7 @@ class DifferentiatePass(ModulePass):
         sweep.seeds.update(zip(results, adjoints, strict=True))
         wrt = self._wrt(program)
         observed = _labelled(program, self.observe)
-        active = dependents(program, [*(program.arguments[name] for name in wrt), *observed])
+        active = varied(program, [*(program.arguments[name] for name in wrt), *observed])
         seen: dict[SSAValue, SSAValue] = {}
         for op in reversed(program.definitions):
             if op.result in active:

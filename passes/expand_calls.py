@@ -27,10 +27,10 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from dialects import tix
-from passes.emitter import Scope
-from passes.failure import PassFailure
-from passes.formulas import emit_formula
-from passes.programs import copy_program, rewrite_programs
+from passes.rewriting.builder import Cloner
+from passes.rewriting.failure import PassFailure
+from passes.rewriting.formulas import emit_formula
+from passes.rewriting.programs import copy_program, rewrite_programs
 
 
 @dataclass(frozen=True)
@@ -66,13 +66,13 @@ def _check_ends(function: tix.FunctionOp, around: tuple[tix.FunctionOp, ...]) ->
             _check_ends(op.callee, (*around, function))
 
 
-class _Expander(Scope):
+class _Expander(Cloner):
     """Copies a body; a call becomes the formula of the function at the arguments."""
 
     def copy(self, op: Operation) -> None:
         if not isinstance(op, tix.CallOp):
             return super().copy(op)
-        self.emitter.location = op.location
+        self.builder.location = op.location
         arguments = [lambda v=v: self.value(v) for v in op.arguments]
-        value = emit_formula(self.emitter, op.callee.value, arguments, _Expander)
+        value = emit_formula(self.builder, op.callee.value, arguments, _Expander)
         self.values[op.result] = value

@@ -32,19 +32,19 @@ from xdsl.passes import ModulePass
 
 from dialects import tix
 from dialects.tix import Constraint
-from passes.emitter import Emitter
-from passes.failure import PassFailure
-from passes.known import KnownScope
+from passes.index_sets.context import ContextCloner
+from passes.index_sets.space import Space, require_short_numbers
 from passes.polyhedral.fourier_motzkin import (
-    Bounds,
     BudgetError,
+    LoopNest,
     Unbounded,
     implied_by_integers,
-    triangularize,
+    loop_nest,
 )
 from passes.polyhedral.matrix import Row
-from passes.programs import copy_program, rewrite_programs
-from passes.space import Space, require_short_numbers
+from passes.rewriting.builder import BodyBuilder
+from passes.rewriting.failure import PassFailure
+from passes.rewriting.programs import copy_program, rewrite_programs
 
 MOST_INEQUALITIES = 500
 """The number of inequalities between the other indices that may follow from those of one index."""
@@ -65,7 +65,7 @@ def infer_ranges(program: tix.ProgramOp) -> tix.ProgramOp:
     return copy_program(program, _Bounder)
 
 
-class _Bounder(KnownScope):
+class _Bounder(ContextCloner):
     """Copies; sums become bounded on the way."""
 
     def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
@@ -74,20 +74,20 @@ class _Bounder(KnownScope):
         system = _System(op, order, constraints, self.known)
         bounds = system.bounds()
         if bounds is None:
-            return self.emitter.constant(op.IDENTITY)
+            return self.builder.constant(op.IDENTITY)
         guards, limits = bounds
         require_short_numbers(op.location, [c.form for c in (*guards, *limits)])
 
         def domain(own: list[SSAValue]) -> list[Constraint]:
-            return self.inner(self.emitter, order, own).constraints(limits)
+            return self.inner(self.builder, order, own).constraints(limits)
 
-        def body(e: Emitter, own: list[SSAValue]) -> SSAValue:
-            scope = self.inner(e, order, own)
-            scope.known += [*guards, *scope.constraints(limits)]
-            return scope.copy_body(op.body)
+        def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
+            cloner = self.inner(e, order, own)
+            cloner.known += [*guards, *cloner.constraints(limits)]
+            return cloner.copy_body(op.body)
 
         names = [v.name_hint for v in order]
-        return self.emitter.guard(
+        return self.builder.guard(
             guards, lambda e, _: e.reduce(type(op), names, domain, body), op.IDENTITY
         )
 
@@ -99,9 +99,9 @@ def _loop_order(op: tix.ReductionOp) -> list[SSAValue]:
     def unit_strides(v: SSAValue) -> int:
         return sum(abs(r.forms[-1][v]) == 1 and not any(f[v] for f in r.forms[:-1]) for r in reads)
 
-    best = max((unit_strides(v) for v in op.own), default=0)
-    inner = [v for v in op.own if unit_strides(v) == best][-1:]
-    return [v for v in op.own if v not in inner] + inner
+    best = max((unit_strides(v) for v in op.indices), default=0)
+    inner = [v for v in op.indices if unit_strides(v) == best][-1:]
+    return [v for v in op.indices if v not in inner] + inner
 
 
 class _System:
@@ -127,9 +127,7 @@ class _System:
         context = self.space.rows([*self.known, *self.equations]) + self.space.sizes_not_negative()
         rows = self.space.rows(self.inequalities)
         try:
-            bounds = triangularize(
-                rows, len(self.order), context, exact=True, budget=MOST_INEQUALITIES
-            )
+            bounds = loop_nest(rows, len(self.order), context, exact=True, budget=MOST_INEQUALITIES)
         except Unbounded as error:
             name = self.order[error.variable].name_hint
             reason = f"the sum over {name} has no {error.direction} bound"
@@ -145,7 +143,7 @@ class _System:
             "conditions of fewer indices each take less, and so does a sum in parts"
         )
 
-    def _constraints(self, bounds: Bounds) -> tuple[list[Constraint], list[Constraint]]:
+    def _constraints(self, bounds: LoopNest) -> tuple[list[Constraint], list[Constraint]]:
         sides = zip(bounds.lower, bounds.upper, strict=True)
         limits = [row for low, high in sides for row in (*low, *high)]
         known = self.space.rows(self.known) + self.space.sizes_not_negative()

@@ -32,9 +32,9 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from dialects import tix
-from passes.emitter import Emitter, Scope
-from passes.programs import reads_of, rewrite_programs, set_hint
-from passes.regions import Path
+from passes.index_sets.paths import Path
+from passes.rewriting.builder import BodyBuilder, Cloner
+from passes.rewriting.programs import reads_of, rewrite_programs, set_hint
 
 LONGEST = 128
 """The number of operations up to which a definition moves, so that long chains become several."""
@@ -105,11 +105,11 @@ def _erase(definitions: Iterable[tix.DefineOp]) -> None:
 def _rebuild(op: tix.DefineOp, moved: Mapping[SSAValue, tix.DefineOp]) -> None:
     """Put a definition in the place of `op` that holds the bodies of moved ones that it reads."""
     assert op.parent is not None
-    emitter = Emitter(op.parent, op.location)
-    scope = _Inliner(emitter)
-    scope.moved = moved
-    region = emitter.region(
-        [v.name_hint for v in op.indices], lambda e, own: scope.copy_definition(op, e, own)
+    builder = BodyBuilder(op.parent, op.location)
+    cloner = _Inliner(builder)
+    cloner.moved = moved
+    region = builder.region(
+        [v.name_hint for v in op.indices], lambda e, own: cloner.copy_definition(op, e, own)
     )
     new = tix.DefineOp(op.label.data, op.type, region)
     new.location = op.location
@@ -149,21 +149,23 @@ def _definition_of(op: Operation) -> tix.DefineOp:
     return parent
 
 
-class _Inliner(Scope):
+class _Inliner(Cloner):
     """Copies a body; a read of a moved definition becomes the body of that."""
 
     moved: Mapping[SSAValue, tix.DefineOp]
 
-    def inner(self, emitter: Emitter, own: Sequence[SSAValue], new: Sequence[SSAValue]) -> Scope:
-        scope = super().inner(emitter, own, new)
-        assert isinstance(scope, _Inliner)
-        scope.moved = self.moved
-        return scope
+    def inner(
+        self, builder: BodyBuilder, own: Sequence[SSAValue], new: Sequence[SSAValue]
+    ) -> Cloner:
+        cloner = super().inner(builder, own, new)
+        assert isinstance(cloner, _Inliner)
+        cloner.moved = self.moved
+        return cloner
 
     def copy(self, op: Operation) -> None:
         if isinstance(op, tix.ReadOp) and op.tensor in self.moved:
             definition = self.moved[op.tensor]
-            body = self.inner(self.emitter, [], [])
+            body = self.inner(self.builder, [], [])
             elements = zip(definition.indices, op.forms, strict=True)
             body.indices.update({v: self.form(form) for v, form in elements})
             self.values[op.result] = body.copy_body(definition.body)

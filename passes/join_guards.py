@@ -7,7 +7,7 @@ where `i >= 0` is known, becomes
     A if i == 0 else (B if j == 0 else 0)
 
 since `A + 0 = A`, and `i >= 1` holds wherever `i == 0` does not. A condition with `or` around a
-read is cut into disjoint pieces when it is derived, each with a sum of its own. Where these sums
+read is cut into disjoint disjuncts when it is derived, each with a sum of its own. Where these sums
 are over one point, such guards are left of them, and each addition would only add zeros.
 
 On entry and on exit every sum has bounds.
@@ -27,10 +27,10 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from dialects import tix
 from dialects.tix import Constraint
 from dialects.tix import elementwise as ew
-from passes.conditions import complement, negate
-from passes.known import KnownScope
-from passes.programs import copy_program, rewrite_programs
-from passes.space import possible
+from passes.index_sets.context import ContextCloner
+from passes.index_sets.disjuncts import complement, negate
+from passes.index_sets.space import feasible
+from passes.rewriting.programs import copy_program, rewrite_programs
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def join_guards(program: tix.ProgramOp) -> tix.ProgramOp:
     return copy_program(program, _Joiner)
 
 
-class _Joiner(KnownScope):
+class _Joiner(ContextCloner):
     """Copies; what is added to a guard, and is 0 wherever that is not, moves into it."""
 
     def copy(self, op: Operation) -> None:
@@ -65,31 +65,31 @@ class _Joiner(KnownScope):
         once = all(len(list(v.uses)) == 1 for v in op.operands) and not (x.uses or y.uses)
         if not once or not chain or not isinstance(second, tix.IfOp) or not _is_guard(second):
             return False
-        (piece,) = second.condition
-        pieces = [p for choice in chain for p in choice.condition]
-        if any(possible([*self.known, *p, *piece]) for p in pieces):
+        (disjunct,) = second.condition
+        disjuncts = [p for choice in chain for p in choice.condition]
+        if any(feasible([*self.known, *p, *disjunct]) for p in disjuncts):
             return False
         for each in (chain[0], second):  # behind all that the conditions use
             each.detach()
-        self.emitter.block.add_op(chain[0])
+        self.builder.block.add_op(chain[0])
         _replace_zero(chain[-1].otherwise, second)
-        self._drop_known(second, piece, pieces)
+        self._drop_known(second, disjunct, disjuncts)
         self.values[op.result] = x
         return True
 
     def _drop_known(
-        self, op: tix.IfOp, piece: Sequence[Constraint], before: Sequence[Sequence[Constraint]]
+        self, op: tix.IfOp, disjunct: Sequence[Constraint], before: Sequence[Sequence[Constraint]]
     ) -> None:
         """Ask nothing that holds anyway where none of the conditions `before` does."""
-        left = list(piece)
-        for c in piece:
+        left = list(disjunct)
+        for c in disjunct:
             others = [other for other in left if other != c]
             contexts = ([*self.known, *others, outside] for outside in negate(c))
             if not any(complement(before, context) for context in contexts):
                 left = others
         if not left:
             _take(op)
-        elif len(left) < len(piece):
+        elif len(left) < len(disjunct):
             regions = [op.detach_region(region) for region in list(op.regions)]
             Rewriter.replace_op(op, tix.IfOp([left], *regions))
 
@@ -107,7 +107,7 @@ def _take(op: tix.IfOp) -> None:
 
 def _is_guard(op: object) -> bool:
     """Is it a value where one convex condition holds, and 0 elsewhere?"""
-    if not isinstance(op, tix.IfOp) or len(op.pieces) != 1:
+    if not isinstance(op, tix.IfOp) or len(op.disjuncts) != 1:
         return False
     return tix.constant_value(tix.yielded(op.otherwise)) == 0
 

@@ -25,7 +25,7 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from dialects import tix
-from passes.programs import reads_of, type_of
+from passes.rewriting.programs import reads_of, type_of
 
 NOMINAL = 64
 

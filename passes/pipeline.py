@@ -16,8 +16,8 @@ from passes.expand_calls import ExpandCallsPass
 from passes.infer_ranges import InferRangesPass
 from passes.inline_definitions import InlineDefinitionsPass
 from passes.join_guards import JoinGuardsPass
-from passes.lift_sums import LiftSumsPass
 from passes.order_definitions import OrderDefinitionsPass
+from passes.outline_reductions import OutlineReductionsPass
 from passes.schedule import SchedulePass
 from passes.set_precision import SetPrecisionPass
 from passes.simplify_sums import SimplifySumsPass
@@ -43,7 +43,7 @@ def _simplifying_passes(differentiate: DifferentiatePass) -> list[tuple[str, Mod
     """From `tensor-index` to definitions as small as they get."""
     return [
         # values that adjoints need get names first, so that no gradient computes a sum again
-        ("derivative", LiftSumsPass()),
+        ("derivative", OutlineReductionsPass()),
         # adjoints as sums over unsolved equations, or tangents
         ("derivative", differentiate),
         # equations must be solved before bounds: they decide what is left to bound

@@ -3,7 +3,7 @@
 A program of a thousand time steps has thousands of statements, but a handful of different ones.
 What a *local* pass makes of a definition depends on nothing but that definition and the sizes of
 its program. So a row of local passes gets the first of each kind, and the others become copies of
-what that has become, with their own tensors, labels and places (`passes/alike.py`).
+what that has become, with their own tensors, labels and places (`passes/analysis/equivalence.py`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from xdsl.passes import ModulePass
 
 from dialects import tix
 from passes.absorb_conditions import AbsorbConditionsPass
-from passes.alike import Folded
+from passes.analysis.equivalence import Deduplicated
 from passes.infer_ranges import InferRangesPass
 from passes.join_guards import JoinGuardsPass
 from passes.simplify_sums import SimplifySumsPass
@@ -53,11 +53,11 @@ def run_passes(
                 _replace(program, fold.unfolded(program))
 
 
-def _fold(module: ModuleOp) -> list[Folded | None]:
+def _fold(module: ModuleOp) -> list[Deduplicated | None]:
     """Fold the programs of `module` that are long; None for the others."""
-    folded: list[Folded | None] = []
+    folded: list[Deduplicated | None] = []
     for program in _programs(module):
-        fold = Folded(program) if len(program.definitions) >= LONG else None
+        fold = Deduplicated(program) if len(program.definitions) >= LONG else None
         folded.append(fold)
         if fold is not None:
             _replace(program, fold.program)

@@ -23,7 +23,8 @@ becomes
       func.return
     }
 
-A definition that is like an earlier one (`passes/alike.py`) becomes a call of that one's function:
+A definition that is like an earlier one (`passes/analysis/equivalence.py`) becomes a call of that
+one's function:
 
     loops.call @y ["y_1", "y"]
 
@@ -58,17 +59,17 @@ from xdsl.utils.hints import isa
 
 from dialects import tix
 from dialects.loops import CallOp, ParallelOp
-from passes.alike import Member, alike_definitions, only
-from passes.exactness import compared_definitions, must_round_alike
-from passes.lane_sums import LaneLowering
-from passes.legality import require_bounded, require_precision
-from passes.loop_shapes import shape_loops
-from passes.lowering import BodyLowering, IndexLowering
-from passes.programs import is_hint, tensor_names, type_of
+from passes.analysis.equivalence import Member, equivalent_definitions, only
+from passes.analysis.rounding import compared_definitions, must_round_identically
+from passes.analysis.stage_checks import require_bounded, require_precision
+from passes.rewriting.programs import is_hint, tensor_names, type_of
+from passes.scheduling.body_lowering import BodyLowering, IndexLowering
+from passes.scheduling.lane_sums import LaneLowering
+from passes.scheduling.tile_analysis import Tile
+from passes.scheduling.tile_choice import choose_tiles
+from passes.scheduling.tile_loops import Store, tiled
+from passes.shape_loops import shape_loops
 from passes.split_sums import split_sums
-from passes.tile_facts import Tile
-from passes.tiled_loops import Store, tiled
-from passes.tiling import choose_tiles
 
 Choose = Callable[[tix.DefineOp], list[Tile]]
 Names = Mapping[SSAValue, str]
@@ -94,12 +95,12 @@ def schedule(
 ) -> list[func.FuncOp | CallOp]:
     """One function per definition, in order, or a call of the function of one that is alike.
 
-    The functions are in tiles where `passes/tiling.py` chooses some. `example` holds sizes that
-    calls may come with; the functions are right for all others too.
+    The functions are in tiles where `passes/scheduling/tile_choice.py` chooses some. `example`
+    holds sizes that calls may come with; the functions are right for all others too.
     """
     require_bounded(program)
     require_precision(program)
-    members = alike_definitions(program, must_round_alike(program))
+    members = equivalent_definitions(program, must_round_identically(program))
     firsts = [m.op for m in members if m.op is m.first]
     labels = compared_definitions(program)
     compared = {m.first.label.data for m in members if m.op.label.data in labels}
@@ -115,7 +116,7 @@ def _step(member: Member, function: func.FuncOp, names: Names) -> func.FuncOp | 
     if member.op is member.first:
         return function
     own = {names[old]: names[new] for old, new in member.tensors.items()}
-    call = CallOp(function.sym_name.data, [own[b] for b in words(function, "buffers")])
+    call = CallOp(function.sym_name.data, [own[b] for b in names_in(function, "buffers")])
     call.location = member.op.location
     return call
 
@@ -132,7 +133,7 @@ def _functions(
     choose = partial(choose_tiles, example=example) if tile else None
     program = shape_loops(program, choose)
     names = tensor_names(program)
-    alike = must_round_alike(program, compared)
+    alike = must_round_identically(program, compared)
     return [_function(op, names, choose, alike) for op in program.definitions]
 
 
@@ -222,12 +223,12 @@ def forms_of(op: Operation) -> list[tix.Affine]:
         case tix.ReductionOp():
             return [c.form for c in op.constraints]
         case tix.IfOp():
-            return [c.form for piece in op.condition for c in piece]
+            return [c.form for disjunct in op.condition for c in disjunct]
         case _:
             return []
 
 
-def words(function: func.FuncOp, name: str) -> list[str]:
+def names_in(function: func.FuncOp, name: str) -> list[str]:
     """An attribute of a function that is a list of names: `buffers` or `sizes`."""
     attribute = function.attributes[name]
     assert isa(attribute, ArrayAttr[StringAttr])

@@ -21,7 +21,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from dialects import tix
 from dialects.tix import TensorType
-from passes.programs import rewrite_programs, type_of
+from passes.rewriting.programs import rewrite_programs, type_of
 
 
 @dataclass(frozen=True)

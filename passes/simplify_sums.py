@@ -5,10 +5,11 @@
     sum over k of c * E(k)                          c * sum over k of E(k)
     if A { if B { E } else 0 } else 0               if A and B { E } else 0
 
-and constants are folded wherever a copy meets them (`passes/emitter.py`). A factor leaves a sum
-only where every element that it reads is provably there even if the sum is empty. What is known in
-a place is not asked again: conditions that hold are dropped, bodies that cannot be reached too. A
-factor that need not be finite, like `1 / x`, leaves only under a condition that there is a term.
+and constants are folded wherever a copy meets them (`passes/rewriting/builder.py`). A factor leaves
+a sum only where every element that it reads is provably there even if the sum is empty. What is
+known in a place is not asked again: conditions that hold are dropped, bodies that cannot be reached
+too. A factor that need not be finite, like `1 / x`, leaves only under a condition that there is a
+term.
 
 Rounding may change by the reordering of products; nothing else does.
 """
@@ -28,12 +29,12 @@ from xdsl.passes import ModulePass
 from dialects import tix
 from dialects.tix import Affine, Constraint, between
 from dialects.tix import elementwise as ew
-from passes.conditions import tightened
-from passes.emitter import Emitter
-from passes.known import KnownScope
-from passes.programs import copy_program, rewrite_programs, type_of
-from passes.space import conditions_of_a_point
-from passes.totality import is_total
+from passes.analysis.speculation import is_speculatable
+from passes.index_sets.context import ContextCloner
+from passes.index_sets.disjuncts import tightened
+from passes.index_sets.space import conditions_of_a_point
+from passes.rewriting.builder import BodyBuilder
+from passes.rewriting.programs import copy_program, rewrite_programs, type_of
 
 
 @dataclass(frozen=True)
@@ -51,32 +52,32 @@ def simplify_sums(program: tix.ProgramOp) -> tix.ProgramOp:
     return copy_program(program, _Simplifier)
 
 
-class _Simplifier(KnownScope):
+class _Simplifier(ContextCloner):
     """Copies; reductions and conditions become simpler by what is known where they stand."""
 
     def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
         if isinstance(op, tix.SumOp) and tix.constant_value(tix.yielded(op.body)) == 0:
-            return self.emitter.constant(0)
-        scope = self.inner(self.emitter, [], [])
-        free = [v for v in op.own if not scope.fix(v, op)]
-        limits = [tightened(c) for c in scope.constraints(op.constraints)]
+            return self.builder.constant(0)
+        cloner = self.inner(self.builder, [], [])
+        free = [v for v in op.indices if not cloner.fix(v, op)]
+        limits = [tightened(c) for c in cloner.constraints(op.constraints)]
         if any(map(_is_false, limits)):
-            return self.emitter.constant(op.IDENTITY)
+            return self.builder.constant(op.IDENTITY)
         limits = [c for c in limits if c.form.terms]
         guards = [c for c in limits if not any(c.form[v] for v in free)]
         limits = [c for c in limits if c not in guards]
-        guards = [c for c in guards if not scope.holds(c)]
+        guards = [c for c in guards if not cloner.holds(c)]
 
-        def guarded(e: Emitter, _: list[SSAValue]) -> SSAValue:
-            inner = scope.inner(e, [], [])
+        def guarded(e: BodyBuilder, _: list[SSAValue]) -> SSAValue:
+            inner = cloner.inner(e, [], [])
             inner.known += guards
             if not free:
                 return inner.copy_body(op.body)
             if isinstance(op, tix.SumOp):
                 return inner.factored_sum(op, free, limits)
-            return inner.reduced(op, free, limits, lambda scope: scope.copy_body(op.body))
+            return inner.reduced(op, free, limits, lambda cloner: cloner.copy_body(op.body))
 
-        return self.emitter.guard(guards, guarded, op.IDENTITY)
+        return self.builder.guard(guards, guarded, op.IDENTITY)
 
     def fix(self, index: SSAValue, op: tix.ReductionOp) -> bool:
         """Give an index of a sum its only possible value, where there is at most one.
@@ -89,19 +90,19 @@ class _Simplifier(KnownScope):
             return False
         value, divisor = found
         form = self.form(value)
-        if any(form[v] for v in op.own):
+        if any(form[v] for v in op.indices):
             return False
-        quotient = self.emitter.floordiv(form, divisor)
+        quotient = self.builder.floordiv(form, divisor)
         self.known += between(0, form - quotient * divisor, divisor)
         self.indices[index] = quotient
         return True
 
     def inner(
-        self, emitter: Emitter, own: Sequence[SSAValue], new: Sequence[SSAValue]
+        self, builder: BodyBuilder, own: Sequence[SSAValue], new: Sequence[SSAValue]
     ) -> _Simplifier:
-        scope = super().inner(emitter, own, new)
-        assert isinstance(scope, _Simplifier)
-        return scope
+        cloner = super().inner(builder, own, new)
+        assert isinstance(cloner, _Simplifier)
+        return cloner
 
     def reduced(
         self,
@@ -113,14 +114,14 @@ class _Simplifier(KnownScope):
         """The reduction of `value` over these indices alone."""
 
         def domain(own: list[SSAValue]) -> list[Constraint]:
-            return self.inner(self.emitter, free, own).constraints(limits)
+            return self.inner(self.builder, free, own).constraints(limits)
 
-        def body(e: Emitter, own: list[SSAValue]) -> SSAValue:
-            scope = self.inner(e, free, own)
-            scope.known += scope.constraints(limits)
-            return value(scope)
+        def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
+            cloner = self.inner(e, free, own)
+            cloner.known += cloner.constraints(limits)
+            return value(cloner)
 
-        return self.emitter.reduce(type(op), [v.name_hint for v in free], domain, body)
+        return self.builder.reduce(type(op), [v.name_hint for v in free], domain, body)
 
     def factored_sum(
         self, op: tix.SumOp, free: Sequence[SSAValue], limits: Sequence[Constraint]
@@ -128,21 +129,23 @@ class _Simplifier(KnownScope):
         """The sum, times the factors of its value that none of its indices enter."""
         product = _Product.of(tix.yielded(op.body), op)
         outside, inside = product.split(lambda v: self._can_leave(v, op, free))
-        if outside.is_total():
+        if outside.is_speculatable():
             return self._factored(op, free, limits, outside, inside)
         conditions = conditions_of_a_point(free, limits)
         if conditions is None:
-            outside, inside = product.split(lambda v: is_total(v) and self._can_leave(v, op, free))
+            outside, inside = product.split(
+                lambda v: is_speculatable(v) and self._can_leave(v, op, free)
+            )
             inside.take_divisors(outside)
             return self._factored(op, free, limits, outside, inside)
         conditions = [c for c in conditions if not self.holds(c)]
 
-        def body(e: Emitter, _: list[SSAValue]) -> SSAValue:
-            scope = self.inner(e, [], [])
-            scope.known += conditions
-            return scope._factored(op, free, limits, outside, inside)
+        def body(e: BodyBuilder, _: list[SSAValue]) -> SSAValue:
+            cloner = self.inner(e, [], [])
+            cloner.known += conditions
+            return cloner._factored(op, free, limits, outside, inside)
 
-        return self.emitter.guard(conditions, body)
+        return self.builder.guard(conditions, body)
 
     def _factored(
         self,
@@ -152,12 +155,12 @@ class _Simplifier(KnownScope):
         outside: _Product,
         inside: _Product,
     ) -> SSAValue:
-        total = self.reduced(op, free, limits, lambda scope: scope.product(inside, op))
+        total = self.reduced(op, free, limits, lambda cloner: cloner.product(inside, op))
         return self.product(outside, op, total)
 
     def product(self, product: _Product, op: tix.SumOp, start: SSAValue | None = None) -> SSAValue:
         """Emit a product of values from the body of `op`, times `start`."""
-        e = self.emitter
+        e = self.builder
         for v in [*product.factors, *product.divisors]:
             self.fetch(v)
         value = None
@@ -172,7 +175,7 @@ class _Simplifier(KnownScope):
         return e.neg(value) if product.negative else value
 
     def fetch(self, value: SSAValue) -> None:
-        """Copy the operation that defines `value`, unless this scope has it."""
+        """Copy the operation that defines `value`, unless this cloner has it."""
         if value not in self.values and isinstance(value.owner, Operation):
             self.require(value.owner)
             self.copy(value.owner)
@@ -198,33 +201,33 @@ class _Simplifier(KnownScope):
         return all(self.holds(c) for form, size in pairs for c in between(0, self.form(form), size))
 
     def copy_if(self, op: tix.IfOp) -> SSAValue:
-        pieces = [self._unknown(piece) for piece in op.condition]
-        if any(not piece for piece in pieces):
-            return self.inner(self.emitter, [], []).copy_body(op.then)
-        pieces = [piece for piece in pieces if not any(map(_is_false, piece))]
-        if not pieces:
-            return self.inner(self.emitter, [], []).copy_body(op.otherwise)
+        disjuncts = [self._unknown(disjunct) for disjunct in op.condition]
+        if any(not disjunct for disjunct in disjuncts):
+            return self.inner(self.builder, [], []).copy_body(op.then)
+        disjuncts = [disjunct for disjunct in disjuncts if not any(map(_is_false, disjunct))]
+        if not disjuncts:
+            return self.inner(self.builder, [], []).copy_body(op.otherwise)
         if _is_guard(op):
-            return self._merged(op, pieces[0])
-        outside = [[_opposite(pieces[0][0])]] if _is_half_space(pieces) else []
-        then, otherwise = self.branch(op, pieces, 0), self.branch(op, outside, 1)
-        return self.emitter.choose(pieces, then, otherwise)
+            return self._merged(op, disjuncts[0])
+        outside = [[_opposite(disjuncts[0][0])]] if _is_half_space(disjuncts) else []
+        then, otherwise = self.branch(op, disjuncts, 0), self.branch(op, outside, 1)
+        return self.builder.choose(disjuncts, then, otherwise)
 
-    def _unknown(self, piece: Sequence[Constraint]) -> list[Constraint]:
-        return [c for c in self.constraints(piece) if not self.holds(c)]
+    def _unknown(self, disjunct: Sequence[Constraint]) -> list[Constraint]:
+        return [c for c in self.constraints(disjunct) if not self.holds(c)]
 
-    def _merged(self, op: tix.IfOp, piece: list[Constraint]) -> SSAValue:
+    def _merged(self, op: tix.IfOp, disjunct: list[Constraint]) -> SSAValue:
         """One condition for guards directly inside each other."""
         first = op.then.block.first_op
         if _is_guard(first) and first.result is tix.yielded(op.then):
-            inner = self.inner(self.emitter, [], [])
-            inner.known += piece
-            return inner._merged_with(first, piece)
-        return self.emitter.guard(piece, self.branch(op, [piece], 0))
+            inner = self.inner(self.builder, [], [])
+            inner.known += disjunct
+            return inner._merged_with(first, disjunct)
+        return self.builder.guard(disjunct, self.branch(op, [disjunct], 0))
 
-    def _merged_with(self, op: tix.IfOp, piece: list[Constraint]) -> SSAValue:
+    def _merged_with(self, op: tix.IfOp, disjunct: list[Constraint]) -> SSAValue:
         (condition,) = op.condition
-        return self._merged(op, [*piece, *self._unknown(condition)])
+        return self._merged(op, [*disjunct, *self._unknown(condition)])
 
 
 def _single_value(index: SSAValue, op: tix.ReductionOp) -> tuple[Affine, int] | None:
@@ -245,14 +248,14 @@ def _is_false(constraint: Constraint) -> bool:
 
 
 def _is_guard(op: Operation | None) -> TypeGuard[tix.IfOp]:
-    """A condition with one piece and nothing else than 0 outside."""
+    """A condition with one disjunct and nothing else than 0 outside."""
     if not isinstance(op, tix.IfOp) or len(op.condition) > 1:
         return False
     return tix.constant_value(tix.yielded(op.otherwise)) == 0
 
 
-def _is_half_space(pieces: Sequence[Sequence[Constraint]]) -> bool:
-    return len(pieces) == 1 and len(pieces[0]) == 1 and not pieces[0][0].equality
+def _is_half_space(disjuncts: Sequence[Sequence[Constraint]]) -> bool:
+    return len(disjuncts) == 1 and len(disjuncts[0]) == 1 and not disjuncts[0][0].equality
 
 
 def _opposite(constraint: Constraint) -> Constraint:
@@ -296,9 +299,9 @@ class _Product:
             (outside if leaves(v) else inside).divisors.append(v)
         return outside, inside
 
-    def is_total(self) -> bool:
+    def is_speculatable(self) -> bool:
         """Are all factors finite, and is nothing divided?"""
-        return not self.divisors and all(map(is_total, self.factors))
+        return not self.divisors and all(map(is_speculatable, self.factors))
 
     def take_divisors(self, other: _Product) -> None:
         """Divide by what `other` divides by."""

@@ -37,13 +37,13 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from dialects import tix
-from dialects.tix import Affine, Constraint, Key
-from passes.conditions import with_equations
-from passes.emitter import Emitter, Scope, whole_part
+from dialects.tix import Affine, Constraint, Variable
+from passes.index_sets.disjuncts import with_equations
+from passes.index_sets.space import require_short_numbers
 from passes.polyhedral.diophantine import Quotient, Solution, solve
 from passes.polyhedral.matrix import Row
-from passes.programs import copy_program, rewrite_programs
-from passes.space import require_short_numbers
+from passes.rewriting.builder import BodyBuilder, Cloner, whole_part
+from passes.rewriting.programs import copy_program, rewrite_programs
 
 FEW = 8
 """The number of values up to which the loop over an index is short."""
@@ -71,7 +71,7 @@ class System:
     own: Sequence[SSAValue]
     equations: Sequence[Affine]
     rest: Sequence[Constraint]
-    parameters: Sequence[Key]
+    parameters: Sequence[Variable]
 
     @staticmethod
     def of(own: Sequence[SSAValue], constraints: Sequence[Constraint]) -> System:
@@ -91,7 +91,7 @@ class System:
 
     def indices(
         self, solution: Solution, quotients: Sequence[Affine], free: Mapping[int, Affine]
-    ) -> dict[Key, Affine]:
+    ) -> dict[Variable, Affine]:
         """The own indices at these quotients, and at these values of the columns of the basis."""
         return {
             xi: form_of(solution.particular[n], self.parameters)
@@ -124,15 +124,15 @@ class _Exact:
         return Constraint(rest * self.divisor + self.row * c, constraint.equality)
 
 
-class _Solver(Scope):
+class _Solver(Cloner):
     def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
         constraints = self.constraints(op.constraints)  # own indices stay the old ones here
-        system = System.of(op.own, constraints)
+        system = System.of(op.indices, constraints)
         if not system.equations:
             return super().copy_reduction(op)
         solution = system.solve()
         if solution.empty:
-            return self.emitter.constant(op.IDENTITY)
+            return self.builder.constant(op.IDENTITY)
         return self._solved_sum(op, system, solution)
 
     def _solved_sum(
@@ -146,7 +146,7 @@ class _Solver(Scope):
         zero = [Constraint(form_of(row, parameters), equality=True) for row in solution.zero]
         free = free_columns(solution)
 
-        def old_indices(own: list[SSAValue]) -> dict[Key, Affine]:
+        def old_indices(own: list[SSAValue]) -> dict[Variable, Affine]:
             z = {c: Affine.of(v) for c, v in zip(free, own, strict=True)}
             return system.indices(solution, quotients, z)
 
@@ -157,16 +157,16 @@ class _Solver(Scope):
                 solved = [quotient.clear(c) for c in solved]
             return [*zero, *(q.guard for q in exact), *solved]
 
-        def body(e: Emitter, own: list[SSAValue]) -> SSAValue:
+        def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
             indices = self.indices.new_child(old_indices(own))
             require_short_numbers(op.location, indices.maps[0].values())
             return type(self)(e, self.values.new_child(), indices).copy_body(op.body)
 
-        names = [name_of(solution, c, op.own) for c in free]
-        return self.emitter.reduce(type(op), names, domain, body)
+        names = [name_of(solution, c, op.indices) for c in free]
+        return self.builder.reduce(type(op), names, domain, body)
 
     def _quotients(
-        self, quotients: Sequence[Quotient], parameters: Sequence[Key]
+        self, quotients: Sequence[Quotient], parameters: Sequence[Variable]
     ) -> tuple[list[Affine], list[_Exact]]:
         """Emit `t = row // s` for each quotient; multiples of `s` in the row need no operation."""
         values: list[Affine] = []
@@ -176,7 +176,7 @@ class _Solver(Scope):
             # Wherever the division is exact, that by rounding down a constant less is the same.
             whole = whole_part(row + (divisor - 1), divisor)
             rest = row - whole * divisor
-            t = self.emitter.floordiv(rest - rest.constant, divisor).single_index
+            t = self.builder.floordiv(rest - rest.constant, divisor).single_index
             assert t is not None, f"{rest} has a multiple of {divisor}"
             values.append(whole + Affine.of(t))
             exact.append(_Exact(t, rest, divisor))
@@ -210,6 +210,6 @@ def free_columns(solution: Solution) -> list[int]:
     return sorted(range(len(solution.pivots)), key=lambda c: solution.pivots[c])
 
 
-def form_of(row: Row, parameters: Sequence[Key]) -> Affine:
+def form_of(row: Row, parameters: Sequence[Variable]) -> Affine:
     """The affine form of a row over the parameters, the constant last."""
     return Affine(dict(zip(parameters, row[:-1], strict=True)), row[-1])

@@ -21,7 +21,7 @@ operations make of arguments and of what is saved anyway: those take memory unti
 comes, and computing them again costs little more than reading them. Values that decide something
 in a gradient, as the terms of an extremum do, are saved whatever they cost: computed again within
 another definition, they might round differently. Gradients that are long sums become running totals
-(`passes/running_totals.py`), so that adjoints need not wait for the last one.
+(`passes/rewriting/running_totals.py`), so that adjoints need not wait for the last one.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from xdsl.passes import ModulePass
 
 from dialects import tix
 from dialects.tix import elementwise as ew
-from passes.activity import dependents, needed_for
-from passes.failure import PassFailure
-from passes.programs import ProgramBuilder, exchange, location_of, reads_of, type_of
-from passes.running_totals import accumulate_early
+from passes.analysis.activity import useful, varied
+from passes.rewriting.failure import PassFailure
+from passes.rewriting.programs import ProgramBuilder, exchange, location_of, reads_of, type_of
+from passes.rewriting.running_totals import accumulate_early
 
 FEW = 10
 """The most operations for an element that is computed again."""
@@ -79,10 +79,10 @@ def split_pullback(
     count = len(adjoints)  # one for each value
     values, gradients = program.returned[:count], program.returned[count:]
     # a gradient that is known without adjoints is a gradient still
-    late = dependents(program, [program.arguments[name] for name in adjoints]) | set(gradients)
+    late = varied(program, [program.arguments[name] for name in adjoints]) | set(gradients)
     late = accumulate_early(program, late)
     gradients = program.returned[count:]
-    needed = needed_for(program, gradients)  # nothing is saved for what no gradient needs
+    needed = useful(program, gradients)  # nothing is saved for what no gradient needs
     early = [op for op in program.definitions if op.result not in late]
     rest = [op for op in program.definitions if op.result in late & needed]
     read = {r.tensor for op in rest for r in reads_of(op)}

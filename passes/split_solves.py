@@ -31,7 +31,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from dialects import tix
-from passes.programs import label_of, reads_of
+from passes.rewriting.programs import label_of, reads_of
 from passes.split_pullback import program_part
 
 

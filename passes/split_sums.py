@@ -20,10 +20,10 @@ from xdsl.ir import Operation, SSAValue
 
 from dialects import tix
 from dialects.tix import elementwise as ew
-from passes.emitter import Emitter, Scope
-from passes.programs import copy_program
+from passes.rewriting.builder import BodyBuilder, Cloner
+from passes.rewriting.programs import copy_program
+from passes.scheduling.tile_analysis import Dependence, is_short
 from passes.simplify_sums import simplify_sums
-from passes.tile_facts import Dependence, is_short
 
 Term = tuple[SSAValue, bool]
 """A value and whether it is subtracted."""
@@ -44,7 +44,7 @@ def groups(op: tix.SumOp, deps: Dependence) -> list[list[Term]]:
     if is_short(op):
         return []
     for value, negative in _terms(tix.yielded(op.body), op, False):
-        around = deps.of(value) - set(op.own)
+        around = deps.of(value) - set(op.indices)
         found.setdefault(around, []).append((value, negative))
     return list(found.values())
 
@@ -64,7 +64,7 @@ def _terms(value: SSAValue, op: tix.SumOp, negative: bool) -> list[Term]:
     return [(value, negative)]
 
 
-class _Splitter(Scope):
+class _Splitter(Cloner):
     def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
         parts = groups(op, Dependence()) if isinstance(op, tix.SumOp) else []
         if not isinstance(op, tix.SumOp) or len(parts) < 2:
@@ -72,33 +72,33 @@ class _Splitter(Scope):
         sums = [self._sum(op, terms) for terms in parts]
         total = sums[0]
         for part in sums[1:]:
-            total = self.emitter.add(total, part)
+            total = self.builder.add(total, part)
         return total
 
     def _sum(self, op: tix.SumOp, terms: Sequence[Term]) -> SSAValue:
         def domain(own: list[SSAValue]) -> Sequence[tix.Constraint]:
-            return self.inner(self.emitter, op.own, own).constraints(op.constraints)
+            return self.inner(self.builder, op.indices, own).constraints(op.constraints)
 
-        def body(e: Emitter, own: list[SSAValue]) -> SSAValue:
-            scope = self.inner(e, op.own, own)
+        def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
+            cloner = self.inner(e, op.indices, own)
             total = e.constant(0)
             for value, negative in terms:
-                scope.fetch(value)
-                new = scope.value(value)
+                cloner.fetch(value)
+                new = cloner.value(value)
                 total = e.sub(total, new) if negative else e.add(total, new)
             return total
 
-        return self.emitter.sum([v.name_hint for v in op.own], domain, body)
+        return self.builder.sum([v.name_hint for v in op.indices], domain, body)
 
     def inner(
-        self, emitter: Emitter, own: Sequence[SSAValue], new: Sequence[SSAValue]
+        self, builder: BodyBuilder, own: Sequence[SSAValue], new: Sequence[SSAValue]
     ) -> _Splitter:
-        scope = super().inner(emitter, own, new)
-        assert isinstance(scope, _Splitter)
-        return scope
+        cloner = super().inner(builder, own, new)
+        assert isinstance(cloner, _Splitter)
+        return cloner
 
     def fetch(self, value: SSAValue) -> None:
-        """Copy the operation that defines `value`, unless this scope has it."""
+        """Copy the operation that defines `value`, unless this cloner has it."""
         if value not in self.values and isinstance(value.owner, Operation):
             self.require(value.owner)
             self.copy(value.owner)

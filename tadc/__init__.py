@@ -13,7 +13,8 @@ The way of a program through the compiler, stage by stage:
 - `tadc.ode` follows differential equations, with the derivatives of their solutions.
 - `tadc.interpreter` gives every level a meaning of its own, which the tests compare with.
 
-`tadc.function` is the object that users hold, `tadc.cli` the command, `tadc.opt` the xDSL driver.
+`tadc.function` is the object that users hold, `tadc.commands.cli` the command, `tadc.commands.opt`
+the xDSL driver.
 """
 
 from tadc import ode

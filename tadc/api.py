@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
-from tadc.collector import seldom
 from tadc.errors import ArgumentError, FileError
 from tadc.function import Function
 from tadc.ode.flow import Flow
 from tadc.pullback import pull_back
+from tadc.support.garbage import rarely_collecting
 
 
 def compile(source: str, target: str = "cpu", *, file: str = "<program>") -> Function:
@@ -21,7 +21,7 @@ def compile(source: str, target: str = "cpu", *, file: str = "<program>") -> Fun
     """
     from tadc.language.parse import parse
 
-    with seldom:
+    with rarely_collecting:
         return Function(parse(source, file), source, target)
 
 
@@ -48,7 +48,7 @@ def define_function(
     that is defined again is new for later programs only. Raises `TadcError` for names that are
     taken and, with the place in the formula, for what is wrong there.
     """
-    from tadc.language.functions import define
+    from tadc.language.custom_functions import define
 
     define(name, arguments, value, derivative)
 

@@ -8,14 +8,14 @@ from contextlib import contextmanager
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.utils.exceptions import PassFailedException
 
-from passes.failure import PassFailure
+from passes.rewriting.failure import PassFailure
 from tadc.errors import Span, TargetError, UnsupportedError
 
 SHOW_IR = "tadc derive --emit shows the program at each stage, and tadc-opt runs single passes"
 
 
 @contextmanager
-def about(source: str, file: str) -> Generator[None]:
+def located_errors(source: str, file: str) -> Generator[None]:
     """Turn failures of passes, and of the machine to hold what a call needs, into errors."""
     try:
         yield

@@ -16,7 +16,7 @@ from xdsl.passes import ModulePass
 
 from dialects.tix import DefineOp, ProgramOp, TensorType
 from dialects.tix.affine import show
-from passes.derivative_names import adjoint_names
+from passes.differentiation.names import adjoint_names
 from passes.pipeline import (
     STAGES,
     code_passes,
@@ -25,18 +25,18 @@ from passes.pipeline import (
     pullback_passes,
 )
 from passes.run_passes import run_passes
-from tadc.collector import seldom
-from tadc.deep import deeply
-from tadc.emitters import EMITTERS
+from tadc.emit import EMITTERS
 from tadc.errors import ArgumentError, SizeError, Span, TadcError, TargetError, UnknownNameError
-from tadc.failures import about
-from tadc.memory import Memory, PullbackMemory, memory_of, pullback_memory_of
+from tadc.failures import located_errors
 from tadc.modes import INVERSE_MODES, MODES, OTHER_WORDS
 from tadc.runtime.arguments import Array, Parameter, as_array, bind, common_precision, dense
+from tadc.runtime.cost import total_work
 from tadc.runtime.executable import TARGETS, Executable, Plan
-from tadc.runtime.sizes import SizeMismatch, SizeUnknown, bind_sizes
-from tadc.runtime.work import total_work
-from tadc.stopwatch import timed
+from tadc.runtime.memory import Memory, PullbackMemory, memory_of, pullback_memory_of
+from tadc.sizes import SizeMismatch, SizeUnknown, bind_sizes
+from tadc.support.garbage import rarely_collecting
+from tadc.support.recursion import with_large_stack
+from tadc.support.stopwatch import timed
 
 if TYPE_CHECKING:
     from tadc.inverse import Inverse
@@ -79,7 +79,7 @@ def _deep(method: Callable[Concatenate[Function, P], R]) -> Callable[Concatenate
     @wraps(method)
     def run(self: Function, *args: P.args, **kwargs: P.kwargs) -> R:
         try:
-            return deeply(lambda: method(self, *args, **kwargs))
+            return with_large_stack(lambda: method(self, *args, **kwargs))
         except RecursionError:
             raise self.too_deep() from None
 
@@ -142,7 +142,7 @@ class Function:
         """The results as a list, also where there is one."""
         executable, sizes, plan, arrays = self.prepare(positional, named)
         dtypes = executable.argument_dtypes
-        with self._about():  # it is compiled when it first runs
+        with self._located_errors():  # it is compiled when it first runs
             triples = zip(self._parameters, arrays, dtypes, strict=True)
             inputs = {p.name: dense(a, d) for p, a, d in triples}
             return executable.run(inputs, sizes, plan)
@@ -155,7 +155,7 @@ class Function:
         values = self.bound(positional, named)
         arrays = [as_array(p, v) for p, v in zip(self._parameters, values, strict=True)]
         precision = common_precision(self._parameters, values, arrays)
-        with self._about():
+        with self._located_errors():
             return *self._plan(precision, arrays), arrays
 
     def memory(self, *positional: Any, **named: Any) -> Memory:
@@ -242,9 +242,9 @@ class Function:
 
     @_deep
     def __str__(self) -> str:
-        from tadc.language.print import print_program
+        from tadc.language.printing.program import print_program
 
-        with self._about(), seldom:
+        with self._located_errors(), rarely_collecting:
             return print_program(self.program)
 
     def __repr__(self) -> str:
@@ -297,7 +297,7 @@ class Function:
         """The program as text: `source`, `llvm`, `llvm-optimized`, `assembly`, `cuda` or `ptx`."""
         if kind not in EMITTERS:
             raise _unknown("kind of text", kind, tuple(EMITTERS))
-        with self._about():
+        with self._located_errors():
             return EMITTERS[kind](self)
 
     def with_target(self, target: str) -> Function:
@@ -381,7 +381,7 @@ class Function:
 
     def transformed(self, passes: Sequence[ModulePass]) -> ModuleOp:
         """What these passes make of a copy of the program."""
-        with seldom:
+        with rarely_collecting:
             result = self.module.clone()
             self.transform(result, passes)
         return result
@@ -389,9 +389,9 @@ class Function:
     @_deep
     def transform(self, module: ModuleOp, passes: Sequence[ModulePass]) -> None:
         """Run passes on a module that was made of the program; errors are about its text."""
-        from tadc.modules import context
+        from tadc.support.ir_text import context
 
-        with self._about(), seldom:
+        with self._located_errors(), rarely_collecting:
             run_passes(passes, context(), module, timed)
 
     def part(self, module: ModuleOp) -> Function:
@@ -410,14 +410,14 @@ class Function:
         """A place in the program as a place in its text."""
         return self._text.span_at(location)
 
-    def _about(self) -> AbstractContextManager[None]:
-        return about(self._source, _file(self.program))
+    def _located_errors(self) -> AbstractContextManager[None]:
+        return located_errors(self._source, _file(self.program))
 
     # --- keeping ---
 
     @_deep
     def __reduce__(self) -> tuple[Any, ...]:
-        from tadc.modules import module_text
+        from tadc.support.ir_text import module_text
 
         places = [_place(v.location) for v in self.program.arguments.values()]
         return _restore, (module_text(self.module), self._source, self.target, places)
@@ -429,9 +429,9 @@ Place = tuple[str, int, int] | None
 
 def _restore(text: str, source: str, target: str, places: Sequence[Place]) -> Function:
     """The function; arguments get back their places, which their IR has no text for."""
-    from tadc.modules import parse_module
+    from tadc.support.ir_text import parse_module
 
-    module = deeply(lambda: parse_module(text))
+    module = with_large_stack(lambda: parse_module(text))
     for argument, place in zip(_only_program(module).body.block.args, places, strict=True):
         if place:
             file, line, column = place

@@ -1,8 +1,8 @@
 """The inverse modes of a compiled program: its parts and the linear systems between them.
 
-`passes/inverse_modes.py` makes one program, which `split-solves` cuts where it needs the solution
-of a linear system. An `Inverse` runs the parts in order, each on the target of the program, and
-solves the systems between them (`tadc/runtime/linear_systems.py`).
+`passes/inversion/inverse_program.py` makes one program, which `split-solves` cuts where it needs
+the solution of a linear system. An `Inverse` runs the parts in order, each on the target of the
+program, and solves the systems between them (`tadc/runtime/linear_systems.py`).
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ class Inverse:
 
     def __str__(self) -> str:
         """The programs in the language, and the systems between them as comments."""
-        from tadc.inverse_text import texts
+        from tadc.explain.systems import texts
 
         return texts(self.function, self.mode, "source")
 

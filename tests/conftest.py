@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tadc import cli
-from tadc.language import functions
+from tadc.commands import cli
+from tadc.language import custom_functions
 
 SQUARES = "x: f64[N]\ny[i] = s * x[i]**2\n"
 
@@ -17,9 +17,9 @@ SQUARES = "x: f64[N]\ny[i] = s * x[i]**2\n"
 @pytest.fixture(autouse=True)
 def _no_functions_are_left() -> Iterator[None]:  # pyright: ignore[reportUnusedFunction]
     """What a test defines is unknown to the next one."""
-    before = functions.known_functions()
+    before = custom_functions.known_functions()
     yield
-    functions.restore(before)
+    custom_functions.restore(before)
 
 
 class Outcome:

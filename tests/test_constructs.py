@@ -14,7 +14,7 @@ import pytest
 
 import tadc
 from tadc import errors
-from tests.derivations import assert_close, central_differences
+from tests.support.derivations import assert_close, central_differences
 
 Meaning = Callable[..., object]
 

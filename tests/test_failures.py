@@ -8,10 +8,10 @@ from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr, UnknownLo
 from xdsl.utils.exceptions import PassFailedException
 
 import tadc
-from passes.failure import PassFailure
 from passes.infer_ranges import InferRangesPass
+from passes.rewriting.failure import PassFailure
+from tadc.commands.opt import main
 from tadc.errors import TargetError, UnsupportedError
-from tadc.opt import main
 
 SOURCE = "x: f64[9]\ny[i] = x[i] * 2"
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tadc
-from tests.derivations import interpret, program_of
+from tests.support.derivations import interpret, program_of
 
 LARGE = [10**12, 2**40, 2**40 - 1, 10**15 + 37, 2**52]
 X = np.arange(1.0, 11.0)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import tadc
-from tadc.collector import seldom
+from tadc.support.garbage import rarely_collecting
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ WAYS: dict[str, Callable[[tadc.Function], Any]] = {
 @pytest.mark.parametrize("way", WAYS)
 def test_what_is_too_deep_is_an_error(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     f = tadc.compile(nested_sums(60))
-    monkeypatch.setattr("tadc.deep.DEPTH", 1)
+    monkeypatch.setattr("tadc.support.recursion.DEPTH", 1)
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(120)
     try:
@@ -127,10 +127,10 @@ def test_the_garbage_collector_is_as_before(x: np.ndarray) -> None:
     with pytest.raises(tadc.TadcError):
         tadc.compile("x: f64[9]\ny[i] = x[i + 1")
     assert gc.get_threshold() == before
-    with seldom, seldom:
+    with rarely_collecting, rarely_collecting:
         assert gc.get_threshold() != before
     assert gc.get_threshold() == before
-    with seldom:
+    with rarely_collecting:
         gc.set_threshold(600, 9, 9)  # somebody else's wish stays
     assert gc.get_threshold() == (600, 9, 9)
     gc.set_threshold(*before)

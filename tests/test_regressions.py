@@ -9,9 +9,9 @@ import pytest
 
 import tadc
 from dialects.tix import Affine, Constraint
-from passes.conditions import complement, disjoint
-from tests.derivations import Case, assert_close, central_differences, interpret, stages
-from tests.derivations import program_of as first_program
+from passes.index_sets.disjuncts import complement, disjoint
+from tests.support.derivations import Case, assert_close, central_differences, interpret, stages
+from tests.support.derivations import program_of as first_program
 
 
 def check_gradients(source: str, **arguments: np.ndarray) -> list[np.ndarray]:
@@ -20,7 +20,7 @@ def check_gradients(source: str, **arguments: np.ndarray) -> list[np.ndarray]:
     f = case.function
     expected, _ = central_differences(lambda v: f.call(v, {}), case.values, case.adjoints)
     for name, module in stages(f.module):
-        if name != "lift-sums":
+        if name != "outline-reductions":
             assert_close(interpret(first_program(module), case.inputs), expected, 1e-7, name)
     gradients = f.derivative().call(case.inputs, {})
     assert_close(gradients, expected, 1e-7, "cpu")
@@ -57,7 +57,7 @@ def test_factors_that_are_not_finite_do_not_multiply_empty_sums(factor: str) -> 
 
 
 def test_conditions_are_cut_into_few_pieces() -> None:
-    """Six pieces that overlap: without a look at which are empty, hundreds of sums."""
+    """Six disjuncts that overlap: without a look at which are empty, hundreds of sums."""
     i, j = Affine.of("i"), Affine.of("j")
     first = [[Constraint(i - n, equality=n % 2 == 0), Constraint(j - n)] for n in range(3)]
     second = [[Constraint(i - n), Constraint(-j + n)] for n in range(3)]

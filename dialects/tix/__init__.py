@@ -13,9 +13,9 @@ from dialects.tix.access import FloorDivOp, IndexToRealOp, ReadOp
 from dialects.tix.affine import (
     Affine,
     Constraint,
-    Key,
     MapAttr,
     SetAttr,
+    Variable,
     between,
 )
 from dialects.tix.elementwise import (
@@ -70,7 +70,6 @@ __all__ = [
     "FunctionOp",
     "IfOp",
     "IndexToRealOp",
-    "Key",
     "MatrixForm",
     "MaxOp",
     "MinOp",
@@ -84,6 +83,7 @@ __all__ = [
     "SumOp",
     "TensorType",
     "UnaryOp",
+    "Variable",
     "WhereOp",
     "YieldOp",
     "between",

@@ -23,7 +23,7 @@ from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-Key: TypeAlias = SSAValue | str
+Variable: TypeAlias = SSAValue | str
 """An index (SSA value of type `index`) or the name of a size."""
 
 
@@ -32,21 +32,21 @@ class Affine:
 
     __slots__ = ("constant", "terms")
 
-    terms: Mapping[Key, int]
+    terms: Mapping[Variable, int]
     constant: int
 
-    def __init__(self, terms: Mapping[Key, int] | None = None, constant: int = 0):
+    def __init__(self, terms: Mapping[Variable, int] | None = None, constant: int = 0):
         terms = terms or {}
         self.terms = {k: c for k, c in terms.items() if c} if 0 in terms.values() else terms
         self.constant = constant
 
     @staticmethod
-    def of(key: Key) -> Affine:
+    def of(key: Variable) -> Affine:
         return Affine({key: 1})
 
     @staticmethod
     def sum(parts: Iterable[Affine]) -> Affine:
-        terms: dict[Key, int] = {}
+        terms: dict[Variable, int] = {}
         constant = 0
         for part in parts:
             constant += part.constant
@@ -94,7 +94,7 @@ class Affine:
     __radd__ = __add__
     __rmul__ = __mul__
 
-    def __getitem__(self, key: Key) -> int:
+    def __getitem__(self, key: Variable) -> int:
         return self.terms.get(key, 0)
 
     @property
@@ -113,9 +113,9 @@ class Affine:
         ((key, c),) = self.terms.items()
         return key if c == 1 and isinstance(key, SSAValue) else None
 
-    def substitute(self, values: Mapping[Key, Affine]) -> Affine:
+    def substitute(self, values: Mapping[Variable, Affine]) -> Affine:
         """Replace keys by affine forms; keys that `values` lacks stay."""
-        terms: dict[Key, int] = {}
+        terms: dict[Variable, int] = {}
         constant = self.constant
         for key, c in self.terms.items():
             form = values.get(key)
@@ -132,7 +132,7 @@ class Affine:
         sizes = tuple(sorted((s, self.terms[s]) for s in self.sizes))
         return Row(tuple(self[v] for v in dimensions), sizes, self.constant)
 
-    def evaluate(self, values: Mapping[Key, int]) -> int:
+    def evaluate(self, values: Mapping[Variable, int]) -> int:
         return self.constant + sum(c * values[k] for k, c in self.terms.items())
 
 
@@ -143,7 +143,7 @@ class Constraint:
     form: Affine
     equality: bool = False
 
-    def substitute(self, values: Mapping[Key, Affine]) -> Constraint:
+    def substitute(self, values: Mapping[Variable, Affine]) -> Constraint:
         return Constraint(self.form.substitute(values), self.equality)
 
 
@@ -163,7 +163,7 @@ class Row(NamedTuple):
     constant: int
 
     def bind(self, operands: Sequence[SSAValue]) -> Affine:
-        terms: dict[Key, int] = {}
+        terms: dict[Variable, int] = {}
         for v, c in zip(operands, self.coefficients, strict=True):
             terms[v] = terms.get(v, 0) + c
         return Affine(terms | dict(self.sizes), self.constant)
@@ -179,7 +179,7 @@ def split(forms: Iterable[Affine]) -> tuple[list[SSAValue], tuple[Row, ...]]:
 # --- text ----------------------------------------------------------------------------------------
 
 
-def show(form: Affine, name: Callable[[Key], str]) -> str:
+def show(form: Affine, name: Callable[[Variable], str]) -> str:
     """`2*%i - %k + N - 1`: indices first, then sizes, then the constant."""
     keys = sorted(form.terms, key=lambda k: isinstance(k, str))
     parts = [(form[k], name(k)) for k in keys]
@@ -194,14 +194,14 @@ def show(form: Affine, name: Callable[[Key], str]) -> str:
     return text
 
 
-def _is_value(key: Key) -> bool:
+def _is_value(key: Variable) -> bool:
     return isinstance(key, SSAValue)
 
 
 def show_constraint(
     constraint: Constraint,
-    name: Callable[[Key], str],
-    is_index: Callable[[Key], bool] = _is_value,
+    name: Callable[[Variable], str],
+    is_index: Callable[[Variable], bool] = _is_value,
 ) -> str:
     """Both sides with positive coefficients, an index to the left: `%k <= -4`, `%i + %k == %p`."""
     form = constraint.form
@@ -222,7 +222,7 @@ def _leads_positive(form: Affine) -> bool:
     return next(iter(form.terms.values()), 0) > 0
 
 
-ParseKey: TypeAlias = Callable[[], Key | None]
+ParseKey: TypeAlias = Callable[[], Variable | None]
 
 
 def parse_affine(parser: AttrParser, parse_key: ParseKey) -> Affine:
@@ -274,7 +274,7 @@ def _parse_relation(parser: AttrParser) -> tuple[str, str]:
 def operand_key(parser: Parser) -> ParseKey:
     """Keys inside an operation: `%i` is an index, a bare word a size."""
 
-    def parse() -> Key | None:
+    def parse() -> Variable | None:
         operand = parser.parse_optional_operand(IndexType())
         return operand if operand is not None else parser.parse_optional_identifier()
 
@@ -284,7 +284,7 @@ def operand_key(parser: Parser) -> ParseKey:
 def _dimension_key(parser: AttrParser, dimensions: dict[str, int]) -> ParseKey:
     """Keys inside an attribute: a declared word is a dimension (as `#n`), another one a size."""
 
-    def parse() -> Key | None:
+    def parse() -> Variable | None:
         word = parser.parse_optional_identifier()
         return f"#{dimensions[word]}" if word in dimensions else word
 
@@ -297,7 +297,7 @@ def _to_row(form: Affine, count: int) -> Row:
 
 
 def _from_row(row: Row, names: Sequence[str]) -> Affine:
-    terms: dict[Key, int] = dict(zip(names, row.coefficients, strict=True))
+    terms: dict[Variable, int] = dict(zip(names, row.coefficients, strict=True))
     return Affine(terms | dict(row.sizes), row.constant)
 
 

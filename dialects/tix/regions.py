@@ -37,8 +37,8 @@ from xdsl.utils.exceptions import VerifyException
 from dialects.tix.affine import (
     Affine,
     Constraint,
-    Key,
     SetAttr,
+    Variable,
     constraints_of,
     operand_key,
     set_over,
@@ -90,7 +90,7 @@ class ReductionOp(IRDLOperation, ABC):
     """
 
     IDENTITY: ClassVar[float]
-    outer = var_operand_def(IndexType)
+    free_indices = var_operand_def(IndexType)
     domain = prop_def(SetAttr)
     body = region_def("single_block")
     result = result_def(eq(real))
@@ -108,12 +108,12 @@ class ReductionOp(IRDLOperation, ABC):
         )
 
     @property
-    def own(self) -> list[SSAValue]:
+    def indices(self) -> list[SSAValue]:
         return list(self.body.block.args)
 
     @property
     def constraints(self) -> list[Constraint]:
-        return constraints_of(self.domain, [*self.outer, *self.own])
+        return constraints_of(self.domain, [*self.free_indices, *self.indices])
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -125,20 +125,22 @@ class ReductionOp(IRDLOperation, ABC):
         key = _own_or_outer_key(parser, own)
         constraints = parse_constraints(parser, key)
         body = parser.parse_region([a.resolve(IndexType()) for a in arguments])
-        bound: dict[Key, Affine] = {f"#{n}": Affine.of(a) for n, a in enumerate(body.block.args)}
+        bound: dict[Variable, Affine] = {
+            f"#{n}": Affine.of(a) for n, a in enumerate(body.block.args)
+        }
         return cls([c.substitute(bound) for c in constraints], body)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         with printer.in_parens():
-            printer.print_list(self.own, printer.print_ssa_value)
+            printer.print_list(self.indices, printer.print_ssa_value)
         printer.print_string(" in ")
         print_constraints(printer, self.constraints)
         print_body(printer, self.body)
 
     def verify_(self) -> None:
         verify_yields(self.body)
-        if self.domain.data.dimensions != len(self.outer) + len(self.own):
+        if self.domain.data.dimensions != len(self.free_indices) + len(self.indices):
             raise VerifyException("the index set has another number of dimensions")
 
 
@@ -178,10 +180,10 @@ class MinOp(ExtremumOp):
     IDENTITY: ClassVar[float] = inf
 
 
-def _own_or_outer_key(parser: Parser, own: Mapping[str, int]) -> Callable[[], Key | None]:
+def _own_or_outer_key(parser: Parser, own: Mapping[str, int]) -> Callable[[], Variable | None]:
     """Keys in a sum's constraints: its own indices are not values yet, they stand as `#n`."""
 
-    def parse() -> Key | None:
+    def parse() -> Variable | None:
         operand = parser.parse_optional_unresolved_operand()
         if operand is None:
             return parser.parse_optional_identifier()
@@ -197,47 +199,47 @@ class IfOp(IRDLOperation):
     """One of two bodies, by a condition on indices in disjunctive form.
 
     `tix.if (%i >= 1, %j == 0) or (%i <= -3) { ... } else { ... }`: the first body where all the
-    constraints of at least one piece hold.
+    constraints of at least one disjunct hold.
     """
 
     name = "tix.if"
     indices = var_operand_def(IndexType)
-    pieces = prop_def(ArrayAttr[SetAttr])
+    disjuncts = prop_def(ArrayAttr[SetAttr])
     then = region_def("single_block")
     otherwise = region_def("single_block")
     result = result_def(eq(real))
     traits = traits_def(Pure(), RecursiveMemoryEffect())
 
-    def __init__(self, pieces: Sequence[Sequence[Constraint]], then: Region, otherwise: Region):
-        indices = list(dict.fromkeys(v for p in pieces for c in p for v in c.form.indices))
+    def __init__(self, disjuncts: Sequence[Sequence[Constraint]], then: Region, otherwise: Region):
+        indices = list(dict.fromkeys(v for p in disjuncts for c in p for v in c.form.indices))
         Operation.__init__(
             self,
             operands=indices,
-            properties={"pieces": ArrayAttr(set_over(p, indices) for p in pieces)},
+            properties={"disjuncts": ArrayAttr(set_over(p, indices) for p in disjuncts)},
             result_types=[real],
             regions=[then, otherwise],
         )
 
     @property
     def condition(self) -> list[list[Constraint]]:
-        return [constraints_of(p, self.indices) for p in self.pieces]
+        return [constraints_of(p, self.indices) for p in self.disjuncts]
 
     @classmethod
     def parse(cls, parser: Parser) -> IfOp:
-        pieces = [parse_constraints(parser, operand_key(parser))]
+        disjuncts = [parse_constraints(parser, operand_key(parser))]
         while parser.parse_optional_keyword("or"):
-            pieces.append(parse_constraints(parser, operand_key(parser)))
-        return cls(pieces, *_parse_branches(parser))
+            disjuncts.append(parse_constraints(parser, operand_key(parser)))
+        return cls(disjuncts, *_parse_branches(parser))
 
     def print(self, printer: Printer) -> None:
-        for n, piece in enumerate(self.condition):
+        for n, disjunct in enumerate(self.condition):
             printer.print_string(" or " if n else " ")
-            print_constraints(printer, piece)
+            print_constraints(printer, disjunct)
         _print_branches(printer, self)
 
     def verify_(self) -> None:
         _verify_branches(self)
-        if any(p.data.dimensions != len(self.indices) for p in self.pieces):
+        if any(p.data.dimensions != len(self.indices) for p in self.disjuncts):
             raise VerifyException("the condition has another number of dimensions")
 
 

@@ -12,8 +12,8 @@ from xdsl.printer import Printer
 from dialects.tix.affine import (
     Affine,
     Constraint,
-    Key,
     ParseKey,
+    Variable,
     operand_key,
     parse_affine,
     parse_constraint,
@@ -22,24 +22,24 @@ from dialects.tix.affine import (
 )
 
 
-def _print_named(printer: Printer, render: Callable[[Callable[[Key], str]], str]) -> None:
+def _print_named(printer: Printer, render: Callable[[Callable[[Variable], str]], str]) -> None:
     """Print the text that `render` makes, with SSA values under the printer's names.
 
     The printer names a value only by printing it, so values stand as marks first.
     """
     values: list[SSAValue] = []
 
-    def mark(key: Key) -> str:
+    def mark(key: Variable) -> str:
         if isinstance(key, str):
             return key
         values.append(key)
         return f"\0{len(values) - 1}\0"
 
-    for n, piece in enumerate(re.split("\0", render(mark))):
+    for n, disjunct in enumerate(re.split("\0", render(mark))):
         if n % 2:
-            printer.print_ssa_value(values[int(piece)])
+            printer.print_ssa_value(values[int(disjunct)])
         else:
-            printer.print_string(piece)
+            printer.print_string(disjunct)
 
 
 def print_forms(printer: Printer, forms: Iterable[Affine]) -> None:

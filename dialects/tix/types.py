@@ -14,10 +14,10 @@ from xdsl.utils.exceptions import VerifyException
 
 from dialects.tix.affine import (
     Affine,
-    Key,
     MapAttr,
     MapData,
     Row,
+    Variable,
     parse_affine,
     show,
     split,
@@ -111,7 +111,7 @@ class DerivedSizeAttr(Data[DerivedSize]):
     def bounds(self) -> list[tuple[Affine, int]]:
         return [(row.bind(()), divisor) for row, divisor in self.data.bounds]
 
-    def evaluate(self, sizes: Mapping[Key, int]) -> int:
+    def evaluate(self, sizes: Mapping[Variable, int]) -> int:
         return max(0, min(form.evaluate(sizes) // divisor for form, divisor in self.bounds))
 
     @classmethod

@@ -145,7 +145,7 @@ tix.yield %0
 
 // -----
 
-%0 = "tix.if"() <{pieces = [#tix.set<(d0) : ()>]}> ({
+%0 = "tix.if"() <{disjuncts = [#tix.set<(d0) : ()>]}> ({
   %1 = tix.constant 1
   tix.yield %1
 }, {
@@ -156,7 +156,7 @@ tix.yield %0
 
 // -----
 
-%0 = "tix.if"() <{pieces = []}> ({
+%0 = "tix.if"() <{disjuncts = []}> ({
 ^bb0(%k: index):
   %1 = tix.constant 1
   tix.yield %1

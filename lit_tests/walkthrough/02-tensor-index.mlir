@@ -8,7 +8,7 @@
 // every line). Here the sum becomes a definition, so that its value is read and its adjoint is a
 // tensor of its own.
 //
-// RUN: tadc-opt %s -p lift-sums | filecheck %s
+// RUN: tadc-opt %s -p outline-reductions | filecheck %s
 
 tix.program @program_01_source sizes (#tix.size<I = min((-2 * K + N + 5) floordiv 4)>) (%w = "w" : !tix.tensor<[K], f64>, %x = "x" : !tix.tensor<[N], f64>) {
   %y = tix.define "y" (%i) : !tix.tensor<[I], f64> {

@@ -20,7 +20,7 @@ from typing import Literal, TypeAlias
 
 from passes.polyhedral.diophantine import solve
 from passes.polyhedral.division import lower_bound, upper_bound
-from passes.polyhedral.inequalities import feasible, implied, irredundant, tidy
+from passes.polyhedral.inequalities import implied, irredundant, rows_feasible, tidy
 from passes.polyhedral.matrix import Matrix, Row, dot, negate
 
 Direction: TypeAlias = Literal["lower", "upper"]
@@ -41,7 +41,7 @@ class BudgetError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class LoopNest:
     """A nest of loops over z_0 (outermost) … that meets exactly the integer points of a system.
 
     `guards`: rows without z. `lower[j]` and `upper[j]`: rows with positive or negative z_j and
@@ -56,14 +56,14 @@ class Bounds:
     empty: bool = False
 
 
-def triangularize(
+def loop_nest(
     rows: Sequence[Row],
     loops: int,
     context: Sequence[Row] = (),
     *,
     exact: bool = False,
     budget: int | None = None,
-) -> Bounds:
+) -> LoopNest:
     """The loop nest over the first `loops` columns of `rows·(z, p, 1) ≥ 0`, outermost first.
 
     The nest has exactly the integer points of the system, given `context`: rows without z that
@@ -85,7 +85,7 @@ def triangularize(
     some milliseconds, and the worst case is exponential in `loops`, as is the projection itself.
     """
     known, tidied = tidy(context), tidy(rows)
-    if known is None or tidied is None or not feasible([*known, *tidied]):
+    if known is None or tidied is None or not rows_feasible([*known, *tidied]):
         return _empty(loops)
     inside = [row for row in tidied if any(row[:loops])]
     guards = _guards(tidied, loops, known)
@@ -107,10 +107,10 @@ def triangularize(
         known += kept
     if levels is None:
         return _empty(loops)
-    return Bounds(tuple(guards), tuple(lower), tuple(upper))
+    return LoopNest(tuple(guards), tuple(lower), tuple(upper))
 
 
-def never_empty(bounds: Bounds, j: int, context: Sequence[Row] = ()) -> bool:
+def never_empty(bounds: LoopNest, j: int, context: Sequence[Row] = ()) -> bool:
     """Whether loop j provably has an iteration at every point of the loops around it.
 
     For `a z ≥ -l` and `b z ≤ u` the interval [-l / a, u / b] contains an integer if
@@ -209,8 +209,8 @@ def integer_point(rows: Sequence[Row], variables: int, budget: int | None = None
     return tuple(x + dot(row, found) for x, row in zip(offset, solution.basis, strict=True))
 
 
-def _empty(loops: int) -> Bounds:
-    return Bounds((), ((),) * loops, ((),) * loops, empty=True)
+def _empty(loops: int) -> LoopNest:
+    return LoopNest((), ((),) * loops, ((),) * loops, empty=True)
 
 
 def _guards(rows: list[Row], loops: int, context: list[Row]) -> list[Row]:
@@ -342,14 +342,14 @@ def _nothing(rows: Sequence[Row], variable: int) -> tuple[Matrix, Matrix]:
 def _scan_orders(rows: list[Row], variables: int, limit: int | None) -> Row | None:
     """Scan with the loops in each rotation of the columns, with growing budgets."""
     if limit is not None:
-        return _scan(triangularize(rows, variables, budget=limit // 10), variables, limit)
-    nests: dict[int, Bounds] = {}
+        return _scan(loop_nest(rows, variables, budget=limit // 10), variables, limit)
+    nests: dict[int, LoopNest] = {}
     budget = 1000
     while True:
         for turn in range(max(variables, 1)):
             if turn not in nests:
                 turned = [(*row[turn:-1], *row[:turn], row[-1]) for row in rows]
-                nests[turn] = triangularize(turned, variables)
+                nests[turn] = loop_nest(turned, variables)
             try:
                 point = _scan(nests[turn], variables, budget)
             except BudgetError:
@@ -358,7 +358,7 @@ def _scan_orders(rows: list[Row], variables: int, limit: int | None) -> Row | No
         budget *= 4
 
 
-def _scan(nest: Bounds, variables: int, budget: int) -> Row | None:
+def _scan(nest: LoopNest, variables: int, budget: int) -> Row | None:
     """The first point of the nest, by a stack of loops under way."""
     if nest.empty or not variables:
         return None if nest.empty else ()
@@ -379,7 +379,7 @@ def _scan(nest: Bounds, variables: int, budget: int) -> Row | None:
     return None
 
 
-def _range(nest: Bounds, j: int, values: list[int]) -> range:
+def _range(nest: LoopNest, j: int, values: list[int]) -> range:
     low = max(lower_bound(row, j, values) for row in nest.lower[j])
     high = min(upper_bound(row, j, values) for row in nest.upper[j])
     return range(low, high + 1)

@@ -35,18 +35,18 @@ def tidy(rows: Iterable[Row]) -> list[Row] | None:
     return [(*linear, constant) for linear, constant in strictest.items()]
 
 
-def feasible(rows: Iterable[Row]) -> bool:
+def rows_feasible(rows: Iterable[Row]) -> bool:
     """Whether integers may meet all rows, as far as equations and rational numbers tell.
 
     Equations, which are pairs of opposite rows, are solved in integers first. False proves that
     there is no integer point. True proves that there is a rational one, and nothing about integers.
     """
     solved = solve_equations(rows)
-    return solved is not None and Tableau(solved.rows).feasible()
+    return solved is not None and Tableau(solved.rows).rows_feasible()
 
 
 def implied(row: Row, rows: Sequence[Row]) -> bool:
-    """Whether `rows` and `row ≤ -1` exclude each other, as far as `feasible` can tell.
+    """Whether `rows` and `row ≤ -1` exclude each other, as far as `rows_feasible` can tell.
 
     True proves that every *integer* point of `rows` meets `row`; False that a rational point
     meets `rows` and breaks `row` by one, which need not be an integer point. All variables are
@@ -57,7 +57,7 @@ def implied(row: Row, rows: Sequence[Row]) -> bool:
     if _evident(row, rows):
         return True
     opposite = negate(row)
-    return not feasible([*rows, (*opposite[:-1], opposite[-1] - 1)])
+    return not rows_feasible([*rows, (*opposite[:-1], opposite[-1] - 1)])
 
 
 def irredundant(rows: Iterable[Row], context: Sequence[Row] = ()) -> Matrix | None:
@@ -66,7 +66,7 @@ def irredundant(rows: Iterable[Row], context: Sequence[Row] = ()) -> Matrix | No
     Together with the context it has the same integer points and bounds the same variables. Over
     the rationals it may be wider, since a row is dropped once `row ≤ -1` is excluded. Simple
     rows are preferred; the result is sorted, simple rows first, whatever the order given. None
-    where rows and context exclude each other as far as `feasible` can tell.
+    where rows and context exclude each other as far as `rows_feasible` can tell.
     Batches keep the dictionary small: cost is one feasibility test per row, each against
     the survivors and at most 24 more; where rows are equations, one more for each survivor.
     """
@@ -134,7 +134,7 @@ def _equations(rows: Sequence[Row]) -> list[Row]:
 
 def _without_implied(rows: list[Row], context: list[Row]) -> list[Row] | None:
     """`rows`, simple ones first, tested one by one."""
-    if not feasible([*context, *rows]):
+    if not rows_feasible([*context, *rows]):
         return None
     kept = list(rows)
     for row in reversed(rows):
@@ -147,13 +147,13 @@ def _without_implied(rows: list[Row], context: list[Row]) -> list[Row] | None:
 def _prune(rows: list[Row], context: list[Row]) -> list[Row] | None:
     """`rows`, simple ones first, without those that the others imply."""
     tableau = Tableau([*context, *rows])
-    if not tableau.feasible():
+    if not tableau.rows_feasible():
         return None
     kept: list[Row] = []
     for i in reversed(range(len(rows))):
         if tableau.redundant(len(context) + i):
             tableau.drop(len(context) + i)
-            tableau.feasible()
+            tableau.rows_feasible()
         else:
             kept.append(rows[i])
     return kept[::-1]

@@ -40,7 +40,7 @@ class Tableau:
         for variable in range(-width, 0):
             self._release(self.nonbasic.index(variable))
 
-    def feasible(self) -> bool:
+    def rows_feasible(self) -> bool:
         """Pivot until no inequality is violated (True) or one cannot be met (False)."""
         while (r := self._violated()) is not None:
             c = self._entering(self.rows[r])
@@ -57,10 +57,10 @@ class Tableau:
         trial.rows, trial.basic = self.rows[:], self.basic[:]
         trial.nonbasic = self.nonbasic[:]
         trial._reverse(slack)
-        return not trial.feasible()
+        return not trial.rows_feasible()
 
     def drop(self, slack: int) -> None:
-        """Forget one inequality; `feasible` is to be called again."""
+        """Forget one inequality; `rows_feasible` is to be called again."""
         if slack in self.nonbasic:
             self._release(self.nonbasic.index(slack))
             return

@@ -1,1 +1,1 @@
-"""The commands of `tadc`, one module each; `tadc.cli` reads the command line."""
+"""The commands of `tadc`, one module each; `tadc.commands.cli` reads the command line."""

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from tadc.commands.programs import load
 from tadc.function import Function
-from tadc.verify import Progress, Verdict, choose_sizes, verify
-from tadc.verify_modes import ModeVerdict, updates, verify_modes, why_no_inverse
+from tadc.verify.gradients import Progress, Verdict, choose_sizes, verify
+from tadc.verify.modes import ModeVerdict, updates, verify_modes, why_no_inverse
 
 
 def run(options: Namespace) -> int:

@@ -10,7 +10,7 @@ from tadc.commands.programs import load
 from tadc.errors import ArgumentError
 from tadc.function import Function
 from tadc.modes import INVERSE_MODES, OTHER_WORDS
-from tadc.stopwatch import Stopwatch, timed
+from tadc.support.stopwatch import Stopwatch, timed
 
 MODULES = ("tensor-index", "derivative", "solved", "bounded", "simplified")
 """Stages on the way to the derivative program, the program itself first."""
@@ -56,10 +56,10 @@ def _require_sense(mode: str, options: Namespace) -> None:
 
 def _explained(function: Function, wrt: tuple[str, ...], mode: str) -> str:
     if mode in INVERSE_MODES:
-        from tadc.explain_lumps import explain_lumps
+        from tadc.explain.lumps import explain_lumps
 
         return explain_lumps(function, mode)
-    from tadc.explain import explain
+    from tadc.explain.gradients import explain
 
     return explain(function, *wrt)
 
@@ -72,8 +72,8 @@ def timed_compilation(file: str, wrt: tuple[str, ...], mode: str) -> tuple[Funct
     with Stopwatch() as watch:
         with timed("loading tadc"):
             import_module("tadc.language.parse")
-            from tadc.inverse_text import steps
-            from tadc.language.print import print_program
+            from tadc.explain.systems import steps
+            from tadc.language.printing.program import print_program
             from tadc.runtime.cpu import CpuModule
             from tadc.targets.llvm import print_llvm
         with timed("parse, ranges"):
@@ -105,7 +105,7 @@ def emitted(function: Function, wrt: tuple[str, ...], emit: str, mode: str = "re
         return str(function.at(emit, wrt, mode))
     kind = "llvm" if emit == "code" else emit
     if mode in INVERSE_MODES:
-        from tadc.inverse_text import texts
+        from tadc.explain.systems import texts
 
         return texts(function, mode, kind)
     derivative = _derived(function, wrt, mode)

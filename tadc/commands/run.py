@@ -15,8 +15,8 @@ import numpy as np
 from tadc.commands.programs import load
 from tadc.errors import ArgumentError, FileError
 from tadc.function import Function, Tensor
-from tadc.memory import memory_of, pullback_memory_of
 from tadc.runtime.arguments import DTYPES, Array
+from tadc.runtime.memory import memory_of, pullback_memory_of
 
 Named = dict[str, Any]
 

@@ -40,7 +40,7 @@ from dialects.tix import (
 from tadc.interpreter.index_sets import expand
 from tadc.interpreter.points import Points, box
 from tadc.interpreter.scalars import BINARY_FUNCTIONS, UNARY_FUNCTIONS, Array
-from tadc.runtime.sizes import bind_sizes, shape_of
+from tadc.sizes import bind_sizes, shape_of
 
 DTYPES = {"f32": np.dtype(np.float32), "f64": np.dtype(np.float64)}
 
@@ -208,7 +208,7 @@ def _choose(self: _Evaluation, op: IfOp | WhereOp, condition: Array, points: Poi
 def _sum(self: _Evaluation, op: SumOp, points: Points) -> Array:
     """Terms are added in double precision also for f32: an oracle may be more exact."""
     total = np.zeros(points.count, np.float64)
-    for terms, origin in expand(points, op.own, op.constraints, self.sizes):
+    for terms, origin in expand(points, op.indices, op.constraints, self.sizes):
         self.count("add", terms)
         values = self.region(op.body, terms)
         total += np.bincount(origin, values, points.count)
@@ -219,7 +219,7 @@ def _reduce(self: _Evaluation, op: ReductionOp, points: Points) -> Array:
     """Products, like sums, in double precision."""
     combine, kind = COMBINE[type(op)]
     total = np.full(points.count, op.IDENTITY, np.float64)
-    for terms, origin in expand(points, op.own, op.constraints, self.sizes):
+    for terms, origin in expand(points, op.indices, op.constraints, self.sizes):
         self.count(kind, terms)
         combine.at(total, origin, self.region(op.body, terms).astype(np.float64))
     return total.astype(self.dtype)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ast
 
-from dialects.tix import Affine, Constraint, Key
+from dialects.tix import Affine, Constraint, Variable
 from tadc.errors import AffineError, RangeError, TadcSyntaxError
 from tadc.language.affine import affine, own_division
 from tadc.language.scope import Scope
@@ -117,7 +117,7 @@ class Term:
 
 def _term(node: ast.expr, scope: Scope, outer: Scope) -> Term:
     """Read one bound; a division that is one of its terms stays a division."""
-    divisions: dict[Key, tuple[Affine, int]] = {}
+    divisions: dict[Variable, tuple[Affine, int]] = {}
 
     def collect(form: Affine, divisor: int, _: ast.AST) -> Affine:
         mark = f"//{len(divisions)}"

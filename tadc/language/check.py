@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from xdsl.ir import SSAValue
 
-from dialects.tix import Affine, Constraint, Key, ProgramOp
+from dialects.tix import Affine, Constraint, ProgramOp, Variable
 from passes.polyhedral.division import ceildiv
 from passes.polyhedral.fourier_motzkin import integer_point
-from tadc.language.accesses import Access, Ranges, component, computed, keys_of, reads, rows
 from tadc.language.describe import Describer
+from tadc.language.reads import Access, Ranges, component, computed, keys_of, reads, rows
 from tadc.language.source import Source
 
 Interval = tuple[int, int]
@@ -31,11 +31,11 @@ def check_ranges(
     """
     if isinstance(source, str):
         source = Source(source)
-    known: dict[Key, int] = {**sizes}
+    known: dict[Variable, int] = {**sizes}
     for derived in program.derived:
         if all(s in known for form, _ in derived.bounds for s in form.sizes):
             known.setdefault(derived.data.name, derived.evaluate(known))
-    values: dict[Key, Affine] = {name: Affine({}, size) for name, size in known.items()}
+    values: dict[Variable, Affine] = {name: Affine({}, size) for name, size in known.items()}
     names: dict[SSAValue, str] = {value: name for name, value in program.arguments.items()}
     names |= {definition.result: definition.label.data for definition in program.definitions}
     describer = Describer(lambda tensor: names.get(tensor, "?"), source)
@@ -64,7 +64,7 @@ def check_access(
                         raise describer.leaves(access, dimension, form, size, point)
 
 
-def _point(outside: Constraint, system: list[Constraint]) -> dict[Key, int] | None:
+def _point(outside: Constraint, system: list[Constraint]) -> dict[Variable, int] | None:
     """A point of the system that is outside; None where there is none, or perhaps none.
 
     Only the constraints that are connected to the read tell where it leaves; the others tell
@@ -93,7 +93,7 @@ def _waits(access: Access, ranges: Ranges) -> bool:
     return any(ranges.resolve(form).sizes for form in conditions)
 
 
-def _solve(system: Sequence[Constraint]) -> dict[Key, int] | None:
+def _solve(system: Sequence[Constraint]) -> dict[Variable, int] | None:
     keys = keys_of(system)
     if any(isinstance(key, str) for key in keys):
         return None
@@ -106,12 +106,12 @@ def _solve(system: Sequence[Constraint]) -> dict[Key, int] | None:
 _INFINITE = 1 << 200
 
 
-def _box(system: Sequence[Constraint]) -> dict[Key, Interval]:
+def _box(system: Sequence[Constraint]) -> dict[Variable, Interval]:
     """An interval for each index, from each constraint in turn; sizes that are open are at least 0.
 
     Two rounds meet nearly all programs, since bounds of inner indices follow those of outer ones.
     """
-    box: dict[Key, Interval] = {
+    box: dict[Variable, Interval] = {
         key: (0 if isinstance(key, str) else -_INFINITE, _INFINITE) for key in keys_of(system)
     }
     halves = [Constraint(h) for c in system for h in _halves(c)]
@@ -128,7 +128,7 @@ def _halves(constraint: Constraint) -> Iterator[Affine]:
         yield -constraint.form
 
 
-def _narrow(box: dict[Key, Interval], form: Affine, key: Key) -> None:
+def _narrow(box: dict[Variable, Interval], form: Affine, key: Variable) -> None:
     """Use `c key + rest >= 0`, with the greatest value of the rest."""
     c = form[key]
     greatest = _interval(form - Affine({key: c}), box)[1]
@@ -140,7 +140,7 @@ def _narrow(box: dict[Key, Interval], form: Affine, key: Key) -> None:
     )
 
 
-def _interval(form: Affine, box: Mapping[Key, Interval]) -> Interval:
+def _interval(form: Affine, box: Mapping[Variable, Interval]) -> Interval:
     low = high = form.constant
     for key, c in form.terms.items():
         first, last = box.get(key, (-_INFINITE, _INFINITE))

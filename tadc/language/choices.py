@@ -19,7 +19,6 @@ from typing import NamedTuple
 from xdsl.ir import Block, Region, SSAValue
 
 from dialects.tix import ConstantOp, IfOp, Predicate, WhereOp, YieldOp
-from tadc.language.accesses import Pieces
 from tadc.language.conditions import (
     TRUE,
     check_comparisons,
@@ -27,6 +26,7 @@ from tadc.language.conditions import (
     condition,
     conjunction,
 )
+from tadc.language.reads import Condition
 from tadc.language.scope import Scope
 
 Branch = Callable[[Scope], SSAValue]
@@ -46,7 +46,7 @@ PREDICATES: dict[type[ast.cmpop], Predicate] = {
 
 
 def by_indices(
-    pieces: Pieces, node: ast.expr, then: Branch, otherwise: Branch, scope: Scope
+    disjuncts: Condition, node: ast.expr, then: Branch, otherwise: Branch, scope: Scope
 ) -> SSAValue:
     """A choice by indices.
 
@@ -54,7 +54,7 @@ def by_indices(
     which tells ranges, element types and results.
     """
     regions = region(then, node, scope), region(otherwise, node, scope)
-    return scope.insert(IfOp(pieces, *regions), node).result
+    return scope.insert(IfOp(disjuncts, *regions), node).result
 
 
 def region(branch: Branch, node: ast.AST, scope: Scope) -> Region:
@@ -81,11 +81,11 @@ class Chooser:
 
             def under(inner: Scope) -> SSAValue:
                 parts = [condition(part, inner, negative) for part, negative in known]
-                pieces = conjunction(parts, node, inner)
+                disjuncts = conjunction(parts, node, inner)
                 value: Branch = lambda place: self.evaluate(chosen, place)
-                if pieces == TRUE:
+                if disjuncts == TRUE:
                     return value(inner)
-                return by_indices(pieces, node, value, _number(0, node), inner)
+                return by_indices(disjuncts, node, value, _number(0, node), inner)
 
             return under
 

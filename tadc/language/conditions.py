@@ -10,17 +10,17 @@ from collections.abc import Sequence
 from itertools import product
 
 from dialects.tix import Affine, Constraint, FloorDivOp
-from passes.polyhedral.inequalities import feasible, implied
+from passes.polyhedral.inequalities import implied, rows_feasible
 from tadc.errors import TadcSyntaxError, UnsupportedError
-from tadc.language.accesses import Pieces, keys_of, rows
 from tadc.language.affine import affine
+from tadc.language.reads import Condition, keys_of, rows
 from tadc.language.scope import Scope
 from tadc.language.source import names_in
 
-TRUE: Pieces = [[]]
-FALSE: Pieces = []
+TRUE: Condition = [[]]
+FALSE: Condition = []
 
-_MOST_PIECES = 64
+_MOST_DISJUNCTS = 64
 _NEGATED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.GtE,
     ast.GtE: ast.Lt,
@@ -31,7 +31,7 @@ _NEGATED: dict[type[ast.cmpop], type[ast.cmpop]] = {
 }
 
 
-def condition(node: ast.expr, scope: Scope, negated: bool = False) -> Pieces:
+def condition(node: ast.expr, scope: Scope, negated: bool = False) -> Condition:
     """Where `node` holds, or where it does not when `negated`."""
     match node:
         case ast.Constant(value=bool(value)):
@@ -53,32 +53,32 @@ def condition(node: ast.expr, scope: Scope, negated: bool = False) -> Pieces:
             )
 
 
-def conjunction(parts: list[Pieces], node: ast.expr, scope: Scope) -> Pieces:
-    """Where all of the conditions hold; `node` is blamed where they have too many pieces."""
-    pieces = TRUE
+def conjunction(parts: list[Condition], node: ast.expr, scope: Scope) -> Condition:
+    """Where all of the conditions hold; `node` is blamed where they have too many disjuncts."""
+    disjuncts = TRUE
     for part in parts:
-        merged = decided([[*one, *other] for one, other in product(pieces, part)])
-        pieces = _limited(merged, node, scope)
-    return pieces
+        merged = decided([[*one, *other] for one, other in product(disjuncts, part)])
+        disjuncts = _limited(merged, node, scope)
+    return disjuncts
 
 
-def _any(parts: list[Pieces], node: ast.expr, scope: Scope) -> Pieces:
-    pieces = [piece for part in parts for piece in part]
-    return TRUE if [] in pieces else _limited(pieces, node, scope)
+def _any(parts: list[Condition], node: ast.expr, scope: Scope) -> Condition:
+    disjuncts = [disjunct for part in parts for disjunct in part]
+    return TRUE if [] in disjuncts else _limited(disjuncts, node, scope)
 
 
-def _limited(pieces: Pieces, node: ast.expr, scope: Scope) -> Pieces:
-    if len(pieces) > _MOST_PIECES:
+def _limited(disjuncts: Condition, node: ast.expr, scope: Scope) -> Condition:
+    if len(disjuncts) > _MOST_DISJUNCTS:
         raise scope.fail(
             UnsupportedError,
             node,
-            f"the condition has more than {_MOST_PIECES} alternatives",
+            f"the condition has more than {_MOST_DISJUNCTS} alternatives",
             "split it into nested conditions",
         )
-    return pieces
+    return disjuncts
 
 
-def _chain(node: ast.Compare, scope: Scope, negated: bool) -> Pieces:
+def _chain(node: ast.Compare, scope: Scope, negated: bool) -> Condition:
     check_comparisons(node, scope)
     kinds = [type(op) for op in node.ops]
     sides = [node.left, *node.comparators]
@@ -124,7 +124,7 @@ def _is_value(side: ast.expr, scope: Scope) -> bool:
     return reads or floats or scalars or division
 
 
-def _comparison(kind: type[ast.cmpop], left: Affine, right: Affine) -> Pieces:
+def _comparison(kind: type[ast.cmpop], left: Affine, right: Affine) -> Condition:
     below, above = Constraint(right - left - 1), Constraint(left - right - 1)
     alternatives: dict[type[ast.cmpop], list[Constraint]] = {
         ast.Lt: [below],
@@ -137,29 +137,29 @@ def _comparison(kind: type[ast.cmpop], left: Affine, right: Affine) -> Pieces:
     return _decided(alternatives[kind])
 
 
-def _decided(alternatives: list[Constraint]) -> Pieces:
-    """One piece for each alternative, without those that never hold."""
+def _decided(alternatives: list[Constraint]) -> Condition:
+    """One disjunct for each alternative, without those that never hold."""
     return decided([[alternative] for alternative in alternatives])
 
 
-def decided(pieces: Sequence[Sequence[Constraint]]) -> Pieces:
-    """Without constraints that follow from others and pieces that never hold; [[]] holds always."""
-    found: Pieces = []
-    for piece in pieces:
-        parts = [_known(c) for c in piece]
+def decided(disjuncts: Sequence[Sequence[Constraint]]) -> Condition:
+    """Drop constraints that follow from others and disjuncts that never hold; [[]] always holds."""
+    found: Condition = []
+    for disjunct in disjuncts:
+        parts = [_known(c) for c in disjunct]
         if False not in parts:
             reduced = _reduced([c for c in parts if isinstance(c, Constraint)])
             found += [reduced] if reduced is not None else []
     return TRUE if [] in found else found
 
 
-def _reduced(piece: list[Constraint]) -> list[Constraint] | None:
-    """Without inequalities that the others imply; None where the piece holds nowhere."""
-    keys = keys_of(piece)
-    if not feasible(rows(piece, keys)):
+def _reduced(disjunct: list[Constraint]) -> list[Constraint] | None:
+    """Without inequalities that the others imply; None where the disjunct holds nowhere."""
+    keys = keys_of(disjunct)
+    if not rows_feasible(rows(disjunct, keys)):
         return None
-    kept = piece
-    for constraint in reversed(piece):
+    kept = disjunct
+    for constraint in reversed(disjunct):
         others = [c for c in kept if c is not constraint]
         if others and not constraint.equality:
             (row,) = rows([constraint], keys)

@@ -16,10 +16,10 @@ from dialects.tix import Affine, Constraint, ReadOp, ReductionOp, YieldOp, betwe
 from dialects.tix.affine import set_over
 from dialects.tix.types import ElementType
 from tadc.errors import RankError, SizeError, TadcSyntaxError
-from tadc.language.accesses import used
 from tadc.language.bounds import definition_bounds, index_items
 from tadc.language.describe import Describer
 from tadc.language.ranges import Statement, infer
+from tadc.language.reads import used
 from tadc.language.scope import Declaration, Frame, Names, Scope, Tensor
 from tadc.language.source import items
 from tadc.language.values import scalar
@@ -167,7 +167,7 @@ def _complete(
     constraints: list[Constraint] = []
     for index, given in ranges.items():
         constraints += between(0, Affine.of(index), found[index]) if given is None else given
-    op.domain = set_over(constraints, [*op.outer, *op.own])
+    op.domain = set_over(constraints, [*op.free_indices, *op.indices])
 
 
 def _promoted(body: Region, names: Names) -> ElementType:

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from xdsl.dialects.builtin import FileLineColLoc
 from xdsl.ir import BlockArgument, SSAValue
 
-from dialects.tix import Affine, Key
+from dialects.tix import Affine, Variable
 from dialects.tix.affine import show
 from tadc.errors import RangeError, Span
-from tadc.language.accesses import Access
+from tadc.language.reads import Access
 from tadc.language.sizes import Bound
 from tadc.language.source import Source
 
@@ -33,7 +33,7 @@ class Describer:
     def tensor(self, access: Access) -> str:
         return self.tensor_name(access.read.tensor)
 
-    def index(self, key: Key) -> str:
+    def index(self, key: Variable) -> str:
         if isinstance(key, str):
             return key
         if isinstance(key, BlockArgument) and self.source:
@@ -45,7 +45,7 @@ class Describer:
     def size(self, size: Affine) -> str:
         """A size, with derived ones spelt out and those of undeclared arguments left open."""
 
-        def name(key: Key) -> str:
+        def name(key: Variable) -> str:
             if isinstance(key, str) and key in self.derived:
                 texts = [f"({show(f, name)}) // {m}" for f, m in self.derived[key]]
                 return texts[0] if len(texts) == 1 else f"min({', '.join(texts)})"
@@ -86,7 +86,7 @@ class Describer:
         dimension: int,
         form: Affine,
         size: Affine,
-        values: Mapping[Key, int],
+        values: Mapping[Variable, int],
     ) -> RangeError:
         """The error that says where a read leaves its tensor; `form` has known sizes put in."""
         text, tensor = self.access(access), self.tensor(access)

@@ -10,9 +10,9 @@ from xdsl.ir import Block, Region, SSAValue
 
 from dialects.tix import YieldOp, real
 from tadc.errors import TadcSyntaxError, UnknownNameError
+from tadc.language.finalize import settle
 from tadc.language.names import suggestion
 from tadc.language.scope import Frame, Names, Scope, Tensor, set_hint
-from tadc.language.settle import settle
 from tadc.language.source import Source
 from tadc.language.values import scalar
 

@@ -23,17 +23,17 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Region, SSAValue
 
 from dialects.tix import Affine, DefineOp, ProgramOp, ReturnOp, TensorType
-from passes.programs import fresh_name
-from tadc.deep import deeply
+from passes.rewriting.programs import fresh_name
 from tadc.errors import SizeError, TadcError, TadcSyntaxError, UnknownNameError
 from tadc.language.check import check_ranges
+from tadc.language.custom_functions import arities_of, function_ops, known_functions
 from tadc.language.declarations import declare
 from tadc.language.definitions import Definition, define, target_name
-from tadc.language.functions import arities_of, function_ops, known_functions
+from tadc.language.finalize import settle
 from tadc.language.names import suggestion
 from tadc.language.scope import Names, Tensor, set_hint
-from tadc.language.settle import settle
 from tadc.language.source import PROGRAM, Source, items
+from tadc.support.recursion import with_large_stack
 
 
 def parse(source: str, file: str = PROGRAM) -> ModuleOp:
@@ -43,7 +43,7 @@ def parse(source: str, file: str = PROGRAM) -> ModuleOp:
     """
     text = Source(source, file)
     try:
-        return deeply(lambda: _Program(text).build())
+        return with_large_stack(lambda: _Program(text).build())
     except RecursionError:
         raise text.too_deep() from None
 

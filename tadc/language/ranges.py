@@ -19,13 +19,13 @@ from math import inf
 
 from xdsl.ir import Region, SSAValue
 
-from dialects.tix import Affine, Constraint, IfOp, Key, ReductionOp, between
+from dialects.tix import Affine, Constraint, IfOp, ReductionOp, Variable, between
 from passes.polyhedral.division import lower_bound
 from passes.polyhedral.fourier_motzkin import integer_point, project_bounds
-from passes.polyhedral.inequalities import feasible, implied
+from passes.polyhedral.inequalities import implied, rows_feasible
 from tadc.errors import RangeError, SizeError
-from tadc.language.accesses import Access, Ranges, component, keys_of, possible, reads, rows, used
 from tadc.language.describe import Describer
+from tadc.language.reads import Access, Ranges, component, keys_of, possible, reads, rows, used
 from tadc.language.sizes import Bound, Sizes
 
 _TRIES = 64
@@ -134,11 +134,15 @@ class Inference:
         form, size = access.read.forms[dimension], self._shape(access)[dimension]
         inside = between(0, form, size)
         for op, then in branches:
-            pieces = [
-                [Constraint(self.sizes.resolve(c.form), c.equality) for c in piece]
-                for piece in op.condition
+            disjuncts = [
+                [Constraint(self.sizes.resolve(c.form), c.equality) for c in disjunct]
+                for disjunct in op.condition
             ]
-            if then and pieces and all(_follows(c, piece) for piece in pieces for c in inside):
+            if (
+                then
+                and disjuncts
+                and all(_follows(c, disjunct) for disjunct in disjuncts for c in inside)
+            ):
                 return _PADDED
         return _CONDITIONAL
 
@@ -236,7 +240,7 @@ class Inference:
         found = rows(system, keys)
         names = [n for n, key in enumerate(keys) if isinstance(key, str)]
         context = [tuple(int(m == n) for m in range(len(keys) + 1)) for n in names]
-        if not feasible([*found, *context]):
+        if not rows_feasible([*found, *context]):
             return []
         if not names:
             least = _least_point(found, len(keys))
@@ -317,12 +321,12 @@ def _holds(op: IfOp, then: bool) -> bool:
     return op.condition == ([[]] if then else [])
 
 
-def _follows(constraint: Constraint, piece: list[Constraint]) -> bool:
-    keys = keys_of([constraint, *piece])
-    return implied(rows([constraint], keys)[0], rows(piece, keys))
+def _follows(constraint: Constraint, disjunct: list[Constraint]) -> bool:
+    keys = keys_of([constraint, *disjunct])
+    return implied(rows([constraint], keys)[0], rows(disjunct, keys))
 
 
-def _bound(row: tuple[int, ...], keys: Sequence[Key]) -> Bound:
+def _bound(row: tuple[int, ...], keys: Sequence[Variable]) -> Bound:
     """`a z + rest >= 0` says that z is at least `ceil(-rest / a)`, as a floor division."""
     rest = Affine(dict(zip(keys[1:], row[1:-1], strict=True)), row[-1])
     return -rest + (row[0] - 1), row[0]

@@ -10,7 +10,7 @@ from typing import TypeVar
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
-from dialects.tix import Affine, Constraint, FloorDivOp, Key, ReductionOp, real
+from dialects.tix import Affine, Constraint, FloorDivOp, ReductionOp, Variable, real
 from dialects.tix.types import ElementType
 from tadc.errors import RankError, TadcError, TadcSyntaxError, UnknownNameError
 from tadc.language.names import FUNCTIONS, REDUCTIONS, RESERVED
@@ -210,7 +210,7 @@ class Scope:
         self.frame.depths[block] = self.frame.depths.get(self.block, 0) + 1
         return Scope(self.names, block, {**self.indices, **(indices or {})}, self.frame)
 
-    def key(self, node: ast.Name) -> Key | None:
+    def key(self, node: ast.Name) -> Variable | None:
         """The index or size of this name."""
         if node.id in self.indices:
             return self.indices[node.id]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import gcd
 
-from dialects.tix import Affine, DerivedSizeAttr, Key
+from dialects.tix import Affine, DerivedSizeAttr, Variable
 from tadc.language.names import fresh
 
 Bound = tuple[Affine, int]
@@ -27,7 +27,7 @@ class Sizes:
     def __init__(self, derived: Sequence[DerivedSizeAttr] = (), fixed: bool = False):
         self._count = 0
         self._fixed = fixed
-        self._known: dict[Key, Affine] = {}
+        self._known: dict[Variable, Affine] = {}
         self._wishes: dict[str, str] = {}
         self.derived = {d.data.name: d.bounds for d in derived}
 

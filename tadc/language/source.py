@@ -11,9 +11,9 @@ from functools import cached_property
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
 from xdsl.ir import Attribute
 
-from tadc.deep import deeply
 from tadc.errors import Span, TadcSyntaxError
-from tadc.language.deep import innermost
+from tadc.language.nesting import innermost
+from tadc.support.recursion import with_large_stack
 
 PROGRAM = "<program>"
 """The file name of a program that is given as text."""
@@ -106,7 +106,7 @@ class Source:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                return deeply(lambda: ast.parse(self._python))
+                return with_large_stack(lambda: ast.parse(self._python))
         except SyntaxError as error:
             raise self._converted(error) from None
         except (RecursionError, MemoryError):

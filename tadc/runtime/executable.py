@@ -21,15 +21,15 @@ from xdsl.ir import Operation, SSAValue
 from dialects.loops import CallOp
 from dialects.tix import DefineOp, ProgramOp
 from passes.expand_calls import expand_calls
-from passes.programs import type_of
-from passes.schedule import forms_of, schedule, words
+from passes.rewriting.programs import type_of
+from passes.schedule import forms_of, names_in, schedule
 from passes.set_precision import set_precision
-from tadc.collector import seldom
 from tadc.errors import SizeError
 from tadc.runtime.arguments import DTYPES, Array
-from tadc.runtime.layout import Layout, Tensor, lay_out
-from tadc.runtime.sizes import shape_of
-from tadc.runtime.work import work_of
+from tadc.runtime.buffer_assignment import BufferAssignment, Tensor, assign_buffers
+from tadc.runtime.cost import work_of
+from tadc.sizes import shape_of
+from tadc.support.garbage import rarely_collecting
 from tadc.targets.index_ranges import INT64, Ranges, indices
 
 
@@ -50,8 +50,8 @@ class Plan:
     """All but the arguments."""
     work: Mapping[str, int]
     """About how many operations each kernel takes."""
-    layout: Layout
-    tapes: list[Any] = field(default_factory=list[Any])
+    assignment: BufferAssignment
+    command_buffers: list[Any] = field(default_factory=list[Any])
     """What the first run prepared for others."""
 
     @property
@@ -80,13 +80,13 @@ class Executable(ABC):
     @cached_property
     def module(self) -> ModuleOp:
         """The scheduled program."""
-        with seldom:
+        with rarely_collecting:
             return ModuleOp(schedule(expand_calls(self.program), self.tile, self.example))
 
     @cached_property
     def steps(self) -> list[Step]:
         """What runs for each definition, in order."""
-        sizes = {f.sym_name.data: tuple(words(f, "sizes")) for f in self._functions}
+        sizes = {f.sym_name.data: tuple(names_in(f, "sizes")) for f in self._functions}
         steps: list[Step] = []
         for op in self.module.ops:
             name, buffers = _kernel_of(op)
@@ -109,16 +109,17 @@ class Executable(ABC):
         """
         self.example = sizes if self.example is None else self.example
         for function in self._large:
-            if not _fits(function, [sizes[s] for s in words(function, "sizes")]):
+            if not _fits(function, [sizes[s] for s in names_in(function, "sizes")]):
+                written = names_in(function, "buffers")[0]
                 raise SizeError(
-                    f"an index of {words(function, 'buffers')[0]} has numbers that exceed 64 bits",
+                    f"an index of {written} has numbers that exceed 64 bits",
                     hint="for such sizes its coefficients must be smaller",
                 )
-        with seldom:
+        with rarely_collecting:
             tensors = self._tensors(sizes)
             steps = [step.buffers for step in self.steps]
-            layout = lay_out(steps, tensors, self.results, self.reuses_buffers)
-            return Plan(tensors, self._work(sizes), layout)
+            assignment = assign_buffers(steps, tensors, self.results, self.reuses_buffers)
+            return Plan(tensors, self._work(sizes), assignment)
 
     def _tensors(self, sizes: Mapping[str, int]) -> dict[str, Tensor]:
         """What each definition makes."""
@@ -144,7 +145,7 @@ def _kernel_of(op: Operation) -> tuple[str, list[str]]:
     if isinstance(op, CallOp):
         return op.kernel.root_reference.data, [b.data for b in op.buffers]
     assert isinstance(op, FuncOp)
-    return op.sym_name.data, words(op, "buffers")
+    return op.sym_name.data, names_in(op, "buffers")
 
 
 LARGE = 1 << 20
@@ -180,7 +181,7 @@ class CpuExecutable(Executable):
         """The LLVM IR."""
         from tadc.targets.llvm import print_llvm
 
-        with seldom:
+        with rarely_collecting:
             return print_llvm(self.module)
 
     @cached_property
@@ -193,28 +194,30 @@ class CpuExecutable(Executable):
     def run(
         self, arguments: Mapping[str, Array], sizes: Mapping[str, int], plan: Plan
     ) -> list[Any]:
-        """Allocate as the layout says, and run the steps in order."""
-        if not plan.tapes:
-            plan.tapes.append(self._tape(sizes, plan))
-        arrays = plan.tapes[0].run(arguments.values())
+        """Allocate as the assignment says, and run the steps in order."""
+        if not plan.command_buffers:
+            plan.command_buffers.append(self._command_buffer(sizes, plan))
+        arrays = plan.command_buffers[0].run(arguments.values())
         return [_result(arrays, plan, name) for name in self.results]
 
-    def _tape(self, sizes: Mapping[str, int], plan: Plan) -> Any:
-        from tadc.runtime.tape import Command, Tape
+    def _command_buffer(self, sizes: Mapping[str, int], plan: Plan) -> Any:
+        from tadc.runtime.command_buffer import Command, CommandBuffer
 
         names = dict.fromkeys(step.kernel for step in self.steps)
         kernels = {name: self.code.kernel(name) for name in names}
         commands = [
             Command(kernels[s.kernel], s.buffers, s.sizes, plan.work[s.kernel]) for s in self.steps
         ]
-        places = plan.layout.places
-        results = {places[name] for name in self.results if name in places}
-        return Tape(list(self.program.arguments), sizes, plan.layout, commands, results)
+        buffer_of = plan.assignment.buffer_of
+        results = {buffer_of[name] for name in self.results if name in buffer_of}
+        return CommandBuffer(
+            list(self.program.arguments), sizes, plan.assignment, commands, results
+        )
 
 
 def _result(arrays: Sequence[Any], plan: Plan, name: str) -> Any:
     """What lies in the buffer of a result; what has no elements has none."""
-    number = plan.layout.places.get(name)
+    number = plan.assignment.buffer_of.get(name)
     tensor = plan.tensors[name]
     return np.empty(tensor.shape, tensor.dtype) if number is None else arrays[number]
 
@@ -251,7 +254,7 @@ class CudaExecutable(Executable):
         """The CUDA C."""
         from tadc.targets.cuda import print_cuda
 
-        with seldom:
+        with rarely_collecting:
             return print_cuda(self.module)
 
     @cached_property
@@ -269,20 +272,20 @@ class CudaExecutable(Executable):
         """Copy the arguments to the device, run, and copy the results back."""
         from tadc.runtime.cuda import empty, to_device
 
-        launch, layout = self._launches(sizes), plan.layout
+        launch, assignment = self._launches(sizes), plan.assignment
         fixed = {name: to_device(a) for name, a in arguments.items()}
-        none = {n: t for n, t in plan.tensors.items() if n not in layout.places}
+        none = {n: t for n, t in plan.tensors.items() if n not in assignment.buffer_of}
         fixed |= {name: empty(t.shape, t.dtype) for name, t in none.items()}
-        made: list[Any] = [None] * len(layout.buffers)
+        made: list[Any] = [None] * len(assignment.buffers)
 
         def array(name: str) -> Any:
-            return fixed[name] if name in fixed else made[layout.places[name]]
+            return fixed[name] if name in fixed else made[assignment.buffer_of[name]]
 
-        for step, change in zip(self.steps, layout.changes, strict=True):
+        for step, change in zip(self.steps, assignment.changes, strict=True):
             for number in change.released:
                 made[number] = None
             if change.created is not None:
-                tensor = layout.buffers[change.created]
+                tensor = assignment.buffers[change.created]
                 made[change.created] = empty(tensor.shape, tensor.dtype)
             launch[step.kernel](*map(array, step.buffers))
         return [array(name).get() for name in self.results]
@@ -292,7 +295,7 @@ class CudaExecutable(Executable):
         from tadc.targets.cuda import thread_count
 
         def launch(kernel: Any, function: FuncOp) -> Callable[..., None]:
-            numbers = [sizes[s] for s in words(function, "sizes")]
+            numbers = [sizes[s] for s in names_in(function, "sizes")]
             threads = thread_count(function, numbers)
             return lambda *buffers: kernel(threads, *buffers, *numbers)
 

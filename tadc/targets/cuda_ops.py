@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, f32, f64, i
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from passes.failure import PassFailure
+from passes.rewriting.failure import PassFailure
 from tadc.targets import c_text as c
 from tadc.targets.c_text import Expr
 from tadc.targets.index_ranges import Ranges

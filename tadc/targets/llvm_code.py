@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from passes.failure import PassFailure
+from passes.rewriting.failure import PassFailure
 
 
 def failure(op: Operation, message: str) -> PassFailure:

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parent.parent.parent
+from tests.support.paths import ROOT
+
 FOLDER = ROOT / "build" / "fuzz"
 HEAD = "# tests.fuzz "
 

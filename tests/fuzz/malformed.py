@@ -19,10 +19,10 @@ import numpy as np
 import tadc
 from tadc.errors import ArgumentError, TadcError
 from tadc.language import parse
-from tadc.runtime.sizes import SizeMismatch, SizeUnknown, bind_sizes
-from tadc.runtime.work import total_work
+from tadc.runtime.cost import total_work
+from tadc.sizes import SizeMismatch, SizeUnknown, bind_sizes
 from tests.fuzz.failures import ROOT, Failure, report, signature
-from tests.random_programs import random_program
+from tests.support.random_programs import random_program
 
 PROGRAMS = (ROOT / "tests" / "language" / "programs.tad").read_text().split("# ---\n")
 PROGRAMS += [Path(p).read_text() for p in sorted((ROOT / "examples").rglob("*.tad"))]

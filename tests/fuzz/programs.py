@@ -27,20 +27,20 @@ import numpy as np
 
 import tadc
 from passes.pipeline import derivative_passes
-from tadc.modules import context
-from tests.derivations import (
+from tadc.support.ir_text import context
+from tests.fuzz.failures import Failure, report, signature
+from tests.host_shim import host_shim
+from tests.passes.differentiation.test_derivatives import assert_reads_back
+from tests.passes.test_meaning import check_passes
+from tests.support.derivations import (
     Arrays,
     Case,
     assert_close,
     assert_derivative,
     interpret,
 )
-from tests.fuzz.failures import Failure, report, signature
-from tests.gradient_kernels import KNOWN, GradientKernels, gradient_kernels
-from tests.host_shim import host_shim
-from tests.random_programs import EVERYTHING, random_program, reference
-from tests.test_derivatives import assert_reads_back
-from tests.test_meaning import check_passes
+from tests.support.gradient_kernels import KNOWN, GradientKernels, gradient_kernels
+from tests.support.random_programs import EVERYTHING, random_program, reference
 
 BATCH = 20
 """Programs whose CUDA C is compiled together."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import random
 
-from passes.polyhedral.fourier_motzkin import triangularize
+from passes.polyhedral.fourier_motzkin import loop_nest
 from tests.fuzz.failures import Failure, report, signature
-from tests.polyhedral.test_diophantine import check as check_solution
-from tests.polyhedral.test_fourier_motzkin import (
+from tests.passes.polyhedral.test_diophantine import check as check_solution
+from tests.passes.polyhedral.test_fourier_motzkin import (
     brute_force,
     irredundant_as_promised,
     parameter_points,
@@ -46,9 +46,9 @@ def check_equations(rng: random.Random) -> None:
 
 
 def check_loops(rng: random.Random) -> None:
-    """`triangularize` gives a nest with exactly the points of the system."""
+    """`loop_nest` gives a nest with exactly the points of the system."""
     rows, context, loops, parameters = random_system(rng, 3)
-    nest = triangularize(rows, loops, context)
+    nest = loop_nest(rows, loops, context)
     assert irredundant_as_promised(nest, context)
     points = parameter_points(context, loops, parameters)
     for p in rng.sample(points, min(len(points), 6)):

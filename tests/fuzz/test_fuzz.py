@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tadc.language import print_values
+from tadc.language.printing import values
 from tests.fuzz import malformed, programs, systems
 from tests.fuzz.__main__ import fuzz, replay
 from tests.fuzz.failures import Failure, load
@@ -44,14 +44,14 @@ def test_programs():
 @pytest.fixture
 def broken(monkeypatch: pytest.MonkeyPatch):
     """A printer that swaps the operands of powers."""
-    original = print_values.Values._binary
+    original = values.Values._binary
 
     def swapped(self, op, names):
         text = original(self, op, names)
         left, power, right = text.text.partition("**")
         return type(text)(f"{right}{power}{left}" if power else left, text.binds)
 
-    monkeypatch.setattr(print_values.Values, "_binary", swapped)
+    monkeypatch.setattr(values.Values, "_binary", swapped)
 
 
 SOURCE = """x: f64[3, 4]

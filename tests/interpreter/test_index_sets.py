@@ -10,7 +10,7 @@ import pytest
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, SSAValue
 
-from dialects.tix import Affine, Constraint, Key
+from dialects.tix import Affine, Constraint, Variable
 from tadc.interpreter import index_sets
 from tadc.interpreter.index_sets import expand
 from tadc.interpreter.points import Points
@@ -20,7 +20,7 @@ SIZES = {"N": 3}
 
 
 def random_form(rng: random.Random, keys: list[SSAValue]) -> Affine:
-    terms: dict[Key, int] = {v: rng.choice([-2, -1, -1, 0, 1, 1, 2, 3]) for v in keys}
+    terms: dict[Variable, int] = {v: rng.choice([-2, -1, -1, 0, 1, 1, 2, 3]) for v in keys}
     return Affine(terms | {"N": rng.choice([0, 0, 1, -1])}, rng.randint(-4, 4))
 
 
@@ -59,6 +59,6 @@ def test_random_sets(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert found == expected
 
 
-def holds(constraints: list[Constraint], values: dict[Key, int]) -> bool:
+def holds(constraints: list[Constraint], values: dict[Variable, int]) -> bool:
     numbers = [(c.form.evaluate(values), c.equality) for c in constraints]
     return all(n == 0 if equality else n >= 0 for n, equality in numbers)

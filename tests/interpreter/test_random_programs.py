@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from tests.random_programs import EVERYTHING, finite_differences, random_program, reference
+from tests.support.random_programs import EVERYTHING, finite_differences, random_program, reference
 
 CONVOLUTION = """
 w: f64[3]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dialects.tix import ProgramOp
-from tadc.runtime.sizes import SizeMismatch, SizeUnknown, bind_sizes, shape_of
+from tadc.sizes import SizeMismatch, SizeUnknown, bind_sizes, shape_of
 from tests.interpreter.tix_text import parse
 
 

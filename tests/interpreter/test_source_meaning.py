@@ -9,7 +9,7 @@ import pytest
 
 from dialects.tix import ProgramOp
 from tadc.interpreter.tensor_index import evaluate
-from tests.random_programs import EVERYTHING, random_program, reference
+from tests.support.random_programs import EVERYTHING, random_program, reference
 
 parser = pytest.importorskip("tadc.language.parse", reason="there is no parser")
 

@@ -1,0 +1,28 @@
+"""Which tensors depend on others: derivatives by few arguments need no more adjoints than these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from xdsl.ir import SSAValue
+
+from dialects import tix
+from passes.rewriting.programs import reads_of
+
+
+def varied(program: tix.ProgramOp, starts: Iterable[SSAValue]) -> set[SSAValue]:
+    """The tensors whose elements are computed from any of `starts`, these included."""
+    found = set(starts)
+    for op in program.definitions:
+        if any(read.tensor in found for read in reads_of(op)):
+            found.add(op.result)
+    return found
+
+
+def useful(program: tix.ProgramOp, results: Iterable[SSAValue]) -> set[SSAValue]:
+    """The tensors that `results` are computed from, these included."""
+    found = set(results)
+    for op in reversed(program.definitions):
+        if op.result in found:
+            found.update(read.tensor for read in reads_of(op))
+    return found

@@ -1,0 +1,228 @@
+"""Alike definitions: equal up to their labels, and up to which tensors of equal types they read.
+
+    x_1[i] = x[i] + 0.1 * v[i]      reads x, v
+    x_2[i] = x_1[i] + 0.1 * v_1[i]  reads x_1, v_1
+
+are alike, with `x, v` in the first where `x_1, v_1` are in the second. What is made of one of them
+(loops, machine code) is then right for the other one, with its tensors exchanged.
+
+The key is the body itself with its values numbered, not a hash of it: keys are equal exactly where
+definitions are alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import FloatData, LocationAttr
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from dialects import tix
+from passes.analysis.rounding import compared_definitions, has_equality
+from passes.rewriting.builder import BodyBuilder, Cloner
+from passes.rewriting.programs import (
+    ProgramBuilder,
+    arguments_of,
+    copy_definition,
+    exchange,
+    reads_of,
+    tensor_names,
+)
+
+Key = tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class CanonicalForm:
+    """What alike definitions have in common, and in what they differ."""
+
+    key: Key
+    tensors: tuple[SSAValue, ...]
+    """What the definition reads, in order of first use."""
+    locations: tuple[LocationAttr, ...]
+    """The places of its operations, in order of first use; empty without names."""
+
+
+def structure(
+    op: tix.DefineOp, marked: Set[Operation] = frozenset(), named: bool = False
+) -> CanonicalForm:
+    """The structure of a definition; its key is equal for alike definitions and for no others.
+
+    Operations in `marked` are only alike to marked ones. With `named`, the names of indices count
+    too, and which operations come from the same place: then whole texts, with their names and
+    places, are alike.
+    """
+    walk = _Walk(marked, named)
+    key = walk.definition(op)
+    return CanonicalForm(key, tuple(walk.tensors), tuple(walk.locations))
+
+
+class _Walk:
+    """Numbers values where they are first seen."""
+
+    def __init__(self, marked: Set[Operation], named: bool):
+        self.marked = marked
+        self.named = named
+        self.numbers: dict[SSAValue, int] = {}
+        self.tensors: dict[SSAValue, int] = {}
+        self.locations: dict[LocationAttr, int] = {}
+
+    def definition(self, op: tix.DefineOp) -> Key:
+        place = self._place(op) if self.named else None
+        body = self._block(op.body.block)
+        return op.type, place, body, *(tensor.type for tensor in self.tensors)
+
+    def _block(self, block: Block) -> Key:
+        return self._own(block.args), *map(self._operation, block.ops)
+
+    def _own(self, values: Iterable[SSAValue]) -> object:
+        """Number the values; what tells them apart beyond that: how many there are, and names."""
+        values = tuple(values)
+        for value in values:
+            self.numbers[value] = len(self.numbers)
+        return tuple(v.name_hint for v in values) if self.named else len(values)
+
+    def _operation(self, op: Operation) -> Key:
+        operands = tuple(map(self._number, op.operands))
+        attributes = (op.properties, op.attributes)
+        data = tuple((k, _exact(a)) for part in attributes for k, a in sorted(part.items()))
+        regions = tuple(self._block(block) for region in op.regions for block in region.blocks)
+        extra = (op in self.marked, self._place(op) if self.named else None)
+        return op.name, operands, data, regions, self._own(op.results), *extra
+
+    def _number(self, value: SSAValue) -> int:
+        """Tensors come from outside, and count downwards from -1."""
+        number = self.numbers.get(value)
+        if number is None:
+            return ~self.tensors.setdefault(value, len(self.tensors))
+        return number
+
+    def _place(self, op: Operation) -> int:
+        return self.locations.setdefault(op.location, len(self.locations))
+
+
+def _exact(attribute: Attribute) -> object:
+    """The attribute, where equal ones mean the same: 0.0 == -0.0, and no NaN equals another."""
+    return attribute.data.hex() if isinstance(attribute, FloatData) else attribute
+
+
+@dataclass(frozen=True)
+class Member:
+    """A definition with the first one that it is like."""
+
+    op: tix.DefineOp
+    first: tix.DefineOp
+    tensors: dict[SSAValue, SSAValue]
+    """The result of the first one and what that reads, with what it is here."""
+    locations: dict[LocationAttr, LocationAttr]
+    """Places of the first one's operations, with the places here; empty without names."""
+
+
+def equivalent_definitions(
+    program: tix.ProgramOp,
+    marked: Set[Operation] = frozenset(),
+    named: bool = False,
+    apart: Set[str] = frozenset(),
+) -> list[Member]:
+    """Every definition, in order, with the first one that is alike.
+
+    `marked` and `named` are as in `structure`; those with labels in `apart` are like no other.
+    """
+    firsts: dict[Key, tuple[tix.DefineOp, CanonicalForm]] = {}
+    members: list[Member] = []
+    for op in program.definitions:
+        own, label = structure(op, marked, named), op.label.data
+        key = (*own.key, label) if label in apart else own.key
+        first, known = firsts.setdefault(key, (op, own))
+        tensors = zip((first.result, *known.tensors), (op.result, *own.tensors), strict=True)
+        locations = zip(known.locations, own.locations, strict=True)
+        members.append(Member(op, first, dict(tensors), dict(locations)))
+    return members
+
+
+def only(program: tix.ProgramOp, definitions: Sequence[tix.DefineOp]) -> tix.ProgramOp:
+    """A program of some definitions, without results; what they read beside these is arguments."""
+    kept = {op.result for op in definitions}
+    read = dict.fromkeys(v for op in definitions for v in structure(op).tensors)
+    others = [d for d in program.definitions if d.result in read and d.result not in kept]
+    more = [(d.label.data, d.type, d.location) for d in others]
+    builder = ProgramBuilder([*arguments_of(program), *more])
+    cloner = Cloner(BodyBuilder(builder.block, program.location))
+    olds = [*program.body.block.args, *(d.result for d in others)]
+    cloner.values.update(zip(olds, builder.block.args, strict=True))
+    for op in definitions:
+        cloner.values[op.result] = copy_definition(builder, cloner, op)
+    return builder.finish(program, [], [])
+
+
+class Deduplicated:
+    """A program with only the first of the definitions that are alike, and the way back.
+
+    What a pass makes of one definition, and of that one alone, is made once for all that are alike:
+
+        folded = Deduplicated(program)
+        program = folded.unfolded(simplify_sums(folded.program))
+    """
+
+    def __init__(self, program: tix.ProgramOp):
+        self.whole = program
+        self.members = equivalent_definitions(program, named=True, apart=_apart(program))
+        self.firsts = [m.op for m in self.members if m.op is m.first]
+        self.program = only(program, self.firsts)
+        self.program.location = program.location
+
+    def unfolded(self, made: tix.ProgramOp) -> tix.ProgramOp:
+        """The whole program, of what the definitions of the folded one have become in `made`.
+
+        Definitions that have stayed as they were move there; nothing is left of the old program.
+        """
+        templates = dict(zip(self.firsts, made.definitions, strict=True))
+        olds = {name: v for v, name in tensor_names(self.whole).items()}
+        inside = {v: olds[name] for v, name in tensor_names(made).items()}
+        builder = ProgramBuilder(arguments_of(self.whole))
+        new: dict[SSAValue, SSAValue] = dict(
+            zip(self.whole.body.block.args, builder.block.args, strict=True)
+        )
+        same = {op for op in self.firsts if _equal(op, templates[op], inside)}
+        for member in self.members:
+            if member.first in same:
+                copy = member.op
+                copy.detach()
+                exchange(copy, new)
+            else:
+                template = templates[member.first]
+                read = dict.fromkeys(r.tensor for r in reads_of(template))
+                own = {v: new[member.tensors[inside[v]]] for v in read}
+                copy = _copied(template, member, own)
+            new[member.op.result] = builder.append(copy)
+        unfolded = builder.finish(self.whole, [new[v] for v in self.whole.returned])
+        unfolded.location = self.whole.location
+        if self.whole.parent is not None:
+            self.whole.detach()
+        self.whole.erase()  # what is left of it uses what has moved
+        return unfolded
+
+
+def _equal(first: tix.DefineOp, second: tix.DefineOp, tensors: Mapping[SSAValue, SSAValue]) -> bool:
+    """Are they the same but for tensors that `tensors` exchanges?"""
+    a, b = structure(first, named=True), structure(second, named=True)
+    read = tuple(tensors[v] for v in b.tensors)
+    return (a.key, a.locations, a.tensors) == (b.key, b.locations, read)
+
+
+def _copied(
+    template: tix.DefineOp, member: Member, tensors: dict[SSAValue, SSAValue]
+) -> tix.DefineOp:
+    """A copy of `template` in the place of a member, reading these tensors."""
+    copy = template.clone(tensors)
+    copy.properties["label"] = member.op.label
+    for op in copy.walk():
+        op.location = member.locations.get(op.location, op.location)
+    return copy
+
+
+def _apart(program: tix.ProgramOp) -> frozenset[str]:
+    """Definitions that compare for equality, or are compared: what they are to others matters."""
+    comparing = (d.label.data for d in program.definitions if has_equality(d))
+    return compared_definitions(program).union(comparing)

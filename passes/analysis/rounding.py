@@ -1,0 +1,64 @@
+"""Which operations must round alike wherever they are computed.
+
+The derivative of an extremum goes to the terms that are equal to it: a term is computed once for
+the extremum and again for the comparison. Both must round alike, or no term is found. So whatever
+decides a comparison for equality, or an extremum in a program with such comparisons, is computed as
+it is written: `a * b + c` rounds twice, and sums are added in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+
+from xdsl.ir import Operation, SSAValue
+
+from dialects import tix
+
+
+def must_round_identically(
+    program: tix.ProgramOp, compared: Set[str] = frozenset()
+) -> frozenset[Operation]:
+    """The operations that decide comparisons for equality; none where there are no such.
+
+    `compared` are the labels of definitions that others than those of `program` compare with.
+    """
+    equalities = _equalities(program)
+    if not equalities:
+        return frozenset()
+    extrema = [op for op in program.walk() if isinstance(op, tix.ExtremumOp)]
+    pending = [v for op in equalities for v in op.operands]
+    labels = compared_definitions(program) | compared
+    pending += [tix.yielded(d.body) for d in program.definitions if d.label.data in labels]
+    pending += [tix.yielded(op.body) for op in extrema]
+    return frozenset(_needed(pending))
+
+
+def compared_definitions(program: tix.ProgramOp) -> frozenset[str]:
+    """The labels of definitions whose elements a comparison for equality reads.
+
+    An extremum of one term is that term by now, in a definition that is compared with it.
+    """
+    reads = [op.rhs.owner for op in _equalities(program) if isinstance(op.rhs.owner, tix.ReadOp)]
+    owners = [read.tensor.owner for read in reads]
+    return frozenset(op.label.data for op in owners if isinstance(op, tix.DefineOp))
+
+
+def has_equality(op: Operation) -> bool:
+    """Is there a comparison for equality in it?"""
+    return bool(_equalities(op))
+
+
+def _equalities(within: Operation) -> list[tix.WhereOp]:
+    ops = (op for op in within.walk() if isinstance(op, tix.WhereOp))
+    return [op for op in ops if op.comparison in ("eq", "ne")]
+
+
+def _needed(pending: list[SSAValue]) -> set[Operation]:
+    """The operations within definitions that these values come from."""
+    found: set[Operation] = set()
+    while pending:
+        op = pending.pop().owner
+        if isinstance(op, Operation) and not isinstance(op, tix.DefineOp) and op not in found:
+            found.add(op)
+            pending += [*op.operands, *(tix.yielded(region) for region in op.regions)]
+    return found

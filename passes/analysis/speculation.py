@@ -1,0 +1,47 @@
+"""Which values are finite numbers at every point, also where the program never asks for them.
+
+An empty sum is 0. Its product with `1 / x` is not, where `x` is 0: such a factor may only leave a
+sum that has a term.
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation, SSAValue
+
+from dialects import tix
+from dialects.tix import elementwise as ew
+
+_EVERYWHERE = (
+    *(ew.AddOp, ew.SubOp, ew.MulOp, ew.NegOp, ew.AbsOp, ew.SignOp, ew.MaximumOp, ew.MinimumOp),
+    *(ew.SinOp, ew.CosOp, ew.TanhOp, ew.AtanOp, ew.Atan2Op, ew.ErfOp, ew.SigmoidOp, ew.ReluOp),
+    *(tix.ConstantOp, tix.ReadOp, tix.IndexToRealOp, tix.FloorDivOp, tix.IfOp),
+    *(tix.SumOp, tix.ProdOp, tix.WhereOp),
+)
+"""`exp` is missing, since it overflows, and so are extrema, which may be of no value at all."""
+
+
+def is_speculatable(value: SSAValue) -> bool:
+    """Is `value` finite for all finite arguments of the program?"""
+    pending = [value]
+    seen: set[SSAValue] = set()
+    while pending:
+        v = pending.pop()
+        op = v.owner
+        if v in seen or not isinstance(op, Operation):
+            continue
+        seen.add(v)
+        if not isinstance(op, tix.DefineOp) and not _is_defined_everywhere(op):
+            return False
+        pending += [*op.operands, *(tix.yielded(region) for region in op.regions)]
+    return True
+
+
+def _is_defined_everywhere(op: Operation) -> bool:
+    match op:
+        case ew.PowOp():
+            exponent = tix.constant_value(op.rhs)
+            return exponent is not None and exponent >= 0 and exponent == int(exponent)
+        case ew.DivOp():
+            return bool(tix.constant_value(op.rhs))
+        case _:
+            return isinstance(op, _EVERYWHERE)

@@ -1,0 +1,211 @@
+"""Reverse mode over definitions: what each read contributes to the adjoint of the tensor it reads.
+
+For each read `x[A α + a]` in a definition `f[α] = E`, with α extended by the indices of the sums
+around the read (paper, 5.2), the adjoint of `x` gains (paper, eq. 38, with offsets)
+
+    dx[β] += sum over { α : A α + a = β, α in the index set of the read }  df[α] · ∂E/∂(read)
+
+The index set of a read collects, from outside in: the ranges of the definition, the sets of the
+sums, the conditions (a branch of `tix.if` is cut into disjoint convex disjuncts, each its own sum),
+and `0 <= e - m q < m` for every `q = e // m` that they or the read use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from xdsl.dialects.builtin import LocationAttr
+from xdsl.ir import Block, Region, SSAValue
+
+from dialects import tix
+from dialects.tix import Affine, Constraint, Variable
+from passes.differentiation.forward_values import count_ties
+from passes.differentiation.names import Labels
+from passes.differentiation.reverse_scalars import Adjoint, LocalReverse, adjoint_element
+from passes.differentiation.shared_adjoints import Part, SharedAdjoints
+from passes.index_sets.context import quotient_constraints, quotients_of
+from passes.index_sets.disjuncts import Disjunct
+from passes.index_sets.paths import Path, elements
+from passes.rewriting.builder import Body, BodyBuilder, Cloner
+from passes.rewriting.programs import reads_of, type_of
+from passes.rewriting.scoped_map import ScopedMap
+
+Contribution = Callable[[BodyBuilder, list[Affine]], SSAValue]
+"""Emits what one read adds to the adjoint of its tensor, at the element given by the forms."""
+
+
+class ReverseSweep:
+    """One sweep over definitions, last first: seed results, visit each definition, then gather.
+
+    `tensors` maps the old tensors to the new ones, which hold the forward values.
+    """
+
+    def __init__(self, labels: Labels, tensors: Cloner):
+        self.labels = labels
+        self.tensors = tensors
+        self.seeds: dict[SSAValue, Adjoint] = {}
+        self._contributions: dict[SSAValue, list[tuple[tix.ReadOp, Part]]] = {}
+        self._alike = SharedAdjoints(tensors)
+
+    def visit(
+        self,
+        op: tix.DefineOp,
+        counted: Callable[[tix.ReadOp], bool] = lambda read: True,
+        stored: bool = False,
+    ) -> Adjoint | None:
+        """Add what the reads of `op` contribute, given its seed and what its readers contributed.
+
+        That is used up: what comes later is added by another visit. Reads that do not count add
+        nothing. Gives the adjoint of `op`, as a definition of its own if it is to be `stored`; None
+        where no result depends on it.
+        """
+        adjoint = self._adjoint_of(op, stored)
+        self.forget(op.result)
+        if adjoint is None:
+            return None
+        ties = self._ties_of(op)
+        reverse = LocalReverse(
+            *(op, self.tensors.value(op.result), frozenset(elements(op))), *(adjoint, ties)
+        )
+        source = self._alike.source(op, adjoint, ties)
+        found: dict[Block, list[Disjunct]] = {}
+        for number, read in enumerate(reads_of(op)):
+            if counted(read):
+                parts = _contributions(read, reverse, self.tensors, found)
+                self._contributions.setdefault(read.tensor, []).extend(
+                    (read, Part(part, source, (number, n))) for n, part in enumerate(parts)
+                )
+        return adjoint
+
+    def forget(self, tensor: SSAValue) -> None:
+        """Drop the seed of a tensor, and what was contributed to it."""
+        self.seeds.pop(tensor, None)
+        self._contributions.pop(tensor, None)
+
+    def has_contributions(self, tensor: SSAValue) -> bool:
+        """Has any read contributed to the adjoint of a tensor?"""
+        return tensor in self._contributions
+
+    def _ties_of(self, op: tix.DefineOp) -> SSAValue | None:
+        """Where a definition is an extremum: a definition of how many terms share its adjoint."""
+        if not any(isinstance(v.owner, tix.ExtremumOp) for v in elements(op)):
+            return None
+
+        def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
+            element = e.read(self.tensors.value(op.result), [Affine.of(v) for v in own])
+            return _ties(self.tensors.inner(e, op.indices, own), tix.yielded(op.body), element)
+
+        names = [v.name_hint for v in op.indices]
+        label = self.labels.fresh(f"{op.label.data}_ties")
+        return self.labels.builder.define(label, op.type, names, op.location, body)
+
+    def _adjoint_of(self, op: tix.DefineOp, stored: bool) -> Adjoint | None:
+        if op.result not in self._contributions and not stored:
+            return self.seeds.get(op.result)
+        label = self.labels.fresh(f"d{op.label.data}")
+        names = [v.name_hint for v in op.indices]
+        return self.gather(label, op.result, names, op.location)
+
+    def index_names(self, tensor: SSAValue) -> list[str | None]:
+        """Names for the indices of a gradient: the user's own, where one reads a dimension."""
+        return _index_names(type_of(tensor).rank, self._contributions.get(tensor, []))
+
+    def gather(
+        self,
+        label: str,
+        tensor: SSAValue,
+        names: Sequence[str | None],
+        location: LocationAttr,
+    ) -> SSAValue:
+        """Define the adjoint of `tensor`: its seed and what all visited reads contribute."""
+        seed, parts = self.seeds.get(tensor), self._contributions.get(tensor, [])
+
+        def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
+            element = [Affine.of(v) for v in own]
+            total = e.constant(0) if seed is None else adjoint_element(e, seed, element)
+            for read, part in parts:
+                e.location = read.location
+                total = e.add(total, part(e, element))
+            return total
+
+        return self._alike.define(
+            *(self.labels.builder, label, type_of(tensor), names, location),
+            *(body, seed, [part for _, part in parts]),
+        )
+
+
+def _ties(cloner: Cloner, value: SSAValue, element: SSAValue) -> SSAValue:
+    """How many terms of the extremum that `value` is are equal to the element."""
+
+    def branch(region: Region) -> Body:
+        return lambda e, _: _ties(cloner.inner(e, [], []), tix.yielded(region), element)
+
+    op, e = value.owner, cloner.builder
+    if isinstance(op, tix.ExtremumOp | tix.IfOp | tix.WhereOp):
+        cloner.require(op)
+    match op:
+        case tix.ExtremumOp():
+            return count_ties(cloner, op, element)
+        case tix.IfOp():
+            disjuncts = [cloner.constraints(disjunct) for disjunct in op.condition]
+            return e.choose(disjuncts, branch(op.then), branch(op.otherwise))
+        case tix.WhereOp():
+            sides = cloner.value(op.lhs), cloner.value(op.rhs)
+            return e.where(op.comparison, *sides, branch(op.then), branch(op.otherwise))
+        case _:
+            return e.constant(1)
+
+
+def _index_names(rank: int, parts: Iterable[tuple[tix.ReadOp, Contribution]]) -> list[str | None]:
+    names: list[str | None] = [None] * rank
+    spare = iter("pqrstuvwxyz")
+    for read, _ in parts:
+        for d, form in enumerate(read.forms):
+            index = form.single_index
+            hint = None if index is None else index.name_hint
+            if names[d] is None and hint not in names:
+                names[d] = hint
+    return [n if n is not None else next(c for c in spare if c not in names) for n in names]
+
+
+# --- the index set of a read ----------------------------------------------------------------------
+
+
+def _contributions(
+    read: tix.ReadOp, reverse: LocalReverse, tensors: Cloner, found: dict[Block, list[Disjunct]]
+) -> list[Contribution]:
+    """One sum per convex disjunct of the index set of the read; `found` keeps those of blocks."""
+    path = Path.to(read, reverse.definition)
+    disjuncts = path.disjuncts(found)
+    conditions = [*path.ranges, *(c for disjunct in disjuncts for c in disjunct)]
+    quotients = quotients_of([*read.forms, *(c.form for c in conditions)])
+    # the last unknowns are the first choice for what stays a summation index
+    unknowns = [*(q.result for q in quotients), *path.indices]
+    local = [c for q in quotients for c in quotient_constraints(q)]
+    domains = [[*path.ranges, *disjunct, *local] for disjunct in disjuncts]
+
+    def contribution(domain: list[Constraint]) -> Contribution:
+        """The sum over the points of one disjunct that read an element."""
+
+        def emit(e: BodyBuilder, element: list[Affine]) -> SSAValue:
+            def renamed(own: list[SSAValue]) -> dict[Variable, Affine]:
+                return {a: Affine.of(b) for a, b in zip(unknowns, own, strict=True)}
+
+            def constraints(own: list[SSAValue]) -> list[Constraint]:
+                indices = renamed(own)
+                equations = [
+                    Constraint(form.substitute(indices) - beta, equality=True)
+                    for form, beta in zip(read.forms, element, strict=True)
+                ]
+                return [*equations, *(c.substitute(indices) for c in domain)]
+
+            def body(inner: BodyBuilder, own: list[SSAValue]) -> SSAValue:
+                indices = ScopedMap[Variable, Affine](renamed(own))
+                cloner = Cloner(inner, tensors.values.new_child(), indices)
+                return reverse.at(read.result, path, cloner)
+
+            return e.sum([v.name_hint for v in unknowns], constraints, body)
+
+        return emit
+
+    return [contribution(domain) for domain in domains]

@@ -1,0 +1,214 @@
+"""Cuts the index set of a reduction by the conditions in its body into disjoint convex cells.
+
+    { k : 0 <= k < N }  by  k >= i            { 0 <= k < N, k >= i }      k >= i holds
+                                              { 0 <= k < N, k < i }       it does not
+
+A local quotient `q = e // m` in a condition is eliminated where it stands alone, by
+`q >= c  <=>  e >= m c`. Otherwise it becomes one more index of the cell, with `0 <= e - m q < m`:
+as many points as before, since `e` determines it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import SSAValue
+
+from dialects import tix
+from dialects.tix import Affine, Constraint
+from passes.index_sets.conditional_constants import (
+    Condition,
+    ConditionalConstants,
+    owner_of,
+    set_conditions,
+)
+from passes.index_sets.context import ContextCloner, quotient_constraints
+from passes.index_sets.disjuncts import Disjunct, complement, disjoint
+
+MOST_CELLS = 8
+"""Of one reduction."""
+
+MOST_STEPS = 32
+"""Cuts on the way to the cells."""
+
+MOST_CHOICES = 16
+"""Conditions of which the best one is cut by next."""
+
+
+@dataclass
+class Budget:
+    """What cutting may cost in one definition, so that its size and the time stay moderate."""
+
+    operations: int = 600
+    """More than there were."""
+    failures: int = 8
+    """Sets that cannot be cut into few enough cells."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A convex part of an index set, and which conditions hold in it.
+
+    Constraints are in the old own indices, and in the new indices around the reduction.
+    """
+
+    domain: tuple[Constraint, ...]
+    known: Mapping[Condition, bool]
+
+
+class Cutter:
+    """Cuts the set of `op` in the place where `cloner` copies it."""
+
+    def __init__(
+        self,
+        op: tix.ReductionOp,
+        cloner: ContextCloner,
+        known: Mapping[Condition, bool],
+        budget: Budget,
+    ):
+        self.op = op
+        self.budget = budget
+        self.cloner = cloner
+        asked = [c for c in op.constraints if c not in _held(op, known)]
+        self.start = Cell(tuple(cloner.constraints(asked)), known)
+        self.size = sum(1 for _ in op.body.walk())
+
+    def cells(self, values: Sequence[SSAValue], most: int = MOST_CELLS) -> list[Cell] | None:
+        """Cells without open conditions in which `values` of the body are not all nothing.
+
+        None where there would be more than `most` of them, or too much to copy.
+        """
+        if not self.budget.failures:
+            return None
+        cells = self._cut(values, most, only_vanishing=False)
+        self.budget.failures -= cells is None
+        return cells
+
+    def cells_of_vanishing(self, values: Sequence[SSAValue]) -> list[Cell]:
+        """The same, but cut only where one side vanishes; other conditions stay open."""
+        cells = self._cut(values, MOST_CELLS, only_vanishing=True)
+        return [self.start] if cells is None else cells
+
+    def own_conditions(
+        self, known: ConditionalConstants, values: Iterable[SSAValue]
+    ) -> list[Condition]:
+        """The open conditions of these values on indices of this reduction, but none inside."""
+        return [c for c in known.open(values, self.op.body) if self._is_own(c)]
+
+    def _is_own(self, condition: Condition) -> bool:
+        return any(v in self.op.indices for v in condition.indices) and not is_inside(
+            condition, self.op
+        )
+
+    def _cut(
+        self, values: Sequence[SSAValue], most: int, only_vanishing: bool
+    ) -> list[Cell] | None:
+        done: list[Cell] = []
+        pending = [self.start]
+        for _ in range(MOST_STEPS):
+            if not pending:
+                return done
+            cell = pending.pop(0)
+            condition = self._next(cell, values, only_vanishing)
+            if condition is None:
+                done.append(cell)
+            else:
+                pending[:0] = self._sides(cell, condition, values)
+            copies = len(done) + len(pending) - 1
+            if copies >= most or copies * self.size > self.budget.operations:
+                return None
+        return None
+
+    def _next(
+        self, cell: Cell, values: Sequence[SSAValue], only_vanishing: bool
+    ) -> Condition | None:
+        """The condition to cut by, first one of which a side vanishes."""
+        outcomes = ConditionalConstants(self.op.body, cell.known)
+        choices = self.own_conditions(outcomes, values)[:MOST_CHOICES]
+        for condition in choices:
+            if any(self._vanishes({**cell.known, condition: h}, values) for h in (True, False)):
+                return condition
+        return None if only_vanishing or not choices else choices[0]
+
+    def _vanishes(self, known: Mapping[Condition, bool], values: Sequence[SSAValue]) -> bool:
+        numbers = ConditionalConstants(self.op.body, known).numbers
+        return all(numbers.get(v) == self.op.IDENTITY for v in values)
+
+    def _sides(self, cell: Cell, condition: Condition, values: Sequence[SSAValue]) -> list[Cell]:
+        """The parts of a cell where the condition holds and where it does not, as far as they
+        count."""
+        disjuncts = [self._without_quotients(disjunct) for disjunct in condition.disjuncts]
+        context = [*self.cloner.known, *cell.domain]
+        context += self._facts([*context, *(c for disjunct in disjuncts for c in disjunct)])
+        simple = len(disjuncts) == 1 and not self._quotients(disjuncts[0])
+        found: list[Cell] = []
+        for holds, side, other in ((True, disjoint, complement), (False, complement, disjoint)):
+            known = {**cell.known, condition: holds}
+            if self._vanishes(known, values):
+                continue
+            parts: list[Disjunct] = side(disjuncts, context)
+            if parts and not simple and not other(disjuncts, context):
+                parts = [[]]  # it holds in all of the cell
+            found += [Cell((*cell.domain, *part), known) for part in parts]
+        return found
+
+    # --- quotients ---
+
+    def domain(self, cell: Cell) -> tuple[list[tix.FloorDivOp], list[Constraint]]:
+        """The quotients that become indices of the cell, and all its constraints."""
+        constraints = dict.fromkeys([*cell.domain, *self._facts(cell.domain)])
+        return self._quotients(cell.domain), list(constraints)
+
+    def _quotients(self, constraints: Iterable[Constraint]) -> list[tix.FloorDivOp]:
+        """The quotients in the body that the constraints mention, also through each other."""
+        found: dict[tix.FloorDivOp, None] = {}
+        pending = [v for c in constraints for v in c.form.indices]
+        while pending:
+            op = pending.pop().owner
+            if isinstance(op, tix.FloorDivOp) and self.op.is_ancestor(op) and op not in found:
+                found[op] = None
+                pending += self.cloner.form(op.form).indices
+        return list(found)
+
+    def _facts(self, constraints: Iterable[Constraint]) -> list[Constraint]:
+        quotients = self._quotients(constraints)
+        return [f for q in quotients for f in self.cloner.constraints(quotient_constraints(q))]
+
+    def _without_quotients(self, disjunct: Sequence[Constraint]) -> Disjunct:
+        """The same points, with fewer quotients."""
+        done: Disjunct = []
+        pending = self.cloner.constraints(disjunct)
+        while pending:
+            constraint = pending.pop(0)
+            alone = [
+                q for q in self._quotients([constraint]) if abs(constraint.form[q.result]) == 1
+            ]
+            if alone:
+                pending[:0] = self._eliminated(constraint, alone[0])
+            else:
+                done.append(constraint)
+        return done
+
+    def _eliminated(self, constraint: Constraint, quotient: tix.FloorDivOp) -> list[Constraint]:
+        """`q >= c` is `e >= m c`, and `q <= c` is `e <= m c + m - 1`."""
+        q, m = Affine.of(quotient.result), quotient.divisor.data
+        e = self.cloner.form(quotient.form)
+        sign = constraint.form[quotient.result]
+        c = (constraint.form - q * sign) * -sign
+        at_least, at_most = Constraint(e - c * m), Constraint(c * m + (m - 1) - e)
+        if constraint.equality:
+            return [at_least, at_most]
+        return [at_least] if sign == 1 else [at_most]
+
+
+def is_inside(condition: Condition, op: tix.ReductionOp) -> bool:
+    """Does the condition hold an index of a reduction within `op`?"""
+    owners = [owner_of(v) for v in condition.indices]
+    return any(o is not None and o is not op and op.is_ancestor(o) for o in owners)
+
+
+def _held(op: tix.ReductionOp, known: Mapping[Condition, bool]) -> set[Constraint]:
+    """What the set asks of indices outside and is known to hold."""
+    held = [c for c in set_conditions(op) if known.get(c)]
+    return {constraint for c in held for disjunct in c.disjuncts for constraint in disjunct}

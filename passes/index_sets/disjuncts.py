@@ -1,0 +1,96 @@
+"""Conditions as unions of convex sets: complement, and cutting into disjoint disjuncts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import gcd
+
+from dialects.tix import Affine, Constraint
+from passes.index_sets.space import feasible
+
+Disjunct = list[Constraint]
+"""A convex set: all constraints hold."""
+
+
+def tightened(constraint: Constraint) -> Constraint:
+    """The same integer points with the smallest coefficients: `2 k >= 3` is `k >= 2`.
+
+    Dividing `c (e) + r >= 0` by `c` rounds `r / c` down, since `e` is an integer.
+    """
+    divisor = gcd(*constraint.form.terms.values())
+    if divisor < 2 or constraint.equality:
+        return constraint
+    return Constraint(constraint.form // divisor)
+
+
+def tidied(disjunct: Disjunct) -> Disjunct:
+    """The disjunct without inequalities that are implied by one with the same linear part."""
+    least: dict[Affine, int] = {}
+    for c in disjunct:
+        linear = c.form - c.form.constant
+        least[linear] = min(c.form.constant, least.get(linear, c.form.constant))
+    strictest = (c.equality or c.form.constant == least[c.form - c.form.constant] for c in disjunct)
+    return [c for c, keep in zip(disjunct, strictest, strict=True) if keep]
+
+
+def with_equations(constraints: Sequence[Constraint]) -> list[Constraint]:
+    """The same set: `f >= 0` and `f <= 0` are one equation, which implies others in `f`."""
+    constraints = [tightened(c) for c in constraints]
+    inequalities = {c.form for c in constraints if not c.equality}
+    found: dict[Constraint, None] = {}
+    values = {Affine(): 0}
+    for c in constraints:
+        if not c.equality and -c.form not in inequalities:
+            found[c] = None
+        elif Constraint(-c.form, equality=True) not in found:
+            found[Constraint(c.form, equality=True)] = None
+            values |= {_linear(c.form): -c.form.constant, _linear(-c.form): c.form.constant}
+    return [c for c in found if c.equality or not _follows(c.form, values)]
+
+
+def _linear(form: Affine) -> Affine:
+    return form - form.constant
+
+
+def _follows(form: Affine, values: Mapping[Affine, int]) -> bool:
+    """Is `form >= 0` by the values of linear forms alone?"""
+    value = values.get(_linear(form))
+    return value is not None and value + form.constant >= 0
+
+
+def negate(constraint: Constraint) -> list[Constraint]:
+    """The disjoint half-spaces outside: `e < 0`, and `e > 0` too for an equality."""
+    below = Constraint(-constraint.form - 1)
+    return [below, Constraint(constraint.form - 1)] if constraint.equality else [below]
+
+
+def complement_of_disjunct(disjunct: Sequence[Constraint]) -> list[Disjunct]:
+    """`not (c1 and c2 and ...)` = `not c1`, or `c1 and not c2`, or ..., which are disjoint."""
+    return [[*disjunct[:n], outside] for n, c in enumerate(disjunct) for outside in negate(c)]
+
+
+def complement(
+    disjuncts: Sequence[Sequence[Constraint]], context: Sequence[Constraint] = ()
+) -> list[Disjunct]:
+    """The points of `context` in none of the disjuncts, as disjoint convex sets.
+
+    Empty sets are left out on the way: their number would grow with the product of the disjuncts.
+    """
+    rest: list[Disjunct] = [[]]
+    for disjunct in disjuncts:
+        parts = ([*a, *b] for a in rest for b in complement_of_disjunct(disjunct))
+        rest = [part for part in parts if feasible([*context, *part])]
+    return rest
+
+
+def disjoint(
+    disjuncts: Sequence[Sequence[Constraint]], context: Sequence[Constraint] = ()
+) -> list[Disjunct]:
+    """The points of `context` in at least one disjunct, as disjoint convex sets: each without those
+    before."""
+    return [
+        [*disjunct, *outside]
+        for n, disjunct in enumerate(disjuncts)
+        if feasible([*context, *disjunct])
+        for outside in complement(disjuncts[:n], [*context, *disjunct])
+    ]

@@ -1,0 +1,83 @@
+"""Constraints on indices and sizes as rows for the exact mathematics of `passes/polyhedral`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from xdsl.dialects.builtin import LocationAttr
+from xdsl.ir import SSAValue
+
+from dialects.tix import Affine, Constraint, Variable
+from passes.polyhedral.inequalities import implied, rows_feasible
+from passes.polyhedral.matrix import Row
+from passes.rewriting.failure import PassFailure
+
+BITS = 62
+"""How long a number in an index or a bound may be: loops compute with 64 bits."""
+
+
+def require_short_numbers(location: LocationAttr, forms: Iterable[Affine]) -> None:
+    """Raise `PassFailure` where solving or elimination made numbers that no loop can have."""
+    longest = max(
+        (x.bit_length() for f in forms for x in (*f.terms.values(), f.constant)), default=0
+    )
+    if longest > BITS:
+        reason = (
+            f"which points read the same element takes numbers of {longest} bits, beyond {BITS}: "
+            "smaller coefficients in its indices take smaller ones"
+        )
+        raise PassFailure(location, reason)
+
+
+class Space:
+    """Numbered columns for keys: the `first` ones, then all that `constraints` mention, then 1."""
+
+    def __init__(self, first: Sequence[Variable], constraints: Iterable[Constraint]):
+        used = (k for c in constraints for k in c.form.terms)
+        self.keys = list(dict.fromkeys([*first, *used]))
+
+    def rows(self, constraints: Iterable[Constraint]) -> list[Row]:
+        """Rows `row·(keys, 1) >= 0`; an equality gives two."""
+        rows: list[Row] = []
+        for c in constraints:
+            row = (*(c.form[k] for k in self.keys), c.form.constant)
+            rows += [row, tuple(-x for x in row)] if c.equality else [row]
+        return rows
+
+    def sizes_not_negative(self) -> list[Row]:
+        columns = [n for n, key in enumerate(self.keys) if isinstance(key, str)]
+        return [tuple(int(m == n) for m in range(len(self.keys) + 1)) for n in columns]
+
+    def constraint(self, row: Row) -> Constraint:
+        return Constraint(Affine(dict(zip(self.keys, row[:-1], strict=True)), row[-1]))
+
+    def implied(self, constraint: Constraint, known: Sequence[Row]) -> bool:
+        """Does `constraint` hold wherever the rows `known` do?"""
+        return all(implied(row, known) for row in self.rows([constraint]))
+
+
+def feasible(constraints: Sequence[Constraint]) -> bool:
+    """False where no point meets all constraints, as far as rational numbers can tell."""
+    space = Space([], constraints)
+    return rows_feasible(space.rows(constraints) + space.sizes_not_negative())
+
+
+def conditions_of_a_point(
+    own: Sequence[SSAValue], constraints: Iterable[Constraint]
+) -> list[Constraint] | None:
+    """What must hold of the other indices and of sizes so that the set has a point.
+
+    Inequalities `a v >= l` and `b v <= u` leave an integer between them where `a u >= b l`, exactly
+    if `a` or `b` is 1. None where no exact answer is found in this way.
+    """
+    current = list(constraints)
+    for v in reversed(own):
+        around = [c for c in current if c.form[v]]
+        low = [c.form for c in around if c.form[v] > 0]
+        high = [c.form for c in around if c.form[v] < 0]
+        exact = all(a[v] == 1 or b[v] == -1 for a in low for b in high)
+        if not exact or any(c.equality for c in around):
+            return None
+        shadow = [Constraint(a * -b[v] + b * a[v]) for a in low for b in high]
+        current = [*(c for c in current if not c.form[v]), *shadow]
+    return list(dict.fromkeys(c for c in current if c.form.terms or c.form.constant < 0))

@@ -1,0 +1,84 @@
+"""Matrices with one entry in each row and in each column, whatever the permutation is.
+
+The pairs (α, β) of all dependences form a one-to-one relation if no two of them agree in one
+element and differ in the other one: each of these cases is a system of inequalities that has to be
+empty.
+
+    z[i] = z[i + 1] if i < N - 1 else z[0]    (i, i + 1) for i < N - 1, (N - 1, 0)
+
+Between tensors of equal total size, a matrix that is regular has an entry in every row and column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+from xdsl.ir import SSAValue
+
+from dialects import tix
+from dialects.tix import Affine, Constraint, Variable
+from passes.index_sets.dependence import Dependence
+from passes.index_sets.space import feasible
+from passes.inversion.one_to_one import fresh_indices, renamed
+
+PIECES = 8
+"""How many dependences are compared with each other."""
+
+Pairs = Sequence[Sequence[Sequence[Dependence]]]
+
+
+def is_monomial(outs: Sequence[SSAValue], pairs: Pairs) -> bool:
+    """Has each row and each column at most one entry? `pairs[k][j]` is of `outs[k]` by `ins[j]`."""
+    places = [
+        (k, j, chain)
+        for k, row in enumerate(pairs)
+        for j, chains in enumerate(row)
+        for chain in chains
+    ]
+    if len(places) > PIECES:
+        return False
+    indices = [op.indices for v in outs if isinstance(op := v.owner, tix.DefineOp)]
+    return not any(
+        (k == m and _shares_row(a, b, j == n, indices[k]))
+        or (j == n and _shares_column(a, b, k == m, indices[k], indices[m]))
+        for (k, j, a), (m, n, b) in product(places, places)
+    )
+
+
+def _shares_row(a: Dependence, b: Dependence, same: bool, indices: Sequence[SSAValue]) -> bool:
+    """May an α be in both, with different β? Those of different tensors always differ."""
+    b = renamed(b, indices)
+    both = [*a.constraints, *b.constraints]
+    if not same:
+        return feasible(both)
+    pairs = zip(a.element, b.element, strict=True)
+    # the other order is that of the two exchanged
+    return any(feasible([*both, Constraint(y - x - 1)]) for x, y in pairs)
+
+
+def _shares_column(
+    a: Dependence,
+    b: Dependence,
+    same: bool,
+    indices: Sequence[SSAValue],
+    others: Sequence[SSAValue],
+) -> bool:
+    """May a β be in both, with different α?"""
+    fresh, b = _with_fresh_element(b, others)
+    pairs = zip(a.element, b.element, strict=True)
+    equal = [Constraint(x - y, equality=True) for x, y in pairs]
+    both = [*a.constraints, *b.constraints, *equal]
+    if not same:
+        return feasible(both)
+    here = [Affine.of(v) for v in indices]
+    return any(feasible([*both, Constraint(y - x - 1)]) for x, y in zip(here, fresh, strict=True))
+
+
+def _with_fresh_element(
+    chain: Dependence, indices: Sequence[SSAValue]
+) -> tuple[list[Affine], Dependence]:
+    """New indices for α, and the chain in these and other new ones."""
+    chain = renamed(chain, indices)
+    moved = {v: Affine.of(w) for v, w in zip(indices, fresh_indices(len(indices)), strict=True)}
+    return list(moved.values()), chain.substitute(dict[Variable, Affine](moved.items()))

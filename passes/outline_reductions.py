@@ -1,0 +1,320 @@
+"""`outline-reductions`: give a name to every sum whose value a derivative will need.
+
+    %f = tix.define "f" (%i) : ... {            %f_sum = tix.define "f_sum" (%i) : ... {
+      %0 = tix.sum (%k) in (...) {...}            %0 = tix.sum (%k) in (...) {...}
+      %1 = tix.log %0                 becomes     tix.yield %0
+      tix.yield %1                              }
+    }                                           %f = tix.define "f" (%i) : ... {
+                                                  %1 = tix.read %f_sum[%i]
+                                                  %2 = tix.log %1
+                                                  tix.yield %2
+                                                }
+
+A derivative evaluates the formula `f'` at every point that contributes, so a sum inside it would
+be computed again at each of them: one factor of the sum's length per order of derivative. Once it
+has a name its value is read instead, and its adjoint is a tensor of its own: every element of a
+gradient is then a sum of terms of constant cost. Sums that only enter linearly (`add`, `sub`,
+`neg`, products with numbers) need no value, and neither does `exp(-sum)` as the value of a
+definition: its derivative is the definition's own element.
+
+A sum inside a sum is lifted over the outer indices too, where these run over a box; a short one
+(`RECOMPUTE` terms at most) stays, since storing it would cost more than computing it again. An
+index on which its value does not depend is left out: where the range of that may be empty, nothing
+says that the elements which the sum reads are there, so that they must be, or a guard asks for it.
+
+An element that a block reads several times becomes one read: it has one adjoint, of all its uses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from dialects import tix
+from dialects.tix import Affine, Constraint, TensorType, Variable
+from dialects.tix import elementwise as ew
+from passes.index_sets.context import index_set, quotient_constraints, stays_inside
+from passes.index_sets.disjuncts import complement, disjoint
+from passes.index_sets.paths import Path
+from passes.rewriting.builder import BodyBuilder, Cloner, free_values
+from passes.rewriting.programs import ProgramBuilder, copy_program, rewrite_programs
+from passes.rewriting.scoped_map import ScopedMap
+
+RECOMPUTE = 8
+"""The number of terms up to which a sum inside a sum is computed again rather than stored."""
+
+
+@dataclass(frozen=True)
+class OutlineReductionsPass(ModulePass):
+    """`outline-reductions`: no options."""
+
+    name = "outline-reductions"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        rewrite_programs(op, outline_reductions)
+
+
+def outline_reductions(program: tix.ProgramOp) -> tix.ProgramOp:
+    """The program with a definition for every sum whose value a derivative needs."""
+    return copy_program(program, _Outliner, _lifted_definition)
+
+
+def _lifted_definition(
+    program_builder: ProgramBuilder, cloner: Cloner, op: tix.DefineOp
+) -> SSAValue:
+    def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
+        return _Outliner.within(e, program_builder, op, cloner, op.indices, own).copy_body(op.body)
+
+    label = op.label.data
+    program_builder.labels.add(label)
+    names = [v.name_hint for v in op.indices]
+    return program_builder.define(label, op.type, names, op.location, body)
+
+
+class _Outliner(Cloner):
+    """Copies a body; sums that need a name become definitions in front of it."""
+
+    program_builder: ProgramBuilder
+    definition: tix.DefineOp
+    tensors: Cloner
+    reads: dict[tuple[SSAValue, tuple[Affine, ...]], SSAValue]
+    """Elements that are read in this block already: each gives one contribution to a gradient."""
+
+    @staticmethod
+    def within(
+        builder: BodyBuilder,
+        program_builder: ProgramBuilder,
+        definition: tix.DefineOp,
+        tensors: Cloner,
+        indices: Sequence[SSAValue],
+        new: Sequence[SSAValue],
+    ) -> _Outliner:
+        """The cloner of a new definition made of `definition`, some of whose indices it has."""
+        own: dict[Variable, Affine] = {a: Affine.of(b) for a, b in zip(indices, new, strict=True)}
+        cloner = _Outliner(builder, tensors.values.new_child(), ScopedMap(own))
+        cloner.program_builder, cloner.definition, cloner.tensors = (
+            program_builder,
+            definition,
+            tensors,
+        )
+        cloner.reads = {}
+        return cloner
+
+    def inner(
+        self, builder: BodyBuilder, own: Sequence[SSAValue], new: Sequence[SSAValue]
+    ) -> _Outliner:
+        cloner = super().inner(builder, own, new)
+        assert isinstance(cloner, _Outliner)
+        cloner.program_builder, cloner.definition = self.program_builder, self.definition
+        cloner.tensors, cloner.reads = self.tensors, {}
+        return cloner
+
+    def copy(self, op: Operation) -> None:
+        if not isinstance(op, tix.ReadOp):
+            return super().copy(op)
+        element = self.value(op.tensor), tuple(map(self.form, op.forms))
+        if element in self.reads:
+            self.values[op.result] = self.reads[element]
+        else:
+            super().copy(op)
+            self.reads[element] = self.values[op.result]
+
+    def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
+        if not _must_be_named(op, self.definition):
+            return super().copy_reduction(op)
+        path = Path.to(op, self.definition)
+        indices = _used_indices(op, path)
+        sizes = _sizes(indices, path)
+        if sizes is None or (path.reductions and _is_short(op)):
+            return super().copy_reduction(op)
+        guards = _guards(op, path, indices)
+        if guards is None:
+            return super().copy_reduction(op)
+        tensor = self._lift(op, path, indices, sizes, guards)
+        return self.builder.read(tensor, [self.form(Affine.of(v)) for v in indices])
+
+    def _lift(
+        self,
+        op: tix.ReductionOp,
+        path: Path,
+        indices: Sequence[SSAValue],
+        sizes: Sequence[Affine],
+        guards: Sequence[Constraint],
+    ) -> SSAValue:
+        def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
+            cloner = _Outliner.within(
+                e, self.program_builder, self.definition, self.tensors, indices, own
+            )
+            return e.guard(guards, lambda e, _: cloner.inner(e, [], [])._under(path, op))
+
+        type = TensorType.of(sizes, tix.ELEMENT_TYPES[self.definition.type.dtype])
+        word = op.name.removeprefix("tix.")
+        label = self.program_builder.fresh_label(f"{self.definition.label.data}_{word}")
+        names = [v.name_hint for v in indices]
+        return self.program_builder.define(label, type, names, op.location, body)
+
+    def _under(self, path: Path, op: tix.ReductionOp) -> SSAValue:
+        """The sum, 0 where a condition on the way to it does not hold."""
+
+        def guarded(cloner: _Outliner, rest: Sequence[tuple[tix.IfOp, bool]]) -> SSAValue:
+            if not rest:
+                cloner.require(op)
+                return Cloner.copy_reduction(cloner, op)
+            (branch, first), *rest = rest
+            cloner.require_indices(branch)
+            disjuncts = [cloner.constraints(disjunct) for disjunct in branch.condition]
+
+            def taken(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
+                return guarded(cloner.inner(e, [], []), rest)
+
+            def not_taken(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
+                return e.constant(0)
+
+            bodies = (taken, not_taken) if first else (not_taken, taken)
+            return cloner.builder.choose(disjuncts, *bodies)
+
+        return guarded(self, path.branches)
+
+    def require_indices(self, op: tix.IfOp) -> None:
+        """Copy the quotients that a condition uses."""
+        for v in op.indices:
+            if isinstance(v.owner, tix.FloorDivOp) and v not in self.indices:
+                self.require(v.owner)
+                self.copy(v.owner)
+
+
+def _must_be_named(op: tix.ReductionOp, definition: tix.DefineOp) -> bool:
+    """Does an adjoint need the value of the reduction, which no definition has yet?
+
+    Adjoints of terms of an extremum compare these with its value.
+    """
+    if isinstance(op, tix.ExtremumOp):
+        return op.result is not tix.yielded(definition.body)
+    return _needs_value(op.result, definition)
+
+
+def _needs_value(value: SSAValue, definition: tix.DefineOp) -> bool:
+    """Does an adjoint need this value: does it enter anything but linearly?"""
+    pending = {value: None}
+    while pending:
+        v, _ = pending.popitem()
+        for use in v.uses:
+            linear = _linear_result(use.operation, v, definition)
+            if linear is None:
+                return True
+            pending.update(dict.fromkeys(linear))
+    return False
+
+
+def _linear_result(
+    op: Operation, value: SSAValue, definition: tix.DefineOp
+) -> Sequence[SSAValue] | None:
+    """What an operation that `value` enters linearly gives; None where it enters otherwise."""
+    match op:
+        case ew.AddOp() | ew.SubOp() | ew.NegOp():
+            return op.results
+        case ew.MulOp() | ew.DivOp():
+            other = op.rhs if op.lhs is value else op.lhs
+            constant = tix.constant_value(other) is not None and op.lhs is not op.rhs
+            linear = constant and (isinstance(op, ew.MulOp) or op.lhs is value)
+            return op.results if linear else None
+        case ew.ExpOp() if op.result is tix.yielded(definition.body):
+            return ()
+        case tix.YieldOp():
+            parent = op.parent_op()
+            if isinstance(parent, tix.ExtremumOp | tix.ProdOp):
+                return None
+            return parent.results if isinstance(parent, tix.IfOp | tix.WhereOp) else ()
+        case _:
+            return None
+
+
+def _used_indices(op: tix.ReductionOp, path: Path) -> list[SSAValue]:
+    """The indices around `op` that its value depends on, directly or through a quotient."""
+    used: set[SSAValue] = set()
+    pending = [*free_values(op), *(v for branch, _ in path.branches for v in branch.indices)]
+    seen: set[SSAValue] = set()
+    while pending:
+        v = pending.pop()
+        if v in seen:
+            continue
+        seen.add(v)
+        if isinstance(v, BlockArgument):
+            used.add(v)
+        elif not isinstance(v.owner, tix.DefineOp):
+            assert isinstance(v.owner, Operation)
+            pending += free_values(v.owner)
+    return [v for v in path.indices if v in used]
+
+
+def _sizes(indices: Sequence[SSAValue], path: Path) -> list[Affine] | None:
+    """The size of each index if all run over a box from 0, else None."""
+    shape = dict(zip(path.definition.indices, path.definition.type.shape, strict=True))
+    for op in path.reductions:
+        shape.update(_box(op))
+    sizes = [shape.get(v) for v in indices]
+    return None if None in sizes else [s for s in sizes if s is not None]
+
+
+def _guards(
+    op: tix.ReductionOp, path: Path, indices: Sequence[SSAValue]
+) -> list[Constraint] | None:
+    """What must hold of sizes so that `op` may be computed for all values of `indices`.
+
+    The program computes it for all of them unless another index around it has an empty range, and
+    it may be computed anyway where all that it reads is provably there. None where the other ranges
+    are not boxes, so that sizes do not tell.
+    """
+    shape = dict(zip(path.definition.indices, path.definition.type.shape, strict=True))
+    for around in path.reductions:
+        shape.update(_box(around))
+    others = [shape.get(v) for v in path.indices if v not in indices]
+    guards = [Constraint(size - 1) for size in others if size is not None]
+    open_guards = [c for c in guards if c.form.terms or c.form.constant < 0]
+    if len(guards) == len(others) and not open_guards:
+        return []
+    if _stays_inside(op, path, indices):
+        return []
+    return open_guards if len(guards) == len(others) else None
+
+
+def _stays_inside(op: tix.ReductionOp, path: Path, indices: Sequence[SSAValue]) -> bool:
+    """Is all that `op` reads provably there for all values of `indices`?"""
+    facts = [*index_set(path.definition), *(c for s in path.reductions for c in s.constraints)]
+    known = [c for c in facts if all(v in indices for v in c.form.indices)]
+    used = [*free_values(op), *(v for branch, _ in path.branches for v in branch.indices)]
+    owners = dict.fromkeys(v.owner for v in used)
+    quotients = [q for q in owners if isinstance(q, tix.FloorDivOp)]
+    known += [c for q in quotients for c in quotient_constraints(q)]
+    for branch, first in path.branches:
+        disjuncts = (
+            disjoint(branch.condition, known) if first else complement(branch.condition, known)
+        )
+        if len(disjuncts) == 1:
+            known += disjuncts[0]
+    return stays_inside(op, known)
+
+
+def _box(op: tix.ReductionOp) -> dict[SSAValue, Affine]:
+    """The sizes of own indices that are constrained by `0 <= k < size` alone."""
+    boxes: dict[SSAValue, Affine] = {}
+    for v in op.indices:
+        around = [c for c in op.constraints if c.form[v]]
+        upper = [c.form + Affine.of(v) + 1 for c in around if c.form[v] == -1 and not c.equality]
+        from_zero = len(around) == 2 and Constraint(Affine.of(v)) in around
+        if from_zero and len(upper) == 1 and not upper[0].indices:
+            boxes[v] = upper[0]
+    return boxes
+
+
+def _is_short(op: tix.ReductionOp) -> bool:
+    boxes = _box(op)
+    sizes = [boxes.get(v) for v in op.indices]
+    numbers = [s.constant for s in sizes if s is not None and not s.terms]
+    return len(numbers) == len(sizes) and prod(numbers) <= RECOMPUTE

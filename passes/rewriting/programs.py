@@ -1,0 +1,190 @@
+"""Making a new program out of an old one: what every pass over `tix` shares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+
+from xdsl.dialects.builtin import LocationAttr, ModuleOp
+from xdsl.ir import Block, BlockArgument, Region, SSAValue
+from xdsl.rewriter import Rewriter
+
+from dialects import tix
+from dialects.tix import TensorType
+from passes.rewriting.builder import Body, BodyBuilder, Cloner
+
+
+def rewrite_programs(module: ModuleOp, rewrite: Callable[[tix.ProgramOp], tix.ProgramOp]) -> None:
+    """Replace every program of `module` by what `rewrite` makes of it."""
+    for program in list(module.ops):
+        if isinstance(program, tix.ProgramOp):
+            new = rewrite(program)
+            if new is not program:
+                new.location = program.location
+                Rewriter.replace_op(program, new)
+
+
+def fresh_name(wanted: str, taken: Iterable[str]) -> str:
+    """`wanted`, or the first of `wanted_1, wanted_2, ...` that is not taken."""
+    taken = taken if isinstance(taken, Set) else set(taken)
+    if wanted not in taken:
+        return wanted
+    return next(n for k in range(1, len(taken) + 2) if (n := f"{wanted}_{k}") not in taken)
+
+
+def set_hint(value: SSAValue, name: str) -> None:
+    """Name a value in the IR, where the IR can write the name (it knows ASCII only)."""
+    value.name_hint = name if is_hint(name) else None
+
+
+def is_hint(name: str) -> bool:
+    """Can the IR write the name? Of `_2` nothing is left without its suffix."""
+    valid = name.isascii() and SSAValue.is_valid_name(name)
+    return bool(valid and SSAValue.extract_valid_name(name))
+
+
+class ProgramBuilder:
+    """A program in the making: arguments first, then definitions, then `finish`."""
+
+    def __init__(self, arguments: Sequence[tuple[str, TensorType, LocationAttr]]):
+        self.block = Block(arg_types=[type for _, type, _ in arguments])
+        self.argument_names = [name for name, _, _ in arguments]
+        for value, (name, _, location) in zip(self.block.args, arguments, strict=True):
+            set_hint(value, name)
+            value.location = location
+        self.labels = set(self.argument_names)
+
+    def add_argument(self, name: str, type: TensorType, location: LocationAttr) -> SSAValue:
+        """Append an argument behind the others; the name must be new."""
+        value = self.block.insert_arg(type, len(self.block.args))
+        set_hint(value, name)
+        value.location = location
+        self.argument_names.append(name)
+        self.labels.add(name)
+        return value
+
+    def define(
+        self,
+        label: str,
+        type: TensorType,
+        names: Sequence[str | None],
+        location: LocationAttr,
+        body: Body,
+    ) -> SSAValue:
+        """Append `label[names] = body` and give the tensor; the label must be new."""
+        region = BodyBuilder(self.block, location).region(names, body)
+        op = tix.DefineOp(label, type, region)
+        op.location = location
+        return self.append(op)
+
+    def append(self, op: tix.DefineOp) -> SSAValue:
+        """Append a definition and give its tensor; the label must be new."""
+        set_hint(op.result, op.label.data)
+        self.labels.add(op.label.data)
+        self.block.add_op(op)
+        return op.result
+
+    def fresh_label(self, wanted: str) -> str:
+        return fresh_name(wanted, self.labels)
+
+    def finish(
+        self,
+        old: tix.ProgramOp,
+        results: Sequence[SSAValue],
+        names: Sequence[str] | None = None,
+        suffix: str = "",
+    ) -> tix.ProgramOp:
+        """The program with these results, and with the name, the derived sizes and the functions of
+        `old`.
+
+        The results have these names, by default those that the results of `old` have.
+        """
+        functions = [op.clone() for op in tix.functions_of(old).values()]
+        if self.block.first_op is not None:
+            self.block.insert_ops_before(functions, self.block.first_op)
+        self.block.add_op(tix.ReturnOp(results, old.result_names if names is None else names))
+        name, body = old.sym_name.data + suffix, Region(self.block)
+        return tix.ProgramOp(name, self.argument_names, body, list(old.derived))
+
+
+def arguments_of(program: tix.ProgramOp) -> list[tuple[str, TensorType, LocationAttr]]:
+    """Name, type and location of every argument."""
+    return [(name, type_of(v), v.location) for name, v in program.arguments.items()]
+
+
+def label_of(tensor: SSAValue) -> str:
+    """The label of the definition that a tensor is."""
+    assert isinstance(tensor.owner, tix.DefineOp)
+    return tensor.owner.label.data
+
+
+def tensor_names(program: tix.ProgramOp) -> dict[SSAValue, str]:
+    """The name of every tensor: of an argument, or the label of a definition."""
+    names: dict[SSAValue, str] = {v: name for name, v in program.arguments.items()}
+    names.update((op.result, op.label.data) for op in program.definitions)
+    return names
+
+
+def type_of(tensor: SSAValue) -> TensorType:
+    assert isinstance(tensor.type, TensorType)
+    return tensor.type
+
+
+def location_of(tensor: SSAValue) -> LocationAttr:
+    """The place of a definition, or of an argument in the text."""
+    owner = tensor.owner
+    if isinstance(owner, tix.DefineOp):
+        return owner.location
+    assert isinstance(tensor, BlockArgument)
+    return tensor.location
+
+
+def reads_of(op: tix.DefineOp) -> list[tix.ReadOp]:
+    """All reads in a definition, in order."""
+    found: list[tix.ReadOp] = []
+    _collect_reads(op.body.block, found)
+    return found
+
+
+def _collect_reads(block: Block, found: list[tix.ReadOp]) -> None:
+    # several times faster than `walk`, and asked of every definition by most passes
+    for op in block.ops:
+        if isinstance(op, tix.ReadOp):
+            found.append(op)
+        for region in op.regions:
+            _collect_reads(region.block, found)
+
+
+def exchange(op: tix.DefineOp, tensors: Mapping[SSAValue, SSAValue]) -> None:
+    """Let a definition read other tensors, of the same types."""
+    for read in reads_of(op):
+        if (new := tensors.get(read.tensor)) is not None:
+            read.operands[0] = new
+
+
+def copy_definition(
+    builder: ProgramBuilder, cloner: Cloner, op: tix.DefineOp, label: str | None = None
+) -> SSAValue:
+    """Append a copy of `op`, copied by a cloner of the same kind as `cloner`."""
+
+    def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
+        return cloner.copy_definition(op, e, own)
+
+    names = [v.name_hint for v in op.indices]
+    return builder.define(label or op.label.data, op.type, names, op.location, body)
+
+
+def copy_program(
+    program: tix.ProgramOp,
+    kind: type[Cloner],
+    define: Callable[[ProgramBuilder, Cloner, tix.DefineOp], SSAValue] = copy_definition,
+) -> tix.ProgramOp:
+    """Copy definition by definition, with cloners of this kind, which map old tensors to new ones.
+
+    `define` appends the new definition and gives its tensor.
+    """
+    builder = ProgramBuilder(arguments_of(program))
+    cloner = kind(BodyBuilder(builder.block, program.location))
+    cloner.values.update(zip(program.body.block.args, builder.block.args, strict=True))
+    for op in program.definitions:
+        cloner.values[op.result] = define(builder, cloner, op)
+    return builder.finish(program, [cloner.value(v) for v in program.returned])

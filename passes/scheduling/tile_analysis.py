@@ -1,0 +1,324 @@
+"""What the choice of a tile looks at: on what values depend, how far apart reads lie, what to save.
+
+Expressions in a sum are sorted by what they depend on. With y[i, j] in blocks of rows i, columns j,
+
+    sum[k](exp(x[j]) * x[i, k] * w[j, k])
+
+`exp(x[j])` is the same for all terms, and `w[j, k]` for all rows: the one is computed once per
+block, the other is copied into a panel if neighbours along j lie apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from math import prod
+
+from xdsl.dialects.builtin import Float32Type
+from xdsl.ir import BlockArgument, Operation, Region, SSAValue
+
+from dialects import tix
+from dialects.tix import Affine
+from dialects.tix import elementwise as ew
+from passes.rewriting.programs import type_of
+
+VECTOR_BYTES = 64
+"""The width of vectors to count with; narrower ones only make a block more vectors."""
+
+SHORT_SUM = 16
+"""Sums of at most so many terms are unrolled where they stand."""
+
+PANEL = 1 << 14
+"""Elements of a panel at most: 64 KB of f32, which a second-level cache keeps."""
+
+ELEMENTARY = 12
+"""The cost of an elementary function in additions."""
+
+CHEAP = (
+    ew.AddOp,
+    ew.SubOp,
+    ew.MulOp,
+    ew.NegOp,
+    ew.AbsOp,
+    ew.MaximumOp,
+    ew.MinimumOp,
+    ew.PowOp,
+    ew.SignOp,
+    ew.ReluOp,
+)
+FREE = (tix.ConstantOp, tix.FloorDivOp, tix.YieldOp, ew.NegOp)
+
+
+@dataclass(frozen=True)
+class Saved:
+    """An expression of a sum that is computed ahead, per column, for the sum's indices `own`."""
+
+    value: SSAValue
+    own: tuple[SSAValue, ...]
+
+
+@dataclass(frozen=True)
+class Tile:
+    """`rows` x `columns` elements along `p` and `q` at a time, in groups of such blocks."""
+
+    p: SSAValue | None
+    q: SSAValue
+    rows: int
+    columns: int
+    group: int = 1
+    """Blocks along p that one iteration computes, one after the other."""
+    panels: dict[tix.SumOp, tuple[Saved, ...]] = field(
+        default_factory=dict["tix.SumOp", tuple[Saved, ...]]
+    )
+    chunks: dict[tix.SumOp, tuple[SSAValue, int]] = field(
+        default_factory=dict["tix.SumOp", "tuple[SSAValue, int]"]
+    )
+    """Where a panel cannot hold all of a sum: the index that is cut, and into what lengths."""
+
+
+class Dependence:
+    """The indices of definitions and sums that values depend on."""
+
+    def __init__(self) -> None:
+        self._of: dict[SSAValue, frozenset[SSAValue]] = {}
+
+    def of(self, value: SSAValue) -> frozenset[SSAValue]:
+        if value not in self._of:
+            owner = value.owner
+            if isinstance(owner, Operation):
+                self._of[value] = self.operation(owner)
+            else:
+                self._of[value] = frozenset([value])
+        return self._of[value]
+
+    def operation(self, op: Operation) -> frozenset[SSAValue]:
+        """Of an operation with all that is inside, less the indices it binds."""
+        if isinstance(op, tix.DefineOp):
+            return frozenset()
+        found: set[SSAValue] = set()
+        bound: set[SSAValue] = set()
+        for inner in op.walk():
+            for region in inner.regions:
+                bound.update(region.block.args)
+            for v in inner.operands:
+                if not (isinstance(v.owner, Operation) and v.owner is not op and inside(v, op)):
+                    found |= self.of(v)
+        return frozenset(v for v in found - bound if isinstance(v, BlockArgument) and is_index(v))
+
+
+def is_index(value: SSAValue) -> bool:
+    return not isinstance(value.type, tix.TensorType)
+
+
+def inside(value: SSAValue, op: Operation) -> bool:
+    return isinstance(value.owner, Operation) and op.is_ancestor(value.owner)
+
+
+def lanes_of(op: tix.DefineOp) -> int:
+    """Elements of a vector."""
+    return VECTOR_BYTES // (4 if isinstance(op.type.element, Float32Type) else 8)
+
+
+def constant_extent(size: Affine) -> int | None:
+    return None if size.terms else max(0, size.constant)
+
+
+def constant_range(op: tix.SumOp, index: SSAValue) -> tuple[int, int] | None:
+    """First value and length of an index whose bounds are numbers."""
+    low: list[int] = []
+    high: list[int] = []
+    for constraint in op.constraints:
+        c = constraint.form[index]
+        rest = constraint.form - Affine.of(index) * c
+        if c and (rest.terms or abs(c) != 1 or constraint.equality):
+            return None
+        if c:
+            (low if c > 0 else high).append(rest.constant)
+    if not low or not high:
+        return None
+    first = max(-x for x in low)
+    return first, max(0, min(high) - first + 1)
+
+
+def term_count(op: tix.SumOp) -> int | None:
+    """The number of terms of a sum over a box of numbers."""
+    ranges = [constant_range(op, v) for v in op.indices]
+    return None if None in ranges else prod(r[1] for r in ranges if r)
+
+
+def is_short(op: tix.SumOp) -> bool:
+    count = term_count(op)
+    return count is not None and count <= SHORT_SUM
+
+
+def blocked_sums(region: Region) -> list[tix.SumOp]:
+    """The sums of a body, not of bodies inside, that are long enough for a block."""
+    return [op for op in region.block.ops if isinstance(op, tix.SumOp) and not is_short(op)]
+
+
+def rectangular(op: tix.SumOp, indices: Iterable[SSAValue], deps: Dependence) -> bool:
+    """Do the bounds of the sum, and of those inside it, stay the same along these indices?"""
+    indices = set(indices)
+    inner = [s for s in op.walk() if isinstance(s, tix.SumOp)]
+    return not any(deps.of(v) & indices for s in inner for v in s.free_indices)
+
+
+def tileable_sums(region: Region, tile: Tile, deps: Dependence) -> list[tix.SumOp]:
+    """The sums of a body that get accumulators: long, and with the same terms for a whole block."""
+    axes = [v for v in (tile.p, tile.q) if v is not None]
+    return [
+        s
+        for s in blocked_sums(region)
+        if tile.q in deps.operation(s) and rectangular(s, axes, deps)
+    ]
+
+
+@cache
+def _strides(type: tix.TensorType) -> tuple[int | None, ...]:
+    strides: list[int | None] = [1]
+    for size in reversed(type.shape[1:]):
+        last, extent = strides[-1], constant_extent(size)
+        strides.append(None if last is None or extent is None else last * extent)
+    return tuple(strides[::-1][: type.rank])
+
+
+def stride(read: tix.ReadOp, index: SSAValue, deps: Dependence) -> int | None:
+    """The distance of elements read at neighbouring values of an index; None: far apart."""
+    total = 0
+    for form, step in zip(read.forms, _strides(type_of(read.tensor)), strict=True):
+        if any(index in deps.of(v) and v is not index for v in form.indices):
+            return None  # through a division
+        if form[index]:
+            if step is None:
+                return None
+            total += form[index] * step
+    return total
+
+
+# --- what is better computed once ---------------------------------------------------------------
+
+
+def weight(op: Operation) -> int:
+    return 1 if isinstance(op, (tix.ReadOp, tix.IfOp, *CHEAP)) else ELEMENTARY
+
+
+def tree_of(value: SSAValue, region: Region) -> Iterator[Operation]:
+    """The operations of a body that compute a value."""
+    owner = value.owner
+    if isinstance(owner, Operation) and owner.parent is region.block:
+        yield from owner.walk()
+        for v in owner.operands:
+            yield from tree_of(v, region)
+
+
+@dataclass(frozen=True)
+class SavedValues:
+    """What a sum computes ahead: once for a block, for all rows of a strip, for one term."""
+
+    block: list[SSAValue]
+    panels: list[Saved]
+    term: list[SSAValue]
+
+
+def saved_values(op: tix.SumOp, tile: Tile, deps: Dependence) -> SavedValues:
+    """What depends on q and is better computed once.
+
+    Panels hold what is the same for all rows and lies apart along q, or apart along the sum.
+    What is the same for all terms is read once per block if it lies apart or is expensive, where
+    the sum certainly has a term; and what is the same for all rows once per term if expensive.
+    """
+    found = SavedValues([], [], [])
+    own = frozenset(op.indices)
+    for value in _largest(op, lambda v: _same_for_terms(v, tile, own, deps)):
+        if _is_dear(value, op, tile, deps) and (term_count(op) or 0) > 0:
+            found.block.append(value)
+    for value in _largest(op, lambda v: _same_for_rows(v, tile, deps)):
+        ops = list(tree_of(value, op.body))
+        if value in found.block or any(isinstance(o, tix.SumOp) and not is_short(o) for o in ops):
+            continue
+        used = tuple(v for v in op.indices if v in deps.of(value))
+        reads = [o for o in ops if isinstance(o, tix.ReadOp)]
+        if used and any(_lies_apart(read, tile.q, own, deps) for read in reads):
+            found.panels.append(Saved(value, used))
+        elif tile.p is not None and _is_dear(value, op, tile, deps):
+            found.term.append(value)
+    return found
+
+
+def _same_for_terms(
+    value: SSAValue, tile: Tile, own: frozenset[SSAValue], deps: Dependence
+) -> bool:
+    return tile.q in deps.of(value) and not deps.of(value) & own
+
+
+def _same_for_rows(value: SSAValue, tile: Tile, deps: Dependence) -> bool:
+    return tile.q in deps.of(value) and tile.p not in deps.of(value)
+
+
+def _is_dear(value: SSAValue, op: tix.SumOp, tile: Tile, deps: Dependence) -> bool:
+    """Does it take an elementary function, a sum, or reads that lie apart along q?"""
+    ops = [o for o in tree_of(value, op.body) if not isinstance(o, FREE)]
+    return any(
+        weight(o) > 1
+        or isinstance(o, tix.SumOp)
+        or (isinstance(o, tix.ReadOp) and is_slow(stride(o, tile.q, deps)))
+        for o in ops
+    )
+
+
+def is_slow(step: int | None) -> bool:
+    """Do vectors of elements at this distance take more than a few instructions?"""
+    return step is None or abs(step) > 2
+
+
+def _largest(op: tix.SumOp, fits: Callable[[SSAValue], bool]) -> list[SSAValue]:
+    """The largest values of the sum's body that fit."""
+    found: dict[SSAValue, None] = {}
+
+    def visit(value: SSAValue) -> None:
+        owner = value.owner
+        if not isinstance(owner, Operation) or owner.parent is not op.body.block:
+            return
+        if is_real(value) and fits(value):
+            found[value] = None
+        elif not isinstance(owner, tix.IfOp):
+            for v in owner.operands:
+                visit(v)
+
+    visit(tix.yielded(op.body))
+    return list(found)
+
+
+def is_real(value: SSAValue) -> bool:
+    return isinstance(value.type, tix.RealType)
+
+
+def _lies_apart(read: tix.ReadOp, q: SSAValue, own: frozenset[SSAValue], deps: Dependence) -> bool:
+    """Would a block read many cache lines or pages for few elements?"""
+    if is_slow(stride(read, q, deps)):
+        return True
+    return any(
+        (along := stride(read, v, deps)) is None or abs(along) >= VECTOR_BYTES * 8
+        for v in own & deps.operation(read)
+    )
+
+
+def chunk_of(op: tix.SumOp, columns: int) -> tuple[SSAValue, int] | None:
+    """The index of a sum to cut so that a panel holds what is inside; None where all fits.
+
+    All indices inside it have numbers for bounds. It is the outermost one for which that fits.
+    """
+    limit = PANEL // columns
+    count = term_count(op)
+    if count is not None and count <= limit:
+        return None
+    inside = 1
+    best = op.indices[-1], limit
+    for index in reversed(op.indices):
+        best = index, max(1, limit // max(inside, 1))
+        found = constant_range(op, index)
+        if found is None or inside * found[1] > limit:
+            break
+        inside *= found[1]
+    return best

@@ -1,0 +1,206 @@
+"""In which form the index sets of a definition become loops: as narrow as they are, or as boxes.
+
+Sums in the language, and in derivatives after `absorb-conditions`, run over exactly the points that
+contribute. For a machine that is best where much is skipped, but loops of known length can be
+unrolled, and loops with the same bounds for neighbouring elements run side by side in vectors and
+register blocks, where a test is only a mask. So short sums go back to boxes. Long ones do where
+that gives blocks of rows and columns (`passes/scheduling/tile_choice.py`), and conditions stay
+where they are if nothing else has a tile.
+
+A sum goes back to a box by
+
+    sum over k in {k >= 0, k >= 1 - i, k <= 2, k <= N - i} of E(k)
+    sum over k in {k >= 0, k <= 2} of (if k >= 1 - i, k <= N - i { E(k) } else 0)
+
+Windows at the border of a tensor are like this, in convolutions with padding and in the gradients
+of all convolutions. A long index needs a side on which its bounds stay, so that about half of the
+box are points of the set: a band is not made a square.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence, Set
+from functools import partial
+
+from xdsl.ir import Operation, SSAValue
+
+from dialects import tix
+from dialects.tix import Affine, Constraint, between
+from passes.absorb_conditions import bounded_without_conditions
+from passes.index_sets.context import ContextCloner
+from passes.rewriting.builder import BodyBuilder, Cloner
+from passes.rewriting.programs import ProgramBuilder, arguments_of, copy_definition, copy_program
+from passes.scheduling.tile_analysis import SHORT_SUM, Dependence, Tile
+
+Choose = Callable[[tix.DefineOp], Sequence[Tile]]
+"""The tiles of a definition."""
+
+
+def shape_loops(program: tix.ProgramOp, choose: Choose | None) -> tix.ProgramOp:
+    """The program with each definition in the form in which it runs best.
+
+    Without tiles, conditions in sums are all that changes.
+    """
+    narrow = bounded_without_conditions(program)
+    if choose is None and narrow is program:
+        return program
+    short = _boxed(narrow, _ShortBoxer)
+    if choose is None:
+        return short
+    long = _boxed(narrow, _LongBoxer)
+    if program is short is long:
+        return program
+    return _mixed([short, long, program], choose)
+
+
+def _mixed(versions: Sequence[tix.ProgramOp], choose: Choose) -> tix.ProgramOp:
+    """Of each definition the version that runs best."""
+    program = versions[0]
+    builder = ProgramBuilder(arguments_of(program))
+    cloner = Cloner(BodyBuilder(builder.block, program.location))
+    for version in versions:
+        cloner.values.update(zip(version.body.block.args, builder.block.args, strict=True))
+    for short, long, given in zip(*(v.definitions for v in versions), strict=True):
+        tensor = copy_definition(builder, cloner, _best(short, long, given, choose))
+        cloner.values.update((op.result, tensor) for op in (short, long, given))
+    return builder.finish(program, [cloner.value(v) for v in program.returned])
+
+
+def _best(
+    short: tix.DefineOp, long: tix.DefineOp, given: tix.DefineOp, choose: Choose
+) -> tix.DefineOp:
+    tile = _tile(short, choose)
+    if (tile is None or tile.p is None) and (wide := _tile(long, choose)) and wide.p:
+        return long
+    return given if tile is None and _tile(given, choose) else short
+
+
+def _tile(op: tix.DefineOp, choose: Choose) -> Tile | None:
+    """The first tile in which more than conditions differs from column to column."""
+    reads = [r for r in op.walk() if isinstance(r, tix.ReadOp)]
+    deps = Dependence()
+    tiles = (t for t in choose(op) if any(t.q in deps.operation(r) for r in reads))
+    return next(tiles, None)
+
+
+def _boxed(program: tix.ProgramOp, kind: type[_ShortBoxer]) -> tix.ProgramOp:
+    if not any(isinstance(op, tix.ReductionOp) and kind.applies(op) for op in program.walk()):
+        return program
+    return copy_program(program, kind)
+
+
+class _ShortBoxer(ContextCloner):
+    """Copies; reductions over parts of short boxes become reductions over these."""
+
+    long = False
+
+    @classmethod
+    def applies(cls, op: tix.ReductionOp) -> bool:
+        return _box(op, cls.long) is not None
+
+    def copy(self, op: Operation) -> None:
+        if op.results[0] not in self.values:
+            super().copy(op)
+
+    def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
+        box = _box(op, self.long)
+        if box is None:
+            return super().copy_reduction(op)
+        varying = [c for c in op.constraints if _varies(c, op)]
+
+        def domain(own: list[SSAValue]) -> list[Constraint]:
+            return self.inner(self.builder, op.indices, own).constraints(box)
+
+        def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
+            cloner = self.inner(e, op.indices, own)
+            cloner.known += cloner.constraints(box)
+            tests = cloner.constraints(varying)
+            cloner.read_ahead(op, tests)
+
+            def tested(e: BodyBuilder, _: list[SSAValue]) -> SSAValue:
+                inner = cloner.inner(e, [], [])
+                inner.known += tests
+                return inner.copy_body(op.body)
+
+            return e.guard(tests, tested, op.IDENTITY)
+
+        return self.builder.reduce(type(op), [v.name_hint for v in op.indices], domain, body)
+
+    def inner(
+        self, builder: BodyBuilder, own: Sequence[SSAValue], new: Sequence[SSAValue]
+    ) -> _ShortBoxer:
+        cloner = super().inner(builder, own, new)
+        assert isinstance(cloner, _ShortBoxer)
+        return cloner
+
+    def read_ahead(self, op: tix.ReductionOp, tests: list[Constraint]) -> None:
+        """Read before the value: what is there anyway without a test, for it may be the same for
+        many elements, and all else under a test of its own, which then only masks a read."""
+        for read in op.body.block.ops:
+            if isinstance(read, tix.ReadOp) and not any(map(_is_local, read.indices)):
+                guards = [] if self._is_there(read) else tests
+                self.values[read.result] = self.builder.guard(guards, partial(self._read, read))
+
+    def _read(self, read: tix.ReadOp, builder: BodyBuilder, own: list[SSAValue]) -> SSAValue:
+        return builder.read(self.value(read.tensor), [self.form(f) for f in read.forms])
+
+    def _is_there(self, read: tix.ReadOp) -> bool:
+        limits = zip(read.forms, read.tensor_type.shape, strict=True)
+        return all(self.holds(c) for form, n in limits for c in between(0, self.form(form), n))
+
+
+class _LongBoxer(_ShortBoxer):
+    """The same with long boxes too."""
+
+    long = True
+
+
+def _box(op: tix.ReductionOp, long: bool) -> list[Constraint] | None:
+    """What of the set is the same for all elements, if that is a box; None if all of it is, or if
+    there is another reduction inside."""
+    varying = [c for c in op.constraints if _varies(c, op)]
+    if not varying or any(isinstance(o, tix.ReductionOp) for o in op.body.walk()):
+        return None
+    box = [c for c in op.constraints if not _varies(c, op)]
+    extremes = _extremes(op)
+    for index in op.indices:
+        sides = {c.form[index] > 0 for c in varying if c.form[index]}
+        for side in sides - {c.form[index] > 0 for c in box if c.form[index]}:
+            around = [c for c in varying if c.form[index] and (c.form[index] > 0) == side]
+            wide = [c.substitute(extremes(c)) for c in around]
+            box += dict.fromkeys(c for c in wide if not _varies(c, op))
+        if sides and not _is_short(index, box) and not (long and _is_half(index, sides, box)):
+            return None
+    return box
+
+
+def _extremes(op: tix.ReductionOp) -> Callable[[Constraint], dict[tix.Variable, Affine]]:
+    """For a constraint, the values of the definition's indices where it allows the most."""
+    parent = op.parent_op()
+    while not isinstance(parent, tix.DefineOp):
+        assert parent is not None
+        parent = parent.parent_op()
+    last = {v: n - 1 for v, n in zip(parent.indices, parent.type.shape, strict=True)}
+    return lambda c: {v: end if c.form[v] > 0 else Affine() for v, end in last.items()}
+
+
+def _is_short(index: SSAValue, box: Sequence[Constraint]) -> bool:
+    """Do numbers bound it?"""
+    numbers = [c.form for c in box if len(c.form.terms) == 1 and abs(c.form[index]) == 1]
+    low = [-form.constant for form in numbers if form[index] > 0]
+    high = [form.constant for form in numbers if form[index] < 0]
+    return bool(low) and bool(high) and min(high) - max(low) < SHORT_SUM
+
+
+def _is_half(index: SSAValue, sides: Set[bool], box: Sequence[Constraint]) -> bool:
+    """Does one side of it vary, and the box bound both?"""
+    return len(sides) == 1 and len({c.form[index] > 0 for c in box if c.form[index]}) == 2
+
+
+def _varies(constraint: Constraint, op: tix.ReductionOp) -> bool:
+    """Does it hold an index around the reduction?"""
+    return any(v not in op.indices for v in constraint.form.indices)
+
+
+def _is_local(index: SSAValue) -> bool:
+    return isinstance(index.owner, tix.FloorDivOp)

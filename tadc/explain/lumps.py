@@ -1,0 +1,170 @@
+"""What the inverse modes invert: the lumps of a program, and the structure of each one's matrix.
+
+Everything shown is what the passes say (`passes/inversion/lumps.py`,
+`passes/inversion/classify.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterator, Sequence
+
+from xdsl.ir import SSAValue
+
+from dialects import tix
+from dialects.tix import Affine, Variable
+from dialects.tix.affine import show
+from passes.inversion.classify import (
+    Banded,
+    Blocks,
+    Diagonal,
+    DiagonalPlusNilpotent,
+    Monomial,
+    Structure,
+    Triangular,
+    structures,
+)
+from passes.inversion.lumps import Lump, lumps, name_of
+from passes.inversion.signed_permutations import SignedPermutation
+from passes.outline_reductions import OutlineReductionsPass
+from passes.rewriting.programs import fresh_name
+from tadc.function import Function
+
+HEAD = """\
+The program is a sequence of lumps: steps after which its state has as many values as before. In a
+lump, outs take the place of ins, with the matrix A = d outs / d ins; others are read and stay."""
+ORDERS = {
+    "inverse-jvp": "inverse-jvp solves with each A, the last lump first.",
+    "inverse-vjp": "inverse-vjp solves with the transpose of each A, the first lump first.",
+    "log-abs-det": "The determinant of the program is the product of those of all A.",
+}
+
+
+def explain_lumps(function: Function, mode: str) -> str:
+    """The lumps of `function` in the order of its text, and why each is solved as it is.
+
+    Raises `UnsupportedError` where the program has no inverse modes.
+    """
+    function.at("derivative", mode=mode)  # raises what is wrong, with its place
+    module = function.transformed([OutlineReductionsPass()])
+    program = next(op for op in module.ops if isinstance(op, tix.ProgramOp))
+    steps = lumps(program)
+    lines = [HEAD, ORDERS[mode]]
+    for number, (lump, found) in enumerate(zip(steps, structures(steps), strict=True), 1):
+        lines += ["", f"lump {number}"]
+        rows = [
+            *_lines(function, lump),
+            *_tensors(function, lump),
+            ("structure", _structure(lump, found)),
+        ]
+        width = max(len(word) for word, _ in rows)
+        lines += [f"  {word.ljust(width)}  {text}" for word, text in rows]
+    return "\n".join(lines)
+
+
+def _lines(function: Function, lump: Lump) -> Iterator[tuple[str, str]]:
+    """The lines of the text that the lump consists of."""
+    spans = (function.span(op.location) for op in lump.definitions)
+    known = {span.line: span.text.strip() for span in spans if span is not None}
+    for line, text in sorted(known.items()):
+        yield f"line {line}", text
+
+
+def _tensors(function: Function, lump: Lump) -> Iterator[tuple[str, str]]:
+    written = {*(t.name for t in function.args), *function.labels_of_definitions}
+    old = [_name(function, written, v) for v in lump.ins]
+    new = [_name(function, written, v) for v in lump.outs]
+    yield "ins", ", ".join(old)
+    yield "outs", ", ".join(f"the new {name}" if name in old else name for name in new)
+    if lump.others:
+        derived = {op.result for op in lump.derived}
+        yield (
+            "others",
+            ", ".join(
+                _name(function, written, v)
+                + (" (computed from what stays)" if v in derived else "")
+                for v in lump.others
+            ),
+        )
+
+
+def _name(function: Function, written: Container[str], tensor: SSAValue) -> str:
+    """The name of a tensor; what a sum got that the text gives none says where that is."""
+    name, owner = name_of(tensor), tensor.owner
+    if name in written or not isinstance(owner, tix.DefineOp):
+        return name
+    span = function.span(owner.location)
+    return f"{name} (the sum in line {span.line})" if span else name
+
+
+# --- structures -----------------------------------------------------------------------------------
+
+
+def _structure(lump: Lump, found: Structure) -> str:
+    """The name of a structure, and why the matrix has it."""
+    match found:
+        case Diagonal(place=place):
+            new, old = _pair(lump, place)
+            return f"diagonal: {new} depends on {old} alone"
+        case Monomial():
+            return "permutation: each new element depends on one old one, no two on the same"
+        case DiagonalPlusNilpotent(place=place, depth=depth):
+            new, old = _pair(lump, place)
+            return (
+                f"substitution: {new} depends on {old} and on others, in chains of at most {depth} "
+                "elements"
+            )
+        case Banded(place=place, rest=rest, lower=lower, upper=upper):
+            new, old = _pair(lump, place)
+            index = _index_names(_definition(lump))[rest]
+            return (
+                f"banded: {new} depends on {old} and on its neighbours along {index}, at most "
+                f"{lower} before and {upper} behind it"
+            )
+        case Triangular(place=place, lower=lower):
+            new, old = _pair(lump, place)
+            side = "before" if lower else "behind"
+            return f"triangular: {new} depends on {old} and on elements {side} it alone"
+        case Blocks(out_dims=dims):
+            names = _index_names(_definition(lump))
+            batch = ", ".join(names[d] for d in dims[0])
+            return f"blocks: elements depend on those with the same {batch} alone, one A for each"
+        case _:
+            return "dense: each new element may depend on every old one"
+
+
+def _definition(lump: Lump) -> tix.DefineOp:
+    owner = lump.outs[0].owner
+    assert isinstance(owner, tix.DefineOp)
+    return owner
+
+
+def _index_names(op: tix.DefineOp) -> list[str]:
+    names: list[str] = []
+    for index in op.indices:
+        names.append(fresh_name(index.name_hint or "i", names))
+    return names
+
+
+def _pair(lump: Lump, place: SignedPermutation) -> tuple[str, str]:
+    """An element of `outs`, and the one of `ins` that it takes the place of."""
+    op = _definition(lump)
+    names = dict[Variable, str](zip(op.indices, _index_names(op), strict=True))
+    own = [Affine.of(v) for v in op.indices]
+    new = _element(lump.outs[0], own, names)
+    old = _element(lump.ins[0], place.image(own), names)
+    same = name_of(lump.outs[0]) == name_of(lump.ins[0])
+    return (f"the new {new}", f"the old {old}") if same else (new, old)
+
+
+def _element(tensor: SSAValue, at: Sequence[Affine], names: dict[Variable, str]) -> str:
+    places = ", ".join(_place(form, lambda key: names.get(key, str(key))) for form in at)
+    return f"{name_of(tensor)}[{places}]" if at else name_of(tensor)
+
+
+def _place(form: Affine, name: Callable[[Variable], str]) -> str:
+    """`N - 1 - i`: what is subtracted last, as in the text of a program."""
+    less = Affine({key: -c for key, c in form.terms.items() if c < 0})
+    rest = form + less
+    if not less.terms or rest == Affine():
+        return show(form, name)
+    return f"{show(rest, name)} - {show(less, name)}"

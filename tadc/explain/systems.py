@@ -1,0 +1,189 @@
+"""What `tadc derive` prints of an inverse mode: programs, and comments for systems between them.
+
+    # solve p_1_matrix p_solution = p_1_rhs for p_solution: 9 equations
+    #   line 2: p[i] = 3 * p[i] + pad(p[i - 1])
+    #   banded: a new value depends on old ones at most 1 before and 0 behind it
+
+The divisions stand in the programs as they are: what an `Inverse` returns in addition, to look
+whether it is 0, is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.dialects.builtin import LocationAttr, ModuleOp, StringAttr
+
+from dialects import tix
+from dialects.tix import DeterminantOp, MatrixForm, ProgramOp, SolveOp
+from passes.analysis.element_counts import count, show
+from passes.rewriting.programs import reads_of, type_of
+from passes.split_pullback import program_part
+from tadc.function import Function
+
+Step = Function | SolveOp | DeterminantOp
+COMMENTS = {"source": "#", "llvm": ";", "llvm-optimized": ";", "assembly": "#"}
+"""What begins a comment in a kind of text; `//` in all others."""
+
+
+def steps(function: Function, mode: str) -> list[Step]:
+    """The programs of an inverse mode and the linear systems between them, in order."""
+    module = function.at("simplified", mode=mode)
+    several = sum(isinstance(op, ProgramOp) for op in module.ops) > 1
+    found: list[Step] = []
+    for op in list(module.ops):
+        op.detach()
+        match op:
+            case ProgramOp():
+                part = _without_unread(op) if several else op
+                found.append(function.part(ModuleOp([part])))
+            case SolveOp() | DeterminantOp():
+                found.append(op)
+            case _:
+                raise AssertionError(op)
+    return found
+
+
+def texts(function: Function, mode: str, kind: str) -> str:
+    """Every program of an inverse mode as a kind of text, and comments where there are several."""
+    found = steps(function, mode)
+    if len(found) == 1:
+        return _text(found[0], kind)
+    mark = COMMENTS.get(kind, "//")
+    parts = [_commented([_headline(mode, found)], mark)]
+    number = 0
+    for step in found:
+        if isinstance(step, Function):
+            number += 1
+            parts.append(f"{mark} program {number}\n{_text(step, kind)}")
+        else:
+            parts.append(_commented(list(_described(function, step, found)), mark))
+    return "\n\n".join(parts) + "\n"
+
+
+def _text(step: Step, kind: str) -> str:
+    assert isinstance(step, Function)
+    return (str(step.at(kind)) if kind == "scheduled" else step.emit(kind)).rstrip("\n")
+
+
+def _commented(lines: list[str], mark: str) -> str:
+    return "\n".join(f"{mark} {line}" for line in lines)
+
+
+def _headline(mode: str, found: list[Step]) -> str:
+    programs = sum(isinstance(step, Function) for step in found)
+    systems = len(found) - programs
+    what = "determinant" if mode == "log-abs-det" else "linear system"
+    return (
+        f"{mode}: {_plural(programs, 'program')} and {_plural(systems, what)}, in this order; "
+        "they share tensors by name"
+    )
+
+
+def _plural(number: int, what: str) -> str:
+    return f"{number} {what}" + ("s" if number > 1 else "")
+
+
+def _without_unread(program: ProgramOp) -> ProgramOp:
+    """The program without arguments that it neither reads nor takes sizes from."""
+    read = {r.tensor for op in program.definitions for r in reads_of(op)}
+    read.update(program.returned)
+    kept = {name: v for name, v in program.arguments.items() if v in read}
+    known = {form for v in kept.values() for form in type_of(v).shape}
+    for name, v in program.arguments.items():
+        if name not in kept and (program.derived or not known >= set(type_of(v).shape)):
+            kept[name] = v
+            known.update(type_of(v).shape)
+    arguments = [item for item in program.arguments.items() if item[0] in kept]
+    names = program.result_names
+    _give_names(program, {*kept, *(op.label.data for op in program.definitions)})
+    return program_part(program, arguments, program.definitions, program.returned, names)
+
+
+def _give_names(program: ProgramOp, taken: set[str]) -> None:
+    """Let results have their names inside of the program too, where they are not taken."""
+    for name, tensor in zip(program.result_names, program.returned, strict=True):
+        if name not in taken:
+            _defined(tensor).label = StringAttr(name)
+
+
+# --- linear systems -------------------------------------------------------------------------------
+
+
+def _described(
+    function: Function, system: SolveOp | DeterminantOp, found: list[Step]
+) -> Iterator[str]:
+    """What is computed with a matrix, where it comes from, and why it is stored like that."""
+    matrix = _matrix(system)
+    if isinstance(system, SolveOp):
+        unknown, known = _column(system.solution_names), _column(system.rhs_names)
+        left = f"transpose({matrix})" if system.transposed is not None else matrix
+        equations = _equations(system.rhs_names, found)
+        yield f"solve {left} {unknown} = {known} for {unknown}: {equations}"
+    else:
+        yield f"det {matrix}: its sign multiplies signdet, its log|.| adds to logdet"
+    yield from (f"  {line}" for line in _lines(function, system.location))
+    yield f"  {reason(system.form, _batch_names(system, found))}"
+
+
+def _matrix(system: SolveOp | DeterminantOp) -> str:
+    """One name, or rows of names as in `[a b; c d]`."""
+    names, rows = system.matrix_names, len(system.form.rows)
+    if len(names) == 1:
+        return names[0]
+    width = len(names) // rows
+    return f"[{'; '.join(' '.join(names[n : n + width]) for n in range(0, len(names), width))}]"
+
+
+def _column(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"[{'; '.join(names)}]"
+
+
+def _definitions(found: list[Step]) -> dict[str, tix.DefineOp]:
+    """By name, what the programs return."""
+    return {
+        label: op
+        for step in found
+        if isinstance(step, Function)
+        for label, op in zip(step.labels, map(_defined, step.program.returned), strict=True)
+    }
+
+
+def _defined(tensor: object) -> tix.DefineOp:
+    owner = getattr(tensor, "owner", None)
+    assert isinstance(owner, tix.DefineOp)
+    return owner
+
+
+def _equations(names: list[str], found: list[Step]) -> str:
+    known = _definitions(found)
+    number = show(count([known[n].result for n in names]))
+    return f"{number} equation" + ("" if number == "1" else "s")
+
+
+def _batch_names(system: SolveOp | DeterminantOp, found: list[Step]) -> list[str]:
+    op = _definitions(found)[system.matrix_names[0]]
+    return [v.name_hint or "?" for v in op.indices[: system.form.batch]]
+
+
+def _lines(function: Function, location: LocationAttr) -> Iterator[str]:
+    span = function.span(location)
+    if span is not None:
+        yield f"line {span.line}: {span.text.strip()}"
+
+
+def reason(form: MatrixForm, batch: list[str]) -> str:
+    """Why a matrix is solved as it is: what each value may depend on."""
+    match form.kind:
+        case "banded":
+            reach = f"at most {form.lower} before and {form.upper} behind it"
+            text = f"banded: a new value depends on old ones {reach}"
+        case "lower":
+            text = "triangular: no new value depends on old ones behind it"
+        case "upper":
+            text = "triangular: no new value depends on old ones before it"
+        case "permutation":
+            text = "permutation: each new value depends on one old one, in this column"
+        case _:
+            text = "dense: a new value may depend on any old one"
+    return f"{text}, with the same {', '.join(batch)}" if batch else text

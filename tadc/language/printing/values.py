@@ -1,0 +1,243 @@
+"""Scalar expressions as text, with no more parentheses than Python needs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+from xdsl.ir import Operation, Region, SSAValue
+
+from dialects.tix import (
+    BINARY,
+    UNARY,
+    Affine,
+    BinaryOp,
+    CallOp,
+    ConstantOp,
+    Constraint,
+    IfOp,
+    IndexToRealOp,
+    MaxOp,
+    MinOp,
+    ProdOp,
+    ReadOp,
+    ReductionOp,
+    SumOp,
+    UnaryOp,
+    WhereOp,
+    between,
+    yielded,
+)
+from dialects.tix.elementwise import NegOp
+from tadc.language import folding
+from tadc.language.conditions import decided
+from tadc.language.names import fresh
+from tadc.language.printing.affine import (
+    ATOM,
+    CONDITION,
+    OR,
+    POWER,
+    PRODUCT,
+    SIGN,
+    SUM,
+    Names,
+    Text,
+)
+from tadc.language.printing.bounds import range_text
+from tadc.language.printing.choices import Tests, is_test, known_of, without_guard
+from tadc.language.printing.conditions import condition
+
+_WORDS: dict[type[Operation], str] = {kind: word for word, kind in (UNARY | BINARY).items()}
+_REDUCTIONS: dict[type[Operation], str] = {
+    MaxOp: "max",
+    MinOp: "min",
+    ProdOp: "prod",
+    SumOp: "sum",
+}
+_CHAINS = {"+": (SUM, PRODUCT), "-": (SUM, PRODUCT), "*": (PRODUCT, SIGN), "/": (PRODUCT, SIGN)}
+"""How tightly a sign binds, and what its right operand must."""
+
+
+class Values:
+    """Prints the body of one definition."""
+
+    def __init__(
+        self,
+        body: Region,
+        tensors: Mapping[SSAValue, str],
+        inferred: Callable[[SSAValue], bool],
+        taken: set[str],
+    ):
+        self.tensors = tensors
+        self.inferred = inferred
+        """Whether an index needs no range, since inference gives it."""
+        self.taken = taken
+        self.forms = _affine_values(body)
+
+    def text(self, value: SSAValue, names: Names) -> Text:
+        """The text of a value; a chain such as `a + b - c` in a loop, since it may be long."""
+        chain: list[BinaryOp] = []
+        op = value.owner
+        while isinstance(op, BinaryOp) and _WORDS[type(op)] in _CHAINS and value not in self.forms:
+            chain.append(op)
+            value, op = op.lhs, op.lhs.owner
+        text = self._link(value, names)
+        for link in reversed(chain):
+            sign = _WORDS[type(link)]
+            binds, right = _CHAINS[sign]
+            other = self.text(link.rhs, names).within(right)
+            text = Text(f"{text.within(binds)} {sign} {other}", binds)
+        return text
+
+    def _link(self, value: SSAValue, names: Names) -> Text:
+        if value in self.forms:
+            return names.form(self.forms[value])
+        match value.owner:
+            case ConstantOp() as op:
+                return _number(op.value.data)
+            case ReadOp() as op:
+                return Text(self._read(op, names), ATOM)
+            case UnaryOp() as op:
+                return self._unary(op, names)
+            case BinaryOp() as op:
+                return self._binary(op, names)
+            case CallOp() as op:
+                arguments = ", ".join(self.text(a, names).text for a in op.arguments)
+                return Text(f"{op.function.data}({arguments})", ATOM)
+            case IfOp() as op:
+                return self._if(op, names)
+            case WhereOp() as op:
+                return self._where(op, names)
+            case ReductionOp() as op:
+                return self._reduction(op, names)
+            case op:
+                raise ValueError(f"no expression of the language says {op}")
+
+    def _read(self, op: ReadOp, names: Names) -> str:
+        indices = ", ".join(names.form(form).text for form in op.forms)
+        return f"{self.tensors[op.tensor]}[{indices}]" if op.forms else self.tensors[op.tensor]
+
+    def _unary(self, op: UnaryOp, names: Names) -> Text:
+        word = _WORDS[type(op)]
+        text = self.text(op.operand, names)
+        if word == "neg":
+            return Text("-0.0" if text.text == "0" else f"-{text.within(SIGN)}", SIGN)
+        return Text(f"{word}({text.text})", ATOM)
+
+    def _binary(self, op: BinaryOp, names: Names) -> Text:
+        word = _WORDS[type(op)]
+        if word == "**":
+            left, right = self.text(op.lhs, names), self.text(op.rhs, names)
+            return Text(f"{left.within(ATOM)}**{right.within(SIGN)}", POWER)
+        arguments = [op.rhs]
+        first = op.lhs
+        while word in ("max", "min") and isinstance(first.owner, type(op)):
+            arguments.append(first.owner.rhs)
+            first = first.owner.lhs
+        texts = [self.text(a, names).text for a in (first, *reversed(arguments))]
+        return Text(f"{word}({', '.join(texts)})", ATOM)
+
+    # --- conditions ---
+
+    def _if(self, op: IfOp, names: Names) -> Text:
+        disjuncts = decided(op.condition)
+        if disjuncts in ([], [[]]):
+            return self.text(yielded(op.then if disjuncts else op.otherwise), names)
+        then, otherwise = yielded(op.then), yielded(op.otherwise)
+        if isinstance(then.owner, ReadOp) and disjuncts == _inside(then.owner):
+            read = self._read(then.owner, names)
+            outside = self.text(otherwise, names).text
+            return Text(f"pad({read})" if outside == "0" else f"pad({read}, {outside})", ATOM)
+        return self._choice(self.text(then, names), disjuncts, self.text(otherwise, names), names)
+
+    def _choice(
+        self, then: Text, disjuncts: list[list[Constraint]], otherwise: Text, names: Names
+    ) -> Text:
+        test = condition(disjuncts, names).within(OR)
+        return Text(f"{then.within(OR)} if {test} else {otherwise.text}", CONDITION)
+
+    def _where(self, op: WhereOp, names: Names) -> Text:
+        test = Tests(self.text, self.forms).text(op, names).within(OR)
+        then, otherwise = yielded(op.then), yielded(op.otherwise)
+        if is_test(op):
+            then = without_guard(then, known_of(op.lhs, True))
+            otherwise = without_guard(otherwise, known_of(op.lhs, False))
+        first, second = self.text(then, names), self.text(otherwise, names)
+        return Text(f"{first.within(OR)} if {test} else {second.text}", CONDITION)
+
+    # --- reductions ---
+
+    def _reduction(self, op: ReductionOp, names: Names) -> Text:
+        """`sum[k in range(3), l](...)`; what does not concern k and l is a condition around."""
+        inner = names.inside(self._index_names(op, names))
+        guards = [c for c in op.constraints if not any(c.form[v] for v in op.indices)]
+        indices: list[str] = []
+        for n, index in enumerate(op.indices):
+            text = inner.indices[index]
+            if not self.inferred(index):
+                text += f" in {range_text(index, own_constraints(op, n), inner)}"
+            indices.append(text)
+        body = self.text(yielded(op.body), inner).text
+        text = Text(f"{_REDUCTIONS[type(op)]}[{', '.join(indices)}]({body})", ATOM)
+        disjuncts = decided([guards])
+        if disjuncts == [[]]:
+            return text
+        empty = _number(op.IDENTITY) if op.IDENTITY else Text("0", ATOM)
+        return self._choice(text, disjuncts, empty, names) if disjuncts else empty
+
+    def _index_names(self, op: ReductionOp, names: Names) -> dict[SSAValue, str]:
+        return index_names(op.indices, "k", self.taken | set(names.indices.values()))
+
+
+def own_constraints(op: ReductionOp, n: int) -> list[Constraint]:
+    """The constraints of a sum in which its index number `n` is the last one."""
+    own = op.indices
+    return [
+        c for c in op.constraints if c.form[own[n]] and not any(c.form[v] for v in own[n + 1 :])
+    ]
+
+
+def index_names(indices: Sequence[SSAValue], default: str, taken: set[str]) -> dict[SSAValue, str]:
+    """Names that nothing around has, after the hints."""
+    names: dict[SSAValue, str] = {}
+    for index in indices:
+        hint = index.name_hint or default
+        wanted = hint if hint.isidentifier() else default
+        names[index] = fresh(wanted, taken | set(names.values()))
+    return names
+
+
+def _inside(op: ReadOp) -> list[list[Constraint]]:
+    """The condition that `pad` stands for."""
+    shape = op.tensor_type.shape
+    return decided([[c for f, n in zip(op.forms, shape, strict=True) for c in between(0, f, n)]])
+
+
+def _number(value: float) -> Text:
+    if math.isnan(value):
+        raise ValueError("the language has no number nan")
+    text = repr(value) if math.isfinite(value) else "1e999" if value > 0 else "-1e999"
+    return Text(text, SIGN if text.startswith("-") else ATOM)
+
+
+def _affine_values(body: Region) -> dict[SSAValue, Affine]:
+    """The values that the parser would read as one affine form of indices, or as an integer."""
+    forms: dict[SSAValue, Affine] = {}
+    for op in body.walk():
+        form: Affine | None = None
+        match op:
+            case IndexToRealOp():
+                form = op.form
+            case ConstantOp():
+                form = folding.whole(op.value.data)
+            case NegOp() if op.operand in forms:
+                inner = forms[op.operand]
+                literal = isinstance(op.operand.owner, ConstantOp) and inner.constant > 0
+                form = -inner if inner.terms or literal else None
+            case BinaryOp() if op.lhs in forms and op.rhs in forms:
+                form = folding.fold(_WORDS[type(op)], forms[op.lhs], forms[op.rhs])
+            case _:
+                pass
+        if form is not None:
+            forms[op.results[0]] = form
+    return forms

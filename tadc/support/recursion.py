@@ -1,0 +1,57 @@
+"""Work that recurses along the nesting of a program: once more on a large stack, where it must."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+DEPTH = 20_000
+STACK = 256 << 20
+"""Bytes: enough for `DEPTH` calls, through functions written in C too."""
+
+_one_at_a_time = threading.Lock()
+_inside = threading.local()
+
+
+def with_large_stack(work: Callable[[], T]) -> T:
+    """`work()`; where the stack is too small for it, again in a thread with a large one.
+
+    So `work` must do no harm when it is done twice. While the second attempt lasts, the recursion
+    limit of the process is higher. Raises RecursionError where even that is too low.
+    """
+    try:
+        return work()
+    except RecursionError:
+        if getattr(_inside, "large_stack", False):
+            raise
+    return _on_large_stack(work)
+
+
+def _on_large_stack(work: Callable[[], T]) -> T:
+    results: list[T] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        _inside.large_stack = True
+        try:
+            results.append(work())
+        except BaseException as error:
+            errors.append(error)
+
+    with _one_at_a_time:
+        limit, size = sys.getrecursionlimit(), threading.stack_size(STACK)
+        try:
+            thread = threading.Thread(target=run, name="tadc, with a large stack", daemon=True)
+            sys.setrecursionlimit(max(limit, DEPTH))
+            thread.start()
+            thread.join()
+        finally:
+            threading.stack_size(size)
+            sys.setrecursionlimit(limit)
+    if errors:
+        raise errors[0]
+    return results[0]

@@ -1,0 +1,202 @@
+"""What the documentation shows is run: Python, commands, programs, their derivatives and errors.
+
+    ```python            runs, with the names of the blocks before it on the page
+    ```text              what the block before it prints
+    ```console           lines `$ tadc ...` with what they print
+    ```tad               a program: it is compiled, derived, and its derivative compiled again
+    ```tad derivative    the derivative of the program before it
+    ```text error        the error that the program before it ends in
+
+Everything runs in a folder with a copy of `examples`. Numbers may differ in their last digits.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import io
+import math
+import re
+import shlex
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tadc
+from tadc.commands.cli import main
+from tests.support.paths import ROOT
+
+PAGES = [
+    ROOT / "README.md",
+    *(p for p in sorted((ROOT / "docs").rglob("*.md")) if p.name != "new-pass.md"),
+]
+EXAMPLES = sorted((ROOT / "examples").rglob("*.tad"))
+FENCE = re.compile(r"^```(\w+)( \w+)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d*)?(?:e[+-]?\d+)?(?![\w.])")
+
+
+@dataclass(frozen=True)
+class Block:
+    kind: str
+    text: str
+    line: int
+
+
+def block_of(match: re.Match[str]) -> Block:
+    line = match.string[: match.start()].count("\n") + 1
+    return Block(match[1] + (match[2] or ""), match[3], line)
+
+
+def same(shown: str, printed: str) -> bool:
+    """Whether two texts agree but for blanks and the last digits of numbers."""
+    words = [" ".join(NUMBER.sub("#", t).split()) for t in (shown, printed)]
+    numbers = [[float(n) for n in NUMBER.findall(t)] for t in (shown, printed)]
+    return words[0] == words[1] and all(map(close, *numbers))
+
+
+def close(a: float, b: float) -> bool:
+    return math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-10)
+
+
+def printed_by(action: Any, *arguments: Any) -> str:
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+        action(*arguments)
+    return out.getvalue()
+
+
+def commands(text: str) -> list[str]:
+    return re.findall(r"^\$ (.*)$", text, re.MULTILINE)
+
+
+def run_command(command: str) -> str:
+    words = shlex.split(command)
+    assert words[0] == "tadc", command
+    target = Path(words[words.index(">") + 1]) if ">" in words else None
+    printed = printed_by(main, words[1 : words.index(">") if target else None])
+    if target:
+        target.write_text(printed)
+    return "" if target else printed
+
+
+class Page:
+    """Runs the blocks of a page one after another."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, Any] = {}
+        self.printed = ""
+        self.program = ""
+        self.error: tadc.TadcError | None = None
+
+    def run(self, block: Block) -> str:
+        """What the block has to show: its own text, where it only says what to run."""
+        if self.error and block.kind != "text error":
+            raise self.error
+        match block.kind:
+            case "python":
+                self.printed = printed_by(exec, compile(block.text, "page", "exec"), self.names)
+            case "text":
+                return self.printed
+            case "console":
+                return "".join(f"$ {c}\n{run_command(c)}" for c in commands(block.text))
+            case "tad":
+                self.program = block.text
+                try:
+                    check_derivative(self.program)
+                except tadc.TadcError as error:
+                    self.error = error
+            case "tad derivative":
+                return str(tadc.compile(self.program).derivative())
+            case "text error":
+                error, self.error = self.error, None
+                assert error, "the program is right"
+                return f"{error}\n"
+            case _:
+                assert block.kind in ("sh", "mlir"), f"what is a block of {block.kind}?"
+        return block.text
+
+
+def updated(text: str) -> str:
+    """The text of a page with every block showing what it has to, the same bytes where it does."""
+    page = Page()
+
+    def replace(match: re.Match[str]) -> str:
+        block = block_of(match)
+        try:
+            actual = page.run(block)
+        except BaseException as error:
+            error.add_note(f"in the block at line {block.line}")
+            raise
+        if same(block.text, actual):
+            return match[0]
+        return f"```{block.kind}\n{actual.rstrip()}\n```"
+
+    result = FENCE.sub(replace, text)
+    if page.error:
+        raise page.error
+    return result
+
+
+@contextlib.contextmanager
+def folder_with_examples() -> Iterator[None]:
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(ROOT / "examples", Path(folder) / "examples")
+        with contextlib.chdir(folder):
+            yield
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_what_is_shown_is_so(page: Path):
+    """`python tests/house/test_documentation.py` corrects the pages; review what it changed."""
+    text = page.read_text(encoding="utf-8")
+    with folder_with_examples():
+        shown, actual = text.splitlines(), updated(text).splitlines()
+    assert not list(difflib.unified_diff(shown, actual, "shown", "actual", lineterm="", n=0))
+
+
+def update_pages() -> None:
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        with folder_with_examples():
+            page.write_text(updated(text), encoding="utf-8")
+
+
+def check_derivative(program: str) -> None:
+    derivative = str(tadc.compile(program, file="f.tad").derivative())
+    assert str(tadc.compile(derivative)) == derivative
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.name)
+def test_examples_say_what_they_show(path: Path):
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith("# ")
+    check_derivative(text)
+
+
+def test_the_example_of_the_paper_is_the_one_of_the_paper():
+    last = (ROOT / "examples" / "paper.tad").read_text().splitlines()[-1]
+    assert last == "f[i, j] = exp(-sum[k]((a[i, k] + b[j, k])**2 * c[i, i] + d[i + k]**3))"
+
+
+def test_differences_are_noticed():
+    assert same("a = 1.0000001", "a  =  1.0")
+    assert same("1.3e-12 ok", "2.7e-12 ok")
+    assert not same("a = 1.01", "a = 1.0")
+    assert not same("x[2]", "x[3]")
+    assert not same("ok", "WRONG")
+
+
+def test_every_row_of_stages_is_a_stage():
+    from passes.pipeline import STAGES
+
+    rows = re.findall(r"^\| `([a-z-]+)` \|", (ROOT / "README.md").read_text(), re.MULTILINE)
+    assert [row for row in rows if row in STAGES] == list(STAGES)
+
+
+if __name__ == "__main__":
+    update_pages()

@@ -1,0 +1,62 @@
+"""The examples in Python run, and show what they say."""
+
+from __future__ import annotations
+
+import runpy
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.paths import EXAMPLES
+
+
+def run(name: str) -> Any:
+    """What `main` of an example gives."""
+    return runpy.run_path(str(EXAMPLES / name))["main"]()
+
+
+def test_the_perceptron_learns():
+    first, last, right = run("mlp.py")
+    assert first > 0.6
+    assert last < 0.01
+    assert right == 1
+
+
+def test_the_gaussian_process_fits():
+    before, after, lengths, noise, error = run("gaussian_process.py")
+    assert error < 1e-6
+    assert before < -90
+    assert after > 40
+    assert lengths[1] > 100 * lengths[0]
+    assert noise == pytest.approx(0.1, rel=0.2)
+
+
+def test_the_coupling_flow_fits():
+    normal, last, errors = run("coupling_flow.py")
+    assert normal == pytest.approx(2.73, abs=0.01)
+    assert last < 2.1
+    assert max(errors) < 1e-9
+
+
+def test_leapfrog():
+    lost, error, log_det = run("leapfrog.py")
+    assert lost[0] < 1e-4
+    assert lost[0] / lost[1] == pytest.approx(4, rel=0.2)  # a method of order 2
+    assert error < 1e-9
+    assert abs(log_det) < 1e-9
+
+
+def test_newton_converges_quadratically():
+    lengths, error, slope_error = run("newton.py")
+    assert len(lengths) == 5
+    assert all(b < 0.2 * a**2 for a, b in pairwise(lengths[:4]))
+    assert lengths[-1] < 1e-12
+    assert error < 1e-5
+    assert slope_error < 1e-8
+
+
+def test_every_example_is_tested():
+    tests = Path(__file__).read_text(encoding="utf-8")
+    assert [p.name for p in EXAMPLES.glob("*.py") if f'run("{p.name}")' not in tests] == []

@@ -1,0 +1,458 @@
+"""Structures of lumps: what is found in designed cases, and never more than numbers allow."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
+from time import perf_counter
+
+import numpy as np
+import pytest
+from xdsl.ir import SSAValue
+
+import tadc
+from dialects.tix import Affine, DefineOp, ProgramOp, Variable
+from passes.index_sets.dependence import Dependence, dependences, differentiable_reads
+from passes.inversion.classify import (
+    Banded,
+    Blocks,
+    Dense,
+    Diagonal,
+    DiagonalPlusNilpotent,
+    Monomial,
+    Structure,
+    Triangular,
+    structure,
+    structures,
+)
+from passes.inversion.lumps import Lump, lumps
+from passes.inversion.signed_permutations import SignedPermutation
+from passes.rewriting.failure import PassFailure
+from tests.support.lump_programs import jacobian, part, program, values_of
+
+Array = np.ndarray
+Index = tuple[int, ...]
+LINE = SignedPermutation.identity(1)
+PLANE = SignedPermutation.identity(2)
+ZERO = Affine()
+
+Z = "z: f64[N]\nw: f64[N, N]\n"
+ZZ = "z: f64[N, M]\nw: f64[N, N]\nv: f64[M, M]\n"
+
+CASES: dict[str, tuple[str, list[Structure]]] = {
+    "element by element": (
+        "p: f64[N]\nq: f64[N]\np[i] -= q[i]**3\nq[i] += p[i]\nreturn p, q",
+        [Diagonal(LINE), Diagonal(LINE)],
+    ),
+    "through temporaries": (
+        f"{Z}t[i] = tanh(z[i])\nz[i] += t[i] * w[i, i]\nreturn z",
+        [Diagonal(LINE)],
+    ),
+    "by a sum over one point": (
+        f"{Z}z[i] = sum[j](w[i, j] * z[j] if i == j else 0)\nreturn z",
+        [Diagonal(LINE)],
+    ),
+    "in disjuncts": (
+        f"{Z}z[i] = 2 * z[i] if i < 2 else z[i] * w[i, 0]\nreturn z",
+        [Diagonal(LINE)],
+    ),
+    "backwards": (
+        "z: f64[5]\nz[i] = 2 * z[4 - i]\nreturn z",
+        [Diagonal(SignedPermutation((0,), (-1,), (Affine(constant=4),)))],
+    ),
+    "a quarter turn": (
+        "z: f64[N, N]\nz[i, j] = 2 * z[j, N - 1 - i]\nreturn z",
+        [Diagonal(SignedPermutation((1, 0), (1, -1), (ZERO, Affine({"N": 1}, -1))))],
+    ),
+    "round and round": (
+        "z: f64[N]\nz[i] = 2 * z[i + 1] if i < N - 1 else z[0]**2\nreturn z",
+        [Monomial()],
+    ),
+    "by remainders": (
+        "z: f64[5]\nz[i] = 2 * z[(3*i + 1) % 5]\nreturn z",
+        [Monomial()],
+    ),
+    "there and back": (
+        """
+z: f64[N, 3]
+t[i in range(3*N)] = sin(z[i // 3, i % 3])
+z[i, k] = t[3*i + k]
+return z
+""",
+        [Monomial(), Monomial()],
+    ),
+    "halves that change places": (
+        """
+x: f64[N]
+y: f64[N]
+a[i] = 2 * y[i] if i % 2 == 0 else x[N - 1 - i]
+b[i] = 2 * x[N - 1 - i] if i % 2 == 0 else y[i]
+x[i] = a[i]
+y[i] = b[i]
+return x, y
+""",
+        [Monomial(), Diagonal(LINE), Diagonal(LINE)],
+    ),
+    "a coupling layer": (
+        f"""
+{Z}m: f64[]
+s[i] = sum[j in range(2)](w[i, j] * z[j])
+z[i] = z[i] if i < 2 else z[i] * exp(s[i]) + m
+return z
+""",
+        [DiagonalPlusNilpotent(LINE, 2, (0, 1))],
+    ),
+    "a coupling layer of every other element": (
+        f"""
+{Z}s[i] = tanh(sum[j](w[i, j] * (z[j] if j % 2 == 0 else 0)))
+z[i] = z[i] if i % 2 == 0 else z[i] * exp(s[i]) + s[i]
+return z
+""",
+        [DiagonalPlusNilpotent(LINE, 2, (0, 1))],
+    ),
+    "a coupling layer with a temporary on the diagonal": (
+        f"""
+{Z}s[i] = sum[j in range(2)](w[i, j] * z[j])
+t[i] = tanh(z[i])
+z[i] = z[i] + 2 * t[i] if i < 2 else z[i] * exp(s[i]) + t[i]
+return z
+""",
+        [DiagonalPlusNilpotent(LINE, 2, (0, 1, 2, 4))],
+    ),
+    "a chain of three": (
+        f"{Z}z[i] = z[i] + z[i - 2] if 2 <= i and i < 6 else z[i]\nreturn z",
+        [DiagonalPlusNilpotent(LINE, 3, (0, 2))],
+    ),
+    "one read more off the diagonal": (
+        "z: f64[N]\nz[i] += 0.1 * z[i - 1] if i > 0 else 0\nreturn z",
+        [Banded(LINE, (), 0, 1, 0)],
+    ),
+    "a stencil": (
+        "z: f64[N]\nz[i] += 0.1 * pad(z[i - 1]) + 0.2 * pad(z[i + 2])\nreturn z",
+        [Banded(LINE, (), 0, 1, 2)],
+    ),
+    "a stencil of few elements": (
+        "z: f64[5]\nz[i] += 0.1 * pad(z[i - 1]) + 0.2 * pad(z[i + 2])\nreturn z",
+        [Dense()],
+    ),
+    "a stencil in one dimension": (
+        "z: f64[N, M]\nz[i, j] += 0.1 * pad(z[i, j + 1])\nreturn z",
+        [Banded(PLANE, (0,), 1, 0, 1)],
+    ),
+    "a triangle": (
+        f"{Z}z[i] += sum[j in range(i)](w[i, j] * z[j])\nreturn z",
+        [Triangular(LINE, (), (0,), True)],
+    ),
+    "an upper triangle, one for each column": (
+        f"{ZZ}z[i, k] = sum[j in range(i, N)](w[i, j] * z[j, k])\nreturn z",
+        [Triangular(PLANE, (1,), (0,), False)],
+    ),
+    "a triangle in the order of elements": (
+        "z: f64[N, M]\nz[i, k] += z[i - 1, M - 1 - k] if i > 0 else (z[0, k - 1] if k > 0 else 0)"
+        "\nreturn z",
+        [Triangular(PLANE, (), (0, 1), True)],
+    ),
+    "a triangle read backwards": (
+        "z: f64[N]\nw: f64[N]\nz[i] = z[N - 1 - i] + sum[j in range(N - i, N)](w[j] * z[j])"
+        "\nreturn z",
+        [Triangular(SignedPermutation((0,), (-1,), (Affine({"N": 1}, -1),)), (), (0,), True)],
+    ),
+    "the same matrix for all": (
+        f"{ZZ}z[i, k] = sum[j](w[i, j] * z[j, k])\nreturn z",
+        [Blocks(((1,),), ((1,),))],
+    ),
+    "one after the other": (
+        f"{ZZ}t[i, k] = sum[j](w[i, j] * z[j, k])\nz[i, k] = sum[l](v[k, l] * t[i, l])\nreturn z",
+        [Blocks(((1,),), ((1,),)), Blocks(((0,),), ((0,),))],
+    ),
+    "a rotation": (
+        """
+x: f64[N]
+y: f64[N]
+a[i] = 0.6 * x[i] - 0.8 * y[i]
+b[i] = 0.8 * x[i] + 0.6 * y[i]
+x[i] = a[i]
+y[i] = b[i]
+return x, y
+""",
+        [Blocks(((0,), (0,)), ((0,), (0,))), Diagonal(LINE), Diagonal(LINE)],
+    ),
+    "a rotation of a matrix and a transpose": (
+        """
+x: f64[N, M]
+y: f64[M, N]
+a[i, j] = 0.6 * x[i, j] - 0.8 * y[j, i]
+b[i, j] = 0.8 * x[j, i] + 0.6 * y[i, j]
+x[i, j] = a[i, j]
+y[i, j] = b[i, j]
+return x, y
+""",
+        [Blocks(((0, 1), (1, 0)), ((0, 1), (1, 0))), Diagonal(PLANE), Diagonal(PLANE)],
+    ),
+    "everything by everything": (
+        f"{Z}z[i] = sum[j](w[i, j] * z[j])\nreturn z",
+        [Dense()],
+    ),
+    "the same through a narrower tensor": (
+        "z: f64[N]\nw: f64[N, 2]\nh[k] = sum[j](w[j, k] * z[j])\n"
+        "z[i] += sum[k](w[i, k] * h[k])\nreturn z",
+        [Dense()],
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "expected"), CASES.values(), ids=CASES)
+def test_structures_are_those(source: str, expected: list[Structure]):
+    assert [structure(lump) for lump in lumps(program(source))] == expected
+
+
+@pytest.mark.parametrize("source", [source for source, _ in CASES.values()], ids=CASES)
+def test_structures_of_designed_cases_hold(source: str):
+    check(source, {"N": 6, "M": 4})
+
+
+REFUSED = {
+    "one element for all, which may be the only one": (
+        "z: f64[N]\nz[i] = 2 * z[0]\nreturn z",
+        None,
+    ),
+    "one element of three for all": (
+        "z: f64[3]\nz[i] = 2 * z[1]\nreturn z",
+        "<program>:2:1: the Jacobian must be singular: the value that z[0] has before is lost "
+        "here, no result depends on it",
+    ),
+    "every other element": (
+        "z: f64[4]\nz[i] = 2 * z[2*(i // 2)]\nreturn z",
+        "<program>:2:1: the Jacobian must be singular: the value that z[1] has before is lost "
+        "here, no result depends on it",
+    ),
+    "a number at one end": (
+        "z: f64[N, M]\nz[i, k] = z[i, k]**2 if i < N - 1 or k > 0 else 3\nreturn z",
+        "<program>:2:1: the Jacobian must be singular: z[N - 1, 0] gets a value here that does not "
+        "depend on what is updated",
+    ),
+    "a triangle without its diagonal": (
+        "z: f64[N]\nz[i] = sum[j in range(i)](z[j])\nreturn z",
+        "<program>:2:1: the Jacobian must be singular: z[0] gets a value here that does not depend "
+        "on what is updated",
+    ),
+    "a triangle with a hole in its diagonal": (
+        "z: f64[6]\nz[i] = sum[j in range(i)](z[j]) + (z[i] if i != 2 else 0)\nreturn z",
+        "<program>:2:1: the Jacobian must be singular: it is triangular, and 0 on the diagonal, "
+        "since z[2] does not depend on z[2]",
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_must_be_singular_is_refused(source: str, message: str | None):
+    check(source, {"N": 5, "M": 4})
+    (lump,) = lumps(program(source))
+    if message is None:
+        assert structure(lump)
+        return
+    with pytest.raises(PassFailure) as failure:
+        structure(lump)
+    assert str(failure.value) == message
+
+
+def test_alike_lumps_have_one_structure():
+    source = "p: f64[N]\nq: f64[N]\n" + "p[i] -= q[i]**3\nq[i] += p[N - 1 - i] * q[i]\n" * 3
+    found = lumps(program(source + "return p, q"))
+    assert structures(found) == [structure(lump) for lump in found]
+
+
+def test_many_lumps_take_little_time():
+    steps = "p[i] -= q[i]**3\nq[i] += p[i]\n" * 1000
+    found = lumps(program(f"p: f64[N]\nq: f64[N]\n{steps}return p, q"))
+    start = perf_counter()
+    assert set(structures(found)) == {Diagonal(LINE)}
+    assert perf_counter() - start < 5
+
+
+# --- random programs ------------------------------------------------------------------------------
+
+LINES = (
+    *("z[i]", "z[i]", "z[i]", "z[N - 1 - i]", "pad(z[i - 1])", "pad(z[i + 1])", "pad(z[i - 3])"),
+    *("(z[i - 2] if i >= 2 and i < 5 else 0)", "(z[i] if i % 2 == 0 else 0)"),
+    *(
+        "(z[i] if i < 3 else z[i - 3])",
+        "(z[2*(i // 2)] if i % 2 == 1 else 0)",
+        "(z[0] if i > 0 else 0)",
+    ),
+    *("sum[j in range(i)](w[i, j] * z[j])", "sum[j in range(i, N)](w[i, j] * z[j])"),
+    *("sum[j](w[i, j] * z[j] if j % 2 == 0 else 0)", "sum[j in range(2)](w[i, j] * z[j])"),
+    *("(sum[j in range(2)](w[i, j] * z[j]) if i >= 2 else 0)", "sum[j](w[i, j] * z[j])"),
+    *("(sum[j](w[i, j] * z[j] if j % 2 == 0 else 0) if i % 2 == 1 else 0)",),
+)
+PLANES = (
+    *("z[i, k]", "z[i, k]", "z[k, i]", "z[N - 1 - i, k]", "pad(z[i - 1, k])", "pad(z[i, k + 1])"),
+    *("(z[i - 1, k] if i % 2 == 1 else 0)", "(z[i, k] if i < 3 else z[i, 0])"),
+    *(
+        "sum[j in range(k)](w[k, j] * z[i, j])",
+        "sum[j](w[i, j] * z[j, k])",
+        "(z[i, i] if k > i else 0)",
+    ),
+    *("sum[j in range(i), l](w[j, l] * z[j, l])", "(z[i - 1, N - 1 - k] if i > 0 else 0)"),
+)
+
+
+def random_structured_program(rng: random.Random) -> str:
+    """One update of a tensor, by reads that are likely to have a structure, and temporaries."""
+    place, terms, shape = rng.choice([("[i]", LINES, "[N]"), ("[i, k]", PLANES, "[N, N]")])
+    lines = [f"z: f64{shape}", "w: f64[N, N]"]
+    ranges = "[i in range(N), k in range(N)]" if "k" in place else "[i in range(N)]"
+    value = rng.choice(["z" + place, "z" + place, rng.choice(terms)])
+    for n in range(rng.randint(0, 2)):
+        term = rng.choice(terms)
+        if rng.random() < 0.5:
+            lines.append(f"t{n}{ranges} = tanh({rng.choice(terms)})")
+            term = term.replace("z[", f"t{n}[")
+        value += rng.choice([f" + {term}", f" + sin({term})", f" * (2 + {term})"])
+    lines.append(f"z{place} = {value}")
+    return "\n".join([*lines, "return z"]) + "\n"
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_structures_of_random_programs_hold(seed: int):
+    rng = random.Random(seed)
+    check(random_structured_program(rng), {"N": rng.choice([5, 6, 7])})
+
+
+# --- what a structure allows ----------------------------------------------------------------------
+
+
+def check(source: str, sizes: Mapping[str, int]) -> None:
+    """Are numeric Jacobians 0 where dependences and structures say so?"""
+    whole = program(source)
+    rng = np.random.default_rng(3)
+    arguments = {
+        t.name: rng.uniform(0.4, 1.2, [eval(str(s), dict(sizes)) for s in t.shape])
+        for t in tadc.compile(source).args
+    }
+    values = values_of(whole, arguments)
+    for lump in lumps(whole):
+        numbers = lump_matrix(whole, lump, values)
+        matrix = abs(numbers) > 1e-6
+        assert not (matrix & ~dependence_mask(lump, values, sizes)).any(), "a dependence is missing"
+        try:
+            found = structure(lump)
+        except PassFailure as failure:
+            assert "must be singular" in failure.reason
+            assert np.linalg.matrix_rank(numbers, 1e-7) < len(numbers)
+            return
+        assert not (matrix & ~mask(found, lump, values, sizes)).any(), found
+
+
+def lump_matrix(whole: ProgramOp, lump: Lump, values: Mapping[SSAValue, Array]) -> Array:
+    """The matrix A: the tensors that are born by those that die."""
+    inside = {op.result for op in lump.definitions}
+    arguments = [t for t in values if t not in inside]
+    function = part(arguments, lump.definitions, lump.outs)
+    arrays = {f"a{n}": values[t] for n, t in enumerate(arguments)}
+    return jacobian(function, arrays, [f"a{arguments.index(t)}" for t in lump.ins])
+
+
+def dependence_mask(
+    lump: Lump,
+    values: Mapping[SSAValue, Array],
+    sizes: Mapping[str, int],
+    skip: Sequence[int] = (),
+) -> Array:
+    """The elements that are read according to `dependences`, but for reads of the first `out`."""
+    assert isinstance(lump.outs[0].owner, DefineOp)
+    reads = differentiable_reads(lump.outs[0].owner)
+    skipped = [reads[n] for n in skip]
+    found = dependences(lump.definitions, lump.ins)
+    rows: list[list[Array]] = []
+    for out in lump.outs:
+        row: list[Array] = []
+        for tensor in lump.ins:
+            block = np.zeros((*values[out].shape, *values[tensor].shape), bool)
+            chains = found[out].get(tensor, [])
+            if chains is None:
+                block[...] = True
+            for chain in (c for c in chains or [] if c.reads[0] not in skipped):
+                for point in points(chain, out, values, sizes):
+                    block[point] = True
+            row.append(block.reshape(values[out].size, values[tensor].size))
+        rows.append(row)
+    return np.block(rows)
+
+
+def points(
+    chain: Dependence, out: SSAValue, values: Mapping[SSAValue, Array], sizes: Mapping[str, int]
+) -> set[Index]:
+    """The pairs of elements of a dependence: every point of its index set, by brute force."""
+    assert isinstance(out.owner, DefineOp)
+    known: dict[Variable, int] = dict(sizes.items())
+    forms = [*chain.element, *(c.form for c in chain.constraints)]
+    inner = list(dict.fromkeys(v for f in forms for v in f.indices if v not in out.owner.indices))
+    found: set[Index] = set()
+    for alpha in np.ndindex(values[out].shape):
+        here = known | dict(zip(out.owner.indices, alpha, strict=True))
+        for local in product(range(-1, 8), repeat=len(inner)):
+            at = here | dict(zip(inner, local, strict=True))
+            tests = ((c.form.evaluate(at), c.equality) for c in chain.constraints)
+            if all(value == 0 if equality else value >= 0 for value, equality in tests):
+                found.add((*alpha, *(form.evaluate(at) for form in chain.element)))
+    return found
+
+
+def mask(
+    found: Structure, lump: Lump, values: Mapping[SSAValue, Array], sizes: Mapping[str, int]
+) -> Array:
+    """The entries that a structure allows to differ from 0."""
+    if isinstance(found, Dense):
+        return np.ones((sum(values[t].size for t in lump.outs),) * 2, bool)
+    if isinstance(found, Monomial):
+        permutation = dependence_mask(lump, values, sizes)
+        assert all((permutation.sum(axis) == 1).all() for axis in (0, 1)), "no permutation"
+        return permutation
+    if isinstance(found, Blocks):
+        rows = [
+            [
+                pairs(values[out], values[tensor], lambda a, b, x=x, y=y: at(a, x) == at(b, y))
+                for tensor, y in zip(lump.ins, found.in_dims, strict=True)
+            ]
+            for out, x in zip(lump.outs, found.out_dims, strict=True)
+        ]
+        return np.block(rows)
+    known: dict[Variable, int] = dict(sizes.items())
+
+    def allowed(alpha: Index, beta: Index) -> bool:
+        forms = found.place.preimage([Affine(constant=n) for n in beta])
+        return is_allowed(found, alpha, tuple(form.evaluate(known) for form in forms))
+
+    diagonal = pairs(values[lump.outs[0]], values[lump.ins[0]], allowed)
+    if not isinstance(found, DiagonalPlusNilpotent):
+        return diagonal
+    aside = dependence_mask(lump, values, sizes, skip=found.reads)
+    relation = (aside @ diagonal.T).astype(int)
+    assert not np.linalg.matrix_power(relation, found.depth).any(), "not nilpotent"
+    return diagonal | aside
+
+
+def is_allowed(found: Structure, alpha: Index, gamma: Index) -> bool:
+    match found:
+        case Banded():
+            offset = alpha[found.rest] - gamma[found.rest]
+            inside = -found.upper <= offset <= found.lower
+            return inside and at(alpha, found.batch) == at(gamma, found.batch)
+        case Triangular():
+            a, b = at(alpha, found.rest), at(gamma, found.rest)
+            ordered = a >= b if found.lower else a <= b
+            return ordered and at(alpha, found.batch) == at(gamma, found.batch)
+        case _:
+            return alpha == gamma
+
+
+def pairs(out: Array, tensor: Array, allowed: Callable[[Index, Index], bool]) -> Array:
+    """A matrix of what is said of pairs of elements."""
+    rows = [[allowed(a, b) for b in np.ndindex(tensor.shape)] for a in np.ndindex(out.shape)]
+    return np.array(rows, bool)
+
+
+def at(point: Index, dims: Index) -> Index:
+    return tuple(point[d] for d in dims)

@@ -1,0 +1,187 @@
+"""Tiles compute what the plain nest computes: for every size, in pieces too, each element once."""
+
+from __future__ import annotations
+
+import ctypes
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+import tadc
+from passes.schedule import schedule
+from passes.scheduling import tile_analysis, tile_choice
+from passes.set_precision import set_precision
+from tadc import function
+from tadc.runtime.cpu import CpuModule
+from tadc.runtime.executable import CpuExecutable
+from tadc.sizes import bind_sizes
+from tadc.targets.llvm import print_llvm
+from tests.support.random_programs import random_program
+
+MATMUL = "y[i, j] = sum[k](x[i, k] * w[k, j])"
+DISTANCES = "y[i, j] = sum[k](abs(x[i, k] - z[j, k]))"
+KERNEL = "y[i] = sum[j](exp(-sum[k]((x[i, k] - z[j, k])**2)) * b[j])"
+CONVOLUTION = "y[n, o, t in range(40)] = sum[c, s](w[o, c, s] * x[n, c, 2*t + 3*s])"
+CORRELATION = "y[i] = sum[k](d[i + k] * v[k])"
+PAPER = "f[i, j] = exp(-sum[k]((a[i, k] + b[j, k])**2 * c[i, i] + d[i + k]**3) / 9)"
+TWO_SUMS = "y[i, j] = sum[k](x[i, k] * w[j, k]) / (1 + sum[k](abs(w[j, k])) + sum[k](x[i, k]**2))"
+
+CASES: list[tuple[str, dict[str, tuple[int, ...]]]] = [
+    (PAPER, {"a": (67, 37), "b": (69, 37), "c": (67, 67), "d": (103,)}),
+    (MATMUL, {"x": (37, 301), "w": (301, 75)}),
+    (MATMUL, {"x": (3, 301), "w": (301, 130)}),
+    (MATMUL, {"x": (300, 40), "w": (40, 13)}),
+    (KERNEL, {"x": (77, 3), "z": (99, 3), "b": (99,)}),
+    (KERNEL, {"x": (77, 21), "z": (99, 21), "b": (99,)}),
+    (CONVOLUTION, {"w": (19, 9, 5), "x": (3, 9, 92)}),
+    (DISTANCES, {"x": (70, 40), "z": (150, 40)}),
+    (CORRELATION, {"d": (299,), "v": (100,)}),
+    (TWO_SUMS, {"x": (30, 50), "w": (90, 50)}),
+]
+
+
+def declared(source: str, arrays: dict[str, np.ndarray], numbers: bool) -> str:
+    """The source with its arguments declared, with numbers for sizes or none."""
+    dtype = {4: "f32", 8: "f64"}
+    lines = (
+        f"{name}: {dtype[a.itemsize]}[{', '.join(map(str, a.shape))}]" for name, a in arrays.items()
+    )
+    return "\n".join([*lines, source]) if numbers else source
+
+
+def arrays_of(shapes: dict[str, tuple[int, ...]], dtype: Any) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(7)
+    return {name: rng.uniform(-1, 1, shape).astype(dtype) for name, shape in shapes.items()}
+
+
+def value_and_gradients(
+    source: str, arrays: dict[str, np.ndarray], monkeypatch: pytest.MonkeyPatch, tile: bool
+) -> list[np.ndarray]:
+    monkeypatch.setattr(CpuExecutable, "tiles", tile)
+    monkeypatch.setattr(function, "SMALL", -1)  # no call is too small for tiles
+    f = tadc.compile(source)
+    values = [arrays[t.name] for t in f.args]
+    y, pullback = tadc.vjp(f, *values)
+    gradients = pullback(np.cos(np.arange(y.size, dtype=y.dtype)).reshape(y.shape))
+    return [y, *gradients]
+
+
+@pytest.mark.parametrize("numbers", [True, False])
+@pytest.mark.parametrize(("source", "shapes"), CASES)
+def test_tiles_agree_with_the_plain_nest(
+    source: str,
+    shapes: dict[str, tuple[int, ...]],
+    numbers: bool,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    dtype, tolerance = (np.float32, 1e-5) if numbers else (np.float64, 1e-13)
+    arrays = arrays_of(shapes, dtype)
+    text = declared(source, arrays, numbers)
+    plain = value_and_gradients(text, arrays, monkeypatch, tile=False)
+    tiled = value_and_gradients(text, arrays, monkeypatch, tile=True)
+    for a, b in zip(plain, tiled, strict=True):
+        np.testing.assert_allclose(a, b, rtol=0, atol=tolerance * np.abs(a).max())
+
+
+def test_matmul_is_numpys():
+    x, w = np.random.default_rng(1).uniform(-1, 1, (2, 200, 200)).astype(np.float32)
+    np.testing.assert_allclose(tadc.compile(MATMUL)(x, w), x @ w, atol=1e-4)
+
+
+def test_sums_in_lanes():
+    x = np.random.default_rng(1).uniform(-1, 1, (5, 30, 64)).astype(np.float32)
+    f = tadc.compile("x: f32[5, 30, 64]\ny[i] = sum[j, k](x[i, j, k]**2)")
+    np.testing.assert_allclose(f(x), (x**2).sum((1, 2)), rtol=1e-5)
+    assert "lanes" in str(f.executable("f32").module)
+
+
+# --- every element once, the same bits in pieces --------------------------------------------------
+
+
+class Kernel:
+    """The last definition of a program in tiles, as code, with arrays for its buffers."""
+
+    def __init__(self, source: str, arrays: dict[str, np.ndarray], shape: tuple[int, ...]):
+        program = set_precision(tadc.compile(source).program, "f64")
+        (function,) = schedule(program, tile=True)
+        self.code = CpuModule(print_llvm(ModuleOp([function])))
+        name = function.sym_name.data
+        self.entry: Any = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(
+            self.code.address(f"{name}.entry")
+        )
+        extent: Any = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(
+            self.code.address(f"{name}.extent")
+        )
+        self.out = np.full(shape, np.nan)
+        step = CpuExecutable(program, "f64").steps[0]
+        self.buffers = arrays | {step.buffers[0]: self.out}
+        known = bind_sizes(program, {n: a.shape for n, a in arrays.items()})
+        sizes = [known[s] for s in step.sizes]
+        words = [self.buffers[b].ctypes.data for b in step.buffers] + sizes
+        self.words = (ctypes.c_int64 * len(words))(*words)
+        self.extent: int = extent(self.words)
+
+    def run(self, begin: int, end: int) -> np.ndarray:
+        self.out[...] = np.nan
+        self.entry(self.words, begin, end)
+        return self.out.copy()
+
+
+SHAPES = [(64, 64, 64), (70, 40, 150), (137, 20, 67), (5, 20, 300), (300, 30, 7), (2, 3, 4)]
+
+
+@pytest.mark.parametrize("numbers", [True, False])
+@pytest.mark.parametrize(("m", "k", "n"), SHAPES)
+def test_one_iteration_writes_an_element(m: int, k: int, n: int, numbers: bool):
+    arrays = arrays_of({"x": (m, k), "z": (n, k)}, np.float64)
+    kernel = Kernel(declared(DISTANCES, arrays, numbers), arrays, (m, n))
+    whole = kernel.run(0, kernel.extent)
+    written = np.zeros((m, n), int)
+    for unit in range(kernel.extent):
+        part = kernel.run(unit, unit + 1)
+        there = ~np.isnan(part)
+        written += there
+        assert np.array_equal(part[there], whole[there])
+    assert (written == 1).all()
+
+
+# --- random programs, with tiles that fit into their small sizes ----------------------------------
+
+
+@pytest.fixture
+def small_tiles(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Blocks of few elements, taken wherever they are possible."""
+    small = {"VECTOR_BYTES": 8, "WIDEST": 2, "SHORT_SUM": 0, "PANEL": 6, "GROUP_ROWS": 4}
+    for name, value in (small | {"CLEARLY": 1e9, "FAR": 0}).items():
+        monkeypatch.setattr(
+            tile_analysis if hasattr(tile_analysis, name) else tile_choice, name, value
+        )
+    yield
+
+
+@pytest.mark.usefixtures("small_tiles")
+@pytest.mark.parametrize("seed", range(32))
+def test_random_programs(seed: int):
+    program = random_program(random.Random(seed), index_values=seed % 2 == 0)
+    f = tadc.compile(program.source)
+    arguments = [program.arguments[t.name] for t in f.args]
+    expected = f.with_target("interpret").call(arguments, {})
+    for a, b in zip(f.call(arguments, {}), expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.usefixtures("small_tiles")
+@pytest.mark.parametrize("source", [PAPER, MATMUL, KERNEL, CORRELATION, TWO_SUMS])
+def test_gradients_in_small_tiles(source: str, monkeypatch: pytest.MonkeyPatch):
+    shapes = next(s for text, s in CASES if text is source)
+    arrays = arrays_of({n: tuple(min(d, 9) for d in s) for n, s in shapes.items()}, np.float64)
+    if "d" in arrays:
+        arrays["d"] = np.linspace(-1, 1, 17)
+    plain = value_and_gradients(source, arrays, monkeypatch, tile=False)
+    tiled = value_and_gradients(source, arrays, monkeypatch, tile=True)
+    for a, b in zip(plain, tiled, strict=True):
+        np.testing.assert_allclose(a, b, rtol=0, atol=1e-12 * np.abs(a).max())
