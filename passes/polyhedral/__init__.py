@@ -6,6 +6,8 @@ Everything is Python `int` or `Fraction`, nothing is rounded, every result is im
 - `division`: floor, ceiling and nearest division; evaluation of loop bounds
 - `smith`: the Smith normal form
 - `lattice`: the normal form of a null-space basis, preferring chosen unknowns
+- `particular`: a particular solution while it is being found
+- `canonical`: one choice among the equal ways to write the solutions down
 - `diophantine`: all integer solutions of `M ξ = h (p, 1)` with their guards
 - `simplex`: rational feasibility by integer pivoting
 - `inequalities`: normal form, implication and irredundance of inequalities

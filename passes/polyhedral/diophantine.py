@@ -1,4 +1,4 @@
-"""All integer solutions of linear equations with parameters, and the guards for there being any.
+"""All integer solutions of linear equations with parameters, and the guards: when there are any.
 
 To solve `M ξ = h (p, 1)` for integers ξ, take the Smith form `U M V = S` and substitute
 `ξ = V y`: then `s_i y_i = (U h)_i (p, 1)`. Hence (arXiv:1711.01348, section 4)
@@ -8,20 +8,21 @@ To solve `M ξ = h (p, 1)` for integers ξ, take the Smith form `U M V = S` and 
   reads x[2*i] at half-integers. It is also all that integrality asks for, V being unimodular;
 - `t_i = (U h)_i (p, 1) / s_i` exactly, and `ξ = V[:, :rank] t + V[:, rank:] z` with z free.
 
-Three liberties remain and make the answer canonical: the basis of the null space (`lattice`), the
-particular solution (chosen zero in unit pivot rows, elsewhere near the origin) and each t, to which
-integer rows may be added (chosen equal to an unknown).
+Schrijver, *Theory of Linear and Integer Programming* (1986), sections 4.1 and 4.4 has the theory
+without parameters. Of the many ways to write down the solutions, `canonical` chooses one.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import gcd, lcm
+from math import gcd
 
+from passes.polyhedral.canonical import canonicalize
 from passes.polyhedral.division import nearest
-from passes.polyhedral.lattice import normal_basis, shortest
+from passes.polyhedral.lattice import normal_basis
 from passes.polyhedral.matrix import (
     Matrix,
     Row,
+    add_multiple,
     dot,
     hstack,
     identity,
@@ -31,6 +32,7 @@ from passes.polyhedral.matrix import (
     unit,
     zeros,
 )
+from passes.polyhedral.particular import Particular, Term, ZeroGuards
 from passes.polyhedral.smith import Smith, smith_normal_form
 
 
@@ -82,10 +84,12 @@ def solve(
     """
     _check_shapes(m, h, unknowns, parameters)
     guards: list[Row] = []
-    state = _State(zeros(unknowns, parameters + 1), ())
+    state = Particular(zeros(unknowns, parameters + 1), ())
     basis: list[Row] = []
     for rows, columns in _components(m, unknowns):
         form = smith_normal_form(tuple(tuple(m[i][j] for j in columns) for i in rows), len(columns))
+        # S y = U h (p, 1) with ξ = V y: rows past the rank are guards, the other y are given,
+        # and those past the rank are free.
         right = multiply(form.u, tuple(h[i] for i in rows), parameters + 1)
         guards += right[form.rank :]
         directions = [_scatter(v, columns, unknowns) for v in transpose(form.v, len(columns))]
@@ -97,60 +101,28 @@ def solve(
         _check_guards(zero, state.terms, parameters)
     except _NoSolutionError:
         return _no_solution(unknowns, parameters)
-    return _finish(state, zero, basis, [*preference, *range(unknowns)])
+    order = tuple(dict.fromkeys([*preference, *range(unknowns)]))
+    return _solution(zero, *canonicalize(state, zero, basis, order))
 
 
 class _NoSolutionError(Exception):
-    """The guards hold for no integer parameters."""
+    """Guards that hold for no integer parameters."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Term:
-    """`coefficients` times the quotient of `row·(p, 1)` by `modulus`: a part of ξ."""
-
-    row: Row
-    modulus: int
-    coefficients: Row
-
-
-@dataclass(frozen=True, slots=True)
-class _State:
-    """`ξ = offset (p, 1) + Σ terms`, one solution under way."""
-
-    offset: Matrix
-    terms: tuple[_Term, ...]
-
-    def plus(self, coefficients: Row, row: Row) -> "_State":
-        """Add `coefficients` times the integer `row·(p, 1)`."""
-        return replace(self, offset=_add_outer(self.offset, coefficients, row))
-
-
-@dataclass(frozen=True, slots=True)
-class _Zero:
-    """Independent rows g with `g·(p, 1) = 0`, in Hermite form, and their pivot parameters."""
-
-    rows: Matrix
-    pivots: tuple[int, ...]
-
-    def reduce(self, row: Row) -> Row:
-        """A row of equal value wherever the guards hold, small in the pivot parameters."""
-        for zero, pivot in zip(self.rows, self.pivots, strict=True):
-            row = _subtract(row, zero, nearest(row[pivot], zero[pivot]))
-        return row
-
-
-def _add_component(state: _State, form: Smith, right: Matrix, directions: list[Row]) -> _State:
+def _add_component(
+    state: Particular, form: Smith, right: Matrix, directions: list[Row]
+) -> Particular:
     """Append `y_i V_i`, where y_i is the row itself for s_i = 1 and a quotient otherwise."""
     for s, row, direction in zip(form.diagonal, right, directions, strict=False):
         if s == 1:
             state = state.plus(direction, row)
         else:
-            state = replace(state, terms=(*state.terms, _Term(row, s, direction)))
+            state = replace(state, terms=(*state.terms, Term(row, s, direction)))
     return state
 
 
 def _components(m: Matrix, unknowns: int) -> list[tuple[list[int], list[int]]]:
-    """The equations and unknowns of each connected component of m, by least unknown.
+    """The equations and unknowns of each connected component of m, by its least unknown.
 
     Unknowns in no equation form components without rows, equations without unknowns one
     without columns.
@@ -170,37 +142,45 @@ def _components(m: Matrix, unknowns: int) -> list[tuple[list[int], list[int]]]:
     ]
 
 
-def _zero_guards(rows: list[Row], parameters: int) -> _Zero:
+def _zero_guards(rows: list[Row], parameters: int) -> ZeroGuards:
     """The guards `rows·(p, 1) = 0`, saturated and in Hermite form; later parameters go first.
 
     With `G p = -g` and `U G V = S`, row i of `U G = S V⁻¹` is s_i times an integer row, and so
     must its constant be. The quotients span every integer form that vanishes with G.
+
+    Of `2 p + 2 q = 0` and `2 q + 4 = 0`, this gives `p - 2 = 0` and `q + 2 = 0`.
     """
     rows = [row for row in rows if any(row)]
     if not rows:
-        return _Zero((), ())
+        return ZeroGuards((), ())
     form = smith_normal_form(tuple(row[:-1] for row in rows), parameters)
     turned = multiply(form.u, tuple(rows), parameters + 1)
+    # Past the rank, U G is zero: what is left is "constant = 0".
     if any(row[-1] for row in turned[form.rank :]):
         raise _NoSolutionError
     saturated = tuple(
         _exact(row, s) for row, s in zip(turned[: form.rank], form.diagonal, strict=True)
     )
+    # The normal form of columns, turned: each pivot parameter is zero in the rows after its own.
     columns, pivots = normal_basis(
         transpose(saturated, parameters + 1), tuple(reversed(range(parameters)))
     )
-    return _Zero(transpose(columns, len(pivots)), pivots)
+    return ZeroGuards(transpose(columns, len(pivots)), pivots)
 
 
 def _exact(row: Row, divisor: int) -> Row:
+    """`row / divisor`. Raises _NoSolutionError where that is not an integer row."""
     if any(x % divisor for x in row):
         raise _NoSolutionError
     return tuple(x // divisor for x in row)
 
 
-def _simplify(state: _State, zero: _Zero) -> _State:
-    """Cancel common divisors of row and modulus; integers leave the terms for the offset."""
-    terms: list[_Term] = []
+def _simplify(state: Particular, zero: ZeroGuards) -> Particular:
+    """Cancel common divisors of row and modulus; integers leave the terms for the offset.
+
+    `(2 p + 4) / 6` becomes `(p + 2) / 3`, and `4 p / 2` becomes 2 p.
+    """
+    terms: list[Term] = []
     for term in state.terms:
         row = _divisible(zero.reduce(term.row), term.modulus, zero)
         g = gcd(*row[:-1], term.modulus)
@@ -208,15 +188,15 @@ def _simplify(state: _State, zero: _Zero) -> _State:
         if modulus == 1:
             state = state.plus(term.coefficients, row)
         else:
-            terms.append(_Term(row, modulus, term.coefficients))
+            terms.append(Term(row, modulus, term.coefficients))
     return replace(state, terms=tuple(terms))
 
 
-def _divisible(row: Row, modulus: int, zero: _Zero) -> Row:
+def _divisible(row: Row, modulus: int, zero: ZeroGuards) -> Row:
     """A row of equal value that the modulus divides, if the zero guards provide one.
 
-    Is there λ with `row + λ G = modulus μ`? That is an equation for (λ, μ) with no parameters.
-    With unit pivots the reduced row is the only candidate.
+    Integers λ and μ are wanted with `row + λ G = modulus μ`: equations without parameters. Where
+    all pivots of G are one, the reduced row is the only candidate.
     """
     if all(g[pivot] == 1 for g, pivot in zip(zero.rows, zero.pivots, strict=True)):
         return row
@@ -235,23 +215,20 @@ def _divisible(row: Row, modulus: int, zero: _Zero) -> Row:
     return tuple(x + dot(factors, column) for x, column in zip(row, columns, strict=True))
 
 
-def _merge(state: _State) -> _State:
+def _merge(state: Particular) -> Particular:
     """Express each quotient that is an integer multiple of another by that other.
 
     With m' | m and `row' = v row + m' e` for an integer v and an integer row e, the quotient is
-    `t' = v (m / m') t + e·(p, 1)`.
+    `t' = v (m / m') t + e·(p, 1)`. So p / 2 is 2 t where t = p / 4.
     """
-    kept: list[_Term] = []
+    kept: list[Term] = []
     for term in sorted(state.terms, key=lambda term: -term.modulus):
         for i, other in enumerate(kept):
             v = _multiple(term, other)
             if v is None:
                 continue
-            rest = _exact(_subtract(term.row, other.row, v), term.modulus)
-            factor = v * (other.modulus // term.modulus)
-            kept[i] = replace(
-                other, coefficients=_subtract(other.coefficients, term.coefficients, -factor)
-            )
+            rest = _exact(add_multiple(term.row, -v, other.row), term.modulus)
+            kept[i] = other.plus(term.coefficients, v * (other.modulus // term.modulus))
             state = state.plus(term.coefficients, rest)
             break
         else:
@@ -259,7 +236,7 @@ def _merge(state: _State) -> _State:
     return replace(state, terms=tuple(kept))
 
 
-def _multiple(term: _Term, other: _Term) -> int | None:
+def _multiple(term: Term, other: Term) -> int | None:
     """v with `term.row ≡ v other.row` modulo `term.modulus`, constants aside.
 
     The coefficients of `other.row` and the modulus have no common divisor, so that some
@@ -292,11 +269,11 @@ def _bezout(a: int, b: int) -> tuple[int, int, int]:
     return (a, x, y) if a >= 0 else (-a, -x, -y)
 
 
-def _check_guards(zero: _Zero, terms: Sequence[_Term], parameters: int) -> None:
+def _check_guards(zero: ZeroGuards, terms: Sequence[Term], parameters: int) -> None:
     """Raise unless some integer parameters meet all guards.
 
-    One guard of each kind was settled by its gcd. Several may contradict each other: solve
-    `G p = -g` and `R p - modulus t = -r` for (p, t).
+    A single guard was settled by its gcd. Several may contradict each other: all of
+    `G p = -g` and `R p - modulus t = -r` must have a solution (p, t) in integers.
     """
     if not terms or len(zero.rows) + len(terms) < 2:
         return
@@ -314,146 +291,18 @@ def _check_guards(zero: _Zero, terms: Sequence[_Term], parameters: int) -> None:
         raise _NoSolutionError
 
 
-def _finish(state: _State, zero: _Zero, basis: list[Row], preference: list[int]) -> Solution:
-    """Fix the basis, the particular solution and the quotients."""
+def _solution(
+    zero: ZeroGuards, state: Particular, directions: Matrix, pivots: tuple[int, ...]
+) -> Solution:
     unknowns = len(state.offset)
-    columns = transpose(tuple(basis), unknowns)
-    normal, pivots = normal_basis(columns, tuple(dict.fromkeys(preference)))
-    directions = transpose(normal, len(pivots))
-    state = _shift(state, directions, pivots)
-    state = _name_quotients(state, normal, pivots, zero)
-    state = _shift(state, directions, pivots)
-    state = replace(state, offset=tuple(zero.reduce(row) for row in state.offset))
-    numbering = [c for c, pivot in enumerate(pivots) if normal[pivot][c] > 1]
-    state = _center(state, [directions[c] for c in numbering])
-    turned = _upwards(state, [directions[c] for c in numbering])
-    directions = [
-        turned[numbering.index(c)] if c in numbering else direction
-        for c, direction in enumerate(directions)
-    ]
-    terms = sorted(state.terms, key=_position)
     return Solution(
         zero=tuple(_leading_positive(row) for row in zero.rows),
-        quotients=tuple(Quotient(term.row, term.modulus) for term in terms),
+        quotients=tuple(Quotient(term.row, term.modulus) for term in state.terms),
         particular=state.offset,
-        quotient_coefficients=transpose(tuple(t.coefficients for t in terms), unknowns),
-        basis=transpose(tuple(directions), unknowns),
+        quotient_coefficients=transpose(tuple(t.coefficients for t in state.terms), unknowns),
+        basis=transpose(directions, unknowns),
         pivots=pivots,
     )
-
-
-def _shift(state: _State, directions: Matrix, pivots: tuple[int, ...]) -> _State:
-    """Substitute z so that offset and terms are reduced modulo each pivot.
-
-    Later columns are zero in earlier pivot rows, so that one pass in order suffices.
-    """
-    for direction, pivot in zip(directions, pivots, strict=True):
-        g = direction[pivot]
-        steps = tuple(-nearest(x, g) for x in state.offset[pivot])
-        terms = tuple(
-            replace(t, coefficients=_subtract(t.coefficients, direction, nearest(c, g)))
-            for t in state.terms
-            for c in (t.coefficients[pivot],)
-        )
-        state = replace(state.plus(direction, steps), terms=terms)
-    return state
-
-
-def _center(state: _State, directions: Sequence[Row]) -> _State:
-    """Move offset and terms along the directions that number solutions, each near to zero."""
-
-    def steps(vector: Row) -> list[int]:
-        return [nearest(z.numerator, z.denominator) for z in shortest(directions, vector)]
-
-    columns = [steps(column) for column in transpose(state.offset)]
-    moved = [(term, steps(term.coefficients)) for term in state.terms]
-    for c, direction in enumerate(directions):
-        state = state.plus(direction, tuple(column[c] for column in columns))
-        moved = [
-            (replace(t, coefficients=_subtract(t.coefficients, direction, -z[c])), z)
-            for t, z in moved
-        ]
-    return replace(state, terms=tuple(t for t, _ in moved))
-
-
-def _upwards(state: _State, directions: Sequence[Row]) -> list[Row]:
-    """Each direction or its opposite, such that solutions near to zero have no negative z for
-    parameters above zero.
-    """
-    scale = lcm(*(term.modulus for term in state.terms))
-    ones = tuple(
-        scale * sum(row[:-1])
-        + sum(scale // t.modulus * t.coefficients[n] * sum(t.row[:-1]) for t in state.terms)
-        for n, row in enumerate(state.offset)
-    )
-    signs = shortest(directions, ones)
-    return [negate(d) if z < 0 else d for d, z in zip(directions, signs, strict=True)]
-
-
-def _name_quotients(state: _State, basis: Matrix, pivots: tuple[int, ...], zero: _Zero) -> _State:
-    """Let each t be the value at z = 0 of one unknown, where some unknown allows it.
-
-    Unknowns without z come first, then in order; those with a z that numbers solutions are
-    nothing at z = 0, and so are pivots. Other quotients are reduced to small residues.
-    """
-    unnamed = set(range(len(state.terms)))
-    numbering = [c for c, pivot in enumerate(pivots) if basis[pivot][c] > 1]
-    allowed = [
-        j for j, row in enumerate(basis) if j not in pivots and not any(row[c] for c in numbering)
-    ]
-    for j in sorted(allowed, key=lambda j: (any(basis[j]), j)):
-        i = _nameable(state.terms, unnamed, j)
-        if i is not None:
-            state = _name(state, i, j, zero)
-            unnamed.remove(i)
-    for i in unnamed:
-        state = _reduce_residues(state, i)
-    return state
-
-
-def _nameable(terms: tuple[_Term, ...], unnamed: set[int], j: int) -> int | None:
-    """A quotient that ξ_j can replace: with coefficient ±1, beside divisors of its modulus only."""
-    used = [term for term in terms if term.coefficients[j]]
-    for i in sorted(unnamed):
-        term = terms[i]
-        if abs(term.coefficients[j]) == 1 and all(term.modulus % t.modulus == 0 for t in used):
-            return i
-    return None
-
-
-def _name(state: _State, i: int, j: int, zero: _Zero) -> _State:
-    """Replace t_i by `t' = offset_j (p, 1) + Σ_l c_lj t_l`, where `c_ij = ±1`.
-
-    Its numerator over m_i is `m_i offset_j + Σ_l c_lj (m_i / m_l) row_l`. Conversely
-    `t_i = c_ij (t' - offset_j (p, 1) - Σ_{l≠i} c_lj t_l)`.
-    """
-    term, offset = state.terms[i], state.offset[j]
-    modulus, sign = term.modulus, term.coefficients[j]
-    shares = [
-        tuple(t.coefficients[j] * modulus // t.modulus * x for x in t.row) for t in state.terms
-    ]
-    row = tuple(map(sum, zip(*shares, (modulus * x for x in offset), strict=True)))
-    own = tuple(sign * c for c in term.coefficients)
-    terms = [
-        replace(t, coefficients=_subtract(t.coefficients, own, t.coefficients[j]))
-        for t in state.terms
-    ]
-    terms[i] = _Term(zero.reduce(row), modulus, own)
-    return replace(state.plus(own, negate(offset)), terms=tuple(terms))
-
-
-def _reduce_residues(state: _State, i: int) -> _State:
-    """`t = t' + e·(p, 1)` with the numerator of t' reduced modulo the modulus."""
-    term = state.terms[i]
-    steps = tuple(nearest(x, term.modulus) for x in term.row)
-    row = _subtract(term.row, steps, term.modulus)
-    terms = (*state.terms[:i], replace(term, row=row), *state.terms[i + 1 :])
-    return replace(state.plus(term.coefficients, steps), terms=terms)
-
-
-def _position(term: _Term) -> tuple[int, int, Row]:
-    first = next((j for j, c in enumerate(term.coefficients) if c), -1)
-    return first, term.modulus, term.row
 
 
 def _leading_positive(row: Row) -> Row:
@@ -470,16 +319,6 @@ def _scatter(values: Row, places: Sequence[int], size: int) -> Row:
     for place, value in zip(places, values, strict=True):
         full[place] = value
     return tuple(full)
-
-
-def _subtract(row: Row, other: Row, factor: int) -> Row:
-    if not factor:
-        return row
-    return tuple(x - factor * y for x, y in zip(row, other, strict=True))
-
-
-def _add_outer(a: Matrix, column: Row, row: Row) -> Matrix:
-    return tuple(_subtract(x, row, -c) for x, c in zip(a, column, strict=True))
 
 
 def _check_shapes(m: Matrix, h: Matrix, unknowns: int, parameters: int) -> None:

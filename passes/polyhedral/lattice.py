@@ -11,7 +11,7 @@ from math import comb, gcd
 from typing import TypeAlias
 
 from passes.polyhedral.division import nearest
-from passes.polyhedral.matrix import Matrix, Row, dot, transpose
+from passes.polyhedral.matrix import Matrix, Row, add_multiple, dot, negate, transpose
 
 _SEARCH_LIMIT = 5_000
 _Columns: TypeAlias = list[Row]
@@ -103,7 +103,7 @@ def _take(chosen: _Columns, columns: _Columns, row: int) -> _Columns:
     """Move the column with its pivot in `row` from `columns` to `chosen`; return the others."""
     pivot, rest = _eliminate(columns, row)
     for i, column in enumerate(chosen):
-        chosen[i] = _subtract(column, pivot, nearest(column[row], pivot[row]))
+        chosen[i] = add_multiple(column, -nearest(column[row], pivot[row]), pivot)
     chosen.append(pivot)
     return rest
 
@@ -115,17 +115,11 @@ def _eliminate(columns: _Columns, row: int) -> tuple[Row, _Columns]:
     while len(live) > 1:
         least = min(range(len(live)), key=lambda i: abs(live[i][row]))
         pivot = _positive(live.pop(least), row)
-        reduced = [_subtract(c, pivot, nearest(c[row], pivot[row])) for c in live]
+        reduced = [add_multiple(c, -nearest(c[row], pivot[row]), pivot) for c in live]
         live = [pivot, *(column for column in reduced if column[row])]
         rest += [column for column in reduced if not column[row]]
     return _positive(live[0], row), rest
 
 
 def _positive(column: Row, row: int) -> Row:
-    return column if column[row] > 0 else tuple(-x for x in column)
-
-
-def _subtract(column: Row, other: Row, factor: int) -> Row:
-    if not factor:
-        return column
-    return tuple(x - factor * y for x, y in zip(column, other, strict=True))
+    return column if column[row] > 0 else negate(column)

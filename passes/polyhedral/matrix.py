@@ -58,3 +58,8 @@ def hstack(*blocks: Matrix) -> Matrix:
 def negate(row: Row) -> Row:
     """`-row`."""
     return tuple(-x for x in row)
+
+
+def add_multiple(row: Row, factor: int, other: Sequence[int]) -> Row:
+    """`row + factor * other`."""
+    return tuple(x + factor * y for x, y in zip(row, other, strict=True)) if factor else row
