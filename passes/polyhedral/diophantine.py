@@ -8,7 +8,7 @@ To solve `M ξ = h (p, 1)` for integers ξ, take the Smith form `U M V = S` and 
   reads x[2*i] at half-integers. It is also all that integrality asks for, V being unimodular;
 - `t_i = (U h)_i (p, 1) / s_i` exactly, and `ξ = V[:, :rank] t + V[:, rank:] z` with z free.
 
-Schrijver, *Theory of Linear and Integer Programming* (1986), sections 4.1 and 4.4 has the theory
+Schrijver, *Theory of Linear and Integer Programming* (1986), chapter 4, has the theory
 without parameters. Of the many ways to write down the solutions, `canonical` chooses one.
 """
 

@@ -4,7 +4,7 @@ A lower bound `a z ≥ -l` and an upper bound `b z ≤ u` with a, b > 0 allow a 
 if `a u + b l ≥ 0`: replacing all rows with z by all these pairs projects along z, exactly over the
 rationals. Over the integers each step is exact where a = 1 or b = 1; otherwise the projection may
 contain points above which there is no integer z (the rational shadow), and a loop may be
-empty there. That is harmless for a sum; `never_empty` proves its absence.
+empty there. That is harmless for a sum.
 
 Naively, pairs multiply: 12 rows become 1,214,935 after five steps in an example where 14 suffice.
 After each step the rows that the others imply are dropped, by an exact test (`irredundant`). It
@@ -108,22 +108,6 @@ def loop_nest(
     if levels is None:
         return _empty(loops)
     return LoopNest(tuple(guards), tuple(lower), tuple(upper))
-
-
-def never_empty(bounds: LoopNest, j: int, context: Sequence[Row] = ()) -> bool:
-    """Whether loop j provably has an iteration at every point of the loops around it.
-
-    For `a z ≥ -l` and `b z ≤ u` the interval [-l / a, u / b] contains an integer if
-    `a u + b l ≥ (a - 1) (b - 1)` (the dark shadow; necessary too where a or b is 1). Hence True is
-    a proof, False is none unless all coefficients of z_j are ±1. For j = 0 it says that the nest
-    itself is never empty while context and guards hold.
-    """
-    outer = [row for side in (bounds.lower, bounds.upper) for rows in side[:j] for row in rows]
-    known = [*context, *bounds.guards, *outer]
-    return not bounds.empty and all(
-        implied(_dark(low, high, j), known)
-        for low, high in product(bounds.lower[j], bounds.upper[j])
-    )
 
 
 def project(
@@ -318,11 +302,6 @@ def _pair(low: Row, high: Row, j: int) -> Row:
     """`a u + b l ≥ 0` from `a z + l ≥ 0` and `-b z + u ≥ 0`."""
     a, b = low[j], -high[j]
     return tuple(b * x + a * y for x, y in zip(low, high, strict=True))
-
-
-def _dark(low: Row, high: Row, j: int) -> Row:
-    row = _pair(low, high, j)
-    return (*row[:-1], row[-1] - (low[j] - 1) * (-high[j] - 1))
 
 
 def _pairs(rows: Sequence[Row]) -> Callable[[int], tuple[int, int]]:
