@@ -48,11 +48,6 @@ class Dependence:
     element: tuple[Affine, ...]
     constraints: tuple[Constraint, ...]
 
-    @property
-    def is_direct(self) -> bool:
-        """Is it a single read in the definition itself?"""
-        return len(self.reads) == 1
-
     def substitute(self, values: dict[Variable, Affine]) -> Dependence:
         """The dependence in other indices."""
         return Dependence(
