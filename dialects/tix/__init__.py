@@ -18,6 +18,7 @@ from dialects.tix.affine import (
     Variable,
     between,
 )
+from dialects.tix.bodies import YieldOp, yielded
 from dialects.tix.elementwise import (
     BINARY,
     ELEMENTWISE,
@@ -39,8 +40,6 @@ from dialects.tix.regions import (
     ReductionOp,
     SumOp,
     WhereOp,
-    YieldOp,
-    yielded,
 )
 from dialects.tix.structure import DefineOp, ProgramOp, ReturnOp
 from dialects.tix.types import (

@@ -30,7 +30,6 @@ from xdsl.irdl import (
     IRDLOperation,
     eq,
     irdl_op_definition,
-    lazy_traits_def,
     prop_def,
     region_def,
     result_def,
@@ -43,7 +42,8 @@ from xdsl.printer import Printer
 from xdsl.traits import HasParent, IsolatedFromAbove, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from dialects.tix.regions import WhereOp, YieldOp
+from dialects.tix.bodies import HasBody, YieldOp
+from dialects.tix.regions import WhereOp
 from dialects.tix.structure import ProgramOp
 from dialects.tix.text import print_body
 from dialects.tix.types import real
@@ -61,7 +61,7 @@ class FunctionOp(IRDLOperation):
     label = prop_def(StringAttr)
     value = region_def("single_block")
     partials = var_region_def("single_block")
-    traits = lazy_traits_def(lambda: (IsolatedFromAbove(), HasParent(ProgramOp)))
+    traits = traits_def(IsolatedFromAbove(), HasParent(ProgramOp), HasBody())
 
     def __init__(self, label: str, value: Region, partials: Sequence[Region]):
         super().__init__(properties={"label": StringAttr(label)}, regions=[value, list(partials)])

@@ -1,4 +1,4 @@
-"""Bodies in definitions: what they yield, reductions over index sets, and choices.
+"""Operations of bodies that have bodies themselves: reductions over index sets, and choices.
 
     %0 = tix.sum (%k) in (%k >= 0, %k <= 2) {            %1 = tix.if (%i >= 1) {
       ...                                                  ...
@@ -21,7 +21,6 @@ from xdsl.irdl import (
     IRDLOperation,
     eq,
     irdl_op_definition,
-    lazy_traits_def,
     operand_def,
     prop_def,
     region_def,
@@ -31,7 +30,7 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import HasParent, IsTerminator, Pure, RecursiveMemoryEffect
+from xdsl.traits import Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from dialects.tix.affine import (
@@ -43,43 +42,9 @@ from dialects.tix.affine import (
     operand_key,
     set_over,
 )
+from dialects.tix.bodies import HasBody, verify_yields
 from dialects.tix.text import parse_constraints, print_body, print_constraints
 from dialects.tix.types import real
-
-
-@irdl_op_definition
-class YieldOp(IRDLOperation):
-    """The value of a body."""
-
-    name = "tix.yield"
-    value = operand_def(eq(real))
-    traits = lazy_traits_def(lambda: (IsTerminator(), HasParent(*_with_bodies())))
-    assembly_format = "$value attr-dict"
-
-    def __init__(self, value: SSAValue):
-        Operation.__init__(self, operands=[value])
-
-
-def _with_bodies() -> tuple[type[Operation], ...]:
-    from dialects.tix.functions import FunctionOp
-    from dialects.tix.structure import DefineOp
-
-    return DefineOp, FunctionOp, SumOp, ProdOp, MaxOp, MinOp, IfOp, WhereOp
-
-
-def yielded(region: Region) -> SSAValue:
-    """The value that the single block of `region` yields."""
-    last = region.block.last_op
-    assert isinstance(last, YieldOp)
-    return last.value
-
-
-def verify_yields(region: Region) -> None:
-    """A body ends in `tix.yield`, and its own values are indices."""
-    if not isinstance(region.block.last_op, YieldOp):
-        raise VerifyException("the body must end in tix.yield")
-    if any(not isinstance(a.type, IndexType) for a in region.block.args):
-        raise VerifyException("the arguments of a body must be of type index")
 
 
 class ReductionOp(IRDLOperation, ABC):
@@ -94,7 +59,7 @@ class ReductionOp(IRDLOperation, ABC):
     domain = prop_def(SetAttr)
     body = region_def("single_block")
     result = result_def(eq(real))
-    traits = traits_def(Pure(), RecursiveMemoryEffect())
+    traits = traits_def(Pure(), RecursiveMemoryEffect(), HasBody())
 
     def __init__(self, constraints: Sequence[Constraint], body: Region):
         own = body.block.args
@@ -208,7 +173,7 @@ class IfOp(IRDLOperation):
     then = region_def("single_block")
     otherwise = region_def("single_block")
     result = result_def(eq(real))
-    traits = traits_def(Pure(), RecursiveMemoryEffect())
+    traits = traits_def(Pure(), RecursiveMemoryEffect(), HasBody())
 
     def __init__(self, disjuncts: Sequence[Sequence[Constraint]], then: Region, otherwise: Region):
         indices = list(dict.fromkeys(v for p in disjuncts for c in p for v in c.form.indices))
@@ -264,7 +229,7 @@ class WhereOp(IRDLOperation):
     then = region_def("single_block")
     otherwise = region_def("single_block")
     result = result_def(eq(real))
-    traits = traits_def(Pure(), RecursiveMemoryEffect())
+    traits = traits_def(Pure(), RecursiveMemoryEffect(), HasBody())
 
     def __init__(
         self, predicate: Predicate, lhs: SSAValue, rhs: SSAValue, then: Region, otherwise: Region

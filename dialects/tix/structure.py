@@ -44,7 +44,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from dialects.tix.affine import Affine, Constraint
-from dialects.tix.regions import verify_yields
+from dialects.tix.bodies import HasBody, verify_yields
 from dialects.tix.text import parse_optional_tensor, parse_tensor, print_body
 from dialects.tix.types import DerivedSizeAttr, TensorType
 
@@ -60,7 +60,7 @@ class DefineOp(IRDLOperation):
     label = prop_def(StringAttr)
     body = region_def("single_block")
     result = result_def(TensorType)
-    traits = lazy_traits_def(lambda: (Pure(), HasParent(ProgramOp)))
+    traits = lazy_traits_def(lambda: (Pure(), HasParent(ProgramOp), HasBody()))
 
     def __init__(self, label: str, type: TensorType, body: Region):
         super().__init__(
