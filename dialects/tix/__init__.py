@@ -10,15 +10,10 @@ forms.
 from xdsl.ir import Dialect
 
 from dialects.tix.access import FloorDivOp, IndexToRealOp, ReadOp
-from dialects.tix.affine import (
-    Affine,
-    Constraint,
-    MapAttr,
-    SetAttr,
-    Variable,
-    between,
-)
+from dialects.tix.affine import Affine, Variable
+from dialects.tix.attributes import MapAttr, SetAttr
 from dialects.tix.bodies import YieldOp, yielded
+from dialects.tix.constraints import Constraint, between
 from dialects.tix.elementwise import (
     BINARY,
     ELEMENTWISE,

@@ -1,4 +1,4 @@
-"""Where indices become values: reads of tensors, indices as reals, and division of indices."""
+"""Operations on indices: reads of tensors, indices as real numbers, and division of indices."""
 
 from __future__ import annotations
 
@@ -21,14 +21,10 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from dialects.tix.affine import Affine, MapAttr, MapData, split
+from dialects.tix.affine import Affine
+from dialects.tix.attributes import MapAttr, map_over
 from dialects.tix.text import parse_form, parse_forms, parse_tensor, print_forms
 from dialects.tix.types import TensorType, real
-
-
-def _map_of(forms: Sequence[Affine]) -> tuple[list[SSAValue], MapAttr]:
-    operands, rows = split(forms)
-    return operands, MapAttr(MapData(len(operands), rows))
 
 
 @irdl_op_definition
@@ -43,13 +39,14 @@ class ReadOp(IRDLOperation):
     traits = traits_def(Pure())
 
     def __init__(self, tensor: SSAValue, forms: Sequence[Affine]):
-        operands, map = _map_of(forms)
+        operands, map = map_over(forms)
         Operation.__init__(
             self, operands=[tensor, *operands], properties={"map": map}, result_types=[real]
         )
 
     @property
     def forms(self) -> list[Affine]:
+        """The position that is read: one form for each dimension of the tensor."""
         return [row.bind(self.indices) for row in self.map.data.rows]
 
     @property
@@ -87,7 +84,7 @@ class IndexToRealOp(IRDLOperation):
     traits = traits_def(Pure())
 
     def __init__(self, form: Affine):
-        operands, map = _map_of([form])
+        operands, map = map_over([form])
         Operation.__init__(self, operands=operands, properties={"map": map}, result_types=[real])
 
     @property
@@ -123,7 +120,7 @@ class FloorDivOp(IRDLOperation):
     traits = traits_def(Pure())
 
     def __init__(self, form: Affine, divisor: int):
-        operands, map = _map_of([form])
+        operands, map = map_over([form])
         Operation.__init__(
             self,
             operands=operands,

@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import inf
 from typing import ClassVar, Literal, Self, TypeAlias, cast, get_args
 
@@ -33,28 +33,24 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
-from dialects.tix.affine import (
-    Affine,
-    Constraint,
-    SetAttr,
-    Variable,
-    constraints_of,
-    operand_key,
-    set_over,
-)
+from dialects.tix.affine import Affine, ParseVariable, Variable
+from dialects.tix.attributes import SetAttr, constraints_of, set_over
 from dialects.tix.bodies import HasBody, verify_yields
-from dialects.tix.text import parse_constraints, print_body, print_constraints
+from dialects.tix.constraints import Constraint
+from dialects.tix.text import operand_or_size, parse_constraints, print_body, print_constraints
 from dialects.tix.types import real
 
 
 class ReductionOp(IRDLOperation, ABC):
-    """The body over all points of a convex index set as one number, `IDENTITY` where it is empty.
+    """One number for the values of a body at all points of a convex index set, such as their sum.
 
-    `tix.sum (%k, %l) in (%k >= 0, %k <= %i, %k == 2 * %l) { ... }`. The set constrains the own
-    indices by each other, by the indices around the reduction and by sizes.
+    `tix.sum (%k, %l) in (%k >= 0, %k <= %i, %k == 2 * %l) { ... }`. The constraints of `domain`
+    are on the reduction's own `indices`, on `free_indices`, which belong to operations around it,
+    and on sizes.
     """
 
     IDENTITY: ClassVar[float]
+    """The number for an empty set."""
     free_indices = var_operand_def(IndexType)
     domain = prop_def(SetAttr)
     body = region_def("single_block")
@@ -63,21 +59,23 @@ class ReductionOp(IRDLOperation, ABC):
 
     def __init__(self, constraints: Sequence[Constraint], body: Region):
         own = body.block.args
-        outer = list(dict.fromkeys(v for c in constraints for v in c.form.indices if v not in own))
+        free = list(dict.fromkeys(v for c in constraints for v in c.form.indices if v not in own))
         Operation.__init__(
             self,
-            operands=outer,
-            properties={"domain": set_over(constraints, [*outer, *own])},
+            operands=free,
+            properties={"domain": set_over(constraints, [*free, *own])},
             result_types=[real],
             regions=[body],
         )
 
     @property
     def indices(self) -> list[SSAValue]:
+        """The indices that the reduction runs over."""
         return list(self.body.block.args)
 
     @property
     def constraints(self) -> list[Constraint]:
+        """The index set."""
         return constraints_of(self.domain, [*self.free_indices, *self.indices])
 
     @classmethod
@@ -87,8 +85,7 @@ class ReductionOp(IRDLOperation, ABC):
         )
         parser.parse_keyword("in")
         own = {a.name.text[1:]: n for n, a in enumerate(arguments)}
-        key = _own_or_outer_key(parser, own)
-        constraints = parse_constraints(parser, key)
+        constraints = parse_constraints(parser, _own_or_free(parser, own))
         body = parser.parse_region([a.resolve(IndexType()) for a in arguments])
         bound: dict[Variable, Affine] = {
             f"#{n}": Affine.of(a) for n, a in enumerate(body.block.args)
@@ -126,7 +123,7 @@ class ProdOp(ReductionOp):
 
 
 class ExtremumOp(ReductionOp, ABC):
-    """The largest or smallest value; not a number where one of the values is none."""
+    """The largest or smallest value; NaN where one of the values is."""
 
 
 @irdl_op_definition
@@ -145,8 +142,8 @@ class MinOp(ExtremumOp):
     IDENTITY: ClassVar[float] = inf
 
 
-def _own_or_outer_key(parser: Parser, own: Mapping[str, int]) -> Callable[[], Variable | None]:
-    """Keys in a sum's constraints: its own indices are not values yet, they stand as `#n`."""
+def _own_or_free(parser: Parser, own: Mapping[str, int]) -> ParseVariable:
+    """Reads a variable of a reduction's set: its own indices, no values yet, stand as `#n`."""
 
     def parse() -> Variable | None:
         operand = parser.parse_optional_unresolved_operand()
@@ -161,7 +158,7 @@ def _own_or_outer_key(parser: Parser, own: Mapping[str, int]) -> Callable[[], Va
 
 @irdl_op_definition
 class IfOp(IRDLOperation):
-    """One of two bodies, by a condition on indices in disjunctive form.
+    """The value of one of two bodies, by a condition on indices in disjunctive normal form.
 
     `tix.if (%i >= 1, %j == 0) or (%i <= -3) { ... } else { ... }`: the first body where all the
     constraints of at least one disjunct hold.
@@ -187,13 +184,14 @@ class IfOp(IRDLOperation):
 
     @property
     def condition(self) -> list[list[Constraint]]:
+        """The disjuncts, each the constraints of a convex set."""
         return [constraints_of(p, self.indices) for p in self.disjuncts]
 
     @classmethod
     def parse(cls, parser: Parser) -> IfOp:
-        disjuncts = [parse_constraints(parser, operand_key(parser))]
+        disjuncts = [parse_constraints(parser, operand_or_size(parser))]
         while parser.parse_optional_keyword("or"):
-            disjuncts.append(parse_constraints(parser, operand_key(parser)))
+            disjuncts.append(parse_constraints(parser, operand_or_size(parser)))
         return cls(disjuncts, *_parse_branches(parser))
 
     def print(self, printer: Printer) -> None:
@@ -209,17 +207,17 @@ class IfOp(IRDLOperation):
 
 
 Predicate: TypeAlias = Literal["lt", "le", "gt", "ge", "eq", "ne"]
-"""How two reals compare. What is not a number is only unequal to others."""
+"""Comparisons of two reals. With a NaN, all are false except `ne`."""
 
 PREDICATES: tuple[Predicate, ...] = get_args(Predicate)
 
 
 @irdl_op_definition
 class WhereOp(IRDLOperation):
-    """One of two bodies, by a comparison of two values: `tix.where %x gt %y { ... } else { ... }`.
+    """The value of one of two bodies, by a comparison: `tix.where %x gt %y { ... } else { ... }`.
 
-    Only the chosen body is evaluated. What decides is no index, so nothing is known of indices in
-    the bodies: elements that they read must be there at every point.
+    Only the chosen body is evaluated. Unlike the condition of `tix.if`, the comparison constrains
+    no index: elements that the bodies read must be there at every point.
     """
 
     name = "tix.where"
@@ -244,6 +242,7 @@ class WhereOp(IRDLOperation):
 
     @property
     def comparison(self) -> Predicate:
+        """The predicate as a word."""
         return cast(Predicate, self.predicate.data)
 
     @classmethod

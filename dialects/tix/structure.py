@@ -43,8 +43,9 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from dialects.tix.affine import Affine, Constraint
+from dialects.tix.affine import Affine
 from dialects.tix.bodies import HasBody, verify_yields
+from dialects.tix.constraints import Constraint, between
 from dialects.tix.text import parse_optional_tensor, parse_tensor, print_body
 from dialects.tix.types import DerivedSizeAttr, TensorType
 
@@ -82,10 +83,7 @@ class DefineOp(IRDLOperation):
         return [
             constraint
             for index, size in zip(self.indices, self.type.shape, strict=True)
-            for constraint in (
-                Constraint(Affine.of(index)),
-                Constraint(size - Affine.of(index) - 1),
-            )
+            for constraint in between(0, Affine.of(index), size)
         ]
 
     @classmethod

@@ -5,21 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
+from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Region, SSAValue
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from dialects.tix.affine import (
-    Affine,
-    Constraint,
-    ParseKey,
-    Variable,
-    operand_key,
-    parse_affine,
-    parse_constraint,
-    show,
-    show_constraint,
-)
+from dialects.tix.affine import Affine, ParseVariable, Variable, parse_affine, show
+from dialects.tix.constraints import Constraint, parse_constraint, show_constraint
 
 
 def _print_named(printer: Printer, render: Callable[[Callable[[Variable], str]], str]) -> None:
@@ -29,51 +21,64 @@ def _print_named(printer: Printer, render: Callable[[Callable[[Variable], str]],
     """
     values: list[SSAValue] = []
 
-    def mark(key: Variable) -> str:
-        if isinstance(key, str):
-            return key
-        values.append(key)
+    def mark(variable: Variable) -> str:
+        if isinstance(variable, str):
+            return variable
+        values.append(variable)
         return f"\0{len(values) - 1}\0"
 
-    for n, disjunct in enumerate(re.split("\0", render(mark))):
+    for n, part in enumerate(re.split("\0", render(mark))):
         if n % 2:
-            printer.print_ssa_value(values[int(disjunct)])
+            printer.print_ssa_value(values[int(part)])
         else:
-            printer.print_string(disjunct)
+            printer.print_string(part)
 
 
 def print_forms(printer: Printer, forms: Iterable[Affine]) -> None:
+    """Affine forms with commas between them."""
     _print_named(printer, lambda name: ", ".join(show(f, name) for f in forms))
 
 
 def print_constraints(printer: Printer, constraints: Iterable[Constraint]) -> None:
+    """The constraints of a convex set, in parentheses."""
     _print_named(
         printer, lambda name: "(" + ", ".join(show_constraint(c, name) for c in constraints) + ")"
     )
 
 
 def print_body(printer: Printer, region: Region) -> None:
+    """The operations of a body in braces; its arguments stand with the operation that has it."""
     printer.print_string(" ")
     printer.print_region(region, print_entry_block_args=False)
+
+
+def operand_or_size(parser: Parser) -> ParseVariable:
+    """Reads a variable inside an operation: `%i` is an index, a bare word a size."""
+
+    def parse() -> Variable | None:
+        operand = parser.parse_optional_operand(IndexType())
+        return operand if operand is not None else parser.parse_optional_identifier()
+
+    return parse
 
 
 def parse_forms(parser: Parser) -> list[Affine]:
     """Affine forms in square brackets."""
     return parser.parse_comma_separated_list(
-        parser.Delimiter.SQUARE, lambda: parse_affine(parser, operand_key(parser))
+        parser.Delimiter.SQUARE, lambda: parse_affine(parser, operand_or_size(parser))
     )
 
 
 def parse_form(parser: Parser) -> Affine:
     """One affine form in parentheses."""
     with parser.in_parens():
-        return parse_affine(parser, operand_key(parser))
+        return parse_affine(parser, operand_or_size(parser))
 
 
-def parse_constraints(parser: Parser, key: ParseKey) -> list[Constraint]:
+def parse_constraints(parser: Parser, parse_variable: ParseVariable) -> list[Constraint]:
     """The constraints of a convex set, in parentheses."""
     return parser.parse_comma_separated_list(
-        parser.Delimiter.PAREN, lambda: parse_constraint(parser, key)
+        parser.Delimiter.PAREN, lambda: parse_constraint(parser, parse_variable)
     )
 
 
@@ -83,6 +88,7 @@ def parse_tensor(parser: Parser) -> SSAValue:
 
 
 def parse_optional_tensor(parser: Parser) -> SSAValue | None:
+    """A tensor if an SSA name stands here, else None."""
     operand = parser.parse_optional_unresolved_operand()
     if operand is None:
         return None

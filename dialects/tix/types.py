@@ -12,16 +12,8 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from dialects.tix.affine import (
-    Affine,
-    MapAttr,
-    MapData,
-    Row,
-    Variable,
-    parse_affine,
-    show,
-    split,
-)
+from dialects.tix.affine import Affine, Row, Variable, parse_affine, show, split
+from dialects.tix.attributes import MapAttr, MapData
 
 ElementType: TypeAlias = "Float32Type | Float64Type | RealType"
 

@@ -17,7 +17,8 @@ from xdsl.ir import BlockArgument, SSAValue
 
 from dialects import tix
 from dialects.tix import Affine, Constraint, FloorDivOp, Variable
-from dialects.tix.affine import show, show_constraint
+from dialects.tix.affine import show
+from dialects.tix.constraints import show_constraint
 from passes.outline_reductions import OutlineReductionsPass
 from passes.polyhedral.diophantine import Quotient, Solution
 from passes.rewriting.programs import fresh_name

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import f32, f64
 from xdsl.ir import Block, Region, SSAValue
 
 from dialects.tix import Affine, Constraint, ReadOp, ReductionOp, YieldOp, between, real
-from dialects.tix.affine import set_over
+from dialects.tix.attributes import set_over
 from dialects.tix.types import ElementType
 from tadc.errors import RankError, SizeError, TadcSyntaxError
 from tadc.language.bounds import definition_bounds, index_items

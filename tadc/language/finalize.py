@@ -26,7 +26,7 @@ from dialects.tix import (
     YieldOp,
     constant_value,
 )
-from dialects.tix.affine import MapAttr, MapData, set_over, split
+from dialects.tix.attributes import map_over, set_over
 from dialects.tix.elementwise import compare
 from tadc.language.conditions import decided
 
@@ -70,7 +70,7 @@ class _Settler:
             case IfOp():
                 self._settle_if(op)
             case ReadOp():
-                operands, op.map = _map_of([self._resolve(form) for form in op.forms])
+                operands, op.map = map_over([self._resolve(form) for form in op.forms])
                 op.operands = [op.tensor, *operands]
             case IndexToRealOp():
                 self._settle_index(op)
@@ -93,7 +93,7 @@ class _Settler:
     def _settle_index(self, op: IndexToRealOp) -> None:
         form = self._resolve(op.form)
         if form.terms:
-            op.operands, op.map = _map_of([form])
+            op.operands, op.map = map_over([form])
             return
         number = ConstantOp(form.constant)
         number.location = op.location
@@ -103,15 +103,10 @@ class _Settler:
         form, divisor = self._resolve(op.form), op.divisor.data
         first = self._divisions.setdefault((form, divisor), op.result)
         if form.terms and first is op.result:
-            op.operands, op.map = _map_of([form])
+            op.operands, op.map = map_over([form])
             return
         number = Affine({}, form.constant // divisor)
         self._local[op.result] = Affine.of(first) if form.terms else number
-
-
-def _map_of(forms: Sequence[Affine]) -> tuple[list[SSAValue], MapAttr]:
-    operands, rows = split(forms)
-    return operands, MapAttr(MapData(len(operands), rows))
 
 
 def _decided(body: Region) -> Iterator[tuple[WhereOp, Region]]:
