@@ -1,10 +1,17 @@
 """The `tix` dialect: tensors defined element by element over index sets.
 
-`affine` holds affine forms and the attributes that store them, `types` the tensor type,
-`elementwise` the scalar operations, `access` reads of tensors and indices as values, `regions`
-reductions and choices, `structure` programs and definitions, `functions` the functions of scalars
-that a program brings along, `linear` linear systems between programs, `text` how they write affine
-forms.
+- `affine`: affine forms over indices and sizes, `2*i - k + N + 1`
+- `constraints`: affine constraints, `form >= 0` and `form == 0`
+- `attributes`: index maps and index sets, as attributes
+- `types`: real scalars, tensors of them, and sizes that a program computes
+- `text`: affine forms, constraints and bodies in the text of operations
+- `structure`: programs, definitions and what a program returns
+- `bodies`: the end of a body, `tix.yield`, and the mark of operations that have bodies
+- `access`: reads of tensors, indices as real numbers, and division of indices
+- `elementwise`: scalar operations
+- `regions`: reductions over index sets, choices by indices and by values
+- `functions`: functions of scalars that a program brings along, and calls of them
+- `linear`: linear systems and determinants between programs
 """
 
 from xdsl.ir import Dialect

@@ -17,7 +17,7 @@
       tix.return %y
     }
 
-A call stays a call until `expand-calls`: so derivatives of any order find the rule.
+A call stays a call until the pass `expand-calls`, so that derivatives of any order find its rule.
 """
 
 from __future__ import annotations
@@ -51,10 +51,11 @@ from dialects.tix.types import real
 
 @irdl_op_definition
 class FunctionOp(IRDLOperation):
-    """`tix.function "f" (%x, %y) {...} derivative (%x, %y, %f) {...} derivative (...) {...}`.
+    """A function of scalars: a formula for its value, and one for each partial derivative.
 
-    The first body is the value; then comes the partial derivative by each argument, a formula of
-    the arguments and of the value. It is what derivatives use, whatever the value says.
+    `tix.function "f" (%x, %y) {...} derivative (%x, %y, %f) {...} derivative (...) {...}`. The
+    formula of a partial derivative takes the arguments and the value. Derivatives use it whatever
+    the first formula is.
     """
 
     name = "tix.function"
@@ -115,7 +116,7 @@ def _print_formula(printer: Printer, region: Region) -> None:
 
 @irdl_op_definition
 class CallOp(IRDLOperation):
-    """A function of the program at scalars: `tix.call "softplus"(%x)`."""
+    """The value of a function of the program at scalars: `tix.call "softplus"(%x)`."""
 
     name = "tix.call"
     function = prop_def(StringAttr)

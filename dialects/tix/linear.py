@@ -1,4 +1,4 @@
-"""Linear systems between programs: what a derivative needs that is no sum over known points.
+"""Linear systems and determinants between programs, which inverse derivatives need.
 
 A module may hold several programs and operations of this file, which run in order. They share
 tensors by name: a result of one is an argument of a later one.
@@ -41,23 +41,24 @@ KINDS = ("dense", "lower", "upper", "banded", "permutation")
 
 @dataclass(frozen=True)
 class Axis:
-    """What rows or columns of a block number: the elements of a tensor.
+    """The rows or the columns of a block as elements of a tensor.
 
-    Their index holds its dimensions in the order `dims`, those of the batch first.
+    An index of batch and rows, or batch and columns, is one of the tensor whose dimensions stand in
+    the order `dims`.
     """
 
     tensor: str
     dims: tuple[int, ...]
 
     def element(self, index: Sequence[int]) -> tuple[int, ...]:
-        """The element of the tensor at an index of batch and rows, or batch and columns."""
+        """The index in the tensor of an index of batch and rows, or batch and columns."""
         found = dict(zip(self.dims, index, strict=True))
         return tuple(found[d] for d in range(len(found)))
 
 
 @dataclass(frozen=True)
 class MatrixForm:
-    """How the matrix of a linear system is stored: see the table above.
+    """The storage of the matrix of a linear system; `kind` is one of the table above.
 
     The first `batch` dimensions of every tensor count independent systems; block row k of the
     matrix then has `rows[k]` dimensions of rows.
@@ -138,9 +139,10 @@ def _form_properties(form: MatrixForm) -> dict[str, Attribute]:
 
 @irdl_op_definition
 class SolveOp(_MatrixOp):
-    """`x` with `A x = b`, or with `Aᵀ x = b` if `transposed`.
+    """The solution x of `A x = b`, or of `Aᵀ x = b` if `transposed`.
 
-    `row_tensors` and `column_tensors` name what the matrix derives, and by what.
+    Where A is a Jacobian, `row_tensors` are those that are derived and `column_tensors` those that
+    they are derived by.
     """
 
     name = "tix.solve"
@@ -175,12 +177,12 @@ class SolveOp(_MatrixOp):
 
     @property
     def row_axes(self) -> list[Axis]:
-        """Of each row of blocks; empty if not known."""
+        """The axis of each row of blocks; empty if not known."""
         return _axes_of(self.row_tensors)
 
     @property
     def column_axes(self) -> list[Axis]:
-        """Of each column of blocks; empty if not known."""
+        """The axis of each column of blocks; empty if not known."""
         return _axes_of(self.column_tensors)
 
     @property
@@ -199,7 +201,7 @@ class SolveOp(_MatrixOp):
 
 @irdl_op_definition
 class DeterminantOp(_MatrixOp):
-    """Logarithm and sign of the determinant of a matrix, which join those of the program."""
+    """A determinant: its logarithm is added to the program's, its sign multiplied with it."""
 
     name = "tix.determinant"
     irdl_options = (ParsePropInAttrDict(),)

@@ -1,4 +1,4 @@
-"""Structure of the `tix` dialect: programs and definitions.
+"""Programs, definitions of tensors, and what a program returns.
 
     tix.program @y (%w = "w" : !tix.tensor<[3], f64>, %x = "x" : !tix.tensor<[N], f64>) {
       %y = tix.define "y" (%i) : !tix.tensor<[N - 2], f64> {
@@ -13,7 +13,7 @@
       tix.return %y
     }
 
-All operations are pure: a definition names values, it does not write memory.
+All operations are pure: a definition is a value, it does not write memory.
 """
 
 from __future__ import annotations
@@ -75,6 +75,7 @@ class DefineOp(IRDLOperation):
 
     @property
     def indices(self) -> list[SSAValue]:
+        """The indices of an element, one for each dimension."""
         return list(self.body.block.args)
 
     @property
@@ -115,9 +116,10 @@ class DefineOp(IRDLOperation):
 
 @irdl_op_definition
 class ReturnOp(IRDLOperation):
-    """The results of a program: `tix.return %f, %p_1 as "p"`.
+    """The results of a program, with their names: `tix.return %f, %p_1 as "p"`.
 
-    A result has the name of its definition, unless it is the new version of an argument.
+    A result has the label of its definition as its name; another one follows `as`, and says that
+    the result is the new version of an argument.
     """
 
     name = "tix.return"
@@ -163,12 +165,13 @@ class ReturnOp(IRDLOperation):
 
 
 def _label(value: SSAValue) -> str:
+    """The label of the definition of a tensor; empty for an argument."""
     return value.owner.label.data if isinstance(value.owner, DefineOp) else ""
 
 
 @irdl_op_definition
 class ProgramOp(IRDLOperation):
-    """Definitions in order, over named argument tensors.
+    """A program: named argument tensors, definitions in order of evaluation, and results.
 
     `tix.program @f (%x = "x" : !tix.tensor<[N], f64>) { ... }`. Sizes are bound by the shapes of
     the arguments; those that no argument binds are derived from others and listed in front:
@@ -206,6 +209,7 @@ class ProgramOp(IRDLOperation):
 
     @property
     def definitions(self) -> list[DefineOp]:
+        """The definitions in order of evaluation."""
         return [op for op in self.body.block.ops if isinstance(op, DefineOp)]
 
     @property

@@ -1,4 +1,7 @@
-"""How operations write and read affine forms: with the names of the SSA values in them."""
+"""Affine forms, constraints and bodies in the text of operations: printing and parsing.
+
+An attribute numbers its dimensions; operations write SSA names in their place: `%i + 1`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Types of the `tix` dialect: real scalars, and tensors of them."""
+"""Types of the `tix` dialect: real scalars and tensors of them; sizes that a program computes."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ ElementType: TypeAlias = "Float32Type | Float64Type | RealType"
 
 @irdl_attr_definition
 class RealType(ParametrizedAttribute, TypeAttribute):
-    """A real number: every scalar of a body.
+    """A real number, `!tix.real`: the type of every scalar in a body.
 
     Its precision is that of the tensor that the body defines. As the element type of a tensor it
-    says that the precision is not declared: the arrays at the call decide it.
+    means that the precision is not declared: the arrays at the call decide it.
     """
 
     name = "tix.real"
@@ -32,11 +32,15 @@ class RealType(ParametrizedAttribute, TypeAttribute):
 real = RealType()
 
 ELEMENT_TYPES: dict[str, ElementType] = {"f32": f32, "f64": f64, "real": real}
+"""The element types of tensors by the name that text gives them."""
 
 
 @irdl_attr_definition
 class TensorType(ParametrizedAttribute, TypeAttribute):
-    """`!tix.tensor<[3, N + 1], f64>`: sizes affine in named sizes, below 0 meaning 0; elements."""
+    """A tensor, by its size in each dimension and its elements: `!tix.tensor<[3, N + 1], f64>`.
+
+    Sizes are affine in named sizes; a number below 0 counts as 0.
+    """
 
     name = "tix.tensor"
     sizes: MapAttr
@@ -44,20 +48,23 @@ class TensorType(ParametrizedAttribute, TypeAttribute):
 
     @staticmethod
     def of(shape: Sequence[Affine], element: ElementType) -> TensorType:
+        """The type of a tensor of this shape, whose forms have no indices."""
         _, rows = split(shape)
         return TensorType(MapAttr(MapData(0, rows)), element)
 
     @property
     def shape(self) -> tuple[Affine, ...]:
+        """The size of each dimension."""
         return tuple(row.bind(()) for row in self.sizes.data.rows)
 
     @property
     def rank(self) -> int:
+        """The number of dimensions."""
         return len(self.sizes.data.rows)
 
     @property
     def dtype(self) -> str:
-        """`"f32"`, `"f64"`, or `"real"` where not declared."""
+        """The element type as text: `"f32"`, `"f64"`, or `"real"` if not declared."""
         return next(name for name, t in ELEMENT_TYPES.items() if t == self.element)
 
     @classmethod
@@ -81,7 +88,7 @@ class TensorType(ParametrizedAttribute, TypeAttribute):
 
 
 class DerivedSize(NamedTuple):
-    """`name = min(form // divisor, ...)` over sizes that are known before; below 0 means 0."""
+    """The size `max(0, min(form // divisor, ...))` over sizes that are known before it."""
 
     name: str
     bounds: tuple[tuple[Row, int], ...]
@@ -95,15 +102,18 @@ class DerivedSizeAttr(Data[DerivedSize]):
 
     @staticmethod
     def of(name: str, bounds: Sequence[tuple[Affine, int]]) -> DerivedSizeAttr:
+        """The size of this name, with a form and a divisor for each bound."""
         _, rows = split(form for form, _ in bounds)
         divisors = (divisor for _, divisor in bounds)
         return DerivedSizeAttr(DerivedSize(name, tuple(zip(rows, divisors, strict=True))))
 
     @property
     def bounds(self) -> list[tuple[Affine, int]]:
+        """The form and the divisor of each bound."""
         return [(row.bind(()), divisor) for row, divisor in self.data.bounds]
 
     def evaluate(self, sizes: Mapping[Variable, int]) -> int:
+        """The size as a number, for numbers of the sizes that it needs."""
         return max(0, min(form.evaluate(sizes) // divisor for form, divisor in self.bounds))
 
     @classmethod
