@@ -34,13 +34,8 @@ from dialects import tix
 from dialects.tix import Constraint
 from passes.index_sets.context import ContextCloner
 from passes.index_sets.space import Space, require_short_numbers
-from passes.polyhedral.fourier_motzkin import (
-    BudgetError,
-    LoopNest,
-    Unbounded,
-    implied_by_integers,
-    loop_nest,
-)
+from passes.polyhedral.fourier_motzkin import BudgetError
+from passes.polyhedral.loop_nests import LoopNest, Unbounded, implied_by_integers, loop_nest
 from passes.polyhedral.matrix import Row
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.failure import PassFailure

@@ -11,5 +11,6 @@ Everything is Python `int` or `Fraction`, nothing is rounded, every result is im
 - `diophantine`: all integer solutions of `M ξ = h (p, 1)` with their guards
 - `simplex`: rational feasibility by integer pivoting
 - `inequalities`: normal form, implication and irredundance of inequalities
-- `fourier_motzkin`: loop bounds, projections and integer points of a polyhedron
+- `fourier_motzkin`: projections of a polyhedron
+- `loop_nests`: loop nests over the integer points of a polyhedron, and single points of it
 """

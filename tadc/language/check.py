@@ -12,7 +12,7 @@ from xdsl.ir import SSAValue
 
 from dialects.tix import Affine, Constraint, ProgramOp, Variable
 from passes.polyhedral.division import ceildiv
-from passes.polyhedral.fourier_motzkin import integer_point
+from passes.polyhedral.loop_nests import integer_point
 from tadc.language.describe import Describer
 from tadc.language.reads import Access, Ranges, component, computed, keys_of, reads, rows
 from tadc.language.source import Source

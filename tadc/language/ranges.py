@@ -21,8 +21,9 @@ from xdsl.ir import Region, SSAValue
 
 from dialects.tix import Affine, Constraint, IfOp, ReductionOp, Variable, between
 from passes.polyhedral.division import lower_bound
-from passes.polyhedral.fourier_motzkin import integer_point, project_bounds
+from passes.polyhedral.fourier_motzkin import project_bounds
 from passes.polyhedral.inequalities import implied, rows_feasible
+from passes.polyhedral.loop_nests import integer_point
 from tadc.errors import RangeError, SizeError
 from tadc.language.describe import Describer
 from tadc.language.reads import Access, Ranges, component, keys_of, possible, reads, rows, used

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import random
 
-from passes.polyhedral.fourier_motzkin import loop_nest
+from passes.polyhedral.loop_nests import loop_nest
 from tests.fuzz.failures import Failure, report, signature
-from tests.passes.polyhedral.test_diophantine import check as check_solution
-from tests.passes.polyhedral.test_fourier_motzkin import (
+from tests.passes.polyhedral.boxed_systems import (
     brute_force,
     irredundant_as_promised,
     parameter_points,
     random_system,
     run,
 )
+from tests.passes.polyhedral.test_diophantine import check as check_solution
 
 ENTRIES = (0, 0, 0, 1, 1, -1, 2, -2, 3, 4, 6)
 
