@@ -29,7 +29,7 @@ def expand(solution: Solution, p: tuple[int, ...]) -> tuple[int, ...] | None:
 
 
 def coordinates(solution: Solution, start: tuple[int, ...], xi: tuple[int, ...]) -> bool:
-    """Whether `xi - start` is an integer combination of the basis: by forward substitution."""
+    """True if `xi - start` is an integer combination of the basis: by forward substitution."""
     rest = [x - y for x, y in zip(xi, start, strict=True)]
     for c, pivot in enumerate(solution.pivots):
         z, remainder = divmod(rest[pivot], solution.basis[pivot][c])
@@ -62,7 +62,7 @@ def check(
 
 
 def solvable_nowhere(m: Matrix, h: Matrix, unknowns: int, parameters: int) -> bool:
-    """isl's opinion: no integers ξ and p satisfy the equations."""
+    """True if isl finds that no integers ξ and p satisfy the equations."""
     names = [*(f"x{j}" for j in range(unknowns)), *(f"p{j}" for j in range(parameters)), "1"]
     rows = [(*a, *(-x for x in b)) for a, b in zip(m, h, strict=True)]
     texts = [" + ".join(f"{x}*{n}" for x, n in zip(r, names, strict=True)) for r in rows]
@@ -114,7 +114,7 @@ def test_every_solution_exactly_once(
 
 
 @pytest.mark.parametrize("seed", range(100))
-def test_index_maps(seed: int) -> None:
+def test_index_maps_are_solved_exactly(seed: int) -> None:
     """Reads x[A α + a] with β = p: the case of the compiler, p in general position."""
     random_ = random.Random(seed)
     unknowns, parameters = random_.randint(1, 4), random_.randint(1, 3)
@@ -149,13 +149,13 @@ def test_the_answer_does_not_depend_on_the_order_of_equations(
         assert a == b or (a == negate(b) and all(a[p] != 1 for p in solution.pivots))
 
 
-def test_a_shifted_read() -> None:
+def test_a_shifted_read_sums_over_the_preferred_index() -> None:
     """d[i + k], k preferred: i = p - z, k = z."""
     solution = solve(((1, 1),), ((1, 0),), 2, 1, (1, 0))
     assert solution == Solution((), (), ((1, 0), (0, 0)), ((), ()), ((-1,), (1,)), (1,))
 
 
-def test_numbered_solutions() -> None:
+def test_solutions_without_a_unit_pivot_are_numbered_upwards() -> None:
     """x[2*i + 3*j]: i = 3 z - p, j = p - 2 z, with z from p / 3 to p / 2."""
     solution = solve(((2, 3),), ((1, 0),), 2, 1, (1, 0))
     assert solution == Solution((), (), ((-1, 0), (1, 0)), ((), ()), ((3,), (-2,)), (1,))
@@ -172,14 +172,14 @@ def test_numbered_solutions() -> None:
     assert (solution.quotient_coefficients, solution.basis) == (((-1,), (1,)), ((3,), (-2,)))
 
 
-def test_a_strided_read() -> None:
+def test_a_strided_read_has_a_divisibility_guard() -> None:
     """x[2*i + 1]: the guard that equation (46) of the paper forgets."""
     solution = solve(((2,),), ((1, -1),), 1, 1)
     assert solution.quotients == (Quotient((1, -1), 2),)
     assert solution.particular == ((0, 0),) and solution.quotient_coefficients == ((1,),)
 
 
-def test_coupled_reads() -> None:
+def test_coupled_reads_name_their_quotient_after_an_unknown() -> None:
     """x[i + j, i - j]: t = (p + q) / 2, i = t, j = p - t."""
     solution = solve(((1, 1), (1, -1)), ((1, 0, 0), (0, 1, 0)), 2, 2)
     assert solution.quotients == (Quotient((1, 1, 0), 2),)
@@ -187,7 +187,7 @@ def test_coupled_reads() -> None:
     assert solution.quotient_coefficients == ((1,), (-1,))
 
 
-def test_a_diagonal_read() -> None:
+def test_a_diagonal_read_has_a_zero_guard() -> None:
     solution = solve(((1,), (1,)), ((1, 0, 0), (0, 1, 0)), 1, 2)
     assert solution.zero == ((1, -1, 0),) and not solution.quotients
     assert solution.particular == ((1, 0, 0),)
@@ -219,7 +219,7 @@ def test_multiples_of_a_quotient_are_no_quotients() -> None:
     check(m, h, 2, 2, ())
 
 
-def test_a_divisibility_that_an_equality_decides() -> None:
+def test_an_equality_can_decide_a_divisibility() -> None:
     # 2 p = 3 q makes q even: i = q / 2 = 2 q - p … without a guard.
     solution = solve(((0,), (2,)), ((2, -3, 0), (0, 1, 0)), 1, 2)
     assert solution.zero == ((2, -3, 0),) and not solution.quotients
@@ -240,11 +240,13 @@ def test_a_divisibility_that_an_equality_decides() -> None:
         (((0,), (0,)), ((1, 1, 0), (1, -1, 1)), 1, 2),  # p + q = 0, p - q = -1
     ],
 )
-def test_contradictions(m: Matrix, h: Matrix, unknowns: int, parameters: int) -> None:
+def test_contradictions_have_no_solution(
+    m: Matrix, h: Matrix, unknowns: int, parameters: int
+) -> None:
     assert solve(m, h, unknowns, parameters).empty
 
 
-def test_no_equations_and_no_unknowns() -> None:
+def test_systems_without_equations_or_without_unknowns_are_solved() -> None:
     free = solve((), (), 3, 1, (2,))
     assert free.pivots == (2, 0, 1) and free.particular == ((0, 0),) * 3
     assert solve((), (), 0, 0) == Solution((), (), (), (), (), ())

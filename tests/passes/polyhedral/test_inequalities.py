@@ -10,7 +10,7 @@ from passes.polyhedral.matrix import Row, negate
 
 
 def exclusive(rows: list[Row], width: int) -> bool:
-    """Whether no rational point meets the rows, as a question about integers.
+    """True if no rational point meets the rows, as a question about integers.
 
     `A v + b ≥ 0` has a rational point if and only if `A w + b s ≥ 0, s ≥ 1` has an integer one.
     """
@@ -52,7 +52,7 @@ def test_tidy_keeps_the_strictest() -> None:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_implication_is_isl_s(seed: int) -> None:
+def test_implication_is_that_of_isl(seed: int) -> None:
     random_ = random.Random(seed)
     for _ in range(25):
         width = random_.randint(1, 5)
@@ -94,7 +94,7 @@ def test_equations_are_solved_in_integers(seed: int) -> None:
     assert decided >= 14
 
 
-def test_parity() -> None:
+def test_equations_decide_parity() -> None:
     """For p = 2 t, p ≥ 1 means p ≥ 2; and of 0 ≤ p ≤ 1 only p = 0 is left, so that t = 0."""
     even = [(1, -2, 0), (-1, 2, 0)]
     assert implied((1, 0, -2), [*even, (1, 0, -1)])
@@ -107,7 +107,7 @@ def test_parity() -> None:
 
 
 @pytest.mark.parametrize("seed", [*range(30), 100202])
-def test_irredundant_rows(seed: int) -> None:
+def test_irredundant_rows_imply_the_others(seed: int) -> None:
     random_ = random.Random(seed)
     width, count = random_.randint(1, 4), random_.randint(0, 60)
     rows = random_rows(random_, width, count)
@@ -126,12 +126,12 @@ def test_irredundant_rows(seed: int) -> None:
         assert not excluded(row, [*others, *(normalize(r) for r in context)], width)
 
 
-def test_equations_survive() -> None:
+def test_irredundant_rows_keep_equations() -> None:
     rows = [(1, -1, 0), (-1, 1, 0), (1, 0, 0), (0, 1, 0), (0, 1, 3)]
     assert irredundant(rows) == ((1, 0, 0), (1, -1, 0), (-1, 1, 0))
 
 
-def test_constants() -> None:
+def test_rows_without_variables_are_true_or_false() -> None:
     assert implied((0, 3), [])
     assert not implied((0, -3), [])
     assert implied((0, -3), [(1, 0), (-1, -1)])

@@ -32,7 +32,9 @@ def lattices(draw: st.DrawFn) -> tuple[Matrix, Matrix, tuple[int, ...]]:
 
 @exact
 @given(lattices())
-def test_normal_form(case: tuple[Matrix, Matrix, tuple[int, ...]]) -> None:
+def test_the_normal_form_depends_on_the_lattice_alone(
+    case: tuple[Matrix, Matrix, tuple[int, ...]],
+) -> None:
     basis, mixing, preference = case
     width = len(mixing)
     normal, pivots = normal_basis(basis, preference)
@@ -84,7 +86,7 @@ def test_backtracking_finds_more_unit_pivots_than_greed() -> None:
     assert pivots == (1, 2)
 
 
-def test_no_columns() -> None:
+def test_no_columns_have_no_pivots() -> None:
     assert normal_basis(((), ()), (0, 1)) == (((), ()), ())
     assert normal_basis((), ()) == ((), ())
 
@@ -94,7 +96,7 @@ def test_dependent_columns_are_refused() -> None:
         normal_basis(((1, 1), (2, 2)), (0, 1))
 
 
-def test_shortest() -> None:
+def test_the_shortest_vector_is_orthogonal_to_all_directions() -> None:
     assert shortest([(3, -2)], (-1, 1)) == [Fraction(5, 13)]
     # What is left is orthogonal to both directions.
     directions = [(5, -3, 0), (5, 0, -2)]

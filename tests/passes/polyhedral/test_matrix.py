@@ -19,7 +19,7 @@ from passes.polyhedral.matrix import (
 exact = settings(derandomize=True, deadline=None, max_examples=200)
 
 
-def test_products() -> None:
+def test_products_are_those_by_hand() -> None:
     a, b = ((1, 2), (3, 4), (5, 6)), ((1, 0, 2), (0, 1, 3))
     assert multiply(a, b) == ((1, 2, 8), (3, 4, 18), (5, 6, 28))
     assert apply(a, (10, 1)) == (12, 34, 56)
@@ -29,7 +29,7 @@ def test_products() -> None:
     assert dot((1, 2, 3), (4, 5, 6)) == 32
 
 
-def test_empty_shapes() -> None:
+def test_empty_matrices_keep_their_shapes() -> None:
     assert transpose((), 3) == ((), (), ())
     assert transpose(((), ()), 0) == ()
     assert multiply(((), ()), (), 3) == zeros(2, 3)

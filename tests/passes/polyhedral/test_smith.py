@@ -43,7 +43,7 @@ def test_the_factors_multiply_to_the_form_of_flint(case: tuple[Matrix, int]) -> 
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_dense_matrices(seed: int) -> None:
+def test_factors_of_dense_matrices_stay_small(seed: int) -> None:
     random_ = random.Random(seed)
     size = 8 if seed < 10 else 10
     a = tuple(tuple(random_.randint(-3, 3) for _ in range(size)) for _ in range(size))
@@ -53,14 +53,14 @@ def test_dense_matrices(seed: int) -> None:
     assert digits <= (16 if size == 8 else 60)
 
 
-def test_empty_and_zero() -> None:
+def test_empty_and_zero_matrices_have_rank_zero() -> None:
     for a, columns in [((), 0), ((), 3), (((), ()), 0), (((0, 0),), 2), (((0,), (0,)), 1)]:
         check(a, columns)
         assert smith_normal_form(a, columns).rank == 0
     assert smith_normal_form((), 3).v == identity(3)
 
 
-def test_divisibility_of_the_diagonal() -> None:
+def test_each_diagonal_entry_divides_the_next() -> None:
     assert smith_normal_form(((2, 0), (0, 3)), 2).diagonal == (1, 6)
     assert smith_normal_form(((4, 0, 0), (0, 6, 0), (0, 0, 10)), 3).diagonal == (2, 2, 60)
 
