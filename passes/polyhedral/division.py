@@ -23,7 +23,10 @@ def ceildiv(numerator: int, divisor: int) -> int:
 
 
 def nearest(numerator: int, divisor: int) -> int:
-    """The integer q with -divisor < 2 (numerator - q divisor) ≤ divisor, for divisor > 0."""
+    """The integer nearest to numerator / divisor, for divisor > 0; of two, the lesser.
+
+    That is the q with `-divisor < 2 (numerator - q divisor) ≤ divisor`.
+    """
     return -((divisor - 2 * numerator) // (2 * divisor))
 
 
@@ -47,4 +50,5 @@ def upper_bound(row: Sequence[int], j: int, values: Sequence[int]) -> int:
 
 
 def _value(row: Sequence[int], values: Sequence[int]) -> int:
+    """`row·(values, 1)`."""
     return sum(map(mul, row, values)) + row[-1]

@@ -1,4 +1,8 @@
-"""Inequalities `row·(v, 1) ≥ 0` over integers v: the constant is the last entry of a row."""
+"""Inequalities `row·(v, 1) ≥ 0` over integers v: feasibility, implication and irredundance.
+
+The constant is the last entry of a row. Equations, which are pairs of opposite rows, are solved in
+integers; everything else is decided over the rationals, so that answers say what they prove.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -8,11 +12,13 @@ from passes.polyhedral.diophantine import solve
 from passes.polyhedral.matrix import Matrix, Row, dot, negate, transpose
 from passes.polyhedral.simplex import Tableau
 
-_BATCH = 24
+_ROWS_PRUNED_AT_ONCE = 24
+"""Rows that join the survivors of those before in one dictionary of the simplex method, whose every
+exchange costs time in proportion to its rows."""
 
 
-def normalize(row: Row) -> Row:
-    """Divide by the gcd of the coefficients and round the constant down.
+def tightened(row: Row) -> Row:
+    """The row divided by the gcd of its coefficients, with the constant rounded down.
 
     `g a·v + b ≥ 0` and `a·v + ⌊b / g⌋ ≥ 0` have the same integer points. A constant row stays.
     """
@@ -21,12 +27,13 @@ def normalize(row: Row) -> Row:
 
 
 def tidy(rows: Iterable[Row]) -> list[Row] | None:
-    """Normalized rows, of equal linear parts the strictest; None where a constant row is false.
+    """Tightened rows, of equal linear parts the strictest; None where a constant row is false.
 
-    The order of first occurrence is kept. Linear in the number of entries.
+    The order of first occurrence is kept, constant rows are left out. Linear in the number of
+    entries.
     """
     strictest: dict[Row, int] = {}
-    for row in map(normalize, rows):
+    for row in map(tightened, rows):
         linear, constant = row[:-1], row[-1]
         if any(linear):
             strictest[linear] = min(constant, strictest.get(linear, constant))
@@ -36,26 +43,26 @@ def tidy(rows: Iterable[Row]) -> list[Row] | None:
 
 
 def rows_feasible(rows: Iterable[Row]) -> bool:
-    """Whether integers may meet all rows, as far as equations and rational numbers tell.
+    """True if rational numbers meet all rows; False is a proof that no integers do.
 
-    Equations, which are pairs of opposite rows, are solved in integers first. False proves that
-    there is no integer point. True proves that there is a rational one, and nothing about integers.
+    Equations are solved in integers first, so that False goes further than for rational numbers.
+    True leaves open whether there is an integer point.
     """
     solved = solve_equations(rows)
-    return solved is not None and Tableau(solved.rows).rows_feasible()
+    return solved is not None and Tableau(solved.rows).make_feasible()
 
 
 def implied(row: Row, rows: Sequence[Row]) -> bool:
-    """Whether `rows` and `row ≤ -1` exclude each other, as far as `rows_feasible` can tell.
+    """True if `rows` are shown to imply `row`: a proof that every *integer* point of them meets it.
 
-    True proves that every *integer* point of `rows` meets `row`; False that a rational point
-    meets `rows` and breaks `row` by one, which need not be an integer point. All variables are
-    free. Cheap tests come first (equal linear part, bounds of single variables), then the
-    simplex method with Bland's rule in integers (see `simplex`).
+    False leaves that open: there is a rational point that meets `rows` and breaks `row` by one,
+    which need not be an integer point. All variables are free. Cheap tests come first (equal linear
+    part, bounds of single variables), then `rows_feasible`.
     """
-    row = normalize(row)
+    row = tightened(row)
     if _evident(row, rows):
         return True
+    # For integers, breaking `row ≥ 0` means `row ≤ -1`, or `-row - 1 ≥ 0`.
     opposite = negate(row)
     return not rows_feasible([*rows, (*opposite[:-1], opposite[-1] - 1)])
 
@@ -67,8 +74,8 @@ def irredundant(rows: Iterable[Row], context: Sequence[Row] = ()) -> Matrix | No
     the rationals it may be wider, since a row is dropped once `row ≤ -1` is excluded. Simple
     rows are preferred; the result is sorted, simple rows first, whatever the order given. None
     where rows and context exclude each other as far as `rows_feasible` can tell.
-    Batches keep the dictionary small: cost is one feasibility test per row, each against
-    the survivors and at most 24 more; where rows are equations, one more for each survivor.
+    Batches keep the dictionary small: cost is one feasibility test per row, each against the
+    survivors and at most 24 more; where rows are equations, one more for each survivor.
     """
     tidied, known = tidy(rows), solve_equations(context)
     if tidied is None or known is None:
@@ -81,34 +88,36 @@ def irredundant(rows: Iterable[Row], context: Sequence[Row] = ()) -> Matrix | No
     images = [row for row in images if not _evident(row, known.rows)]
     images.sort(key=lambda image: _simplicity(simplest[image]))
     kept: list[Row] = []
-    for start in range(0, max(len(images), 1), _BATCH):
-        pruned = _prune(kept + images[start : start + _BATCH], known.rows)
+    for start in range(0, max(len(images), 1), _ROWS_PRUNED_AT_ONCE):
+        pruned = _prune(kept + images[start : start + _ROWS_PRUNED_AT_ONCE], known.rows)
         if pruned is None:
             return None
         kept = pruned
+    # The tableau takes equations for two rows each; solved in integers, they imply more.
     needed = _without_implied(kept, known.rows) if _equations(kept) else kept
     return None if needed is None else tuple(simplest[image] for image in needed)
 
 
 @dataclass(frozen=True, slots=True)
 class Solved:
-    """`rows` in coordinates of the integer solutions of all equations; there are none left."""
+    """Inequalities in coordinates of the integer solutions of all their equations."""
 
     rows: list[Row]
+    """The other inequalities in these coordinates, tidy; there are no equations among them."""
     steps: tuple[tuple[Matrix, Row], ...]
-    """A basis and a point of the solutions of the equations that are found in turn."""
+    """For equations that were found in turn, a basis and a point of their solutions: with columns K
+    and point k, `v = K w + k` for the next coordinates w."""
 
     def image(self, row: Row) -> Row:
-        """A row in these coordinates, normalized."""
+        """A row in the coordinates that remain, tightened: `a·v + b = (a K)·w + a·k + b`."""
         for columns, point in self.steps:
             linear = row[:-1]
             row = (*(dot(linear, column) for column in columns), dot(linear, point) + row[-1])
-        return normalize(row)
+        return tightened(row)
 
 
 def solve_equations(rows: Iterable[Row]) -> Solved | None:
-    """The rows on the integer solutions of their equations; None where these show that no integer
-    point meets the rows.
+    """The rows on the integer solutions of their equations; None is a proof that there are none.
 
     On the solutions more rows may turn out as equations, as `2 v ≥ 1` and `2 v ≤ 3` do.
     """
@@ -133,7 +142,10 @@ def _equations(rows: Sequence[Row]) -> list[Row]:
 
 
 def _without_implied(rows: list[Row], context: list[Row]) -> list[Row] | None:
-    """`rows`, simple ones first, tested one by one."""
+    """`rows`, simple ones first, without those that `implied` finds, one by one.
+
+    None where rows and context have no point.
+    """
     if not rows_feasible([*context, *rows]):
         return None
     kept = list(rows)
@@ -145,27 +157,35 @@ def _without_implied(rows: list[Row], context: list[Row]) -> list[Row] | None:
 
 
 def _prune(rows: list[Row], context: list[Row]) -> list[Row] | None:
-    """`rows`, simple ones first, without those that the others imply."""
+    """`rows`, simple ones first, without those that the others imply over the rationals.
+
+    None where rows and context have no rational point.
+    """
     tableau = Tableau([*context, *rows])
-    if not tableau.rows_feasible():
+    if not tableau.make_feasible():
         return None
     kept: list[Row] = []
     for i in reversed(range(len(rows))):
-        if tableau.redundant(len(context) + i):
-            tableau.drop(len(context) + i)
-            tableau.rows_feasible()
+        slack = len(context) + i
+        if tableau.redundant(slack):
+            tableau.drop(slack)
+            tableau.make_feasible()
         else:
             kept.append(rows[i])
     return kept[::-1]
 
 
 def _simplicity(row: Row) -> tuple[int, int, Row]:
+    """The order of rows: few variables first, then small coefficients."""
     linear = row[:-1]
     return len(linear) - linear.count(0), sum(map(abs, linear)), negate(row)
 
 
 def _evident(row: Row, rows: Iterable[Row]) -> bool:
-    """A sufficient test of implication: one row dominates, or bounds of variables add up."""
+    """True if one of `rows` dominates `row`, or bounds of its variables among them add up to it.
+
+    That is a proof of implication; False leaves it open.
+    """
     linear, total = row[:-1], row[-1]
     missing = {j for j, x in enumerate(linear) if x}
     bounds: dict[int, int] = {}
@@ -181,7 +201,7 @@ def _evident(row: Row, rows: Iterable[Row]) -> bool:
 
 
 def _single(row: Row) -> int:
-    """The only variable of a row, with coefficient ±1; or -1."""
+    """The column of the only variable of a row, if its coefficient is ±1; else -1."""
     linear = row[:-1]
     if linear.count(0) != len(linear) - 1:
         return -1

@@ -1,8 +1,10 @@
 """The normal form of a lattice basis: which unknowns become summation variables.
 
 The null space of an index map has many bases; bounds, strides and generated text depend on the
-one chosen. Here it is the Hermite normal form for a given order of the unknowns, where an unknown
-that can be a summation variable itself (`ξ_r = z`) goes first.
+one chosen. Here it is the Hermite normal form (Cohen, *A Course in Computational Algebraic Number
+Theory*, 1993, section 2.4) for an order of the unknowns in which those that can be a summation
+variable themselves (`ξ_r = z`) go first, with remainders of least absolute value. For example,
+`i + k = p` has the null space (1, -1): with k preferred, the basis is (-1, 1), or `k = z`.
 """
 
 from collections.abc import Sequence
@@ -13,7 +15,9 @@ from typing import TypeAlias
 from passes.polyhedral.division import nearest
 from passes.polyhedral.matrix import Matrix, Row, add_multiple, dot, negate, transpose
 
-_SEARCH_LIMIT = 5_000
+_MOST_SETS_OF_PIVOTS_TO_SEARCH = 5_000
+"""Beyond so many sets of rows, unit pivots are chosen greedily."""
+
 _Columns: TypeAlias = list[Row]
 
 
@@ -34,6 +38,7 @@ def normal_basis(basis: Matrix, preference: Sequence[int]) -> tuple[Matrix, tupl
     columns = list(transpose(basis))
     chosen: _Columns = []
     pivots: list[int] = []
+    # Each turn splits off the column that has the gcd of a row; the others become zero there.
     for row in _unit_rows(columns, preference):
         columns = _take(chosen, columns, row)
         pivots.append(row)
@@ -47,7 +52,8 @@ def normal_basis(basis: Matrix, preference: Sequence[int]) -> tuple[Matrix, tupl
 def shortest(directions: Sequence[Row], vector: Row) -> list[Fraction]:
     """The rational z for which `vector + Σ z_c K_c` is shortest, for independent directions K.
 
-    It solves `KᵀK z = -Kᵀ vector` by Gauss-Jordan elimination.
+    The gradient of `|vector + K z|²` vanishes where `KᵀK z = -Kᵀ vector`, which Gauss-Jordan
+    elimination solves.
     """
     rows = [
         [Fraction(x) for x in (*(dot(a, b) for b in directions), -dot(a, vector))]
@@ -67,16 +73,22 @@ def _unit_rows(columns: _Columns, preference: Sequence[int]) -> tuple[int, ...]:
 
     Rows r_1 … r_m have unit pivots if and only if they extend to a unimodular matrix; then so
     does each subset, in any order, so that searching lists in the order of `preference` suffices.
+    Greed does not: of the rows (1, 0), (1, 2), (1, 3) the first leaves only 2 and 3 as pivots, but
+    the last two are the rows of a unimodular matrix.
     """
     if not columns:
         return ()
-    backtrack = comb(len(preference), min(len(columns), len(preference))) <= _SEARCH_LIMIT
+    backtrack = (
+        comb(len(preference), min(len(columns), len(preference))) <= _MOST_SETS_OF_PIVOTS_TO_SEARCH
+    )
     return _search(columns, tuple(preference), backtrack)
 
 
 def _search(columns: _Columns, rows: tuple[int, ...], backtrack: bool) -> tuple[int, ...]:
+    """The longest, then first, list of unit pivots out of `rows`; the first at all, if greedy."""
     best: tuple[int, ...] = ()
     for position, row in enumerate(rows):
+        # No later row can start a longer list.
         if len(best) >= min(len(columns), len(rows) - position):
             break
         if gcd(*(column[row] for column in columns)) != 1:
@@ -91,7 +103,7 @@ def _search(columns: _Columns, rows: tuple[int, ...], backtrack: bool) -> tuple[
 
 
 def _smallest(columns: _Columns, preference: Sequence[int]) -> int:
-    """The first row of smallest positive gcd."""
+    """The first preferred row of smallest positive gcd."""
     sizes = {row: gcd(*(column[row] for column in columns)) for row in preference}
     candidates = [row for row in preference if sizes[row]]
     if not candidates:
@@ -122,4 +134,5 @@ def _eliminate(columns: _Columns, row: int) -> tuple[Row, _Columns]:
 
 
 def _positive(column: Row, row: int) -> Row:
+    """The column or its opposite, whichever is positive in `row`."""
     return column if column[row] > 0 else negate(column)

@@ -11,13 +11,19 @@ with one common denominator. Exchanging x_r and x_c with `p = T_rc` gives
     p x_i = T_ic x_r + Σ_{j≠c} (p T_ij - T_ic T_rj) / D x_j + (p T_i0 - T_ic T_r0) / D,
 
 where every division is exact, since entries are minors of (a | b) and D the minor of the basis
-(Edmonds, Bareiss). The free variables enter the basis first; their rows are never read again and
-are dropped, so that the dictionary has one row per inequality beyond the dimension.
+(Edmonds 1967, "Systems of distinct representatives and linear algebra"; Bareiss 1968, "Sylvester's
+identity and multistep integer-preserving Gaussian elimination"). The free variables enter the basis
+first; their rows are never read again and are dropped, so that the dictionary has one row per
+inequality beyond the dimension.
 
 With all non-basic slacks at zero, a negative T_r0 is a violated inequality. Exchange it for a
 non-basic slack of positive T_rc. Where there is none, row r says "negative = sum of non-positive
 terms": infeasible, by Farkas' lemma, over the rationals. Taking the lowest-numbered slack in both
-choices terminates (Bland's rule; for this form Dutertre and de Moura 2006, theorem 1).
+choices terminates (Bland 1977, "New finite pivoting rules for the simplex method"; for this form
+Dutertre and de Moura 2006, "A fast linear-arithmetic solver for DPLL(T)", theorem 1).
+
+For example, `v ≥ 1` and `-v ≥ 0` are s_0 = v - 1 and s_1 = -v. With v exchanged for s_0, the row of
+v is dropped and s_1 = -s_0 - 1 is left: at s_0 = 0 it is violated, and no entry is positive.
 """
 
 from collections.abc import Sequence
@@ -26,11 +32,16 @@ from passes.polyhedral.matrix import Row
 
 
 class Tableau:
-    """The dictionary of `rows·(v, 1) ≥ 0`; slack i belongs to row i. Mutable, internal."""
+    """The dictionary of `rows·(v, 1) ≥ 0`, where slack i belongs to row i. Mutable.
+
+    `rows[r]` holds T_r and then T_r0, for the slack `basic[r]`; column c belongs to the slack
+    `nonbasic[c]`, the last one to the constants. `denominator` is D.
+    """
 
     __slots__ = ("basic", "denominator", "nonbasic", "rows")
 
     def __init__(self, rows: Sequence[Row]) -> None:
+        # At first slacks are basic, by their definition s = a·v + b, and D = 1.
         self.denominator = 1
         self.rows: list[list[int]] = [list(row) for row in rows]
         self.basic = list(range(len(rows)))
@@ -40,8 +51,11 @@ class Tableau:
         for variable in range(-width, 0):
             self._release(self.nonbasic.index(variable))
 
-    def rows_feasible(self) -> bool:
-        """Pivot until no inequality is violated (True) or one cannot be met (False)."""
+    def make_feasible(self) -> bool:
+        """Pivot until no inequality is violated, and return True; False if one cannot be met.
+
+        True is a proof of a rational point, False that there is none.
+        """
         while (r := self._violated()) is not None:
             c = self._entering(self.rows[r])
             if c is None:
@@ -50,18 +64,19 @@ class Tableau:
         return True
 
     def redundant(self, slack: int) -> bool:
-        """Whether the others imply `s ≥ 0` for an integer s: they exclude `s ≤ -1`."""
+        """True if the other inequalities exclude `s ≤ -1`: they imply `s ≥ 0` for an integer s."""
         trial = Tableau(())
         trial.denominator = self.denominator
         # Pivoting replaces rows and never writes into them: shallow copies suffice.
         trial.rows, trial.basic = self.rows[:], self.basic[:]
         trial.nonbasic = self.nonbasic[:]
         trial._reverse(slack)
-        return not trial.rows_feasible()
+        return not trial.make_feasible()
 
     def drop(self, slack: int) -> None:
-        """Forget one inequality; `rows_feasible` is to be called again."""
+        """Forget one inequality. What the dictionary says holds again after `make_feasible`."""
         if slack in self.nonbasic:
+            # Without its inequality the slack is a free variable.
             self._release(self.nonbasic.index(slack))
             return
         r = self.basic.index(slack)
@@ -76,6 +91,7 @@ class Tableau:
             self.rows[r] = row
             return
         c = self.nonbasic.index(slack)
+        # T s = -T s' - T, in each row.
         for i, row in enumerate(self.rows):
             if row[c]:
                 row = row[:]
@@ -84,10 +100,12 @@ class Tableau:
                 self.rows[i] = row
 
     def _violated(self) -> int | None:
-        worst = [(self.basic[i], i) for i, row in enumerate(self.rows) if row[-1] < 0]
-        return min(worst)[1] if worst else None
+        """The row of the lowest-numbered slack that is negative; None if there is none."""
+        negative = [(self.basic[i], i) for i, row in enumerate(self.rows) if row[-1] < 0]
+        return min(negative)[1] if negative else None
 
     def _entering(self, row: list[int]) -> int | None:
+        """The column of the lowest-numbered slack that can raise a row; None if there is none."""
         able = [(name, c) for c, name in enumerate(self.nonbasic) if row[c] > 0]
         return min(able)[1] if able else None
 
@@ -123,6 +141,10 @@ class Tableau:
 
 
 def _combine(row: list[int], source: list[int], c: int, p: int, d: int, sign: int) -> list[int]:
+    """Row i after the exchange, `(p T_ij - T_ic T_rj) / D`, and T_ic in column c, if p > 0.
+
+    `source` is row r, negated along with p and the `sign` if p was negative.
+    """
     f = row[c]
     if not f:
         return row if p == d else [p * x // d for x in row]

@@ -1,8 +1,14 @@
 """The Smith normal form of an integer matrix.
 
 Row and column operations over the integers bring any matrix to a diagonal whose entries divide
-one another: `U A V = S`. The solver of `diophantine` reads the integer solutions of `A ξ = h`
-off the three factors (arXiv:1711.01348, section 4.1).
+one another: `U A V = S` (Smith 1861, "On systems of linear indeterminate equations and
+congruences"; Cohen, *A Course in Computational Algebraic Number Theory*, 1993, section 2.4). The
+solver of `diophantine` reads the integer solutions of `A ξ = h` off the three factors
+(arXiv:1711.01348, section 4.1).
+
+For example, of diag(2, 3) the pivot 2 does not divide 3. Adding row 2 to row 1 gives (2 3; 0 3),
+and subtracting column 1 from column 2 gives (2 1; 0 3): the remainder 1 is the next pivot, and the
+end is diag(1, 6).
 """
 
 from dataclasses import dataclass
@@ -16,7 +22,7 @@ _Rows: TypeAlias = list[list[int]]
 
 @dataclass(frozen=True, slots=True)
 class Smith:
-    """`u @ a @ v == s`: u (m x m) and v (n x n) unimodular, s (m x n) diagonal.
+    """The factors of `u @ a @ v == s`: u (m x m), v (n x n) unimodular, s (m x n) diagonal.
 
     The first `rank` diagonal entries are positive and each divides the next; the rest are zero.
     """
@@ -61,7 +67,7 @@ class _Work:
         """Make s_kk the gcd of the block s[k:, k:], alone in its row and column.
 
         Each turn leaves remainders of at most half the pivot, or is the last: a remainder
-        is the next pivot. Returns False where the block is zero.
+        is the next pivot. Returns False where the block is zero, else True.
         """
         while self._choose(k):
             pivot = self.s[k][k]
@@ -79,7 +85,7 @@ class _Work:
         return False
 
     def _choose(self, k: int) -> bool:
-        """Swap the least entry of the block into place k, positive."""
+        """Swap the least entry of the block into place k, positive; False where there is none."""
         found = _least(self.s, k)
         if found is None:
             return False
@@ -96,16 +102,19 @@ class _Work:
         return True
 
     def _reduce_column(self, k: int, pivot: int) -> None:
+        """Leave remainders below the pivot, by subtracting multiples of its row."""
         for i in range(k + 1, len(self.s)):
             if self.s[i][k]:
                 self._add_row(i, k, -nearest(self.s[i][k], pivot))
 
     def _reduce_row(self, k: int, pivot: int) -> None:
+        """Leave remainders to the right of the pivot, by subtracting multiples of its column."""
         for j in range(k + 1, len(self.vt)):
             if self.s[k][j]:
                 self._add_column(j, k, -nearest(self.s[k][j], pivot))
 
     def _indivisible(self, k: int, pivot: int) -> int | None:
+        """The first row of the block with an entry that the pivot does not divide, if any."""
         if pivot == 1:
             return None
         block = range(k + 1, len(self.s))
@@ -123,7 +132,7 @@ class _Work:
 
 
 def _least(s: _Rows, k: int) -> tuple[int, int] | None:
-    """Where the block s[k:, k:] has its non-zero entry of least absolute value."""
+    """The place of the non-zero entry of least absolute value in the block s[k:, k:]."""
     best, place = 0, None
     for i in range(k, len(s)):
         for j, x in enumerate(s[i][k:], k):

@@ -8,7 +8,7 @@ import islpy as isl
 import numpy as np
 
 from passes.polyhedral.division import lower_bound, upper_bound
-from passes.polyhedral.inequalities import implied, normalize
+from passes.polyhedral.inequalities import implied, tightened
 from passes.polyhedral.loop_nests import LoopNest
 from passes.polyhedral.matrix import Row, dot, negate
 
@@ -83,7 +83,7 @@ def parameter_points(context: list[Row], loops: int, parameters: int) -> list[Po
 
 def irredundant_as_promised(nest: LoopNest, context: list[Row]) -> bool:
     """True if no row follows from context, guards, outer loops and its own loop."""
-    known = [normalize(row) for row in context]
+    known = [tightened(row) for row in context]
     known += nest.guards
     for lower, upper in zip(nest.lower, nest.upper, strict=True):
         level = [*lower, *upper]

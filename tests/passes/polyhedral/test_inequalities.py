@@ -5,7 +5,7 @@ import random
 import islpy as isl
 import pytest
 
-from passes.polyhedral.inequalities import implied, irredundant, normalize, rows_feasible, tidy
+from passes.polyhedral.inequalities import implied, irredundant, rows_feasible, tidy, tightened
 from passes.polyhedral.matrix import Row, negate
 
 
@@ -39,11 +39,11 @@ def random_rows(random_: random.Random, width: int, count: int) -> list[Row]:
     return [(*row, random_.randint(-3, 8)) for row in linear]
 
 
-def test_normalize_rounds_inwards() -> None:
-    assert normalize((2, -4, 5)) == (1, -2, 2)
-    assert normalize((2, -4, -5)) == (1, -2, -3)
-    assert normalize((0, 0, -6)) == (0, 0, -6)
-    assert normalize((3, 2, 5)) == (3, 2, 5)
+def test_tightened_rows_round_inwards() -> None:
+    assert tightened((2, -4, 5)) == (1, -2, 2)
+    assert tightened((2, -4, -5)) == (1, -2, -3)
+    assert tightened((0, 0, -6)) == (0, 0, -6)
+    assert tightened((3, 2, 5)) == (3, 2, 5)
 
 
 def test_tidy_keeps_the_strictest() -> None:
@@ -57,13 +57,13 @@ def test_implication_is_that_of_isl(seed: int) -> None:
     for _ in range(25):
         width = random_.randint(1, 5)
         rows = [
-            normalize(r) for r in random_rows(random_, width, random_.randint(0, 2 * width + 2))
+            tightened(r) for r in random_rows(random_, width, random_.randint(0, 2 * width + 2))
         ]
-        row = normalize(random_rows(random_, width, 1)[0])
+        row = tightened(random_rows(random_, width, 1)[0])
         if rows and random_.random() < 0.5:
             # A combination: implied, or nearly so.
             a, b = random_.choice(rows), random_.choice(rows)
-            row = normalize(tuple(x + 2 * y for x, y in zip(a, b, strict=True)))
+            row = tightened(tuple(x + 2 * y for x, y in zip(a, b, strict=True)))
             row = (*row[:-1], row[-1] - random_.randint(0, 1))
         assert_exclusion(not rows_feasible(rows), rows, width)
         opposite = negate(row)
@@ -72,7 +72,7 @@ def test_implication_is_that_of_isl(seed: int) -> None:
 
 def assert_exclusion(found: bool, rows: list[Row], width: int) -> None:
     """All that rational numbers show is found, with equations more, and nothing else is."""
-    if any(negate(row) in rows for row in map(normalize, rows)):
+    if any(negate(row) in rows for row in map(tightened, rows)):
         assert found >= exclusive(rows, width)
         assert not found or integers(rows, width).is_empty()
     else:
@@ -123,7 +123,7 @@ def test_irredundant_rows_imply_the_others(seed: int) -> None:
     assert integers([*kept, *context], width).is_equal(integers([*rows, *context], width))
     for row in kept:
         others = [other for other in kept if other != row]
-        assert not excluded(row, [*others, *(normalize(r) for r in context)], width)
+        assert not excluded(row, [*others, *(tightened(r) for r in context)], width)
 
 
 def test_irredundant_rows_keep_equations() -> None:
@@ -154,4 +154,4 @@ def test_degenerate_systems_terminate() -> None:
         width = random_.randint(2, 5)
         rows = [(*row[:-1], 0) for row in random_rows(random_, width, 14)]
         row = (*random_rows(random_, width, 1)[0][:-1], -1)
-        assert implied(row, rows) == excluded(normalize(row), [normalize(r) for r in rows], width)
+        assert implied(row, rows) == excluded(tightened(row), [tightened(r) for r in rows], width)
