@@ -21,9 +21,9 @@ _MOST_POINTS_TO_DECIDE_A_BOUND = 1000
 _FEWEST_POINTS_PER_ORDER = 1000
 """Points that a scan meets before it tries another order of the loops: the first time around."""
 _GROWTH_OF_SCANS = 4
-"""How many times as many points are met once all orders were tried."""
+"""The budget of a scan is multiplied by it once all orders were tried."""
 _POINTS_PER_ROW = 10
-"""A scan of some points may cost as much as an elimination with this part of as many rows."""
+"""One row of an elimination counts as much as so many points of a scan."""
 
 Direction: TypeAlias = Literal["lower", "upper"]
 

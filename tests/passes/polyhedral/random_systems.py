@@ -294,7 +294,7 @@ def implied_bounds(definition: tix.DefineOp, sizes: Sequence[str]) -> list[Const
 
 
 def _implied(known: Sequence[Constraint], constraint: Constraint) -> bool:
-    """Whether no integers meet `known` and break the constraint."""
+    """True if no integers meet `known` and break the constraint."""
     names: dict[object, str] = {}
 
     def text(c: Constraint) -> str:
@@ -332,7 +332,7 @@ def definition_of(module: ModuleOp) -> tix.DefineOp:
 
 @dataclass
 class Count:
-    """What walking through the loops of a system met."""
+    """Counts of a walk through the loops of a system."""
 
     points: int = 0
     outermost_empty: int = 0

@@ -1,4 +1,4 @@
-"""Normalization, implication and irredundance, against isl over the rationals."""
+"""Tightening, implication and irredundance, against isl over the rationals."""
 
 import random
 
