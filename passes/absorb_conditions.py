@@ -64,8 +64,14 @@ from passes.index_sets.conditional_constants import Condition, ConditionalConsta
 from passes.index_sets.context import ContextCloner
 from passes.index_sets.disjuncts import Disjunct, complement, disjoint, with_equations
 from passes.infer_ranges import infer_ranges
-from passes.rewriting.builder import Body, BodyBuilder, Cloner
-from passes.rewriting.programs import ProgramBuilder, copy_program, rewrite_programs
+from passes.rewriting.builder import Body, BodyBuilder
+from passes.rewriting.cloner import Cloner
+from passes.rewriting.programs import (
+    ProgramBuilder,
+    copy_definition,
+    copy_program,
+    rewrite_programs,
+)
 from passes.simplify_sums import simplify_sums
 from passes.solve_index_kernels import solve_index_kernels
 
@@ -135,16 +141,11 @@ class _Run:
 
 
 def _absorbed(program: tix.ProgramOp, run: _Run) -> tix.ProgramOp:
-    def define(builder: ProgramBuilder, cloner: Cloner, op: tix.DefineOp) -> SSAValue:
-        def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
-            inner = _Absorber(e, cloner.values.new_child())
-            inner.run, inner.budget = run, run.budgets.setdefault(op.label.data, Budget())
-            return inner.copy_definition(op, e, own)
+    def define(builder: ProgramBuilder, tensors: Cloner, op: tix.DefineOp) -> SSAValue:
+        budget = run.budgets.setdefault(op.label.data, Budget())
+        return copy_definition(builder, _Absorber(tensors, run, budget), op)
 
-        names = [v.name_hint for v in op.indices]
-        return builder.define(op.label.data, op.type, names, op.location, body)
-
-    return copy_program(program, Cloner, define)
+    return copy_program(program, define=define)
 
 
 class Term(NamedTuple):
@@ -157,21 +158,15 @@ class Term(NamedTuple):
 class _Absorber(ContextCloner):
     """Copies; reductions are cut on the way."""
 
-    run: _Run
-    budget: Budget
     outcomes: Mapping[Condition, bool] = {}
     """Which conditions hold here."""
     numbers: Mapping[SSAValue, float] = {}
     """Values that are numbers here."""
 
-    def inner(
-        self, builder: BodyBuilder, own: Sequence[SSAValue], new: Sequence[SSAValue]
-    ) -> _Absorber:
-        cloner = super().inner(builder, own, new)
-        assert isinstance(cloner, _Absorber)
-        cloner.run, cloner.budget = self.run, self.budget
-        cloner.outcomes, cloner.numbers = self.outcomes, self.numbers
-        return cloner
+    def __init__(self, tensors: Cloner, run: _Run, budget: Budget):
+        super().__init__(tensors.builder, tensors.values)
+        self.run = run
+        self.budget = budget
 
     def copy(self, op: Operation) -> None:
         result = op.results[0]
@@ -184,7 +179,7 @@ class _Absorber(ContextCloner):
         holds = self.outcomes.get(Condition.of(op))
         if holds is None:
             return super().copy_if(op)
-        return self.inner(self.builder, [], []).copy_body(op.then if holds else op.otherwise)
+        return self.inner(self.builder).copy_body(op.then if holds else op.otherwise)
 
     def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
         outcomes = ConditionalConstants(op.body, self.outcomes)
@@ -216,8 +211,8 @@ class _Absorber(ContextCloner):
 
         def branch(holds: bool, known: Sequence[Disjunct]) -> Body:
             def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
-                cloner = self.inner(e, [], [])._with(condition, holds)
-                cloner.known += known[0] if len(known) == 1 else []
+                cloner = self.inner(e)._with(condition, holds)
+                cloner.assume(known[0] if len(known) == 1 else ())
                 return cloner.copy_reduction(op)
 
             return body
@@ -226,16 +221,12 @@ class _Absorber(ContextCloner):
 
     def _require(self, condition: Condition) -> None:
         """Copy the quotients that a condition uses."""
-        owners = {
-            v.owner for disjunct in condition.disjuncts for c in disjunct for v in c.form.indices
-        }
-        for op in owners:
-            if isinstance(op, tix.FloorDivOp) and op.result not in self.indices:
-                self.require(op)
-                self.copy(op)
+        for disjunct in condition.disjuncts:
+            for v in (v for c in disjunct for v in c.form.indices):
+                self.fetch(v)
 
     def _with(self, condition: Condition, holds: bool) -> _Absorber:
-        cloner = self.inner(self.builder, [], [])
+        cloner = self.inner(self.builder)
         cloner.outcomes = {**self.outcomes, condition: holds}
         return cloner
 
@@ -278,7 +269,7 @@ class _Absorber(ContextCloner):
         def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
             cloner = self.inner(e, old, own)
             cloner.outcomes, cloner.numbers = cell.known, outcomes.numbers
-            cloner.known += cloner.constraints(constraints)
+            cloner.assume(cloner.constraints(constraints))
             return cloner._sum_of(terms)
 
         names = [
@@ -291,19 +282,13 @@ class _Absorber(ContextCloner):
         e = self.builder
         total = None
         for value, negative in terms:
-            self._fetch(value)
+            self.fetch(value)
             new = self.value(value)
             if total is None:
                 total = e.neg(new) if negative else new
             else:
                 total = e.sub(total, new) if negative else e.add(total, new)
         return e.constant(0) if total is None else total
-
-    def _fetch(self, value: SSAValue) -> None:
-        """Copy the operation that defines `value`, unless this cloner has it."""
-        if value not in self.values and isinstance(value.owner, Operation):
-            self.require(value.owner)
-            self.copy(value.owner)
 
 
 _COMBINED: Mapping[type[tix.ReductionOp], type[tix.BinaryOp]] = {

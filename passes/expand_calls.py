@@ -27,7 +27,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from dialects import tix
-from passes.rewriting.builder import Cloner
+from passes.rewriting.cloner import Cloner
 from passes.rewriting.failure import PassFailure
 from passes.rewriting.formulas import emit_formula
 from passes.rewriting.programs import copy_program, rewrite_programs

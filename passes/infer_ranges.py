@@ -78,7 +78,7 @@ class _Bounder(ContextCloner):
 
         def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
             cloner = self.inner(e, order, own)
-            cloner.known += [*guards, *cloner.constraints(limits)]
+            cloner.assume([*guards, *cloner.constraints(limits)])
             return cloner.copy_body(op.body)
 
         names = [v.name_hint for v in order]

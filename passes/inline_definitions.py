@@ -22,7 +22,7 @@ definition that reads them, so a definition only moves into one of its own preci
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -33,8 +33,9 @@ from xdsl.rewriter import Rewriter
 
 from dialects import tix
 from passes.index_sets.paths import Path
-from passes.rewriting.builder import BodyBuilder, Cloner
-from passes.rewriting.programs import reads_of, rewrite_programs, set_hint
+from passes.rewriting.builder import BodyBuilder
+from passes.rewriting.cloner import Cloner
+from passes.rewriting.programs import definition_around, reads_of, rewrite_programs, set_hint
 
 LONGEST = 128
 """The number of operations up to which a definition moves, so that long chains become several."""
@@ -106,8 +107,7 @@ def _rebuild(op: tix.DefineOp, moved: Mapping[SSAValue, tix.DefineOp]) -> None:
     """Put a definition in the place of `op` that holds the bodies of moved ones that it reads."""
     assert op.parent is not None
     builder = BodyBuilder(op.parent, op.location)
-    cloner = _Inliner(builder)
-    cloner.moved = moved
+    cloner = _Inliner(builder, moved)
     region = builder.region(
         [v.name_hint for v in op.indices], lambda e, own: cloner.copy_definition(op, e, own)
     )
@@ -133,39 +133,24 @@ def _moves(op: tix.DefineOp) -> bool:
     use = op.result.get_user_of_unique_use()
     if not isinstance(use, tix.ReadOp):
         return False
-    reader = _definition_of(use)
+    reader = definition_around(use)
     if Path.to(use, reader).reductions:
         return False
     indices = [form.single_index for form in use.forms]
     return reader.type.dtype == op.type.dtype and set(indices) == set(reader.indices)
 
 
-def _definition_of(op: Operation) -> tix.DefineOp:
-    """The definition that `op` stands in."""
-    parent = op.parent_op()
-    while not isinstance(parent, tix.DefineOp):
-        assert parent is not None
-        parent = parent.parent_op()
-    return parent
-
-
 class _Inliner(Cloner):
     """Copies a body; a read of a moved definition becomes the body of that."""
 
-    moved: Mapping[SSAValue, tix.DefineOp]
-
-    def inner(
-        self, builder: BodyBuilder, own: Sequence[SSAValue], new: Sequence[SSAValue]
-    ) -> Cloner:
-        cloner = super().inner(builder, own, new)
-        assert isinstance(cloner, _Inliner)
-        cloner.moved = self.moved
-        return cloner
+    def __init__(self, builder: BodyBuilder, moved: Mapping[SSAValue, tix.DefineOp]):
+        super().__init__(builder)
+        self.moved = moved
 
     def copy(self, op: Operation) -> None:
         if isinstance(op, tix.ReadOp) and op.tensor in self.moved:
             definition = self.moved[op.tensor]
-            body = self.inner(self.builder, [], [])
+            body = self.inner(self.builder)
             elements = zip(definition.indices, op.forms, strict=True)
             body.indices.update({v: self.form(form) for v, form in elements})
             self.values[op.result] = body.copy_body(definition.body)

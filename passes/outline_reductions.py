@@ -33,18 +33,23 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from dialects import tix
-from dialects.tix import Affine, Constraint, TensorType, Variable
+from dialects.tix import Affine, Constraint, TensorType
 from dialects.tix import elementwise as ew
 from passes.index_sets.context import index_set, quotient_constraints, stays_inside
 from passes.index_sets.disjuncts import complement, disjoint
 from passes.index_sets.paths import Path
-from passes.rewriting.builder import BodyBuilder, Cloner, free_values
-from passes.rewriting.programs import ProgramBuilder, copy_program, rewrite_programs
-from passes.rewriting.scoped_map import ScopedMap
+from passes.rewriting.builder import BodyBuilder
+from passes.rewriting.cloner import Cloner, free_values
+from passes.rewriting.programs import (
+    ProgramBuilder,
+    copy_definition,
+    copy_program,
+    rewrite_programs,
+)
 
 RECOMPUTE = 8
 """The number of terms up to which a sum inside a sum is computed again rather than stored."""
@@ -62,63 +67,30 @@ class OutlineReductionsPass(ModulePass):
 
 def outline_reductions(program: tix.ProgramOp) -> tix.ProgramOp:
     """The program with a definition for every sum whose value a derivative needs."""
-    return copy_program(program, _Outliner, _lifted_definition)
+    return copy_program(program, define=_outlined)
 
 
-def _lifted_definition(
-    program_builder: ProgramBuilder, cloner: Cloner, op: tix.DefineOp
-) -> SSAValue:
-    def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
-        return _Outliner.within(e, program_builder, op, cloner, op.indices, own).copy_body(op.body)
-
-    label = op.label.data
-    program_builder.labels.add(label)
-    names = [v.name_hint for v in op.indices]
-    return program_builder.define(label, op.type, names, op.location, body)
+def _outlined(program: ProgramBuilder, tensors: Cloner, op: tix.DefineOp) -> SSAValue:
+    """Append a copy of `op`, behind definitions of those of its sums that need a name."""
+    program.labels.add(op.label.data)
+    return copy_definition(program, _Outliner(program, tensors, op), op)
 
 
 class _Outliner(Cloner):
     """Copies a body; sums that need a name become definitions in front of it."""
 
-    program_builder: ProgramBuilder
-    definition: tix.DefineOp
-    tensors: Cloner
-    reads: dict[tuple[SSAValue, tuple[Affine, ...]], SSAValue]
-    """Elements that are read in this block already: each gives one contribution to a gradient."""
-
-    @staticmethod
-    def within(
-        builder: BodyBuilder,
-        program_builder: ProgramBuilder,
-        definition: tix.DefineOp,
-        tensors: Cloner,
-        indices: Sequence[SSAValue],
-        new: Sequence[SSAValue],
-    ) -> _Outliner:
-        """The cloner of a new definition made of `definition`, some of whose indices it has."""
-        own: dict[Variable, Affine] = {a: Affine.of(b) for a, b in zip(indices, new, strict=True)}
-        cloner = _Outliner(builder, tensors.values.new_child(), ScopedMap(own))
-        cloner.program_builder, cloner.definition, cloner.tensors = (
-            program_builder,
-            definition,
-            tensors,
-        )
-        cloner.reads = {}
-        return cloner
-
-    def inner(
-        self, builder: BodyBuilder, own: Sequence[SSAValue], new: Sequence[SSAValue]
-    ) -> _Outliner:
-        cloner = super().inner(builder, own, new)
-        assert isinstance(cloner, _Outliner)
-        cloner.program_builder, cloner.definition = self.program_builder, self.definition
-        cloner.tensors, cloner.reads = self.tensors, {}
-        return cloner
+    def __init__(self, program: ProgramBuilder, tensors: Cloner, definition: tix.DefineOp):
+        super().__init__(tensors.builder, tensors.values)
+        self.program = program
+        self.tensors = tensors
+        self.definition = definition
+        self.reads: dict[tuple[Block, SSAValue, tuple[Affine, ...]], SSAValue] = {}
+        """Elements that a block reads already: each gives one contribution to a gradient."""
 
     def copy(self, op: Operation) -> None:
         if not isinstance(op, tix.ReadOp):
             return super().copy(op)
-        element = self.value(op.tensor), tuple(map(self.form, op.forms))
+        element = self.builder.block, self.value(op.tensor), tuple(map(self.form, op.forms))
         if element in self.reads:
             self.values[op.result] = self.reads[element]
         else:
@@ -148,16 +120,15 @@ class _Outliner(Cloner):
         guards: Sequence[Constraint],
     ) -> SSAValue:
         def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
-            cloner = _Outliner.within(
-                e, self.program_builder, self.definition, self.tensors, indices, own
-            )
-            return e.guard(guards, lambda e, _: cloner.inner(e, [], [])._under(path, op))
+            outliner = _Outliner(self.program, self.tensors, self.definition)
+            cloner = outliner.inner(e, indices, own)
+            return e.guard(guards, lambda e, _: cloner.inner(e)._under(path, op))
 
         type = TensorType.of(sizes, tix.ELEMENT_TYPES[self.definition.type.dtype])
         word = op.name.removeprefix("tix.")
-        label = self.program_builder.fresh_label(f"{self.definition.label.data}_{word}")
+        label = self.program.fresh_label(f"{self.definition.label.data}_{word}")
         names = [v.name_hint for v in indices]
-        return self.program_builder.define(label, type, names, op.location, body)
+        return self.program.define(label, type, names, op.location, body)
 
     def _under(self, path: Path, op: tix.ReductionOp) -> SSAValue:
         """The sum, 0 where a condition on the way to it does not hold."""
@@ -167,11 +138,12 @@ class _Outliner(Cloner):
                 cloner.require(op)
                 return Cloner.copy_reduction(cloner, op)
             (branch, first), *rest = rest
-            cloner.require_indices(branch)
+            for v in branch.indices:
+                cloner.fetch(v)
             disjuncts = [cloner.constraints(disjunct) for disjunct in branch.condition]
 
             def taken(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
-                return guarded(cloner.inner(e, [], []), rest)
+                return guarded(cloner.inner(e), rest)
 
             def not_taken(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
                 return e.constant(0)
@@ -180,13 +152,6 @@ class _Outliner(Cloner):
             return cloner.builder.choose(disjuncts, *bodies)
 
         return guarded(self, path.branches)
-
-    def require_indices(self, op: tix.IfOp) -> None:
-        """Copy the quotients that a condition uses."""
-        for v in op.indices:
-            if isinstance(v.owner, tix.FloorDivOp) and v not in self.indices:
-                self.require(v.owner)
-                self.copy(v.owner)
 
 
 def _must_be_named(op: tix.ReductionOp, definition: tix.DefineOp) -> bool:

@@ -28,7 +28,8 @@ from dialects import tix
 from dialects.tix import Affine, Constraint, between
 from passes.absorb_conditions import bounded_without_conditions
 from passes.index_sets.context import ContextCloner
-from passes.rewriting.builder import BodyBuilder, Cloner
+from passes.rewriting.builder import BodyBuilder
+from passes.rewriting.cloner import Cloner
 from passes.rewriting.programs import ProgramBuilder, arguments_of, copy_definition, copy_program
 from passes.scheduling.tile_analysis import SHORT_SUM, Dependence, Tile
 
@@ -113,25 +114,18 @@ class _ShortBoxer(ContextCloner):
 
         def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
             cloner = self.inner(e, op.indices, own)
-            cloner.known += cloner.constraints(box)
+            cloner.assume(cloner.constraints(box))
             tests = cloner.constraints(varying)
             cloner.read_ahead(op, tests)
 
             def tested(e: BodyBuilder, _: list[SSAValue]) -> SSAValue:
-                inner = cloner.inner(e, [], [])
-                inner.known += tests
+                inner = cloner.inner(e)
+                inner.assume(tests)
                 return inner.copy_body(op.body)
 
             return e.guard(tests, tested, op.IDENTITY)
 
         return self.builder.reduce(type(op), [v.name_hint for v in op.indices], domain, body)
-
-    def inner(
-        self, builder: BodyBuilder, own: Sequence[SSAValue], new: Sequence[SSAValue]
-    ) -> _ShortBoxer:
-        cloner = super().inner(builder, own, new)
-        assert isinstance(cloner, _ShortBoxer)
-        return cloner
 
     def read_ahead(self, op: tix.ReductionOp, tests: list[Constraint]) -> None:
         """Read before the value: what is there anyway without a test, for it may be the same for

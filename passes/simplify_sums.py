@@ -58,7 +58,7 @@ class _Simplifier(ContextCloner):
     def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
         if isinstance(op, tix.SumOp) and tix.constant_value(tix.yielded(op.body)) == 0:
             return self.builder.constant(0)
-        cloner = self.inner(self.builder, [], [])
+        cloner = self.inner(self.builder)
         free = [v for v in op.indices if not cloner.fix(v, op)]
         limits = [tightened(c) for c in cloner.constraints(op.constraints)]
         if any(map(_is_false, limits)):
@@ -69,8 +69,8 @@ class _Simplifier(ContextCloner):
         guards = [c for c in guards if not cloner.holds(c)]
 
         def guarded(e: BodyBuilder, _: list[SSAValue]) -> SSAValue:
-            inner = cloner.inner(e, [], [])
-            inner.known += guards
+            inner = cloner.inner(e)
+            inner.assume(guards)
             if not free:
                 return inner.copy_body(op.body)
             if isinstance(op, tix.SumOp):
@@ -93,16 +93,9 @@ class _Simplifier(ContextCloner):
         if any(form[v] for v in op.indices):
             return False
         quotient = self.builder.floordiv(form, divisor)
-        self.known += between(0, form - quotient * divisor, divisor)
+        self.assume(between(0, form - quotient * divisor, divisor))
         self.indices[index] = quotient
         return True
-
-    def inner(
-        self, builder: BodyBuilder, own: Sequence[SSAValue], new: Sequence[SSAValue]
-    ) -> _Simplifier:
-        cloner = super().inner(builder, own, new)
-        assert isinstance(cloner, _Simplifier)
-        return cloner
 
     def reduced(
         self,
@@ -118,7 +111,7 @@ class _Simplifier(ContextCloner):
 
         def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
             cloner = self.inner(e, free, own)
-            cloner.known += cloner.constraints(limits)
+            cloner.assume(cloner.constraints(limits))
             return value(cloner)
 
         return self.builder.reduce(type(op), [v.name_hint for v in free], domain, body)
@@ -141,8 +134,8 @@ class _Simplifier(ContextCloner):
         conditions = [c for c in conditions if not self.holds(c)]
 
         def body(e: BodyBuilder, _: list[SSAValue]) -> SSAValue:
-            cloner = self.inner(e, [], [])
-            cloner.known += conditions
+            cloner = self.inner(e)
+            cloner.assume(conditions)
             return cloner._factored(op, free, limits, outside, inside)
 
         return self.builder.guard(conditions, body)
@@ -174,12 +167,6 @@ class _Simplifier(ContextCloner):
             value = e.div(value, self.value(v))
         return e.neg(value) if product.negative else value
 
-    def fetch(self, value: SSAValue) -> None:
-        """Copy the operation that defines `value`, unless this cloner has it."""
-        if value not in self.values and isinstance(value.owner, Operation):
-            self.require(value.owner)
-            self.copy(value.owner)
-
     def _can_leave(self, value: SSAValue, op: tix.SumOp, free: Sequence[SSAValue]) -> bool:
         """Does `value` depend on none of `free`, and are all elements it reads there anyway?"""
         pending, seen = [value], set[SSAValue]()
@@ -203,10 +190,10 @@ class _Simplifier(ContextCloner):
     def copy_if(self, op: tix.IfOp) -> SSAValue:
         disjuncts = [self._unknown(disjunct) for disjunct in op.condition]
         if any(not disjunct for disjunct in disjuncts):
-            return self.inner(self.builder, [], []).copy_body(op.then)
+            return self.inner(self.builder).copy_body(op.then)
         disjuncts = [disjunct for disjunct in disjuncts if not any(map(_is_false, disjunct))]
         if not disjuncts:
-            return self.inner(self.builder, [], []).copy_body(op.otherwise)
+            return self.inner(self.builder).copy_body(op.otherwise)
         if _is_guard(op):
             return self._merged(op, disjuncts[0])
         outside = [[_opposite(disjuncts[0][0])]] if _is_half_space(disjuncts) else []
@@ -220,8 +207,8 @@ class _Simplifier(ContextCloner):
         """One condition for guards directly inside each other."""
         first = op.then.block.first_op
         if _is_guard(first) and first.result is tix.yielded(op.then):
-            inner = self.inner(self.builder, [], [])
-            inner.known += disjunct
+            inner = self.inner(self.builder)
+            inner.assume(disjunct)
             return inner._merged_with(first, disjunct)
         return self.builder.guard(disjunct, self.branch(op, [disjunct], 0))
 

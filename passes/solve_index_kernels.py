@@ -42,7 +42,8 @@ from passes.index_sets.disjuncts import with_equations
 from passes.index_sets.space import require_short_numbers
 from passes.polyhedral.diophantine import Quotient, Solution, solve
 from passes.polyhedral.matrix import Row
-from passes.rewriting.builder import BodyBuilder, Cloner, whole_part
+from passes.rewriting.builder import BodyBuilder, whole_part
+from passes.rewriting.cloner import Cloner
 from passes.rewriting.programs import copy_program, rewrite_programs
 
 FEW = 8
@@ -158,9 +159,11 @@ class _Solver(Cloner):
             return [*zero, *(q.guard for q in exact), *solved]
 
         def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
-            indices = self.indices.new_child(old_indices(own))
-            require_short_numbers(op.location, indices.maps[0].values())
-            return type(self)(e, self.values.new_child(), indices).copy_body(op.body)
+            indices = old_indices(own)
+            require_short_numbers(op.location, indices.values())
+            cloner = self.inner(e)
+            cloner.indices.update(indices)
+            return cloner.copy_body(op.body)
 
         names = [name_of(solution, c, op.indices) for c in free]
         return self.builder.reduce(type(op), names, domain, body)

@@ -20,7 +20,8 @@ from xdsl.ir import Operation, SSAValue
 
 from dialects import tix
 from dialects.tix import elementwise as ew
-from passes.rewriting.builder import BodyBuilder, Cloner
+from passes.rewriting.builder import BodyBuilder
+from passes.rewriting.cloner import Cloner
 from passes.rewriting.programs import copy_program
 from passes.scheduling.tile_analysis import Dependence, is_short
 from passes.simplify_sums import simplify_sums
@@ -89,16 +90,3 @@ class _Splitter(Cloner):
             return total
 
         return self.builder.sum([v.name_hint for v in op.indices], domain, body)
-
-    def inner(
-        self, builder: BodyBuilder, own: Sequence[SSAValue], new: Sequence[SSAValue]
-    ) -> _Splitter:
-        cloner = super().inner(builder, own, new)
-        assert isinstance(cloner, _Splitter)
-        return cloner
-
-    def fetch(self, value: SSAValue) -> None:
-        """Copy the operation that defines `value`, unless this cloner has it."""
-        if value not in self.values and isinstance(value.owner, Operation):
-            self.require(value.owner)
-            self.copy(value.owner)

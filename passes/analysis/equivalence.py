@@ -20,7 +20,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from dialects import tix
 from passes.analysis.rounding import compared_definitions, has_equality
-from passes.rewriting.builder import BodyBuilder, Cloner
+from passes.rewriting.builder import BodyBuilder
+from passes.rewriting.cloner import Cloner
 from passes.rewriting.programs import (
     ProgramBuilder,
     arguments_of,

@@ -8,7 +8,8 @@ from xdsl.ir import SSAValue
 
 from dialects import tix
 from passes.differentiation.names import Labels
-from passes.rewriting.builder import BodyBuilder, Cloner
+from passes.rewriting.builder import BodyBuilder
+from passes.rewriting.cloner import Cloner
 from passes.rewriting.programs import (
     ProgramBuilder,
     arguments_of,

@@ -19,7 +19,8 @@ from dialects import tix
 from dialects.tix import Affine, Constraint
 from passes.differentiation.forward_values import Frame, LocalValues, count_ties, hints, number
 from passes.differentiation.rules import rule_of
-from passes.rewriting.builder import Body, BodyBuilder, Cloner
+from passes.rewriting.builder import Body, BodyBuilder
+from passes.rewriting.cloner import Cloner
 
 Tangent: TypeAlias = Callable[[BodyBuilder, Sequence[Affine]], SSAValue]
 """Emits one element of a tensor's tangent, given the indices of the element."""
@@ -112,9 +113,7 @@ class LocalForward(LocalValues):
 
     def _branches(self, op: tix.IfOp | tix.WhereOp, frame: Frame) -> tuple[Body, Body]:
         def branch(region: Region) -> Body:
-            return lambda e, _: self._of_block(
-                Frame(region.block, frame.cloner.inner(e, [], []), frame)
-            )
+            return lambda e, _: self._of_block(Frame(region.block, frame.cloner.inner(e), frame))
 
         return branch(op.then), branch(op.otherwise)
 
@@ -147,7 +146,7 @@ class LocalForward(LocalValues):
         """The tangent of a term that is equal to the extremum, else 0."""
 
         def taken(e: BodyBuilder, _: list[SSAValue]) -> SSAValue:
-            return self._of_block(Frame(frame.block, frame.cloner.inner(e, [], []), frame.parent))
+            return self._of_block(Frame(frame.block, frame.cloner.inner(e), frame.parent))
 
         term = self.value(tix.yielded(op.body), frame)
         return frame.cloner.builder.where("eq", term, extremum, taken, number(0))

@@ -21,7 +21,8 @@ from dialects.tix import Affine, TensorType
 from passes.differentiation.forward_scalars import LocalForward, Tangent
 from passes.differentiation.names import Labels
 from passes.index_sets.paths import elements
-from passes.rewriting.builder import BodyBuilder, Cloner
+from passes.rewriting.builder import BodyBuilder
+from passes.rewriting.cloner import Cloner
 from passes.rewriting.programs import location_of, type_of
 
 Seed: TypeAlias = Callable[[BodyBuilder, Sequence[Affine], Sequence[Affine]], SSAValue]
@@ -89,7 +90,7 @@ class ForwardSweep:
         counted: Callable[[tix.ReadOp], bool] = lambda read: True,
     ) -> SSAValue:
         """Emit one element of the tangent of `op`, as if reads that do not count had none."""
-        cloner = self.tensors.inner(e, [], [])
+        cloner = self.tensors.inner(e)
         cloner.indices.update(zip(op.indices, element, strict=True))
         return self._local(op, columns, counted).at(cloner)
 

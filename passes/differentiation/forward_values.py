@@ -16,7 +16,8 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from dialects import tix
 from dialects.tix import Affine, Constraint
 from dialects.tix import elementwise as ew
-from passes.rewriting.builder import Body, BodyBuilder, Cloner, free_values
+from passes.rewriting.builder import Body, BodyBuilder
+from passes.rewriting.cloner import Cloner, free_values
 
 
 @dataclass

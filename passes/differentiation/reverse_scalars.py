@@ -27,7 +27,8 @@ from passes.differentiation.forward_values import (
 )
 from passes.differentiation.rules import rule_of
 from passes.index_sets.paths import Path
-from passes.rewriting.builder import BodyBuilder, Cloner
+from passes.rewriting.builder import BodyBuilder
+from passes.rewriting.cloner import Cloner
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ class LocalReverse(LocalValues):
         inner = Frame(block, cloner, frame)
 
         def taken(e: BodyBuilder, _: list[SSAValue]) -> SSAValue:
-            return body(Frame(block, cloner.inner(e, [], []), frame))
+            return body(Frame(block, cloner.inner(e), frame))
 
         match block.parent_op():
             case tix.WhereOp() as op:

@@ -26,7 +26,8 @@ from passes.differentiation.shared_adjoints import Part, SharedAdjoints
 from passes.index_sets.context import quotient_constraints, quotients_of
 from passes.index_sets.disjuncts import Disjunct
 from passes.index_sets.paths import Path, elements
-from passes.rewriting.builder import Body, BodyBuilder, Cloner
+from passes.rewriting.builder import Body, BodyBuilder
+from passes.rewriting.cloner import Cloner
 from passes.rewriting.programs import reads_of, type_of
 from passes.rewriting.scoped_map import ScopedMap
 
@@ -138,7 +139,7 @@ def _ties(cloner: Cloner, value: SSAValue, element: SSAValue) -> SSAValue:
     """How many terms of the extremum that `value` is are equal to the element."""
 
     def branch(region: Region) -> Body:
-        return lambda e, _: _ties(cloner.inner(e, [], []), tix.yielded(region), element)
+        return lambda e, _: _ties(cloner.inner(e), tix.yielded(region), element)
 
     op, e = value.owner, cloner.builder
     if isinstance(op, tix.ExtremumOp | tix.IfOp | tix.WhereOp):

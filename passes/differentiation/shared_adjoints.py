@@ -22,7 +22,8 @@ from dialects import tix
 from dialects.tix import Affine, TensorType
 from passes.analysis.equivalence import CanonicalForm, structure
 from passes.differentiation.reverse_scalars import Adjoint
-from passes.rewriting.builder import Body, BodyBuilder, Cloner
+from passes.rewriting.builder import Body, BodyBuilder
+from passes.rewriting.cloner import Cloner
 from passes.rewriting.programs import ProgramBuilder, reads_of
 
 

@@ -13,27 +13,25 @@ from dialects import tix
 from dialects.tix import Affine, Constraint, between
 from passes.index_sets.disjuncts import complement
 from passes.index_sets.space import Space
-from passes.rewriting.builder import Body, BodyBuilder, Cloner
+from passes.rewriting.builder import Body, BodyBuilder
+from passes.rewriting.cloner import Cloner
 
 
 class ContextCloner(Cloner):
     """A cloner that copies with the constraints that hold at the place of the copy."""
 
-    known: list[Constraint]
+    known: Sequence[Constraint] = ()
+    """Those constraints; a cloner inside starts with them."""
 
-    def inner(
-        self, builder: BodyBuilder, own: Sequence[SSAValue], new: Sequence[SSAValue]
-    ) -> ContextCloner:
-        cloner = super().inner(builder, own, new)
-        assert isinstance(cloner, ContextCloner)
-        cloner.known = list(getattr(self, "known", ()))
-        return cloner
+    def assume(self, constraints: Iterable[Constraint]) -> None:
+        """Let these constraints hold for all that this cloner copies from now on."""
+        self.known = (*self.known, *constraints)
 
     def copy_definition(
         self, op: tix.DefineOp, builder: BodyBuilder, own: Sequence[SSAValue]
     ) -> SSAValue:
         cloner = self.inner(builder, op.indices, own)
-        cloner.known = cloner.constraints(index_set(op))
+        cloner.known = tuple(cloner.constraints(index_set(op)))
         return cloner.copy_body(op.body)
 
     def copy(self, op: Operation) -> None:
@@ -41,7 +39,7 @@ class ContextCloner(Cloner):
         if isinstance(op, tix.FloorDivOp):
             divisor = op.divisor.data
             rest = self.form(op.form) - self.form(Affine.of(op.result)) * divisor
-            self.known += between(0, rest, divisor)
+            self.assume(between(0, rest, divisor))
 
     def copy_if(self, op: tix.IfOp) -> SSAValue:
         disjuncts = [self.constraints(disjunct) for disjunct in op.condition]
@@ -53,9 +51,9 @@ class ContextCloner(Cloner):
         """Copies one body of a condition, where one of `disjuncts` holds."""
 
         def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
-            cloner = self.inner(e, [], [])
+            cloner = self.inner(e)
             if len(disjuncts) == 1:
-                cloner.known += disjuncts[0]
+                cloner.assume(disjuncts[0])
             return cloner.copy_body(op.regions[region])
 
         return body

@@ -34,7 +34,8 @@ from passes.inversion.classify import (
 )
 from passes.inversion.lumps import LOST, Lump
 from passes.inversion.signed_permutations import SignedPermutation
-from passes.rewriting.builder import BodyBuilder, Cloner
+from passes.rewriting.builder import BodyBuilder
+from passes.rewriting.cloner import Cloner
 from passes.rewriting.failure import PassFailure
 from passes.rewriting.programs import type_of
 

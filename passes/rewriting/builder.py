@@ -2,8 +2,6 @@
 
 Passes that make new bodies write `e.mul(x, y)`. Constants are folded, neutral elements vanish and
 signs move outwards, so that no pass leaves `1 * x` behind. `0 * x` stays: it is not 0 for every x.
-
-A `Cloner` is a builder that copies: it maps the values and indices of an old body to new ones.
 """
 
 from __future__ import annotations
@@ -15,8 +13,7 @@ from xdsl.dialects.builtin import IndexType, LocationAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from dialects import tix
-from dialects.tix import Affine, Constraint, Variable, elementwise
-from passes.rewriting.failure import place
+from dialects.tix import Affine, Constraint, elementwise
 from passes.rewriting.scoped_map import ScopedMap
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -270,138 +267,3 @@ _ALGEBRA: Mapping[type[Operation], Callable[[BodyBuilder, SSAValue, SSAValue], S
     elementwise.DivOp: BodyBuilder.div,
     elementwise.PowOp: BodyBuilder.pow,
 }
-
-
-class Cloner:
-    """Copies operations of an old body through an builder.
-
-    `values` maps old scalars and tensors to new ones (an absent one stays itself: it is defined
-    around both bodies), `indices` maps old indices to affine forms of new ones. The cloner of a
-    region inside sees what the cloner around it knows, also what that learns later.
-    """
-
-    def __init__(
-        self,
-        builder: BodyBuilder,
-        values: ScopedMap[SSAValue, SSAValue] | None = None,
-        indices: ScopedMap[Variable, Affine] | None = None,
-    ):
-        self.builder = builder
-        self.values: ScopedMap[SSAValue, SSAValue] = ScopedMap() if values is None else values
-        self.indices: ScopedMap[Variable, Affine] = ScopedMap() if indices is None else indices
-
-    def value(self, old: SSAValue) -> SSAValue:
-        return self.values.get(old, old)
-
-    def form(self, old: Affine) -> Affine:
-        return old.substitute(self.indices)
-
-    def constraints(self, old: Sequence[Constraint]) -> list[Constraint]:
-        return [c.substitute(self.indices) for c in old]
-
-    def inner(
-        self, builder: BodyBuilder, own: Sequence[SSAValue], new: Sequence[SSAValue]
-    ) -> Cloner:
-        """The cloner of a region inside, whose own indices `own` become `new`."""
-        indices: dict[Variable, Affine] = {a: Affine.of(b) for a, b in zip(own, new, strict=True)}
-        return type(self)(builder, self.values.new_child(), self.indices.new_child(indices))
-
-    def copy_definition(
-        self, op: tix.DefineOp, builder: BodyBuilder, own: Sequence[SSAValue]
-    ) -> SSAValue:
-        """Copy the body of a definition, whose indices become `own`."""
-        return self.inner(builder, op.indices, own).copy_body(op.body)
-
-    def copy_body(self, region: Region) -> SSAValue:
-        """Copy all operations of the region; the new value of what it yields."""
-        for op in region.block.ops:
-            if not isinstance(op, tix.YieldOp):
-                self.copy(op)
-        return self.value(tix.yielded(region))
-
-    def require(self, op: Operation) -> None:
-        """Copy what `op` uses from outside and this cloner does not have yet."""
-        pending = [op]
-        while pending:
-            current = pending[-1]
-            if missing := self._missing(current):
-                pending += reversed(missing)
-                continue
-            pending.pop()
-            if current is not op and not self._has(current.results[0]):
-                self.copy(current)
-
-    def _missing(self, op: Operation) -> list[Operation]:
-        owners = [v.owner for v in free_values(op) if not self._has(v)]
-        return [o for o in owners if isinstance(o, Operation) and not isinstance(o, tix.DefineOp)]
-
-    def _has(self, value: SSAValue) -> bool:
-        return value in self.values or value in self.indices
-
-    def copy(self, op: Operation) -> None:
-        """Copy one operation and remember its result."""
-        self.builder.location = op.location
-        if isinstance(op, tix.FloorDivOp):
-            self.indices[op.result] = self.builder.floordiv(self.form(op.form), op.divisor.data)
-            return
-        self.values[op.results[0]] = new = self._copied(op)
-        if new.name_hint is None:
-            new.name_hint = op.results[0].name_hint
-
-    def _copied(self, op: Operation) -> SSAValue:
-        e = self.builder
-        match op:
-            case tix.ConstantOp():
-                return e.constant(op.value.data)
-            case tix.UnaryOp():
-                return e.unary(type(op), self.value(op.operand))
-            case tix.BinaryOp():
-                return e.binary(type(op), self.value(op.lhs), self.value(op.rhs))
-            case tix.CallOp():
-                return e.call(op.function.data, [self.value(v) for v in op.arguments])
-            case tix.ReadOp():
-                return e.read(self.value(op.tensor), [self.form(f) for f in op.forms])
-            case tix.IndexToRealOp():
-                return e.index_to_real(self.form(op.form))
-            case tix.ReductionOp():
-                return self.copy_reduction(op)
-            case tix.IfOp():
-                return self.copy_if(op)
-            case tix.WhereOp():
-                return self.copy_where(op)
-            case _:
-                raise ValueError(f"{place(op.location)}{op.name} cannot stand in a body")
-
-    def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
-        def domain(own: list[SSAValue]) -> list[Constraint]:
-            return self.inner(self.builder, op.indices, own).constraints(op.constraints)
-
-        def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
-            return self.inner(e, op.indices, own).copy_body(op.body)
-
-        return self.builder.reduce(type(op), [v.name_hint for v in op.indices], domain, body)
-
-    def copy_if(self, op: tix.IfOp) -> SSAValue:
-        return self.builder.choose(
-            [self.constraints(disjunct) for disjunct in op.condition],
-            lambda e, _: self.inner(e, [], []).copy_body(op.then),
-            lambda e, _: self.inner(e, [], []).copy_body(op.otherwise),
-        )
-
-    def copy_where(self, op: tix.WhereOp) -> SSAValue:
-        return self.builder.where(
-            op.comparison,
-            self.value(op.lhs),
-            self.value(op.rhs),
-            lambda e, _: self.inner(e, [], []).copy_body(op.then),
-            lambda e, _: self.inner(e, [], []).copy_body(op.otherwise),
-        )
-
-
-def free_values(op: Operation) -> list[SSAValue]:
-    """Values from outside that `op` and the operations in its regions use."""
-    return [v for inner in op.walk() for v in inner.operands if not _defined_inside(v, op)]
-
-
-def _defined_inside(value: SSAValue, op: Operation) -> bool:
-    return value.owner is not op and op.is_ancestor(value.owner)

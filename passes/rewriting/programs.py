@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
 from xdsl.dialects.builtin import LocationAttr, ModuleOp
-from xdsl.ir import Block, BlockArgument, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
 from dialects import tix
 from dialects.tix import TensorType
-from passes.rewriting.builder import Body, BodyBuilder, Cloner
+from passes.rewriting.builder import Body, BodyBuilder
+from passes.rewriting.cloner import Cloner
 
 
 def rewrite_programs(module: ModuleOp, rewrite: Callable[[tix.ProgramOp], tix.ProgramOp]) -> None:
@@ -76,6 +77,10 @@ class ProgramBuilder:
         op.location = location
         return self.append(op)
 
+    def define_like(self, tensor: SSAValue, label: str, body: Body) -> SSAValue:
+        """Append `label[...] = body` with the type, the index names and the place of `tensor`."""
+        return self.define(label, type_of(tensor), index_names(tensor), location_of(tensor), body)
+
     def append(self, op: tix.DefineOp) -> SSAValue:
         """Append a definition and give its tensor; the label must be new."""
         set_hint(op.result, op.label.data)
@@ -138,6 +143,22 @@ def location_of(tensor: SSAValue) -> LocationAttr:
     return tensor.location
 
 
+def index_names(tensor: SSAValue) -> list[str | None]:
+    """The names of the indices of a definition; an argument has none."""
+    if isinstance(tensor.owner, tix.DefineOp):
+        return [v.name_hint for v in tensor.owner.indices]
+    return [None] * type_of(tensor).rank
+
+
+def definition_around(op: Operation) -> tix.DefineOp:
+    """The definition that an operation of a body stands in."""
+    parent = op.parent_op()
+    while not isinstance(parent, tix.DefineOp):
+        assert parent is not None, f"{op.name} stands in no definition"
+        parent = parent.parent_op()
+    return parent
+
+
 def reads_of(op: tix.DefineOp) -> list[tix.ReadOp]:
     """All reads in a definition, in order."""
     found: list[tix.ReadOp] = []
@@ -169,13 +190,12 @@ def copy_definition(
     def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
         return cloner.copy_definition(op, e, own)
 
-    names = [v.name_hint for v in op.indices]
-    return builder.define(label or op.label.data, op.type, names, op.location, body)
+    return builder.define_like(op.result, label or op.label.data, body)
 
 
 def copy_program(
     program: tix.ProgramOp,
-    kind: type[Cloner],
+    kind: type[Cloner] = Cloner,
     define: Callable[[ProgramBuilder, Cloner, tix.DefineOp], SSAValue] = copy_definition,
 ) -> tix.ProgramOp:
     """Copy definition by definition, with cloners of this kind, which map old tensors to new ones.

@@ -22,7 +22,8 @@ from xdsl.rewriter import Rewriter
 from dialects import tix
 from dialects.tix import Affine
 from dialects.tix import elementwise as ew
-from passes.rewriting.builder import BodyBuilder, Cloner
+from passes.rewriting.builder import BodyBuilder
+from passes.rewriting.cloner import Cloner
 from passes.rewriting.programs import fresh_name, reads_of, set_hint
 
 MOST_TERMS = 8

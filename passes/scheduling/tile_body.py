@@ -25,7 +25,7 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from dialects import tix
-from passes.rewriting.builder import free_values
+from passes.rewriting.cloner import free_values
 from passes.scheduling.body_lowering import CONTRACT, BodyLowering
 from passes.scheduling.tile_analysis import (
     Dependence,

@@ -14,7 +14,8 @@ from xdsl.ir import SSAValue
 import tadc
 from dialects.tix import DefineOp, ProgramOp
 from passes.inversion.lumps import Lump
-from passes.rewriting.builder import BodyBuilder, Cloner
+from passes.rewriting.builder import BodyBuilder
+from passes.rewriting.cloner import Cloner
 from passes.rewriting.programs import ProgramBuilder, copy_definition, type_of
 from tadc.interpreter.tensor_index import evaluate
 
