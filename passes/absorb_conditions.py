@@ -48,7 +48,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -72,6 +71,7 @@ from passes.rewriting.programs import (
     copy_program,
     rewrite_programs,
 )
+from passes.rewriting.terms import Term, add_terms, terms_of
 from passes.simplify_sums import simplify_sums
 from passes.solve_index_kernels import solve_index_kernels
 
@@ -146,13 +146,6 @@ def _absorbed(program: tix.ProgramOp, run: _Run) -> tix.ProgramOp:
         return copy_definition(builder, _Absorber(tensors, run, budget), op)
 
     return copy_program(program, define=define)
-
-
-class Term(NamedTuple):
-    """A value in the body of a sum, and whether it is subtracted."""
-
-    value: SSAValue
-    negative: bool
 
 
 class _Absorber(ContextCloner):
@@ -241,7 +234,7 @@ class _Absorber(ContextCloner):
     def _inside(self, op: tix.ReductionOp, outcomes: ConditionalConstants) -> SSAValue:
         """The reductions over the cells of the set, as one value."""
         cutter = Cutter(op, self, self.outcomes, self.budget)
-        whole = [Term(tix.yielded(op.body), False)]
+        whole = [Term(tix.yielded(op.body))]
         parts = [(whole, [cutter.start])]
         if op.indices and not isinstance(op, tix.ExtremumOp) and op not in self.run.alike:
             parts = _parts(op, cutter, outcomes)
@@ -270,25 +263,13 @@ class _Absorber(ContextCloner):
             cloner = self.inner(e, old, own)
             cloner.outcomes, cloner.numbers = cell.known, outcomes.numbers
             cloner.assume(cloner.constraints(constraints))
-            return cloner._sum_of(terms)
+            return add_terms(cloner, terms)
 
         names = [
             *(q.result.name_hint or "q" for q in quotients),
             *(v.name_hint for v in op.indices),
         ]
         return self.builder.reduce(type(op), names, domain, body)
-
-    def _sum_of(self, terms: Sequence[Term]) -> SSAValue:
-        e = self.builder
-        total = None
-        for value, negative in terms:
-            self.fetch(value)
-            new = self.value(value)
-            if total is None:
-                total = e.neg(new) if negative else new
-            else:
-                total = e.sub(total, new) if negative else e.add(total, new)
-        return e.constant(0) if total is None else total
 
 
 _COMBINED: Mapping[type[tix.ReductionOp], type[tix.BinaryOp]] = {
@@ -312,7 +293,7 @@ def _parts(
         cells = cutter.cells(values)
         parts.append((terms, cutter.cells_of_vanishing(values) if cells is None else cells))
     if len(groups) > 1:
-        whole = [Term(tix.yielded(op.body), False)]
+        whole = [Term(tix.yielded(op.body))]
         together = cutter.cells([whole[0].value], most=sum(len(cells) for _, cells in parts))
         return parts if together is None else [(whole, together)]
     return parts
@@ -323,10 +304,10 @@ def _groups(
 ) -> list[list[Term]]:
     """The terms of a sum, together where they stand under the same conditions."""
     value = tix.yielded(op.body)
-    whole = [Term(value, False)]
+    whole = [Term(value)]
     if not isinstance(op, tix.SumOp) or not cutter.own_conditions(outcomes, [value]):
         return [whole]
-    terms = [t for t in _terms(op) if outcomes.numbers.get(t.value) != 0]
+    terms = [t for t in terms_of(value, op.body.block) if outcomes.numbers.get(t.value) != 0]
     if len(terms) > MOST_TERMS:
         return [whole]
     found: dict[frozenset[Condition], list[Term]] = {}
@@ -334,21 +315,3 @@ def _groups(
         conditions = frozenset(cutter.own_conditions(outcomes, [term.value]))
         found.setdefault(conditions, []).append(term)
     return list(found.values()) if len(found) > 1 else [whole]
-
-
-def _terms(op: tix.ReductionOp) -> list[Term]:
-    """What the value of the body adds and subtracts."""
-    found: list[Term] = []
-    pending = [Term(tix.yielded(op.body), False)]
-    while pending:
-        value, negative = pending.pop()
-        match value.owner:
-            case ew.AddOp(lhs=x, rhs=y):
-                pending += [Term(y, negative), Term(x, negative)]
-            case ew.SubOp(lhs=x, rhs=y):
-                pending += [Term(y, not negative), Term(x, negative)]
-            case ew.NegOp(operand=x):
-                pending.append(Term(x, not negative))
-            case _:
-                found.append(Term(value, negative))
-    return found

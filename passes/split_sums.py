@@ -16,18 +16,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
 from dialects import tix
-from dialects.tix import elementwise as ew
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
 from passes.rewriting.programs import copy_program
+from passes.rewriting.terms import Term, add_terms, terms_of
 from passes.scheduling.tile_analysis import Dependence, is_short
 from passes.simplify_sums import simplify_sums
-
-Term = tuple[SSAValue, bool]
-"""A value and whether it is subtracted."""
 
 
 def split_sums(program: tix.ProgramOp) -> tix.ProgramOp:
@@ -44,25 +41,10 @@ def groups(op: tix.SumOp, deps: Dependence) -> list[list[Term]]:
     found: dict[frozenset[SSAValue], list[Term]] = {}
     if is_short(op):
         return []
-    for value, negative in _terms(tix.yielded(op.body), op, False):
-        around = deps.of(value) - set(op.indices)
-        found.setdefault(around, []).append((value, negative))
+    for term in terms_of(tix.yielded(op.body), op.body.block):
+        around = deps.of(term.value) - set(op.indices)
+        found.setdefault(around, []).append(term)
     return list(found.values())
-
-
-def _terms(value: SSAValue, op: tix.SumOp, negative: bool) -> list[Term]:
-    owner = value.owner
-    if isinstance(owner, Operation) and owner.parent is op.body.block:
-        match owner:
-            case ew.AddOp():
-                return _terms(owner.lhs, op, negative) + _terms(owner.rhs, op, negative)
-            case ew.SubOp():
-                return _terms(owner.lhs, op, negative) + _terms(owner.rhs, op, not negative)
-            case ew.NegOp():
-                return _terms(owner.operand, op, not negative)
-            case _:
-                pass
-    return [(value, negative)]
 
 
 class _Splitter(Cloner):
@@ -81,12 +63,6 @@ class _Splitter(Cloner):
             return self.inner(self.builder, op.indices, own).constraints(op.constraints)
 
         def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
-            cloner = self.inner(e, op.indices, own)
-            total = e.constant(0)
-            for value, negative in terms:
-                cloner.fetch(value)
-                new = cloner.value(value)
-                total = e.sub(total, new) if negative else e.add(total, new)
-            return total
+            return add_terms(self.inner(e, op.indices, own), terms)
 
         return self.builder.sum([v.name_hint for v in op.indices], domain, body)

@@ -16,21 +16,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.rewriter import Rewriter
 
 from dialects import tix
 from dialects.tix import Affine
-from dialects.tix import elementwise as ew
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
 from passes.rewriting.programs import fresh_name, reads_of, set_hint
+from passes.rewriting.terms import Term, add_terms, running_terms
 
 MOST_TERMS = 8
-"""Of one definition: a total is read and written once for so many."""
-
-Term = tuple[SSAValue, bool]
-"""A value in a body, and whether it is subtracted."""
+"""The number of terms up to which a sum stays whole: a total is read and written once for so many.
+"""
 
 
 def accumulate_early(program: tix.ProgramOp, among: set[SSAValue]) -> set[SSAValue]:
@@ -38,20 +36,11 @@ def accumulate_early(program: tix.ProgramOp, among: set[SSAValue]) -> set[SSAVal
     names = {*program.arguments, *(d.label.data for d in program.definitions)}
     found = set(among)
     for op in program.definitions:
-        if op.result in among and len(terms := terms_of(op)) > MOST_TERMS:
+        terms = running_terms(tix.yielded(op.body), op.body.block) if op.result in among else []
+        if len(terms) > MOST_TERMS:
             found.remove(op.result)
             found |= _split(op, terms, names)
     return found
-
-
-def terms_of(op: tix.DefineOp) -> list[Term]:
-    """The terms of the sum that a definition is, in the order in which they are added."""
-    terms: list[Term] = []
-    value = tix.yielded(op.body)
-    while isinstance(owner := value.owner, ew.AddOp | ew.SubOp) and owner.parent is op.body.block:
-        terms.append((owner.rhs, isinstance(owner, ew.SubOp)))
-        value = owner.lhs
-    return [(value, False), *reversed(terms)]
 
 
 def _split(op: tix.DefineOp, terms: Sequence[Term], names: set[str]) -> set[SSAValue]:
@@ -79,14 +68,7 @@ def _total(
     def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
         cloner = Cloner(builder).inner(e, op.indices, own)
         element = [Affine.of(v) for v in own]
-        total = e.read(before[0], element) if before else e.constant(0)
-        for value, negative in terms:
-            if isinstance(value.owner, Operation) and value not in cloner.values:
-                cloner.require(value.owner)
-                cloner.copy(value.owner)
-            term = cloner.value(value)
-            total = e.sub(total, term) if negative else e.add(total, term)
-        return total
+        return add_terms(cloner, terms, e.read(before[0], element) if before else None)
 
     region = builder.region([v.name_hint for v in op.indices], body)
     made = tix.DefineOp(label, op.type, region)
