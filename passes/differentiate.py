@@ -63,7 +63,7 @@ from passes.differentiation.reverse_sweep import ReverseSweep
 from passes.inversion.determinant import log_abs_det
 from passes.inversion.inverse_program import inverse_jvp, inverse_vjp
 from passes.rewriting.failure import PassFailure
-from passes.rewriting.programs import location_of, rewrite_programs
+from passes.rewriting.programs import label_of, location_of, rewrite_programs
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class DifferentiatePass(ModulePass):
         gradients = [_gradient(sweep, name, program.arguments[name]) for name in wrt]
         names = [_gradient_name(g, name, program) for g, name in zip(gradients, wrt, strict=True)]
         adjoints = [seen[v] for v in observed]
-        return self._finish(new, [*gradients, *adjoints], [*names, *map(_label_of, adjoints)])
+        return self._finish(new, [*gradients, *adjoints], [*names, *map(label_of, adjoints)])
 
     def _forward(self, program: tix.ProgramOp) -> tix.ProgramOp:
         wrt = self._wrt(program)
@@ -185,11 +185,6 @@ def _labelled(program: tix.ProgramOp, labels: Iterable[str]) -> list[SSAValue]:
     return [known[label] for label in labels]
 
 
-def _label_of(tensor: SSAValue) -> str:
-    assert isinstance(tensor.owner, tix.DefineOp)
-    return tensor.owner.label.data
-
-
 def _gradient(sweep: ReverseSweep, name: str, argument: SSAValue) -> SSAValue:
     """Define `d<name>`."""
     label = sweep.labels.builder.fresh_label(f"d{name}")
@@ -201,4 +196,4 @@ def _gradient_name(gradient: SSAValue, argument: str, program: tix.ProgramOp) ->
 
     The adjoint of an argument that is updated is taken by design: the gradient is a new version.
     """
-    return f"d{argument}" if argument in program.result_names else _label_of(gradient)
+    return f"d{argument}" if argument in program.result_names else label_of(gradient)

@@ -22,7 +22,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, Region, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from dialects import tix
 from dialects.tix import Constraint
@@ -30,6 +30,7 @@ from dialects.tix import elementwise as ew
 from passes.index_sets.context import ContextCloner
 from passes.index_sets.disjuncts import complement, negate
 from passes.index_sets.space import feasible
+from passes.rewriting.guards import is_guard, take
 from passes.rewriting.programs import copy_program, rewrite_programs
 
 
@@ -46,7 +47,7 @@ class JoinGuardsPass(ModulePass):
 def join_guards(program: tix.ProgramOp) -> tix.ProgramOp:
     """The program with choices instead of sums; itself where nothing adds two guards."""
     additions = [op for d in program.definitions for op in d.walk() if isinstance(op, ew.AddOp)]
-    if not any(_is_guard(op.lhs.owner) and _is_guard(op.rhs.owner) for op in additions):
+    if not any(is_guard(op.lhs.owner) and is_guard(op.rhs.owner) for op in additions):
         return program
     return copy_program(program, _Joiner)
 
@@ -63,7 +64,7 @@ class _Joiner(ContextCloner):
         first, second = x.owner, y.owner
         chain = _chain(first)
         once = all(len(list(v.uses)) == 1 for v in op.operands) and not (x.uses or y.uses)
-        if not once or not chain or not isinstance(second, tix.IfOp) or not _is_guard(second):
+        if not once or not chain or not is_guard(second):
             return False
         (disjunct,) = second.condition
         disjuncts = [p for choice in chain for p in choice.condition]
@@ -88,28 +89,10 @@ class _Joiner(ContextCloner):
             if not any(complement(before, context) for context in contexts):
                 left = others
         if not left:
-            _take(op)
+            take(op, op.then)
         elif len(left) < len(disjunct):
             regions = [op.detach_region(region) for region in list(op.regions)]
             Rewriter.replace_op(op, tix.IfOp([left], *regions))
-
-
-def _take(op: tix.IfOp) -> None:
-    """Put the first body in the place of the choice."""
-    last = op.then.block.last_op
-    assert isinstance(last, tix.YieldOp)
-    value = last.value
-    Rewriter.erase_op(last)
-    Rewriter.inline_block(op.then.block, InsertPoint.before(op))
-    op.result.replace_all_uses_with(value)
-    Rewriter.erase_op(op)
-
-
-def _is_guard(op: object) -> bool:
-    """Is it a value where one convex condition holds, and 0 elsewhere?"""
-    if not isinstance(op, tix.IfOp) or len(op.disjuncts) != 1:
-        return False
-    return tix.constant_value(tix.yielded(op.otherwise)) == 0
 
 
 def _chain(op: object) -> list[tix.IfOp]:

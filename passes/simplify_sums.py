@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import TypeGuard
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -31,9 +30,10 @@ from dialects.tix import Affine, Constraint, between
 from dialects.tix import elementwise as ew
 from passes.analysis.speculation import is_speculatable
 from passes.index_sets.context import ContextCloner
-from passes.index_sets.disjuncts import tightened
+from passes.index_sets.disjuncts import negate, tightened
 from passes.index_sets.space import conditions_of_a_point
 from passes.rewriting.builder import BodyBuilder
+from passes.rewriting.guards import is_guard
 from passes.rewriting.programs import copy_program, rewrite_programs, type_of
 
 
@@ -194,9 +194,9 @@ class _Simplifier(ContextCloner):
         disjuncts = [disjunct for disjunct in disjuncts if not any(map(_is_false, disjunct))]
         if not disjuncts:
             return self.inner(self.builder).copy_body(op.otherwise)
-        if _is_guard(op):
+        if is_guard(op):
             return self._merged(op, disjuncts[0])
-        outside = [[_opposite(disjuncts[0][0])]] if _is_half_space(disjuncts) else []
+        outside = [negate(disjuncts[0][0])] if _is_half_space(disjuncts) else []
         then, otherwise = self.branch(op, disjuncts, 0), self.branch(op, outside, 1)
         return self.builder.choose(disjuncts, then, otherwise)
 
@@ -206,7 +206,7 @@ class _Simplifier(ContextCloner):
     def _merged(self, op: tix.IfOp, disjunct: list[Constraint]) -> SSAValue:
         """One condition for guards directly inside each other."""
         first = op.then.block.first_op
-        if _is_guard(first) and first.result is tix.yielded(op.then):
+        if is_guard(first) and first.result is tix.yielded(op.then):
             inner = self.inner(self.builder)
             inner.assume(disjunct)
             return inner._merged_with(first, disjunct)
@@ -234,19 +234,8 @@ def _is_false(constraint: Constraint) -> bool:
     return not form.terms and (form.constant != 0 if constraint.equality else form.constant < 0)
 
 
-def _is_guard(op: Operation | None) -> TypeGuard[tix.IfOp]:
-    """A condition with one disjunct and nothing else than 0 outside."""
-    if not isinstance(op, tix.IfOp) or len(op.condition) > 1:
-        return False
-    return tix.constant_value(tix.yielded(op.otherwise)) == 0
-
-
 def _is_half_space(disjuncts: Sequence[Sequence[Constraint]]) -> bool:
     return len(disjuncts) == 1 and len(disjuncts[0]) == 1 and not disjuncts[0][0].equality
-
-
-def _opposite(constraint: Constraint) -> Constraint:
-    return Constraint(-constraint.form - 1)
 
 
 @dataclass
