@@ -61,7 +61,7 @@ from passes.differentiation.forward_sweep import ForwardSweep
 from passes.differentiation.names import adjoint_names, tangent_names
 from passes.differentiation.reverse_sweep import ReverseSweep
 from passes.inversion.determinant import log_abs_det
-from passes.inversion.inverse_program import inverse_jvp, inverse_vjp
+from passes.inversion.inverse_program import InverseProgram, inverse_jvp, inverse_vjp
 from passes.rewriting.failure import PassFailure
 from passes.rewriting.programs import label_of, location_of, rewrite_programs
 
@@ -86,9 +86,6 @@ class DifferentiatePass(ModulePass):
     observe: tuple[str, ...] = ()
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.mode not in MODES:
-            modes = ", ".join(MODES)
-            raise PassFailure(op.location, f"there is no mode {self.mode!r}; modes are {modes}")
         rewrite_programs(op, self.differentiate)
 
     def differentiate(self, program: tix.ProgramOp) -> tix.ProgramOp:
@@ -96,18 +93,21 @@ class DifferentiatePass(ModulePass):
         unknown = [name for name in self.wrt if name not in program.arguments]
         if unknown:
             raise PassFailure(program.location, f"no argument is named {unknown[0]}")
-        return MODES[self.mode](self, program)
-
-    def _inverse(self, program: tix.ProgramOp) -> tix.ProgramOp:
         match self.mode:
+            case "reverse":
+                return self._reverse(program)
+            case "forward":
+                return self._forward(program)
             case "inverse-jvp":
-                made = inverse_jvp(program, self.keep_pivots)
+                return _with_systems(inverse_jvp(program, self.keep_pivots), program)
             case "inverse-vjp":
-                made = inverse_vjp(program, self.keep_pivots)
+                return _with_systems(inverse_vjp(program, self.keep_pivots), program)
+            case "log-abs-det":
+                return _with_systems(log_abs_det(program), program)
             case _:
-                made = log_abs_det(program)
-        Rewriter.insert_op(made.systems, InsertPoint.after(program))
-        return made.program
+                modes = "reverse, forward, inverse-jvp, inverse-vjp, log-abs-det"
+                reason = f"there is no mode {self.mode!r}; modes are {modes}"
+                raise PassFailure(program.location, reason)
 
     def _reverse(self, program: tix.ProgramOp) -> tix.ProgramOp:
         results = dict.fromkeys(v for v in program.returned if isinstance(v.owner, tix.DefineOp))
@@ -167,13 +167,10 @@ class DifferentiatePass(ModulePass):
         )
 
 
-MODES = {
-    "reverse": DifferentiatePass._reverse,  # pyright: ignore[reportPrivateUsage]
-    "forward": DifferentiatePass._forward,  # pyright: ignore[reportPrivateUsage]
-    "inverse-jvp": DifferentiatePass._inverse,  # pyright: ignore[reportPrivateUsage]
-    "inverse-vjp": DifferentiatePass._inverse,  # pyright: ignore[reportPrivateUsage]
-    "log-abs-det": DifferentiatePass._inverse,  # pyright: ignore[reportPrivateUsage]
-}
+def _with_systems(made: InverseProgram, program: tix.ProgramOp) -> tix.ProgramOp:
+    """The program of an inverse mode; its linear systems are put behind `program`."""
+    Rewriter.insert_op(made.systems, InsertPoint.after(program))
+    return made.program
 
 
 def _labelled(program: tix.ProgramOp, labels: Iterable[str]) -> list[SSAValue]:

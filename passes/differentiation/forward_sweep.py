@@ -19,11 +19,12 @@ from xdsl.ir import SSAValue
 from dialects import tix
 from dialects.tix import Affine, TensorType
 from passes.differentiation.forward_scalars import LocalForward, Tangent
+from passes.differentiation.forward_values import number
 from passes.differentiation.names import Labels
 from passes.index_sets.paths import elements
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
-from passes.rewriting.programs import location_of, type_of
+from passes.rewriting.programs import label_of
 
 Seed: TypeAlias = Callable[[BodyBuilder, Sequence[Affine], Sequence[Affine]], SSAValue]
 """Emits one element of a tangent, given the indices of the tensor and those of the columns."""
@@ -110,15 +111,10 @@ class ForwardSweep:
     def _label(self, tensor: SSAValue) -> str:
         if tensor in self.names:
             return self.labels.builder.fresh_label(self.names[tensor])
-        assert isinstance(tensor.owner, tix.DefineOp)
-        return self.labels.fresh(f"{tensor.owner.label.data}_dot")
+        return self.labels.fresh(f"{label_of(tensor)}_dot")
 
     def tangent_or_zero(self, tensor: SSAValue) -> SSAValue:
         """The tangent of a result, defined as 0 where there is none."""
         if tensor in self.defined:
             return self.defined[tensor]
-        names: list[str | None] = [None] * type_of(tensor).rank
-        return self.labels.builder.define(
-            *(self._label(tensor), type_of(tensor), names, location_of(tensor)),
-            lambda e, _: e.constant(0),
-        )
+        return self.labels.builder.define_like(tensor, self._label(tensor), number(0))

@@ -21,14 +21,14 @@ from dialects import tix
 from dialects.tix import Affine, Constraint, Variable
 from passes.differentiation.forward_values import count_ties
 from passes.differentiation.names import Labels
-from passes.differentiation.reverse_scalars import Adjoint, LocalReverse, adjoint_element
-from passes.differentiation.shared_adjoints import Part, SharedAdjoints
+from passes.differentiation.reverse_scalars import Adjoint, LocalReverse
+from passes.differentiation.shared_adjoints import Gathered, Part, SharedAdjoints
 from passes.index_sets.context import quotient_constraints, quotients_of
 from passes.index_sets.disjuncts import Disjunct
 from passes.index_sets.paths import Path, elements
 from passes.rewriting.builder import Body, BodyBuilder
 from passes.rewriting.cloner import Cloner
-from passes.rewriting.programs import reads_of, type_of
+from passes.rewriting.programs import index_names, reads_of, type_of
 from passes.rewriting.scoped_map import ScopedMap
 
 Contribution = Callable[[BodyBuilder, list[Affine]], SSAValue]
@@ -45,8 +45,8 @@ class ReverseSweep:
         self.labels = labels
         self.tensors = tensors
         self.seeds: dict[SSAValue, Adjoint] = {}
-        self._contributions: dict[SSAValue, list[tuple[tix.ReadOp, Part]]] = {}
-        self._alike = SharedAdjoints(tensors)
+        self._contributions: dict[SSAValue, list[Part]] = {}
+        self._shared = SharedAdjoints(tensors)
 
     def visit(
         self,
@@ -65,16 +65,15 @@ class ReverseSweep:
         if adjoint is None:
             return None
         ties = self._ties_of(op)
-        reverse = LocalReverse(
-            *(op, self.tensors.value(op.result), frozenset(elements(op))), *(adjoint, ties)
-        )
-        source = self._alike.source(op, adjoint, ties)
+        forward = self.tensors.value(op.result)
+        reverse = LocalReverse(op, forward, frozenset(elements(op)), seed=adjoint, ties=ties)
+        source = self._shared.source(op, adjoint, ties)
         found: dict[Block, list[Disjunct]] = {}
         for number, read in enumerate(reads_of(op)):
             if counted(read):
                 parts = _contributions(read, reverse, self.tensors, found)
                 self._contributions.setdefault(read.tensor, []).extend(
-                    (read, Part(part, source, (number, n))) for n, part in enumerate(parts)
+                    Part(read, part, source, (number, n)) for n, part in enumerate(parts)
                 )
         return adjoint
 
@@ -96,20 +95,19 @@ class ReverseSweep:
             element = e.read(self.tensors.value(op.result), [Affine.of(v) for v in own])
             return _ties(self.tensors.inner(e, op.indices, own), tix.yielded(op.body), element)
 
-        names = [v.name_hint for v in op.indices]
         label = self.labels.fresh(f"{op.label.data}_ties")
-        return self.labels.builder.define(label, op.type, names, op.location, body)
+        return self.labels.builder.define_like(op.result, label, body)
 
     def _adjoint_of(self, op: tix.DefineOp, stored: bool) -> Adjoint | None:
         if op.result not in self._contributions and not stored:
             return self.seeds.get(op.result)
         label = self.labels.fresh(f"d{op.label.data}")
-        names = [v.name_hint for v in op.indices]
-        return self.gather(label, op.result, names, op.location)
+        return self.gather(label, op.result, index_names(op.result), op.location)
 
     def index_names(self, tensor: SSAValue) -> list[str | None]:
         """Names for the indices of a gradient: the user's own, where one reads a dimension."""
-        return _index_names(type_of(tensor).rank, self._contributions.get(tensor, []))
+        parts = self._contributions.get(tensor, ())
+        return _index_names(type_of(tensor).rank, (part.read for part in parts))
 
     def gather(
         self,
@@ -119,20 +117,9 @@ class ReverseSweep:
         location: LocationAttr,
     ) -> SSAValue:
         """Define the adjoint of `tensor`: its seed and what all visited reads contribute."""
-        seed, parts = self.seeds.get(tensor), self._contributions.get(tensor, [])
-
-        def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
-            element = [Affine.of(v) for v in own]
-            total = e.constant(0) if seed is None else adjoint_element(e, seed, element)
-            for read, part in parts:
-                e.location = read.location
-                total = e.add(total, part(e, element))
-            return total
-
-        return self._alike.define(
-            *(self.labels.builder, label, type_of(tensor), names, location),
-            *(body, seed, [part for _, part in parts]),
-        )
+        seed, parts = self.seeds.get(tensor), tuple(self._contributions.get(tensor, ()))
+        adjoint = Gathered(type_of(tensor), tuple(names), location, seed, parts)
+        return self._shared.define(self.labels.builder, label, adjoint)
 
 
 def _ties(cloner: Cloner, value: SSAValue, element: SSAValue) -> SSAValue:
@@ -157,10 +144,10 @@ def _ties(cloner: Cloner, value: SSAValue, element: SSAValue) -> SSAValue:
             return e.constant(1)
 
 
-def _index_names(rank: int, parts: Iterable[tuple[tix.ReadOp, Contribution]]) -> list[str | None]:
+def _index_names(rank: int, reads: Iterable[tix.ReadOp]) -> list[str | None]:
     names: list[str | None] = [None] * rank
     spare = iter("pqrstuvwxyz")
-    for read, _ in parts:
+    for read in reads:
         for d, form in enumerate(read.forms):
             index = form.single_index
             hint = None if index is None else index.name_hint

@@ -8,11 +8,14 @@ is made of the reads of `x_1`, and
 
 is a copy with other tensors: the reads of `x_2` stand in statements that are like those which read
 `x_1`, and what these get as adjoints is related to them in the same way.
+
+`run_passes` would find that out too, but only after all of them are emitted: without this module
+the derivative of a program of many time steps takes half as long again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import LocationAttr, StringAttr
@@ -21,8 +24,8 @@ from xdsl.ir import SSAValue
 from dialects import tix
 from dialects.tix import Affine, TensorType
 from passes.analysis.equivalence import CanonicalForm, structure
-from passes.differentiation.reverse_scalars import Adjoint
-from passes.rewriting.builder import Body, BodyBuilder
+from passes.differentiation.reverse_scalars import Adjoint, adjoint_element
+from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
 from passes.rewriting.programs import ProgramBuilder, reads_of
 
@@ -39,19 +42,39 @@ class Source:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """What a read contributes: `part(e, element)` emits it."""
+    """One sum that a read contributes to the adjoint of its tensor."""
 
+    read: tix.ReadOp
     emit: Callable[[BodyBuilder, list[Affine]], SSAValue]
+    """Emits the sum at the element of the tensor that the forms give."""
     source: Source
     place: tuple[int, int]
     """The number of the read in its definition, and of the part among those of the read."""
 
-    def __call__(self, e: BodyBuilder, element: list[Affine]) -> SSAValue:
-        return self.emit(e, element)
+
+@dataclass(frozen=True)
+class Gathered:
+    """An adjoint before it is defined: its seed, and the parts that are added to that."""
+
+    type: TensorType
+    names: tuple[str | None, ...]
+    """Of the indices of its definition."""
+    location: LocationAttr
+    seed: Adjoint | None
+    parts: tuple[Part, ...]
+
+    def body(self, e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
+        """Emit one element."""
+        element = [Affine.of(v) for v in own]
+        total = e.constant(0) if self.seed is None else adjoint_element(e, self.seed, element)
+        for part in self.parts:
+            e.location = part.read.location
+            total = e.add(total, part.emit(e, element))
+        return total
 
 
 class _Case:
-    """What an adjoint is made of: a key for what alike ones share, and in what they differ."""
+    """The ingredients of an adjoint: a key that alike ones share, and in what they differ."""
 
     def __init__(self, location: LocationAttr):
         self.key: list[Hashable] = []
@@ -87,56 +110,43 @@ class SharedAdjoints:
         """What the parts of a visited definition have in common."""
         return Source(op, adjoint, ties, structure(op, named=True))
 
-    def define(
-        self,
-        builder: ProgramBuilder,
-        label: str,
-        type: TensorType,
-        names: Sequence[str | None],
-        location: LocationAttr,
-        body: Body,
-        seed: Adjoint | None,
-        parts: Sequence[Part],
-    ) -> SSAValue:
-        """Append `label[names] = body`, a body of that seed and these parts, or a copy."""
-        case = self.case(type, names, location, seed, parts)
-        if case is None:
-            return builder.define(label, type, names, location, body)
-        key = tuple(case.key)
-        if key in self._made:
+    def define(self, builder: ProgramBuilder, label: str, adjoint: Gathered) -> SSAValue:
+        """Append the definition of an adjoint: a new one, or a copy of one that is alike."""
+        case = self.case(adjoint)
+        key = tuple(case.key) if case else None
+        if case and key in self._made:
             return builder.append(_copied(*self._made[key], label, case))
-        result = builder.define(label, type, names, location, body)
+        names, location = adjoint.names, adjoint.location
+        result = builder.define(label, adjoint.type, names, location, adjoint.body)
         made = result.owner
         assert isinstance(made, tix.DefineOp)
-        if all(read.tensor in case.tensors for read in reads_of(made)):
+        if case and all(read.tensor in case.tensors for read in reads_of(made)):
             self._made[key] = made, case
         return result
 
-    def case(
-        self,
-        type: TensorType,
-        names: Sequence[str | None],
-        location: LocationAttr,
-        seed: Adjoint | None,
-        parts: Sequence[Part],
-    ) -> _Case | None:
-        """None for what is like nothing else."""
-        case = _Case(location)
-        case.key += [type, tuple(names), seed is None]
-        fine = case.add_adjoint(seed)
-        for source in dict.fromkeys(part.source for part in parts):
+    def case(self, adjoint: Gathered) -> _Case | None:
+        """The ingredients of an adjoint; None for one that is like no other."""
+        case = _Case(adjoint.location)
+        case.key += [adjoint.type, adjoint.names, adjoint.seed is None]
+        fine = case.add_adjoint(adjoint.seed)
+        numbers = {s: n for n, s in enumerate(dict.fromkeys(p.source for p in adjoint.parts))}
+        for source in numbers:
             fine = fine and case.add_adjoint(source.adjoint)
-            same = source.structure
-            case.key.append(self._structures.setdefault(same.key, len(self._structures)))
-            case.key.append(source.ties is None)
-            own = [source.op.result, *same.tensors]
-            for tensor in [*([source.ties] if source.ties else []), *map(self.tensors.value, own)]:
-                case.add_tensor(tensor)
-            for place in same.locations:
-                case.add_location(place)
-        numbers = {source: n for n, source in enumerate(dict.fromkeys(p.source for p in parts))}
-        case.key += [(numbers[part.source], part.place) for part in parts]
+            self._add_source(case, source)
+        case.key += [(numbers[part.source], part.place) for part in adjoint.parts]
         return case if fine else None
+
+    def _add_source(self, case: _Case, source: Source) -> None:
+        """Add a visited definition: its structure, and the tensors and places that differ."""
+        same = source.structure
+        case.key.append(self._structures.setdefault(same.key, len(self._structures)))
+        case.key.append(source.ties is None)
+        if source.ties is not None:
+            case.add_tensor(source.ties)
+        for tensor in (source.op.result, *same.tensors):
+            case.add_tensor(self.tensors.value(tensor))
+        for place in same.locations:
+            case.add_location(place)
 
 
 def _copied(template: tix.DefineOp, known: _Case, label: str, case: _Case) -> tix.DefineOp:
