@@ -37,7 +37,7 @@ from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
 from passes.rewriting.programs import definition_around, reads_of, rewrite_programs, set_hint
 
-LONGEST = 128
+MOST_OPERATIONS_TO_MOVE = 128
 """The number of operations up to which a definition moves, so that long chains become several."""
 
 
@@ -92,7 +92,7 @@ def _moved(program: tix.ProgramOp) -> dict[SSAValue, tix.DefineOp]:
     for op in program.definitions:
         read = {r.tensor for r in reads_of(op)} & moved.keys()
         lengths[op.result] = sum(1 for _ in op.walk()) + sum(lengths[tensor] for tensor in read)
-        if lengths[op.result] <= LONGEST and _moves(op):
+        if lengths[op.result] <= MOST_OPERATIONS_TO_MOVE and _moves(op):
             moved[op.result] = op
     return moved
 

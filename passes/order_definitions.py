@@ -9,7 +9,7 @@ reads the last `p` first, so that nothing changes there.
 The order is made from its end: of the definitions whose readers all have their place, the one comes
 next that leaves the fewest elements alive before it, on equal terms the one that stood last. That
 is a heuristic (the best order is hard to find: Sethi 1975), so it is taken only where it needs less
-than the order that was there. Symbolic sizes count as `NOMINAL` elements each.
+than the order that was there. Symbolic sizes count as `ASSUMED_SIZE` elements each.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from xdsl.passes import ModulePass
 from dialects import tix
 from passes.rewriting.programs import reads_of, type_of
 
-NOMINAL = 64
+ASSUMED_SIZE = 64
+"""The number that stands for every symbolic size when elements are counted."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,7 @@ def _is_stored(tensor: SSAValue) -> bool:
 
 def _elements(tensor: SSAValue) -> int:
     sizes = (
-        size.constant + sum(abs(c) for c in size.terms.values()) * NOMINAL
+        size.constant + sum(abs(c) for c in size.terms.values()) * ASSUMED_SIZE
         for size in type_of(tensor).shape
     )
     return prod(max(0, size) for size in sizes)

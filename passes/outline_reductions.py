@@ -18,9 +18,10 @@ gradient is then a sum of terms of constant cost. Sums that only enter linearly 
 definition: its derivative is the definition's own element.
 
 A sum inside a sum is lifted over the outer indices too, where these run over a box; a short one
-(`RECOMPUTE` terms at most) stays, since storing it would cost more than computing it again. An
-index on which its value does not depend is left out: where the range of that may be empty, nothing
-says that the elements which the sum reads are there, so that they must be, or a guard asks for it.
+(`MOST_TERMS_TO_RECOMPUTE` terms) stays, since storing it would cost more than computing it again.
+An index on which its value does not depend is left out: where the range of that may be empty,
+nothing says that the elements which the sum reads are there, so that they must be, or a guard asks
+for it.
 
 An element that a block reads several times becomes one read: it has one adjoint, of all its uses.
 """
@@ -51,7 +52,7 @@ from passes.rewriting.programs import (
     rewrite_programs,
 )
 
-RECOMPUTE = 8
+MOST_TERMS_TO_RECOMPUTE = 8
 """The number of terms up to which a sum inside a sum is computed again rather than stored."""
 
 
@@ -282,4 +283,4 @@ def _is_short(op: tix.ReductionOp) -> bool:
     boxes = _box(op)
     sizes = [boxes.get(v) for v in op.indices]
     numbers = [s.constant for s in sizes if s is not None and not s.terms]
-    return len(numbers) == len(sizes) and prod(numbers) <= RECOMPUTE
+    return len(numbers) == len(sizes) and prod(numbers) <= MOST_TERMS_TO_RECOMPUTE

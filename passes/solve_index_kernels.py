@@ -46,8 +46,8 @@ from passes.rewriting.builder import BodyBuilder, whole_part
 from passes.rewriting.cloner import Cloner
 from passes.rewriting.programs import copy_program, rewrite_programs
 
-FEW = 8
-"""The number of values up to which the loop over an index is short."""
+MOST_VALUES_OF_A_SHORT_LOOP = 8
+"""The number of values of an index up to which a loop over it is preferred to one over others."""
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,7 @@ def _preference(own: Sequence[SSAValue], constraints: Sequence[Constraint]) -> l
         alone = [c.form for c in constraints if list(c.form.terms) == [own[n]]]
         low = [-f.constant for f in alone if f[own[n]] == 1]
         high = [f.constant for f in alone if f[own[n]] == -1]
-        return not low or not high or min(high) - max(low) >= FEW, -n
+        return not low or not high or min(high) - max(low) >= MOST_VALUES_OF_A_SHORT_LOOP, -n
 
     return sorted(range(len(own)), key=rank)
 

@@ -37,17 +37,13 @@ from xdsl.passes import ModulePass
 from dialects import tix
 from dialects.tix import elementwise as ew
 from passes.analysis.activity import useful, varied
+from passes.analysis.costs import FREE, weight
 from passes.rewriting.failure import PassFailure
 from passes.rewriting.programs import ProgramBuilder, exchange, location_of, reads_of, type_of
 from passes.rewriting.running_totals import accumulate_early
 
-FEW = 10
-"""The most operations for an element that is computed again."""
-
-QUICK = (
-    *(tix.ReadOp, tix.IfOp, tix.ConstantOp, tix.IndexToRealOp, tix.FloorDivOp),
-    *(ew.AddOp, ew.SubOp, ew.MulOp, ew.NegOp, ew.MaximumOp, ew.MinimumOp, ew.AbsOp, ew.ReluOp),
-)
+MOST_OPERATIONS_TO_RECOMPUTE = 10
+"""The number of quick operations up to which an element is computed again rather than saved."""
 
 
 @dataclass(frozen=True)
@@ -126,13 +122,18 @@ def _decides(op: tix.DefineOp) -> bool:
 
 
 def _is_cheap(op: tix.DefineOp) -> bool:
-    """Do few operations make an element, each about as quick as a read?"""
+    """True if few operations make an element, each about as quick as a read."""
     ops = [o for o in op.walk() if o is not op and not isinstance(o, tix.YieldOp)]
-    return len(ops) <= FEW and all(isinstance(o, QUICK) or _is_small_power(o) for o in ops)
+    return len(ops) <= MOST_OPERATIONS_TO_RECOMPUTE and all(map(_is_quick, ops))
 
 
-def _is_small_power(op: Operation) -> bool:
-    return isinstance(op, ew.PowOp) and tix.constant_value(op.rhs) in (2, 3)
+def _is_quick(op: Operation) -> bool:
+    """True for what is about as quick as a read; a sign decides, and is not computed again."""
+    if isinstance(op, ew.PowOp):
+        return tix.constant_value(op.rhs) in (2, 3)
+    if isinstance(op, ew.SignOp):
+        return False
+    return isinstance(op, (*FREE, tix.IndexToRealOp)) or weight(op) == 1
 
 
 def _with_copies(late: Sequence[tix.DefineOp], again: Sequence[tix.DefineOp]) -> list[tix.DefineOp]:

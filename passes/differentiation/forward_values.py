@@ -15,7 +15,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from dialects import tix
 from dialects.tix import Affine, Constraint
-from dialects.tix import elementwise as ew
+from passes.analysis.costs import ARITHMETIC
 from passes.rewriting.builder import Body, BodyBuilder
 from passes.rewriting.cloner import Cloner, free_values
 
@@ -44,8 +44,8 @@ def block_of(value: SSAValue) -> Block | None:
     return value.owner if isinstance(value.owner, Block) else value.owner.parent
 
 
-_RECOMPUTED = (ew.AddOp, ew.SubOp, ew.MulOp, ew.NegOp, tix.ReadOp, tix.ConstantOp)
-"""Cheaper to compute again than to read from the forward result."""
+_RECOMPUTED = (*ARITHMETIC, tix.ReadOp, tix.ConstantOp)
+"""No dearer to compute again than to read from the forward result."""
 
 
 @dataclass(frozen=True)

@@ -29,10 +29,10 @@ from passes.index_sets.paths import Path
 from passes.index_sets.space import Space, feasible
 from passes.polyhedral.inequalities import implied, solve_equations
 
-BUDGET = 200
-"""How many chains of reads are followed between two tensors."""
-LONGEST = 150
-"""How many constraints a chain may have."""
+MOST_CHAINS = 200
+"""The number of chains of reads that are followed between two tensors."""
+MOST_CONSTRAINTS = 150
+"""The number of constraints up to which a chain is followed."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ class _Chains:
             if key not in self.seen and self.found is not None:
                 self.seen.add(key)
                 self.found.append(chain)
-        if chains is None or len(self.seen) > BUDGET:
+        if chains is None or len(self.seen) > MOST_CHAINS:
             self.found = None
 
     def _connected(self, chain: Dependence) -> Dependence:
@@ -160,7 +160,7 @@ def _composed(
     first: Sequence[Dependence], rest: Sequence[Dependence] | None
 ) -> list[Dependence] | None:
     """`out <- t` by a read of `t`, then `t <- p`."""
-    if rest is None or len(first) * len(rest) > BUDGET:
+    if rest is None or len(first) * len(rest) > MOST_CHAINS:
         return None
     chains: list[Dependence] = []
     for a in first:
@@ -170,7 +170,7 @@ def _composed(
         for b in rest:
             there = b.substitute(at)
             constraints = tuple(dict.fromkeys([*a.constraints, *there.constraints]))
-            if len(constraints) > LONGEST:
+            if len(constraints) > MOST_CONSTRAINTS:
                 return None
             if feasible(constraints):
                 chains.append(Dependence((*a.reads, *b.reads), there.element, constraints))

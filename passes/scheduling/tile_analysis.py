@@ -20,7 +20,7 @@ from xdsl.ir import BlockArgument, Operation, Region, SSAValue
 
 from dialects import tix
 from dialects.tix import Affine
-from dialects.tix import elementwise as ew
+from passes.analysis.costs import FREE, weight
 from passes.rewriting.programs import type_of
 
 VECTOR_BYTES = 64
@@ -31,23 +31,6 @@ SHORT_SUM = 16
 
 PANEL = 1 << 14
 """Elements of a panel at most: 64 KB of f32, which a second-level cache keeps."""
-
-ELEMENTARY = 12
-"""The cost of an elementary function in additions."""
-
-CHEAP = (
-    ew.AddOp,
-    ew.SubOp,
-    ew.MulOp,
-    ew.NegOp,
-    ew.AbsOp,
-    ew.MaximumOp,
-    ew.MinimumOp,
-    ew.PowOp,
-    ew.SignOp,
-    ew.ReluOp,
-)
-FREE = (tix.ConstantOp, tix.FloorDivOp, tix.YieldOp, ew.NegOp)
 
 
 @dataclass(frozen=True)
@@ -197,10 +180,6 @@ def stride(read: tix.ReadOp, index: SSAValue, deps: Dependence) -> int | None:
 
 
 # --- what is better computed once ---------------------------------------------------------------
-
-
-def weight(op: Operation) -> int:
-    return 1 if isinstance(op, (tix.ReadOp, tix.IfOp, *CHEAP)) else ELEMENTARY
 
 
 def tree_of(value: SSAValue, region: Region) -> Iterator[Operation]:

@@ -24,8 +24,8 @@ from math import prod
 from xdsl.ir import Operation, Region, SSAValue
 
 from dialects import tix
+from passes.analysis.costs import FREE, weight
 from passes.scheduling.tile_analysis import (
-    FREE,
     Dependence,
     Saved,
     Tile,
@@ -40,7 +40,6 @@ from passes.scheduling.tile_analysis import (
     term_count,
     tileable_sums,
     tree_of,
-    weight,
 )
 
 REGISTERS = 16

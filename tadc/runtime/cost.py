@@ -20,7 +20,7 @@ from dialects.tix import (
     WhereOp,
 )
 from dialects.tix import elementwise as ew
-from passes.scheduling.tile_analysis import CHEAP, ELEMENTARY
+from passes.analysis.costs import CHEAP, ELEMENTARY
 from tadc.sizes import shape_of
 
 UNKNOWN = 8
