@@ -24,15 +24,27 @@ becomes
       tix.yield %2
     }
 
-What kind of condition it is decides what becomes of the loop:
+The kind of the condition decides what becomes of the loop:
 
-- an inequality bounds an index;
-- an equality (a Kronecker delta) joins the equations and removes a loop;
-- divisibility, `e == m q` with `q = e // m`, makes `q` an index of the set, which the equation then
-  determines: the loop runs over a residue class. An inequality in `q` alone needs no `q`, since
-  `q >= c` is `e >= m c`;
-- a condition on indices outside of the reduction moves outside. Within another reduction it is a
-  condition of that one, and so is what the set of the inner reduction asks of outer indices.
+An inequality bounds an index.
+
+    sum over k in {0 <= k < N} of (x[k] if k >= i else 0)      sum over k in {i <= k < N} of x[k]
+
+An equality (a Kronecker delta) joins the equations and removes a loop.
+
+    sum over k in {0 <= k < N} of (x[k] if k == i else 0)      sum over {0 <= i < N} of x[i]
+
+Divisibility, `e == m q` with `q = e // m`, makes `q` an index of the set, which the equation then
+determines: the loop runs over a residue class. An inequality in `q` alone needs no `q`, since
+`q >= c` is `e >= m c`.
+
+    sum over k in {0 <= k < N} of                              sum over q in {0 <= 3 q < N}
+        (x[k] if k == 3 * (k // 3) else 0)                         of x[3 q]
+
+A condition on indices outside of the reduction moves outside. Within another reduction it is a
+condition of that one, and so are the constraints of the inner reduction's set on outer indices.
+
+    sum over k of (x[k] if i >= 2 else 0)                      sum over k of x[k] if i >= 2 else 0
 
 A condition may stand anywhere in the body, also in a factor or under a function: it is the set that
 is cut. Terms of a sum under different conditions become sums of their own where that takes fewer
@@ -58,7 +70,7 @@ from dialects import tix
 from dialects.tix import Constraint
 from dialects.tix import elementwise as ew
 from passes.analysis.rounding import must_round_identically
-from passes.index_sets.cells import MOST_CHOICES, Budget, Cell, Cutter, is_inside
+from passes.index_sets.cells import MOST_CANDIDATES, Cell, Cutter, is_inside
 from passes.index_sets.conditional_constants import Condition, ConditionalConstants, set_conditions
 from passes.index_sets.context import ContextCloner
 from passes.index_sets.disjuncts import Disjunct, complement, disjoint, with_equations
@@ -75,11 +87,18 @@ from passes.rewriting.terms import Term, add_terms, terms_of
 from passes.simplify_sums import simplify_sums
 from passes.solve_index_kernels import solve_index_kernels
 
-ROUNDS = 4
-"""What an inner reduction absorbs may leave a condition on the indices of the one around it."""
+MOST_ROUNDS = 4
+"""The number of times that a program is rewritten: an inner reduction that absorbs a condition may
+leave one on the indices of the reduction around it.
 
-MOST_TERMS = 64
-"""Of a sum, to look for those under the same conditions."""
+Programs mean the same after every round, and a condition that is left is tested in its loop: so
+stopping early costs time and nothing else, while to raise would refuse programs that are right."""
+
+MOST_CELLS = 8
+"""The number of reductions that one becomes."""
+
+MOST_TERMS_TO_GROUP = 64
+"""The number of terms of a sum up to which those under the same conditions are looked for."""
 
 
 @dataclass(frozen=True)
@@ -94,8 +113,8 @@ class AbsorbConditionsPass(ModulePass):
 
 def absorb_conditions(program: tix.ProgramOp) -> tix.ProgramOp:
     """The program with conditions in index sets; itself where there are none."""
-    budgets: dict[str, Budget] = {}
-    for _ in range(ROUNDS):
+    budgets: dict[str, _Budget] = {}
+    for _ in range(MOST_ROUNDS):
         if not _has_work(program):
             break
         run = _Run(must_round_identically(program), budgets)
@@ -113,36 +132,52 @@ def bounded_without_conditions(program: tix.ProgramOp) -> tix.ProgramOp:
 
 
 def _has_work(program: tix.ProgramOp) -> bool:
-    """Is there a condition inside a loop, or a loop over a single point?"""
+    """True if there is a condition inside a loop, or a loop over a single point."""
     loops = [op for op in program.walk() if isinstance(op, tix.ReductionOp) and op.indices]
-    return any(_hidden_equations(op) or any(map(_asks, op.body.walk())) for op in loops)
+    return any(_hidden_equations(op) or any(map(_tests_indices, op.body.walk())) for op in loops)
 
 
-def _asks(op: Operation) -> bool:
-    """Is it a condition, or does it hold one?"""
+def _tests_indices(op: Operation) -> bool:
+    """True for `tix.if`, and for reductions whose set constrains outer indices."""
     return isinstance(op, tix.IfOp) or (
         isinstance(op, tix.ReductionOp) and bool(set_conditions(op))
     )
 
 
 def _hidden_equations(op: tix.ReductionOp) -> bool:
+    """True if inequalities of the set amount to an equation in its own indices."""
     found = with_equations(op.constraints)
     return any(c.equality and any(c.form[v] for v in op.indices) for c in found)
 
 
 @dataclass
-class _Run:
-    """One rewriting of a program."""
+class _Budget:
+    """The cost that cutting may have in one definition, in all rounds together."""
 
-    alike: Set[Operation]
-    budgets: dict[str, Budget]
-    """Of each definition, by label."""
+    operations: int = 600
+    """The number of operations by which the definition may grow."""
+    failures: int = 8
+    """The number of sets that may turn out to need too many cells."""
+
+    def most_cells(self, size: int) -> int:
+        """The number of cells of a set that can be paid, if one more takes `size` operations."""
+        return min(MOST_CELLS, self.operations // size + 1)
+
+
+@dataclass
+class _Run:
+    """One round: one rewriting of a program."""
+
+    whole: Set[Operation]
+    """The reductions that must round alike wherever they are computed: these stay whole."""
+    budgets: dict[str, _Budget]
+    """The budget of each definition, by label."""
     changed: bool = False
 
 
 def _absorbed(program: tix.ProgramOp, run: _Run) -> tix.ProgramOp:
     def define(builder: ProgramBuilder, tensors: Cloner, op: tix.DefineOp) -> SSAValue:
-        budget = run.budgets.setdefault(op.label.data, Budget())
+        budget = run.budgets.setdefault(op.label.data, _Budget())
         return copy_definition(builder, _Absorber(tensors, run, budget), op)
 
     return copy_program(program, define=define)
@@ -152,11 +187,11 @@ class _Absorber(ContextCloner):
     """Copies; reductions are cut on the way."""
 
     outcomes: Mapping[Condition, bool] = {}
-    """Which conditions hold here."""
+    """The conditions that are decided here: True for those that hold."""
     numbers: Mapping[SSAValue, float] = {}
-    """Values that are numbers here."""
+    """The values of the old body that are numbers here."""
 
-    def __init__(self, tensors: Cloner, run: _Run, budget: Budget):
+    def __init__(self, tensors: Cloner, run: _Run, budget: _Budget):
         super().__init__(tensors.builder, tensors.values)
         self.run = run
         self.budget = budget
@@ -180,8 +215,8 @@ class _Absorber(ContextCloner):
         if outcomes.numbers.get(value) == op.IDENTITY:
             return self.builder.constant(op.IDENTITY)
         if op.indices:
-            outside = [c for c in outcomes.open([value], op.body) if _is_outside(c, op)]
-            for condition in outside[:MOST_CHOICES]:
+            outside = [c for c in outcomes.undecided([value], op.body) if _is_outside(c, op)]
+            for condition in outside[:MOST_CANDIDATES]:
                 if found := self._outside(op, condition):
                     return found
         return self._inside(op, outcomes)
@@ -233,11 +268,11 @@ class _Absorber(ContextCloner):
 
     def _inside(self, op: tix.ReductionOp, outcomes: ConditionalConstants) -> SSAValue:
         """The reductions over the cells of the set, as one value."""
-        cutter = Cutter(op, self, self.outcomes, self.budget)
+        cutter = Cutter(op, self, self.outcomes)
         whole = [Term(tix.yielded(op.body))]
         parts = [(whole, [cutter.start])]
-        if op.indices and not isinstance(op, tix.ExtremumOp) and op not in self.run.alike:
-            parts = _parts(op, cutter, outcomes)
+        if op.indices and not isinstance(op, tix.ExtremumOp) and op not in self.run.whole:
+            parts = self._parts(cutter, outcomes)
         cells = [(terms, cell) for terms, cells in parts for cell in cells]
         self.run.changed |= [cell for _, cell in cells] != [cutter.start] or _hidden_equations(op)
         self.budget.operations -= max(0, len(cells) - 1) * cutter.size
@@ -248,6 +283,34 @@ class _Absorber(ContextCloner):
         for value in values[1:]:
             total = self.builder.binary(_COMBINED[type(op)], total, value)
         return total
+
+    def _parts(
+        self, cutter: Cutter, outcomes: ConditionalConstants
+    ) -> list[tuple[list[Term], list[Cell]]]:
+        """The cells of all terms together, or of groups of terms where these have fewer."""
+        groups = _groups(cutter, outcomes)
+        parts: list[tuple[list[Term], list[Cell]]] = []
+        for terms in groups:
+            values = [t.value for t in terms]
+            cells = self._cells(cutter, values, MOST_CELLS)
+            if cells is None:
+                most = self.budget.most_cells(cutter.size)
+                cells = cutter.cells_of_vanishing(values, most)
+            parts.append((terms, cells))
+        if len(groups) > 1:
+            whole = [Term(tix.yielded(cutter.op.body))]
+            most = sum(len(cells) for _, cells in parts)
+            together = self._cells(cutter, [whole[0].value], most)
+            return parts if together is None else [(whole, together)]
+        return parts
+
+    def _cells(self, cutter: Cutter, values: Sequence[SSAValue], most: int) -> list[Cell] | None:
+        """At most so many cells, in which every condition is decided; None beyond the budget."""
+        if not self.budget.failures:
+            return None
+        cells = cutter.cells(values, min(most, self.budget.most_cells(cutter.size)))
+        self.budget.failures -= cells is None
+        return cells
 
     def _cell(self, cutter: Cutter, terms: Sequence[Term], cell: Cell) -> SSAValue:
         """The reduction of the terms over one cell."""
@@ -282,33 +345,15 @@ def _is_outside(condition: Condition, op: tix.ReductionOp) -> bool:
     return not any(v in op.indices for v in condition.indices) and not is_inside(condition, op)
 
 
-def _parts(
-    op: tix.ReductionOp, cutter: Cutter, outcomes: ConditionalConstants
-) -> list[tuple[list[Term], list[Cell]]]:
-    """The cells of all terms together, or of groups of terms where these have fewer."""
-    groups = _groups(op, cutter, outcomes)
-    parts: list[tuple[list[Term], list[Cell]]] = []
-    for terms in groups:
-        values = [t.value for t in terms]
-        cells = cutter.cells(values)
-        parts.append((terms, cutter.cells_of_vanishing(values) if cells is None else cells))
-    if len(groups) > 1:
-        whole = [Term(tix.yielded(op.body))]
-        together = cutter.cells([whole[0].value], most=sum(len(cells) for _, cells in parts))
-        return parts if together is None else [(whole, together)]
-    return parts
-
-
-def _groups(
-    op: tix.ReductionOp, cutter: Cutter, outcomes: ConditionalConstants
-) -> list[list[Term]]:
+def _groups(cutter: Cutter, outcomes: ConditionalConstants) -> list[list[Term]]:
     """The terms of a sum, together where they stand under the same conditions."""
+    op = cutter.op
     value = tix.yielded(op.body)
     whole = [Term(value)]
     if not isinstance(op, tix.SumOp) or not cutter.own_conditions(outcomes, [value]):
         return [whole]
     terms = [t for t in terms_of(value, op.body.block) if outcomes.numbers.get(t.value) != 0]
-    if len(terms) > MOST_TERMS:
+    if len(terms) > MOST_TERMS_TO_GROUP:
         return [whole]
     found: dict[frozenset[Condition], list[Term]] = {}
     for term in terms:

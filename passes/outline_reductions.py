@@ -40,9 +40,10 @@ from xdsl.passes import ModulePass
 from dialects import tix
 from dialects.tix import Affine, Constraint, TensorType
 from dialects.tix import elementwise as ew
-from passes.index_sets.context import index_set, quotient_constraints, stays_inside
+from passes.index_sets.context import stays_inside
 from passes.index_sets.disjuncts import complement, disjoint
 from passes.index_sets.paths import Path
+from passes.index_sets.sets import index_set, quotient_constraints
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner, free_values
 from passes.rewriting.programs import (

@@ -23,9 +23,9 @@ from passes.differentiation.forward_values import count_ties
 from passes.differentiation.names import Labels
 from passes.differentiation.reverse_scalars import Adjoint, LocalReverse
 from passes.differentiation.shared_adjoints import Gathered, Part, SharedAdjoints
-from passes.index_sets.context import quotient_constraints, quotients_of
 from passes.index_sets.disjuncts import Disjunct
 from passes.index_sets.paths import Path, elements
+from passes.index_sets.sets import quotient_constraints, quotients_of
 from passes.rewriting.builder import Body, BodyBuilder
 from passes.rewriting.cloner import Cloner
 from passes.rewriting.programs import index_names, reads_of, type_of

@@ -23,78 +23,65 @@ from passes.index_sets.conditional_constants import (
     owner_of,
     set_conditions,
 )
-from passes.index_sets.context import ContextCloner, quotient_constraints
+from passes.index_sets.context import ContextCloner
 from passes.index_sets.disjuncts import Disjunct, complement, disjoint
+from passes.index_sets.sets import quotient_constraints
 
-MOST_CELLS = 8
-"""Of one reduction."""
+MOST_CUTS = 32
+"""The number of cuts on the way to the cells of one reduction."""
 
-MOST_STEPS = 32
-"""Cuts on the way to the cells."""
-
-MOST_CHOICES = 16
-"""Conditions of which the best one is cut by next."""
-
-
-@dataclass
-class Budget:
-    """What cutting may cost in one definition, so that its size and the time stay moderate."""
-
-    operations: int = 600
-    """More than there were."""
-    failures: int = 8
-    """Sets that cannot be cut into few enough cells."""
+MOST_CANDIDATES = 16
+"""The number of conditions among which the one to cut by next is chosen."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A convex part of an index set, and which conditions hold in it.
+    """A convex part of an index set, in which some conditions are decided.
 
     Constraints are in the old own indices, and in the new indices around the reduction.
     """
 
     domain: tuple[Constraint, ...]
     known: Mapping[Condition, bool]
+    """True for conditions that hold in all of the cell, False for those that hold nowhere in it."""
 
 
 class Cutter:
-    """Cuts the set of `op` in the place where `cloner` copies it."""
+    """Cuts the set of `op` in the place where `cloner` copies it.
+
+    `size` is the number of operations that one more cell copies.
+    """
 
     def __init__(
         self,
         op: tix.ReductionOp,
         cloner: ContextCloner,
         known: Mapping[Condition, bool],
-        budget: Budget,
     ):
         self.op = op
-        self.budget = budget
         self.cloner = cloner
-        asked = [c for c in op.constraints if c not in _held(op, known)]
-        self.start = Cell(tuple(cloner.constraints(asked)), known)
+        left = [c for c in op.constraints if c not in _known_constraints(op, known)]
+        self.start = Cell(tuple(cloner.constraints(left)), known)
         self.size = sum(1 for _ in op.body.walk())
 
-    def cells(self, values: Sequence[SSAValue], most: int = MOST_CELLS) -> list[Cell] | None:
-        """Cells without open conditions in which `values` of the body are not all nothing.
+    def cells(self, values: Sequence[SSAValue], most: int) -> list[Cell] | None:
+        """Convex cells in each of which every condition is decided.
 
-        None where there would be more than `most` of them, or too much to copy.
+        Cells where all `values` of the body are the identity are dropped. None where there would be
+        more than `most` cells.
         """
-        if not self.budget.failures:
-            return None
-        cells = self._cut(values, most, only_vanishing=False)
-        self.budget.failures -= cells is None
-        return cells
+        return self._cut(values, most, only_vanishing=False)
 
-    def cells_of_vanishing(self, values: Sequence[SSAValue]) -> list[Cell]:
-        """The same, but cut only where one side vanishes; other conditions stay open."""
-        cells = self._cut(values, MOST_CELLS, only_vanishing=True)
+    def cells_of_vanishing(self, values: Sequence[SSAValue], most: int) -> list[Cell]:
+        """The same, but cut only where one side vanishes: other conditions stay undecided."""
+        cells = self._cut(values, most, only_vanishing=True)
         return [self.start] if cells is None else cells
 
     def own_conditions(
         self, known: ConditionalConstants, values: Iterable[SSAValue]
     ) -> list[Condition]:
-        """The open conditions of these values on indices of this reduction, but none inside."""
-        return [c for c in known.open(values, self.op.body) if self._is_own(c)]
+        """The undecided conditions of these values on own indices, none of sums inside."""
+        return [c for c in known.undecided(values, self.op.body) if self._is_own(c)]
 
     def _is_own(self, condition: Condition) -> bool:
         return any(v in self.op.indices for v in condition.indices) and not is_inside(
@@ -106,7 +93,7 @@ class Cutter:
     ) -> list[Cell] | None:
         done: list[Cell] = []
         pending = [self.start]
-        for _ in range(MOST_STEPS):
+        for _ in range(MOST_CUTS):
             if not pending:
                 return done
             cell = pending.pop(0)
@@ -115,8 +102,7 @@ class Cutter:
                 done.append(cell)
             else:
                 pending[:0] = self._sides(cell, condition, values)
-            copies = len(done) + len(pending) - 1
-            if copies >= most or copies * self.size > self.budget.operations:
+            if len(done) + len(pending) > most:
                 return None
         return None
 
@@ -125,7 +111,7 @@ class Cutter:
     ) -> Condition | None:
         """The condition to cut by, first one of which a side vanishes."""
         outcomes = ConditionalConstants(self.op.body, cell.known)
-        choices = self.own_conditions(outcomes, values)[:MOST_CHOICES]
+        choices = self.own_conditions(outcomes, values)[:MOST_CANDIDATES]
         for condition in choices:
             if any(self._vanishes({**cell.known, condition: h}, values) for h in (True, False)):
                 return condition
@@ -140,7 +126,9 @@ class Cutter:
         count."""
         disjuncts = [self._without_quotients(disjunct) for disjunct in condition.disjuncts]
         context = [*self.cloner.known, *cell.domain]
-        context += self._facts([*context, *(c for disjunct in disjuncts for c in disjunct)])
+        context += self._quotient_facts(
+            [*context, *(c for disjunct in disjuncts for c in disjunct)]
+        )
         simple = len(disjuncts) == 1 and not self._quotients(disjuncts[0])
         found: list[Cell] = []
         for holds, side, other in ((True, disjoint, complement), (False, complement, disjoint)):
@@ -157,7 +145,7 @@ class Cutter:
 
     def domain(self, cell: Cell) -> tuple[list[tix.FloorDivOp], list[Constraint]]:
         """The quotients that become indices of the cell, and all its constraints."""
-        constraints = dict.fromkeys([*cell.domain, *self._facts(cell.domain)])
+        constraints = dict.fromkeys([*cell.domain, *self._quotient_facts(cell.domain)])
         return self._quotients(cell.domain), list(constraints)
 
     def _quotients(self, constraints: Iterable[Constraint]) -> list[tix.FloorDivOp]:
@@ -171,7 +159,8 @@ class Cutter:
                 pending += self.cloner.form(op.form).indices
         return list(found)
 
-    def _facts(self, constraints: Iterable[Constraint]) -> list[Constraint]:
+    def _quotient_facts(self, constraints: Iterable[Constraint]) -> list[Constraint]:
+        """`0 <= e - m q < m` for each of these quotients."""
         quotients = self._quotients(constraints)
         return [f for q in quotients for f in self.cloner.constraints(quotient_constraints(q))]
 
@@ -203,12 +192,12 @@ class Cutter:
 
 
 def is_inside(condition: Condition, op: tix.ReductionOp) -> bool:
-    """Does the condition hold an index of a reduction within `op`?"""
+    """True if the condition mentions an index of a reduction within `op`."""
     owners = [owner_of(v) for v in condition.indices]
     return any(o is not None and o is not op and op.is_ancestor(o) for o in owners)
 
 
-def _held(op: tix.ReductionOp, known: Mapping[Condition, bool]) -> set[Constraint]:
-    """What the set asks of indices outside and is known to hold."""
+def _known_constraints(op: tix.ReductionOp, known: Mapping[Condition, bool]) -> set[Constraint]:
+    """The constraints of the set on indices outside that are known to hold."""
     held = [c for c in set_conditions(op) if known.get(c)]
     return {constraint for c in held for disjunct in c.disjuncts for constraint in disjunct}

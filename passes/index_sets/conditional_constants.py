@@ -1,9 +1,9 @@
-"""What a body is worth once the outcome of some of its conditions is known.
+"""Constant propagation through a body in which some conditions are assumed true or false.
 
     sum[k](w[k] * (x[k] if k >= 2 else 0))
 
-Where `k >= 2` does not hold, the factor is 0 and with it the value: `ConditionalConstants` finds
-that out, and which conditions are still asked.
+Assume that `k >= 2` is false: the factor is 0 and with it the value. `ConditionalConstants` finds
+the values that are numbers, and the conditions on which the others still depend.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dialects.tix import elementwise as ew
 
 @dataclass(frozen=True)
 class Condition:
-    """Where one of the disjuncts holds; what asks for the same is the same condition."""
+    """A union of convex sets of indices: equal conditions of several operations are one."""
 
     disjuncts: tuple[tuple[Constraint, ...], ...]
 
@@ -56,8 +56,10 @@ def owner_of(index: SSAValue) -> Operation | None:
 
 
 def set_conditions(op: tix.ReductionOp) -> list[Condition]:
-    """What the set of a reduction asks of indices outside: one condition per operation whose
-    index is the innermost that is asked for."""
+    """The constraints of a reduction's set on outer indices, as conditions.
+
+    There is one condition for each operation around it that has the innermost index of some.
+    """
     found: dict[Operation | None, list[Constraint]] = {}
     for c in op.constraints:
         if c.form.indices and not any(c.form[v] for v in op.indices):
@@ -82,9 +84,9 @@ _CHOOSING = (tix.IfOp, tix.ReductionOp)
 
 
 class ConditionalConstants:
-    """Which values of a body are numbers, given which conditions hold.
+    """The values of a body that are numbers once the conditions in `known` are true or false.
 
-    A 0 that comes from a condition makes every product 0 that it stands in; linear in the size of
+    A 0 that comes from a condition makes every product 0 that it stands in. Linear in the size of
     the body.
     """
 
@@ -137,27 +139,27 @@ class ConditionalConstants:
         holds = self.known.get(Condition.of(op)) if isinstance(op, tix.IfOp) else None
         return op.regions if holds is None else [op.regions[0 if holds else 1]]
 
-    def open(self, values: Iterable[SSAValue], body: Region) -> list[Condition]:
-        """The conditions that these values of the body still ask for, in order of the text."""
+    def undecided(self, values: Iterable[SSAValue], body: Region) -> list[Condition]:
+        """The conditions on which these values of the body still depend, in order of the text."""
         found: dict[Condition, None] = {}
-        self._ask(body.block, set(values), found)
+        self._collect(body.block, set(values), found)
         return list(found)[::-1]
 
-    def _ask(self, block: Block, needed: set[SSAValue], found: dict[Condition, None]) -> None:
-        """Go backwards through what `needed` comes from."""
+    def _collect(self, block: Block, needed: set[SSAValue], found: dict[Condition, None]) -> None:
+        """Go backwards through the operations that `needed` values come from."""
         for op in reversed(list(block.ops)):
             if not op.results or op.results[0] not in needed or op.results[0] in self.numbers:
                 continue
             match op:
                 case tix.IfOp():
-                    asked = [Condition.of(op)]
+                    conditions = [Condition.of(op)]
                 case tix.ReductionOp():
-                    asked = set_conditions(op)
+                    conditions = set_conditions(op)
                 case _:
-                    asked = []
+                    conditions = []
             for region in self._taken(op):
                 inner = {tix.yielded(region)}
-                self._ask(region.block, inner, found)
+                self._collect(region.block, inner, found)
                 needed |= inner
-            found.update(dict.fromkeys(c for c in asked if c not in self.known))
+            found.update(dict.fromkeys(c for c in conditions if c not in self.known))
             needed.update(op.operands)

@@ -1,4 +1,4 @@
-"""What is known where an operation stands: constraints on the indices around it.
+"""Constraints that hold at an operation: ranges of enclosing loops, branch conditions, quotients.
 
 `ContextCloner` collects them while a pass copies a program.
 """
@@ -12,6 +12,7 @@ from xdsl.ir import Operation, Region, SSAValue
 from dialects import tix
 from dialects.tix import Affine, Constraint, between
 from passes.index_sets.disjuncts import complement
+from passes.index_sets.sets import index_set, quotient_constraints
 from passes.index_sets.space import Space
 from passes.rewriting.builder import Body, BodyBuilder
 from passes.rewriting.cloner import Cloner
@@ -59,49 +60,13 @@ class ContextCloner(Cloner):
         return body
 
     def holds(self, constraint: Constraint) -> bool:
-        """Is `constraint` implied by what is known here?"""
+        """True if the known constraints imply `constraint`."""
         space = Space(list(constraint.form.terms), self.known)
         return space.implied(constraint, space.rows(self.known) + space.sizes_not_negative())
 
 
-def index_set(op: tix.DefineOp) -> list[Constraint]:
-    """Every index within its dimension, and what that says where the size is a derived one.
-
-    `0 <= i < R` with `R = min((N - 2) floordiv 3, ...)` gives `3 * (i + 1) <= N - 2`.
-    """
-    program = op.parent_op()
-    assert isinstance(program, tix.ProgramOp)
-    bounds = {Affine.of(size.data.name): size.bounds for size in program.derived}
-    return [
-        *op.constraints,
-        *(
-            Constraint(form - (Affine.of(index) + 1) * divisor)
-            for index, size in zip(op.indices, op.type.shape, strict=True)
-            for form, divisor in bounds.get(size, ())
-        ),
-    ]
-
-
-def quotient_constraints(op: tix.FloorDivOp) -> list[Constraint]:
-    """`0 <= e - m q < m` for `q = e // m`."""
-    divisor = op.divisor.data
-    return between(0, op.form - Affine.of(op.result) * divisor, divisor)
-
-
-def quotients_of(forms: Iterable[Affine]) -> list[tix.FloorDivOp]:
-    """The quotients `e // m` that forms use, and those that these use."""
-    pending = [v for form in forms for v in form.indices]
-    found: dict[tix.FloorDivOp, None] = {}
-    while pending:
-        op = pending.pop().owner
-        if isinstance(op, tix.FloorDivOp) and op not in found:
-            found[op] = None
-            pending += op.form.indices
-    return list(found)
-
-
 def stays_inside(op: Operation, known: Sequence[Constraint]) -> bool:
-    """Are all elements that `op` reads provably there, wherever the constraints `known` hold?"""
+    """True if all elements that `op` reads are provably there wherever `known` holds."""
     match op:
         case tix.ReadOp():
             limits = [

@@ -24,8 +24,8 @@ from xdsl.ir import Block, Operation, SSAValue
 from dialects import tix
 from dialects.tix import Affine, Constraint, Variable, between
 from dialects.tix import elementwise as ew
-from passes.index_sets.context import index_set, quotient_constraints, quotients_of
 from passes.index_sets.paths import Path
+from passes.index_sets.sets import index_set, quotient_constraints, quotients_of
 from passes.index_sets.space import Space, feasible
 from passes.polyhedral.inequalities import implied, solve_equations
 

@@ -19,8 +19,8 @@ from xdsl.ir import SSAValue
 
 from dialects import tix
 from dialects.tix import Affine, Constraint, Variable
-from passes.index_sets.context import index_set
 from passes.index_sets.dependence import Dependence
+from passes.index_sets.sets import index_set
 from passes.index_sets.space import Space, feasible
 from passes.inversion.lumps import LOST, Lump, name_of
 from passes.inversion.structures import Banded, Structure, Triangular

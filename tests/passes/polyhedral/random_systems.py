@@ -29,8 +29,8 @@ from xdsl.passes import ModulePass
 
 from dialects import tix
 from dialects.tix import Affine, Constraint
-from passes.index_sets.context import quotient_constraints
 from passes.index_sets.disjuncts import negate
+from passes.index_sets.sets import quotient_constraints
 from passes.infer_ranges import InferRangesPass
 from passes.simplify_sums import SimplifySumsPass
 from passes.solve_index_kernels import SolveIndexKernelsPass
