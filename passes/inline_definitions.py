@@ -129,7 +129,7 @@ def _needed(program: tix.ProgramOp) -> list[tix.DefineOp]:
 
 
 def _moves(op: tix.DefineOp) -> bool:
-    """Is `op` read in one place, which reads each element once at most?"""
+    """True if `op` is read in one place, which reads each element once at most."""
     use = op.result.get_user_of_unique_use()
     if not isinstance(use, tix.ReadOp):
         return False

@@ -122,7 +122,7 @@ def _peak(order: Sequence[tix.DefineOp], reads: Reads, program: tix.ProgramOp) -
 
 
 def _is_stored(tensor: SSAValue) -> bool:
-    """Is it no argument, which the caller keeps?"""
+    """True for definitions; arguments are kept by the caller."""
     return isinstance(tensor.owner, tix.DefineOp)
 
 

@@ -157,7 +157,7 @@ class _Outliner(Cloner):
 
 
 def _must_be_named(op: tix.ReductionOp, definition: tix.DefineOp) -> bool:
-    """Does an adjoint need the value of the reduction, which no definition has yet?
+    """True if an adjoint needs the value of the reduction, which no definition has yet.
 
     Adjoints of terms of an extremum compare these with its value.
     """
@@ -167,7 +167,7 @@ def _must_be_named(op: tix.ReductionOp, definition: tix.DefineOp) -> bool:
 
 
 def _needs_value(value: SSAValue, definition: tix.DefineOp) -> bool:
-    """Does an adjoint need this value: does it enter anything but linearly?"""
+    """True if an adjoint needs this value: it enters something otherwise than linearly."""
     pending = {value: None}
     while pending:
         v, _ = pending.popitem()
@@ -182,7 +182,7 @@ def _needs_value(value: SSAValue, definition: tix.DefineOp) -> bool:
 def _linear_result(
     op: Operation, value: SSAValue, definition: tix.DefineOp
 ) -> Sequence[SSAValue] | None:
-    """What an operation that `value` enters linearly gives; None where it enters otherwise."""
+    """The results of an operation that `value` enters linearly; None where it enters otherwise."""
     match op:
         case ew.AddOp() | ew.SubOp() | ew.NegOp():
             return op.results
@@ -232,7 +232,7 @@ def _sizes(indices: Sequence[SSAValue], path: Path) -> list[Affine] | None:
 def _guards(
     op: tix.ReductionOp, path: Path, indices: Sequence[SSAValue]
 ) -> list[Constraint] | None:
-    """What must hold of sizes so that `op` may be computed for all values of `indices`.
+    """Conditions on sizes under which `op` may be computed for all values of `indices`.
 
     The program computes it for all of them unless another index around it has an empty range, and
     it may be computed anyway where all that it reads is provably there. None where the other ranges
@@ -252,7 +252,7 @@ def _guards(
 
 
 def _stays_inside(op: tix.ReductionOp, path: Path, indices: Sequence[SSAValue]) -> bool:
-    """Is all that `op` reads provably there for all values of `indices`?"""
+    """True if all that `op` reads is provably there for all values of `indices`."""
     facts = [*index_set(path.definition), *(c for s in path.reductions for c in s.constraints)]
     known = [c for c in facts if all(v in indices for v in c.form.indices)]
     used = [*free_values(op), *(v for branch, _ in path.branches for v in branch.indices)]

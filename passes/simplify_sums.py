@@ -168,7 +168,7 @@ class _Simplifier(ContextCloner):
         return e.neg(value) if product.negative else value
 
     def _can_leave(self, value: SSAValue, op: tix.SumOp, free: Sequence[SSAValue]) -> bool:
-        """Does `value` depend on none of `free`, and are all elements it reads there anyway?"""
+        """True if `value` depends on none of `free`, and all elements it reads are there anyway."""
         pending, seen = [value], set[SSAValue]()
         while pending:
             v = pending.pop()
@@ -229,7 +229,7 @@ def _single_value(index: SSAValue, op: tix.ReductionOp) -> tuple[Affine, int] | 
 
 
 def _is_false(constraint: Constraint) -> bool:
-    """Does a constraint without indices and sizes not hold?"""
+    """True for a constraint without indices and sizes that does not hold."""
     form = constraint.form
     return not form.terms and (form.constant != 0 if constraint.equality else form.constant < 0)
 
@@ -276,7 +276,7 @@ class _Product:
         return outside, inside
 
     def is_speculatable(self) -> bool:
-        """Are all factors finite, and is nothing divided?"""
+        """True if all factors are finite and nothing is divided."""
         return not self.divisors and all(map(is_speculatable, self.factors))
 
     def take_divisors(self, other: _Product) -> None:

@@ -117,7 +117,7 @@ def _again(
 
 
 def _decides(op: tix.DefineOp) -> bool:
-    """Does it choose by values that it reads?"""
+    """True if it chooses by values that it reads."""
     return any(isinstance(o, tix.WhereOp | tix.ExtremumOp | ew.SignOp) for o in op.walk())
 
 

@@ -104,7 +104,7 @@ def split_solves(program: tix.ProgramOp, systems: Sequence[tix.SolveOp]) -> list
 
 
 def _stages(program: tix.ProgramOp, solutions: Sequence[Sequence[SSAValue]]) -> dict[SSAValue, int]:
-    """How many systems must be solved before each tensor is known."""
+    """The number of systems that must be solved before each tensor is known."""
     stage = {v: n + 1 for n, group in enumerate(solutions) for v in group}
     for op in program.definitions:
         stage[op.result] = max((stage.get(r.tensor, 0) for r in reads_of(op)), default=0)

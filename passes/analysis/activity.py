@@ -1,4 +1,4 @@
-"""Which tensors depend on others: derivatives by few arguments need no more adjoints than these."""
+"""The tensors that depend on others: derivatives by few arguments need no more adjoints."""
 
 from __future__ import annotations
 

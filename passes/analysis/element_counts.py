@@ -22,7 +22,7 @@ Polynomial: TypeAlias = Counter[tuple[Factor, ...]]
 
 
 def count(tensors: Iterable[SSAValue]) -> Polynomial:
-    """How many elements the tensors have together."""
+    """The number of elements that the tensors have together."""
     total = Polynomial()
     for tensor in tensors:
         assert isinstance(tensor.type, TensorType)
@@ -38,7 +38,7 @@ def difference(a: Polynomial, b: Polynomial) -> Polynomial:
 
 
 def is_positive(polynomial: Polynomial) -> bool:
-    """Is it certainly above 0 for all sizes that are at least 1? False proves nothing."""
+    """True if it is certainly above 0 for all sizes that are at least 1; False proves nothing."""
     positive = any(
         c > 0 and not any(isinstance(v, Affine) for v in term) for term, c in polynomial.items()
     )

@@ -36,7 +36,7 @@ Key = tuple[object, ...]
 
 @dataclass(frozen=True)
 class CanonicalForm:
-    """What alike definitions have in common, and in what they differ."""
+    """A definition as a key that alike definitions share, and the tensors in which they differ."""
 
     key: Key
     tensors: tuple[SSAValue, ...]
@@ -115,9 +115,9 @@ class Member:
     op: tix.DefineOp
     first: tix.DefineOp
     tensors: dict[SSAValue, SSAValue]
-    """The result of the first one and what that reads, with what it is here."""
+    """Maps each tensor of the first one to the tensor in its place in this definition."""
     locations: dict[LocationAttr, LocationAttr]
-    """Places of the first one's operations, with the places here; empty without names."""
+    """Maps places of operations of the first one to the places here; empty without names."""
 
 
 def equivalent_definitions(
@@ -143,7 +143,10 @@ def equivalent_definitions(
 
 
 def only(program: tix.ProgramOp, definitions: Sequence[tix.DefineOp]) -> tix.ProgramOp:
-    """A program of some definitions, without results; what they read beside these is arguments."""
+    """Extracts `definitions` as a program of their own: other tensors that they read are arguments.
+
+    It has no results.
+    """
     kept = {op.result for op in definitions}
     read = dict.fromkeys(v for op in definitions for v in structure(op).tensors)
     others = [d for d in program.definitions if d.result in read and d.result not in kept]
@@ -206,7 +209,7 @@ class Deduplicated:
 
 
 def _equal(first: tix.DefineOp, second: tix.DefineOp, tensors: Mapping[SSAValue, SSAValue]) -> bool:
-    """Are they the same but for tensors that `tensors` exchanges?"""
+    """True if they are the same but for tensors that `tensors` exchanges."""
     a, b = structure(first, named=True), structure(second, named=True)
     read = tuple(tensors[v] for v in b.tensors)
     return (a.key, a.locations, a.tensors) == (b.key, b.locations, read)

@@ -1,4 +1,4 @@
-"""Which operations must round alike wherever they are computed.
+"""The operations that must round alike wherever they are computed.
 
 The derivative of an extremum goes to the terms that are equal to it: a term is computed once for
 the extremum and again for the comparison. Both must round alike, or no term is found. So whatever
@@ -44,7 +44,7 @@ def compared_definitions(program: tix.ProgramOp) -> frozenset[str]:
 
 
 def has_equality(op: Operation) -> bool:
-    """Is there a comparison for equality in it?"""
+    """True if a comparison for equality stands in `op`."""
     return bool(_equalities(op))
 
 

@@ -1,4 +1,4 @@
-"""Which values are finite numbers at every point, also where the program never asks for them.
+"""Values that are finite numbers at every point, also where the program never asks for them.
 
 An empty sum is 0. Its product with `1 / x` is not, where `x` is 0: such a factor may only leave a
 sum that has a term.
@@ -21,7 +21,7 @@ _EVERYWHERE = (
 
 
 def is_speculatable(value: SSAValue) -> bool:
-    """Is `value` finite for all finite arguments of the program?"""
+    """True if `value` is finite for all finite arguments of the program."""
     pending = [value]
     seen: set[SSAValue] = set()
     while pending:

@@ -1,7 +1,7 @@
-"""What must hold at a stage, checked where the next pass relies on it.
+"""Conditions that hold at a stage, checked where the next pass relies on them.
 
-The verifiers of the dialect say what is well formed at every stage; these functions say what a pass
-has made sure of. A program that breaks them raises `PassFailure` with the place and the
+The verifiers of the dialect say what is well formed at every stage; these functions check what a
+pass has made sure of. A program that breaks them raises `PassFailure` with the place and the
 pass that would have been needed.
 """
 

@@ -57,7 +57,7 @@ class LocalForward(LocalValues):
 
     @property
     def vanishes(self) -> bool:
-        """Is the tangent 0 for every element?"""
+        """True if the tangent is 0 for every element."""
         return tix.yielded(self.definition.body) not in self.active
 
     def at(self, cloner: Cloner) -> SSAValue:

@@ -79,7 +79,7 @@ class ForwardSweep:
         self.seed([op.result], [tangent])
 
     def vanishes(self, op: tix.DefineOp) -> bool:
-        """Is the tangent of `op` 0 for every element?"""
+        """True if the tangent of `op` is 0 for every element."""
         return self._local(op, ()).vanishes
 
     def element(

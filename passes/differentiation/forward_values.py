@@ -63,7 +63,7 @@ class LocalValues:
         return frame.holding(value).cloner.values[value]
 
     def _is_element(self, value: SSAValue) -> bool:
-        """Is it read from the forward result? Extrema are, since they are dear, and compared."""
+        """True if it is read from the forward result: extrema are, which are dear, and compared."""
         if value is tix.yielded(self.definition.body):
             return True
         return isinstance(value.owner, tix.ExtremumOp) and value in self.elements
@@ -124,7 +124,7 @@ class LocalValues:
 
 
 def count_ties(cloner: Cloner, op: tix.ExtremumOp, extremum: SSAValue) -> SSAValue:
-    """How many terms of `op` are equal to `extremum`: `cloner` has what these use from outside."""
+    """The number of terms of `op` equal to `extremum`; `cloner` has what they use from outside."""
 
     def domain(own: list[SSAValue]) -> list[Constraint]:
         return cloner.inner(cloner.builder, op.indices, own).constraints(op.constraints)
@@ -147,7 +147,7 @@ def hints(op: tix.ReductionOp) -> list[str | None]:
 
 
 def is_available(value: SSAValue, frame: Frame) -> bool:
-    """Is it there without emitting anything? Indices and tensors are."""
+    """True if `value` needs no code: an index, a tensor, or copied into a frame around already."""
     if isinstance(value, BlockArgument) or isinstance(value.owner, tix.DefineOp):
         return True
     cloner = frame.holding(value).cloner

@@ -1,4 +1,4 @@
-"""Names of what derivatives bring: adjoints `dx`, tangents `x_dot`, and labels beside them."""
+"""The names of adjoints `dx` and tangents `x_dot`, and labels that leave these free."""
 
 from __future__ import annotations
 

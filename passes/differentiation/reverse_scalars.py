@@ -63,7 +63,7 @@ class LocalReverse(LocalValues):
 
     seed: Adjoint
     ties: SSAValue | None = None
-    """How many terms are equal to each element, where the definition is an extremum."""
+    """The number of terms equal to each element, where the definition is an extremum."""
     carriers: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     """For the terms of a sum `x + y - ...`, the value that has the same adjoint."""
 
@@ -135,7 +135,7 @@ class LocalReverse(LocalValues):
         return value
 
     def _through(self, use: Use, frame: Frame) -> SSAValue:
-        """What one use of a value of `frame` adds to its adjoint."""
+        """The contribution of one use of a value of `frame` to its adjoint."""
         op = use.operation
         if op.parent is not frame.block:
             return self._inside(_child_of(frame.block, op), use, frame)
@@ -206,7 +206,7 @@ class LocalReverse(LocalValues):
 
 
 def _stays(use: Use, frame: Frame) -> bool:
-    """Is it a use by an operation of the frame's own block that has a value?"""
+    """True for a use by an operation of the frame's own block that has a value."""
     op = use.operation
     return op.parent is frame.block and not isinstance(op, tix.YieldOp)
 
@@ -230,8 +230,7 @@ def _in_order(uses: Iterable[Use]) -> list[Use]:
 
 
 def _position(op: Operation) -> tuple[int, ...]:
-    """Where an operation stands in its definition: the numbers of its ancestors in their blocks,
-    outermost first."""
+    """The place of an operation: the numbers of its ancestors in their blocks, outermost first."""
     position: list[int] = []
     current: Operation | None = op
     while not isinstance(current, tix.DefineOp) and current is not None and current.parent:

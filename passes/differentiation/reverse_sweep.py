@@ -1,4 +1,4 @@
-"""Reverse mode over definitions: what each read contributes to the adjoint of the tensor it reads.
+"""Reverse mode over definitions: each read contributes to the adjoint of the tensor it reads.
 
 For each read `x[A α + a]` in a definition `f[α] = E`, with α extended by the indices of the sums
 around the read (paper, 5.2), the adjoint of `x` gains (paper, eq. 38, with offsets)
@@ -32,7 +32,7 @@ from passes.rewriting.programs import index_names, reads_of, type_of
 from passes.rewriting.scoped_map import ScopedMap
 
 Contribution = Callable[[BodyBuilder, list[Affine]], SSAValue]
-"""Emits what one read adds to the adjoint of its tensor, at the element given by the forms."""
+"""Emits the sum that a read adds to the adjoint of its tensor, at the element of these forms."""
 
 
 class ReverseSweep:
@@ -54,11 +54,11 @@ class ReverseSweep:
         counted: Callable[[tix.ReadOp], bool] = lambda read: True,
         stored: bool = False,
     ) -> Adjoint | None:
-        """Add what the reads of `op` contribute, given its seed and what its readers contributed.
+        """Add the contributions of the reads in `op`, given its seed and those of its readers.
 
-        That is used up: what comes later is added by another visit. Reads that do not count add
-        nothing. Gives the adjoint of `op`, as a definition of its own if it is to be `stored`; None
-        where no result depends on it.
+        Consumes what was collected for `op`: later contributions wait for another visit. `counted`
+        selects the reads through which adjoints flow. Gives the adjoint of `op`, as a definition of
+        its own if it is to be `stored`; None where no result depends on it.
         """
         adjoint = self._adjoint_of(op, stored)
         self.forget(op.result)
@@ -83,11 +83,11 @@ class ReverseSweep:
         self._contributions.pop(tensor, None)
 
     def has_contributions(self, tensor: SSAValue) -> bool:
-        """Has any read contributed to the adjoint of a tensor?"""
+        """True if a read has contributed to the adjoint of a tensor."""
         return tensor in self._contributions
 
     def _ties_of(self, op: tix.DefineOp) -> SSAValue | None:
-        """Where a definition is an extremum: a definition of how many terms share its adjoint."""
+        """For an extremum, a definition of how many terms share its adjoint; else None."""
         if not any(isinstance(v.owner, tix.ExtremumOp) for v in elements(op)):
             return None
 
@@ -123,7 +123,7 @@ class ReverseSweep:
 
 
 def _ties(cloner: Cloner, value: SSAValue, element: SSAValue) -> SSAValue:
-    """How many terms of the extremum that `value` is are equal to the element."""
+    """The number of terms of the extremum that `value` is which are equal to the element."""
 
     def branch(region: Region) -> Body:
         return lambda e, _: _ties(cloner.inner(e), tix.yielded(region), element)

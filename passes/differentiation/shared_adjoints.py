@@ -32,7 +32,7 @@ from passes.rewriting.programs import ProgramBuilder, reads_of
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A visited definition: what its reads contribute depends on nothing else."""
+    """A visited definition with its adjoint: the contributions of its reads follow from these."""
 
     op: tix.DefineOp
     adjoint: Adjoint

@@ -1,4 +1,4 @@
-"""Which elements of a tensor depend on which elements of another one, exactly, from the reads.
+"""Exact dependence of the elements of one tensor on those of another one, from the reads.
 
 `out[α]` depends on `t[f(α, k)]` by a read in the body of `out`, and `t[γ]` on `p[g(γ, m)]`: so
 `out[α]` depends on `p[g(f(α, k), m)]`, for all points of the index sets of both reads. A
@@ -67,7 +67,7 @@ class Dependence:
         return solve_equations([*space.rows(self.constraints), *space.sizes_not_negative()])
 
     def always(self, constraint: Constraint) -> bool:
-        """Does a constraint on indices and sizes hold wherever there is this dependence?"""
+        """True if a constraint on indices and sizes holds wherever there is this dependence."""
         form = constraint.form
         if not form.terms:
             return form.constant == 0 if constraint.equality else form.constant >= 0
@@ -79,7 +79,7 @@ class Dependence:
         return all(implied(self._solved.image(row), self._solved.rows) for row in rows)
 
     def is_zero(self, form: Affine) -> bool:
-        """Is a form 0 wherever there is this dependence?"""
+        """True if a form is 0 wherever there is this dependence."""
         return self.always(Constraint(form, equality=True))
 
 
@@ -90,7 +90,7 @@ Dependences = dict[SSAValue, "list[Dependence] | None"]
 def dependences(
     definitions: Sequence[tix.DefineOp], tensors: Iterable[SSAValue]
 ) -> dict[SSAValue, Dependences]:
-    """How each of the definitions, which are in order, depends on `tensors`, through the others."""
+    """The dependences of each of the definitions, in order, on `tensors`, through the others."""
     wanted = set(tensors)
     found: dict[SSAValue, Dependences] = {}
     for op in definitions:

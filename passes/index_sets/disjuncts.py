@@ -53,7 +53,7 @@ def _linear(form: Affine) -> Affine:
 
 
 def _follows(form: Affine, values: Mapping[Affine, int]) -> bool:
-    """Is `form >= 0` by the values of linear forms alone?"""
+    """True if `form >= 0` follows from the values of linear forms alone."""
     value = values.get(_linear(form))
     return value is not None and value + form.constant >= 0
 

@@ -1,4 +1,4 @@
-"""Where an operation stands in a definition: the regions around it, as reductions and branches."""
+"""The place of an operation in a definition: the reductions and branches around it."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Path:
 def _cut(
     op: tix.IfOp, first: bool, disjuncts: Sequence[Disjunct], ranges: Sequence[Constraint]
 ) -> list[Disjunct]:
-    """What the disjuncts become in one of the two bodies of a condition."""
+    """The parts of the disjuncts that lie in one of the two bodies of a condition."""
     cut = disjoint if first else complement
     return [
         tidied([*disjunct, *part])

@@ -52,7 +52,7 @@ class Space:
         return Constraint(Affine(dict(zip(self.keys, row[:-1], strict=True)), row[-1]))
 
     def implied(self, constraint: Constraint, known: Sequence[Row]) -> bool:
-        """Does `constraint` hold wherever the rows `known` do?"""
+        """True if `constraint` holds wherever the rows `known` do."""
         return all(implied(row, known) for row in self.rows([constraint]))
 
 
@@ -65,7 +65,7 @@ def feasible(constraints: Sequence[Constraint]) -> bool:
 def conditions_of_a_point(
     own: Sequence[SSAValue], constraints: Iterable[Constraint]
 ) -> list[Constraint] | None:
-    """What must hold of the other indices and of sizes so that the set has a point.
+    """Conditions on the other indices and on sizes under which the set has a point.
 
     Inequalities `a v >= l` and `b v <= u` leave an integer between them where `a u >= b l`, exactly
     if `a` or `b` is 1. None where no exact answer is found in this way.

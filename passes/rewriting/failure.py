@@ -1,4 +1,4 @@
-"""`PassFailure`: what a pass cannot do, and where in the program."""
+"""`PassFailure`: the error of a pass that cannot go on, with its place in the program."""
 
 from __future__ import annotations
 
