@@ -39,7 +39,7 @@ from passes.polyhedral.loop_nests import LoopNest, Unbounded, implied_by_integer
 from passes.polyhedral.matrix import Row
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.failure import PassFailure
-from passes.rewriting.programs import copy_program, rewrite_programs
+from passes.rewriting.programs import copy_program, has_reductions, rewrite_programs
 
 MOST_INEQUALITIES = 500
 """The number of inequalities between the other indices that may follow from those of one index."""
@@ -56,7 +56,9 @@ class InferRangesPass(ModulePass):
 
 
 def infer_ranges(program: tix.ProgramOp) -> tix.ProgramOp:
-    """The program with bounded sums."""
+    """The program with bounded sums; itself where there are no reductions."""
+    if not has_reductions(program):
+        return program
     return copy_program(program, _Bounder)
 
 

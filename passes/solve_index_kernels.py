@@ -44,7 +44,7 @@ from passes.polyhedral.diophantine import Quotient, Solution, solve
 from passes.polyhedral.matrix import Row
 from passes.rewriting.builder import BodyBuilder, whole_part
 from passes.rewriting.cloner import Cloner
-from passes.rewriting.programs import copy_program, rewrite_programs
+from passes.rewriting.programs import copy_program, has_reductions, rewrite_programs
 
 MOST_VALUES_OF_A_SHORT_LOOP = 8
 """The number of values of an index up to which a loop over it is preferred to one over others."""
@@ -61,7 +61,9 @@ class SolveIndexKernelsPass(ModulePass):
 
 
 def solve_index_kernels(program: tix.ProgramOp) -> tix.ProgramOp:
-    """The program without equations in own indices."""
+    """The program without equations in own indices; itself where there are no reductions."""
+    if not has_reductions(program):
+        return program
     return copy_program(program, _Solver)
 
 
@@ -197,7 +199,7 @@ def _holds(constraint: Constraint, own: Sequence[SSAValue]) -> bool:
 
 
 def _preference(own: Sequence[SSAValue], constraints: Sequence[Constraint]) -> list[int]:
-    """Which own indices should stay summation indices: those with few values, then the last."""
+    """The own indices in the order in which they should stay: few values first, then the last."""
 
     def rank(n: int) -> tuple[bool, int]:
         alone = [c.form for c in constraints if list(c.form.terms) == [own[n]]]

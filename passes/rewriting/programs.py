@@ -1,4 +1,4 @@
-"""Making a new program out of an old one: what every pass over `tix` shares."""
+"""Whole programs: making a new one out of an old one, and facts about tensors that passes share."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def set_hint(value: SSAValue, name: str) -> None:
 
 
 def is_hint(name: str) -> bool:
-    """Can the IR write the name? Of `_2` nothing is left without its suffix."""
+    """True if the IR can write the name; of `_2` nothing is left without its suffix."""
     valid = name.isascii() and SSAValue.is_valid_name(name)
     return bool(valid and SSAValue.extract_valid_name(name))
 
@@ -173,6 +173,11 @@ def _collect_reads(block: Block, found: list[tix.ReadOp]) -> None:
             found.append(op)
         for region in op.regions:
             _collect_reads(region.block, found)
+
+
+def has_reductions(program: tix.ProgramOp) -> bool:
+    """True if any definition reduces over indices of its own."""
+    return any(isinstance(op, tix.ReductionOp) for d in program.definitions for op in d.walk())
 
 
 def exchange(op: tix.DefineOp, tensors: Mapping[SSAValue, SSAValue]) -> None:
