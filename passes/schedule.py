@@ -63,7 +63,8 @@ from passes.analysis.equivalence import Member, equivalent_definitions, only
 from passes.analysis.rounding import compared_definitions, must_round_identically
 from passes.analysis.stage_checks import require_bounded, require_precision
 from passes.rewriting.programs import is_hint, tensor_names, type_of
-from passes.scheduling.body_lowering import BodyLowering, IndexLowering
+from passes.scheduling.body_lowering import BodyLowering
+from passes.scheduling.index_lowering import IndexLowering
 from passes.scheduling.lane_sums import LaneLowering
 from passes.scheduling.tile_analysis import Tile
 from passes.scheduling.tile_choice import choose_tiles

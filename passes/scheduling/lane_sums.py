@@ -17,7 +17,8 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Region, SSAValue
 
 from dialects import tix
-from passes.scheduling.body_lowering import CONTRACT, FLAGS, BodyLowering
+from passes.scheduling.body_lowering import BodyLowering
+from passes.scheduling.elementary import CONTRACT, REASSOCIATED
 from passes.scheduling.tile_analysis import Dependence, constant_range, is_short, stride
 from passes.scheduling.tile_body import bounds, load, loop, store, zeroed
 
@@ -63,7 +64,9 @@ class LaneLowering(BodyLowering):
         block = Block(arg_types=[IndexType(), self.element])
         inner = self.inside(block)
         value = load(inner, lanes, block.args[0])
-        block.add_op(scf.YieldOp(inner.insert(arith.AddfOp(block.args[1], value, FLAGS)).result))
+        block.add_op(
+            scf.YieldOp(inner.insert(arith.AddfOp(block.args[1], value, REASSOCIATED)).result)
+        )
         low, high, step = (self.index.constant(n) for n in (0, length, 1))
         return self.insert(scf.ForOp(low, high, step, [start], Region(block))).results[0]
 

@@ -26,7 +26,8 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from dialects import tix
 from passes.rewriting.cloner import free_values
-from passes.scheduling.body_lowering import CONTRACT, BodyLowering
+from passes.scheduling.body_lowering import BodyLowering
+from passes.scheduling.elementary import CONTRACT
 from passes.scheduling.tile_analysis import (
     Dependence,
     Saved,

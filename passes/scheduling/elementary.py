@@ -1,0 +1,158 @@
+"""Elementary functions as operations of `arith` and `math`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import Float32Type, Float64Type, FloatAttr
+from xdsl.dialects.utils import FastMathFlag
+from xdsl.ir import Operation, SSAValue
+
+from dialects import tix
+from dialects.tix import elementwise as ew
+from passes.scheduling.index_lowering import IndexLowering, OpT
+
+REASSOCIATED = arith.FastMathFlagsAttr([FastMathFlag.REASSOC, FastMathFlag.ALLOW_CONTRACT])
+"""Terms of a sum may be added in any order, which lets a loop use vectors."""
+CONTRACT = arith.FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
+"""`a * b + c` may be one operation, which rounds once."""
+APPROXIMATE = arith.FastMathFlagsAttr([FastMathFlag.APPROX_FUNC])
+"""An elementary function may come from another library for vectors than for a number alone."""
+AS_WRITTEN = arith.FastMathFlagsAttr("none")
+"""For values that must round alike wherever they are computed (`passes/analysis/rounding.py`)."""
+
+
+class ScalarLowering:
+    """Emits operations on real numbers into the block of an `IndexLowering`."""
+
+    def __init__(self, index: IndexLowering, element: Float32Type | Float64Type):
+        self.index = index
+        self.element = element
+        self.flags = CONTRACT
+
+    def insert(self, op: OpT) -> OpT:
+        return self.index.insert(op)
+
+    def constant(self, value: float) -> SSAValue:
+        attribute = FloatAttr(value, self.element)
+        return self.index.once(("real", repr(value)), lambda: arith.ConstantOp(attribute))
+
+    def elementwise(self, op: tix.UnaryOp | tix.BinaryOp, operands: Sequence[SSAValue]) -> SSAValue:
+        """The value of an operation on these operands."""
+        if isinstance(op, ew.PowOp):
+            return self._power(operands[0], operands[1], tix.constant_value(op.rhs))
+        return _LOWERINGS[type(op)](self, *operands)
+
+    def arith(self, kind: Callable[..., Operation], *operands: SSAValue) -> SSAValue:
+        return self.insert(kind(*operands, self.flags)).results[0]
+
+    def math(self, kind: Callable[..., Operation], *operands: SSAValue) -> SSAValue:
+        return self.insert(kind(*operands)).results[0]
+
+    def library(self, kind: Callable[..., Operation], *operands: SSAValue) -> SSAValue:
+        """A function that the platform's libraries have."""
+        flags = AS_WRITTEN if self.flags is AS_WRITTEN else APPROXIMATE
+        return self.insert(kind(*operands, flags)).results[0]
+
+    def select(self, predicate: str, a: SSAValue, b: SSAValue, x: SSAValue, y: SSAValue):
+        """`x` where `a predicate b`, else `y`."""
+        test = self.insert(arith.CmpfOp(a, b, predicate)).result
+        return self.insert(arith.SelectOp(test, x, y)).result
+
+    def _power(self, x: SSAValue, y: SSAValue, exponent: float | None) -> SSAValue:
+        """Small integers by multiplication, one half as a root, all else by `pow`."""
+        if exponent is None or (exponent != 0.5 and not _small_integer(exponent)):
+            return self.library(math.PowFOp, x, y)
+        if exponent == 0.5:
+            return self.math(math.SqrtOp, x)
+        power = self._by_squaring(x, abs(int(exponent)))
+        return power if exponent >= 0 else self.arith(arith.DivfOp, self.constant(1.0), power)
+
+    def _by_squaring(self, x: SSAValue, n: int) -> SSAValue:
+        if n == 0:
+            return self.constant(1.0)
+        half = x if n == 1 else self._by_squaring(x, n // 2)
+        if n == 1:
+            return half
+        square = self.arith(arith.MulfOp, half, half)
+        return self.arith(arith.MulfOp, square, x) if n % 2 else square
+
+
+LARGEST_POWER = 16
+"""Integer exponents up to this are multiplied out: `x**16` is four multiplications."""
+
+
+def _small_integer(value: float) -> bool:
+    return value == int(value) and abs(value) <= LARGEST_POWER if abs(value) < 2**31 else False
+
+
+def _sign(b: ScalarLowering, x: SSAValue) -> SSAValue:
+    """x itself where it is 0 or not a number."""
+    zero = b.constant(0.0)
+    below = b.select("olt", x, zero, b.constant(-1.0), x)
+    return b.select("ogt", x, zero, b.constant(1.0), below)
+
+
+def _sigmoid(b: ScalarLowering, x: SSAValue) -> SSAValue:
+    power = b.math(math.ExpOp, b.arith(arith.NegfOp, x))
+    one = b.constant(1.0)
+    return b.arith(arith.DivfOp, one, b.arith(arith.AddfOp, one, power))
+
+
+def _relu(b: ScalarLowering, x: SSAValue) -> SSAValue:
+    zero = b.constant(0.0)
+    return b.select("ole", x, zero, zero, x)
+
+
+def _arith(kind: Callable[..., Operation]) -> Callable[..., SSAValue]:
+    def lower(b: ScalarLowering, *operands: SSAValue) -> SSAValue:
+        return b.arith(kind, *operands)
+
+    return lower
+
+
+def _math(kind: Callable[..., Operation]) -> Callable[..., SSAValue]:
+    def lower(b: ScalarLowering, *operands: SSAValue) -> SSAValue:
+        return b.math(kind, *operands)
+
+    return lower
+
+
+def _library(kind: Callable[..., Operation]) -> Callable[..., SSAValue]:
+    def lower(b: ScalarLowering, *operands: SSAValue) -> SSAValue:
+        return b.library(kind, *operands)
+
+    return lower
+
+
+_LOWERINGS: Mapping[type[Operation], Callable[..., SSAValue]] = {
+    ew.AddOp: _arith(arith.AddfOp),
+    ew.SubOp: _arith(arith.SubfOp),
+    ew.MulOp: _arith(arith.MulfOp),
+    ew.DivOp: _arith(arith.DivfOp),
+    ew.NegOp: _arith(arith.NegfOp),
+    ew.MaximumOp: _math(arith.MaximumfOp),
+    ew.MinimumOp: _math(arith.MinimumfOp),
+    ew.Atan2Op: _library(math.Atan2Op),
+    ew.AbsOp: _math(math.AbsFOp),
+    ew.SqrtOp: _math(math.SqrtOp),
+    ew.ExpOp: _math(math.ExpOp),
+    ew.LogOp: _math(math.LogOp),
+    ew.Log10Op: _library(math.Log10Op),
+    ew.Log1pOp: _math(math.Log1pOp),
+    ew.Expm1Op: _math(math.ExpM1Op),
+    ew.SinOp: _library(math.SinOp),
+    ew.CosOp: _library(math.CosOp),
+    ew.TanOp: _library(math.TanOp),
+    ew.AsinOp: _library(math.AsinOp),
+    ew.AcosOp: _library(math.AcosOp),
+    ew.AtanOp: _library(math.AtanOp),
+    ew.SinhOp: _math(math.SinhOp),
+    ew.CoshOp: _math(math.CoshOp),
+    ew.TanhOp: _math(math.TanhOp),
+    ew.ErfOp: _library(math.ErfOp),
+    ew.SignOp: _sign,
+    ew.SigmoidOp: _sigmoid,
+    ew.ReluOp: _relu,
+}

@@ -1,0 +1,160 @@
+"""From affine forms of indices and sizes to `arith`: positions in buffers, loop bounds, conditions.
+
+x[2 * i + k]  of  x: [N, 3]        %0 = arith.muli %i, %c2 : index
+                                   %1 = arith.addi %0, %k : index
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache, reduce
+from typing import TypeVar
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType, IntegerAttr, LocationAttr
+from xdsl.ir import Block, Operation, SSAValue
+
+from dialects.tix import Affine, Constraint, TensorType, Variable
+
+OpT = TypeVar("OpT", bound=Operation)
+
+
+class IndexLowering:
+    """Emits index arithmetic into a block; equal forms are computed once per block."""
+
+    def __init__(self, block: Block, location: LocationAttr):
+        self.block = block
+        self.location = location
+        self.values: dict[Variable, SSAValue] = {}
+        self.known: dict[object, SSAValue] = {}
+
+    def inside(self, block: Block) -> IndexLowering:
+        """The lowering of a block inside, which can use what this one has computed so far."""
+        inner = IndexLowering(block, self.location)
+        inner.values = dict(self.values)
+        inner.known = dict(self.known)
+        return inner
+
+    def insert(self, op: OpT) -> OpT:
+        op.location = self.location
+        self.block.add_op(op)
+        return op
+
+    def once(self, key: object, make: Callable[[], Operation]) -> SSAValue:
+        if key not in self.known:
+            self.known[key] = self.insert(make()).results[0]
+        return self.known[key]
+
+    def constant(self, value: int) -> SSAValue:
+        return self.once(("constant", value), lambda: _index_constant(value))
+
+    def add(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self.once(("+", a, b), lambda: arith.AddiOp(a, b))
+
+    def mul(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self.once(("*", a, b), lambda: arith.MuliOp(a, b))
+
+    def form(self, form: Affine) -> SSAValue:
+        """The value of an affine form of lowered indices and sizes."""
+        if form not in self.known:
+            self.known[form] = self._sum(form)
+        return self.known[form]
+
+    def _sum(self, form: Affine) -> SSAValue:
+        positive = [self._term(k, c) for k, c in form.terms.items() if c > 0]
+        negative = [self._term(k, -c) for k, c in form.terms.items() if c < 0]
+        if form.constant > 0 or not positive:
+            positive.append(self.constant(form.constant))
+        elif form.constant < 0:
+            negative.append(self.constant(-form.constant))
+        total = reduce(self.add, positive)
+        for term in negative:
+            total = self.insert(arith.SubiOp(total, term)).result
+        return total
+
+    def _term(self, key: Variable, coefficient: int) -> SSAValue:
+        value = self.values[key]
+        return value if coefficient == 1 else self.mul(value, self.constant(coefficient))
+
+    def floordiv(self, form: Affine, divisor: int) -> SSAValue:
+        value = self.form(form)
+        if divisor == 1:
+            return value
+        return self.insert(arith.FloorDivSIOp(value, self.constant(divisor))).result
+
+    def strides(self, type: TensorType) -> list[SSAValue | int]:
+        """The row-major strides of a tensor, as numbers where they are."""
+        strides: list[SSAValue | int] = [1]
+        for size in reversed(type.shape[1:]):
+            last = strides[-1]
+            if isinstance(last, int) and not size.terms:
+                strides.append(last * max(0, size.constant))
+            else:
+                last = self.constant(last) if isinstance(last, int) else last
+                strides.append(self.mul(last, self.form(size)))
+        return strides[::-1][: type.rank]
+
+    def linear(self, forms: Sequence[Affine], strides: Sequence[SSAValue | int]) -> SSAValue:
+        """The position of an element: numbers are multiplied out before anything is emitted."""
+        fixed = Affine()
+        total: SSAValue | None = None
+        for form, stride in zip(forms, strides, strict=True):
+            if isinstance(stride, int):
+                fixed = fixed + form * stride
+            else:
+                part = self.mul(self.form(form), stride)
+                total = part if total is None else self.add(total, part)
+        if total is None:
+            return self.form(fixed)
+        return total if fixed == Affine() else self.add(total, self.form(fixed))
+
+    def bounds(self, index: SSAValue, constraints: Sequence[Constraint]) -> tuple[SSAValue, ...]:
+        """First value, and the value behind the last, of an index under its constraints.
+
+        `c k + e >= 0` is `k >= ceil(-e / c)` for `c > 0`, where `ceil(x / c)` is
+        `floor((x + c - 1) / c)`; and `k <= floor(e / -c)` for `c < 0`.
+        """
+        low: list[SSAValue] = []
+        high: list[SSAValue] = []
+        for constraint in constraints:
+            c = constraint.form[index]
+            rest = constraint.form - Affine.of(index) * c
+            if c > 0:
+                low.append(self.floordiv(-rest + (c - 1), c))
+            else:
+                # the end is floor(rest / -c) + 1 = floor((rest - c) / -c)
+                high.append(self.floordiv(rest + (-c), -c))
+        return reduce(self._max, low), reduce(self._min, high)
+
+    def _max(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self.once(("max", a, b), lambda: arith.MaxSIOp(a, b))
+
+    def _min(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self.once(("min", a, b), lambda: arith.MinSIOp(a, b))
+
+    def holds(self, pieces: Sequence[Sequence[Constraint]]) -> SSAValue:
+        """A condition in disjunctive form, as one bit."""
+        return reduce(self._or, (reduce(self._and, map(self._test, p)) for p in pieces))
+
+    def _test(self, constraint: Constraint) -> SSAValue:
+        positive = Affine({k: c for k, c in constraint.form.terms.items() if c > 0})
+        rest = positive - constraint.form
+        predicate = "eq" if constraint.equality else "sge"
+        return self.insert(arith.CmpiOp(self.form(positive), self.form(rest), predicate)).result
+
+    def _and(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self.insert(arith.AndIOp(a, b)).result
+
+    def _or(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self.insert(arith.OrIOp(a, b)).result
+
+
+@lru_cache(maxsize=1024)
+def _index(value: int) -> IntegerAttr[IndexType]:
+    return IntegerAttr(value, IndexType())
+
+
+def _index_constant(value: int) -> arith.ConstantOp:
+    op = arith.ConstantOp(_index(value))
+    op.result.name_hint = f"c{value}" if value >= 0 else f"cm{-value}"
+    return op
