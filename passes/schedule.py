@@ -66,9 +66,10 @@ from passes.rewriting.programs import is_hint, tensor_names, type_of
 from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.index_lowering import IndexLowering
 from passes.scheduling.lane_sums import LaneLowering
-from passes.scheduling.tile_analysis import Tile
+from passes.scheduling.tile import Tile
 from passes.scheduling.tile_choice import choose_tiles
-from passes.scheduling.tile_loops import Store, tiled
+from passes.scheduling.tile_loops import tiled
+from passes.scheduling.tile_strip import Store
 from passes.shape_loops import shape_loops
 from passes.split_sums import split_sums
 

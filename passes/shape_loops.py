@@ -31,7 +31,9 @@ from passes.index_sets.context import ContextCloner
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
 from passes.rewriting.programs import ProgramBuilder, arguments_of, copy_definition, copy_program
-from passes.scheduling.tile_analysis import SHORT_SUM, Dependence, Tile
+from passes.scheduling.index_uses import IndexUses
+from passes.scheduling.tile import Tile
+from passes.scheduling.tile_analysis import MOST_TERMS_TO_UNROLL
 
 Choose = Callable[[tix.DefineOp], Sequence[Tile]]
 """The tiles of a definition."""
@@ -71,7 +73,11 @@ def _best(
     short: tix.DefineOp, long: tix.DefineOp, given: tix.DefineOp, choose: Choose
 ) -> tix.DefineOp:
     tile = _tile(short, choose)
-    if (tile is None or tile.p is None) and (wide := _tile(long, choose)) and wide.p:
+    if (
+        (tile is None or tile.row_index is None)
+        and (wide := _tile(long, choose))
+        and wide.row_index
+    ):
         return long
     return given if tile is None and _tile(given, choose) else short
 
@@ -79,8 +85,8 @@ def _best(
 def _tile(op: tix.DefineOp, choose: Choose) -> Tile | None:
     """The first tile in which more than conditions differs from column to column."""
     reads = [r for r in op.walk() if isinstance(r, tix.ReadOp)]
-    deps = Dependence()
-    tiles = (t for t in choose(op) if any(t.q in deps.operation(r) for r in reads))
+    uses = IndexUses()
+    tiles = (t for t in choose(op) if any(t.column_index in uses.of_operation(r) for r in reads))
     return next(tiles, None)
 
 
@@ -183,7 +189,7 @@ def _is_short(index: SSAValue, box: Sequence[Constraint]) -> bool:
     numbers = [c.form for c in box if len(c.form.terms) == 1 and abs(c.form[index]) == 1]
     low = [-form.constant for form in numbers if form[index] > 0]
     high = [form.constant for form in numbers if form[index] < 0]
-    return bool(low) and bool(high) and min(high) - max(low) < SHORT_SUM
+    return bool(low) and bool(high) and min(high) - max(low) < MOST_TERMS_TO_UNROLL
 
 
 def _is_half(index: SSAValue, sides: Set[bool], box: Sequence[Constraint]) -> bool:

@@ -23,33 +23,34 @@ from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
 from passes.rewriting.programs import copy_program
 from passes.rewriting.terms import Term, add_terms, terms_of
-from passes.scheduling.tile_analysis import Dependence, is_short
+from passes.scheduling.index_uses import IndexUses
+from passes.scheduling.tile_analysis import is_short
 from passes.simplify_sums import simplify_sums
 
 
 def split_sums(program: tix.ProgramOp) -> tix.ProgramOp:
     """The program with sums split by the indices of the result; the same where there are none."""
     sums = [op for d in program.definitions for op in d.walk() if isinstance(op, tix.SumOp)]
-    deps = Dependence()
-    if not any(len(groups(op, deps)) > 1 for op in sums):
+    uses = IndexUses()
+    if not any(len(groups(op, uses)) > 1 for op in sums):
         return program
     return simplify_sums(copy_program(program, _Splitter))
 
 
-def groups(op: tix.SumOp, deps: Dependence) -> list[list[Term]]:
+def groups(op: tix.SumOp, uses: IndexUses) -> list[list[Term]]:
     """The terms of a long sum, together where they depend on the same indices around it."""
     found: dict[frozenset[SSAValue], list[Term]] = {}
     if is_short(op):
         return []
     for term in terms_of(tix.yielded(op.body), op.body.block):
-        around = deps.of(term.value) - set(op.indices)
+        around = uses.of(term.value) - set(op.indices)
         found.setdefault(around, []).append(term)
     return list(found.values())
 
 
 class _Splitter(Cloner):
     def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
-        parts = groups(op, Dependence()) if isinstance(op, tix.SumOp) else []
+        parts = groups(op, IndexUses()) if isinstance(op, tix.SumOp) else []
         if not isinstance(op, tix.SumOp) or len(parts) < 2:
             return super().copy_reduction(op)
         sums = [self._sum(op, terms) for terms in parts]

@@ -12,7 +12,7 @@ from xdsl.ir import Operation
 from dialects import tix
 from dialects.tix import elementwise as ew
 
-ELEMENTARY = 12
+COST_OF_FUNCTION = 12
 """The cost of an elementary function, and of all that has no other cost."""
 
 FREE = (tix.ConstantOp, tix.FloorDivOp, tix.YieldOp, ew.NegOp)
@@ -35,4 +35,4 @@ CHEAP = (
 
 def weight(op: Operation) -> int:
     """The cost of an operation that is not `FREE`."""
-    return 1 if isinstance(op, (tix.ReadOp, tix.IfOp, *CHEAP)) else ELEMENTARY
+    return 1 if isinstance(op, (tix.ReadOp, tix.IfOp, *CHEAP)) else COST_OF_FUNCTION

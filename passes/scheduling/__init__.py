@@ -1,0 +1,16 @@
+"""Loops over buffers for definitions: what `passes/schedule.py` emits, plain or in register blocks.
+
+- `index_lowering`: affine forms as index arithmetic: positions, loop bounds, conditions
+- `elementary`: elementary functions as operations of `arith` and `math`
+- `body_lowering`: the scalars of a body, its sums as loops that carry a number
+- `lane_sums`: sums whose innermost index gets one partial sum per value
+- `index_uses`: which indices a value depends on
+- `tile`: how elements are parted into register blocks, and what is copied into panels
+- `tile_analysis`: how long sums are, how far apart reads lie, what to compute ahead
+- `tile_choice`: the cost of tiles, and whether one beats the plain nest
+- `emit`: short forms for loops, branches and buffers on the stack
+- `tile_loops`: a definition in tiles; its docstring draws block, strip, group, panel and chunk
+- `tile_grid`: which blocks each iteration of the parallel loop computes
+- `tile_strip`: what the blocks of one iteration share, and sums that advance by chunks
+- `tile_body`: one block, from its accumulators to its elements
+"""

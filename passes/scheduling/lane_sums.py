@@ -19,10 +19,12 @@ from xdsl.ir import Block, Region, SSAValue
 from dialects import tix
 from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.elementary import CONTRACT, REASSOCIATED
-from passes.scheduling.tile_analysis import Dependence, constant_range, is_short, stride
-from passes.scheduling.tile_body import bounds, load, loop, store, zeroed
+from passes.scheduling.emit import load, loop, store, zeroed
+from passes.scheduling.index_uses import IndexUses
+from passes.scheduling.tile_analysis import constant_range, is_short, stride
+from passes.scheduling.tile_body import bounds
 
-FEWEST, MOST = 16, 256
+FEWEST_LANES, MOST_LANES = 16, 256
 """Lengths of the innermost index for which this pays."""
 
 
@@ -74,10 +76,10 @@ class LaneLowering(BodyLowering):
 def _has_lanes(op: tix.SumOp) -> bool:
     last = op.indices[-1]
     found = constant_range(op, last)
-    if found is None or not FEWEST <= found[1] <= MOST:
+    if found is None or not FEWEST_LANES <= found[1] <= MOST_LANES:
         return False
-    deps = Dependence()
+    uses = IndexUses()
     inner = list(op.body.walk())
     if any(isinstance(o, tix.SumOp) and not is_short(o) for o in inner):
         return False
-    return all(stride(o, last, deps) in (0, 1, -1) for o in inner if isinstance(o, tix.ReadOp))
+    return all(stride(o, last, uses) in (0, 1, -1) for o in inner if isinstance(o, tix.ReadOp))

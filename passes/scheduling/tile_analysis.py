@@ -1,4 +1,4 @@
-"""What the choice of a tile looks at: on what values depend, how far apart reads lie, what to save.
+"""Analyses behind tiles: how long sums are, how far apart reads lie, what is computed ahead.
 
 Expressions in a sum are sorted by what they depend on. With y[i, j] in blocks of rows i, columns j,
 
@@ -11,91 +11,28 @@ block, the other is copied into a panel if neighbours along j lie apart.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from math import prod
 
 from xdsl.dialects.builtin import Float32Type
-from xdsl.ir import BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Operation, Region, SSAValue
 
 from dialects import tix
 from dialects.tix import Affine
 from passes.analysis.costs import FREE, weight
 from passes.rewriting.programs import type_of
+from passes.scheduling.index_uses import IndexUses
+from passes.scheduling.tile import Hoisted, Tile
 
 VECTOR_BYTES = 64
 """The width of vectors to count with; narrower ones only make a block more vectors."""
 
-SHORT_SUM = 16
+MOST_TERMS_TO_UNROLL = 16
 """Sums of at most so many terms are unrolled where they stand."""
 
-PANEL = 1 << 14
+PANEL_ELEMENTS = 1 << 14
 """Elements of a panel at most: 64 KB of f32, which a second-level cache keeps."""
-
-
-@dataclass(frozen=True)
-class Saved:
-    """An expression of a sum that is computed ahead, per column, for the sum's indices `own`."""
-
-    value: SSAValue
-    own: tuple[SSAValue, ...]
-
-
-@dataclass(frozen=True)
-class Tile:
-    """`rows` x `columns` elements along `p` and `q` at a time, in groups of such blocks."""
-
-    p: SSAValue | None
-    q: SSAValue
-    rows: int
-    columns: int
-    group: int = 1
-    """Blocks along p that one iteration computes, one after the other."""
-    panels: dict[tix.SumOp, tuple[Saved, ...]] = field(
-        default_factory=dict["tix.SumOp", tuple[Saved, ...]]
-    )
-    chunks: dict[tix.SumOp, tuple[SSAValue, int]] = field(
-        default_factory=dict["tix.SumOp", "tuple[SSAValue, int]"]
-    )
-    """Where a panel cannot hold all of a sum: the index that is cut, and into what lengths."""
-
-
-class Dependence:
-    """The indices of definitions and sums that values depend on."""
-
-    def __init__(self) -> None:
-        self._of: dict[SSAValue, frozenset[SSAValue]] = {}
-
-    def of(self, value: SSAValue) -> frozenset[SSAValue]:
-        if value not in self._of:
-            owner = value.owner
-            if isinstance(owner, Operation):
-                self._of[value] = self.operation(owner)
-            else:
-                self._of[value] = frozenset([value])
-        return self._of[value]
-
-    def operation(self, op: Operation) -> frozenset[SSAValue]:
-        """Of an operation with all that is inside, less the indices it binds."""
-        if isinstance(op, tix.DefineOp):
-            return frozenset()
-        found: set[SSAValue] = set()
-        bound: set[SSAValue] = set()
-        for inner in op.walk():
-            for region in inner.regions:
-                bound.update(region.block.args)
-            for v in inner.operands:
-                if not (isinstance(v.owner, Operation) and v.owner is not op and inside(v, op)):
-                    found |= self.of(v)
-        return frozenset(v for v in found - bound if isinstance(v, BlockArgument) and is_index(v))
-
-
-def is_index(value: SSAValue) -> bool:
-    return not isinstance(value.type, tix.TensorType)
-
-
-def inside(value: SSAValue, op: Operation) -> bool:
-    return isinstance(value.owner, Operation) and op.is_ancestor(value.owner)
 
 
 def lanes_of(op: tix.DefineOp) -> int:
@@ -104,6 +41,7 @@ def lanes_of(op: tix.DefineOp) -> int:
 
 
 def constant_extent(size: Affine) -> int | None:
+    """A size as a number; None where it is known at run time only."""
     return None if size.terms else max(0, size.constant)
 
 
@@ -131,8 +69,9 @@ def term_count(op: tix.SumOp) -> int | None:
 
 
 def is_short(op: tix.SumOp) -> bool:
+    """True if a sum certainly has so few terms that it is unrolled where it stands."""
     count = term_count(op)
-    return count is not None and count <= SHORT_SUM
+    return count is not None and count <= MOST_TERMS_TO_UNROLL
 
 
 def blocked_sums(region: Region) -> list[tix.SumOp]:
@@ -140,20 +79,20 @@ def blocked_sums(region: Region) -> list[tix.SumOp]:
     return [op for op in region.block.ops if isinstance(op, tix.SumOp) and not is_short(op)]
 
 
-def rectangular(op: tix.SumOp, indices: Iterable[SSAValue], deps: Dependence) -> bool:
-    """Do the bounds of the sum, and of those inside it, stay the same along these indices?"""
+def is_rectangular(op: tix.SumOp, indices: Iterable[SSAValue], uses: IndexUses) -> bool:
+    """True if the bounds of the sum, and of those inside it, are the same along these indices."""
     indices = set(indices)
     inner = [s for s in op.walk() if isinstance(s, tix.SumOp)]
-    return not any(deps.of(v) & indices for s in inner for v in s.free_indices)
+    return not any(uses.of(v) & indices for s in inner for v in s.free_indices)
 
 
-def tileable_sums(region: Region, tile: Tile, deps: Dependence) -> list[tix.SumOp]:
+def tileable_sums(region: Region, tile: Tile, uses: IndexUses) -> list[tix.SumOp]:
     """The sums of a body that get accumulators: long, and with the same terms for a whole block."""
-    axes = [v for v in (tile.p, tile.q) if v is not None]
+    axes = [v for v in (tile.row_index, tile.column_index) if v is not None]
     return [
         s
         for s in blocked_sums(region)
-        if tile.q in deps.operation(s) and rectangular(s, axes, deps)
+        if tile.column_index in uses.of_operation(s) and is_rectangular(s, axes, uses)
     ]
 
 
@@ -166,11 +105,11 @@ def _strides(type: tix.TensorType) -> tuple[int | None, ...]:
     return tuple(strides[::-1][: type.rank])
 
 
-def stride(read: tix.ReadOp, index: SSAValue, deps: Dependence) -> int | None:
+def stride(read: tix.ReadOp, index: SSAValue, uses: IndexUses) -> int | None:
     """The distance of elements read at neighbouring values of an index; None: far apart."""
     total = 0
     for form, step in zip(read.forms, _strides(type_of(read.tensor)), strict=True):
-        if any(index in deps.of(v) and v is not index for v in form.indices):
+        if any(index in uses.of(v) and v is not index for v in form.indices):
             return None  # through a division
         if form[index]:
             if step is None:
@@ -192,62 +131,68 @@ def tree_of(value: SSAValue, region: Region) -> Iterator[Operation]:
 
 
 @dataclass(frozen=True)
-class SavedValues:
-    """What a sum computes ahead: once for a block, for all rows of a strip, for one term."""
+class HoistedValues:
+    """Parts of a sum that are computed ahead of it, by where."""
 
-    block: list[SSAValue]
-    panels: list[Saved]
-    term: list[SSAValue]
+    per_block: list[SSAValue]
+    """Once for a block, ahead of all terms."""
+    panels: list[Hoisted]
+    """Once for a strip, for all of its blocks of rows."""
+    per_term: list[SSAValue]
+    """Once for a term, ahead of the rows."""
 
 
-def saved_values(op: tix.SumOp, tile: Tile, deps: Dependence) -> SavedValues:
-    """What depends on q and is better computed once.
+def hoisted_values(op: tix.SumOp, tile: Tile, uses: IndexUses) -> HoistedValues:
+    """The largest parts of a sum that depend on the column and are better computed once.
 
-    Panels hold what is the same for all rows and lies apart along q, or apart along the sum.
-    What is the same for all terms is read once per block if it lies apart or is expensive, where
-    the sum certainly has a term; and what is the same for all rows once per term if expensive.
+    Panels hold what is the same for all rows and lies apart along the columns, or apart along the
+    sum. What is the same for all terms is read once per block if it lies apart or is expensive,
+    where the sum certainly has a term; and what is the same for all rows once per term if
+    expensive.
     """
-    found = SavedValues([], [], [])
-    own = frozenset(op.indices)
-    for value in _largest(op, lambda v: _same_for_terms(v, tile, own, deps)):
-        if _is_dear(value, op, tile, deps) and (term_count(op) or 0) > 0:
-            found.block.append(value)
-    for value in _largest(op, lambda v: _same_for_rows(v, tile, deps)):
+    found = HoistedValues([], [], [])
+    indices = frozenset(op.indices)
+    for value in _largest(op, lambda v: _same_for_terms(v, tile, indices, uses)):
+        if _is_dear(value, op, tile, uses) and (term_count(op) or 0) > 0:
+            found.per_block.append(value)
+    for value in _largest(op, lambda v: _same_for_rows(v, tile, uses)):
         ops = list(tree_of(value, op.body))
-        if value in found.block or any(isinstance(o, tix.SumOp) and not is_short(o) for o in ops):
+        if value in found.per_block or any(
+            isinstance(o, tix.SumOp) and not is_short(o) for o in ops
+        ):
             continue
-        used = tuple(v for v in op.indices if v in deps.of(value))
+        used = tuple(v for v in op.indices if v in uses.of(value))
         reads = [o for o in ops if isinstance(o, tix.ReadOp)]
-        if used and any(_lies_apart(read, tile.q, own, deps) for read in reads):
-            found.panels.append(Saved(value, used))
-        elif tile.p is not None and _is_dear(value, op, tile, deps):
-            found.term.append(value)
+        if used and any(_lies_apart(read, tile.column_index, indices, uses) for read in reads):
+            found.panels.append(Hoisted(value, used))
+        elif tile.row_index is not None and _is_dear(value, op, tile, uses):
+            found.per_term.append(value)
     return found
 
 
 def _same_for_terms(
-    value: SSAValue, tile: Tile, own: frozenset[SSAValue], deps: Dependence
+    value: SSAValue, tile: Tile, indices: frozenset[SSAValue], uses: IndexUses
 ) -> bool:
-    return tile.q in deps.of(value) and not deps.of(value) & own
+    return tile.column_index in uses.of(value) and not uses.of(value) & indices
 
 
-def _same_for_rows(value: SSAValue, tile: Tile, deps: Dependence) -> bool:
-    return tile.q in deps.of(value) and tile.p not in deps.of(value)
+def _same_for_rows(value: SSAValue, tile: Tile, uses: IndexUses) -> bool:
+    return tile.column_index in uses.of(value) and tile.row_index not in uses.of(value)
 
 
-def _is_dear(value: SSAValue, op: tix.SumOp, tile: Tile, deps: Dependence) -> bool:
-    """Does it take an elementary function, a sum, or reads that lie apart along q?"""
+def _is_dear(value: SSAValue, op: tix.SumOp, tile: Tile, uses: IndexUses) -> bool:
+    """True if it takes an elementary function, a sum, or reads that lie apart along the columns."""
     ops = [o for o in tree_of(value, op.body) if not isinstance(o, FREE)]
     return any(
         weight(o) > 1
         or isinstance(o, tix.SumOp)
-        or (isinstance(o, tix.ReadOp) and is_slow(stride(o, tile.q, deps)))
+        or (isinstance(o, tix.ReadOp) and is_slow(stride(o, tile.column_index, uses)))
         for o in ops
     )
 
 
 def is_slow(step: int | None) -> bool:
-    """Do vectors of elements at this distance take more than a few instructions?"""
+    """True if vectors of elements at this distance take more than a few instructions."""
     return step is None or abs(step) > 2
 
 
@@ -259,7 +204,7 @@ def _largest(op: tix.SumOp, fits: Callable[[SSAValue], bool]) -> list[SSAValue]:
         owner = value.owner
         if not isinstance(owner, Operation) or owner.parent is not op.body.block:
             return
-        if is_real(value) and fits(value):
+        if _is_real(value) and fits(value):
             found[value] = None
         elif not isinstance(owner, tix.IfOp):
             for v in owner.operands:
@@ -269,17 +214,19 @@ def _largest(op: tix.SumOp, fits: Callable[[SSAValue], bool]) -> list[SSAValue]:
     return list(found)
 
 
-def is_real(value: SSAValue) -> bool:
+def _is_real(value: SSAValue) -> bool:
     return isinstance(value.type, tix.RealType)
 
 
-def _lies_apart(read: tix.ReadOp, q: SSAValue, own: frozenset[SSAValue], deps: Dependence) -> bool:
-    """Would a block read many cache lines or pages for few elements?"""
-    if is_slow(stride(read, q, deps)):
+def _lies_apart(
+    read: tix.ReadOp, column_index: SSAValue, indices: frozenset[SSAValue], uses: IndexUses
+) -> bool:
+    """True if a block would read many cache lines or pages for few elements."""
+    if is_slow(stride(read, column_index, uses)):
         return True
     return any(
-        (along := stride(read, v, deps)) is None or abs(along) >= VECTOR_BYTES * 8
-        for v in own & deps.operation(read)
+        (along := stride(read, v, uses)) is None or abs(along) >= VECTOR_BYTES * 8
+        for v in indices & uses.of_operation(read)
     )
 
 
@@ -288,7 +235,7 @@ def chunk_of(op: tix.SumOp, columns: int) -> tuple[SSAValue, int] | None:
 
     All indices inside it have numbers for bounds. It is the outermost one for which that fits.
     """
-    limit = PANEL // columns
+    limit = PANEL_ELEMENTS // columns
     count = term_count(op)
     if count is not None and count <= limit:
         return None

@@ -2,17 +2,17 @@
 
     %acc = memref.alloca() : memref<PQ x T>            zeroed
     scf.for %k ... {
-      what depends on p = 0 alone is computed here
+      what depends on the first row alone is computed here
       scf.for %q = 0 to Q { acc[q] += body }
-      the same for p = 1
+      the same for the second row
       scf.for %q = 0 to Q { acc[Q + q] += body }
     }
     scf.for %q = 0 to Q { y[i0, j0 + q] = f(acc[q]) }
     ...
 
-Rows are written out, so that nothing but the loops over q, whose bounds are numbers, offers itself
-for vectors; `acc` becomes registers. A long sum inside a sum has accumulators of its own. What was
-computed ahead of a place (sums, panels) is *given* there: it is loaded instead.
+Rows are written out, so that nothing but the loops over columns, whose bounds are numbers, offers
+itself for vectors; `acc` becomes registers. A long sum inside a sum has accumulators of its own.
+What was computed ahead of a place (sums, panels) is *available* there: it is loaded instead.
 """
 
 from __future__ import annotations
@@ -20,77 +20,54 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import IndexType
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.dialects import arith
+from xdsl.ir import Operation, SSAValue
 
 from dialects import tix
 from passes.rewriting.cloner import free_values
 from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.elementary import CONTRACT
-from passes.scheduling.tile_analysis import (
-    Dependence,
-    Saved,
-    Tile,
-    constant_range,
-    saved_values,
-    tileable_sums,
-)
+from passes.scheduling.emit import buffer, difference, load, loop, repeat, store, zeroed
+from passes.scheduling.index_uses import IndexUses
+from passes.scheduling.tile import Hoisted, Tile
+from passes.scheduling.tile_analysis import constant_range, hoisted_values, tileable_sums
 
-Fill = Callable[[BodyLowering, SSAValue], None]
-"""Fills the block of a loop: gets its lowering and its index."""
-Given = Callable[[BodyLowering, SSAValue, SSAValue], SSAValue]
+Load = Callable[[BodyLowering, SSAValue, SSAValue], SSAValue]
 """Loads a value that was computed before, for a row and a column of the block."""
 Use = Callable[[BodyLowering, SSAValue, SSAValue, SSAValue], None]
 """Takes the value of a row and a column: lowering, value, row, column."""
 
 
-def loop(
-    at: BodyLowering, low: SSAValue, high: SSAValue, hint: str | None, fill: Fill, step: int = 1
-) -> None:
-    """`scf.for` over [low, high), its block filled by `fill`."""
-    block = Block(arg_types=[IndexType()])
-    block.args[0].name_hint = hint
-    fill(at.inside(block), block.args[0])
-    block.add_op(scf.YieldOp())
-    at.insert(scf.ForOp(low, high, at.index.constant(step), [], Region(block)))
+@dataclass(frozen=True)
+class Chunk:
+    """The part [low, high) of the range of a sum's index, at most `length` long."""
+
+    index: SSAValue
+    low: SSAValue
+    high: SSAValue
+    length: int
+
+    def inside(self, op: tix.SumOp) -> list[SSAValue]:
+        """The index with those inside it."""
+        return op.indices[op.indices.index(self.index) :]
 
 
-def count(at: BodyLowering, times: int, hint: str, fill: Fill) -> None:
-    """A loop of a known number of iterations; a single one is no loop."""
-    zero = at.index.constant(0)
-    if times == 1:
-        fill(at, zero)
-    else:
-        loop(at, zero, at.index.constant(times), hint, fill)
+def bounds(
+    at: BodyLowering, op: tix.SumOp, indices: Sequence[SSAValue]
+) -> tuple[SSAValue, SSAValue]:
+    """The bounds of the first of `indices`, which are the last ones of the sum."""
+    for outer in missing(at, op.free_indices, ())[0]:
+        at.operation(outer)
+    index, *rest = indices
+    around = [c for c in op.constraints if c.form[index] and not any(c.form[v] for v in rest)]
+    low, high = at.index.bounds(index, around)
+    return low, high
 
 
-def buffer(at: BodyLowering, elements: int, hint: str) -> SSAValue:
-    """Elements on the stack."""
-    op = at.insert(memref.AllocaOp.get(at.element, shape=[elements]))
-    op.memref.name_hint = hint
-    return op.memref
-
-
-def load(at: BodyLowering, source: SSAValue, position: SSAValue) -> SSAValue:
-    return at.insert(memref.LoadOp.get(source, [position])).res
-
-
-def store(at: BodyLowering, value: SSAValue, target: SSAValue, position: SSAValue) -> None:
-    at.insert(memref.StoreOp.get(value, target, [position]))
-
-
-def zeroed(at: BodyLowering, elements: int, hint: str) -> SSAValue:
-    """Zeros on the stack."""
-    target = buffer(at, elements, hint)
-    count(at, elements, "z", lambda inner, z: store(inner, inner.constant(0.0), target, z))
-    return target
-
-
-def needed(
-    at: BodyLowering, roots: Iterable[SSAValue], given: Container[SSAValue]
+def missing(
+    at: BodyLowering, roots: Iterable[SSAValue], available: Container[SSAValue]
 ) -> tuple[list[Operation], list[SSAValue]]:
-    """What values need that `at` does not know: operations to emit, in order, and given values.
+    """What values need that `at` lacks: operations to emit, in order, and values to load.
 
     The operations may stand in the bodies around, which are emitted later than the sums in them.
     """
@@ -101,7 +78,7 @@ def needed(
         owner = value.owner
         if value in at.scalars or value in at.index.values or not isinstance(owner, Operation):
             return
-        if value in given:
+        if value in available:
             loaded[value] = None
         elif owner not in ops and not isinstance(owner, tix.DefineOp):
             for v in (*owner.operands, *free_values(owner)):
@@ -115,23 +92,30 @@ def needed(
 
 @dataclass
 class TileBody:
-    """A block whose first row is `p0` and whose first column is `q0`."""
+    """Emits a block by its first row and column; `available` loads what was computed ahead.
+
+    Without a first row it emits what all blocks of a strip share.
+    """
 
     tile: Tile
-    deps: Dependence
-    p0: SSAValue | None
-    q0: SSAValue
-    given: dict[SSAValue, Given] = field(default_factory=dict[SSAValue, "Given"])
+    uses: IndexUses
+    first_row: SSAValue | None
+    first_column: SSAValue
+    available: dict[SSAValue, Load] = field(default_factory=dict[SSAValue, "Load"])
 
     def rows_of(self, value: SSAValue) -> int:
-        """How many rows differ."""
-        return self.tile.rows if self.tile.p in self.deps.of(value) else 1
+        """The number of rows in which a value differs."""
+        return self.tile.rows if self.tile.row_index in self.uses.of(value) else 1
 
-    def position(self, at: BodyLowering, rows: int, p: SSAValue, q: SSAValue) -> SSAValue:
-        """Of an accumulator."""
+    def size_of(self, value: SSAValue) -> int:
+        """The number of elements of a block in which a value differs."""
+        return self.rows_of(value) * self.tile.columns
+
+    def position(self, at: BodyLowering, rows: int, row: SSAValue, column: SSAValue) -> SSAValue:
+        """The place of an element in a buffer for a block of `rows` rows."""
         if rows == 1:
-            return q
-        return at.index.add(at.index.mul(p, at.index.constant(self.tile.columns)), q)
+            return column
+        return at.index.add(at.index.mul(row, at.index.constant(self.tile.columns)), column)
 
     # --- one value for every row and column ---
 
@@ -140,86 +124,98 @@ class TileBody:
 
         An operation stands in the outermost of the loops in which its operands are known.
         """
-        ops, given = needed(at, [root], self.given)
-        by_level: tuple[list[Operation], list[Operation], list[Operation]] = ([], [], [])
-        for op in ops:
-            found = self.deps.of(op.results[0])
-            by_level[2 if self.tile.q in found else 1 if self.tile.p in found else 0].append(op)
-        for op in by_level[0]:
+        ops, loaded = missing(at, [root], self.available)
+        around, per_row, per_element = self._levels(ops)
+        for op in around:
             at.operation(op)
 
-        def row(inner: BodyLowering, p: SSAValue) -> None:
-            if self.tile.p is not None and self.p0 is not None:
-                inner.index.values[self.tile.p] = inner.index.add(self.p0, p)
-            for op in by_level[1]:
+        def each_row(inner: BodyLowering, row: SSAValue) -> None:
+            if self.tile.row_index is not None and self.first_row is not None:
+                inner.index.values[self.tile.row_index] = inner.index.add(self.first_row, row)
+            for op in per_row:
                 inner.operation(op)
 
-            def column(innermost: BodyLowering, q: SSAValue) -> None:
-                innermost.index.values[self.tile.q] = innermost.index.add(self.q0, q)
-                for v in given:
-                    innermost.scalars[v] = self.given[v](innermost, p, q)
-                for op in by_level[2]:
+            def each_column(innermost: BodyLowering, column: SSAValue) -> None:
+                here = innermost.index.add(self.first_column, column)
+                innermost.index.values[self.tile.column_index] = here
+                for v in loaded:
+                    innermost.scalars[v] = self.available[v](innermost, row, column)
+                for op in per_element:
                     innermost.operation(op)
-                use(innermost, innermost.scalars[root], p, q)
+                use(innermost, innermost.scalars[root], row, column)
 
-            count(inner, self.tile.columns, "q", column)
+            repeat(inner, self.tile.columns, "q", each_column)
 
         for n in range(rows):
-            row(at.inside(at.index.block), at.index.constant(n))
+            each_row(at.inside(at.index.block), at.index.constant(n))
+
+    def _levels(
+        self, ops: Iterable[Operation]
+    ) -> tuple[list[Operation], list[Operation], list[Operation]]:
+        """Operations that are the same for the block, that vary by row, and that vary by column."""
+        levels: tuple[list[Operation], list[Operation], list[Operation]] = ([], [], [])
+        for op in ops:
+            found = self.uses.of(op.results[0])
+            by_column, by_row = self.tile.column_index in found, self.tile.row_index in found
+            levels[2 if by_column else 1 if by_row else 0].append(op)
+        return levels
 
     def finish(self, at: BodyLowering, op: tix.DefineOp, use: Use) -> None:
-        """Every element from its sums, which are given."""
+        """Emit every element from its sums, which are available."""
         self.elements(at, tix.yielded(op.body), self.tile.rows, use)
 
     # --- sums ---
 
     def accumulators(self, at: BodyLowering, op: tix.SumOp) -> SSAValue:
-        """Zeros for the sums of one block, which are given from now on."""
-        acc = zeroed(at, self.rows_of(op.result) * self.tile.columns, "acc")
-        self.give(op, acc)
+        """Zeros for the sums of one block, which are available from now on."""
+        acc = zeroed(at, self.size_of(op.result), "acc")
+        self.provide(op.result, acc)
         return acc
 
-    def give(self, op: tix.SumOp, acc: SSAValue) -> None:
-        rows = self.rows_of(op.result)
-        self.given[op.result] = lambda at, p, q: load(at, acc, self.position(at, rows, p, q))
+    def provide(self, value: SSAValue, source: SSAValue) -> None:
+        """Let a value be loaded from a buffer from now on."""
+        rows = self.rows_of(value)
+        self.available[value] = lambda at, row, column: load(
+            at, source, self.position(at, rows, row, column)
+        )
 
     def add_sum(self, at: BodyLowering, op: tix.SumOp, acc: SSAValue) -> None:
-        """All terms of a sum, added to its accumulators."""
-        self.save_block(at, op)
+        """Add all terms of a sum to its accumulators."""
+        self.hoist_from_terms(at, op)
         self.add_terms(at, op, op.indices, acc)
 
     def add_terms(
         self,
         at: BodyLowering,
         op: tix.SumOp,
-        own: Sequence[SSAValue],
+        indices: Sequence[SSAValue],
         acc: SSAValue,
-        cut: Cut | None = None,
+        chunk: Chunk | None = None,
     ) -> None:
-        """The loops of the indices `own` of a sum, the first one cut, with the block inside."""
-        if not own:
+        """The loops of some indices of a sum, the first one over a chunk, with the block inside."""
+        if not indices:
             return self._add_term(at, op, acc)
-        index, *rest = own
+        index, *rest = indices
 
         def fill(inner: BodyLowering, k: SSAValue) -> None:
             inner.index.values[index] = k
             self.add_terms(inner, op, rest, acc)
 
-        low, high = (cut.low, cut.high) if cut else bounds(at, op, own)
+        low, high = (chunk.low, chunk.high) if chunk else bounds(at, op, indices)
         loop(at, low, high, index.name_hint, fill)
 
     def _add_term(self, at: BodyLowering, op: tix.SumOp, acc: SSAValue) -> None:
-        """`acc[p * Q + q] += body`, for one term."""
-        body = replace(self, given=dict(self.given))
-        for inner in tileable_sums(op.body, self.tile, self.deps):
+        """`acc[row * columns + column] += body`, for one term."""
+        body = replace(self, available=dict(self.available))
+        for inner in tileable_sums(op.body, self.tile, self.uses):
             body.add_sum(at, inner, body.accumulators(at, inner))
-        for value in saved_values(op, self.tile, self.deps).term:
-            if value not in body.given:
-                body.save(at, value, "term")
+        for value in hoisted_values(op, self.tile, self.uses).per_term:
+            if value not in body.available:
+                body.hoist(at, value, "term")
         rows = self.rows_of(op.result)
 
-        def add(at: BodyLowering, value: SSAValue, p: SSAValue, q: SSAValue) -> None:
-            position = self.position(at, rows, p, q)
+        def add(at: BodyLowering, value: SSAValue, row: SSAValue, column: SSAValue) -> None:
+            position = self.position(at, rows, row, column)
             total = arith.AddfOp(load(at, acc, position), value, CONTRACT)
             store(at, at.insert(total).result, acc, position)
 
@@ -227,46 +223,44 @@ class TileBody:
 
     # --- what is computed ahead ---
 
-    def save_block(self, at: BodyLowering, op: tix.SumOp) -> None:
-        """What is the same for all terms of a sum."""
-        for value in saved_values(op, self.tile, self.deps).block:
-            self.save(at, value, "block")
+    def hoist_from_terms(self, at: BodyLowering, op: tix.SumOp) -> None:
+        """Compute ahead what is the same for all terms of a sum."""
+        for value in hoisted_values(op, self.tile, self.uses).per_block:
+            self.hoist(at, value, "block")
 
-    def save(self, at: BodyLowering, value: SSAValue, hint: str) -> None:
-        """A value of a sum's body, for all rows and columns: given from now on."""
+    def hoist(self, at: BodyLowering, value: SSAValue, hint: str) -> None:
+        """Compute a value of a sum's body for all rows and columns: it is available from now on."""
         rows = self.rows_of(value)
-        target = buffer(at, rows * self.tile.columns, hint)
+        target = buffer(at, self.size_of(value), hint)
 
-        def use(at: BodyLowering, value: SSAValue, p: SSAValue, q: SSAValue) -> None:
-            store(at, value, target, self.position(at, rows, p, q))
+        def use(at: BodyLowering, value: SSAValue, row: SSAValue, column: SSAValue) -> None:
+            store(at, value, target, self.position(at, rows, row, column))
 
         self.elements(at, value, rows, use)
-        self.given[value] = lambda at, p, q: load(at, target, self.position(at, rows, p, q))
+        self.provide(value, target)
 
-    def panel(
-        self, at: BodyLowering, op: tix.SumOp, saved: Saved, cut: Cut | None, target: SSAValue
+    def fill_panel(
+        self, at: BodyLowering, op: tix.SumOp, hoisted: Hoisted, chunk: Chunk | None
     ) -> None:
-        """Fill a panel with a value for all terms, or those of a chunk: given from now on."""
-        own = [v for v in saved.own if cut is None or v in cut.inside(op)]
+        """Fill a panel with a value for all terms, or those of a chunk: available from now on."""
+        indices = _panel_indices(op, hoisted, chunk)
+        target = buffer(at, _panel_size(op, indices, chunk) * self.tile.columns, "panel")
 
-        def position(at: BodyLowering, q: SSAValue) -> SSAValue:
-            place = at.index.constant(0)
-            for v in own:
-                low, length = _place(at, op, v, cut)
-                here = at.insert(arith.SubiOp(at.index.values[v], low)).result
-                place = at.index.add(at.index.mul(place, at.index.constant(length)), here)
-            return at.index.add(at.index.mul(place, at.index.constant(self.tile.columns)), q)
+        def position(at: BodyLowering, column: SSAValue) -> SSAValue:
+            term = at.index.constant(0)
+            for v in indices:
+                low, length = _panel_range(at, op, v, chunk)
+                here = difference(at, at.index.values[v], low)
+                term = at.index.add(at.index.mul(term, at.index.constant(length)), here)
+            return at.index.add(at.index.mul(term, at.index.constant(self.tile.columns)), column)
+
+        def put(at: BodyLowering, value: SSAValue, _: SSAValue, column: SSAValue) -> None:
+            store(at, value, target, position(at, column))
 
         def fill(at: BodyLowering, rest: Sequence[SSAValue]) -> None:
             if not rest:
-                self.elements(
-                    at,
-                    saved.value,
-                    1,
-                    lambda at, value, _, q: store(at, value, target, position(at, q)),
-                )
-                return
-            low, high = _range(at, op, rest[0], cut)
+                return self.elements(at, hoisted.value, 1, put)
+            low, high = _panel_bounds(at, op, rest[0], chunk)
 
             def one(inner: BodyLowering, k: SSAValue) -> None:
                 inner.index.values[rest[0]] = k
@@ -274,47 +268,40 @@ class TileBody:
 
             loop(at, low, high, rest[0].name_hint, one)
 
-        fill(at, own)
-        self.given[saved.value] = lambda at, _, q: load(at, target, position(at, q))
+        fill(at, indices)
+        self.available[hoisted.value] = lambda at, _, column: load(at, target, position(at, column))
 
 
-@dataclass(frozen=True)
-class Cut:
-    """The chunk [low, high) of the index of a sum, at most `length` long."""
-
-    index: SSAValue
-    low: SSAValue
-    high: SSAValue
-    length: int
-
-    def inside(self, op: tix.SumOp) -> list[SSAValue]:
-        """The index with those inside it."""
-        return op.indices[op.indices.index(self.index) :]
+def _panel_indices(op: tix.SumOp, hoisted: Hoisted, chunk: Chunk | None) -> list[SSAValue]:
+    """The indices of a sum along which a panel holds a value."""
+    return [v for v in hoisted.indices if chunk is None or v in chunk.inside(op)]
 
 
-def bounds(at: BodyLowering, op: tix.SumOp, own: Sequence[SSAValue]) -> tuple[SSAValue, SSAValue]:
-    """Of the first of the indices `own`, the last ones of the sum."""
-    for outer in needed(at, op.free_indices, ())[0]:
-        at.operation(outer)
-    index, *rest = own
-    around = [c for c in op.constraints if c.form[index] and not any(c.form[v] for v in rest)]
-    low, high = at.index.bounds(index, around)
-    return low, high
+def _panel_size(op: tix.SumOp, indices: Iterable[SSAValue], chunk: Chunk | None) -> int:
+    """The number of terms in a panel."""
+    size = 1
+    for v in indices:
+        found = constant_range(op, v)
+        size *= chunk.length if chunk and v is chunk.index else found[1] if found else 0
+    return size
 
 
-def _place(at: BodyLowering, op: tix.SumOp, v: SSAValue, cut: Cut | None) -> tuple[SSAValue, int]:
-    """Where an index of a panel starts, and how many values it has there."""
-    if cut is not None and v is cut.index:
-        return cut.low, cut.length
+def _panel_range(
+    at: BodyLowering, op: tix.SumOp, v: SSAValue, chunk: Chunk | None
+) -> tuple[SSAValue, int]:
+    """Where an index of a panel starts, and how many values it has room for there."""
+    if chunk is not None and v is chunk.index:
+        return chunk.low, chunk.length
     found = constant_range(op, v)
     assert found is not None
     return at.index.constant(found[0]), found[1]
 
 
-def _range(
-    at: BodyLowering, op: tix.SumOp, v: SSAValue, cut: Cut | None
+def _panel_bounds(
+    at: BodyLowering, op: tix.SumOp, v: SSAValue, chunk: Chunk | None
 ) -> tuple[SSAValue, SSAValue]:
-    if cut is not None and v is cut.index:
-        return cut.low, cut.high
+    """The bounds of an index of a panel."""
+    if chunk is not None and v is chunk.index:
+        return chunk.low, chunk.high
     low, length = constant_range(op, v) or (0, 0)
     return at.index.constant(low), at.index.constant(low + length)

@@ -4,10 +4,10 @@ A definition is worth a *tile* where a sum reads the same elements for many elem
 
     y[i, j] = sum[k](x[i, k] * w[k, j])         4 reads of x and 64 of w serve 4 x 64 elements
 
-Two of its indices become the rows `p` and the columns `q` of a register block: `q` runs along
-vectors, so most reads should lie side by side along it, and what a row shares is read once per row.
-An expression that depends on `q` but not on `p` is the same for all rows; where its elements lie
-apart it is copied once into a *panel* in which they lie side by side.
+Two of its indices become the rows and the columns of a register block: columns run along vectors,
+so most reads should lie side by side along them, and what a row shares is read once per row. An
+expression that depends on the column but not on the row is the same for all rows; where its
+elements lie apart it is copied once into a *panel* in which they lie side by side.
 
 All that is counted here, in vector operations per element and term: a read costs one per vector, or
 one per element where its elements lie apart. The tile must win clearly against the plain nest,
@@ -25,48 +25,48 @@ from xdsl.ir import Operation, Region, SSAValue
 
 from dialects import tix
 from passes.analysis.costs import FREE, weight
+from passes.scheduling.index_uses import IndexUses
+from passes.scheduling.tile import Hoisted, Tile
 from passes.scheduling.tile_analysis import (
-    Dependence,
-    Saved,
-    Tile,
     blocked_sums,
     chunk_of,
     constant_range,
+    hoisted_values,
     is_short,
     is_slow,
     lanes_of,
-    saved_values,
     stride,
     term_count,
     tileable_sums,
     tree_of,
 )
 
-REGISTERS = 16
+VECTORS_OF_SUMS = 16
 """Vectors of sums in a block: half of what there are, the others hold what is read."""
 
-WIDEST = 64
-"""Columns of a block. LLVM unrolls much shorter loops before it looks for vectors in them."""
+MOST_COLUMNS = 64
+"""Columns of a block: LLVM unrolls much shorter loops before it looks for vectors in them."""
 
 MOST_ROWS = 8
+"""Rows of a block."""
 
-GROUP_ROWS = 256
+MOST_ROWS_PER_PANEL = 256
 """Rows that share a panel: copying it costs as much as using it for some ten rows."""
 
-UNKNOWN = 512
+ASSUMED_EXTENT = 512
 """The length assumed of a range that depends on sizes."""
 
-LATENCY = 8
+ADDITIONS_UNDER_WAY = 8
 """Additions that must be under way at a time, or each waits for the one before."""
 
-LOAD = 2
+COST_OF_LOAD = 2
 """The cost of a vector that comes from a cache rather than from registers."""
 
-FAR = 3
+COST_OF_FAR_ELEMENT = 3
 """The cost of an element on a cache line of its own."""
 
-CLEARLY = 0.85
-"""Of the cost of the plain nest is what a tile may cost at most."""
+MOST_OF_PLAIN_COST = 0.85
+"""What a tile may cost at most, as a share of the cost of the plain nest."""
 
 # --- counting -------------------------------------------------------------------------------------
 
@@ -75,7 +75,7 @@ def operations(region: Region) -> Iterator[tuple[Operation, int]]:
     """The operations of a body, each with how often it runs; long sums inside count as such."""
     for op in region.block.ops:
         if isinstance(op, tix.SumOp):
-            count = term_count(op) or UNKNOWN
+            count = term_count(op) or ASSUMED_EXTENT
             yield from ((inner, count * times) for inner, times in operations(op.body))
         elif isinstance(op, tix.IfOp):
             yield op, 1
@@ -86,88 +86,90 @@ def operations(region: Region) -> Iterator[tuple[Operation, int]]:
 
 
 def terms_of(op: tix.SumOp) -> int:
-    """How many terms, about."""
-    return prod((r[1] if (r := constant_range(op, v)) else UNKNOWN) for v in op.indices)
+    """About how many terms a sum has."""
+    return prod((r[1] if (r := constant_range(op, v)) else ASSUMED_EXTENT) for v in op.indices)
 
 
-def plain_cost(sums: Iterable[tix.SumOp], lanes: int, deps: Dependence) -> float:
-    """Of the plain nest per element: the innermost sum runs along vectors where it can."""
+def plain_cost(sums: Iterable[tix.SumOp], lanes: int, uses: IndexUses) -> float:
+    """The cost of the plain nest per element: its innermost sum runs along vectors where it can."""
     total = 0.0
     for op in sums:
         last = op.indices[-1]
-        own = frozenset(op.indices)
+        indices = frozenset(op.indices)
         found = constant_range(op, last)
-        length = found[1] if found else UNKNOWN
+        length = found[1] if found else ASSUMED_EXTENT
         vector = all(
-            stride(read, last, deps) in (0, 1, -1)
+            stride(read, last, uses) in (0, 1, -1)
             for read in op.walk()
             if isinstance(read, tix.ReadOp)
         )
         nested = any(isinstance(s, tix.SumOp) and not is_short(s) for s in op.body.walk())
         speed = lanes if vector and not nested and length >= lanes else 1
         cost = sum(
-            (LOAD if isinstance(o, tix.ReadOp) else weight(o)) * n / speed
+            (COST_OF_LOAD if isinstance(o, tix.ReadOp) else weight(o)) * n / speed
             for o, n in operations(op.body)
-            if deps.operation(o) & own or nested
+            if uses.of_operation(o) & indices or nested
         )
         total += terms_of(op) * (cost + 1 / speed + 8 / length)
     return total
 
 
 @dataclass
-class Counter:
-    """Counts the cost of a tile per element of the result, for one choice of p and q."""
+class TileCost:
+    """The cost of a tile per element of the result."""
 
     tile: Tile
     lanes: int
-    deps: Dependence
+    uses: IndexUses
     reuse: int
     """Blocks that share a panel."""
 
-    def cost(self, sums: Iterable[tix.SumOp]) -> float:
+    def of(self, sums: Iterable[tix.SumOp]) -> float:
         return sum(terms_of(op) * self._of_sum(op) for op in sums)
 
     def _of_sum(self, op: tix.SumOp) -> float:
         rows, columns = self.tile.rows, self.tile.columns
         sums = (rows if self._depends(op)[0] else 1) * columns / self.lanes
-        cost = sums + max(0, LATENCY - sums)
-        saved = saved_values(op, self.tile, self.deps)
+        cost = sums + max(0, ADDITIONS_UNDER_WAY - sums)
+        hoisted = hoisted_values(op, self.tile, self.uses)
         panels = [s.value for s in self.tile.panels.get(op, ())]
-        loaded = {o for v in (*panels, *saved.block) for o in tree_of(v, op.body)}
+        loaded = {o for v in (*panels, *hoisted.per_block) for o in tree_of(v, op.body)}
         for inner, times in operations(op.body):
             if inner not in loaded:
                 cost += times * self._of_operation(inner, op)
         for panel in panels:
             fill = sum(self._of_copying(o) for o in dict.fromkeys(tree_of(panel, op.body)))
-            cost += LOAD * columns / self.lanes + fill / self.reuse
-        cost += len(saved.block) * rows * columns / self.lanes / 2
+            cost += COST_OF_LOAD * columns / self.lanes + fill / self.reuse
+        cost += len(hoisted.per_block) * rows * columns / self.lanes / 2
         return cost / (rows * columns)
 
     def _of_copying(self, op: Operation) -> float:
-        if isinstance(op, tix.ReadOp) and is_slow(stride(op, self.tile.q, self.deps)):
-            return FAR * self.tile.columns
+        if isinstance(op, tix.ReadOp) and is_slow(stride(op, self.tile.column_index, self.uses)):
+            return COST_OF_FAR_ELEMENT * self.tile.columns
         return 0 if isinstance(op, FREE) else weight(op) * self.tile.columns / self.lanes
 
     def _depends(self, op: Operation) -> tuple[bool, bool]:
-        found = self.deps.operation(op)
-        return self.tile.p in found, self.tile.q in found
+        """Two answers: does an operation depend on the row, and does it on the column."""
+        found = self.uses.of_operation(op)
+        return self.tile.row_index in found, self.tile.column_index in found
 
     def _of_operation(self, op: Operation, sum_: tix.SumOp) -> float:
-        along_p, along_q = self._depends(op)
-        rows = self.tile.rows if along_p else 1
-        if not self.deps.operation(op) & set(sum_.indices):
-            if not (along_p and along_q and isinstance(op, tix.ReadOp)):
+        by_row, by_column = self._depends(op)
+        rows = self.tile.rows if by_row else 1
+        if not self.uses.of_operation(op) & set(sum_.indices):
+            if not (by_row and by_column and isinstance(op, tix.ReadOp)):
                 return 0  # it stays in registers
-            slow = is_slow(stride(op, self.tile.q, self.deps))
+            slow = is_slow(stride(op, self.tile.column_index, self.uses))
             return rows * self.tile.columns * (1 if slow else 0.5 / self.lanes)
-        if not along_q:
+        if not by_column:
             return rows * weight(op)
         vectors = self.tile.columns / self.lanes
         if isinstance(op, tix.ReadOp):
-            step = stride(op, self.tile.q, self.deps)
-            far = FAR if step is None or abs(step) >= 64 else 1
+            step = stride(op, self.tile.column_index, self.uses)
+            far = COST_OF_FAR_ELEMENT if step is None or abs(step) >= 64 else 1
             slow = is_slow(step)
-            vectors = far * self.tile.columns if slow else vectors * max(LOAD, abs(step or 0))
+            near = vectors * max(COST_OF_LOAD, abs(step or 0))
+            vectors = far * self.tile.columns if slow else near
         return rows * vectors * weight(op)
 
 
@@ -187,77 +189,78 @@ def choose_tiles(op: tix.DefineOp, example: Sizes | None = None) -> list[Tile]:
     found = _good_tiles(op, {})
     best = found[:1]
     if any(size.terms for size in op.type.shape):
-        others = [t for t in found if t.q is not best[0].q] if example is None else []
-        for other in (_good_tiles(op, example) if example else others)[:1]:
+        others = [t for t in found if t.column_index is not best[0].column_index]
+        if example is not None:
+            others = _good_tiles(op, example) if example else []
+        for other in others[:1]:
             best += [other] if _blocks(other) not in map(_blocks, best) else []
     return best
 
 
 def _has_tiles(op: Operation) -> bool:
-    """Other reductions than sums, and choices by values, are left to the plain nest."""
+    """True unless it is left to the plain nest: other reductions than sums, choices by values."""
     return not isinstance(op, tix.WhereOp | tix.ReductionOp) or isinstance(op, tix.SumOp)
 
 
 def _blocks(tile: Tile) -> tuple[SSAValue | None, SSAValue, int, int]:
-    return tile.p, tile.q, tile.rows, tile.columns
+    return tile.row_index, tile.column_index, tile.rows, tile.columns
 
 
 def _good_tiles(op: tix.DefineOp, sizes: Sizes) -> list[Tile]:
     """The tiles that are clearly cheaper than the plain nest, the cheapest first."""
-    deps = Dependence()
+    uses = IndexUses()
     if not blocked_sums(op.body) or not all(map(_has_tiles, op.walk())):
         return []
     lanes = lanes_of(op)
     found: list[tuple[float, Tile]] = []
     for tile in _candidates(op, lanes, sizes):
-        sums = tileable_sums(op.body, tile, deps)
+        sums = tileable_sums(op.body, tile, uses)
         if not sums:
             continue
-        full = _with_panels(op, tile, sums, deps, sizes)
-        counter = Counter(full, lanes, deps, full.group)
-        cost = counter.cost(sums) + _store_cost(op, tile.q, lanes)
+        full = _with_panels(op, tile, sums, uses, sizes)
+        cost = TileCost(full, lanes, uses, full.group).of(sums) + _store_cost(
+            op, tile.column_index, lanes
+        )
         cost *= _waste(op, tile, sizes)
-        if cost < CLEARLY * (plain_cost(sums, lanes, deps) + 1 / lanes):
+        if cost < MOST_OF_PLAIN_COST * (plain_cost(sums, lanes, uses) + 1 / lanes):
             found.append((cost, full))
     return [tile for _, tile in sorted(found, key=lambda pair: pair[0])]
 
 
 def _candidates(op: tix.DefineOp, lanes: int, sizes: Sizes) -> Iterator[Tile]:
     """Every pair of indices and every single one, the last ones first: results lie along these."""
-    for q in reversed(op.indices):
-        columns = min(WIDEST, _power_of_two_below(_extent(op, q, sizes)))
-        while columns >= max(lanes // 2, WIDEST // 4, 1):
-            most = min(MOST_ROWS, REGISTERS * lanes // columns)
-            for p in reversed(op.indices):
-                if p is not q and _extent(op, p, sizes) > 1:
-                    yield Tile(
-                        p,
-                        q,
-                        _rows(_extent(op, p, sizes), most, _extent(op, p, sizes) != UNKNOWN),
-                        columns,
-                    )
-            yield Tile(None, q, 1, columns)
+    for column_index in reversed(op.indices):
+        columns = min(MOST_COLUMNS, _power_of_two_below(_extent(op, column_index, sizes)))
+        while columns >= max(lanes // 2, MOST_COLUMNS // 4, 1):
+            most = min(MOST_ROWS, VECTORS_OF_SUMS * lanes // columns)
+            for row_index in reversed(op.indices):
+                extent = _extent(op, row_index, sizes)
+                if row_index is not column_index and extent > 1:
+                    rows = _rows(extent, most, extent != ASSUMED_EXTENT)
+                    yield Tile(row_index, column_index, rows, columns)
+            yield Tile(None, column_index, 1, columns)
             columns //= 2
-        if _extent(op, q, sizes) >= LATENCY * lanes > WIDEST and not _is_heavy(op):
-            yield Tile(None, q, 1, LATENCY * lanes)
+        wide = ADDITIONS_UNDER_WAY * lanes
+        if _extent(op, column_index, sizes) >= wide > MOST_COLUMNS and not _is_heavy(op):
+            yield Tile(None, column_index, 1, wide)
 
 
 def _is_heavy(op: tix.DefineOp) -> bool:
-    """Do elementary functions need the registers?"""
+    """True if elementary functions need the registers."""
     return any(weight(o) > 1 for s in blocked_sums(op.body) for o, _ in operations(s.body))
 
 
 def _rows(extent: int, most: int, known: bool) -> int:
-    """How many rows: as many as there are registers for, unless fewer leave less to do twice."""
+    """As many rows as there are registers for, unless fewer leave less to do twice."""
     if not known:
         return most
     return min(range(min(extent, most), 0, -1), key=lambda r: -(-extent // r) * (r + 1.5))
 
 
 def _waste(op: tix.DefineOp, tile: Tile, sizes: Sizes) -> float:
-    """How much more is computed than there are elements; shorter loops count as slower, too."""
-    waste = 1.0 if tile.columns >= WIDEST else 1.3
-    for axis, width in ((tile.p, tile.rows), (tile.q, tile.columns)):
+    """Elements computed per element of the result; shorter loops count as slower, too."""
+    waste = 1.0 if tile.columns >= MOST_COLUMNS else 1.3
+    for axis, width in ((tile.row_index, tile.rows), (tile.column_index, tile.columns)):
         if axis is not None:
             extent = _extent(op, axis, sizes)
             waste *= -(-extent // width) * width / extent
@@ -270,7 +273,7 @@ def _extent(op: tix.DefineOp, index: SSAValue | None, sizes: Sizes) -> int:
         return 1
     size = op.type.shape[op.indices.index(index)]
     if any(name not in sizes for name in size.sizes):
-        return UNKNOWN
+        return ASSUMED_EXTENT
     return max(0, size.evaluate({name: sizes[name] for name in size.sizes}))
 
 
@@ -278,22 +281,22 @@ def _power_of_two_below(n: int) -> int:
     return 1 << (n.bit_length() - 1) if n else 0
 
 
-def _store_cost(op: tix.DefineOp, q: SSAValue, lanes: int) -> float:
-    return 1 / lanes if q is op.indices[-1] else 1.0
+def _store_cost(op: tix.DefineOp, column_index: SSAValue, lanes: int) -> float:
+    return 1 / lanes if column_index is op.indices[-1] else 1.0
 
 
 def _with_panels(
-    op: tix.DefineOp, tile: Tile, sums: list[tix.SumOp], deps: Dependence, sizes: Sizes
+    op: tix.DefineOp, tile: Tile, sums: list[tix.SumOp], uses: IndexUses, sizes: Sizes
 ) -> Tile:
     """The tile with its panels, chunks and groups."""
-    if tile.p is None:
+    if tile.row_index is None:
         return tile
-    blocks = -(-_extent(op, tile.p, sizes) // tile.rows)
-    group = max(1, min(GROUP_ROWS // tile.rows, blocks))
-    panels: dict[tix.SumOp, tuple[Saved, ...]] = {}
+    blocks = -(-_extent(op, tile.row_index, sizes) // tile.rows)
+    group = max(1, min(MOST_ROWS_PER_PANEL // tile.rows, blocks))
+    panels: dict[tix.SumOp, tuple[Hoisted, ...]] = {}
     chunks: dict[tix.SumOp, tuple[SSAValue, int]] = {}
     for s in sums if blocks > 3 else []:
-        found = saved_values(s, tile, deps).panels
+        found = hoisted_values(s, tile, uses).panels
         if found:
             panels[s] = tuple(found)
             cut = chunk_of(s, tile.columns)
@@ -301,4 +304,4 @@ def _with_panels(
                 chunks[s] = cut
     if not panels:
         group = min(group, 64 // tile.rows)
-    return Tile(tile.p, tile.q, tile.rows, tile.columns, group, panels, chunks)
+    return Tile(tile.row_index, tile.column_index, tile.rows, tile.columns, group, panels, chunks)

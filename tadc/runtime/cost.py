@@ -20,10 +20,10 @@ from dialects.tix import (
     WhereOp,
 )
 from dialects.tix import elementwise as ew
-from passes.analysis.costs import CHEAP, ELEMENTARY
+from passes.analysis.costs import CHEAP, COST_OF_FUNCTION
 from tadc.sizes import shape_of
 
-UNKNOWN = 8
+ASSUMED_EXTENT = 8
 """The length assumed of a range that depends on other indices."""
 
 
@@ -49,7 +49,7 @@ def _of_operation(op: Operation, sizes: Mapping[str, int]) -> int:
         case IfOp() | WhereOp():
             return _of_block(op.then.block, sizes) + _of_block(op.otherwise.block, sizes)
         case ew.UnaryOp() | ew.BinaryOp() if not isinstance(op, CHEAP):
-            return ELEMENTARY
+            return COST_OF_FUNCTION
         case CallOp():
             return _of_block(op.callee.value.block, sizes)
         case _:
@@ -66,4 +66,4 @@ def _length(index: SSAValue, constraints: Iterable[Constraint], sizes: Mapping[s
         rest = constraint.form - Affine.of(index) * c
         if c and not rest.indices:
             (low if c > 0 else high).append(rest.evaluate(values) // abs(c))
-    return max(0, min(high) + min(low) + 1) if low and high else UNKNOWN
+    return max(0, min(high) + min(low) + 1) if low and high else ASSUMED_EXTENT

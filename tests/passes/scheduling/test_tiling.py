@@ -87,12 +87,12 @@ def test_tiles_agree_with_the_plain_nest(
         np.testing.assert_allclose(a, b, rtol=0, atol=tolerance * np.abs(a).max())
 
 
-def test_matmul_is_numpys():
+def test_a_matrix_product_in_tiles_is_that_of_numpy():
     x, w = np.random.default_rng(1).uniform(-1, 1, (2, 200, 200)).astype(np.float32)
     np.testing.assert_allclose(tadc.compile(MATMUL)(x, w), x @ w, atol=1e-4)
 
 
-def test_sums_in_lanes():
+def test_a_sum_along_vectors_has_one_partial_sum_per_lane():
     x = np.random.default_rng(1).uniform(-1, 1, (5, 30, 64)).astype(np.float32)
     f = tadc.compile("x: f32[5, 30, 64]\ny[i] = sum[j, k](x[i, j, k]**2)")
     np.testing.assert_allclose(f(x), (x**2).sum((1, 2)), rtol=1e-5)
@@ -136,7 +136,9 @@ SHAPES = [(64, 64, 64), (70, 40, 150), (137, 20, 67), (5, 20, 300), (300, 30, 7)
 
 @pytest.mark.parametrize("numbers", [True, False])
 @pytest.mark.parametrize(("m", "k", "n"), SHAPES)
-def test_one_iteration_writes_an_element(m: int, k: int, n: int, numbers: bool):
+def test_exactly_one_iteration_writes_an_element_and_alone_with_the_same_bits(
+    m: int, k: int, n: int, numbers: bool
+):
     arrays = arrays_of({"x": (m, k), "z": (n, k)}, np.float64)
     kernel = Kernel(declared(DISTANCES, arrays, numbers), arrays, (m, n))
     whole = kernel.run(0, kernel.extent)
@@ -155,17 +157,18 @@ def test_one_iteration_writes_an_element(m: int, k: int, n: int, numbers: bool):
 @pytest.fixture
 def small_tiles(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Blocks of few elements, taken wherever they are possible."""
-    small = {"VECTOR_BYTES": 8, "WIDEST": 2, "SHORT_SUM": 0, "PANEL": 6, "GROUP_ROWS": 4}
-    for name, value in (small | {"CLEARLY": 1e9, "FAR": 0}).items():
-        monkeypatch.setattr(
-            tile_analysis if hasattr(tile_analysis, name) else tile_choice, name, value
-        )
+    analysis = {"VECTOR_BYTES": 8, "MOST_TERMS_TO_UNROLL": 0, "PANEL_ELEMENTS": 6}
+    choice = {"MOST_COLUMNS": 2, "MOST_ROWS_PER_PANEL": 4, "MOST_OF_PLAIN_COST": 1e9}
+    for name, value in analysis.items():
+        monkeypatch.setattr(tile_analysis, name, value)
+    for name, value in (choice | {"COST_OF_FAR_ELEMENT": 0}).items():
+        monkeypatch.setattr(tile_choice, name, value)
     yield
 
 
 @pytest.mark.usefixtures("small_tiles")
 @pytest.mark.parametrize("seed", range(32))
-def test_random_programs(seed: int):
+def test_random_programs_in_small_tiles_agree_with_the_interpreter(seed: int):
     program = random_program(random.Random(seed), index_values=seed % 2 == 0)
     f = tadc.compile(program.source)
     arguments = [program.arguments[t.name] for t in f.args]
@@ -176,7 +179,9 @@ def test_random_programs(seed: int):
 
 @pytest.mark.usefixtures("small_tiles")
 @pytest.mark.parametrize("source", [PAPER, MATMUL, KERNEL, CORRELATION, TWO_SUMS])
-def test_gradients_in_small_tiles(source: str, monkeypatch: pytest.MonkeyPatch):
+def test_gradients_in_small_tiles_agree_with_the_plain_nest(
+    source: str, monkeypatch: pytest.MonkeyPatch
+):
     shapes = next(s for text, s in CASES if text is source)
     arrays = arrays_of({n: tuple(min(d, 9) for d in s) for n, s in shapes.items()}, np.float64)
     if "d" in arrays:

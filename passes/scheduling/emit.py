@@ -1,0 +1,114 @@
+"""Short forms for what tiles consist of: loops, branches, buffers on the stack, whole divisions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Block, Region, SSAValue
+
+from passes.scheduling.body_lowering import BodyLowering
+
+Fill = Callable[[BodyLowering, SSAValue], None]
+"""Fills the block of a loop: gets its lowering and its index."""
+
+
+def loop(
+    at: BodyLowering, low: SSAValue, high: SSAValue, hint: str | None, fill: Fill, step: int = 1
+) -> None:
+    """`scf.for` over [low, high), its block filled by `fill`."""
+    block = Block(arg_types=[IndexType()])
+    block.args[0].name_hint = hint
+    fill(at.inside(block), block.args[0])
+    block.add_op(scf.YieldOp())
+    at.insert(scf.ForOp(low, high, at.index.constant(step), [], Region(block)))
+
+
+def repeat(at: BodyLowering, times: int, hint: str, fill: Fill) -> None:
+    """A loop of a known number of iterations; a single one is no loop."""
+    zero = at.index.constant(0)
+    if times == 1:
+        fill(at, zero)
+    else:
+        loop(at, zero, at.index.constant(times), hint, fill)
+
+
+def either(
+    at: BodyLowering,
+    test: SSAValue,
+    then: Callable[[BodyLowering], None],
+    otherwise: Callable[[BodyLowering], None],
+) -> None:
+    """`scf.if` without results."""
+    blocks = Block(), Block()
+    for block, fill in zip(blocks, (then, otherwise), strict=True):
+        fill(at.inside(block))
+        block.add_op(scf.YieldOp())
+    at.insert(scf.IfOp(test, [], Region(blocks[0]), Region(blocks[1])))
+
+
+def select(at: BodyLowering, test: SSAValue, a: SSAValue, b: SSAValue) -> SSAValue:
+    """`a` where the test holds, else `b`."""
+    return a if a is b else at.insert(arith.SelectOp(test, a, b)).result
+
+
+def all_of(at: BodyLowering, tests: list[SSAValue]) -> SSAValue:
+    """The conjunction of one test or more."""
+
+    def both(a: SSAValue, b: SSAValue) -> SSAValue:
+        return at.insert(arith.AndIOp(a, b)).result
+
+    return reduce(both, tests)
+
+
+# --- numbers --------------------------------------------------------------------------------------
+
+
+def difference(at: BodyLowering, a: SSAValue, b: SSAValue) -> SSAValue:
+    return at.insert(arith.SubiOp(a, b)).result
+
+
+def quotient(at: BodyLowering, a: SSAValue, b: SSAValue) -> SSAValue:
+    """`a / b`, rounded down."""
+    return at.insert(arith.FloorDivSIOp(a, b)).result
+
+
+def divided(at: BodyLowering, a: SSAValue, b: SSAValue) -> tuple[SSAValue, SSAValue]:
+    """Quotient and remainder."""
+    whole = quotient(at, a, b)
+    return whole, difference(at, a, at.index.mul(whole, b))
+
+
+def smaller(at: BodyLowering, a: SSAValue, b: SSAValue) -> SSAValue:
+    return at.insert(arith.MinSIOp(a, b)).result
+
+
+def at_least_one(at: BodyLowering, n: SSAValue) -> SSAValue:
+    return at.insert(arith.MaxSIOp(n, at.index.constant(1))).result
+
+
+# --- buffers --------------------------------------------------------------------------------------
+
+
+def buffer(at: BodyLowering, elements: int, hint: str) -> SSAValue:
+    """Elements on the stack."""
+    op = at.insert(memref.AllocaOp.get(at.element, shape=[elements]))
+    op.memref.name_hint = hint
+    return op.memref
+
+
+def zeroed(at: BodyLowering, elements: int, hint: str) -> SSAValue:
+    """Zeros on the stack."""
+    target = buffer(at, elements, hint)
+    repeat(at, elements, "z", lambda inner, z: store(inner, inner.constant(0.0), target, z))
+    return target
+
+
+def load(at: BodyLowering, source: SSAValue, position: SSAValue) -> SSAValue:
+    return at.insert(memref.LoadOp.get(source, [position])).res
+
+
+def store(at: BodyLowering, value: SSAValue, target: SSAValue, position: SSAValue) -> None:
+    at.insert(memref.StoreOp.get(value, target, [position]))

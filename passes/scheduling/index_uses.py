@@ -1,0 +1,49 @@
+"""Which indices a value depends on: those of definitions and sums that it reads on any way.
+
+%0 = tix.sum (%k) in (...) {           %0: {%i},  %1: {%i, %k}
+  %1 = tix.read %x[%i + %k]
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import BlockArgument, Operation, SSAValue
+
+from dialects import tix
+
+
+class IndexUses:
+    """The indices of definitions and sums that values depend on, each value looked at once."""
+
+    def __init__(self) -> None:
+        self._of: dict[SSAValue, frozenset[SSAValue]] = {}
+
+    def of(self, value: SSAValue) -> frozenset[SSAValue]:
+        if value not in self._of:
+            owner = value.owner
+            if isinstance(owner, Operation):
+                self._of[value] = self.of_operation(owner)
+            else:
+                self._of[value] = frozenset([value])
+        return self._of[value]
+
+    def of_operation(self, op: Operation) -> frozenset[SSAValue]:
+        """The indices that an operation and all inside it depend on, less those that it binds."""
+        if isinstance(op, tix.DefineOp):
+            return frozenset()
+        found: set[SSAValue] = set()
+        bound: set[SSAValue] = set()
+        for inner in op.walk():
+            for region in inner.regions:
+                bound.update(region.block.args)
+            for v in inner.operands:
+                if not (isinstance(v.owner, Operation) and v.owner is not op and _inside(v, op)):
+                    found |= self.of(v)
+        return frozenset(v for v in found - bound if isinstance(v, BlockArgument) and _is_index(v))
+
+
+def _is_index(value: SSAValue) -> bool:
+    return not isinstance(value.type, tix.TensorType)
+
+
+def _inside(value: SSAValue, op: Operation) -> bool:
+    return isinstance(value.owner, Operation) and op.is_ancestor(value.owner)

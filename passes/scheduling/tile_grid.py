@@ -1,0 +1,155 @@
+"""The iterations of the parallel loop over tiles, and the blocks that each of them computes.
+
+    loops.parallel (%unit) to (%others * %strips * %groups)
+
+An iteration has one strip of columns and one group of blocks of rows, for one value of all other
+indices. Where the columns are no multiple of a block's, the last block of a strip starts earlier,
+so that it ends with the last column; the same holds for rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+
+from xdsl.dialects import arith
+from xdsl.ir import SSAValue
+
+from dialects import tix
+from dialects.tix import Affine
+from passes.scheduling.body_lowering import BodyLowering
+from passes.scheduling.emit import (
+    all_of,
+    at_least_one,
+    difference,
+    divided,
+    quotient,
+    select,
+    smaller,
+)
+from passes.scheduling.tile import Tile
+from passes.scheduling.tile_analysis import constant_extent
+
+
+@dataclass(frozen=True)
+class Span:
+    """The blocks of one axis that an iteration computes, of all blocks from 0 to `size`."""
+
+    first: SSAValue
+    blocks: SSAValue | None
+    """Their number; None: one."""
+    end: SSAValue
+    size: SSAValue
+    width: int
+    exact: bool
+    """True if no block would reach beyond the end."""
+
+    def start(self, at: BodyLowering, block: SSAValue) -> SSAValue:
+        """The first index of a block, which ends with the last index at the latest."""
+        start = at.index.add(self.first, at.index.mul(block, at.index.constant(self.width)))
+        if self.exact:
+            return start
+        return smaller(at, start, difference(at, self.size, at.index.constant(self.width)))
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The iterations for a tile: numbers that the block around the parallel loop computes."""
+
+    tile: Tile
+    shape: dict[SSAValue, Affine]
+    """The size of the result along each of its indices."""
+    others: list[tuple[SSAValue, SSAValue]]
+    """The indices that are neither rows nor columns, with their sizes."""
+    strips: SSAValue
+    blocks: SSAValue
+    """Blocks of rows, of which each group has its share."""
+    groups: SSAValue
+
+    @classmethod
+    def of(cls, at: BodyLowering, op: tix.DefineOp, tile: Tile) -> Grid:
+        shape = dict(zip(op.indices, op.type.shape, strict=True))
+        axes = tile.row_index, tile.column_index
+        others = [(v, at.index.form(shape[v])) for v in op.indices if v not in axes]
+        strips = _strips(at, shape[tile.column_index], tile.columns)
+        blocks, groups = _groups(at, tile, shape)
+        return cls(tile, shape, others, strips, blocks, groups)
+
+    def iterations(self, at: BodyLowering) -> SSAValue:
+        """The number of iterations."""
+        extents = [extent for _, extent in self.others]
+        return reduce(at.index.mul, [*extents, self.strips, self.groups])
+
+    def locate(self, at: BodyLowering, iteration: SSAValue) -> tuple[Span, Span | None]:
+        """The columns and rows of an iteration; `at` learns its other indices."""
+        rest, group = divided(at, iteration, self.groups)
+        rest, strip = divided(at, rest, self.strips)
+        for index, extent in reversed(self.others):
+            rest, at.index.values[index] = divided(at, rest, extent)
+        return self._columns(at, strip), self._rows(at, group)
+
+    def _columns(self, at: BodyLowering, strip: SSAValue) -> Span:
+        """One block of columns; in the last strip, which may be almost two wide, two."""
+        index, width = at.index, self.tile.columns
+        size = index.form(self.shape[self.tile.column_index])
+        first = index.mul(strip, index.constant(width))
+        extent = constant_extent(self.shape[self.tile.column_index])
+        if extent is not None and extent % width == 0:
+            return Span(first, None, index.add(first, index.constant(width)), size, width, True)
+        after = index.add(strip, index.constant(1))
+        is_last = at.insert(arith.CmpiOp(after, self.strips, "eq")).result
+        end = select(at, is_last, size, index.mul(after, index.constant(width)))
+        raised = index.add(difference(at, end, first), index.constant(width - 1))
+        return Span(first, quotient(at, raised, index.constant(width)), end, size, width, False)
+
+    def _rows(self, at: BodyLowering, group: SSAValue) -> Span | None:
+        """Blocks are spread evenly, so that a group of one block overlaps no other group."""
+        if self.tile.row_index is None:
+            return None
+        index, width, size = at.index, self.tile.rows, self.shape[self.tile.row_index]
+        low, high = (
+            quotient(at, index.mul(g, self.blocks), self.groups)
+            for g in (group, index.add(group, index.constant(1)))
+        )
+        number = difference(at, high, low)
+        rows = index.form(size)
+        first = index.mul(low, index.constant(width))
+        end = smaller(at, index.mul(high, index.constant(width)), rows)
+        extent = constant_extent(size)
+        exact = extent is not None and extent % width == 0
+        return Span(first, number, end, rows, width, exact)
+
+    def has_room(self, at: BodyLowering) -> SSAValue | None:
+        """True if there is room for one block; None: there is, the numbers say so."""
+        axes = (self.tile.row_index, self.tile.rows), (self.tile.column_index, self.tile.columns)
+        tests: list[SSAValue] = []
+        for axis, width in axes:
+            if axis is not None and self.shape[axis].terms:
+                size = at.index.form(self.shape[axis])
+                test = arith.CmpiOp(size, at.index.constant(width), "sge")
+                tests.append(at.insert(test).result)
+        return all_of(at, tests) if tests else None
+
+
+def _strips(at: BodyLowering, size: Affine, columns: int) -> SSAValue:
+    """The number of strips; the last one may be almost two blocks wide."""
+    extent = constant_extent(size)
+    if extent is not None:
+        return at.index.constant(max(1, extent // columns))
+    return at_least_one(at, at.index.floordiv(size, columns))
+
+
+def _groups(
+    at: BodyLowering, tile: Tile, shape: dict[SSAValue, Affine]
+) -> tuple[SSAValue, SSAValue]:
+    """The number of blocks of rows, and the number of groups of them."""
+    if tile.row_index is None:
+        return at.index.constant(1), at.index.constant(1)
+    size = shape[tile.row_index]
+    extent = constant_extent(size)
+    if extent is not None:
+        blocks = -(-extent // tile.rows)
+        return at.index.constant(blocks), at.index.constant(max(1, -(-blocks // tile.group)))
+    blocks = at.index.floordiv(size + (tile.rows - 1), tile.rows)
+    raised = at.index.add(blocks, at.index.constant(tile.group - 1))
+    return blocks, at_least_one(at, quotient(at, raised, at.index.constant(tile.group)))

@@ -1,0 +1,171 @@
+"""A strip: the blocks of one iteration that stand one below the other and share panels.
+
+                     columns of the strip
+                   +----------------------+
+                   |  panel: w[j, k] for  |     filled once for all blocks of the strip, and again
+                   |  all k, or a chunk   |     for each chunk of k where it cannot hold all
+                   +----------------------+
+                   |  block 0             |  rows     a block: its sums are in registers
+       a group     +----------------------+
+       of blocks   |  block 1             |  rows
+                   +----------------------+
+                   |  ...                 |
+                   +----------------------+
+
+Without chunks a block is finished before the next one. With chunks, all blocks add the terms of one
+chunk before the next chunk is copied: their sums then wait in memory.
+
+    panel <- chunk 0    block 0: load sums, add terms, store sums    block 1: ...
+    panel <- chunk 1    block 0: load sums, add terms, store sums    block 1: ...
+    ...                 block 0: load sums, finish                   block 1: ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.ir import SSAValue
+
+from dialects import tix
+from passes.scheduling.body_lowering import BodyLowering
+from passes.scheduling.emit import buffer, load, loop, smaller, store, zeroed
+from passes.scheduling.index_uses import IndexUses
+from passes.scheduling.tile import Tile
+from passes.scheduling.tile_analysis import tileable_sums
+from passes.scheduling.tile_body import Chunk, TileBody, bounds
+from passes.scheduling.tile_grid import Span
+
+Store = Callable[[BodyLowering, SSAValue], None]
+"""Stores the value of the element whose indices the lowering knows."""
+FillBlock = Callable[[BodyLowering, TileBody, SSAValue], None]
+"""Emits a block: its lowering, its body and its number in the strip."""
+
+
+class Strip:
+    """Emits a strip whose panels hold all terms of their sums."""
+
+    def __init__(
+        self, op: tix.DefineOp, tile: Tile, column: SSAValue, rows: Span | None, store: Store
+    ):
+        self.op = op
+        self.tile = tile
+        self.rows = rows
+        self.store = store
+        self.shared = TileBody(tile, IndexUses(), None, column)
+        self.sums = tileable_sums(op.body, tile, self.shared.uses)
+
+    def emit(self, at: BodyLowering) -> None:
+        for op in self.sums:
+            self.fill_panels(at, op)
+
+        def fill(inner: BodyLowering, body: TileBody, _: SSAValue) -> None:
+            for op in self.sums:
+                body.add_sum(inner, op, body.accumulators(inner, op))
+            self.finish(inner, body)
+
+        self.each_block(at, fill)
+
+    def fill_panels(self, at: BodyLowering, op: tix.SumOp, chunk: Chunk | None = None) -> None:
+        """Fill the panels of a sum, which all blocks load from."""
+        for hoisted in self.tile.panels.get(op, ()):
+            self.shared.fill_panel(at, op, hoisted, chunk)
+
+    def each_block(self, at: BodyLowering, fill: FillBlock) -> None:
+        """The loop over the blocks, each of which knows what the strip knows."""
+
+        def one(inner: BodyLowering, number: SSAValue) -> None:
+            first_row = self.rows.start(inner, number) if self.rows else None
+            shared = self.shared
+            available = dict(shared.available)
+            body = TileBody(self.tile, shared.uses, first_row, shared.first_column, available)
+            fill(inner, body, number)
+
+        if self.rows is None or self.rows.blocks is None:
+            one(at, at.index.constant(0))
+        else:
+            loop(at, at.index.constant(0), self.rows.blocks, "block", one)
+
+    def finish(self, at: BodyLowering, body: TileBody) -> None:
+        """Store the elements of a block."""
+        body.finish(at, self.op, lambda at, value, _row, _column: self.store(at, value))
+
+
+class ChunkedStrip(Strip):
+    """Emits a strip whose sums advance by chunks, and wait in memory between these."""
+
+    def emit(self, at: BodyLowering) -> None:
+        sums = [_ChunkedSum(self, at, op) for op in self.sums]
+        for chunked in sums:
+            chunked.advance(at, chunked.op.indices)
+
+        def fill(inner: BodyLowering, body: TileBody, number: SSAValue) -> None:
+            for chunked in sums:
+                chunked.resume(inner, body, number)
+            self.finish(inner, body)
+
+        self.each_block(at, fill)
+
+
+class _ChunkedSum:
+    """A sum of a strip, with memory for what it has reached in each block."""
+
+    def __init__(self, strip: Strip, at: BodyLowering, op: tix.SumOp):
+        self.strip = strip
+        self.op = op
+        self.size = strip.shared.size_of(op.result)
+        self.waiting = zeroed(at, self.size * strip.tile.group, "sums")
+
+    def advance(self, at: BodyLowering, indices: list[SSAValue]) -> None:
+        """The loops of the sum down to the index that is cut, with its chunks inside."""
+        if self.op not in self.strip.tile.chunks:
+            self.strip.fill_panels(at, self.op)
+            return self._add_chunk(at, indices, None)
+        index, length = self.strip.tile.chunks[self.op]
+        low, high = bounds(at, self.op, indices)
+
+        def outer(inner: BodyLowering, k: SSAValue) -> None:
+            inner.index.values[indices[0]] = k
+            self.advance(inner, indices[1:])
+
+        def cut(inner: BodyLowering, k: SSAValue) -> None:
+            end = smaller(inner, inner.index.add(k, inner.index.constant(length)), high)
+            chunk = Chunk(index, k, end, length)
+            self.strip.fill_panels(inner, self.op, chunk)
+            self._add_chunk(inner, indices, chunk)
+
+        if indices[0] is index:
+            loop(at, low, high, "chunk" if length > 1 else index.name_hint, cut, length)
+        else:
+            loop(at, low, high, indices[0].name_hint, outer)
+
+    def _add_chunk(self, at: BodyLowering, indices: list[SSAValue], chunk: Chunk | None) -> None:
+        """Add the terms of one chunk to the sums of all blocks."""
+
+        def fill(inner: BodyLowering, body: TileBody, number: SSAValue) -> None:
+            acc = self.resume(inner, body, number)
+            body.hoist_from_terms(inner, self.op)
+            body.add_terms(inner, self.op, indices, acc, chunk)
+            self._suspend(inner, acc, number)
+
+        self.strip.each_block(at, fill)
+
+    def resume(self, at: BodyLowering, body: TileBody, number: SSAValue) -> SSAValue:
+        """The accumulators of a block, with what its sums have reached."""
+        acc = buffer(at, self.size, "acc")
+        first = at.index.mul(number, at.index.constant(self.size))
+
+        def take(inner: BodyLowering, n: SSAValue) -> None:
+            store(inner, load(inner, self.waiting, inner.index.add(first, n)), acc, n)
+
+        loop(at, at.index.constant(0), at.index.constant(self.size), "n", take)
+        body.provide(self.op.result, acc)
+        return acc
+
+    def _suspend(self, at: BodyLowering, acc: SSAValue, number: SSAValue) -> None:
+        """Store what the sums of a block have reached."""
+        first = at.index.mul(number, at.index.constant(self.size))
+
+        def put(inner: BodyLowering, n: SSAValue) -> None:
+            store(inner, load(inner, acc, n), self.waiting, inner.index.add(first, n))
+
+        loop(at, at.index.constant(0), at.index.constant(self.size), "n", put)
