@@ -33,17 +33,28 @@ Conventions that the printers in `tadc/targets` rely on:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
-from xdsl.dialects.builtin import ArrayAttr, IndexType, MemRefType, StringAttr, SymbolRefAttr
+from xdsl.dialects.arith import FastMathFlagsAttr
+from xdsl.dialects.builtin import (
+    AnyFloatConstr,
+    ArrayAttr,
+    IndexType,
+    MemRefType,
+    StringAttr,
+    SymbolRefAttr,
+)
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Dialect, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
+    VarConstraint,
     irdl_op_definition,
     lazy_traits_def,
+    operand_def,
     prop_def,
     region_def,
+    result_def,
     traits_def,
     var_operand_def,
 )
@@ -170,4 +181,26 @@ class CallOp(IRDLOperation):
             raise VerifyException(f"{len(self.buffers)} buffers for the {count} of @{name}")
 
 
-Loops = Dialect("loops", [ParallelOp, EndOp, CallOp], [])
+@irdl_op_definition
+class LibmOp(IRDLOperation):
+    """A function of C's mathematical library that `math` lacks: `loops.libm "erfc" %x : f64`.
+
+    It has the name for f64; that for f32 ends in `f`. With `fastmath<afn>` a form for vectors,
+    which may round otherwise, can take its place.
+    """
+
+    T: ClassVar = VarConstraint("T", AnyFloatConstr)
+    name = "loops.libm"
+    function = prop_def(StringAttr)
+    operand = operand_def(T)
+    result = result_def(T)
+    fastmath = prop_def(FastMathFlagsAttr, default_value=FastMathFlagsAttr("none"))
+    traits = traits_def(Pure())
+    assembly_format = "$function $operand (`fastmath` `` $fastmath^)? attr-dict `:` type($result)"
+
+    def __init__(self, function: str, operand: SSAValue, fastmath: FastMathFlagsAttr | None = None):
+        properties = {"function": StringAttr(function), "fastmath": fastmath}
+        super().__init__(operands=[operand], result_types=[operand.type], properties=properties)
+
+
+Loops = Dialect("loops", [ParallelOp, EndOp, CallOp, LibmOp], [])

@@ -118,7 +118,7 @@ def _again(
 
 def _decides(op: tix.DefineOp) -> bool:
     """True if it chooses by values that it reads."""
-    return any(isinstance(o, tix.WhereOp | tix.ExtremumOp | ew.SignOp) for o in op.walk())
+    return any(isinstance(o, tix.WhereOp | tix.ExtremumOp | ew.StepOp) for o in op.walk())
 
 
 def _is_cheap(op: tix.DefineOp) -> bool:

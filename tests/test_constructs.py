@@ -201,6 +201,10 @@ EXAMPLES: dict[str, Example] = {
     "cosh": elementwise("cosh(x[i])", np.cosh),
     "tanh": elementwise("tanh(x[i])", np.tanh),
     "erf": elementwise("erf(x[i])", ERF),
+    "erfc": elementwise("erfc(x[i])", np.vectorize(math.erfc)),
+    "floor": elementwise("floor(3 * x[i]) * x[i]", lambda x: np.floor(3 * x) * x),
+    "ceil": elementwise("ceil(3 * x[i]) * x[i]", lambda x: np.ceil(3 * x) * x),
+    "round": elementwise("round(3 * x[i]) * x[i]", lambda x: np.round(3 * x) * x),
     "sigmoid": elementwise("sigmoid(x[i])", SIGMOID),
     "relu": elementwise("relu(x[i])", lambda x: np.maximum(x, 0)),
     "max of values": Example(

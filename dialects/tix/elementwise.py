@@ -1,7 +1,9 @@
 """Scalar operations of the `tix` dialect: what the body of a definition computes with.
 
-Operations of bodies build themselves by `Operation.__init__`: the constructor of IRDL, which sorts
-operands into groups of any length, would take twice the time, and passes make thousands of them.
+`FUNCTION` says what an operation computes (`dialects/tix/elementary.py`); docs/new-function.md is
+the recipe for another one. Operations of bodies build themselves by `Operation.__init__`: the
+constructor of IRDL, which sorts operands into groups of any length, would take twice the time, and
+passes make thousands of them.
 """
 
 from __future__ import annotations
@@ -10,7 +12,11 @@ import math
 import operator
 from abc import ABC
 from collections.abc import Callable
+from typing import ClassVar
 
+import numpy as np
+from xdsl.dialects import arith
+from xdsl.dialects import math as machine
 from xdsl.dialects.builtin import FloatData
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import (
@@ -26,6 +32,18 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Commutative, Pure
 
+from dialects.tix.elementary import (
+    APPROXIMATE,
+    CONTRACT,
+    Elementary,
+    from_numpy,
+    quotient,
+    relu,
+    relus,
+    sigmoid,
+    sigmoids,
+    sign,
+)
 from dialects.tix.types import real
 
 
@@ -60,6 +78,7 @@ class ConstantOp(IRDLOperation):
 class UnaryOp(IRDLOperation, ABC):
     """A function of one real: `tix.exp %x`."""
 
+    FUNCTION: ClassVar[Elementary]
     operand = operand_def(eq(real))
     result = result_def(eq(real))
     traits = traits_def(Pure())
@@ -69,9 +88,14 @@ class UnaryOp(IRDLOperation, ABC):
         Operation.__init__(self, operands=[SSAValue.get(operand)], result_types=[real])
 
 
+class StepOp(UnaryOp, ABC):
+    """A function that is constant between jumps, with derivative 0, at these too."""
+
+
 class BinaryOp(IRDLOperation, ABC):
     """A function of two reals: `tix.add %x, %y`."""
 
+    FUNCTION: ClassVar[Elementary]
     lhs = operand_def(eq(real))
     rhs = operand_def(eq(real))
     result = result_def(eq(real))
@@ -86,24 +110,28 @@ class BinaryOp(IRDLOperation, ABC):
 @irdl_op_definition
 class AddOp(BinaryOp):
     name = "tix.add"
+    FUNCTION: ClassVar[Elementary] = Elementary(operator.add, np.add, arith.AddfOp, CONTRACT)
     traits = traits_def(Pure(), Commutative())
 
 
 @irdl_op_definition
 class SubOp(BinaryOp):
     name = "tix.sub"
+    FUNCTION: ClassVar[Elementary] = Elementary(operator.sub, np.subtract, arith.SubfOp, CONTRACT)
     traits = traits_def(Pure())
 
 
 @irdl_op_definition
 class MulOp(BinaryOp):
     name = "tix.mul"
+    FUNCTION: ClassVar[Elementary] = Elementary(operator.mul, np.multiply, arith.MulfOp, CONTRACT)
     traits = traits_def(Pure(), Commutative())
 
 
 @irdl_op_definition
 class DivOp(BinaryOp):
     name = "tix.div"
+    FUNCTION: ClassVar[Elementary] = Elementary(quotient, np.divide, arith.DivfOp, CONTRACT)
     traits = traits_def(Pure())
 
 
@@ -112,6 +140,7 @@ class PowOp(BinaryOp):
     """`x ** y`; a constant integer `y` is valid for every `x`, and `x ** 0` is 1."""
 
     name = "tix.pow"
+    FUNCTION: ClassVar[Elementary] = Elementary(math.pow, np.power)
     traits = traits_def(Pure())
 
 
@@ -120,18 +149,23 @@ class Atan2Op(BinaryOp):
     """The angle of the point (`rhs`, `lhs`), as in C."""
 
     name = "tix.atan2"
+    FUNCTION: ClassVar[Elementary] = Elementary(
+        math.atan2, np.arctan2, machine.Atan2Op, APPROXIMATE
+    )
     traits = traits_def(Pure())
 
 
 @irdl_op_definition
 class MaximumOp(BinaryOp):
     name = "tix.maximum"
+    FUNCTION: ClassVar[Elementary] = Elementary(max, np.maximum, arith.MaximumfOp)
     traits = traits_def(Pure(), Commutative())
 
 
 @irdl_op_definition
 class MinimumOp(BinaryOp):
     name = "tix.minimum"
+    FUNCTION: ClassVar[Elementary] = Elementary(min, np.minimum, arith.MinimumfOp)
     traits = traits_def(Pure(), Commutative())
 
 
@@ -140,6 +174,7 @@ class NegOp(UnaryOp):
     """`-x`."""
 
     name = "tix.neg"
+    FUNCTION: ClassVar[Elementary] = Elementary(float.__neg__, np.negative, arith.NegfOp, CONTRACT)
 
 
 @irdl_op_definition
@@ -147,33 +182,63 @@ class AbsOp(UnaryOp):
     """`|x|`, with derivative 0 at 0."""
 
     name = "tix.abs"
+    FUNCTION: ClassVar[Elementary] = Elementary(float.__abs__, np.abs, machine.AbsFOp)
 
 
 @irdl_op_definition
-class SignOp(UnaryOp):
-    """-1, 0 or 1, with derivative 0."""
+class SignOp(StepOp):
+    """-1, 0 or 1."""
 
     name = "tix.sign"
+    FUNCTION: ClassVar[Elementary] = Elementary(sign, np.sign)
+
+
+@irdl_op_definition
+class FloorOp(StepOp):
+    """The largest integer that is not above."""
+
+    name = "tix.floor"
+    FUNCTION: ClassVar[Elementary] = from_numpy(np.floor, machine.FloorOp)
+
+
+@irdl_op_definition
+class CeilOp(StepOp):
+    """The smallest integer that is not below."""
+
+    name = "tix.ceil"
+    FUNCTION: ClassVar[Elementary] = from_numpy(np.ceil, machine.CeilOp)
+
+
+@irdl_op_definition
+class RoundOp(StepOp):
+    """The nearest integer, the even one of two, as in Python and NumPy."""
+
+    name = "tix.round"
+    FUNCTION: ClassVar[Elementary] = from_numpy(np.rint, machine.RoundEvenOp)
 
 
 @irdl_op_definition
 class SqrtOp(UnaryOp):
     name = "tix.sqrt"
+    FUNCTION: ClassVar[Elementary] = Elementary(math.sqrt, np.sqrt, machine.SqrtOp)
 
 
 @irdl_op_definition
 class ExpOp(UnaryOp):
     name = "tix.exp"
+    FUNCTION: ClassVar[Elementary] = Elementary(math.exp, np.exp, machine.ExpOp)
 
 
 @irdl_op_definition
 class LogOp(UnaryOp):
     name = "tix.log"
+    FUNCTION: ClassVar[Elementary] = Elementary(math.log, np.log, machine.LogOp)
 
 
 @irdl_op_definition
 class Log10Op(UnaryOp):
     name = "tix.log10"
+    FUNCTION: ClassVar[Elementary] = Elementary(math.log10, np.log10, machine.Log10Op, APPROXIMATE)
 
 
 @irdl_op_definition
@@ -181,6 +246,7 @@ class Log1pOp(UnaryOp):
     """`log(1 + x)`, exact near 0."""
 
     name = "tix.log1p"
+    FUNCTION: ClassVar[Elementary] = Elementary(math.log1p, np.log1p, machine.Log1pOp)
 
 
 @irdl_op_definition
@@ -188,51 +254,61 @@ class Expm1Op(UnaryOp):
     """`exp(x) - 1`, exact near 0."""
 
     name = "tix.expm1"
+    FUNCTION: ClassVar[Elementary] = Elementary(math.expm1, np.expm1, machine.ExpM1Op)
 
 
 @irdl_op_definition
 class SinOp(UnaryOp):
     name = "tix.sin"
+    FUNCTION: ClassVar[Elementary] = Elementary(math.sin, np.sin, machine.SinOp, APPROXIMATE)
 
 
 @irdl_op_definition
 class CosOp(UnaryOp):
     name = "tix.cos"
+    FUNCTION: ClassVar[Elementary] = Elementary(math.cos, np.cos, machine.CosOp, APPROXIMATE)
 
 
 @irdl_op_definition
 class TanOp(UnaryOp):
     name = "tix.tan"
+    FUNCTION: ClassVar[Elementary] = Elementary(math.tan, np.tan, machine.TanOp, APPROXIMATE)
 
 
 @irdl_op_definition
 class AsinOp(UnaryOp):
     name = "tix.asin"
+    FUNCTION: ClassVar[Elementary] = Elementary(math.asin, np.arcsin, machine.AsinOp, APPROXIMATE)
 
 
 @irdl_op_definition
 class AcosOp(UnaryOp):
     name = "tix.acos"
+    FUNCTION: ClassVar[Elementary] = Elementary(math.acos, np.arccos, machine.AcosOp, APPROXIMATE)
 
 
 @irdl_op_definition
 class AtanOp(UnaryOp):
     name = "tix.atan"
+    FUNCTION: ClassVar[Elementary] = Elementary(math.atan, np.arctan, machine.AtanOp, APPROXIMATE)
 
 
 @irdl_op_definition
 class SinhOp(UnaryOp):
     name = "tix.sinh"
+    FUNCTION: ClassVar[Elementary] = Elementary(math.sinh, np.sinh, machine.SinhOp)
 
 
 @irdl_op_definition
 class CoshOp(UnaryOp):
     name = "tix.cosh"
+    FUNCTION: ClassVar[Elementary] = Elementary(math.cosh, np.cosh, machine.CoshOp)
 
 
 @irdl_op_definition
 class TanhOp(UnaryOp):
     name = "tix.tanh"
+    FUNCTION: ClassVar[Elementary] = Elementary(math.tanh, np.tanh, machine.TanhOp)
 
 
 @irdl_op_definition
@@ -240,6 +316,15 @@ class ErfOp(UnaryOp):
     """The error function."""
 
     name = "tix.erf"
+    FUNCTION: ClassVar[Elementary] = Elementary(math.erf, code=machine.ErfOp, freedom=APPROXIMATE)
+
+
+@irdl_op_definition
+class ErfcOp(UnaryOp):
+    """`1 - erf(x)`, exact where that is near 0."""
+
+    name = "tix.erfc"
+    FUNCTION: ClassVar[Elementary] = Elementary(math.erfc, code="erfc", freedom=APPROXIMATE)
 
 
 @irdl_op_definition
@@ -247,6 +332,7 @@ class SigmoidOp(UnaryOp):
     """`1 / (1 + exp(-x))`."""
 
     name = "tix.sigmoid"
+    FUNCTION: ClassVar[Elementary] = Elementary(sigmoid, sigmoids)
 
 
 @irdl_op_definition
@@ -254,31 +340,15 @@ class ReluOp(UnaryOp):
     """`max(x, 0)`, with derivative 0 at 0."""
 
     name = "tix.relu"
+    FUNCTION: ClassVar[Elementary] = Elementary(relu, relus)
 
 
-UNARY: dict[str, type[UnaryOp]] = {
-    "neg": NegOp,
-    "abs": AbsOp,
-    "sign": SignOp,
-    "sqrt": SqrtOp,
-    "exp": ExpOp,
-    "log": LogOp,
-    "log10": Log10Op,
-    "log1p": Log1pOp,
-    "expm1": Expm1Op,
-    "sin": SinOp,
-    "cos": CosOp,
-    "tan": TanOp,
-    "asin": AsinOp,
-    "acos": AcosOp,
-    "atan": AtanOp,
-    "sinh": SinhOp,
-    "cosh": CoshOp,
-    "tanh": TanhOp,
-    "erf": ErfOp,
-    "sigmoid": SigmoidOp,
-    "relu": ReluOp,
-}
+_UNARY: tuple[type[UnaryOp], ...] = (
+    *(NegOp, AbsOp, SignOp, FloorOp, CeilOp, RoundOp, SqrtOp),
+    *(ExpOp, LogOp, Log10Op, Log1pOp, Expm1Op, SinOp, CosOp, TanOp, AsinOp, AcosOp, AtanOp),
+    *(SinhOp, CoshOp, TanhOp, ErfOp, ErfcOp, SigmoidOp, ReluOp),
+)
+UNARY: dict[str, type[UnaryOp]] = {kind.name.removeprefix("tix."): kind for kind in _UNARY}
 """The unary operations by the word of the language (`neg` is the sign `-`)."""
 
 BINARY: dict[str, type[BinaryOp]] = {
@@ -302,56 +372,10 @@ def constant_value(value: SSAValue) -> float | None:
     return value.owner.value.data if isinstance(value.owner, ConstantOp) else None
 
 
-def _sign(x: float) -> float:
-    return x if math.isnan(x) else float((x > 0) - (x < 0))
-
-
-def _quotient(x: float, y: float) -> float:
-    return x / y
-
-
-def _relu(x: float) -> float:
-    return max(x, 0.0)
-
-
-def _sigmoid(x: float) -> float:
-    return 1 / (1 + math.exp(-x))
-
-
-def _larger(x: float, y: float) -> float:
-    return max(x, y)
-
-
-def _smaller(x: float, y: float) -> float:
-    return min(x, y)
-
-
-def _folders() -> dict[type[Operation], Callable[..., float]]:
-    table: dict[type[Operation], Callable[..., float]] = {
-        AddOp: operator.add,
-        SubOp: operator.sub,
-        MulOp: operator.mul,
-        DivOp: _quotient,
-        PowOp: math.pow,
-        Atan2Op: math.atan2,
-        MaximumOp: _larger,
-        MinimumOp: _smaller,
-        NegOp: float.__neg__,
-        AbsOp: float.__abs__,
-        SignOp: _sign,
-        SigmoidOp: _sigmoid,
-        ReluOp: _relu,
-    }
-    return table | {UNARY[w]: getattr(math, w) for w in UNARY if hasattr(math, w)}
-
-
-_FOLDERS = _folders()
-
-
-def fold(kind: type[Operation], *operands: float) -> float | None:
+def fold(kind: type[UnaryOp] | type[BinaryOp], *operands: float) -> float | None:
     """The value of an operation on numbers in float64, or None where it is not a finite number."""
     try:
-        value = _FOLDERS[kind](*operands)
+        value = kind.FUNCTION.number(*operands)
     except (ArithmeticError, ValueError):
         return None
     return value if math.isfinite(value) else None
@@ -368,5 +392,5 @@ _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
 
 
 def compare(predicate: str, x: float, y: float) -> bool:
-    """Whether two numbers compare as a `tix.where` of this predicate asks."""
+    """True if two numbers compare as a `tix.where` of this predicate asks."""
     return _COMPARISONS[predicate](x, y)

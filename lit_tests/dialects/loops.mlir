@@ -29,6 +29,12 @@ func.func @empty(%N: index) {
   }
   func.return
 }
+// Functions of C's mathematical library.
+func.func @tail(%x: f64, %y: f32) -> (f64, f32) {
+  %0 = loops.libm "erfc" %x : f64
+  %1 = loops.libm "erfc" %y fastmath<afn> : f32
+  func.return %0, %1 : f64, f32
+}
 // A function once more, on other buffers.
 loops.call @y ["z", "y"]
 
@@ -53,6 +59,11 @@ loops.call @y ["z", "y"]
 // CHECK-NEXT:   loops.parallel (%i) to (%N) {
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return
+// CHECK-NEXT: }
+// CHECK-NEXT: func.func @tail(%x: f64, %y: f32) -> (f64, f32) {
+// CHECK-NEXT:   %0 = loops.libm "erfc" %x : f64
+// CHECK-NEXT:   %1 = loops.libm "erfc" %y fastmath<afn> : f32
+// CHECK-NEXT:   func.return %0, %1 : f64, f32
 // CHECK-NEXT: }
 // CHECK-NEXT: loops.call @y ["z", "y"]
 

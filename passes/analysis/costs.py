@@ -27,7 +27,7 @@ CHEAP = (
     ew.MaximumOp,
     ew.MinimumOp,
     ew.PowOp,
-    ew.SignOp,
+    ew.StepOp,
     ew.ReluOp,
 )
 """Functions of a few instructions; most powers have a small number as exponent."""

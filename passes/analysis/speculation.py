@@ -12,8 +12,9 @@ from dialects import tix
 from dialects.tix import elementwise as ew
 
 _EVERYWHERE = (
-    *(ew.AddOp, ew.SubOp, ew.MulOp, ew.NegOp, ew.AbsOp, ew.SignOp, ew.MaximumOp, ew.MinimumOp),
-    *(ew.SinOp, ew.CosOp, ew.TanhOp, ew.AtanOp, ew.Atan2Op, ew.ErfOp, ew.SigmoidOp, ew.ReluOp),
+    *(ew.AddOp, ew.SubOp, ew.MulOp, ew.NegOp, ew.AbsOp, ew.StepOp, ew.MaximumOp, ew.MinimumOp),
+    *(ew.SinOp, ew.CosOp, ew.TanhOp, ew.AtanOp, ew.Atan2Op, ew.ErfOp, ew.ErfcOp),
+    *(ew.SigmoidOp, ew.ReluOp),
     *(tix.ConstantOp, tix.ReadOp, tix.IndexToRealOp, tix.FloorDivOp, tix.IfOp),
     *(tix.SumOp, tix.ProdOp, tix.WhereOp),
 )

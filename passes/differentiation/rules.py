@@ -45,10 +45,15 @@ def _log10(e: BodyBuilder, a: SSAValue, x: Value, y: Value) -> SSAValue:
     return e.div(a, e.mul(x(), _c(e, math.log(10))))
 
 
-def _erf(e: BodyBuilder, a: SSAValue, x: Value, y: Value) -> SSAValue:
-    v = x()
-    bell = e.unary(ew.ExpOp, e.neg(e.mul(v, v)))
-    return e.mul(e.mul(a, _c(e, 2 / math.sqrt(math.pi))), bell)
+def _gaussian(factor: float) -> UnaryFormula:
+    """`factor exp(-x**2)`"""
+
+    def formula(e: BodyBuilder, a: SSAValue, x: Value, y: Value) -> SSAValue:
+        v = x()
+        bell = e.unary(ew.ExpOp, e.neg(e.mul(v, v)))
+        return e.mul(e.mul(a, _c(e, factor)), bell)
+
+    return formula
 
 
 def _sigmoid(e: BodyBuilder, a: SSAValue, x: Value, y: Value) -> SSAValue:
@@ -59,7 +64,7 @@ def _sigmoid(e: BodyBuilder, a: SSAValue, x: Value, y: Value) -> SSAValue:
 _UNARY: Mapping[type[tix.UnaryOp], UnaryFormula] = {
     ew.NegOp: lambda e, a, x, y: e.neg(a),
     ew.AbsOp: lambda e, a, x, y: e.mul(a, e.unary(ew.SignOp, x())),
-    ew.SignOp: lambda e, a, x, y: _c(e, 0),
+    **dict.fromkeys((ew.SignOp, ew.FloorOp, ew.CeilOp, ew.RoundOp), lambda e, a, x, y: _c(e, 0)),
     ew.SqrtOp: lambda e, a, x, y: e.div(e.mul(a, _c(e, 0.5)), y()),
     ew.ExpOp: lambda e, a, x, y: e.mul(a, y()),
     ew.LogOp: lambda e, a, x, y: e.div(a, x()),
@@ -75,7 +80,8 @@ _UNARY: Mapping[type[tix.UnaryOp], UnaryFormula] = {
     ew.SinhOp: lambda e, a, x, y: e.mul(a, e.unary(ew.CoshOp, x())),
     ew.CoshOp: lambda e, a, x, y: e.mul(a, e.unary(ew.SinhOp, x())),
     ew.TanhOp: lambda e, a, x, y: e.mul(a, _one_minus_square(e, y())),
-    ew.ErfOp: _erf,
+    ew.ErfOp: _gaussian(2 / math.sqrt(math.pi)),
+    ew.ErfcOp: _gaussian(-2 / math.sqrt(math.pi)),
     ew.SigmoidOp: _sigmoid,
     # sign(relu(x)) is 1 for x > 0 and 0 elsewhere, 0 included
     ew.ReluOp: lambda e, a, x, y: e.mul(a, e.unary(ew.SignOp, y())),

@@ -225,7 +225,7 @@ def differentiable_reads(definition: tix.DefineOp) -> list[tix.ReadOp]:
 def _followed(op: Operation) -> list[SSAValue]:
     """The operands with a derivative that is not always 0."""
     match op:
-        case tix.WhereOp() | ew.SignOp():
+        case tix.WhereOp() | ew.StepOp():
             return []
         case ew.MulOp() if any(tix.constant_value(v) == 0 for v in op.operands):
             return []

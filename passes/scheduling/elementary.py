@@ -10,6 +10,7 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Operation, SSAValue
 
 from dialects import tix
+from dialects.loops import LibmOp
 from dialects.tix import elementwise as ew
 from passes.scheduling.index_lowering import IndexLowering, OpT
 
@@ -21,6 +22,12 @@ APPROXIMATE = arith.FastMathFlagsAttr([FastMathFlag.APPROX_FUNC])
 """An elementary function may come from another library for vectors than for a number alone."""
 AS_WRITTEN = arith.FastMathFlagsAttr("none")
 """For values that must round alike wherever they are computed (`passes/analysis/rounding.py`)."""
+
+_FREEDOM = {
+    None: AS_WRITTEN,
+    FastMathFlag.ALLOW_CONTRACT: CONTRACT,
+    FastMathFlag.APPROX_FUNC: APPROXIMATE,
+}
 
 
 class ScalarLowering:
@@ -42,18 +49,24 @@ class ScalarLowering:
         """The value of an operation on these operands."""
         if isinstance(op, ew.PowOp):
             return self._power(operands[0], operands[1], tix.constant_value(op.rhs))
-        return _LOWERINGS[type(op)](self, *operands)
+        function = op.FUNCTION
+        if function.code is None:
+            return _COMPOSED[type(op)](self, *operands)
+        flags = AS_WRITTEN if self.flags is AS_WRITTEN else _FREEDOM[function.freedom]
+        if isinstance(function.code, str):
+            return self.insert(LibmOp(function.code, operands[0], flags)).result
+        return self.insert(function.code(*operands, flags)).results[0]
+
+    @staticmethod
+    def can_emit(kind: type[tix.UnaryOp]) -> bool:
+        """True if an operation is one of `arith`, `math` or C's library, or composed of others."""
+        return kind.FUNCTION.code is not None or kind in _COMPOSED
 
     def arith(self, kind: Callable[..., Operation], *operands: SSAValue) -> SSAValue:
         return self.insert(kind(*operands, self.flags)).results[0]
 
     def math(self, kind: Callable[..., Operation], *operands: SSAValue) -> SSAValue:
         return self.insert(kind(*operands)).results[0]
-
-    def library(self, kind: Callable[..., Operation], *operands: SSAValue) -> SSAValue:
-        """A function that the platform's libraries have."""
-        flags = AS_WRITTEN if self.flags is AS_WRITTEN else APPROXIMATE
-        return self.insert(kind(*operands, flags)).results[0]
 
     def select(self, predicate: str, a: SSAValue, b: SSAValue, x: SSAValue, y: SSAValue):
         """`x` where `a predicate b`, else `y`."""
@@ -63,7 +76,8 @@ class ScalarLowering:
     def _power(self, x: SSAValue, y: SSAValue, exponent: float | None) -> SSAValue:
         """Small integers by multiplication, one half as a root, all else by `pow`."""
         if exponent is None or (exponent != 0.5 and not _small_integer(exponent)):
-            return self.library(math.PowFOp, x, y)
+            flags = AS_WRITTEN if self.flags is AS_WRITTEN else APPROXIMATE
+            return self.insert(math.PowFOp(x, y, flags)).result
         if exponent == 0.5:
             return self.math(math.SqrtOp, x)
         power = self._by_squaring(x, abs(int(exponent)))
@@ -105,54 +119,9 @@ def _relu(b: ScalarLowering, x: SSAValue) -> SSAValue:
     return b.select("ole", x, zero, zero, x)
 
 
-def _arith(kind: Callable[..., Operation]) -> Callable[..., SSAValue]:
-    def lower(b: ScalarLowering, *operands: SSAValue) -> SSAValue:
-        return b.arith(kind, *operands)
-
-    return lower
-
-
-def _math(kind: Callable[..., Operation]) -> Callable[..., SSAValue]:
-    def lower(b: ScalarLowering, *operands: SSAValue) -> SSAValue:
-        return b.math(kind, *operands)
-
-    return lower
-
-
-def _library(kind: Callable[..., Operation]) -> Callable[..., SSAValue]:
-    def lower(b: ScalarLowering, *operands: SSAValue) -> SSAValue:
-        return b.library(kind, *operands)
-
-    return lower
-
-
-_LOWERINGS: Mapping[type[Operation], Callable[..., SSAValue]] = {
-    ew.AddOp: _arith(arith.AddfOp),
-    ew.SubOp: _arith(arith.SubfOp),
-    ew.MulOp: _arith(arith.MulfOp),
-    ew.DivOp: _arith(arith.DivfOp),
-    ew.NegOp: _arith(arith.NegfOp),
-    ew.MaximumOp: _math(arith.MaximumfOp),
-    ew.MinimumOp: _math(arith.MinimumfOp),
-    ew.Atan2Op: _library(math.Atan2Op),
-    ew.AbsOp: _math(math.AbsFOp),
-    ew.SqrtOp: _math(math.SqrtOp),
-    ew.ExpOp: _math(math.ExpOp),
-    ew.LogOp: _math(math.LogOp),
-    ew.Log10Op: _library(math.Log10Op),
-    ew.Log1pOp: _math(math.Log1pOp),
-    ew.Expm1Op: _math(math.ExpM1Op),
-    ew.SinOp: _library(math.SinOp),
-    ew.CosOp: _library(math.CosOp),
-    ew.TanOp: _library(math.TanOp),
-    ew.AsinOp: _library(math.AsinOp),
-    ew.AcosOp: _library(math.AcosOp),
-    ew.AtanOp: _library(math.AtanOp),
-    ew.SinhOp: _math(math.SinhOp),
-    ew.CoshOp: _math(math.CoshOp),
-    ew.TanhOp: _math(math.TanhOp),
-    ew.ErfOp: _library(math.ErfOp),
+_COMPOSED: Mapping[type[Operation], Callable[[ScalarLowering, SSAValue], SSAValue]] = {
     ew.SignOp: _sign,
     ew.SigmoidOp: _sigmoid,
     ew.ReluOp: _relu,
 }
+"""Functions that are made of others."""

@@ -16,8 +16,8 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from dialects.tix import Affine, Constraint
+from dialects.tix.elementary import Array
 from tadc.interpreter.points import CHUNK, Points
-from tadc.interpreter.scalars import Array
 
 ROUNDS = 30
 """Propagation may converge slowly or never; any intermediate bound is valid."""

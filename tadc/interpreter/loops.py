@@ -28,9 +28,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from dialects.loops import EndOp, ParallelOp
-from tadc.interpreter.loops_scalars import SCALAR, compare_floats, compare_integers
-from tadc.interpreter.scalars import Array
+from dialects.loops import EndOp, LibmOp, ParallelOp
+from dialects.tix.elementary import Array
+from tadc.interpreter.loops_scalars import LIBRARY, SCALAR, compare_floats, compare_integers
 
 INDEX_BITS = 64
 
@@ -86,6 +86,11 @@ class _Execution:
         if type(op) not in SCALAR:
             raise LoopsError(op, f"{op.name} has no meaning here")
         return [SCALAR[type(op)](*self.read(op.operands))]
+
+    def library(self, op: LibmOp) -> list[Any]:
+        if op.function.data not in LIBRARY:
+            raise LoopsError(op, f"{op.function.data} has no meaning here")
+        return [LIBRARY[op.function.data](*self.read(op.operands))]
 
     def constant(self, op: arith.ConstantOp) -> list[Any]:
         assert isinstance(op.value, IntegerAttr | FloatAttr)
@@ -175,4 +180,5 @@ HANDLERS: dict[type[Operation], Callable[[_Execution, Any], list[Any]]] = {
     scf.ForOp: _Execution.for_loop,
     scf.IfOp: _Execution.if_else,
     ParallelOp: _Execution.parallel,
+    LibmOp: _Execution.library,
 }

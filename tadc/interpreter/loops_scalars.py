@@ -14,6 +14,8 @@ import numpy as np
 from xdsl.dialects import arith, math
 from xdsl.ir import Operation
 
+from dialects.tix import UNARY
+
 Function: TypeAlias = Callable[..., Any]
 
 PYTHON: dict[type[Operation], str] = {
@@ -132,6 +134,13 @@ SCALAR: dict[type[Operation], Function] = {
     math.FmaOp: fused,
     math.RsqrtOp: reciprocal_root,
 }
+
+LIBRARY: dict[str, Function] = {
+    kind.FUNCTION.code: kind.FUNCTION.number
+    for kind in UNARY.values()
+    if isinstance(kind.FUNCTION.code, str)
+}
+"""Functions of C's mathematical library that `math` lacks."""
 
 # --- comparisons, by the number of the predicate --------------------------------------------------
 

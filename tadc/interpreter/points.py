@@ -13,7 +13,7 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from dialects.tix import Affine, Constraint
-from tadc.interpreter.scalars import Array
+from dialects.tix.elementary import Array
 
 CHUNK = 1 << 17
 """Points evaluated at once: bounds the memory, one array of this size per value of a body."""

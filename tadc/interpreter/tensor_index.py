@@ -18,6 +18,8 @@ import numpy as np
 from xdsl.ir import Operation, Region, SSAValue
 
 from dialects.tix import (
+    BINARY,
+    UNARY,
     CallOp,
     ConstantOp,
     Constraint,
@@ -37,9 +39,9 @@ from dialects.tix import (
     WhereOp,
     YieldOp,
 )
+from dialects.tix.elementary import Array
 from tadc.interpreter.index_sets import expand
 from tadc.interpreter.points import Points, box
-from tadc.interpreter.scalars import BINARY_FUNCTIONS, UNARY_FUNCTIONS, Array
 from tadc.sizes import bind_sizes, shape_of
 
 DTYPES = {"f32": np.dtype(np.float32), "f64": np.dtype(np.float64)}
@@ -255,4 +257,6 @@ HANDLERS: dict[type[Operation], Callable[[_Evaluation, Any, Points], Array]] = {
     WhereOp: _where,
 }
 
-FUNCTIONS: dict[type[Operation], Callable[..., Array]] = {**UNARY_FUNCTIONS, **BINARY_FUNCTIONS}
+FUNCTIONS: dict[type[Operation], Callable[..., Array]] = {
+    kind: kind.FUNCTION.of_arrays for kind in (*UNARY.values(), *BINARY.values())
+}

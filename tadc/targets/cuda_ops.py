@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, f32, f64, i
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from dialects.loops import LibmOp
 from passes.rewriting.failure import PassFailure
 from tadc.targets import c_text as c
 from tadc.targets.c_text import Expr
@@ -41,14 +42,20 @@ CALLS: dict[type[Operation], str] = {
     arith.MinnumfOp: "fmin",
     math.AbsFOp: "fabs",
     math.AcosOp: "acos",
+    math.AcoshOp: "acosh",
     math.AsinOp: "asin",
+    math.AsinhOp: "asinh",
     math.AtanOp: "atan",
+    math.AtanhOp: "atanh",
     math.Atan2Op: "atan2",
+    math.CbrtOp: "cbrt",
+    math.CeilOp: "ceil",
     math.CopySignOp: "copysign",
     math.CosOp: "cos",
     math.CoshOp: "cosh",
     math.ErfOp: "erf",
     math.ExpOp: "exp",
+    math.Exp2Op: "exp2",
     math.ExpM1Op: "expm1",
     math.FloorOp: "floor",
     math.FmaOp: "fma",
@@ -57,11 +64,13 @@ CALLS: dict[type[Operation], str] = {
     math.Log1pOp: "log1p",
     math.Log2Op: "log2",
     math.PowFOp: "pow",
+    math.RoundEvenOp: "rint",
     math.SinOp: "sin",
     math.SinhOp: "sinh",
     math.SqrtOp: "sqrt",
     math.TanOp: "tan",
     math.TanhOp: "tanh",
+    math.TruncOp: "trunc",
 }
 # Functions that C lacks, printed above the kernels that call them. The divisors are positive, and
 # `power` multiplies in the order of `__powidf2`, which LLVM calls for `powi`.
@@ -181,6 +190,8 @@ class Values:
             case arith.MinSIOp() | arith.MaxSIOp():
                 name = "min" if isinstance(op, arith.MinSIOp) else "max"
                 return c.call(name, *operands, ctype=self.ctype(op.result.type))
+            case LibmOp():
+                return c.call(self.of_type(op.function.data, op.result), *operands)
             case arith.CmpiOp():
                 return self.compare_integers(op, *operands)
             case arith.CmpfOp():

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr
 from xdsl.dialects.utils.fast_math import FastMathAttrBase, FastMathFlag
 from xdsl.ir import Operation, SSAValue
 
+from dialects.loops import LibmOp
 from tadc.targets.llvm_code import Body, element_type, failure, literal, overload
 
 OpPrinter = Callable[[Body, Operation], None]
@@ -164,7 +165,8 @@ def print_vector_math(body: Body, op: Operation) -> None:
 
 def print_libm(body: Body, op: Operation) -> None:
     type_ = body.type(op.results[0])
-    name = LIBM[type(op)] + ("f" if type_ == "float" else "")
+    name = op.function.data if isinstance(op, LibmOp) else LIBM[type(op)]
+    name += "f" if type_ == "float" else ""
     parameters = ", ".join(body.type(operand) for operand in op.operands)
     body.needs.libm[name] = f"declare {type_} @{name}({parameters}) #2"
     arguments = ", ".join(body.typed(operand) for operand in op.operands)
@@ -173,7 +175,7 @@ def print_libm(body: Body, op: Operation) -> None:
 
 
 def _may_approximate(op: Operation) -> bool:
-    """May the vector form of a function, which rounds otherwise, take its place?"""
+    """True if the vector form of a function, which rounds otherwise, may take its place."""
     flags = op.properties.get("fastmath")
     return isinstance(flags, FastMathAttrBase) and FastMathFlag.APPROX_FUNC in flags.data
 
@@ -353,6 +355,7 @@ OP_PRINTERS: dict[type[Operation], OpPrinter] = {
     arith.ConstantOp: print_constant,
     arith.FloorDivSIOp: print_rounded_division,
     arith.IndexCastOp: print_index_cast,
+    LibmOp: print_libm,
     arith.NegfOp: print_negation,
     arith.SelectOp: print_select,
     math.FPowIOp: print_integer_power,

@@ -40,6 +40,7 @@ UNARY = {
     "math.acos": np.arccos,
     "math.asin": np.arcsin,
     "math.atan": np.arctan,
+    "math.ceil": np.ceil,
     "math.cos": np.cos,
     "math.cosh": np.cosh,
     "math.erf": np.vectorize(math.erf),
@@ -50,11 +51,13 @@ UNARY = {
     "math.log10": np.log10,
     "math.log1p": np.log1p,
     "math.log2": np.log2,
+    "math.roundeven": np.rint,
     "math.sin": np.sin,
     "math.sinh": np.sinh,
     "math.sqrt": np.sqrt,
     "math.tan": np.tan,
     "math.tanh": np.tanh,
+    'loops.libm "erfc"': np.vectorize(math.erfc),
 }
 BINARY = {
     "arith.addf": np.add,
@@ -106,7 +109,7 @@ def float_rows(t: str) -> dict[str, tuple[str, object]]:
 
 
 def identifier(name: str) -> str:
-    return name.replace(".", "_")
+    return re.sub(r"\W+", "_", name).strip("_")
 
 
 @functools.cache
