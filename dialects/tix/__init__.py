@@ -8,6 +8,7 @@
 - `structure`: programs, definitions and what a program returns
 - `bodies`: the end of a body, `tix.yield`, and the mark of operations that have bodies
 - `access`: reads of tensors, indices as real numbers, and division of indices
+- `elementary`: values, code and rounding of elementary functions
 - `elementwise`: scalar operations
 - `regions`: reductions over index sets, choices by indices and by values
 - `functions`: functions of scalars that a program brings along, and calls of them

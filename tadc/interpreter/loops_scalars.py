@@ -1,4 +1,4 @@
-"""What the scalar operations of `arith` and `math` compute, on Python integers and NumPy floats.
+"""The scalar operations of `arith` and `math` on Python integers and NumPy floats.
 
 The caller rounds the results to their type.
 """

@@ -1,0 +1,12 @@
+"""Code for scheduled programs (`dialects/loops.py`): LLVM IR for processors, CUDA C for GPUs.
+
+- `llvm`: functions, loops and branches as LLVM IR; `-t llvm`
+- `llvm_ops`: the instructions of each operation of `arith`, `math`, `memref` and `loops`
+- `llvm_code`: names, types and literals of a function's text
+- `llvm_math`: `exp`, `log` and their kin as LLVM IR that vectorises
+- `llvm_libmvec`: vector forms of C library functions, added on the machine that runs the code
+- `cuda`: kernels, loops and branches as CUDA C; `-t cuda`
+- `cuda_ops`: the C expression of each operation without regions
+- `c_text`: C expressions with their parentheses, C names and literals
+- `index_ranges`: bounds of index values, to tell whether an `int` holds them
+"""

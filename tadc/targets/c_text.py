@@ -22,7 +22,7 @@ class Expr(NamedTuple):
     reads: frozenset[str] = frozenset()
     """The variables in it that change: the expression is void once one of them is assigned."""
     loads: bool = False
-    """Whether it reads memory."""
+    """True if it reads memory."""
     literal: bool = False
     """An integer literal: an `int` to C, whatever the type of the value it stands for."""
     split: tuple[str, str, str] | None = None

@@ -65,14 +65,14 @@ def parallel_loop(function: func.FuncOp) -> loops.ParallelOp:
 
 
 def thread_count(function: func.FuncOp, sizes: Sequence[int]) -> int:
-    """How many threads a launch needs, for the values of the arguments that are sizes."""
+    """The number of threads that a launch needs, for the values of the arguments that are sizes."""
     arguments = [a for a in function.body.block.args if isinstance(a.type, IndexType)]
     ranges = Ranges({a: (n, n) for a, n in zip(arguments, sizes, strict=True)})
     return pymath.prod(max(0, ranges.of(size)[0]) for size in parallel_loop(function).sizes)
 
 
 def small(function: func.FuncOp) -> bool:
-    """Whether all indices and the number of the last thread of the last block fit in an `int`."""
+    """True if all indices and the number of the last thread of the last block fit in an `int`."""
     ranges = Ranges()
     threads = pymath.prod(max(0, ranges.of(s)[1]) for s in parallel_loop(function).sizes)
     return threads <= 2**31 - THREADS and fits(function)
@@ -306,7 +306,7 @@ class KernelPrinter(Values):
         return [f"const {self.ctype(value.type)} {name} = {expr.text};"]
 
     def folds(self, value: SSAValue, expr: Expr) -> bool:
-        """Whether the text of `value` may stand where it is used, as often as it is used."""
+        """True if the text of `value` may stand where it is used, as often as it is used."""
         owner, user = value.owner, value.get_user_of_unique_use()
         if isinstance(owner, arith.ConstantOp) or expr.text.isidentifier():
             return True
@@ -323,11 +323,11 @@ class KernelPrinter(Values):
         return block is owner.parent_block()
 
     def reads_written(self, owner: Operation | Block) -> bool:
-        """A load that must stay where it is: the kernel writes that buffer."""
+        """True for a load that must stay where it is, since the kernel writes that buffer."""
         return isinstance(owner, memref.LoadOp) and owner.memref in self.written
 
     def repeats(self, op: Operation) -> bool:
-        """Whether the text of an operand appears more than once in the text of `op`."""
+        """True if the text of an operand appears more than once in the text of `op`."""
         if isinstance(op, arith.CmpfOp):
             return op.predicate.value.data in REPEATING
         return isinstance(op, loops.ParallelOp) and len(op.sizes) > 1

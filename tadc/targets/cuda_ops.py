@@ -240,7 +240,7 @@ class Values:
 
 
 def _may_contract(op: arith.MulfOp) -> bool:
-    """May the product become part of `a * b + c`? NVCC and NVRTC do that to every `*`."""
+    """True if the product may become part of `a * b + c`: NVCC and NVRTC do that to every `*`."""
     return FastMathFlag.ALLOW_CONTRACT in op.fastmath.data
 
 

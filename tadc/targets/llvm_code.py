@@ -1,4 +1,4 @@
-"""What every line of LLVM IR text is made of: types, literals, fresh names, one function's body."""
+"""The parts of LLVM IR text: types, literals, fresh names, the body of a function."""
 
 from __future__ import annotations
 
