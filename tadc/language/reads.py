@@ -144,9 +144,10 @@ class Ranges:
         """
         common = [c for op in path.reductions for c in self.constraints(op)]
         for region in self._where(path.branches):
-            system = [*common, *region]
-            system = [Constraint(self.resolve(c.form), c.equality) for c in system]
-            yield self._closed(system, about)
+            yield self._closed(self._resolved([*common, *region]), about)
+
+    def _resolved(self, system: Iterable[Constraint]) -> list[Constraint]:
+        return [Constraint(self.resolve(c.form), c.equality) for c in system]
 
     def _where(self, branches: tuple[tuple[IfOp, bool], ...]) -> Condition:
         """Where all of these branches are taken; those that are the first ones of others too."""
@@ -171,7 +172,7 @@ class Ranges:
             if index in self.sizes:
                 system += between(0, Affine.of(index), self.resolve(self.sizes[index]))
             elif isinstance(index.owner, FloorDivOp):
-                system += division(index.owner)
+                system += self._resolved(division(index.owner))
                 pending += index.owner.form.indices
         return system
 

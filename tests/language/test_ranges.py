@@ -120,6 +120,10 @@ SYMBOLIC = [
     ("x: f64[N]\ny[i] = x[i] + (x[3] if N > 3 else 0)", [0, 1, 3, 4], []),
     ("x: f64[N]\ny[i in range(4)] = x[3*(i % 2)] if i != 3 else 0", [4, 5], [3, 1]),
     ("x: f64[N]\ny[i in range(9)] = x[i - 4*(i // 4)]", [4], [3]),
+    ("x: f64[N]\ny[i in range(4)] = x[(i + N) // 2]", [4, 5], [3, 2, 1, 0]),
+    ("x: f64[N]\ny[i in range(4)] = x[(i + (i + N) // 2) // 3]", [2, 3], [1, 0]),
+    ("x: f64[N]\ny[i in range(4)] = x[i] if (i + N) % 2 == 1 else 0", [3], [2, 1]),
+    ("x: f64[N]\ns = sum[k in range(N // 2)](x[2*k + 1])", [0, 1, 2, 5], []),
 ]
 
 
