@@ -31,13 +31,12 @@ class Path:
 
     @property
     def reductions(self) -> list[tix.ReductionOp]:
-        return [op for b in self.blocks if isinstance(op := b.parent_op(), tix.ReductionOp)]
+        return reductions_around(self.blocks)
 
     @property
     def branches(self) -> list[tuple[tix.IfOp, bool]]:
         """Each condition on the way, and whether the way goes through its first body."""
-        parents = [(b, b.parent_op()) for b in self.blocks]
-        return [(op, b is op.then.block) for b, op in parents if isinstance(op, tix.IfOp)]
+        return branches_around(self.blocks)
 
     @property
     def indices(self) -> list[SSAValue]:
@@ -65,6 +64,17 @@ class Path:
                     found[block] = _cut(op, block is op.then.block, disjuncts, ranges)
                 disjuncts = found[block]
         return disjuncts
+
+
+def reductions_around(blocks: Sequence[Block]) -> list[tix.ReductionOp]:
+    """The reductions whose bodies are among these blocks."""
+    return [op for b in blocks if isinstance(op := b.parent_op(), tix.ReductionOp)]
+
+
+def branches_around(blocks: Sequence[Block]) -> list[tuple[tix.IfOp, bool]]:
+    """The conditions that have a body among these blocks, and True where it is the first one."""
+    parents = [(b, b.parent_op()) for b in blocks]
+    return [(op, b is op.then.block) for b, op in parents if isinstance(op, tix.IfOp)]
 
 
 def _cut(

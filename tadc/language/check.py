@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from xdsl.ir import SSAValue
 
 from dialects.tix import Affine, Constraint, ProgramOp, Variable
+from passes.index_sets.space import Space
 from passes.polyhedral.division import ceildiv
-from passes.polyhedral.loop_nests import integer_point
 from tadc.language.describe import Describer
-from tadc.language.reads import Access, Ranges, component, computed, keys_of, reads, rows
+from tadc.language.reads import Access, Ranges, component, computed, reads, some_point
 from tadc.language.source import Source
 
 Interval = tuple[int, int]
@@ -52,7 +52,7 @@ def check_access(
     """Raise `RangeError` where the access leaves a tensor of this shape."""
     forms = [ranges.resolve(form) for form in access.read.forms]
     sizes = [ranges.resolve(size) for size in shape]
-    for system in ranges.systems(access.path, *forms):
+    for system in ranges.systems(access, *forms):
         box = _box(system)
         if any(low > high for low, high in box.values()):
             continue
@@ -72,13 +72,13 @@ def _point(outside: Constraint, system: list[Constraint]) -> dict[Variable, int]
     exclude is left to the call.
     """
     near = [outside, *component(system, outside.form)]
-    found = _solve(near)
+    found = some_point(near)
     if found is None:
         return None
     whole = [outside, *system]
     if any(c.form[size] < 0 or c.equality for c in whole for size in c.form.sizes):
         return None
-    return None if _solve([_with_least_sizes(c) for c in whole]) is None else found
+    return None if some_point([_with_least_sizes(c) for c in whole]) is None else found
 
 
 def _with_least_sizes(constraint: Constraint) -> Constraint:
@@ -89,16 +89,8 @@ def _with_least_sizes(constraint: Constraint) -> Constraint:
 
 def _waits(access: Access, ranges: Ranges) -> bool:
     """Whether a condition on sizes that are not known decides if the read happens."""
-    conditions = [c.form for op, _ in access.path.branches for p in op.condition for c in p]
+    conditions = [c.form for op, _ in access.branches for p in op.condition for c in p]
     return any(ranges.resolve(form).sizes for form in conditions)
-
-
-def _solve(system: Sequence[Constraint]) -> dict[Variable, int] | None:
-    keys = keys_of(system)
-    if any(isinstance(key, str) for key in keys):
-        return None
-    point = integer_point(rows(system, keys), len(keys))
-    return None if point is None else dict(zip(keys, point, strict=True))
 
 
 # --- intervals ---
@@ -112,7 +104,8 @@ def _box(system: Sequence[Constraint]) -> dict[Variable, Interval]:
     Two rounds meet nearly all programs, since bounds of inner indices follow those of outer ones.
     """
     box: dict[Variable, Interval] = {
-        key: (0 if isinstance(key, str) else -_INFINITE, _INFINITE) for key in keys_of(system)
+        key: (0 if isinstance(key, str) else -_INFINITE, _INFINITE)
+        for key in Space([], system).keys
     }
     halves = [Constraint(h) for c in system for h in _halves(c)]
     for _ in range(2):

@@ -21,12 +21,12 @@ from xdsl.ir import Block, Region, SSAValue
 from dialects.tix import ConstantOp, IfOp, Predicate, WhereOp, YieldOp
 from tadc.language.conditions import (
     TRUE,
+    Condition,
     check_comparisons,
     compares_values,
     condition,
     conjunction,
 )
-from tadc.language.reads import Condition
 from tadc.language.scope import Scope
 
 Branch = Callable[[Scope], SSAValue]

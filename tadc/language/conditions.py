@@ -10,12 +10,16 @@ from collections.abc import Sequence
 from itertools import product
 
 from dialects.tix import Affine, Constraint, FloorDivOp
-from passes.polyhedral.inequalities import implied, rows_feasible
+from passes.index_sets.disjuncts import Disjunct
+from passes.index_sets.space import Space
+from passes.polyhedral.inequalities import rows_feasible
 from tadc.errors import TadcSyntaxError, UnsupportedError
 from tadc.language.affine import affine
-from tadc.language.reads import Condition, keys_of, rows
 from tadc.language.scope import Scope
 from tadc.language.source import names_in
+
+Condition = list[Disjunct]
+"""A condition: it holds where all constraints of at least one disjunct hold."""
 
 TRUE: Condition = [[]]
 FALSE: Condition = []
@@ -155,15 +159,14 @@ def decided(disjuncts: Sequence[Sequence[Constraint]]) -> Condition:
 
 def _reduced(disjunct: list[Constraint]) -> list[Constraint] | None:
     """Without inequalities that the others imply; None where the disjunct holds nowhere."""
-    keys = keys_of(disjunct)
-    if not rows_feasible(rows(disjunct, keys)):
+    space = Space([], disjunct)
+    if not rows_feasible(space.rows(disjunct)):
         return None
     kept = disjunct
     for constraint in reversed(disjunct):
         others = [c for c in kept if c is not constraint]
         if others and not constraint.equality:
-            (row,) = rows([constraint], keys)
-            kept = others if implied(row, rows(others, keys)) else kept
+            kept = others if space.implied(constraint, space.rows(others)) else kept
     return kept
 
 

@@ -19,14 +19,14 @@ from math import inf
 
 from xdsl.ir import Region, SSAValue
 
-from dialects.tix import Affine, Constraint, IfOp, ReductionOp, Variable, between
+from dialects.tix import Affine, Constraint, IfOp, ReductionOp, between
+from passes.index_sets.space import Space, feasible
 from passes.polyhedral.division import lower_bound
 from passes.polyhedral.fourier_motzkin import project_bounds
-from passes.polyhedral.inequalities import implied, rows_feasible
 from passes.polyhedral.loop_nests import integer_point
 from tadc.errors import RangeError, SizeError
 from tadc.language.describe import Describer
-from tadc.language.reads import Access, Ranges, component, keys_of, possible, reads, rows, used
+from tadc.language.reads import Access, Ranges, component, reads, some_point, used
 from tadc.language.sizes import Bound, Sizes
 
 _TRIES = 64
@@ -129,7 +129,7 @@ class Inference:
         return None
 
     def _kind(self, access: Access, dimension: int) -> int:
-        branches = [(op, then) for op, then in access.path.branches if not _holds(op, then)]
+        branches = [(op, then) for op, then in access.branches if not _holds(op, then)]
         if not branches:
             return _SURE
         form, size = access.read.forms[dimension], self._shape(access)[dimension]
@@ -205,7 +205,7 @@ class Inference:
     def _try_interval(self, index: SSAValue) -> bool:
         self.current = index
         bounds: list[Bound] = []
-        for access, dimension, system in self._outside(index, possible):
+        for access, dimension, system in self._outside(index, feasible):
             blocked = any(v in self.open for c in system for v in c.form.indices if v is not index)
             if not blocked:
                 bounds += self._bounds(index, access, dimension, system)
@@ -224,7 +224,7 @@ class Inference:
                 continue
             for dimension, form in enumerate(map(self.sizes.resolve, access.read.forms)):
                 size = self._shape(access)[dimension]
-                for system in self.ranges.systems(access.path, form):
+                for system in self.ranges.systems(access, form):
                     for outside in (Constraint(-form - 1), Constraint(form - size)):
                         near = [outside, *component(system, outside.form)]
                         if any(c.form[index] for c in near) and happens([outside, *system]):
@@ -235,20 +235,18 @@ class Inference:
     ) -> list[Bound]:
         """The least value at which the system has a point, as what the range must stay below."""
         system = [Constraint(Affine.of(index)), *system]
-        keys = keys_of(system)
-        keys.remove(index)
-        keys.insert(0, index)
-        found = rows(system, keys)
-        names = [n for n, key in enumerate(keys) if isinstance(key, str)]
-        context = [tuple(int(m == n) for m in range(len(keys) + 1)) for n in names]
-        if not rows_feasible([*found, *context]):
+        if not feasible(system):
             return []
-        if not names:
-            least = _least_point(found, len(keys))
+        indices = [index, *(v for c in system for v in c.form.indices)]
+        space = Space(indices, system)  # the sizes come last
+        rows, variables = space.rows(system), len(set(indices))
+        if variables == len(space.keys):
+            least = _least_point(rows, variables)
             bounds = [] if least is None else [(Affine({}, least), 1)]
         else:
-            lower, _ = project_bounds(found, 0, range(1, len(keys) - len(names)), context)
-            bounds = [_bound(row, keys) for row in lower]
+            sizes = space.sizes_not_negative()
+            lower, _ = project_bounds(rows, 0, range(1, variables), sizes)
+            bounds = [_bound(space.constraint(row).form, index) for row in lower]
             bounds = [b for b in bounds if b[0].terms] or bounds
             if len(bounds) > 1:
                 raise self._too_hard(index, access)
@@ -263,14 +261,10 @@ class Inference:
         size = self._shape(access)[dimension]
         if not size.terms and size.constant <= 0:
             return
-        start = [*system, Constraint(-Affine.of(index))]
-        keys = keys_of(start)
-        if not any(isinstance(key, str) for key in keys):
-            point = integer_point(rows(start, keys), len(keys))
-            if point is not None:
-                values = dict(zip(keys, point, strict=True))
-                form = self.sizes.resolve(access.read.forms[dimension])
-                raise self.describer.leaves(access, dimension, form, size, values)
+        point = some_point([*system, Constraint(-Affine.of(index))])
+        if point is not None:
+            form = self.sizes.resolve(access.read.forms[dimension])
+            raise self.describer.leaves(access, dimension, form, size, point)
         name = self.describer.index(index)
         raise RangeError(
             f"{self.describer.access(access)} leaves dimension {dimension} of "
@@ -323,14 +317,14 @@ def _holds(op: IfOp, then: bool) -> bool:
 
 
 def _follows(constraint: Constraint, disjunct: list[Constraint]) -> bool:
-    keys = keys_of([constraint, *disjunct])
-    return implied(rows([constraint], keys)[0], rows(disjunct, keys))
+    space = Space([], [constraint, *disjunct])
+    return space.implied(constraint, space.rows(disjunct))
 
 
-def _bound(row: tuple[int, ...], keys: Sequence[Variable]) -> Bound:
+def _bound(form: Affine, index: SSAValue) -> Bound:
     """`a z + rest >= 0` says that z is at least `ceil(-rest / a)`, as a floor division."""
-    rest = Affine(dict(zip(keys[1:], row[1:-1], strict=True)), row[-1])
-    return -rest + (row[0] - 1), row[0]
+    a = form[index]
+    return Affine.of(index) * a - form + (a - 1), a
 
 
 def _least_point(system: list[tuple[int, ...]], variables: int) -> int | None:

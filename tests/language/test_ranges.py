@@ -1,8 +1,14 @@
 """Ranges that nobody wrote: which they are, for known, named and unnamed sizes."""
 
-import pytest
+import random
 
-from dialects.tix import IfOp, ProgramOp, SumOp
+import pytest
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Block
+
+from dialects.tix import Affine, Constraint, IfOp, ProgramOp, SumOp
+from passes.index_sets.space import feasible
+from passes.polyhedral.diophantine import solve
 from tadc.errors import RangeError
 from tadc.language import check_ranges, parse, print_program
 
@@ -193,3 +199,15 @@ def test_an_exact_check_sees_what_intervals_do_not():
     parse("x: f64[4]\ny[i in range(8)] = x[i // 2] + x[i - 4*(i // 4)]")
     parse("x: f64[2]\ny[i in range(9)] = x[2*i - 5] if 4 <= 2*i - 1 <= 5 else 0")
     parse("x: f64[3]\ns = sum[k in range(2, 9), l in range(k, 2)](x[k + l])")
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_equations_without_integer_solutions_are_seen(seed):
+    """Each of them alone may have some, as where remainders of one index contradict each other."""
+    choose = random.Random(seed)
+    indices = Block(arg_types=[IndexType()] * 3).args
+    rows = [[choose.randrange(-6, 7) for _ in range(4)] for _ in range(choose.choice((2, 3)))]
+    forms = [Affine(dict(zip(indices, row[:3], strict=True)), row[3]) for row in rows]
+    matrix, right = tuple(tuple(row[:3]) for row in rows), tuple((-row[3],) for row in rows)
+    unsolvable = solve(matrix, right, 3, 0, range(3)).empty
+    assert feasible([Constraint(form, equality=True) for form in forms]) == (not unsolvable)

@@ -7,12 +7,13 @@ from itertools import product
 
 from xdsl.ir import SSAValue
 
-from dialects.tix import Constraint, FloorDivOp, IfOp, Predicate, WhereOp, constant_value, yielded
-from passes.polyhedral.inequalities import rows_feasible
-from tadc.language.conditions import decided
+from dialects.tix import Constraint, IfOp, Predicate, WhereOp, constant_value, yielded
+from passes.index_sets.context import quotient_constraints, quotients_of
+from passes.index_sets.disjuncts import complement
+from passes.index_sets.space import feasible
+from tadc.language.conditions import Condition, decided
 from tadc.language.printing.affine import AND, COMPARISON, OR, SUM, Names, Text
 from tadc.language.printing.conditions import condition
-from tadc.language.reads import Condition, division, keys_of, negation, rows
 
 SIGNS: dict[Predicate, str] = {
     "lt": "<",
@@ -103,8 +104,8 @@ def without_guard(value: SSAValue, known: Condition) -> SSAValue:
     """The value of a branch, without a condition on indices that holds there anyway."""
     op = value.owner
     if isinstance(op, IfOp) and constant_value(yielded(op.otherwise)) == 0:
-        outside = negation(op.condition)
-        if not any(_feasible([*one, *other]) for one, other in product(known, outside)):
+        outside = complement(op.condition)
+        if not any(_possible([*one, *other]) for one, other in product(known, outside)):
             return yielded(op.then)
     return value
 
@@ -126,12 +127,10 @@ def known_of(truth: SSAValue, holds: bool) -> Condition:
 def _taken(op: IfOp | WhereOp, first: bool) -> Condition:
     if isinstance(op, WhereOp):
         return known_of(op.lhs, first) if is_test(op) else [[]]
-    return op.condition if first else negation(op.condition)
+    return op.condition if first else complement(op.condition)
 
 
-def _feasible(system: list[Constraint]) -> bool:
-    """May the constraints hold together, given what the quotients in them are?"""
-    quotients = {v.owner for c in system for v in c.form.indices}
-    divided = [c for q in quotients if isinstance(q, FloorDivOp) for c in division(q)]
-    whole = [*system, *divided]
-    return rows_feasible(rows(whole, keys_of(whole)))
+def _possible(system: list[Constraint]) -> bool:
+    """True unless the constraints exclude each other, given what the quotients in them are."""
+    quotients = quotients_of(c.form for c in system)
+    return feasible([*system, *(c for q in quotients for c in quotient_constraints(q))])
