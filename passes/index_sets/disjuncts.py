@@ -74,13 +74,26 @@ def complement(
 ) -> list[Disjunct]:
     """The points of `context` in none of the disjuncts, as disjoint convex sets.
 
-    Empty sets are left out on the way: their number would grow with the product of the disjuncts.
+    Empty sets are left out on the way, and sets apart from a disjunct are not cut by it: their
+    number would grow with the product of the disjuncts.
     """
-    rest: list[Disjunct] = [[]]
+    rest: list[Disjunct] = [[]] if feasible(context) else []
     for disjunct in disjuncts:
-        parts = ([*a, *b] for a in rest for b in complement_of_disjunct(disjunct))
-        rest = [part for part in parts if feasible([*context, *part])]
+        outside = complement_of_disjunct(disjunct)
+        rest = [part for a in rest for part in _cut(a, disjunct, outside, context)]
     return rest
+
+
+def _cut(
+    part: Disjunct,
+    disjunct: Sequence[Constraint],
+    outside: Sequence[Disjunct],
+    context: Sequence[Constraint],
+) -> list[Disjunct]:
+    """The points of a set that are `outside` a disjunct: all of it where the two are apart."""
+    if not feasible([*context, *part, *disjunct]):
+        return [part]
+    return [cut for b in outside if feasible([*context, *(cut := [*part, *b])])]
 
 
 def disjoint(
