@@ -30,7 +30,7 @@ from dialects.tix import elementwise as ew
 from passes.index_sets.context import ContextCloner
 from passes.index_sets.disjuncts import complement, negate
 from passes.index_sets.space import feasible
-from passes.rewriting.guards import is_guard, take
+from passes.rewriting.guards import is_guard, take_branch
 from passes.rewriting.programs import copy_program, rewrite_programs
 
 
@@ -89,7 +89,7 @@ class _Joiner(ContextCloner):
             if not any(complement(before, context) for context in contexts):
                 left = others
         if not left:
-            take(op, op.then)
+            take_branch(op, op.then)
         elif len(left) < len(disjunct):
             regions = [op.detach_region(region) for region in list(op.regions)]
             Rewriter.replace_op(op, tix.IfOp([left], *regions))

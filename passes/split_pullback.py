@@ -128,10 +128,10 @@ def _is_cheap(op: tix.DefineOp) -> bool:
 
 
 def _is_quick(op: Operation) -> bool:
-    """True for what is about as quick as a read; a sign decides, and is not computed again."""
+    """True for what is about as quick as a read; a step decides, and is not computed again."""
     if isinstance(op, ew.PowOp):
         return tix.constant_value(op.rhs) in (2, 3)
-    if isinstance(op, ew.SignOp):
+    if isinstance(op, ew.StepOp):
         return False
     return isinstance(op, (*FREE, tix.IndexToRealOp)) or weight(op) == 1
 

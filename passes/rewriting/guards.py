@@ -17,7 +17,7 @@ def is_guard(op: object) -> TypeGuard[tix.IfOp]:
     return tix.constant_value(tix.yielded(op.otherwise)) == 0
 
 
-def take(op: tix.IfOp | tix.WhereOp, branch: Region) -> None:
+def take_branch(op: tix.IfOp | tix.WhereOp, branch: Region) -> None:
     """Put one branch of a choice in the place of the choice."""
     last = branch.block.last_op
     assert isinstance(last, tix.YieldOp)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Operation, Region, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from dialects.tix import (
     Affine,
@@ -23,11 +23,11 @@ from dialects.tix import (
     ReductionOp,
     Variable,
     WhereOp,
-    YieldOp,
     constant_value,
 )
 from dialects.tix.attributes import map_over, set_over
 from dialects.tix.elementwise import compare
+from passes.rewriting.guards import take_branch
 from tadc.language.conditions import decided
 
 Resolve = Callable[[Affine], Affine]
@@ -40,13 +40,12 @@ def settle(body: Region, resolve: Resolve) -> None:
         settler.settle(op)
     for op in reversed(list(body.walk())):  # what is inside of others comes first
         if isinstance(op, IfOp) and op.condition in ([], [[]]):
-            _take(op, op.then if op.condition else op.otherwise)
+            take_branch(op, op.then if op.condition else op.otherwise)
     while decided_choice := next(_decided(body), None):
-        _take(*decided_choice)
+        take_branch(*decided_choice)
     for op in reversed(list(body.walk())):
         if isinstance(op, FloorDivOp) and not op.result.uses:
-            op.detach()
-            op.erase()
+            Rewriter.erase_op(op)
 
 
 class _Settler:
@@ -116,16 +115,3 @@ def _decided(body: Region) -> Iterator[tuple[WhereOp, Region]]:
             x, y = constant_value(op.lhs), constant_value(op.rhs)
             if x is not None and y is not None:
                 yield op, op.then if compare(op.comparison, x, y) else op.otherwise
-
-
-def _take(op: IfOp | WhereOp, branch: Region) -> None:
-    """Put one branch in the place of the condition."""
-    last = branch.block.last_op
-    assert isinstance(last, YieldOp)
-    value = last.value
-    last.detach()
-    last.erase()
-    Rewriter.inline_block(branch.block, InsertPoint.before(op))
-    op.result.replace_all_uses_with(value)
-    op.detach()
-    op.erase()
