@@ -10,6 +10,7 @@ Everything that bad input can cause ends in a `TadcError`; any other exception i
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -115,6 +116,14 @@ def _width(character: str) -> int:
     if combining(character):
         return 0
     return 2 if east_asian_width(character) in "WF" else 1
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str | None:
+    """The hint `did you mean ...?` with the closest of the known names; None if none is close."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, sorted(set(known)), n=1)
+    return f"did you mean {near[0]}?" if near else None
 
 
 class TadcSyntaxError(TadcError):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,11 +14,9 @@ SQUARES = "x: f64[N]\ny[i] = s * x[i]**2\n"
 
 
 @pytest.fixture(autouse=True)
-def _no_functions_are_left() -> Iterator[None]:  # pyright: ignore[reportUnusedFunction]
+def _no_functions_are_left(monkeypatch: pytest.MonkeyPatch):
     """What a test defines is unknown to the next one."""
-    before = custom_functions.known_functions()
-    yield
-    custom_functions.restore(before)
+    monkeypatch.setattr(custom_functions, "_FUNCTIONS", dict(custom_functions.known_functions()))
 
 
 class Outcome:

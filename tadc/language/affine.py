@@ -7,12 +7,16 @@ import ast
 from xdsl.ir import BlockArgument
 
 from dialects.tix import Affine
-from tadc.errors import AffineError, TadcError, TadcSyntaxError, UnknownNameError, UnsupportedError
-from tadc.language.names import suggestion
+from tadc.errors import (
+    AffineError,
+    TadcError,
+    TadcSyntaxError,
+    UnknownNameError,
+    UnsupportedError,
+    did_you_mean,
+)
+from tadc.language.folding import LARGEST_EXACT_INTEGER
 from tadc.language.scope import Divide, Scope
-
-LARGEST = 2**53
-"""Integers up to here are exact as real numbers too."""
 
 _ALLOWED = "an index is a sum of integers, sizes and indices, with integer coefficients"
 
@@ -20,7 +24,7 @@ _ALLOWED = "an index is a sum of integers, sizes and indices, with integer coeff
 def affine(node: ast.expr, scope: Scope, divide: Divide | None = None) -> Affine:
     """The affine form that `node` is; `divide` says what a floor division becomes."""
     form = _Reader(scope, divide or scope.floor_division).read(node)
-    if any(abs(c) > LARGEST for c in (form.constant, *form.terms.values())):
+    if any(abs(c) > LARGEST_EXACT_INTEGER for c in (form.constant, *form.terms.values())):
         raise scope.fail(AffineError, node, "the index has too large numbers", "stay below 2**53")
     return form
 
@@ -81,7 +85,7 @@ class _Reader:
             UnknownNameError,
             node,
             f"{node.id} is neither an index nor a size here",
-            suggestion(node.id, known)
+            did_you_mean(node.id, known)
             or f"a size gets its name in a declaration, such as x: f64[{node.id}]",
         )
 
@@ -123,7 +127,7 @@ class _Reader:
             case ast.Constant(value=bool()):
                 message, hint = f"{node.value} is not an integer", _ALLOWED
             case ast.Constant(value=float(number)):
-                whole = number.is_integer() and abs(number) < LARGEST
+                whole = number.is_integer() and abs(number) < LARGEST_EXACT_INTEGER
                 message = "the index is not an integer"
                 hint = f"write {int(number)}" if whole else _ALLOWED
             case ast.Subscript() | ast.Call():

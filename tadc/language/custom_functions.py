@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import cast
 
 from dialects.tix import FunctionOp
-from tadc.errors import ArgumentError, RankError, TadcSyntaxError, UnknownNameError
+from tadc.errors import ArgumentError, RankError, TadcSyntaxError, UnknownNameError, did_you_mean
 from tadc.language.formulas import Formula, read_formula
-from tadc.language.names import RESERVED, suggestion
+from tadc.language.names import RESERVED
 from tadc.language.source import Source
 
 
@@ -75,12 +75,6 @@ def define(
 def known_functions() -> Mapping[str, ScalarFunction]:
     """The functions that are defined now."""
     return dict(_FUNCTIONS)
-
-
-def restore(functions: Mapping[str, ScalarFunction]) -> None:
-    """Have these functions again, as `known_functions` gave them, and no others."""
-    _FUNCTIONS.clear()
-    _FUNCTIONS.update(functions)
 
 
 def arities_of(functions: Mapping[str, ScalarFunction]) -> dict[str, Sequence[str]]:
@@ -173,7 +167,7 @@ def _derivatives(given: object, head: _Head) -> list[object]:
 def _by_name(given: Mapping[str, object], head: _Head) -> list[object]:
     for name in given:
         if name not in head.parameters:
-            hint = suggestion(name, head.parameters) or f"there are {', '.join(head.parameters)}"
+            hint = did_you_mean(name, head.parameters) or f"there are {', '.join(head.parameters)}"
             raise UnknownNameError(f"{head.name} has no argument {name!r}", hint=hint)
     return [given[name] for name in head.parameters if name in given]
 

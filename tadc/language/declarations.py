@@ -8,9 +8,9 @@ from xdsl.ir import Block
 
 from dialects.tix import Affine
 from dialects.tix.types import ELEMENT_TYPES, ElementType
-from tadc.errors import AffineError, DtypeError, SizeError, TadcSyntaxError
+from tadc.errors import AffineError, DtypeError, SizeError, TadcSyntaxError, did_you_mean
 from tadc.language.affine import affine
-from tadc.language.names import ELEMENT_WORDS, suggestion
+from tadc.language.names import ELEMENT_WORDS
 from tadc.language.scope import Declaration, Divide, Frame, Names, Scope
 from tadc.language.source import items, names_in
 
@@ -57,7 +57,7 @@ def _element(word: ast.Name, names: Names) -> ElementType:
         DtypeError,
         word,
         f"{word.id} is not an element type",
-        f"write {other}" if other else suggestion(word.id, ELEMENT_WORDS) or "write f32 or f64",
+        f"write {other}" if other else did_you_mean(word.id, ELEMENT_WORDS) or "write f32 or f64",
     )
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from dialects.tix import Affine
 
-EXACT = 2**53
-"""Integers below are exact as real numbers."""
+LARGEST_EXACT_INTEGER = 2**53
+"""All integers up to here are exact as float64; the next one is not."""
 
 
 def whole(value: float) -> Affine | None:
     """A number as an affine form, where it is an integer that is written as one."""
-    if not abs(value) < EXACT or value != int(value):
+    if not abs(value) < LARGEST_EXACT_INTEGER or value != int(value):
         return None
     return None if value == 0 and str(value).startswith("-") else Affine({}, int(value))
 
@@ -34,4 +34,5 @@ def fold(sign: str, left: Affine, right: Affine) -> Affine | None:
             form = left * right.constant
         case _:
             return None
-    return form if all(abs(c) < EXACT for c in (form.constant, *form.terms.values())) else None
+    numbers = (form.constant, *form.terms.values())
+    return form if all(abs(c) < LARGEST_EXACT_INTEGER for c in numbers) else None

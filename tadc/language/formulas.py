@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from xdsl.ir import Block, Region, SSAValue
 
 from dialects.tix import YieldOp, real
-from tadc.errors import TadcSyntaxError, UnknownNameError
+from passes.rewriting.programs import set_hint
+from tadc.errors import TadcSyntaxError, UnknownNameError, did_you_mean
 from tadc.language.finalize import settle
-from tadc.language.names import suggestion
-from tadc.language.scope import Frame, Names, Scope, Tensor, set_hint
+from tadc.language.scope import Frame, Names, Scope, Tensor
 from tadc.language.source import Source
 from tadc.language.values import scalar
 
@@ -57,7 +57,7 @@ class _FormulaNames(Names):
             raise self.fail(TadcSyntaxError, node, f"{name} is one number in a formula", hint)
         self._check_readable(node)
         known = ", ".join(self.parameters)
-        hint = suggestion(name, self.parameters) or f"a formula reads {known}"
+        hint = did_you_mean(name, self.parameters) or f"a formula reads {known}"
         raise self.fail(UnknownNameError, node, f"there is no {name} in this formula", hint)
 
 

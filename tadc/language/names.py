@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import keyword
 from collections.abc import Collection, Iterable
 
 from dialects.tix import UNARY
+from tadc.errors import did_you_mean
 
 ELEMENT_WORDS = ("f32", "f64", "real")
 UNARY_FUNCTIONS = tuple(word for word in UNARY if word != "neg")
@@ -14,12 +14,6 @@ REDUCTIONS = ("sum", "max", "min", "prod")
 FUNCTIONS = (*UNARY_FUNCTIONS, "atan2", "max", "min", "pad")
 RESERVED = frozenset((*FUNCTIONS, *REDUCTIONS, *ELEMENT_WORDS, "range"))
 """Words that cannot name a tensor, an index or a size."""
-
-
-def suggestion(name: str, known: Iterable[str]) -> str | None:
-    """`did you mean ...?`, where a known name is close."""
-    near = difflib.get_close_matches(name, sorted(set(known)), n=1)
-    return f"did you mean {near[0]}?" if near else None
 
 
 _ELSEWHERE = {
@@ -40,7 +34,7 @@ def function_hint(name: str, defined: Iterable[str] = ()) -> str:
     if name in _ELSEWHERE:
         return f"did you mean {_ELSEWHERE[name]}?"
     known = (*FUNCTIONS, *defined)
-    return suggestion(name, (*known, *REDUCTIONS)) or f"there are {', '.join(known)}"
+    return did_you_mean(name, (*known, *REDUCTIONS)) or f"there are {', '.join(known)}"
 
 
 def method_hint(name: str) -> str:

@@ -23,15 +23,14 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Region, SSAValue
 
 from dialects.tix import Affine, DefineOp, ProgramOp, ReturnOp, TensorType
-from passes.rewriting.programs import fresh_name
-from tadc.errors import SizeError, TadcError, TadcSyntaxError, UnknownNameError
+from passes.rewriting.programs import fresh_name, set_hint
+from tadc.errors import SizeError, TadcError, TadcSyntaxError, UnknownNameError, did_you_mean
 from tadc.language.check import check_ranges
 from tadc.language.custom_functions import arities_of, function_ops, known_functions
 from tadc.language.declarations import declare
 from tadc.language.definitions import Definition, define, target_name
 from tadc.language.finalize import settle
-from tadc.language.names import suggestion
-from tadc.language.scope import Names, Tensor, set_hint
+from tadc.language.scope import Names, Tensor
 from tadc.language.source import PROGRAM, Source, items
 from tadc.support.recursion import with_large_stack
 
@@ -156,7 +155,7 @@ class _Program:
             message = f"{node.id} is an argument, not a result"
             raise self._fail(node, message, f"define a copy of {node.id} and return that")
         raise self.names.fail(
-            UnknownNameError, node, f"{node.id} is not defined", suggestion(node.id, defined)
+            UnknownNameError, node, f"{node.id} is not defined", did_you_mean(node.id, defined)
         )
 
     # --- the program ---

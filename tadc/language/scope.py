@@ -229,7 +229,10 @@ class Scope:
                 )
             value = block.insert_arg(IndexType(), len(block.args))
             value.location = self.source.location(node)
-            set_hint(value, node.id)
+            if SSAValue.is_valid_name(node.id) and SSAValue.extract_valid_name(node.id):
+                value.name_hint = (
+                    node.id
+                )  # α too, which the text of IR leaves out: printing needs it
             found[node.id] = value
         return found
 
@@ -251,12 +254,6 @@ class Scope:
             key=lambda b: depths.get(b, 0),
             default=self.frame.outermost,
         )
-
-
-def set_hint(value: SSAValue, name: str) -> None:
-    """Name a value in the IR, where its name is one that the IR can have."""
-    if SSAValue.is_valid_name(name) and SSAValue.extract_valid_name(name):  # of _2 nothing is left
-        value.name_hint = name
 
 
 Divide = Callable[[Affine, int, ast.AST], Affine]

@@ -23,12 +23,7 @@ from dialects.tix import (
     YieldOp,
     between,
 )
-from tadc.errors import (
-    RankError,
-    TadcError,
-    TadcSyntaxError,
-    UnknownNameError,
-)
+from tadc.errors import RankError, TadcError, TadcSyntaxError, UnknownNameError, did_you_mean
 from tadc.language import folding
 from tadc.language.affine import affine, bad_divisor, divided
 from tadc.language.bounds import index_items, range_constraints
@@ -39,7 +34,6 @@ from tadc.language.names import (
     UNARY_FUNCTIONS,
     function_hint,
     method_hint,
-    suggestion,
 )
 from tadc.language.scope import Scope, Tensor
 from tadc.language.source import items
@@ -109,7 +103,7 @@ def _number(node: ast.Constant, scope: Scope, sign: int = 1) -> Value:
         )
     number = node.value
     assert isinstance(number, int | float)
-    if isinstance(number, int) and abs(number) < folding.EXACT:
+    if isinstance(number, int) and abs(number) < folding.LARGEST_EXACT_INTEGER:
         return Affine({}, sign * number)
     try:
         value = sign * float(number)
@@ -308,7 +302,7 @@ def _reduction(node: ast.Call, head: ast.Subscript, name: ast.Name, scope: Scope
             TadcSyntaxError,
             head,
             f"{name.id}[...] cannot be called",
-            suggestion(name.id, REDUCTIONS) or "a sum is written sum[k](...)",
+            did_you_mean(name.id, REDUCTIONS) or "a sum is written sum[k](...)",
         )
     if len(node.args) != 1:
         raise scope.fail(TadcSyntaxError, node, f"{name.id}[...] takes one expression", _CALLS)

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from tadc.errors import ArgumentError, DtypeError, Span
+from tadc.errors import ArgumentError, DtypeError, Span, did_you_mean
 
 Array = npt.NDArray[Any]
 
@@ -61,8 +60,7 @@ def _check_name(name: str, values: Mapping[str, Any], parameters: Sequence[Param
         raise ArgumentError(f"the argument {name} is given twice", argument=name)
     names = [p.name for p in parameters]
     if name not in names:
-        near = get_close_matches(name, names, 1)
-        hint = f"did you mean {near[0]}?" if near else f"the arguments are {_listed(parameters)}"
+        hint = did_you_mean(name, names) or f"the arguments are {_listed(parameters)}"
         raise ArgumentError(f"there is no argument {name}", hint=hint, argument=name)
 
 
