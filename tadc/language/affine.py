@@ -19,6 +19,10 @@ from tadc.language.folding import LARGEST_EXACT_INTEGER
 from tadc.language.scope import Divide, Scope
 
 _ALLOWED = "an index is a sum of integers, sizes and indices, with integer coefficients"
+_NO_PRODUCT = (
+    "a size is like 2*N + 1 and an index like 2*i + N - 1; N*M elements take two dimensions: "
+    "x: f64[N, M] and x[i, j]"
+)
 
 
 def affine(node: ast.expr, scope: Scope, divide: Divide | None = None) -> Affine:
@@ -108,7 +112,7 @@ class _Reader:
     def _product(self, node: ast.BinOp, left: Affine, right: Affine) -> Affine:
         if left.terms and right.terms:
             raise self.scope.fail(
-                AffineError, node, "the index multiplies two indices or sizes", _ALLOWED
+                AffineError, node, "this multiplies two indices or sizes", _NO_PRODUCT
             )
         return left * right.constant if left.terms else right * left.constant
 

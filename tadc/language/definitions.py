@@ -52,6 +52,7 @@ def define(node: ast.Assign | ast.AugAssign, names: Names) -> Definition:
     """Read a definition, or an update of a tensor that exists, and find its ranges."""
     name, brackets = target_name(node, names)
     names.check_new(name, "a tensor")
+    names.defining = name.id
     block = Block()
     frame = Frame(block)
     around = Scope(names, block, {}, frame)

@@ -288,7 +288,16 @@ class Inference:
             index=name,
         )
 
+    def _check_constants(self) -> None:
+        """Raise `RangeError` for `x[-1]`, which no range can mend."""
+        for access in self.accesses:
+            for dimension, form in enumerate(access.read.forms):
+                if not access.blocks and not form.terms and form.constant < 0:
+                    size = self._shape(access)[dimension]
+                    raise self.describer.leaves(access, dimension, form, size, {})
+
     def _not_inferred(self, index: SSAValue) -> RangeError:
+        self._check_constants()
         self.current = index
         name = self.describer.index(index)
         near = list(self._outside(index))

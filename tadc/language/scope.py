@@ -55,6 +55,8 @@ class Names:
     tensors: dict[str, Tensor] = field(default_factory=dict[str, Tensor])
     """What a name stands for on the line that is read: the last version of what is updated."""
     arguments: dict[str, Tensor] = field(default_factory=dict[str, Tensor])
+    defining: str | None = None
+    """The name that the line defines or updates."""
     updated: dict[str, ast.Name] = field(default_factory=dict[str, ast.Name])
     """Names of tensors that are there before their first `+=`, `-=`, `*=` or `/=`."""
     functions: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
@@ -143,12 +145,13 @@ class Names:
         if name in self.sizes:
             raise self.fail(TadcSyntaxError, node, f"{name} is a size, not a tensor")
         if name in self.defined and name not in self.declarations:
-            raise self.fail(
-                UnknownNameError,
-                node,
-                f"{name} is read before it is defined",
-                f"declare {name} if it is an argument, or define it on an earlier line",
-            )
+            message = f"{name} is read before it is defined"
+            hint = f"declare {name} if it is an argument, or define it on an earlier line"
+            if name == self.defining:
+                message = f"the definition of {name} reads {name}: it cannot read itself yet"
+                hint = f"there are no recurrences; declare {name} if it is an argument to update: "
+                hint += "the line reads its old elements then"
+            raise self.fail(UnknownNameError, node, message, hint)
 
     def _wrong_rank(self, tensor: Tensor, node: ast.Name, rank: int) -> TadcError:
         known = len(tensor.shape)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from math import inf
 
 from xdsl.ir import Block, Region, SSAValue
 
@@ -23,18 +24,14 @@ from dialects.tix import (
     YieldOp,
     between,
 )
-from tadc.errors import RankError, TadcError, TadcSyntaxError, UnknownNameError, did_you_mean
+from tadc.errors import RankError, TadcError, TadcSyntaxError, UnknownNameError
 from tadc.language import folding
 from tadc.language.affine import affine, bad_divisor, divided
 from tadc.language.bounds import index_items, range_constraints
 from tadc.language.choices import Branch, Chooser, by_indices, region
 from tadc.language.conditions import decided
-from tadc.language.names import (
-    REDUCTIONS,
-    UNARY_FUNCTIONS,
-    function_hint,
-    method_hint,
-)
+from tadc.language.hints import function_hint, method_hint, reduction_hint
+from tadc.language.names import INFINITY, REDUCTIONS, UNARY_FUNCTIONS
 from tadc.language.scope import Scope, Tensor
 from tadc.language.source import items
 
@@ -106,11 +103,14 @@ def _number(node: ast.Constant, scope: Scope, sign: int = 1) -> Value:
     if isinstance(number, int) and abs(number) < folding.LARGEST_EXACT_INTEGER:
         return Affine({}, sign * number)
     try:
-        value = sign * float(number)
+        value = float(number)
     except OverflowError:
-        message, hint = "the number is too large for float64", "write it as 1e300 or the like"
-        raise scope.fail(TadcSyntaxError, node, message, hint) from None
-    return scope.insert(ConstantOp(value), node).result
+        value = inf
+    if value == inf and scope.source.span(node).excerpt != INFINITY:
+        message = "the number is larger than any float64"
+        hint = f"the largest one is about 1.8e308; infinity is written {INFINITY}"
+        raise scope.fail(TadcSyntaxError, node, message, hint)
+    return scope.insert(ConstantOp(sign * value), node).result
 
 
 def _unary(node: ast.UnaryOp, scope: Scope) -> Value:
@@ -302,7 +302,7 @@ def _reduction(node: ast.Call, head: ast.Subscript, name: ast.Name, scope: Scope
             TadcSyntaxError,
             head,
             f"{name.id}[...] cannot be called",
-            did_you_mean(name.id, REDUCTIONS) or "a sum is written sum[k](...)",
+            reduction_hint(name.id),
         )
     if len(node.args) != 1:
         raise scope.fail(TadcSyntaxError, node, f"{name.id}[...] takes one expression", _CALLS)

@@ -9,6 +9,7 @@ from dialects.tix import ProgramOp
 from tadc import errors
 from tadc.errors import Span, TadcError
 from tadc.language import parse, print_program
+from tadc.language.hints import SAID_DIFFERENTLY
 
 # text with the offending part between « and », kind, part of the message, part of the hint
 TABLE = [
@@ -26,17 +27,26 @@ TABLE = [
     ("y[i] = x[i] + «'é'»", "TadcSyntaxError", "text is not a number", ""),
     ("y[i] = x[i] + «2j»", "TadcSyntaxError", "a complex number", ""),
     ("y[i] = x[i] + «True»", "TadcSyntaxError", "a truth value", ""),
-    ("y[i] = x[i] + «1" + "0" * 400 + "»", "TadcSyntaxError", "too large", ""),
+    ("y[i] = x[i] + «1" + "0" * 400 + "»", "TadcSyntaxError", "larger than any float64", "1e999"),
+    ("y[i] = x[i] - «1e400»", "TadcSyntaxError", "larger than any float64", "1.8e308"),
     ("y[i] = «x[i] ^ 2»", "TadcSyntaxError", "operator", "**"),
     ("y[i] = «~x[i]»", "TadcSyntaxError", "operator", ""),
     ("y[i] = «x[i] // 2»", "TadcSyntaxError", "for indices", "/"),
     ("y[i] = («lambda: 1»)(x[i])", "TadcSyntaxError", "only functions", ""),
     ("y[i] = «np.exp»(x[i])", "TadcSyntaxError", "no attributes", "write exp(...)"),
     ("y[i] = «math.log1p»(x[i])", "TadcSyntaxError", "no attributes", "write log1p(...)"),
-    ("y[i] = «np.maximum»(x[i], 0)", "TadcSyntaxError", "no attributes", "write max(...)"),
+    ("y[i] = «np.maximum»(x[i], 0)", "TadcSyntaxError", "no attributes", "write max(x, y)"),
     ("y[i] = «np.power»(x[i], 2)", "TadcSyntaxError", "no attributes", "write x**n"),
-    ("y[i] = «np.linalg.norm»(x[i])", "TadcSyntaxError", "no attributes", "exp(x)"),
+    ("y[i] = «np.linalg.norm»(x[i])", "TadcSyntaxError", "no attributes", "sqrt(sum[i]"),
     ("y = «x.sum»()", "TadcSyntaxError", "no attributes", "write sum[k](...)"),
+    ("y = «x.mean»()", "TadcSyntaxError", "no attributes", "write sum[i](x[i]) / N"),
+    ("y[i] = «np.foo»(x[i])", "TadcSyntaxError", "no attributes", "exp(x)"),
+    ("y[i] = «where»(x[i] > 0, 1, 2)", "UnknownNameError", "no function where", "a if c else b"),
+    ("y[i] = «maximum»(x[i], 0)", "UnknownNameError", "no function maximum", "write max(x, y)"),
+    ("y[i] = «softmax»(x[i])", "UnknownNameError", "no function softmax", "max[k](x[k])"),
+    ("y[i] = «lgamma»(x[i])", "UnknownNameError", "no function lgamma", "define_function"),
+    ("y = «mean[i]»(x[i])", "TadcSyntaxError", "cannot be called", "write sum[i](x[i]) / N"),
+    ("y = «smu[i]»(x[i])", "TadcSyntaxError", "cannot be called", "did you mean sum?"),
     ("y = «pow»(x, 2)", "UnknownNameError", "no function pow", "x**n"),
     ("y[i] = «arctan»(x[i])", "UnknownNameError", "no function arctan", "did you mean atan?"),
     ("y[i] = x[i] * «np.pi»", "TadcSyntaxError", "no attributes", "3.14159"),
@@ -74,7 +84,9 @@ TABLE = [
     ("x: f64[Num]\ny[i] = x[«Nun» - 1 - i]", "UnknownNameError", "Nun", "did you mean Num?"),
     ("y[i] = sum[k](x[i, k]) + «k»", "UnknownNameError", "index elsewhere", ""),
     ("y[i] = sum[k](x[i, k]) + z[«k»]", "UnknownNameError", "index elsewhere", ""),
-    ("y[i] = «y»[i] + x[i]", "UnknownNameError", "before it is defined", "declare"),
+    ("y[i] = x[i] * «z»[i]\nz[i] = x[i]", "UnknownNameError", "before it is defined", "declare"),
+    ("y[i] = x[i] + «y»[i - 1]", "UnknownNameError", "cannot read itself yet", "no recurrences"),
+    ("y[i] = «y»[i]\ny[i] += 1", "UnknownNameError", "cannot read itself yet", "old elements"),
     ("value[i] = x[i]\nreturn «valu»", "UnknownNameError", "not defined", "did you mean value?"),
     # ranks
     ("x: f64[3]\ny[i] = «x»[i, 0]", "RankError", "x has 1 index, but 2", "x[i]"),
@@ -95,7 +107,8 @@ TABLE = [
     ("y[i] = i // «-2» + x[i]", "AffineError", "positive integer", ""),
     ("z: f64[]\ny[i] = x[i + «z»]", "AffineError", "is a tensor", ""),
     ("y[i] = x[«9007199254740993*i»]", "AffineError", "too large", ""),
-    ("x: f64[«N*M»]\ny[i] = x[i]", "AffineError", "multiplies", ""),
+    ("x: f64[«N*M»]\ny[i] = x[i]", "AffineError", "multiplies", "x: f64[N, M]"),
+    ("x: f64[N, M]\ny[i, j] = x[i, j] * z[«i*M» + j]", "AffineError", "multiplies", "x[i, j]"),
     ("x: f64[«N // 2»]\ny[i] = x[i]", "AffineError", "quotient", ""),
     ("s = sum[k in range(«min(0, 1)», 4)](x[k])", "AffineError", "min in the lower end", "max"),
     ("s = sum[k in range(0, «max(0, 1)»)](x[k])", "AffineError", "max in the upper end", "min"),
@@ -121,6 +134,7 @@ TABLE = [
     ("x: f64[8]\ny[i] = x[i] * «x[-1]»", "RangeError", "reaches -1", "from the end: write 8 - 1"),
     ("x: f64[N]\ny[i] = x[i] * «x[-2]»", "RangeError", "reaches -2", "write N - 2"),
     ("y[i] = x[i] * «x[-2]»", "RangeError", "reaches -2", "from the end"),
+    ("y[i] = «x[-1]»", "RangeError", "x[-1] reaches -1", "the size of x, as N, and write N - 1"),
     ("x: f64[N]\ny[i] = «x[i - 1]»", "RangeError", "reaches -1 at i = 0", ""),
     ("α: f64[3]\ny[i] = α[i] * «α[i + 3]»", "RangeError", "reaches 3 at i = 0", ""),
     ("x: f64[N]\ny = «x[N]»", "RangeError", "reaches N, but dimension 0 of x has size N", "N - 1"),
@@ -268,3 +282,13 @@ def test_the_place_of_deep_nesting():
     error = caught.value
     assert error.line == 2
     assert error.column is not None and error.column > len(text) - 80
+
+
+@pytest.mark.parametrize("name", [n for n, h in SAID_DIFFERENTLY.items() if h.startswith("write ")])
+def test_what_hints_say_to_write_is_a_program(name):
+    lines = SAID_DIFFERENTLY[name].removeprefix("write ").replace(" c ", " x > 0 ")
+    *above, last = lines.split(", and below it ")
+    last = last if " = " in last else f"result{'[i]' * last.startswith('e[i]')} = {last}"
+    parse(
+        "\n".join([*["x: f64[N]"] * ("N" in last), *["x: f64[]"] * (" if " in last), *above, last])
+    )

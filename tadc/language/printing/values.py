@@ -31,7 +31,7 @@ from dialects.tix import (
 from dialects.tix.elementwise import NegOp
 from tadc.language import folding
 from tadc.language.conditions import decided
-from tadc.language.names import fresh
+from tadc.language.names import INFINITY, fresh
 from tadc.language.printing.affine import (
     ATOM,
     CONDITION,
@@ -216,7 +216,7 @@ def _inside(op: ReadOp) -> list[list[Constraint]]:
 def _number(value: float) -> Text:
     if math.isnan(value):
         raise ValueError("the language has no number nan")
-    text = repr(value) if math.isfinite(value) else "1e999" if value > 0 else "-1e999"
+    text = repr(value) if math.isfinite(value) else INFINITY if value > 0 else f"-{INFINITY}"
     return Text(text, SIGN if text.startswith("-") else ATOM)
 
 
