@@ -126,17 +126,16 @@ class Source:
     @property
     def _python(self) -> str:
         """The text with `s: f64[]`, which Python does not know, as `s: f64()`."""
-        return _SCALAR_DECLARATION.sub(r"\1(\2)", self.text)
+        return _SCALAR_DECLARATION.sub(r"\1(\2)", "\n".join(self.lines))
 
     def _check_characters(self) -> None:
-        for found in re.finditer("[\0\ud800-\udfff]", self.text):
-            line = 1 + len(re.findall(r"\r\n|\r|\n", self.text[: found.start()]))
-            column = len(re.split(r"\r\n|\r|\n", self.text[: found.start()])[-1]) + 1
-            raise TadcSyntaxError(
-                f"the character U+{ord(found[0]):04X} cannot be part of a program",
-                self.at(line, column),
-                "save the program as plain UTF-8 text",
-            )
+        for number, line in enumerate(self.lines, 1):
+            if found := re.search("[\0\ud800-\udfff]", line):
+                raise TadcSyntaxError(
+                    f"the character U+{ord(found[0]):04X} cannot be part of a program",
+                    self.at(number, found.start() + 1),
+                    "save the program as plain UTF-8 text",
+                )
 
     def _converted(self, error: SyntaxError) -> TadcSyntaxError:
         line, column, end = error.lineno or 1, error.offset or 1, None

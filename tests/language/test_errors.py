@@ -47,6 +47,8 @@ TABLE = [
     ("y[i] = «lgamma»(x[i])", "UnknownNameError", "no function lgamma", "define_function"),
     ("y = «mean[i]»(x[i])", "TadcSyntaxError", "cannot be called", "write sum[i](x[i]) / N"),
     ("y = «smu[i]»(x[i])", "TadcSyntaxError", "cannot be called", "did you mean sum?"),
+    ("x: f64[3]\ns: f64[]\ny[i] = s*x[i] + «expp»(1)", "UnknownNameError", "expp", "exp"),
+    ("x: f64[3]\ns: f64[\n]; t: f64[]\ny = s*t + «expp»(1)", "UnknownNameError", "expp", "exp"),
     ("y = «pow»(x, 2)", "UnknownNameError", "no function pow", "x**n"),
     ("y[i] = «arctan»(x[i])", "UnknownNameError", "no function arctan", "did you mean atan?"),
     ("y[i] = x[i] * «np.pi»", "TadcSyntaxError", "no attributes", "3.14159"),
@@ -191,6 +193,18 @@ def test_errors(marked, kind, message, hint):
         assert error.span is not None
         assert error.span.excerpt == inside
     assert str(error).startswith(f"some/model.tad:{error.line}:{error.column}: {error.message}\n")
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=["LF", "CRLF", "CR"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"], ids=["plain", "byte-order-mark"])
+@pytest.mark.parametrize("marked", [row[0] for row in TABLE])
+def test_line_ends_and_byte_order_marks_move_no_error(marked, end, mark):
+    text = marked.replace("«", "").replace("»", "")
+    with pytest.raises(TadcError) as caught:
+        parse(text)
+    with pytest.raises(TadcError) as other:
+        parse(mark + text.replace("\n", end))
+    assert str(other.value) == str(caught.value)
 
 
 def test_the_text_of_an_error():
