@@ -1,4 +1,32 @@
-"""The text language: parser, inference of ranges, and printer."""
+"""The text language: programs as text to `tix.program`, and back.
+
+- `source`: the text of a program, its syntax tree, and the spans that errors underline
+- `nesting`: the place where a program is nested most deeply
+- `names`: the words of the language, and names that are free
+- `hints`: how to say here what other libraries have functions for
+- `scope`: what names mean while a program is read, and where operations go
+- `parse`: a whole program, from its names to its results
+- `declarations`: `a: f32[N, 5]`
+- `definitions`: `f[i, j] = E` and `p[i] += E`
+- `values`: scalar expressions to operations
+- `affine`: index expressions to affine forms
+- `folding`: which parts of an expression are one affine form, for reading and printing
+- `bounds`: ranges that the text gives, `k in range(low, high)`
+- `conditions`: conditions on indices to unions of convex sets
+- `choices`: `E1 if C else E2`, with conditions on indices, values or both
+- `sizes`: sizes that are still open, and derived ones
+- `reads`: the reads of a definition, and the systems of constraints at whose points they happen
+- `ranges`: inference of the ranges that the text does not give
+- `statement`: a statement while its ranges are inferred
+- `dimensions`: ranges of indices that stand alone in a dimension
+- `intervals`: ranges of all others, the largest in which reads stay inside
+- `finalize`: puts what is known of sizes at the end into operations
+- `check`: the proof that no read leaves its tensor, for sizes that are known
+- `describe`: reads and indices in the words of the program, for errors
+- `formulas`: formulas of functions to bodies of scalar operations
+- `custom_functions`: the functions that users define
+- `printing`: programs as text
+"""
 
 from tadc.language.check import check_ranges
 from tadc.language.parse import parse

@@ -18,10 +18,11 @@ from dialects.tix.types import ElementType
 from tadc.errors import RankError, SizeError, TadcSyntaxError
 from tadc.language.bounds import definition_bounds, index_items
 from tadc.language.describe import Describer
-from tadc.language.ranges import Statement, infer
+from tadc.language.ranges import infer
 from tadc.language.reads import used
 from tadc.language.scope import Declaration, Frame, Names, Scope, Tensor
 from tadc.language.source import items
+from tadc.language.statement import Statement
 from tadc.language.values import scalar
 
 

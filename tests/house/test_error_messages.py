@@ -158,7 +158,7 @@ def test_what_is_not_shown_exists():
 
 def test_many_messages_are_found():
     assert len(ALL) > 120
-    assert {m.file for m in ALL} >= {"tadc/language/ranges.py", "tadc/runtime/arguments.py"}
+    assert {m.file for m in ALL} >= {"tadc/language/intervals.py", "tadc/runtime/arguments.py"}
 
 
 def test_every_kind_of_error_is_named():

@@ -29,9 +29,10 @@ from tadc.language.describe import Describer
 from tadc.language.names import fresh
 from tadc.language.printing.affine import Names
 from tadc.language.printing.values import Values, index_names, own_constraints
-from tadc.language.ranges import Inference, Statement
+from tadc.language.ranges import Inference
 from tadc.language.reads import used
 from tadc.language.sizes import Sizes
+from tadc.language.statement import Statement
 
 
 def print_program(program: ProgramOp) -> str:
