@@ -22,9 +22,9 @@ from dialects.tix import (
     between,
     yielded,
 )
-from passes.index_sets.context import quotient_constraints, quotients_of
 from passes.index_sets.disjuncts import Disjunct, complement
 from passes.index_sets.paths import branches_around, reductions_around
+from passes.index_sets.sets import quotient_constraints, quotients_of
 from passes.index_sets.space import Space, feasible
 from passes.polyhedral.loop_nests import integer_point
 

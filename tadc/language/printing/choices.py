@@ -8,8 +8,8 @@ from itertools import product
 from xdsl.ir import SSAValue
 
 from dialects.tix import Constraint, IfOp, Predicate, WhereOp, constant_value, yielded
-from passes.index_sets.context import quotient_constraints, quotients_of
 from passes.index_sets.disjuncts import complement
+from passes.index_sets.sets import quotient_constraints, quotients_of
 from passes.index_sets.space import feasible
 from tadc.language.conditions import Condition, decided
 from tadc.language.printing.affine import AND, COMPARISON, OR, SUM, Names, Text
