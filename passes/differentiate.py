@@ -35,8 +35,8 @@ asked for, and returns one tangent `f_dot` per result: `passes/differentiation/f
     }
 
 **Inverse modes** (`mode=inverse-jvp`, `inverse-vjp` and `log-abs-det`) of programs that update
-their arguments: `passes/inversion/inverse_program.py` and `passes/inversion/determinant.py`. Linear
-systems that are left stand behind the program; `split-solves` puts them where they belong.
+their arguments: `passes/inversion/inverse_forward.py`, `inverse_reverse.py` and `determinant.py`.
+Linear systems that are left stand behind the program; `split-solves` puts them where they belong.
 
     p[i] = p[i] * s[i]      becomes      p_dot[i] = (p_dot[i] - p[i] * s_dot[i]) / s[i]
 
@@ -61,7 +61,9 @@ from passes.differentiation.forward_sweep import ForwardSweep
 from passes.differentiation.names import adjoint_names, tangent_names
 from passes.differentiation.reverse_sweep import ReverseSweep
 from passes.inversion.determinant import log_abs_det
-from passes.inversion.inverse_program import InverseProgram, inverse_jvp, inverse_vjp
+from passes.inversion.inverse_forward import inverse_jvp
+from passes.inversion.inverse_program import InverseProgram
+from passes.inversion.inverse_reverse import inverse_vjp
 from passes.rewriting.failure import PassFailure
 from passes.rewriting.programs import label_of, location_of, rewrite_programs
 

@@ -37,7 +37,7 @@ from passes.inversion.signed_permutations import SignedPermutation
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
 from passes.rewriting.failure import PassFailure
-from passes.rewriting.programs import type_of
+from passes.rewriting.programs import reads_of, type_of
 
 
 @dataclass(frozen=True)
@@ -80,9 +80,7 @@ class LumpMatrix:
 
     def visit_inside(self, sweep: ForwardSweep) -> ForwardSweep:
         """Define the tangents of what the lump computes and reads itself; gives the sweep."""
-        read = {
-            r.tensor for op in self.lump.definitions for r in op.walk() if isinstance(r, tix.ReadOp)
-        }
+        read = {r.tensor for op in self.lump.definitions for r in reads_of(op)}
         for op in self.lump.definitions:
             if op.result in read:
                 sweep.visit(op)
@@ -91,8 +89,12 @@ class LumpMatrix:
     # --- diagonals ---
 
     def on_diagonal(self, read: tix.ReadOp) -> bool:
-        """Does the read belong to the diagonal part of the matrix?"""
+        """True if the read belongs to the diagonal part of the matrix."""
         return not isinstance(self.structure, DiagonalPlusNilpotent) or read in self._diagonal_reads
+
+    def off_diagonal(self, read: tix.ReadOp) -> bool:
+        """True if the read belongs to the rest of the matrix beside its diagonal part."""
+        return not self.on_diagonal(read)
 
     @cached_property
     def _diagonal_reads(self) -> frozenset[tix.ReadOp]:
