@@ -25,12 +25,13 @@ from collections.abc import Hashable, Sequence
 from xdsl.ir import SSAValue
 
 from passes.analysis import equivalence
-from passes.index_sets.dependence import Dependence, dependences, differentiable_reads
+from passes.index_sets.dependence import differentiable_reads
 from passes.inversion.batches import blocks
 from passes.inversion.lumps import Lump
 from passes.inversion.monomial import is_monomial
 from passes.inversion.one_to_one import Pair
-from passes.inversion.singularity import require_regular
+from passes.inversion.singularity import require_entries
+from passes.inversion.sparsity import SparsityPattern, sparsity_pattern
 from passes.inversion.structures import (
     Banded,
     Blocks,
@@ -77,25 +78,22 @@ def structure(lump: Lump) -> Structure:
     Raises `PassFailure` where the matrix must be singular: where some element gets a value that
     does not depend on the state, or where that of an element of the state is lost.
     """
-    found = dependences(lump.definitions, lump.ins)
-    rows = [[found[out].get(tensor, []) for tensor in lump.ins] for out in lump.outs]
-    pairs = [[chains for chains in row if chains is not None] for row in rows]
-    if any(None in row for row in rows):
+    pattern = sparsity_pattern(lump.definitions, lump.out_definitions, lump.ins)
+    if pattern is None:
         return Dense()
-    result = _structure(lump, pairs)
-    require_regular(lump, pairs, result)
-    return result
+    found = _of_pair(lump, pattern) or blocks(pattern)
+    found = found or (Monomial() if is_monomial(pattern) else Dense())
+    require_entries(pattern, found)
+    return found
 
 
-def _structure(lump: Lump, pairs: Sequence[Sequence[Sequence[Dependence]]]) -> Structure:
-    pair = None
-    if len(lump.ins) == len(lump.outs) == 1:
-        pair = Pair(lump.outs[0], lump.ins[0], pairs[0][0], _pure(lump))
-    special = pair and (pair.diagonal() or pair.substitution() or pair.ordered())
-    special = special or blocks(lump, pairs)
-    if special is None:
-        return Monomial() if is_monomial(lump.outs, pairs) else Dense()
-    return special
+def _of_pair(lump: Lump, pattern: SparsityPattern) -> Structure | None:
+    """A structure of lumps in which one tensor takes the place of one other, if it is one."""
+    if len(pattern.outs) != 1 or len(pattern.ins) != 1:
+        return None
+    (out,), (tensor,), ((chains,),) = pattern.outs, pattern.ins, pattern.blocks
+    pair = Pair(out, tensor, chains, _pure(lump))
+    return pair.diagonal() or pair.diagonal_plus_nilpotent() or pair.ordered()
 
 
 def _pure(lump: Lump) -> set[SSAValue]:

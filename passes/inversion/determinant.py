@@ -36,8 +36,9 @@ from passes.inversion.classify import (
 )
 from passes.inversion.inverse_program import InverseProgram
 from passes.inversion.lump_matrix import LumpMatrix
-from passes.inversion.lumps import Lump, lumps, state_of
+from passes.inversion.lumps import Lump, lumps
 from passes.inversion.parity import Factor, bijection_factors, sign, swap_factors
+from passes.inversion.state import state_of
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.programs import fresh_name, label_of, location_of, type_of
 

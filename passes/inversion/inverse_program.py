@@ -28,7 +28,8 @@ from dialects.tix.linear import Axis, SolveOp
 from passes.differentiation.extended_program import ExtendedProgram
 from passes.inversion.classify import structures
 from passes.inversion.lump_matrix import Axes, LumpMatrix
-from passes.inversion.lumps import lumps, name_of, state_of
+from passes.inversion.lumps import lumps
+from passes.inversion.state import name_of, state_of
 from passes.rewriting.builder import Body, BodyBuilder
 from passes.rewriting.programs import label_of, location_of, tensor_names, type_of
 

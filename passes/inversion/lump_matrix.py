@@ -32,11 +32,11 @@ from passes.inversion.classify import (
     Structure,
     Triangular,
 )
-from passes.inversion.lumps import LOST, Lump
+from passes.inversion.lumps import Lump
 from passes.inversion.signed_permutations import SignedPermutation
+from passes.inversion.singularity import require_nonzero
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
-from passes.rewriting.failure import PassFailure
 from passes.rewriting.programs import reads_of, type_of
 
 
@@ -76,7 +76,7 @@ class LumpMatrix:
     @property
     def definitions(self) -> list[tix.DefineOp]:
         """The definitions of `outs`."""
-        return [op for v in self.lump.outs if isinstance(op := v.owner, tix.DefineOp)]
+        return self.lump.out_definitions
 
     def visit_inside(self, sweep: ForwardSweep) -> ForwardSweep:
         """Define the tangents of what the lump computes and reads itself; gives the sweep."""
@@ -137,12 +137,7 @@ class LumpMatrix:
             return sums
         sums.owner.detach()
         sums.owner.erase()
-        if number == 0:
-            reason = (
-                "the Jacobian must be singular: the derivative of this value by the one that it "
-                "replaces is 0"
-            )
-            raise PassFailure(op.location, reason, LOST)
+        require_nonzero(number, op.location)
         return number
 
     @cached_property

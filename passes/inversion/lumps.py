@@ -30,26 +30,18 @@ that changes is one lump.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import LocationAttr
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import SSAValue
 
 from dialects import tix
-from passes.analysis.element_counts import Polynomial, count, difference, is_positive, show, value
-from passes.index_sets.dependence import differentiable_reads
+from passes.analysis.element_counts import Polynomial, count, difference, value
 from passes.inversion.separators import Separators, Step, separators
-from passes.rewriting.failure import PassFailure
-from passes.rewriting.programs import location_of, type_of
-
-_UPDATE = (
-    "let each result be the new value of a declared argument, made from the old one as in "
-    "p[i] += ..., and return nothing else"
-)
-LOST = "there is no inverse; an update p[i] += ... by other tensors than p always keeps one"
-"""What to do about a Jacobian that must be singular."""
+from passes.inversion.singularity import require_used, require_width
+from passes.inversion.state import ActiveReads, active_reads, state_of
+from passes.rewriting.programs import type_of
 
 
 @dataclass(frozen=True)
@@ -71,6 +63,11 @@ class Lump:
     the order of the text. They read tensors of the state that stay in it, and constants."""
 
     @property
+    def out_definitions(self) -> list[tix.DefineOp]:
+        """The definitions of `outs`, in their order."""
+        return [op for v in self.outs if isinstance(op := v.owner, tix.DefineOp)]
+
+    @property
     def location(self) -> LocationAttr:
         """The place of the last statement."""
         return self.definitions[-1].location
@@ -82,8 +79,10 @@ def lumps(program: tix.ProgramOp) -> list[Lump]:
     Raises `PassFailure` where the results are not exactly the tensors that the program updates, and
     where the Jacobian must be singular: where some value of the state is lost.
     """
-    graph = _Graph(program, state_of(program))
-    graph.require_used()
+    state = state_of(program)
+    reads = active_reads(program, state.values())
+    require_used(program, state, reads)
+    graph = _Graph(program, state, reads)
     steps = graph.without_elements()
     found = graph.cuts()
     known = set(graph.state.values())
@@ -104,82 +103,15 @@ def lumps(program: tix.ProgramOp) -> list[Lump]:
     return steps
 
 
-def state_of(program: tix.ProgramOp) -> dict[str, SSAValue]:
-    """The arguments that the program updates, by name in the order of the results.
-
-    Raises `PassFailure` where the results are others, or have other shapes or precisions.
-    """
-    state: dict[str, SSAValue] = {}
-    for name, tensor in zip(program.result_names, program.returned, strict=True):
-        place = location_of(tensor)
-        argument = program.arguments.get(name)
-        if argument is None:
-            reason = (
-                f"the program returns {name}, which is no argument that it updates: inverse modes "
-                "need programs whose results are exactly the tensors that they update"
-            )
-            raise PassFailure(place, reason, _UPDATE)
-        if argument.type != tensor.type:
-            reason = (
-                f"the result {name} has another shape or precision than the argument {name}: "
-                "inverse modes need them to be equal"
-            )
-            raise PassFailure(place, reason, f"declare {name} with the one of the result")
-        state[name] = argument
-    return state
-
-
-def active_reads(
-    program: tix.ProgramOp, state: Iterable[SSAValue]
-) -> dict[tix.DefineOp, list[SSAValue]]:
-    """The active definitions in the order of the text, each with the active tensors that it reads.
-
-    Reads that have no derivative do not count: those in conditions, or under `sign`.
-    """
-    active = set(state)
-    found: dict[tix.DefineOp, list[SSAValue]] = {}
-    for op in program.definitions:
-        reads = list(
-            dict.fromkeys(r.tensor for r in differentiable_reads(op) if r.tensor in active)
-        )
-        if reads:
-            active.add(op.result)
-            found[op] = reads
-    return found
-
-
 class _Graph:
     """The active tensors: arguments first, then definitions in the order of the text."""
 
-    def __init__(self, program: tix.ProgramOp, state: Mapping[str, SSAValue]):
+    def __init__(self, program: tix.ProgramOp, state: Mapping[str, SSAValue], reads: ActiveReads):
         self.program = program
         self.state = state
-        self.reads = active_reads(program, state.values())
+        self.reads = reads
         self.tensors = [*state.values(), *(op.result for op in self.reads)]
         self.number = {tensor: n for n, tensor in enumerate(self.tensors)}
-
-    def require_used(self) -> None:
-        """Raise `PassFailure` where no result depends on an argument, or the other way round."""
-        useful: set[SSAValue] = set(self.program.returned)
-        for op in reversed(list(self.reads)):
-            if op.result in useful:
-                useful.update(self.reads[op])
-        pairs = zip(self.state.items(), self.program.returned, strict=True)
-        for (name, argument), result in pairs:
-            if not count([argument]):
-                continue
-            if argument not in useful:
-                reason = (
-                    f"the Jacobian must be singular: the value that {name} has before is lost "
-                    "here, no result depends on it"
-                )
-                raise PassFailure(self._first_version(name, result), reason, LOST)
-            if result not in self.number:
-                reason = (
-                    f"the Jacobian must be singular: {name} gets a value here that does not "
-                    "depend on what is updated"
-                )
-                raise PassFailure(location_of(result), reason, LOST)
 
     def cuts(self) -> Separators:
         """The minimum cuts for sizes that make the state one of them, if there are such."""
@@ -197,29 +129,8 @@ class _Graph:
             if found[-1].weight == value(width, sample):
                 return found[-1]
         for cut in found:
-            self._require_width(cut.first, width)
+            require_width(self.program, self.state.values(), [self.tensors[v] for v in cut.first])
         return Separators(tuple(sources), 0, (_all_at_once(sources, sinks),))
-
-    def _require_width(self, cut: Sequence[int], width: Polynomial) -> None:
-        """Raise `PassFailure` where a cut has fewer elements than the state, for all sizes."""
-        narrow = count(self.tensors[v] for v in cut)
-        if not is_positive(difference(width, narrow)):
-            return
-        born = [self.tensors[v] for v in sorted(cut) if v >= len(self.state)]
-        place = location_of(born[0]) if born else self.program.location
-        passed = _listed(name_of(self.tensors[v]) for v in sorted(cut))
-        reason = (
-            f"the Jacobian must be singular: the results depend on {_listed(self.state)}, "
-            f"{show(width)} elements, through {show(narrow)} alone, those of {passed}"
-        )
-        raise PassFailure(place, reason, LOST)
-
-    def _first_version(self, name: str, last: SSAValue) -> LocationAttr:
-        """Where an argument gets its first new value: labels of versions are `p_1`, `p_2`, ..."""
-        for op in self.program.definitions:
-            if name_of(op.result) == name:
-                return op.location
-        return location_of(last)
 
     def with_elements(self, numbers: Iterable[int]) -> list[SSAValue]:
         """The tensors with these numbers, without those that never have an element."""
@@ -250,8 +161,11 @@ class _Graph:
         others = dict.fromkeys(t for t in read if t not in changed)
         ins, outs = self._in_order(ins), self._in_order(outs)
         return Lump(
-            *(tuple(definitions), tuple(ins), tuple(_in_places(ins, outs))),
-            *(tuple(others), tuple(derived)),
+            definitions=tuple(definitions),
+            ins=tuple(ins),
+            outs=tuple(_paired(ins, outs)),
+            others=tuple(others),
+            derived=tuple(derived),
         )
 
     def _between(self, known: Container[SSAValue], outs: Sequence[SSAValue]) -> list[tix.DefineOp]:
@@ -294,7 +208,7 @@ def _samples(sizes: Sequence[Polynomial]) -> list[dict[str, int]]:
     ]
 
 
-def _in_places(ins: Sequence[SSAValue], outs: Sequence[SSAValue]) -> list[SSAValue]:
+def _paired(ins: Sequence[SSAValue], outs: Sequence[SSAValue]) -> list[SSAValue]:
     """`outs` in the order in which their types are those of `ins`, if there is one."""
     rest, found = list(outs), list[SSAValue]()
     for tensor in ins:
@@ -304,20 +218,3 @@ def _in_places(ins: Sequence[SSAValue], outs: Sequence[SSAValue]) -> list[SSAVal
         rest.remove(fitting)
         found.append(fitting)
     return found if not rest else list(outs)
-
-
-def name_of(tensor: SSAValue) -> str:
-    """What the text calls a tensor: the version `p_2` of an argument `p` is `p` there."""
-    owner = tensor.owner
-    block = owner if isinstance(owner, Block) else owner.parent
-    program = block.parent_op() if block else None
-    assert isinstance(program, tix.ProgramOp)
-    if not isinstance(owner, tix.DefineOp):
-        return next(name for name, v in program.arguments.items() if v is tensor)
-    stem = re.sub(r"_\d+$", "", owner.label.data)
-    return stem if stem in program.arguments else owner.label.data
-
-
-def _listed(names: Iterable[str]) -> str:
-    *first, last = dict.fromkeys(names)
-    return f"{', '.join(first)} and {last}" if first else last

@@ -16,44 +16,44 @@ from itertools import product
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
 from dialects.tix import Affine, Constraint, Variable
 from passes.index_sets.dependence import Dependence
 from passes.index_sets.space import feasible
 from passes.inversion.one_to_one import fresh_indices, renamed
+from passes.inversion.sparsity import SparsityPattern
 
-PIECES = 8
-"""How many dependences are compared with each other."""
-
-Pairs = Sequence[Sequence[Sequence[Dependence]]]
+MOST_DEPENDENCES_COMPARED = 8
+"""Every two of them are compared, by up to one system of inequalities for each dimension."""
 
 
-def is_monomial(outs: Sequence[SSAValue], pairs: Pairs) -> bool:
-    """Has each row and each column at most one entry? `pairs[k][j]` is of `outs[k]` by `ins[j]`."""
-    places = [
+def is_monomial(pattern: SparsityPattern) -> bool:
+    """True if each row and each column has at most one entry; False proves nothing."""
+    entries = [
         (k, j, chain)
-        for k, row in enumerate(pairs)
+        for k, row in enumerate(pattern.blocks)
         for j, chains in enumerate(row)
         for chain in chains
     ]
-    if len(places) > PIECES:
+    if len(entries) > MOST_DEPENDENCES_COMPARED:
         return False
-    indices = [op.indices for v in outs if isinstance(op := v.owner, tix.DefineOp)]
+    indices = [op.indices for op in pattern.outs]
     return not any(
         (k == m and _shares_row(a, b, j == n, indices[k]))
         or (j == n and _shares_column(a, b, k == m, indices[k], indices[m]))
-        for (k, j, a), (m, n, b) in product(places, places)
+        for (k, j, a), (m, n, b) in product(entries, entries)
     )
 
 
 def _shares_row(a: Dependence, b: Dependence, same: bool, indices: Sequence[SSAValue]) -> bool:
-    """May an α be in both, with different β? Those of different tensors always differ."""
+    """True if an α may be in both, with different β; β of different tensors always differ."""
+    # (α, β) of `a` and (α, β') of `b` with the same α, as both are in the same indices, all others
+    # apart
     b = renamed(b, indices)
     both = [*a.constraints, *b.constraints]
     if not same:
         return feasible(both)
     pairs = zip(a.element, b.element, strict=True)
-    # the other order is that of the two exchanged
+    # β' > β in some dimension; β' < β is found when `a` and `b` come in the other order
     return any(feasible([*both, Constraint(y - x - 1)]) for x, y in pairs)
 
 
@@ -64,7 +64,8 @@ def _shares_column(
     indices: Sequence[SSAValue],
     others: Sequence[SSAValue],
 ) -> bool:
-    """May a β be in both, with different α?"""
+    """True if a β may be in both, with different α; α of different tensors always differ."""
+    # (α, β) of `a` and (α', β') of `b` with β = β'
     fresh, b = _with_fresh_element(b, others)
     pairs = zip(a.element, b.element, strict=True)
     equal = [Constraint(x - y, equality=True) for x, y in pairs]
@@ -72,13 +73,14 @@ def _shares_column(
     if not same:
         return feasible(both)
     here = [Affine.of(v) for v in indices]
+    # α' > α in some dimension
     return any(feasible([*both, Constraint(y - x - 1)]) for x, y in zip(here, fresh, strict=True))
 
 
 def _with_fresh_element(
     chain: Dependence, indices: Sequence[SSAValue]
 ) -> tuple[list[Affine], Dependence]:
-    """New indices for α, and the chain in these and other new ones."""
+    """New indices α' for α, and the chain in these, with all other indices new as well."""
     chain = renamed(chain, indices)
     moved = {v: Affine.of(w) for v, w in zip(indices, fresh_indices(len(indices)), strict=True)}
     return list(moved.values()), chain.substitute(dict[Variable, Affine](moved.items()))

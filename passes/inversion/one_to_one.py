@@ -32,13 +32,12 @@ class Pair:
 
     def __init__(
         self,
-        out: SSAValue,
+        out: tix.DefineOp,
         tensor: SSAValue,
         chains: Sequence[Dependence],
         pure: Container[SSAValue] = (),
     ):
-        assert isinstance(out.owner, tix.DefineOp)
-        self.definition = out.owner
+        self.definition = out
         self.tensor = tensor
         self.chains = chains
         self.pure = pure
@@ -73,7 +72,7 @@ class Pair:
                 return Diagonal(place)
         return None
 
-    def substitution(self) -> DiagonalPlusNilpotent | None:
+    def diagonal_plus_nilpotent(self) -> DiagonalPlusNilpotent | None:
         """All on the diagonal by some reads, and never twice elsewhere by the others."""
         reads = differentiable_reads(self.definition)
         numbers = {read: n for n, read in enumerate(reads)}

@@ -1,108 +1,182 @@
-"""Lumps whose matrix must be singular: a row or a column without entries, or one on a diagonal.
+"""Refusal of programs whose Jacobian must be singular, whatever their arguments are.
 
-    p[i] = p[2 * (i // 2)]                  no result depends on p[1]
-    p[i] = p[i] if i > 0 else 1.0           p[0] does not depend on p
-    p[i] = sum[j in range(i)](p[j])         triangular, without p[0] in p[0]
+There are four ways to see it, each with its own words:
 
-Dependences contain every entry that may differ from 0. So where no dependence meets an element, for
-sizes of which only is known that they are at least 1, the entry is 0 for all of them. Tried are the
-corners of the index sets, and every element of small tensors of known size.
+    p[i] = sign(p[i])                       no result depends on the old p (`require_used`)
+    s = sum[i](p[i]), p[i] = s * i          N elements depend on N through one (`require_width`)
+    p[i] = p[i] - p[i]                      a divisor is the number 0 (`require_nonzero`)
+    p[i] = p[2 * (i // 2)]                  a column without entries (`require_entries`),
+    p[i] = p[i] if i > 0 else 1.0             a row,
+    p[i] = sum[j in range(i)](p[j])           or a triangle without an entry on its diagonal
+
+The last one looks at sparsity patterns, which contain every entry that may differ from 0. So where
+no dependence meets an element, for sizes of which only is known that they are at least 1, the entry
+is 0 for all of them. Tried are the corners of the index sets, and every element of small tensors of
+known size.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain as chained
 from itertools import islice, product
+from math import prod
 
+from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import SSAValue
 
 from dialects import tix
 from dialects.tix import Affine, Constraint, Variable
+from passes.analysis.element_counts import count, difference, is_positive, show
 from passes.index_sets.dependence import Dependence
 from passes.index_sets.sets import index_set
 from passes.index_sets.space import Space, feasible
-from passes.inversion.lumps import LOST, Lump, name_of
+from passes.inversion.sparsity import SparsityPattern
+from passes.inversion.state import ActiveReads, name_of
 from passes.inversion.structures import Banded, Structure, Triangular
 from passes.rewriting.failure import PassFailure
-from passes.rewriting.programs import type_of
+from passes.rewriting.programs import location_of, type_of
 
-ELEMENTS = 64
-"""How many elements of a tensor are tried."""
-CHAINS = 16
-"""With how many dependences all elements are tried, and not only the corners."""
-
-Pairs = Sequence[Sequence[Sequence[Dependence]]]
+MOST_ELEMENTS_TRIED = 64
+"""Elements of a tensor that are looked at, one by one."""
+MOST_DEPENDENCES_FOR_ALL_ELEMENTS = 16
+"""With more dependences than these, only the corners of a tensor are looked at."""
 
 
-def require_regular(lump: Lump, pairs: Pairs, structure: Structure) -> None:
-    """Raise `PassFailure` where the matrix is seen to be singular.
+def _singular(location: LocationAttr, reason: str) -> PassFailure:
+    """The error that refuses a program."""
+    hint = "there is no inverse; an update p[i] += ... by other tensors than p always keeps one"
+    return PassFailure(location, f"the Jacobian must be singular: {reason}", hint)
 
-    `pairs[k][j]` are the dependences of `outs[k]` on `ins[j]`.
+
+# --- a whole program ------------------------------------------------------------------------------
+
+
+def require_used(program: tix.ProgramOp, state: Mapping[str, SSAValue], reads: ActiveReads) -> None:
+    """Raise `PassFailure` where no result depends on some tensor of the state, or one on none."""
+    useful: set[SSAValue] = set(program.returned)
+    for op in reversed(list(reads)):
+        if op.result in useful:
+            useful.update(reads[op])
+    active = {*state.values(), *(op.result for op in reads)}
+    for (name, argument), result in zip(state.items(), program.returned, strict=True):
+        if not count([argument]):
+            continue
+        if argument not in useful:
+            raise _singular(
+                _first_version(program, name, result),
+                f"the value that {name} has before is lost here, no result depends on it",
+            )
+        if result not in active:
+            raise _singular(
+                location_of(result),
+                f"{name} gets a value here that does not depend on what is updated",
+            )
+
+
+def _first_version(program: tix.ProgramOp, name: str, last: SSAValue) -> LocationAttr:
+    """The place where an argument gets its first new value: labels of versions are `p_1`, ..."""
+    versions = (op.location for op in program.definitions if name_of(op.result) == name)
+    return next(versions, location_of(last))
+
+
+def require_width(
+    program: tix.ProgramOp, state: Iterable[SSAValue], cut: Sequence[SSAValue]
+) -> None:
+    """Raise `PassFailure` where a cut has fewer elements than the state, for all sizes.
+
+    All that results depend on goes through the tensors of the cut, which are in the order of the
+    text.
     """
-    for out, row in zip(lump.outs, pairs, strict=True):
+    state = list(state)
+    width, narrow = count(state), count(cut)
+    if not is_positive(difference(width, narrow)):
+        return
+    inner = [v for v in cut if v not in state]
+    raise _singular(
+        location_of(inner[0]) if inner else program.location,
+        f"the results depend on {_listed(state)}, {show(width)} elements, through {show(narrow)} "
+        f"alone, those of {_listed(cut)}",
+    )
+
+
+def _listed(tensors: Iterable[SSAValue]) -> str:
+    *first, last = dict.fromkeys(map(name_of, tensors))
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+# --- the matrix of a lump -------------------------------------------------------------------------
+
+
+def require_nonzero(divisor: float, location: LocationAttr) -> None:
+    """Raise `PassFailure` where each element of a lump would be divided by the number 0."""
+    if divisor == 0:
+        raise _singular(location, "the derivative of this value by the one that it replaces is 0")
+
+
+def require_entries(pattern: SparsityPattern, structure: Structure) -> None:
+    """Raise `PassFailure` where a row or column has no entry, or the diagonal of a triangle one."""
+    for out, row in zip(pattern.outs, pattern.blocks, strict=True):
         _require_rows(out, list(chained.from_iterable(row)))
-    for tensor, column in zip(lump.ins, zip(*pairs, strict=True), strict=True):
-        _require_columns(lump, tensor, list(chained.from_iterable(column)))
+    for tensor, column in zip(pattern.ins, zip(*pattern.blocks, strict=True), strict=True):
+        _require_columns(pattern, tensor, list(chained.from_iterable(column)))
     if isinstance(structure, Triangular) or (
         isinstance(structure, Banded) and 0 in (structure.lower, structure.upper)
     ):
-        _require_diagonal(lump, pairs[0][0], structure)
+        _require_diagonal(pattern, structure)
 
 
-def _require_rows(out: SSAValue, chains: Sequence[Dependence]) -> None:
-    op = _definition(out)
-    if any(_is_everywhere(chain, op) for chain in chains):
+def _require_rows(out: tix.DefineOp, chains: Sequence[Dependence]) -> None:
+    if any(_is_everywhere(chain, out) for chain in chains):
         return
-    for element in _elements(out, chains):
-        at = dict[Variable, Affine](zip(op.indices, element, strict=True))
+    for element in _elements(out.result, chains):
+        at = dict[Variable, Affine](zip(out.indices, element, strict=True))
         if not any(feasible(chain.substitute(at).constraints) for chain in chains):
-            reason = (
-                f"the Jacobian must be singular: {_text(out, element)} gets a value here that does "
-                "not depend on what is updated"
+            raise _singular(
+                out.location,
+                f"{_text(out.result, element)} gets a value here that does not depend on what is "
+                "updated",
             )
-            raise PassFailure(op.location, reason, LOST)
 
 
-def _require_columns(lump: Lump, tensor: SSAValue, chains: Sequence[Dependence]) -> None:
-    if any(_is_identity(chain, _definition(out)) for chain in chains for out in lump.outs):
+def _require_columns(
+    pattern: SparsityPattern, tensor: SSAValue, chains: Sequence[Dependence]
+) -> None:
+    if any(_is_identity(chain, out) for chain in chains for out in pattern.outs):
         return
     for element in _elements(tensor, chains):
         if not any(_meets(chain, element) for chain in chains):
-            reason = (
-                f"the Jacobian must be singular: the value that {_text(tensor, element)} has "
-                "before is lost here, no result depends on it"
+            raise _singular(
+                pattern.location,
+                f"the value that {_text(tensor, element)} has before is lost here, no result "
+                "depends on it",
             )
-            raise PassFailure(lump.location, reason, LOST)
 
 
-def _require_diagonal(
-    lump: Lump, chains: Sequence[Dependence], structure: Triangular | Banded
-) -> None:
-    (out,) = lump.outs
-    op = _definition(out)
-    if structure.place.is_identity and any(_is_identity(chain, op) for chain in chains):
+def _require_diagonal(pattern: SparsityPattern, structure: Triangular | Banded) -> None:
+    (out,), (tensor,), chains = pattern.outs, pattern.ins, pattern.blocks[0][0]
+    if structure.place.is_identity and any(_is_identity(chain, out) for chain in chains):
         return
-    for element in _elements(out, chains):
-        at = dict[Variable, Affine](zip(op.indices, element, strict=True))
+    for element in _elements(out.result, chains):
+        at = dict[Variable, Affine](zip(out.indices, element, strict=True))
         old = structure.place.image(element)
         if not any(_meets(chain.substitute(at), old) for chain in chains):
-            reason = (
-                "the Jacobian must be singular: it is triangular, and 0 on the diagonal, since "
-                f"{_text(out, element)} does not depend on {_text(lump.ins[0], old)}"
+            raise _singular(
+                out.location,
+                "it is triangular, and 0 on the diagonal, since "
+                f"{_text(out.result, element)} does not depend on {_text(tensor, old)}",
             )
-            raise PassFailure(op.location, reason, LOST)
 
 
 def _meets(chain: Dependence, element: Sequence[Affine]) -> bool:
-    """May a dependence be one on this element?"""
+    """True if a dependence may be one on this element."""
     pairs = zip(chain.element, element, strict=True)
     equal = [Constraint(form - x, equality=True) for form, x in pairs]
     return feasible([*chain.constraints, *equal])
 
 
 def _is_everywhere(chain: Dependence, op: tix.DefineOp) -> bool:
-    """Is a dependence without further indices there for all elements of a definition?"""
+    """True if a dependence holds for all elements of a definition, without further indices."""
     if any(v not in op.indices for c in chain.constraints for v in c.form.indices):
         return False
     known = index_set(op)
@@ -115,7 +189,7 @@ def _is_everywhere(chain: Dependence, op: tix.DefineOp) -> bool:
 
 
 def _is_identity(chain: Dependence, op: tix.DefineOp) -> bool:
-    """Is it a read of every element, each in its own place?"""
+    """True if each element of a definition reads the one with its own indices."""
     same = tuple(map(Affine.of, op.indices)) == chain.element
     shapes = op.type.shape == type_of(chain.reads[-1].tensor).shape
     return same and shapes and _is_everywhere(chain, op)
@@ -126,29 +200,17 @@ def _elements(tensor: SSAValue, chains: Sequence[Dependence]) -> Iterator[tuple[
     shape = type_of(tensor).shape
     if not all(_is_positive(size) for size in shape):
         return iter(())
-    few = len(chains) <= CHAINS and all(not size.terms for size in shape)
-    if few and _count(shape) <= ELEMENTS:
+    few = len(chains) <= MOST_DEPENDENCES_FOR_ALL_ELEMENTS and all(not size.terms for size in shape)
+    if few and prod(size.constant for size in shape) <= MOST_ELEMENTS_TRIED:
         choices = [[Affine(constant=n) for n in range(size.constant)] for size in shape]
     else:
         choices = [list(dict.fromkeys([Affine(), size - 1])) for size in shape]
-    return islice(product(*choices), ELEMENTS)
+    return islice(product(*choices), MOST_ELEMENTS_TRIED)
 
 
 def _is_positive(size: Affine) -> bool:
     coefficients = size.terms.values()
     return all(c >= 0 for c in coefficients) and size.constant + sum(coefficients) > 0
-
-
-def _count(shape: Sequence[Affine]) -> int:
-    total = 1
-    for size in shape:
-        total *= size.constant
-    return total
-
-
-def _definition(tensor: SSAValue) -> tix.DefineOp:
-    assert isinstance(tensor.owner, tix.DefineOp)
-    return tensor.owner
 
 
 def _text(tensor: SSAValue, element: Sequence[Affine]) -> str:

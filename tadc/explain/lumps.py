@@ -23,8 +23,9 @@ from passes.inversion.classify import (
     Triangular,
     structures,
 )
-from passes.inversion.lumps import Lump, lumps, name_of
+from passes.inversion.lumps import Lump, lumps
 from passes.inversion.signed_permutations import SignedPermutation
+from passes.inversion.state import name_of
 from passes.outline_reductions import OutlineReductionsPass
 from passes.rewriting.programs import fresh_name
 from tadc.function import Function

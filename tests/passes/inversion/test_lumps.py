@@ -13,7 +13,8 @@ import pytest
 from xdsl.ir import SSAValue
 
 from dialects.tix import DefineOp, ProgramOp, Variable
-from passes.inversion.lumps import Lump, active_reads, lumps, state_of
+from passes.inversion.lumps import Lump, lumps
+from passes.inversion.state import active_reads, state_of
 from passes.rewriting.failure import PassFailure
 from passes.rewriting.programs import type_of
 from tests.support.lump_programs import (
