@@ -32,47 +32,25 @@ from passes.inversion.monomial import is_monomial
 from passes.inversion.one_to_one import Pair
 from passes.inversion.singularity import require_entries
 from passes.inversion.sparsity import SparsityPattern, sparsity_pattern
-from passes.inversion.structures import (
-    Banded,
-    Blocks,
-    Dense,
-    Diagonal,
-    DiagonalPlusNilpotent,
-    Monomial,
-    Structure,
-    Triangular,
-)
-
-__all__ = [
-    "Banded",
-    "Blocks",
-    "Dense",
-    "Diagonal",
-    "DiagonalPlusNilpotent",
-    "Monomial",
-    "Structure",
-    "Triangular",
-    "structure",
-    "structures",
-]
+from passes.inversion.structures import Dense, Monomial, Structure
 
 
-def structures(found: Sequence[Lump]) -> list[Structure]:
+def classify_all(lumps: Sequence[Lump]) -> list[Structure]:
     """The structure of each of the lumps of one program; alike ones are analysed once.
 
     Raises `PassFailure` where a matrix must be singular.
     """
     known: dict[Hashable, Structure] = {}
     result: list[Structure] = []
-    for lump in found:
+    for lump in lumps:
         key = _key(lump)
         if key not in known:
-            known[key] = structure(lump)
+            known[key] = classify(lump)
         result.append(known[key])
     return result
 
 
-def structure(lump: Lump) -> Structure:
+def classify(lump: Lump) -> Structure:
     """The most special structure of the matrix of `lump.outs` by `lump.ins` that is proved.
 
     Raises `PassFailure` where the matrix must be singular: where some element gets a value that

@@ -23,17 +23,8 @@ from dialects.tix import Affine, Constraint, TensorType, between
 from dialects.tix import elementwise as ew
 from dialects.tix.linear import DeterminantOp
 from passes.differentiation.extended_program import ExtendedProgram
-from passes.inversion.classify import (
-    Banded,
-    Blocks,
-    Dense,
-    Diagonal,
-    DiagonalPlusNilpotent,
-    Monomial,
-    Structure,
-    Triangular,
-    structures,
-)
+from passes.inversion import structures
+from passes.inversion.classify import classify_all
 from passes.inversion.inverse_program import InverseProgram
 from passes.inversion.lump_matrix import LumpMatrix
 from passes.inversion.lumps import Lump, lumps
@@ -67,7 +58,7 @@ class _Determinant:
         """The whole program."""
         order = list(self.state)
         found = lumps(self.program)
-        for lump, kind in zip(found, structures(found), strict=True):
+        for lump, kind in zip(found, classify_all(found), strict=True):
             order = self._step(lump, kind, order)
         self.exchanges += _reordered(order, list(self.program.returned))
         results = [self._total(*pair) for pair in zip(NAMES, self.names, strict=True)]
@@ -75,15 +66,17 @@ class _Determinant:
         made = self.new.builder.finish(self.program, [*results, *self.matrices], names)
         return InverseProgram(made, self.systems)
 
-    def _step(self, lump: Lump, kind: Structure, order: list[SSAValue]) -> list[SSAValue]:
+    def _step(
+        self, lump: Lump, kind: structures.Structure, order: list[SSAValue]
+    ) -> list[SSAValue]:
         """Add the parts of a lump; gives the order of the state after it."""
         step = LumpMatrix(lump, _in_order(lump, kind), self.new.labels, self.new.tensors)
         match step.structure:
-            case Diagonal(place=place) | DiagonalPlusNilpotent(place=place):
+            case structures.Diagonal(place=place) | structures.DiagonalPlusNilpotent(place=place):
                 self._add_diagonal(step)
-            case Triangular(place=place) | Banded(place=place):
+            case structures.Triangular(place=place) | structures.Banded(place=place):
                 self._add_matrix(step)
-            case Monomial():
+            case structures.Monomial():
                 place = None
                 self._add_permutation(step)
             case _:
@@ -178,15 +171,15 @@ class _Determinant:
         return self.new.builder.define(label, type, [], location_of(like), body)
 
 
-def _in_order(lump: Lump, found: Structure) -> Structure:
+def _in_order(lump: Lump, found: structures.Structure) -> structures.Structure:
     """The structure of a lump, with batches only where rows and columns are numbered alike.
 
     The determinant of one matrix per batch is that of the whole matrix, up to the order of rows and
     columns: where that is the same for both it makes no difference.
     """
-    if isinstance(found, Blocks):
+    if isinstance(found, structures.Blocks):
         alike = _shapes(lump.ins) == _shapes(lump.outs) and found.in_dims == found.out_dims
-        return found if alike else Dense()
+        return found if alike else structures.Dense()
     return found
 
 

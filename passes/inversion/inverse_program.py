@@ -26,7 +26,7 @@ from dialects import tix
 from dialects.tix import Affine, TensorType
 from dialects.tix.linear import Axis, SolveOp
 from passes.differentiation.extended_program import ExtendedProgram
-from passes.inversion.classify import structures
+from passes.inversion.classify import classify_all
 from passes.inversion.lump_matrix import Axes, LumpMatrix
 from passes.inversion.lumps import lumps
 from passes.inversion.state import name_of, state_of
@@ -61,7 +61,7 @@ class InverseBuilder:
         found = lumps(program)
         self.matrices = [
             LumpMatrix(lump, structure, self.labels, self.tensors)
-            for lump, structure in zip(found, structures(found), strict=True)
+            for lump, structure in zip(found, classify_all(found), strict=True)
         ]
         self.names_of = tensor_names(program)
         """The label of each definition of `program`, the name of each argument."""

@@ -24,14 +24,7 @@ from dialects.tix import Affine, Constraint, MatrixForm, TensorType
 from passes.differentiation.forward_sweep import ForwardSweep, Seed, number_everywhere
 from passes.differentiation.names import Labels
 from passes.index_sets.dependence import differentiable_reads
-from passes.inversion.classify import (
-    Banded,
-    Blocks,
-    DiagonalPlusNilpotent,
-    Monomial,
-    Structure,
-    Triangular,
-)
+from passes.inversion import structures
 from passes.inversion.lumps import Lump
 from passes.inversion.signed_permutations import SignedPermutation
 from passes.inversion.singularity import require_nonzero
@@ -69,7 +62,7 @@ class LumpMatrix:
     """The matrix of one lump, in a program in the making."""
 
     lump: Lump
-    structure: Structure
+    structure: structures.Structure
     labels: Labels
     tensors: Cloner
 
@@ -90,7 +83,10 @@ class LumpMatrix:
 
     def on_diagonal(self, read: tix.ReadOp) -> bool:
         """True if the read belongs to the diagonal part of the matrix."""
-        return not isinstance(self.structure, DiagonalPlusNilpotent) or read in self._diagonal_reads
+        return (
+            not isinstance(self.structure, structures.DiagonalPlusNilpotent)
+            or read in self._diagonal_reads
+        )
 
     def off_diagonal(self, read: tix.ReadOp) -> bool:
         """True if the read belongs to the rest of the matrix beside its diagonal part."""
@@ -98,7 +94,7 @@ class LumpMatrix:
 
     @cached_property
     def _diagonal_reads(self) -> frozenset[tix.ReadOp]:
-        assert isinstance(self.structure, DiagonalPlusNilpotent)
+        assert isinstance(self.structure, structures.DiagonalPlusNilpotent)
         reads = differentiable_reads(self.definitions[0])
         return frozenset(reads[n] for n in self.structure.reads)
 
@@ -107,7 +103,7 @@ class LumpMatrix:
         """By elements of each of `outs`, what solving divides by: what stands on the diagonal, or
         the square of the only element in the row of a permutation. A number where it is the same
         everywhere."""
-        if isinstance(self.structure, Monomial):
+        if isinstance(self.structure, structures.Monomial):
             return [
                 self._row_sums(op, "square", lambda e, a: e.mul(a, a)) for op in self.definitions
             ]
@@ -180,9 +176,9 @@ class LumpMatrix:
         """How the matrix is stored."""
         batch, rows = len(self.out_axes[0].batch), tuple(len(a.rest) for a in self.out_axes)
         match self.structure:
-            case Banded(lower=lower, upper=upper):
+            case structures.Banded(lower=lower, upper=upper):
                 return MatrixForm("banded", batch, rows, lower, upper)
-            case Triangular(lower=lower):
+            case structures.Triangular(lower=lower):
                 return MatrixForm("lower" if lower else "upper", batch, rows)
             case _:
                 return MatrixForm("dense", batch, rows)
@@ -192,9 +188,9 @@ class LumpMatrix:
         """How the indices of each of `outs` number the rows."""
         ranks = [type_of(v).rank for v in self.lump.outs]
         match self.structure:
-            case Blocks(out_dims=dims):
+            case structures.Blocks(out_dims=dims):
                 pass
-            case Triangular(batch=batch) | Banded(batch=batch):
+            case structures.Triangular(batch=batch) | structures.Banded(batch=batch):
                 dims = (batch,)
             case _:
                 dims = ((),) * len(ranks)
@@ -205,9 +201,9 @@ class LumpMatrix:
         """How the indices of each of `ins` number the columns."""
         ranks = [type_of(v).rank for v in self.lump.ins]
         match self.structure:
-            case Blocks(in_dims=dims):
+            case structures.Blocks(in_dims=dims):
                 return [Axes(d, _without(d, rank)) for d, rank in zip(dims, ranks, strict=True)]
-            case Triangular(place=place) | Banded(place=place):
+            case structures.Triangular(place=place) | structures.Banded(place=place):
                 return [Axes(self.out_axes[0].batch, self.out_axes[0].rest, place)]
             case _:
                 return [Axes((), tuple(range(rank))) for rank in ranks]

@@ -13,16 +13,8 @@ from xdsl.ir import SSAValue
 from dialects import tix
 from dialects.tix import Affine, Variable
 from dialects.tix.affine import show
-from passes.inversion.classify import (
-    Banded,
-    Blocks,
-    Diagonal,
-    DiagonalPlusNilpotent,
-    Monomial,
-    Structure,
-    Triangular,
-    structures,
-)
+from passes.inversion import structures
+from passes.inversion.classify import classify_all
 from passes.inversion.lumps import Lump, lumps
 from passes.inversion.signed_permutations import SignedPermutation
 from passes.inversion.state import name_of
@@ -50,7 +42,7 @@ def explain_lumps(function: Function, mode: str) -> str:
     program = next(op for op in module.ops if isinstance(op, tix.ProgramOp))
     steps = lumps(program)
     lines = [HEAD, ORDERS[mode]]
-    for number, (lump, found) in enumerate(zip(steps, structures(steps), strict=True), 1):
+    for number, (lump, found) in enumerate(zip(steps, classify_all(steps), strict=True), 1):
         lines += ["", f"lump {number}"]
         rows = [
             *_lines(function, lump),
@@ -100,32 +92,32 @@ def _name(function: Function, written: Container[str], tensor: SSAValue) -> str:
 # --- structures -----------------------------------------------------------------------------------
 
 
-def _structure(lump: Lump, found: Structure) -> str:
+def _structure(lump: Lump, found: structures.Structure) -> str:
     """The name of a structure, and why the matrix has it."""
     match found:
-        case Diagonal(place=place):
+        case structures.Diagonal(place=place):
             new, old = _pair(lump, place)
             return f"diagonal: {new} depends on {old} alone"
-        case Monomial():
+        case structures.Monomial():
             return "permutation: each new element depends on one old one, no two on the same"
-        case DiagonalPlusNilpotent(place=place, depth=depth):
+        case structures.DiagonalPlusNilpotent(place=place, depth=depth):
             new, old = _pair(lump, place)
             return (
                 f"substitution: {new} depends on {old} and on others, in chains of at most {depth} "
                 "elements"
             )
-        case Banded(place=place, rest=rest, lower=lower, upper=upper):
+        case structures.Banded(place=place, rest=rest, lower=lower, upper=upper):
             new, old = _pair(lump, place)
             index = _index_names(_definition(lump))[rest]
             return (
                 f"banded: {new} depends on {old} and on its neighbours along {index}, at most "
                 f"{lower} before and {upper} behind it"
             )
-        case Triangular(place=place, lower=lower):
+        case structures.Triangular(place=place, lower=lower):
             new, old = _pair(lump, place)
             side = "before" if lower else "behind"
             return f"triangular: {new} depends on {old} and on elements {side} it alone"
-        case Blocks(out_dims=dims):
+        case structures.Blocks(out_dims=dims):
             names = _index_names(_definition(lump))
             batch = ", ".join(names[d] for d in dims[0])
             return f"blocks: elements depend on those with the same {batch} alone, one A for each"

@@ -14,18 +14,8 @@ from xdsl.ir import SSAValue
 import tadc
 from dialects.tix import Affine, DefineOp, ProgramOp, Variable
 from passes.index_sets.dependence import Dependence, dependences, differentiable_reads
-from passes.inversion.classify import (
-    Banded,
-    Blocks,
-    Dense,
-    Diagonal,
-    DiagonalPlusNilpotent,
-    Monomial,
-    Structure,
-    Triangular,
-    structure,
-    structures,
-)
+from passes.inversion import structures
+from passes.inversion.classify import classify, classify_all
 from passes.inversion.lumps import Lump, lumps
 from passes.inversion.signed_permutations import SignedPermutation
 from passes.rewriting.failure import PassFailure
@@ -40,38 +30,38 @@ ZERO = Affine()
 Z = "z: f64[N]\nw: f64[N, N]\n"
 ZZ = "z: f64[N, M]\nw: f64[N, N]\nv: f64[M, M]\n"
 
-CASES: dict[str, tuple[str, list[Structure]]] = {
+CASES: dict[str, tuple[str, list[structures.Structure]]] = {
     "element by element": (
         "p: f64[N]\nq: f64[N]\np[i] -= q[i]**3\nq[i] += p[i]\nreturn p, q",
-        [Diagonal(LINE), Diagonal(LINE)],
+        [structures.Diagonal(LINE), structures.Diagonal(LINE)],
     ),
     "through temporaries": (
         f"{Z}t[i] = tanh(z[i])\nz[i] += t[i] * w[i, i]\nreturn z",
-        [Diagonal(LINE)],
+        [structures.Diagonal(LINE)],
     ),
     "by a sum over one point": (
         f"{Z}z[i] = sum[j](w[i, j] * z[j] if i == j else 0)\nreturn z",
-        [Diagonal(LINE)],
+        [structures.Diagonal(LINE)],
     ),
     "in disjuncts": (
         f"{Z}z[i] = 2 * z[i] if i < 2 else z[i] * w[i, 0]\nreturn z",
-        [Diagonal(LINE)],
+        [structures.Diagonal(LINE)],
     ),
     "backwards": (
         "z: f64[5]\nz[i] = 2 * z[4 - i]\nreturn z",
-        [Diagonal(SignedPermutation((0,), (-1,), (Affine(constant=4),)))],
+        [structures.Diagonal(SignedPermutation((0,), (-1,), (Affine(constant=4),)))],
     ),
     "a quarter turn": (
         "z: f64[N, N]\nz[i, j] = 2 * z[j, N - 1 - i]\nreturn z",
-        [Diagonal(SignedPermutation((1, 0), (1, -1), (ZERO, Affine({"N": 1}, -1))))],
+        [structures.Diagonal(SignedPermutation((1, 0), (1, -1), (ZERO, Affine({"N": 1}, -1))))],
     ),
     "round and round": (
         "z: f64[N]\nz[i] = 2 * z[i + 1] if i < N - 1 else z[0]**2\nreturn z",
-        [Monomial()],
+        [structures.Monomial()],
     ),
     "by remainders": (
         "z: f64[5]\nz[i] = 2 * z[(3*i + 1) % 5]\nreturn z",
-        [Monomial()],
+        [structures.Monomial()],
     ),
     "there and back": (
         """
@@ -80,7 +70,7 @@ t[i in range(3*N)] = sin(z[i // 3, i % 3])
 z[i, k] = t[3*i + k]
 return z
 """,
-        [Monomial(), Monomial()],
+        [structures.Monomial(), structures.Monomial()],
     ),
     "halves that change places": (
         """
@@ -92,7 +82,7 @@ x[i] = a[i]
 y[i] = b[i]
 return x, y
 """,
-        [Monomial(), Diagonal(LINE), Diagonal(LINE)],
+        [structures.Monomial(), structures.Diagonal(LINE), structures.Diagonal(LINE)],
     ),
     "a coupling layer": (
         f"""
@@ -101,7 +91,7 @@ s[i] = sum[j in range(2)](w[i, j] * z[j])
 z[i] = z[i] if i < 2 else z[i] * exp(s[i]) + m
 return z
 """,
-        [DiagonalPlusNilpotent(LINE, 2, (0, 1))],
+        [structures.DiagonalPlusNilpotent(LINE, 2, (0, 1))],
     ),
     "a coupling layer of every other element": (
         f"""
@@ -109,7 +99,7 @@ return z
 z[i] = z[i] if i % 2 == 0 else z[i] * exp(s[i]) + s[i]
 return z
 """,
-        [DiagonalPlusNilpotent(LINE, 2, (0, 1))],
+        [structures.DiagonalPlusNilpotent(LINE, 2, (0, 1))],
     ),
     "a coupling layer with a temporary on the diagonal": (
         f"""
@@ -118,53 +108,57 @@ t[i] = tanh(z[i])
 z[i] = z[i] + 2 * t[i] if i < 2 else z[i] * exp(s[i]) + t[i]
 return z
 """,
-        [DiagonalPlusNilpotent(LINE, 2, (0, 1, 2, 4))],
+        [structures.DiagonalPlusNilpotent(LINE, 2, (0, 1, 2, 4))],
     ),
     "a chain of three": (
         f"{Z}z[i] = z[i] + z[i - 2] if 2 <= i and i < 6 else z[i]\nreturn z",
-        [DiagonalPlusNilpotent(LINE, 3, (0, 2))],
+        [structures.DiagonalPlusNilpotent(LINE, 3, (0, 2))],
     ),
     "one read more off the diagonal": (
         "z: f64[N]\nz[i] += 0.1 * z[i - 1] if i > 0 else 0\nreturn z",
-        [Banded(LINE, (), 0, 1, 0)],
+        [structures.Banded(LINE, (), 0, 1, 0)],
     ),
     "a stencil": (
         "z: f64[N]\nz[i] += 0.1 * pad(z[i - 1]) + 0.2 * pad(z[i + 2])\nreturn z",
-        [Banded(LINE, (), 0, 1, 2)],
+        [structures.Banded(LINE, (), 0, 1, 2)],
     ),
     "a stencil of few elements": (
         "z: f64[5]\nz[i] += 0.1 * pad(z[i - 1]) + 0.2 * pad(z[i + 2])\nreturn z",
-        [Dense()],
+        [structures.Dense()],
     ),
     "a stencil in one dimension": (
         "z: f64[N, M]\nz[i, j] += 0.1 * pad(z[i, j + 1])\nreturn z",
-        [Banded(PLANE, (0,), 1, 0, 1)],
+        [structures.Banded(PLANE, (0,), 1, 0, 1)],
     ),
     "a triangle": (
         f"{Z}z[i] += sum[j in range(i)](w[i, j] * z[j])\nreturn z",
-        [Triangular(LINE, (), (0,), True)],
+        [structures.Triangular(LINE, (), (0,), True)],
     ),
     "an upper triangle, one for each column": (
         f"{ZZ}z[i, k] = sum[j in range(i, N)](w[i, j] * z[j, k])\nreturn z",
-        [Triangular(PLANE, (1,), (0,), False)],
+        [structures.Triangular(PLANE, (1,), (0,), False)],
     ),
     "a triangle in the order of elements": (
         "z: f64[N, M]\nz[i, k] += z[i - 1, M - 1 - k] if i > 0 else (z[0, k - 1] if k > 0 else 0)"
         "\nreturn z",
-        [Triangular(PLANE, (), (0, 1), True)],
+        [structures.Triangular(PLANE, (), (0, 1), True)],
     ),
     "a triangle read backwards": (
         "z: f64[N]\nw: f64[N]\nz[i] = z[N - 1 - i] + sum[j in range(N - i, N)](w[j] * z[j])"
         "\nreturn z",
-        [Triangular(SignedPermutation((0,), (-1,), (Affine({"N": 1}, -1),)), (), (0,), True)],
+        [
+            structures.Triangular(
+                SignedPermutation((0,), (-1,), (Affine({"N": 1}, -1),)), (), (0,), True
+            )
+        ],
     ),
     "the same matrix for all": (
         f"{ZZ}z[i, k] = sum[j](w[i, j] * z[j, k])\nreturn z",
-        [Blocks(((1,),), ((1,),))],
+        [structures.Blocks(((1,),), ((1,),))],
     ),
     "one after the other": (
         f"{ZZ}t[i, k] = sum[j](w[i, j] * z[j, k])\nz[i, k] = sum[l](v[k, l] * t[i, l])\nreturn z",
-        [Blocks(((1,),), ((1,),)), Blocks(((0,),), ((0,),))],
+        [structures.Blocks(((1,),), ((1,),)), structures.Blocks(((0,),), ((0,),))],
     ),
     "a rotation": (
         """
@@ -176,7 +170,11 @@ x[i] = a[i]
 y[i] = b[i]
 return x, y
 """,
-        [Blocks(((0,), (0,)), ((0,), (0,))), Diagonal(LINE), Diagonal(LINE)],
+        [
+            structures.Blocks(((0,), (0,)), ((0,), (0,))),
+            structures.Diagonal(LINE),
+            structures.Diagonal(LINE),
+        ],
     ),
     "a rotation of a matrix and a transpose": (
         """
@@ -188,23 +186,27 @@ x[i, j] = a[i, j]
 y[i, j] = b[i, j]
 return x, y
 """,
-        [Blocks(((0, 1), (1, 0)), ((0, 1), (1, 0))), Diagonal(PLANE), Diagonal(PLANE)],
+        [
+            structures.Blocks(((0, 1), (1, 0)), ((0, 1), (1, 0))),
+            structures.Diagonal(PLANE),
+            structures.Diagonal(PLANE),
+        ],
     ),
     "everything by everything": (
         f"{Z}z[i] = sum[j](w[i, j] * z[j])\nreturn z",
-        [Dense()],
+        [structures.Dense()],
     ),
     "the same through a narrower tensor": (
         "z: f64[N]\nw: f64[N, 2]\nh[k] = sum[j](w[j, k] * z[j])\n"
         "z[i] += sum[k](w[i, k] * h[k])\nreturn z",
-        [Dense()],
+        [structures.Dense()],
     ),
 }
 
 
 @pytest.mark.parametrize(("source", "expected"), CASES.values(), ids=CASES)
-def test_structures_are_those(source: str, expected: list[Structure]):
-    assert [structure(lump) for lump in lumps(program(source))] == expected
+def test_structures_are_those(source: str, expected: list[structures.Structure]):
+    assert [classify(lump) for lump in lumps(program(source))] == expected
 
 
 @pytest.mark.parametrize("source", [source for source, _ in CASES.values()], ids=CASES)
@@ -250,24 +252,24 @@ def test_what_must_be_singular_is_refused(source: str, message: str | None):
     check(source, {"N": 5, "M": 4})
     (lump,) = lumps(program(source))
     if message is None:
-        assert structure(lump)
+        assert classify(lump)
         return
     with pytest.raises(PassFailure) as failure:
-        structure(lump)
+        classify(lump)
     assert str(failure.value) == message
 
 
 def test_alike_lumps_have_one_structure():
     source = "p: f64[N]\nq: f64[N]\n" + "p[i] -= q[i]**3\nq[i] += p[N - 1 - i] * q[i]\n" * 3
     found = lumps(program(source + "return p, q"))
-    assert structures(found) == [structure(lump) for lump in found]
+    assert classify_all(found) == [classify(lump) for lump in found]
 
 
 def test_many_lumps_take_little_time():
     steps = "p[i] -= q[i]**3\nq[i] += p[i]\n" * 1000
     found = lumps(program(f"p: f64[N]\nq: f64[N]\n{steps}return p, q"))
     start = perf_counter()
-    assert set(structures(found)) == {Diagonal(LINE)}
+    assert set(classify_all(found)) == {structures.Diagonal(LINE)}
     assert perf_counter() - start < 5
 
 
@@ -337,7 +339,7 @@ def check(source: str, sizes: Mapping[str, int]) -> None:
         matrix = abs(numbers) > 1e-6
         assert not (matrix & ~dependence_mask(lump, values, sizes)).any(), "a dependence is missing"
         try:
-            found = structure(lump)
+            found = classify(lump)
         except PassFailure as failure:
             assert "must be singular" in failure.reason
             assert np.linalg.matrix_rank(numbers, 1e-7) < len(numbers)
@@ -401,16 +403,19 @@ def points(
 
 
 def mask(
-    found: Structure, lump: Lump, values: Mapping[SSAValue, Array], sizes: Mapping[str, int]
+    found: structures.Structure,
+    lump: Lump,
+    values: Mapping[SSAValue, Array],
+    sizes: Mapping[str, int],
 ) -> Array:
     """The entries that a structure allows to differ from 0."""
-    if isinstance(found, Dense):
+    if isinstance(found, structures.Dense):
         return np.ones((sum(values[t].size for t in lump.outs),) * 2, bool)
-    if isinstance(found, Monomial):
+    if isinstance(found, structures.Monomial):
         permutation = dependence_mask(lump, values, sizes)
         assert all((permutation.sum(axis) == 1).all() for axis in (0, 1)), "no permutation"
         return permutation
-    if isinstance(found, Blocks):
+    if isinstance(found, structures.Blocks):
         rows = [
             [
                 pairs(values[out], values[tensor], lambda a, b, x=x, y=y: at(a, x) == at(b, y))
@@ -426,7 +431,7 @@ def mask(
         return is_allowed(found, alpha, tuple(form.evaluate(known) for form in forms))
 
     diagonal = pairs(values[lump.outs[0]], values[lump.ins[0]], allowed)
-    if not isinstance(found, DiagonalPlusNilpotent):
+    if not isinstance(found, structures.DiagonalPlusNilpotent):
         return diagonal
     aside = dependence_mask(lump, values, sizes, skip=found.reads)
     relation = (aside @ diagonal.T).astype(int)
@@ -434,13 +439,13 @@ def mask(
     return diagonal | aside
 
 
-def is_allowed(found: Structure, alpha: Index, gamma: Index) -> bool:
+def is_allowed(found: structures.Structure, alpha: Index, gamma: Index) -> bool:
     match found:
-        case Banded():
+        case structures.Banded():
             offset = alpha[found.rest] - gamma[found.rest]
             inside = -found.upper <= offset <= found.lower
             return inside and at(alpha, found.batch) == at(gamma, found.batch)
-        case Triangular():
+        case structures.Triangular():
             a, b = at(alpha, found.rest), at(gamma, found.rest)
             ordered = a >= b if found.lower else a <= b
             return ordered and at(alpha, found.batch) == at(gamma, found.batch)

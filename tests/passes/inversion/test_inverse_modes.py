@@ -18,17 +18,9 @@ import numpy as np
 import pytest
 
 import tadc
-from passes.inversion.classify import (
-    Banded,
-    Blocks,
-    Dense,
-    Diagonal,
-    DiagonalPlusNilpotent,
-    Triangular,
-)
-from passes.inversion.classify import structures as structures_of
+from passes.inversion import structures
+from passes.inversion.classify import classify_all
 from passes.inversion.lumps import Lump, lumps
-from passes.inversion.structures import Structure
 from passes.rewriting.programs import type_of
 from tadc.errors import IllConditionedWarning, SingularError, UnsupportedError
 from tests.support.derivations import check_together
@@ -377,25 +369,25 @@ def test_inverse_modes_in_single_precision() -> None:
     check_together(partial(each, partial(check, dtype="f32")), range(SEEDS, SEEDS + 30))
 
 
-def kinds(lump: Lump, structure: Structure) -> list[str]:
+def kinds(lump: Lump, structure: structures.Structure) -> list[str]:
     """All that is to occur in the random programs."""
     found = [type(structure).__name__]
     several = len(lump.ins) > 1
     match structure:
-        case Diagonal(place=place):
+        case structures.Diagonal(place=place):
             found += [] if place.is_identity else ["Diagonal, elsewhere"]
-        case DiagonalPlusNilpotent(place=place, depth=depth):
+        case structures.DiagonalPlusNilpotent(place=place, depth=depth):
             found += [] if place.is_identity else ["DiagonalPlusNilpotent, elsewhere"]
             found += [f"DiagonalPlusNilpotent, depth {depth}"]
-        case Banded(place=place, batch=batch):
+        case structures.Banded(place=place, batch=batch):
             found += [] if place.is_identity else ["Banded, elsewhere"]
             found += ["Banded, batch"] if batch else []
-        case Triangular(place=place, batch=batch, lower=lower):
+        case structures.Triangular(place=place, batch=batch, lower=lower):
             found += [] if place.is_identity else ["Triangular, elsewhere"]
             found += ["lower" if lower else "upper"] + (["Triangular, batch"] if batch else [])
-        case Blocks():
+        case structures.Blocks():
             found += ["Blocks, several tensors"] if several else []
-        case Dense():
+        case structures.Dense():
             ranks = {type_of(v).rank for v in lump.ins}
             found += ["Dense, several tensors"] if several else []
             found += ["Dense, several ranks"] if len(ranks) > 1 else []
@@ -423,6 +415,6 @@ def test_every_structure_occurs() -> None:
     found: Counter[str] = Counter()
     for seed in range(SEEDS):
         steps = lumps(tadc.compile(random_update(random.Random(seed)).source).program)
-        for lump, structure in zip(steps, structures_of(steps), strict=True):
+        for lump, structure in zip(steps, classify_all(steps), strict=True):
             found.update(kinds(lump, structure))
     assert {name: found[name] for name in LEAST if found[name] < LEAST[name]} == {}
