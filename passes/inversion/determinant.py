@@ -28,7 +28,7 @@ from passes.inversion.classify import classify_all
 from passes.inversion.inverse_program import InverseProgram
 from passes.inversion.lump_matrix import LumpMatrix
 from passes.inversion.lumps import Lump, lumps
-from passes.inversion.parity import Factor, bijection_factors, sign, swap_factors
+from passes.inversion.parity import Factor, permutation_factors, sign, swap_factors
 from passes.inversion.state import state_of
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.programs import fresh_name, label_of, location_of, type_of
@@ -72,18 +72,24 @@ class _Determinant:
         """Add the parts of a lump; gives the order of the state after it."""
         step = LumpMatrix(lump, _in_order(lump, kind), self.new.labels, self.new.tensors)
         match step.structure:
-            case structures.Diagonal(place=place) | structures.DiagonalPlusNilpotent(place=place):
+            case (
+                structures.Diagonal(permutation=permutation)
+                | structures.DiagonalPlusNilpotent(permutation=permutation)
+            ):
                 self._add_diagonal(step)
-            case structures.Triangular(place=place) | structures.Banded(place=place):
+            case (
+                structures.Triangular(permutation=permutation)
+                | structures.Banded(permutation=permutation)
+            ):
                 self._add_matrix(step)
             case structures.Monomial():
-                place = None
+                permutation = None
                 self._add_permutation(step)
             case _:
-                place = None
+                permutation = None
                 self._add_matrix(step)
-        if place is not None:
-            self.exchanges += bijection_factors(place, type_of(lump.outs[0]).shape)
+        if permutation is not None:
+            self.exchanges += permutation_factors(permutation, type_of(lump.outs[0]).shape)
         if _shapes(lump.ins) == _shapes(lump.outs):
             after = dict(zip(lump.ins, lump.outs, strict=True))
             return [after.get(v, v) for v in order]

@@ -131,7 +131,7 @@ def _divided(
     (op,), (tensor,) = system.definitions, system.matrix.lump.ins
 
     def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
-        element = structure.place.preimage([Affine.of(v) for v in own])
+        element = structure.permutation.preimage([Affine.of(v) for v in own])
         numerator = system.right_hand_side(e, 0, element, subtracted, counted)
         return e.div(numerator, system.made.divisor(system.matrix, e, element))
 
@@ -139,7 +139,7 @@ def _divided(
         f"{system.made.names_of[tensor]}_dot",
         like=tensor,
         body=body,
-        names=index_names(op) if structure.place.is_identity else None,
+        names=index_names(op) if structure.permutation.is_identity else None,
         location=op.location,
     )
 

@@ -168,7 +168,7 @@ def _column_axes(matrix: LumpMatrix) -> list[Axis]:
     # after a signed permutation, columns are numbered as rows
     lump = matrix.lump
     return [
-        _axis(lump.outs[0] if axes.place else v, axes)
+        _axis(lump.outs[0] if axes.permutation else v, axes)
         for v, axes in zip(lump.ins, matrix.in_axes, strict=True)
     ]
 

@@ -153,7 +153,7 @@ def _divided(
 
     def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
         element = [Affine.of(v) for v in own]
-        numerator = e.read(d_in, structure.place.image(element))
+        numerator = e.read(d_in, structure.permutation.image(element))
         return e.div(numerator, system.made.divisor(system.matrix, e, element))
 
     return system.made.define(f"d{op.label.data}", op.result, body, index_names(op))

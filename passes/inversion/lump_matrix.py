@@ -39,18 +39,18 @@ class Axes:
 
     batch: tuple[int, ...]
     rest: tuple[int, ...]
-    place: SignedPermutation | None = None
+    permutation: SignedPermutation | None = None
 
     def split(self, element: Sequence[Affine]) -> list[Affine]:
         """Batch and rest of an element, one behind the other."""
-        coordinates = self.place.preimage(element) if self.place else element
+        coordinates = self.permutation.preimage(element) if self.permutation else element
         return [coordinates[d] for d in (*self.batch, *self.rest)]
 
     def join(self, coordinates: Sequence[Affine]) -> list[Affine]:
         """The element of which `split` gives these."""
         found = dict(zip((*self.batch, *self.rest), coordinates, strict=True))
         element = [found[d] for d in range(len(found))]
-        return self.place.image(element) if self.place else element
+        return self.permutation.image(element) if self.permutation else element
 
 
 def _without(dims: Sequence[int], rank: int) -> tuple[int, ...]:
@@ -203,8 +203,11 @@ class LumpMatrix:
         match self.structure:
             case structures.Blocks(in_dims=dims):
                 return [Axes(d, _without(d, rank)) for d, rank in zip(dims, ranks, strict=True)]
-            case structures.Triangular(place=place) | structures.Banded(place=place):
-                return [Axes(self.out_axes[0].batch, self.out_axes[0].rest, place)]
+            case (
+                structures.Triangular(permutation=permutation)
+                | structures.Banded(permutation=permutation)
+            ):
+                return [Axes(self.out_axes[0].batch, self.out_axes[0].rest, permutation)]
             case _:
                 return [Axes((), tuple(range(rank))) for rank in ranks]
 
@@ -216,7 +219,7 @@ class LumpMatrix:
     def column_sizes(self, j: int) -> list[Affine]:
         """The sizes of batch and columns of `ins[j]`, before columns are pushed together."""
         axes = self.in_axes[j]
-        shape = type_of(self.lump.outs[0] if axes.place else self.lump.ins[j]).shape
+        shape = type_of(self.lump.outs[0] if axes.permutation else self.lump.ins[j]).shape
         return [shape[d] for d in (*axes.batch, *axes.rest)]
 
     @cached_property

@@ -16,17 +16,18 @@ from passes.inversion.signed_permutations import SignedPermutation
 from passes.inversion.structures import Banded, Diagonal, DiagonalPlusNilpotent, Triangular
 from passes.rewriting.programs import type_of
 
-WIDEST_BAND = 32
-"""How far from the diagonal a band may reach."""
-DEEPEST = 4
-"""How often a nilpotent part may be applied until nothing is left."""
-CHAINS = 200
-"""How many chains of dependences are followed to see that."""
+WIDEST_REACH = 32
+"""Elements before or behind the diagonal that a band may reach."""
+HIGHEST_POWER = 4
+"""The power to which a nilpotent part must be 0: each one costs another sweep through the lump."""
+MOST_CHAINS = 200
+"""Chains of dependences that are followed to see that a power is 0."""
 
 
 class Pair:
     """One `out` that takes the place of one `in`, and the dependences between them.
 
+    α is an element of `out`, β = P(γ) one of `in`, with a signed permutation P that is to be found.
     `pure` are the temporaries in between that depend on nothing else that is active.
     """
 
@@ -43,76 +44,84 @@ class Pair:
         self.pure = pure
         self.indices = self.definition.indices
         self.here = [Affine.of(v) for v in self.indices]
-        self.places = self._places()
+        self.permutations = self._permutations()
 
-    def _places(self) -> list[SignedPermutation]:
-        """The identity, if the shapes agree, and what dependences give."""
+    def _permutations(self) -> list[SignedPermutation]:
+        """Candidates for P: the identity, if the shapes agree, and the maps of dependences."""
         shape, other = self.definition.type.shape, type_of(self.tensor).shape
         found: dict[SignedPermutation, None] = {}
         if shape == other:
             found[SignedPermutation.identity(len(shape))] = None
         for chain in self.chains:
-            place = _bijection(chain.element, self.indices)
-            if place is not None and _is_onto(place, shape, other):
-                found[place] = None
+            permutation = _signed_permutation(chain.element, self.indices)
+            if permutation is not None and _is_onto(permutation, shape, other):
+                found[permutation] = None
         return list(found)
 
-    def _offsets(self, place: SignedPermutation, chain: Dependence) -> list[Affine]:
-        """`α - γ`, where `β = place(γ)`."""
-        there = place.preimage(chain.element)
+    def _offsets(self, permutation: SignedPermutation, chain: Dependence) -> list[Affine]:
+        """`α - γ`, where `β = P(γ)` with the signed permutation P."""
+        there = permutation.preimage(chain.element)
         return [a - b for a, b in zip(self.here, there, strict=True)]
 
-    def _on_diagonal(self, place: SignedPermutation, chain: Dependence) -> bool:
-        return all(chain.is_zero(form) for form in self._offsets(place, chain))
+    def _on_diagonal(self, permutation: SignedPermutation, chain: Dependence) -> bool:
+        return all(chain.is_zero(form) for form in self._offsets(permutation, chain))
 
     def diagonal(self) -> Diagonal | None:
-        """All on the diagonal."""
-        for place in self.places:
-            if all(self._on_diagonal(place, chain) for chain in self.chains):
-                return Diagonal(place)
+        """`Diagonal`, if every dependence is on the diagonal."""
+        for permutation in self.permutations:
+            if all(self._on_diagonal(permutation, chain) for chain in self.chains):
+                return Diagonal(permutation)
         return None
 
     def diagonal_plus_nilpotent(self) -> DiagonalPlusNilpotent | None:
-        """All on the diagonal by some reads, and never twice elsewhere by the others."""
+        """`DiagonalPlusNilpotent`, if chains of dependences beside the diagonal come to an end."""
         reads = differentiable_reads(self.definition)
         numbers = {read: n for n, read in enumerate(reads)}
-        for place in self.places:
-            aside = {c.reads[0] for c in self.chains if not self._on_diagonal(place, c)}
+        for permutation in self.permutations:
+            # reads are the smallest parts that a sweep can tell apart: one with any dependence
+            # beside the diagonal, or on what else is active, belongs to the rest O
+            aside = {c.reads[0] for c in self.chains if not self._on_diagonal(permutation, c)}
             aside |= {r for r in reads if r.tensor is not self.tensor and r.tensor not in self.pure}
             on = {c.reads[0] for c in self.chains} - aside
             rest = [c for c in self.chains if c.reads[0] in aside]
-            depth = _depth(rest, place, self.indices) if on else None
+            depth = _depth(rest, permutation, self.indices) if on else None
             if depth is not None:
-                return DiagonalPlusNilpotent(place, depth, tuple(sorted(numbers[r] for r in on)))
+                return DiagonalPlusNilpotent(
+                    permutation, depth, tuple(sorted(numbers[r] for r in on))
+                )
         return None
 
     def ordered(self) -> Banded | Triangular | None:
-        """A band or a triangle, after the dimensions in which all is on the diagonal."""
-        for place in self.places:
-            offsets = [(chain, self._offsets(place, chain)) for chain in self.chains]
+        """`Banded` or `Triangular`, in the dimensions in which not all is on the diagonal."""
+        for permutation in self.permutations:
+            offsets = [(chain, self._offsets(permutation, chain)) for chain in self.chains]
             dims = range(len(self.indices))
+            # dimensions with α = γ in every dependence number independent matrices
             batch = tuple(d for d in dims if all(c.is_zero(form[d]) for c, form in offsets))
             rest = tuple(d for d in dims if d not in batch)
             if len(rest) == 1:
+                # -upper <= α - γ <= lower, with the least bounds that hold for all dependences
                 along = [(chain, form[rest[0]]) for chain, form in offsets]
                 lower, upper = _reach(along), _reach([(c, -form) for c, form in along])
                 if lower is not None and upper is not None:
-                    band = Banded(place, batch, rest[0], lower, upper)
+                    band = Banded(permutation, batch, rest[0], lower, upper)
                     if self._is_narrow(band):
                         return band
             for lower in (True, False):
                 if all(_is_ordered(c, [f[d] for d in rest], lower) for c, f in offsets):
-                    return Triangular(place, batch, rest, lower)
+                    return Triangular(permutation, batch, rest, lower)
         return None
 
     def _is_narrow(self, band: Banded) -> bool:
-        """Is the band narrower than half the matrix, where its size is known?"""
+        """True if the band is narrower than half the matrix, or the size of that is not known."""
         size = self.definition.type.shape[band.rest]
         return bool(size.terms) or 2 * (band.lower + band.upper + 1) <= size.constant
 
 
-def _bijection(element: Sequence[Affine], indices: Sequence[SSAValue]) -> SignedPermutation | None:
-    """The element as `± α_d + form of sizes` in each dimension, with all d different."""
+def _signed_permutation(
+    element: Sequence[Affine], indices: Sequence[SSAValue]
+) -> SignedPermutation | None:
+    """The map from α to the element, if that is one: `± α_d + form of sizes`, all d different."""
     dims: list[int] = []
     signs: list[int] = []
     offsets: list[Affine] = []
@@ -130,16 +139,21 @@ def _bijection(element: Sequence[Affine], indices: Sequence[SSAValue]) -> Signed
     return SignedPermutation(tuple(dims), tuple(signs), tuple(offsets))
 
 
-def _is_onto(place: SignedPermutation, shape: Sequence[Affine], other: Sequence[Affine]) -> bool:
-    """Does it map the index box of one shape onto that of the other?"""
+def _is_onto(
+    permutation: SignedPermutation, shape: Sequence[Affine], other: Sequence[Affine]
+) -> bool:
+    """True if the permutation maps the index box of one shape onto that of the other."""
     return all(
         shape[d] == size and offset == (Affine() if sign > 0 else size - 1)
-        for d, sign, offset, size in zip(place.dims, place.signs, place.offsets, other, strict=True)
+        for d, sign, offset, size in zip(
+            permutation.dims, permutation.signs, permutation.offsets, other, strict=True
+        )
     )
 
 
 def _is_ordered(chain: Dependence, offsets: Sequence[Affine], lower: bool) -> bool:
-    """Are the offsets lexicographically at least 0, or at most 0 if not `lower`?"""
+    """True if the offsets are lexicographically at least 0, or at most 0 if not `lower`."""
+    # dimension by dimension: with 0 in all before, none may be on the wrong side
     known: list[Constraint] = []
     for form in offsets:
         outside = Constraint((-form if lower else form) - 1)
@@ -150,14 +164,14 @@ def _is_ordered(chain: Dependence, offsets: Sequence[Affine], lower: bool) -> bo
 
 
 def _reach(offsets: Sequence[tuple[Dependence, Affine]]) -> int | None:
-    """The least constant that all offsets stay below or equal; None if it is not small."""
+    """The least constant >= 0 that no offset exceeds; None if it is above `WIDEST_REACH`."""
 
     def below(limit: int) -> bool:
         return all(chain.always(Constraint(-form + limit)) for chain, form in offsets)
 
-    if not below(WIDEST_BAND):
+    if not below(WIDEST_REACH):
         return None
-    low, high = -1, WIDEST_BAND  # holds for high, and not for low or does not matter
+    low, high = -1, WIDEST_REACH  # bisection: below(high) holds, below(low) does not matter
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if below(middle) else (middle, high)
@@ -168,20 +182,23 @@ def _reach(offsets: Sequence[tuple[Dependence, Affine]]) -> int | None:
 
 
 def _depth(
-    chains: Sequence[Dependence], place: SignedPermutation, indices: Sequence[SSAValue]
+    chains: Sequence[Dependence], permutation: SignedPermutation, indices: Sequence[SSAValue]
 ) -> int | None:
-    """The least power of the relation `α -> place⁻¹(β)` that is empty, at most `DEEPEST`."""
+    """The least power of the relation `α -> P⁻¹(β)` that is empty, at most `HIGHEST_POWER`."""
+    # the power as a list of ways (end, constraints): α leads to the element P(end) of `in`
     ways: list[tuple[tuple[Affine, ...], tuple[Constraint, ...]]] = [
-        (tuple(place.preimage(c.element)), c.constraints) for c in chains
+        (tuple(permutation.preimage(c.element)), c.constraints) for c in chains
     ]
-    for depth in range(1, DEEPEST + 1):
+    for depth in range(1, HIGHEST_POWER + 1):
         if not ways:
             return depth
-        if depth == DEEPEST or len(ways) * len(chains) > CHAINS:
+        if depth == HIGHEST_POWER or len(ways) * len(chains) > MOST_CHAINS:
             return None
+        # the next power: go on from the end of each way by each chain, whose inner indices must
+        # not be those of an earlier step; what is infeasible leads nowhere
         fresh = [renamed(c, indices) for c in chains]
         ways = [
-            (tuple(place.preimage(longer.element)), constraints)
+            (tuple(permutation.preimage(longer.element)), constraints)
             for (end, before), chain in product(ways, fresh)
             for longer in [chain.substitute(dict(zip(indices, end, strict=True)))]
             if feasible(constraints := (*before, *longer.constraints))
@@ -190,7 +207,7 @@ def _depth(
 
 
 def renamed(chain: Dependence, indices: Sequence[SSAValue]) -> Dependence:
-    """The chain with indices of its own, except for these."""
+    """The chain with new indices in place of all but these."""
     forms = [*chain.element, *(c.form for c in chain.constraints)]
     others = list(dict.fromkeys(v for f in forms for v in f.indices if v not in indices))
     fresh = fresh_indices(len(others))

@@ -36,29 +36,43 @@ def swap_factors(first: Sequence[Affine], second: Sequence[Affine]) -> list[Fact
     return [Factor(size) for size in (*first, *second)]
 
 
-def bijection_factors(place: SignedPermutation, shape: Sequence[Affine]) -> list[list[Factor]]:
-    """Exchanges between the order of elements of a tensor and that of their images: products."""
+def permutation_factors(
+    permutation: SignedPermutation, shape: Sequence[Affine]
+) -> list[list[Factor]]:
+    """Exchanges between the order of elements of a tensor and that of their images under P.
+
+    Gives the factors of each of several numbers of exchanges: the sign of P is the product of the
+    signs for each of them.
+    """
+    # first let the dimensions change places: bubble sort, by exchanges of neighbours
     order, products = list(range(len(shape))), list[list[Factor]]()
-    wanted = {d: n for n, d in enumerate(place.dims)}
-    for end in range(len(order) - 1, 0, -1):  # bubble sort, exchange by exchange
+    wanted = {d: n for n, d in enumerate(permutation.dims)}
+    for end in range(len(order) - 1, 0, -1):
         for n in range(end):
             if wanted[order[n]] > wanted[order[n + 1]]:
                 products.append(_exchange(n, [shape[d] for d in order]))
                 order[n], order[n + 1] = order[n + 1], order[n]
-    for n, d in enumerate(place.dims):
-        if place.signs[n] < 0:
+    # then reverse those with a negative sign, one after the other: each is an exchange of pairs
+    for n, d in enumerate(permutation.dims):
+        if permutation.signs[n] < 0:
             others = [Factor(shape[o]) for o in range(len(shape)) if o != d]
             products.append([Factor(shape[d], halved=True), *others])
     return products
 
 
 def _exchange(n: int, sizes: Sequence[Affine]) -> list[Factor]:
+    """Exchanges of elements that exchange dimensions `n` and `n + 1` of these sizes."""
     pair = [Factor(sizes[n], halved=True), Factor(sizes[n + 1], halved=True)]
     return pair + [Factor(size) for k, size in enumerate(sizes) if k not in (n, n + 1)]
 
 
 def sign(e: BodyBuilder, factors: Sequence[Factor]) -> SSAValue:
-    """-1 where the product of all factors is odd, else 1."""
+    """-1 where the product of all factors is odd, else 1.
+
+    A product is odd where all factors are: with s = -1 for an odd factor and 1 for an even one,
+    (1 - s) / 2 is 1 or 0, the product t of these is 1 where all are odd, and 1 - 2 t is the sign.
+    """
+    # a known factor decides the sign if it is even, and makes no difference if it is odd
     signs: list[SSAValue] = []
     for factor in factors:
         if factor.size.terms:
@@ -68,7 +82,7 @@ def sign(e: BodyBuilder, factors: Sequence[Factor]) -> SSAValue:
     if not signs:
         return e.constant(-1)
     all_odd = e.constant(2)
-    for s in signs:  # (1 - s) / 2 is 1 where the factor is odd
+    for s in signs:
         all_odd = e.mul(all_odd, e.mul(e.constant(0.5), e.sub(e.constant(1), s)))
     return e.sub(e.constant(1), all_odd)
 

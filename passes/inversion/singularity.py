@@ -155,11 +155,11 @@ def _require_columns(
 
 def _require_diagonal(pattern: SparsityPattern, structure: Triangular | Banded) -> None:
     (out,), (tensor,), chains = pattern.outs, pattern.ins, pattern.blocks[0][0]
-    if structure.place.is_identity and any(_is_identity(chain, out) for chain in chains):
+    if structure.permutation.is_identity and any(_is_identity(chain, out) for chain in chains):
         return
     for element in _elements(out.result, chains):
         at = dict[Variable, Affine](zip(out.indices, element, strict=True))
-        old = structure.place.image(element)
+        old = structure.permutation.image(element)
         if not any(_meets(chain.substitute(at), old) for chain in chains):
             raise _singular(
                 out.location,
@@ -215,5 +215,5 @@ def _is_positive(size: Affine) -> bool:
 
 def _text(tensor: SSAValue, element: Sequence[Affine]) -> str:
     """`p[0, N - 1]`."""
-    places = [repr(form).removeprefix("Affine(").removesuffix(")") for form in element]
-    return name_of(tensor) + (f"[{', '.join(places)}]" if places else "")
+    indices = [repr(form).removeprefix("Affine(").removesuffix(")") for form in element]
+    return name_of(tensor) + (f"[{', '.join(indices)}]" if indices else "")

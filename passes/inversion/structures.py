@@ -1,4 +1,9 @@
-"""The structures that the matrix of a lump may have (`passes/inversion/classify.py`)."""
+"""The structures that the matrix of a lump may have, each a claim about which entries are 0.
+
+The matrix A has a row for each element of `outs` and a column for each element of `ins`. With one
+`out` and one `in`, α is an element of `out`, and `permutation` the signed permutation P between the
+two, which numbers the columns. `passes/inversion/classify.py` proves which structure a lump has.
+"""
 
 from __future__ import annotations
 
@@ -26,13 +31,13 @@ class Blocks:
 
 @dataclass(frozen=True)
 class Triangular:
-    """`out[α]` depends on `in[place(γ)]` only where γ <= α if `lower`, where γ >= α otherwise.
+    """`out[α]` depends on `in[P(γ)]` only where γ <= α if `lower`, where γ >= α otherwise.
 
     In dimensions `batch` of `out`, γ and α are equal; in the others, `rest`, they are compared
     lexicographically, which is the order of elements in memory.
     """
 
-    place: SignedPermutation
+    permutation: SignedPermutation
     batch: tuple[int, ...]
     rest: tuple[int, ...]
     lower: bool
@@ -40,10 +45,10 @@ class Triangular:
 
 @dataclass(frozen=True)
 class Banded:
-    """`out[α]` depends on `in[place(γ)]` only where `α_rest - lower <= γ_rest <= α_rest + upper`,
+    """`out[α]` depends on `in[P(γ)]` only where `α_rest - lower <= γ_rest <= α_rest + upper`,
     and in all other dimensions, `batch`, γ and α are equal."""
 
-    place: SignedPermutation
+    permutation: SignedPermutation
     batch: tuple[int, ...]
     rest: int
     lower: int
@@ -52,7 +57,7 @@ class Banded:
 
 @dataclass(frozen=True)
 class DiagonalPlusNilpotent:
-    """A is a diagonal part, `out[α]` by `in[place(α)]`, plus a rest that is 0 to the power `depth`.
+    """A is a diagonal part, `out[α]` by `in[P(α)]`, plus a rest that is 0 to the power `depth`.
 
     The diagonal part is the derivative by the reads with these numbers in the order of
     `differentiable_reads` of the definition of `out`. They read `in`, or temporaries of the lump
@@ -61,7 +66,7 @@ class DiagonalPlusNilpotent:
     D⁻¹ y` in `depth - 1` steps.
     """
 
-    place: SignedPermutation
+    permutation: SignedPermutation
     depth: int
     reads: tuple[int, ...]
 
@@ -77,9 +82,9 @@ class Monomial:
 
 @dataclass(frozen=True)
 class Diagonal:
-    """`out[α]` depends on `in[place(α)]` alone."""
+    """`out[α]` depends on `in[P(α)]` alone."""
 
-    place: SignedPermutation
+    permutation: SignedPermutation
 
 
 Structure: TypeAlias = (

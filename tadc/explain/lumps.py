@@ -95,26 +95,26 @@ def _name(function: Function, written: Container[str], tensor: SSAValue) -> str:
 def _structure(lump: Lump, found: structures.Structure) -> str:
     """The name of a structure, and why the matrix has it."""
     match found:
-        case structures.Diagonal(place=place):
-            new, old = _pair(lump, place)
+        case structures.Diagonal(permutation=permutation):
+            new, old = _pair(lump, permutation)
             return f"diagonal: {new} depends on {old} alone"
         case structures.Monomial():
             return "permutation: each new element depends on one old one, no two on the same"
-        case structures.DiagonalPlusNilpotent(place=place, depth=depth):
-            new, old = _pair(lump, place)
+        case structures.DiagonalPlusNilpotent(permutation=permutation, depth=depth):
+            new, old = _pair(lump, permutation)
             return (
                 f"substitution: {new} depends on {old} and on others, in chains of at most {depth} "
                 "elements"
             )
-        case structures.Banded(place=place, rest=rest, lower=lower, upper=upper):
-            new, old = _pair(lump, place)
+        case structures.Banded(permutation=permutation, rest=rest, lower=lower, upper=upper):
+            new, old = _pair(lump, permutation)
             index = _index_names(_definition(lump))[rest]
             return (
                 f"banded: {new} depends on {old} and on its neighbours along {index}, at most "
                 f"{lower} before and {upper} behind it"
             )
-        case structures.Triangular(place=place, lower=lower):
-            new, old = _pair(lump, place)
+        case structures.Triangular(permutation=permutation, lower=lower):
+            new, old = _pair(lump, permutation)
             side = "before" if lower else "behind"
             return f"triangular: {new} depends on {old} and on elements {side} it alone"
         case structures.Blocks(out_dims=dims):
@@ -138,23 +138,23 @@ def _index_names(op: tix.DefineOp) -> list[str]:
     return names
 
 
-def _pair(lump: Lump, place: SignedPermutation) -> tuple[str, str]:
+def _pair(lump: Lump, permutation: SignedPermutation) -> tuple[str, str]:
     """An element of `outs`, and the one of `ins` that it takes the place of."""
     op = _definition(lump)
     names = dict[Variable, str](zip(op.indices, _index_names(op), strict=True))
     own = [Affine.of(v) for v in op.indices]
     new = _element(lump.outs[0], own, names)
-    old = _element(lump.ins[0], place.image(own), names)
+    old = _element(lump.ins[0], permutation.image(own), names)
     same = name_of(lump.outs[0]) == name_of(lump.ins[0])
     return (f"the new {new}", f"the old {old}") if same else (new, old)
 
 
 def _element(tensor: SSAValue, at: Sequence[Affine], names: dict[Variable, str]) -> str:
-    places = ", ".join(_place(form, lambda key: names.get(key, str(key))) for form in at)
-    return f"{name_of(tensor)}[{places}]" if at else name_of(tensor)
+    indices = ", ".join(_index_text(form, lambda key: names.get(key, str(key))) for form in at)
+    return f"{name_of(tensor)}[{indices}]" if at else name_of(tensor)
 
 
-def _place(form: Affine, name: Callable[[Variable], str]) -> str:
+def _index_text(form: Affine, name: Callable[[Variable], str]) -> str:
     """`N - 1 - i`: what is subtracted last, as in the text of a program."""
     less = Affine({key: -c for key, c in form.terms.items() if c < 0})
     rest = form + less

@@ -302,17 +302,17 @@ PLANES = (
 
 def random_structured_program(rng: random.Random) -> str:
     """One update of a tensor, by reads that are likely to have a structure, and temporaries."""
-    place, terms, shape = rng.choice([("[i]", LINES, "[N]"), ("[i, k]", PLANES, "[N, N]")])
+    indices, terms, shape = rng.choice([("[i]", LINES, "[N]"), ("[i, k]", PLANES, "[N, N]")])
     lines = [f"z: f64{shape}", "w: f64[N, N]"]
-    ranges = "[i in range(N), k in range(N)]" if "k" in place else "[i in range(N)]"
-    value = rng.choice(["z" + place, "z" + place, rng.choice(terms)])
+    ranges = "[i in range(N), k in range(N)]" if "k" in indices else "[i in range(N)]"
+    value = rng.choice(["z" + indices, "z" + indices, rng.choice(terms)])
     for n in range(rng.randint(0, 2)):
         term = rng.choice(terms)
         if rng.random() < 0.5:
             lines.append(f"t{n}{ranges} = tanh({rng.choice(terms)})")
             term = term.replace("z[", f"t{n}[")
         value += rng.choice([f" + {term}", f" + sin({term})", f" * (2 + {term})"])
-    lines.append(f"z{place} = {value}")
+    lines.append(f"z{indices} = {value}")
     return "\n".join([*lines, "return z"]) + "\n"
 
 
@@ -427,7 +427,7 @@ def mask(
     known: dict[Variable, int] = dict(sizes.items())
 
     def allowed(alpha: Index, beta: Index) -> bool:
-        forms = found.place.preimage([Affine(constant=n) for n in beta])
+        forms = found.permutation.preimage([Affine(constant=n) for n in beta])
         return is_allowed(found, alpha, tuple(form.evaluate(known) for form in forms))
 
     diagonal = pairs(values[lump.outs[0]], values[lump.ins[0]], allowed)

@@ -374,16 +374,16 @@ def kinds(lump: Lump, structure: structures.Structure) -> list[str]:
     found = [type(structure).__name__]
     several = len(lump.ins) > 1
     match structure:
-        case structures.Diagonal(place=place):
-            found += [] if place.is_identity else ["Diagonal, elsewhere"]
-        case structures.DiagonalPlusNilpotent(place=place, depth=depth):
-            found += [] if place.is_identity else ["DiagonalPlusNilpotent, elsewhere"]
+        case structures.Diagonal(permutation=permutation):
+            found += [] if permutation.is_identity else ["Diagonal, elsewhere"]
+        case structures.DiagonalPlusNilpotent(permutation=permutation, depth=depth):
+            found += [] if permutation.is_identity else ["DiagonalPlusNilpotent, elsewhere"]
             found += [f"DiagonalPlusNilpotent, depth {depth}"]
-        case structures.Banded(place=place, batch=batch):
-            found += [] if place.is_identity else ["Banded, elsewhere"]
+        case structures.Banded(permutation=permutation, batch=batch):
+            found += [] if permutation.is_identity else ["Banded, elsewhere"]
             found += ["Banded, batch"] if batch else []
-        case structures.Triangular(place=place, batch=batch, lower=lower):
-            found += [] if place.is_identity else ["Triangular, elsewhere"]
+        case structures.Triangular(permutation=permutation, batch=batch, lower=lower):
+            found += [] if permutation.is_identity else ["Triangular, elsewhere"]
             found += ["lower" if lower else "upper"] + (["Triangular, batch"] if batch else [])
         case structures.Blocks():
             found += ["Blocks, several tensors"] if several else []
