@@ -1,8 +1,8 @@
 """The inverse modes of a compiled program: its parts and the linear systems between them.
 
-`passes/inversion/` makes one program, which `split-solves` cuts where it needs
-the solution of a linear system. An `Inverse` runs the parts in order, each on the target of the
-program, and solves the systems between them (`tadc/runtime/linear_systems.py`).
+`passes/inversion/` makes one program, which `split-solves` cuts where it needs the solution of a
+linear system. An `Inverse` runs the parts in order, each on the target of the program, and solves
+the systems between them (`tadc/runtime/linear_systems.py`).
 """
 
 from __future__ import annotations
@@ -56,10 +56,7 @@ class Inverse:
             for name, v in zip(whole.result_names, whole.returned, strict=True)
         ]
         self.results = returned[:count]
-        systems = [op for op in module.ops if isinstance(op, SolveOp | DeterminantOp)]
-        inside = {n for op in systems for n in op.matrix_names}
-        inside |= {n for op in systems if isinstance(op, SolveOp) for n in op.rhs_names}
-        self.pivots = {r.label: r for r in returned[count:] if r.label not in inside}
+        self.pivots = {r.label: r for r in returned if r.name in whole.pivots}
         function.transform(module, [p for _, p in splitting_passes()])
         self.steps = [self._step(op) for op in list(module.ops)]
 
@@ -100,9 +97,7 @@ class Inverse:
         return determinant.times(*results) if self.mode == "log-abs-det" else results
 
     def _pivots_of(self, step: Function) -> list[Result]:
-        """What a part returns to be looked at; a determinant may well be 0."""
-        if self.mode == "log-abs-det":
-            return []
+        """What a part returns to be looked at."""
         return [self.pivots[label] for label in step.labels if label in self.pivots]
 
     def _check_pivot(self, pivot: Result, values: Array) -> None:

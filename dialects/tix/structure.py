@@ -116,41 +116,64 @@ class DefineOp(IRDLOperation):
 
 @irdl_op_definition
 class ReturnOp(IRDLOperation):
-    """The results of a program, with their names: `tix.return %f, %p_1 as "p"`.
+    """The results of a program, with their names: `tix.return %f, %p_1 as "p", pivot %s`.
 
     A result has the label of its definition as its name; another one follows `as`, and says that
-    the result is the new version of an argument.
+    the result is the new version of an argument. A *pivot* is a tensor that the program divides by,
+    which its caller looks at: the other results hold only where none of its elements is 0.
     """
 
     name = "tix.return"
     values = var_operand_def(TensorType)
     names = prop_def(ArrayAttr[StringAttr])
+    pivots = prop_def(ArrayAttr[StringAttr])
     traits = lazy_traits_def(lambda: (IsTerminator(), HasParent(ProgramOp)))
 
-    def __init__(self, values: Sequence[SSAValue], names: Sequence[str] | None = None):
+    def __init__(
+        self,
+        values: Sequence[SSAValue],
+        names: Sequence[str] | None = None,
+        pivots: Sequence[str] = (),
+    ):
         names = [_label(v) for v in values] if names is None else names
         super().__init__(
-            operands=[values], properties={"names": ArrayAttr(StringAttr(n) for n in names)}
+            operands=[values],
+            properties={
+                "names": ArrayAttr(StringAttr(n) for n in names),
+                "pivots": ArrayAttr(StringAttr(n) for n in pivots),
+            },
         )
 
     @classmethod
     def parse(cls, parser: Parser) -> ReturnOp:
-        def named(value: SSAValue) -> tuple[SSAValue, str]:
+        def is_pivot() -> bool:
+            return parser.parse_optional_keyword("pivot") is not None
+
+        def named(value: SSAValue, pivot: bool) -> tuple[SSAValue, str, bool]:
             renamed = parser.parse_optional_keyword("as")
-            return value, parser.parse_str_literal() if renamed else _label(value)
+            return value, parser.parse_str_literal() if renamed else _label(value), pivot
 
-        def first() -> tuple[SSAValue, str] | None:
-            value = parse_optional_tensor(parser)
-            return None if value is None else named(value)
+        def first() -> tuple[SSAValue, str, bool] | None:
+            pivot = is_pivot()
+            value = parse_tensor(parser) if pivot else parse_optional_tensor(parser)
+            return None if value is None else named(value, pivot)
 
-        results = parser.parse_optional_undelimited_comma_separated_list(
-            first, lambda: named(parse_tensor(parser))
+        def further() -> tuple[SSAValue, str, bool]:
+            pivot = is_pivot()
+            return named(parse_tensor(parser), pivot)
+
+        results = parser.parse_optional_undelimited_comma_separated_list(first, further) or ()
+        return cls(
+            [value for value, _, _ in results],
+            [name for _, name, _ in results],
+            [name for _, name, pivot in results if pivot],
         )
-        return cls([v for v, _ in results or ()], [name for _, name in results or ()])
 
     def print(self, printer: Printer) -> None:
         def result(item: tuple[SSAValue, StringAttr]) -> None:
             value, name = item
+            if name in self.pivots:
+                printer.print_string("pivot ")
             printer.print_ssa_value(value)
             if name.data != _label(value):
                 printer.print_string(f' as "{name.data}"')
@@ -162,6 +185,8 @@ class ReturnOp(IRDLOperation):
     def verify_(self) -> None:
         if len(self.names) != len(self.values):
             raise VerifyException("every result needs a name")
+        if not {*self.pivots} <= {*self.names}:
+            raise VerifyException("a pivot is a result")
 
 
 def _label(value: SSAValue) -> str:
@@ -225,6 +250,13 @@ class ProgramOp(IRDLOperation):
         last = self.body.block.last_op
         assert isinstance(last, ReturnOp)
         return [name.data for name in last.names]
+
+    @property
+    def pivots(self) -> list[str]:
+        """The names of the results that are pivots, in order."""
+        last = self.body.block.last_op
+        assert isinstance(last, ReturnOp)
+        return [name.data for name in last.pivots]
 
     @classmethod
     def parse(cls, parser: Parser) -> ProgramOp:

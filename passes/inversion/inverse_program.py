@@ -72,12 +72,16 @@ class InverseBuilder:
     def finish(self, derivatives: Sequence[SSAValue], keep_pivots: bool) -> InverseProgram:
         """The program with these derivatives of the state as its first results.
 
-        With `keep_pivots` it also returns what it divides by, and always what systems need.
+        With `keep_pivots` what it divides by comes next, as pivots; what systems need comes last.
         """
         results = map(self._copied, derivatives, self.names)
-        more = [*(self._pivots if keep_pivots else ()), *self._shared]
+        pivots = list(self._pivots) if keep_pivots else []
+        more = [*pivots, *self._shared]
         made = self._builder.finish(
-            self.program, [*results, *more], [*self.names, *map(label_of, more)]
+            self.program,
+            [*results, *more],
+            [*self.names, *map(label_of, more)],
+            pivots=list(map(label_of, pivots)),
         )
         return InverseProgram(made, self._systems)
 

@@ -97,16 +97,21 @@ class ProgramBuilder:
         results: Sequence[SSAValue],
         names: Sequence[str] | None = None,
         suffix: str = "",
+        pivots: Sequence[str] | None = None,
     ) -> tix.ProgramOp:
         """The program with these results, and with the name, the derived sizes and the functions of
         `old`.
 
-        The results have these names, by default those that the results of `old` have.
+        The results have these names, by default those that the results of `old` have. Pivots are by
+        default those of `old` that are results still.
         """
+        names = old.result_names if names is None else names
+        if pivots is None:
+            pivots = [name for name in old.pivots if name in names]
         functions = [op.clone() for op in tix.functions_of(old).values()]
         if self.block.first_op is not None:
             self.block.insert_ops_before(functions, self.block.first_op)
-        self.block.add_op(tix.ReturnOp(results, old.result_names if names is None else names))
+        self.block.add_op(tix.ReturnOp(results, names, pivots))
         name, body = old.sym_name.data + suffix, Region(self.block)
         return tix.ProgramOp(name, self.argument_names, body, list(old.derived))
 
