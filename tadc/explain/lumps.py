@@ -20,6 +20,7 @@ from passes.inversion.signed_permutations import SignedPermutation
 from passes.inversion.state import name_of
 from passes.outline_reductions import OutlineReductionsPass
 from passes.rewriting.programs import fresh_name
+from tadc.explain import structures as sentences
 from tadc.function import Function
 
 HEAD = """\
@@ -96,39 +97,28 @@ def _structure(lump: Lump, found: structures.Structure) -> str:
     """The name of a structure, and why the matrix has it."""
     match found:
         case structures.Diagonal(permutation=permutation):
-            new, old = _pair(lump, permutation)
-            return f"diagonal: {new} depends on {old} alone"
+            return sentences.diagonal(*_pair(lump, permutation))
         case structures.Monomial():
-            return "permutation: each new element depends on one old one, no two on the same"
+            return sentences.PERMUTATION
         case structures.DiagonalPlusNilpotent(permutation=permutation, depth=depth):
-            new, old = _pair(lump, permutation)
-            return (
-                f"substitution: {new} depends on {old} and on others, in chains of at most {depth} "
-                "elements"
-            )
+            return sentences.diagonal_plus_nilpotent(*_pair(lump, permutation), depth)
         case structures.Banded(permutation=permutation, rest=rest, lower=lower, upper=upper):
             new, old = _pair(lump, permutation)
             index = _index_names(_definition(lump))[rest]
-            return (
-                f"banded: {new} depends on {old} and on its neighbours along {index}, at most "
-                f"{lower} before and {upper} behind it"
-            )
+            around = f"{old} and on its neighbours along {index},"
+            return sentences.banded(new, around, lower, upper)
         case structures.Triangular(permutation=permutation, lower=lower):
             new, old = _pair(lump, permutation)
-            side = "before" if lower else "behind"
-            return f"triangular: {new} depends on {old} and on elements {side} it alone"
+            return sentences.triangular(new, f"{old} and on elements", lower)
         case structures.Blocks(out_dims=dims):
             names = _index_names(_definition(lump))
-            batch = ", ".join(names[d] for d in dims[0])
-            return f"blocks: elements depend on those with the same {batch} alone, one A for each"
+            return sentences.blocks(", ".join(names[d] for d in dims[0]))
         case _:
-            return "dense: each new element may depend on every old one"
+            return sentences.DENSE
 
 
 def _definition(lump: Lump) -> tix.DefineOp:
-    owner = lump.outs[0].owner
-    assert isinstance(owner, tix.DefineOp)
-    return owner
+    return lump.out_definitions[0]
 
 
 def _index_names(op: tix.DefineOp) -> list[str]:

@@ -19,18 +19,19 @@ from dialects.tix import DeterminantOp, MatrixForm, ProgramOp, SolveOp
 from passes.analysis.element_counts import count, show
 from passes.rewriting.programs import reads_of, type_of
 from passes.split_pullback import program_part
+from tadc.explain import structures
 from tadc.function import Function
 
-Step = Function | SolveOp | DeterminantOp
+ProgramOrSystem = Function | SolveOp | DeterminantOp
 COMMENTS = {"source": "#", "llvm": ";", "llvm-optimized": ";", "assembly": "#"}
 """What begins a comment in a kind of text; `//` in all others."""
 
 
-def steps(function: Function, mode: str) -> list[Step]:
+def steps(function: Function, mode: str) -> list[ProgramOrSystem]:
     """The programs of an inverse mode and the linear systems between them, in order."""
     module = function.at("simplified", mode=mode)
     several = sum(isinstance(op, ProgramOp) for op in module.ops) > 1
-    found: list[Step] = []
+    found: list[ProgramOrSystem] = []
     for op in list(module.ops):
         op.detach()
         match op:
@@ -61,7 +62,7 @@ def texts(function: Function, mode: str, kind: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _text(step: Step, kind: str) -> str:
+def _text(step: ProgramOrSystem, kind: str) -> str:
     assert isinstance(step, Function)
     return (str(step.at(kind)) if kind == "scheduled" else step.emit(kind)).rstrip("\n")
 
@@ -70,7 +71,7 @@ def _commented(lines: list[str], mark: str) -> str:
     return "\n".join(f"{mark} {line}" for line in lines)
 
 
-def _headline(mode: str, found: list[Step]) -> str:
+def _headline(mode: str, found: list[ProgramOrSystem]) -> str:
     programs = sum(isinstance(step, Function) for step in found)
     systems = len(found) - programs
     what = "determinant" if mode == "log-abs-det" else "linear system"
@@ -111,7 +112,7 @@ def _give_names(program: ProgramOp, taken: set[str]) -> None:
 
 
 def _described(
-    function: Function, system: SolveOp | DeterminantOp, found: list[Step]
+    function: Function, system: SolveOp | DeterminantOp, found: list[ProgramOrSystem]
 ) -> Iterator[str]:
     """What is computed with a matrix, where it comes from, and why it is stored like that."""
     matrix = _matrix(system)
@@ -123,7 +124,7 @@ def _described(
     else:
         yield f"det {matrix}: its sign multiplies signdet, its log|.| adds to logdet"
     yield from (f"  {line}" for line in _lines(function, system.location))
-    yield f"  {reason(system.form, _batch_names(system, found))}"
+    yield f"  {_reason(system.form, _batch_names(system, found))}"
 
 
 def _matrix(system: SolveOp | DeterminantOp) -> str:
@@ -139,7 +140,7 @@ def _column(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"[{'; '.join(names)}]"
 
 
-def _definitions(found: list[Step]) -> dict[str, tix.DefineOp]:
+def _definitions(found: list[ProgramOrSystem]) -> dict[str, tix.DefineOp]:
     """By name, what the programs return."""
     return {
         label: op
@@ -155,13 +156,13 @@ def _defined(tensor: object) -> tix.DefineOp:
     return owner
 
 
-def _equations(names: list[str], found: list[Step]) -> str:
+def _equations(names: list[str], found: list[ProgramOrSystem]) -> str:
     known = _definitions(found)
     number = show(count([known[n].result for n in names]))
     return f"{number} equation" + ("" if number == "1" else "s")
 
 
-def _batch_names(system: SolveOp | DeterminantOp, found: list[Step]) -> list[str]:
+def _batch_names(system: SolveOp | DeterminantOp, found: list[ProgramOrSystem]) -> list[str]:
     op = _definitions(found)[system.matrix_names[0]]
     return [v.name_hint or "?" for v in op.indices[: system.form.batch]]
 
@@ -172,18 +173,16 @@ def _lines(function: Function, location: LocationAttr) -> Iterator[str]:
         yield f"line {span.line}: {span.text.strip()}"
 
 
-def reason(form: MatrixForm, batch: list[str]) -> str:
+def _reason(form: MatrixForm, batch: list[str]) -> str:
     """Why a matrix is solved as it is: what each value may depend on."""
     match form.kind:
         case "banded":
-            reach = f"at most {form.lower} before and {form.upper} behind it"
-            text = f"banded: a new value depends on old ones {reach}"
-        case "lower":
-            text = "triangular: no new value depends on old ones behind it"
-        case "upper":
-            text = "triangular: no new value depends on old ones before it"
+            text = structures.banded("a new value", "old ones", form.lower, form.upper)
+        case "lower" | "upper":
+            old = "its own old one and on those"
+            text = structures.triangular("a new value", old, form.kind == "lower")
         case "permutation":
-            text = "permutation: each new value depends on one old one, in this column"
+            text = f"{structures.PERMUTATION}; the matrix holds its column"
         case _:
-            text = "dense: a new value may depend on any old one"
+            text = structures.DENSE
     return f"{text}, with the same {', '.join(batch)}" if batch else text
