@@ -190,7 +190,9 @@ P, Q, W = np.ones(3), np.ones(2), np.ones((3, 3))
         ((W, np.ones(4), Q), (P, Q), "dimension 0 of p is 4, expected N = 3"),
     ],
 )
-def test_wrong_vectors_and_arguments(mode: str, arguments: Any, vectors: Any, words: str) -> None:
+def test_wrong_vectors_and_arguments_are_refused(
+    mode: str, arguments: Any, vectors: Any, words: str
+) -> None:
     with pytest.raises(tadc.TadcError, match=words):
         MODES[mode](tadc.compile(DENSE), arguments, vectors)
 

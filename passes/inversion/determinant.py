@@ -84,7 +84,7 @@ class _Determinant:
                 self._add_matrix(step)
             case structures.Monomial():
                 permutation = None
-                self._add_permutation(step)
+                self._add_monomial(step)
             case _:
                 permutation = None
                 self._add_matrix(step)
@@ -103,8 +103,8 @@ class _Determinant:
         system.location = step.lump.location
         self.systems.append(system)
 
-    def _add_permutation(self, step: LumpMatrix) -> None:
-        """The product of the elements, and the sign of the permutation that they stand in."""
+    def _add_monomial(self, step: LumpMatrix) -> None:
+        """The product of the only elements of rows, and the sign of their permutation."""
         self._add_diagonal(step)
         self.matrices += step.columns
         ranks = tuple(op.type.rank for op in step.definitions)

@@ -154,7 +154,7 @@ return x, y, z
 
 
 @pytest.mark.parametrize(("source", "expected"), CASES.values(), ids=CASES)
-def test_lumps_are_those(source: str, expected: list[str]):
+def test_lumps_are_the_finest_steps(source: str, expected: list[str]):
     assert [summary(lump) for lump in lumps(program(source))] == expected
 
 
@@ -207,7 +207,7 @@ def test_what_must_be_singular_is_refused(source: str, message: str):
     assert str(failure.value) == message
 
 
-def test_many_statements_take_little_time():
+def test_lumps_of_many_statements_take_little_time():
     steps = "p[i] -= q[i]**3\nq[i] += p[i]\n" * 1000
     assert len(lumps(program(f"p: f64[N]\nq: f64[N]\n{steps}return p, q"))) == 2000
 
@@ -270,7 +270,7 @@ def states(whole: ProgramOp, found: list[Lump]) -> list[list[SSAValue]]:
 
 
 @pytest.mark.parametrize("seed", range(150))
-def test_random_programs(seed: int):
+def test_jacobians_of_lumps_multiply_to_that_of_the_program(seed: int):
     rng = random.Random(seed)
     source = random_state_program(rng)
     whole = program(source)
@@ -299,7 +299,7 @@ SYMBOLIC: dict[Variable, int] = {"N": 101, "M": 1009}
 
 
 @pytest.mark.parametrize("seed", range(100))
-def test_random_programs_of_symbolic_sizes(seed: int):
+def test_lumps_of_symbolic_sizes_are_smallest(seed: int):
     source = random_state_program(random.Random(seed), same_sizes=True)
     for number, name in (("2", "N"), ("3", "M")):
         if f"f64[{number}]" in source:
