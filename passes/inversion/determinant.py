@@ -90,6 +90,8 @@ class _Determinant:
                 self._add_matrix(step)
         if permutation is not None:
             self.exchanges += permutation_factors(permutation, type_of(lump.outs[0]).shape)
+        # `outs[k]` stands where `ins[k]` stood if that is as large; else `ins` move to the front
+        # together, past the tensors before them, and `outs` stand there
         if _shapes(lump.ins) == _shapes(lump.outs):
             after = dict(zip(lump.ins, lump.outs, strict=True))
             return [after.get(v, v) for v in order]

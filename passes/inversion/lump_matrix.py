@@ -161,6 +161,7 @@ class LumpMatrix:
     ) -> SSAValue:
         def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
             element = [Affine.of(v) for v in own]
+            # the row of A has only `a`, in column c: A times the numbers of columns is a c there
             a = e.read(entry, element) if isinstance(entry, SSAValue) else e.constant(entry)
             return e.div(sweep.element(e, op, element), a)
 
@@ -258,6 +259,7 @@ def _number_of_element(tensors: Sequence[SSAValue]) -> Seed:
     """The number of an element of the last tensor, where they are numbered one after the other."""
 
     def seed(e: BodyBuilder, element: Sequence[Affine], columns: Sequence[Affine]) -> SSAValue:
+        # Horner's rule within the last tensor, as in memory; then the elements of all before it
         *before, last = (type_of(tensor).shape for tensor in tensors)
         number = e.constant(0)
         for index, size in zip(element, last, strict=True):
@@ -278,6 +280,7 @@ def _indicator(axes: Axes, form: MatrixForm) -> Seed:
     def seed(e: BodyBuilder, element: Sequence[Affine], columns: Sequence[Affine]) -> SSAValue:
         rest = axes.split(element)[len(axes.batch) :]
         if form.kind == "banded":
+            # columns a width apart share no row: they have one seed together, β mod width = c
             width = form.lower + form.upper + 1
             rest = [r - e.floordiv(r, width) * width for r in rest]
         here = [Constraint(r - c, equality=True) for r, c in zip(rest, columns, strict=True)]

@@ -45,6 +45,8 @@ def separators(
     Node v has the weight `weights[v] >= 0`. Of the steps that could come next, the one in which
     the smallest node enters comes first.
     """
+    # what the residual graph reaches from the source is the smallest minimum cut; each component
+    # that joins it, behind all that it leads to, makes the next one
     network = _Network(weights, edges, sources, sinks)
     weight = network.saturate()
     inside = network.reachable(network.source)
@@ -62,6 +64,7 @@ def separators(
 
 
 def _separates(v: int, inside: set[int]) -> bool:
+    """True if the edge of a node crosses the cut: its in-end is inside, its out-end is not."""
     return 2 * v in inside and 2 * v + 1 not in inside
 
 
@@ -96,7 +99,7 @@ class _Network:
             self.residual.append(c)
 
     def saturate(self) -> int:
-        """Make the flow a largest one, and give it: Dinic's algorithm."""
+        """Make the flow a largest one, and give it: Dinic's algorithm, V² E steps at most."""
         flow = 0
         while (levels := self._levels())[self.sink] >= 0:
             position = [0] * len(self.leaving)
@@ -123,12 +126,14 @@ class _Network:
         end = self.source
         while end != self.sink:
             if position[end] == len(self.leaving[end]):
+                # a dead end: go back, and block the edge that led here
                 if not way:
                     return 0
                 end = self.target[way.pop() ^ 1]
                 position[end] += 1
                 continue
             e = self.leaving[end][position[end]]
+            # only edges that lead one level on: then each way is a shortest one
             if self.residual[e] and levels[self.target[e]] == levels[end] + 1:
                 way.append(e)
                 end = self.target[e]
@@ -154,6 +159,8 @@ class _Network:
 
     def groups(self, inside: set[int]) -> Iterable[set[int]]:
         """The components behind `inside`, each after those that it leads to; not the sink's."""
+        # Kahn's topological order of the components: one is ready when all that it leads to are
+        # done, and of those that are ready the one with the smallest node comes first
         components = self._components()
         home = {end: n for n, component in enumerate(components) for end in component}
         before = [
