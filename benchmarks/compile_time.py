@@ -72,7 +72,7 @@ def one_turn(source: str) -> Times:
 
     watch.done("import numpy")
     import tadc
-    from tadc.runtime.executable import CpuExecutable
+    from tadc.runtime.on_cpu import CpuExecutable
 
     watch.done("import tadc")
     tadc.grad(tadc.compile(FIRST))(np.ones(4))
@@ -86,7 +86,7 @@ def one_turn(source: str) -> Times:
         np.full([int(n) for n in t.shape], 0.01, np.float32 if t.dtype == "f32" else np.float64)
         for t in g.args
     ]
-    executable = g.prepare(arrays, {})[0]
+    executable = g.runner.prepare(arrays, {}).executable
     assert isinstance(executable, CpuExecutable)
     assert executable.module
     watch.done("loops")

@@ -1,12 +1,14 @@
 """The order of the passes, with the reason for each place.
 
-`DERIVATIVE` makes the derivative program of a program, `CODE` makes loops of either. The stages are
-the points at which a program can be looked at: `STAGES` says which pass makes each.
+A `Pipeline` makes the derivative program of a program, or loops of either. The stages are the
+points at which a program can be looked at; each step of a pipeline says to which stage it leads,
+and `until` cuts a pipeline behind a stage.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from xdsl.passes import ModulePass
 
@@ -20,92 +22,12 @@ from passes.order_definitions import OrderDefinitionsPass
 from passes.outline_reductions import OutlineReductionsPass
 from passes.schedule import SchedulePass
 from passes.set_precision import SetPrecisionPass
+from passes.shape_loops import ShapeLoopsPass
 from passes.simplify_sums import SimplifySumsPass
 from passes.solve_index_kernels import SolveIndexKernelsPass
 from passes.split_pullback import SplitPullbackPass
 from passes.split_solves import SplitSolvesPass
-
-
-def derivative_passes(
-    wrt: Sequence[str] = (),
-    unit_adjoint: bool = False,
-    keep_values: bool = False,
-    mode: str = "reverse",
-    keep_pivots: bool = False,
-    observe: Sequence[str] = (),
-) -> list[tuple[str, ModulePass]]:
-    """From `tensor-index` to `simplified`: the stage that each pass ends or leads to, and it."""
-    options = unit_adjoint, keep_values, mode, keep_pivots, tuple(observe)
-    return [*_simplifying_passes(DifferentiatePass(tuple(wrt), *options)), *_storing_passes()]
-
-
-def _simplifying_passes(differentiate: DifferentiatePass) -> list[tuple[str, ModulePass]]:
-    """From `tensor-index` to definitions as small as they get."""
-    return [
-        # values that adjoints need get names first, so that no gradient computes a sum again
-        ("derivative", OutlineReductionsPass()),
-        # adjoints as sums over unsolved equations, or tangents
-        ("derivative", differentiate),
-        # equations must be solved before bounds: they decide what is left to bound
-        ("solved", SolveIndexKernelsPass()),
-        # what is left to sum over is known; conditions on it are to become bounds and equations
-        ("solved", AbsorbConditionsPass()),
-        # every index gets bounds; what is known around a sum prunes them
-        ("bounded", InferRangesPass()),
-        # needs bounds to see sums over one point, and to prove that factors may leave
-        ("simplified", SimplifySumsPass()),
-        # guards that exclude each other are there once sums over one point are gone
-        ("simplified", JoinGuardsPass()),
-    ]
-
-
-def _storing_passes() -> list[tuple[str, ModulePass]]:
-    return [
-        # when each definition is as small as it gets: what is stored, what moves
-        ("simplified", InlineDefinitionsPass()),
-        # last, when it is known what is stored: in which order
-        ("simplified", OrderDefinitionsPass()),
-    ]
-
-
-def pullback_passes(
-    adjoints: Sequence[str], wrt: Sequence[str] = ()
-) -> list[tuple[str, ModulePass]]:
-    """From `tensor-index` to two programs: the values, and the gradients given what those save."""
-    return [
-        *_simplifying_passes(DifferentiatePass(tuple(wrt), keep_values=True)),
-        # before definitions move: then each program decides alone what it stores
-        ("simplified", SplitPullbackPass(tuple(adjoints))),
-        *_storing_passes(),
-    ]
-
-
-def inverse_passes(mode: str, keep_pivots: bool = True) -> list[tuple[str, ModulePass]]:
-    """From `tensor-index` to the programs of an inverse mode, and the systems between them."""
-    return [*whole_inverse_passes(mode, keep_pivots), *splitting_passes()]
-
-
-def whole_inverse_passes(mode: str, keep_pivots: bool = True) -> list[tuple[str, ModulePass]]:
-    """From `tensor-index` to one program of an inverse mode, the systems behind it."""
-    return _simplifying_passes(DifferentiatePass(mode=mode, keep_pivots=keep_pivots))
-
-
-def splitting_passes() -> list[tuple[str, ModulePass]]:
-    """From one program of an inverse mode to its parts, and the systems between them."""
-    # before definitions move: a solution is known between two programs
-    return [("simplified", SplitSolvesPass()), *_storing_passes()]
-
-
-def code_passes(precision: str = "f64", tile: bool = False) -> list[tuple[str, ModulePass]]:
-    """From a bounded program to `scheduled`, in tiles for processors with caches and vectors."""
-    return [
-        # after every derivative: these go by the rules of functions, and code by their values
-        ("scheduled", ExpandCallsPass()),
-        # loops need machine types
-        ("scheduled", SetPrecisionPass(precision)),
-        ("scheduled", SchedulePass(tile)),
-    ]
-
+from passes.split_sums import SplitSumsPass
 
 STAGES = (
     "source",
@@ -118,3 +40,115 @@ STAGES = (
     "code",
 )
 """Every stage in order; `source` is text of the language, `code` text of a target."""
+
+
+class Step(NamedTuple):
+    """A pass, and the stage that it ends or leads to."""
+
+    stage: str
+    run: ModulePass
+
+
+class Pipeline(tuple[Step, ...]):
+    """Passes in order, each with its stage."""
+
+    @property
+    def passes(self) -> list[ModulePass]:
+        """The passes alone."""
+        return [step.run for step in self]
+
+    def until(self, stage: str) -> Pipeline:
+        """The steps up to the last one of `stage`; raises ValueError where none leads there."""
+        stages = [step.stage for step in self]
+        return Pipeline(self[: len(stages) - stages[::-1].index(stage)])
+
+
+def derivative_passes(differentiate: DifferentiatePass) -> Pipeline:
+    """From `tensor-index` to `simplified`, by the derivative that `differentiate` describes."""
+    return Pipeline([*_simplifying_steps(differentiate), *_storing_steps()])
+
+
+def _simplifying_steps(differentiate: DifferentiatePass) -> Sequence[Step]:
+    """From `tensor-index` to definitions as small as they get."""
+    return [
+        # values that adjoints need get names first, so that no gradient computes a sum again
+        Step("derivative", OutlineReductionsPass()),
+        # adjoints as sums over unsolved equations, or tangents
+        Step("derivative", differentiate),
+        # equations must be solved before bounds: they decide what is left to bound
+        Step("solved", SolveIndexKernelsPass()),
+        # what is left to sum over is known; conditions on it are to become bounds and equations
+        Step("solved", AbsorbConditionsPass()),
+        # every index gets bounds; what is known around a sum prunes them
+        Step("bounded", InferRangesPass()),
+        # needs bounds to see sums over one point, and to prove that factors may leave
+        Step("simplified", SimplifySumsPass()),
+        # guards that exclude each other are there once sums over one point are gone
+        Step("simplified", JoinGuardsPass()),
+    ]
+
+
+def _storing_steps() -> Sequence[Step]:
+    """From small definitions to those that are worth storing, in the order of their evaluation."""
+    return [
+        # when each definition is as small as it gets: what is stored, what moves
+        Step("simplified", InlineDefinitionsPass()),
+        # last, when it is known what is stored: in which order
+        Step("simplified", OrderDefinitionsPass()),
+    ]
+
+
+def pullback_passes(adjoints: Sequence[str], wrt: Sequence[str] = ()) -> Pipeline:
+    """From `tensor-index` to two programs: the values, and the gradients given what those save."""
+    return Pipeline(
+        [
+            *_simplifying_steps(DifferentiatePass(tuple(wrt), keep_values=True)),
+            # before definitions move: then each program decides alone what it stores
+            Step("simplified", SplitPullbackPass(tuple(adjoints))),
+            *_storing_steps(),
+        ]
+    )
+
+
+def inverse_passes(mode: str, keep_pivots: bool = True) -> Pipeline:
+    """From `tensor-index` to the programs of an inverse mode, and the systems between them."""
+    return Pipeline([*whole_inverse_passes(mode, keep_pivots), *splitting_passes()])
+
+
+def whole_inverse_passes(mode: str, keep_pivots: bool = True) -> Pipeline:
+    """From `tensor-index` to one program of an inverse mode, the systems behind it."""
+    return Pipeline(_simplifying_steps(DifferentiatePass(mode=mode, keep_pivots=keep_pivots)))
+
+
+def splitting_passes() -> Pipeline:
+    """From one program of an inverse mode to its parts, and the systems between them."""
+    # before definitions move: a solution is known between two programs
+    return Pipeline([Step("simplified", SplitSolvesPass()), *_storing_steps()])
+
+
+def code_passes(
+    precision: str = "f64", tile: bool = False, sizes: Mapping[str, int] | None = None
+) -> Pipeline:
+    """From a bounded program to `scheduled`: what every call runs, and all that is printed.
+
+    `precision` is that of tensors of type `real`; `tile` is for processors with caches and vectors;
+    the code is right for all sizes, and made best for `sizes`.
+    """
+    example = tuple(f"{name}={size}" for name, size in (sizes or {}).items())
+    shaping = [
+        # loops share what they read where their terms depend on the same indices
+        *([Step("scheduled", SplitSumsPass())] if tile else []),
+        # needs terms apart; decides between narrow loops and boxes, before loops are there
+        Step("scheduled", ShapeLoopsPass(tile, example)),
+    ]
+    return Pipeline(
+        [
+            # after every derivative: these go by the rules of functions, and code by their values
+            Step("scheduled", ExpandCallsPass()),
+            # loops need machine types
+            Step("scheduled", SetPrecisionPass(precision)),
+            *shaping,
+            # last: from here on there are loops over memory instead of definitions
+            Step("scheduled", SchedulePass(tile, example)),
+        ]
+    )

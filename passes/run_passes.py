@@ -21,8 +21,10 @@ from passes.absorb_conditions import AbsorbConditionsPass
 from passes.analysis.equivalence import Deduplicated
 from passes.infer_ranges import InferRangesPass
 from passes.join_guards import JoinGuardsPass
+from passes.shape_loops import ShapeLoopsPass
 from passes.simplify_sums import SimplifySumsPass
 from passes.solve_index_kernels import SolveIndexKernelsPass
+from passes.split_sums import SplitSumsPass
 
 LOCAL = (
     SolveIndexKernelsPass,
@@ -30,6 +32,8 @@ LOCAL = (
     InferRangesPass,
     SimplifySumsPass,
     JoinGuardsPass,
+    SplitSumsPass,
+    ShapeLoopsPass,
 )
 
 LONG = 16

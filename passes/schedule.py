@@ -32,15 +32,14 @@ One iteration of the parallel loop owns one element of the result: nothing is wr
 nothing needs an atomic operation. A body computes in the precision of its result; elements of
 another precision are converted where they are read.
 
-On entry sums are bounded and precisions set (`infer-ranges`, `set-precision`). The result obeys the
-conventions of `dialects/loops.py`.
+On entry sums are bounded, precisions set and loops shaped (`infer-ranges`, `set-precision`,
+`shape-loops`). The result obeys the conventions of `dialects/loops.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import partial
 
 from xdsl.context import Context
 from xdsl.dialects import func, memref
@@ -59,46 +58,46 @@ from xdsl.utils.hints import isa
 
 from dialects import tix
 from dialects.loops import CallOp, ParallelOp
-from passes.analysis.equivalence import Member, equivalent_definitions, only
+from passes.analysis.equivalence import Member, equivalent_definitions
 from passes.analysis.rounding import compared_definitions, must_round_identically
 from passes.analysis.stage_checks import require_bounded, require_precision
 from passes.rewriting.programs import is_hint, tensor_names, type_of
 from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.index_lowering import IndexLowering
 from passes.scheduling.lane_sums import LaneLowering
-from passes.scheduling.tile import Tile
-from passes.scheduling.tile_choice import choose_tiles
+from passes.scheduling.tile_choice import ChooseTiles, tile_chooser
 from passes.scheduling.tile_loops import tiled
 from passes.scheduling.tile_strip import Store
-from passes.shape_loops import shape_loops
-from passes.split_sums import split_sums
 
-Choose = Callable[[tix.DefineOp], list[Tile]]
 Names = Mapping[SSAValue, str]
 
 
 @dataclass(frozen=True)
 class SchedulePass(ModulePass):
-    """`schedule{tile=true}` for processors with caches and vectors: tiles where they pay."""
+    """`schedule{tile=true sizes="N=512"}`: in tiles where they pay, made best for these sizes.
+
+    Tiles are for processors with caches and vectors. The result is right for all other sizes too.
+    """
 
     name = "schedule"
     tile: bool = False
+    sizes: tuple[str, ...] = ()
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        choose = tile_chooser(self.tile, self.sizes)
         for program in list(op.ops):
             if isinstance(program, tix.ProgramOp):
-                for function in schedule(program, self.tile):
+                for function in schedule(program, choose):
                     op.body.block.insert_op_before(function, program)
                 Rewriter.erase_op(program)
 
 
 def schedule(
-    program: tix.ProgramOp, tile: bool = False, example: Mapping[str, int] | None = None
+    program: tix.ProgramOp, choose: ChooseTiles | None = None
 ) -> list[func.FuncOp | CallOp]:
     """One function per definition, in order, or a call of the function of one that is alike.
 
-    The functions are in tiles where `passes/scheduling/tile_choice.py` chooses some. `example`
-    holds sizes that calls may come with; the functions are right for all others too.
+    The functions are in the tiles that `choose` gives; without it, every loop is a plain nest.
     """
     require_bounded(program)
     require_precision(program)
@@ -106,10 +105,9 @@ def schedule(
     firsts = [m.op for m in members if m.op is m.first]
     labels = compared_definitions(program)
     compared = {m.first.label.data for m in members if m.op.label.data in labels}
-    alone = program if len(firsts) == len(members) else only(program, firsts)
-    made = _functions(alone, compared, tile, example)
-    functions = dict(zip(firsts, made, strict=True))
     names = tensor_names(program)
+    alike = must_round_identically(program, compared)
+    functions = {op: _function(op, names, choose, alike) for op in firsts}
     return [_step(m, functions[m.first], names) for m in members]
 
 
@@ -123,24 +121,8 @@ def _step(member: Member, function: func.FuncOp, names: Names) -> func.FuncOp | 
     return call
 
 
-def _functions(
-    program: tix.ProgramOp,
-    compared: Set[str],
-    tile: bool,
-    example: Mapping[str, int] | None,
-) -> list[func.FuncOp]:
-    """One function per definition, in order."""
-    if tile:
-        program = split_sums(program)
-    choose = partial(choose_tiles, example=example) if tile else None
-    program = shape_loops(program, choose)
-    names = tensor_names(program)
-    alike = must_round_identically(program, compared)
-    return [_function(op, names, choose, alike) for op in program.definitions]
-
-
 def _function(
-    op: tix.DefineOp, names: Names, choose: Choose | None, alike: Set[Operation]
+    op: tix.DefineOp, names: Names, choose: ChooseTiles | None, alike: Set[Operation]
 ) -> func.FuncOp:
     inputs = list(dict.fromkeys(r.tensor for r in op.walk() if isinstance(r, tix.ReadOp)))
     tensors = [op.result, *inputs]
@@ -171,7 +153,7 @@ def _fill(
     op: tix.DefineOp,
     buffers: dict[SSAValue, SSAValue],
     sizes: dict[str, SSAValue],
-    choose: Choose | None,
+    choose: ChooseTiles | None,
     alike: Set[Operation],
 ) -> None:
     index = IndexLowering(block, op.location)
@@ -185,7 +167,7 @@ def _fill(
         place = at.index.linear([tix.Affine.of(v) for v in op.indices], strides[op.result])
         at.insert(memref.StoreOp.get(value, buffers[op.result], [place]))
 
-    tiles = choose(op) if choose else []
+    tiles = list(choose(op)) if choose else []
     nest = tiled(outer, op, tiles, store) if tiles else _plain(outer, op, store)
     block.add_op(nest)
     block.add_op(func.ReturnOp())

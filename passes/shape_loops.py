@@ -1,4 +1,4 @@
-"""In which form the index sets of a definition become loops: as narrow as they are, or as boxes.
+"""`shape-loops`: index sets become loops as narrow as they are, or boxes with tests inside.
 
 Sums in the language, and in derivatives after `absorb-conditions`, run over exactly the points that
 contribute. For a machine that is best where much is skipped, but loops of known length can be
@@ -15,14 +15,20 @@ A sum goes back to a box by
 Windows at the border of a tensor are like this, in convolutions with padding and in the gradients
 of all convolutions. A long index needs a side on which its bounds stay, so that about half of the
 box are points of the set: a band is not made a square.
+
+On entry and on exit sums are bounded.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
+from dataclasses import dataclass
 from functools import partial
 
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
 
 from dialects import tix
 from dialects.tix import Affine, Constraint, between
@@ -30,19 +36,40 @@ from passes.absorb_conditions import bounded_without_conditions
 from passes.index_sets.context import ContextCloner
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
-from passes.rewriting.programs import ProgramBuilder, arguments_of, copy_definition, copy_program
+from passes.rewriting.programs import (
+    ProgramBuilder,
+    arguments_of,
+    copy_definition,
+    copy_program,
+    rewrite_programs,
+)
 from passes.scheduling.index_uses import IndexUses
 from passes.scheduling.tile import Tile
 from passes.scheduling.tile_analysis import MOST_TERMS_TO_UNROLL
-
-Choose = Callable[[tix.DefineOp], Sequence[Tile]]
-"""The tiles of a definition."""
+from passes.scheduling.tile_choice import ChooseTiles, tile_chooser
 
 
-def shape_loops(program: tix.ProgramOp, choose: Choose | None) -> tix.ProgramOp:
-    """The program with each definition in the form in which it runs best.
+@dataclass(frozen=True)
+class ShapeLoopsPass(ModulePass):
+    """`shape-loops{tile=true sizes="N=512"}`: for code in tiles, made best for these sizes.
 
-    Without tiles, conditions in sums are all that changes.
+    The result is right for all other sizes too. Without tiles, conditions in sums are all that
+    changes.
+    """
+
+    name = "shape-loops"
+    tile: bool = False
+    sizes: tuple[str, ...] = ()
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        choose = tile_chooser(self.tile, self.sizes)
+        rewrite_programs(op, lambda program: shape_loops(program, choose))
+
+
+def shape_loops(program: tix.ProgramOp, choose: ChooseTiles | None) -> tix.ProgramOp:
+    """The program with each definition in the form in which it runs best; without tiles for None.
+
+    The same program where nothing changes.
     """
     narrow = bounded_without_conditions(program)
     if choose is None and narrow is program:
@@ -56,7 +83,7 @@ def shape_loops(program: tix.ProgramOp, choose: Choose | None) -> tix.ProgramOp:
     return _mixed([short, long, program], choose)
 
 
-def _mixed(versions: Sequence[tix.ProgramOp], choose: Choose) -> tix.ProgramOp:
+def _mixed(versions: Sequence[tix.ProgramOp], choose: ChooseTiles) -> tix.ProgramOp:
     """Of each definition the version that runs best."""
     program = versions[0]
     builder = ProgramBuilder(arguments_of(program))
@@ -70,7 +97,7 @@ def _mixed(versions: Sequence[tix.ProgramOp], choose: Choose) -> tix.ProgramOp:
 
 
 def _best(
-    short: tix.DefineOp, long: tix.DefineOp, given: tix.DefineOp, choose: Choose
+    short: tix.DefineOp, long: tix.DefineOp, given: tix.DefineOp, choose: ChooseTiles
 ) -> tix.DefineOp:
     tile = _tile(short, choose)
     if (
@@ -82,7 +109,7 @@ def _best(
     return given if tile is None and _tile(given, choose) else short
 
 
-def _tile(op: tix.DefineOp, choose: Choose) -> Tile | None:
+def _tile(op: tix.DefineOp, choose: ChooseTiles) -> Tile | None:
     """The first tile in which more than conditions differs from column to column."""
     reads = [r for r in op.walk() if isinstance(r, tix.ReadOp)]
     uses = IndexUses()

@@ -1,4 +1,4 @@
-"""Sums of terms that depend on different indices of the result become several sums.
+"""`split-sums`: sums of terms that depend on different indices of the result become several sums.
 
     y[i, j] = sum[k](x[i, k] * w[k, j] + v[k, i])
 
@@ -9,23 +9,37 @@ becomes
 by  sum_k (u + v) = sum_k u + sum_k v.  The second sum is the same for all j: a tile computes it
 once per row. Factors that did not stand in every term can now leave their sum (`simplify-sums`).
 
-Only the order in which terms are added changes.
+Only the order in which terms are added changes. On entry and on exit sums are bounded.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
 
 from dialects import tix
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
-from passes.rewriting.programs import copy_program
+from passes.rewriting.programs import copy_program, rewrite_programs
 from passes.rewriting.terms import Term, add_terms, terms_of
 from passes.scheduling.index_uses import IndexUses
 from passes.scheduling.tile_analysis import is_short
 from passes.simplify_sums import simplify_sums
+
+
+@dataclass(frozen=True)
+class SplitSumsPass(ModulePass):
+    """`split-sums`: for code in tiles, which then computes each part once per row or column."""
+
+    name = "split-sums"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        rewrite_programs(op, split_sums)
 
 
 def split_sums(program: tix.ProgramOp) -> tix.ProgramOp:

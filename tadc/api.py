@@ -9,6 +9,7 @@ from typing import Any
 from tadc.errors import ArgumentError, FileError
 from tadc.function import Function
 from tadc.ode.flow import Flow
+from tadc.program import Program
 from tadc.pullback import pull_back
 from tadc.support.garbage import rarely_collecting
 
@@ -22,7 +23,7 @@ def compile(source: str, target: str = "cpu", *, file: str = "<program>") -> Fun
     from tadc.language.parse import parse
 
     with rarely_collecting:
-        return Function(parse(source, file), source, target)
+        return Function(Program(parse(source, file), source), target)
 
 
 def define_function(

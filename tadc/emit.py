@@ -1,54 +1,65 @@
-"""The texts that a function has: the language, and the code of its targets."""
+"""The texts of a program: the language, loops, and code, exactly as the next call runs it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
-from tadc.errors import TargetError
-
-if TYPE_CHECKING:
-    from tadc.function import Function
-
-
-def _llvm(f: Function) -> str:
-    from tadc.targets.llvm import print_llvm
-
-    return print_llvm(f.scheduled(tile=True))
+from tadc.errors import TargetError, unknown_name
+from tadc.runtime import nvrtc
+from tadc.runtime.executable import Executable
+from tadc.runtime.runner import Runner
 
 
-def _cuda(f: Function) -> str:
-    from tadc.targets.cuda import print_cuda
+@dataclass(frozen=True)
+class Text:
+    """A kind of text: whose target's code it shows (None for the program's own), and how."""
 
-    return print_cuda(f.scheduled(tile=False))
+    target: str | None
+    show: Callable[[Executable], str]
 
 
-def _optimized(f: Function) -> str:
+def _optimized(executable: Executable) -> str:
     from tadc.runtime.cpu import CpuModule
 
-    return CpuModule(_llvm(f)).optimized()
+    return CpuModule(executable.text, quick=not executable.tile).optimized()
 
 
-def _assembly(f: Function) -> str:
+def _assembly(executable: Executable) -> str:
     from tadc.runtime.cpu import CpuModule
 
-    return CpuModule(_llvm(f)).assembly()
+    return CpuModule(executable.text, quick=not executable.tile).assembly()
 
 
-def _ptx(f: Function) -> str:
-    from tadc.runtime import nvrtc
-
+def _ptx(executable: Executable) -> str:
     try:
-        return nvrtc.compile(_cuda(f), arch="compute_90").data.decode()
+        return nvrtc.compile(executable.text, arch="compute_90").data.decode()
     except nvrtc.NvrtcError as error:
         raise TargetError(str(error), hint="pip install 'tadc[cuda]' brings NVRTC") from error
 
 
-EMITTERS: dict[str, Callable[[Function], str]] = {
-    "source": str,
-    "llvm": _llvm,
-    "llvm-optimized": _optimized,
-    "assembly": _assembly,
-    "cuda": _cuda,
-    "ptx": _ptx,
+TEXTS: dict[str, Text] = {
+    "scheduled": Text(None, lambda executable: str(executable.module)),
+    "llvm": Text("cpu", lambda executable: executable.text),
+    "llvm-optimized": Text("cpu", _optimized),
+    "assembly": Text("cpu", _assembly),
+    "cuda": Text("cuda", lambda executable: executable.text),
+    "ptx": Text("cuda", _ptx),
 }
+"""All kinds of text beside `source`."""
+
+
+def emit(runner: Runner, kind: str, sizes: Mapping[str, int] | None, precision: str) -> str:
+    """A program as text of a kind, the code as `runner.code(sizes, precision)` has it.
+
+    Raises `UnknownNameError` for other kinds, and what `Runner.code` raises.
+    """
+    if kind == "source":
+        return str(runner.program)
+    if kind not in TEXTS:
+        raise unknown_name("kind of text", kind, ("source", *TEXTS))
+    text = TEXTS[kind]
+    if text.target not in (None, runner.target):
+        runner = Runner(runner.program, text.target)
+    with runner.program.located_errors():
+        return runner.program.recurse(lambda: text.show(runner.code(sizes, precision)))

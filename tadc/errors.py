@@ -10,8 +10,9 @@ Everything that bad input can cause ends in a `TadcError`; any other exception i
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +133,13 @@ class TadcSyntaxError(TadcError):
 
 class UnknownNameError(TadcError):
     """A name that stands for nothing here."""
+
+
+def unknown_name(what: str, name: str, names: Sequence[str]) -> UnknownNameError:
+    """The error about a name that is none of `names`, with the one that is closest to it."""
+    near = get_close_matches(name, names, 1)
+    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names) or 'none'}"
+    return UnknownNameError(f"there is no {what} {name!r}", hint=hint)
 
 
 class RankError(TadcError):

@@ -14,6 +14,7 @@ from typing import Any
 from tadc.errors import ArgumentError
 from tadc.function import Function
 from tadc.runtime.arguments import Array
+from tadc.runtime.value_and_gradients import ValueAndGradients
 
 Observers = Mapping[str, Callable[[Array], object]] | Callable[[str, Array], object]
 """What to call with the adjoint of each tensor of these names, or with all names and adjoints."""
@@ -34,11 +35,17 @@ class Pullback:
     """
 
     def __init__(
-        self, function: Function, inputs: Sequence[Any], kept: Sequence[Any], wrt: Sequence[str]
+        self,
+        function: Function,
+        both: ValueAndGradients,
+        inputs: Sequence[Any],
+        saved: Sequence[Any],
+        wrt: Sequence[str],
     ):
         self._function = function
+        self._gradients = both.gradients
         self._inputs = inputs
-        self._kept = kept
+        self._saved = saved
         self._wrt = wrt
 
     def __call__(self, *adjoints: Any, observe: Observers | None = None) -> tuple[Any, ...]:
@@ -50,12 +57,11 @@ class Pullback:
             raise ArgumentError(f"the pullback takes {many}: {names}", hint=hint)
         if observe is not None:
             return self._observed(adjoints, observe)
-        _, gradients = f.with_pullback(*self._wrt)
-        return tuple(gradients.call([*self._inputs, *self._kept, *adjoints], {}))
+        return tuple(self._gradients.call([*self._inputs, *self._saved, *adjoints], {}))
 
     def _observed(self, adjoints: Sequence[Any], observe: Observers) -> tuple[Any, ...]:
         f = self._function
-        known = f.labels_of_definitions[::-1]
+        known = f.program.definition_labels[::-1]
         names = known
         if not callable(observe):
             # those that do not exist first, for the derivative to refuse them
@@ -75,13 +81,10 @@ def pull_back(
     function: Function, wrt: Sequence[str], positional: Sequence[Any], named: Mapping[str, Any]
 ) -> tuple[list[Any], Pullback]:
     """The results of a call, and its pullback."""
-    value, gradients = function.with_pullback(*wrt)
-    inputs = function.bound(positional, named)
-    computed = value.call(inputs, {})
+    both = function.with_pullback(*wrt)
+    inputs = both.value.bind(positional, named)
+    computed = both.value.call(inputs, {})
     results = computed[: len(function.results)]
-    stored = dict(zip(value.labels, computed, strict=True))
-    saved = gradients.args[len(function.args) : len(gradients.args) - len(results)]
-    kept = [stored[t.name] for t in saved]
     # results are the user's, who may change them
-    kept = [k.copy() if any(k is r for r in results) else k for k in kept]
-    return results, Pullback(function, inputs, kept, wrt)
+    saved = [s.copy() if any(s is r for r in results) else s for s in both.saved_of(computed)]
+    return results, Pullback(function, both, inputs, saved, wrt)

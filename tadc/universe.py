@@ -35,6 +35,8 @@ PASSES = {
     "order-definitions": ("passes.order_definitions", "OrderDefinitionsPass"),
     "expand-calls": ("passes.expand_calls", "ExpandCallsPass"),
     "set-precision": ("passes.set_precision", "SetPrecisionPass"),
+    "split-sums": ("passes.split_sums", "SplitSumsPass"),
+    "shape-loops": ("passes.shape_loops", "ShapeLoopsPass"),
     "schedule": ("passes.schedule", "SchedulePass"),
 }
 

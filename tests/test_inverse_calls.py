@@ -13,6 +13,7 @@ import pytest
 
 import tadc
 from tadc.errors import IllConditionedWarning, SingularError, UnsupportedError
+from tadc.runtime.runner import Runner
 
 DENSE = """w: f64[N, N]
 p: f64[N]
@@ -79,7 +80,7 @@ def test_no_size_needs_compiling_again() -> None:
     for size in (3, 5, 9):
         (state,) = state_of(f, size)
         assert tadc.inverse_jvp(f, [state], state)[0].shape == (size,)
-    programs = [step for step in inverse.steps if isinstance(step, tadc.Function)]
+    programs = [step for step in inverse.steps if isinstance(step, Runner)]
     made = [p.executable("f64", tile=False) for p in programs]
     assert len(programs) == 2
     tadc.inverse_jvp(f, [np.ones(4)], np.ones(4))

@@ -35,7 +35,7 @@ def check(text: str, form: Callable[[int, int, int], int]) -> str:
     gradient = np.bincount(at[at >= 0], adjoint[at >= 0], len(X))
     derivative = f.derivative()
     np.testing.assert_allclose(derivative(X, adjoint), gradient, rtol=1e-15)
-    (interpreted,) = interpret(program_of(derivative.module), [X, adjoint])
+    (interpreted,) = interpret(program_of(derivative.program.module), [X, adjoint])
     np.testing.assert_allclose(interpreted, gradient, rtol=1e-15)
     return derivative.emit("cuda")
 

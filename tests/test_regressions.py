@@ -19,7 +19,7 @@ def check_gradients(source: str, **arguments: np.ndarray) -> list[np.ndarray]:
     case = Case(source, arguments)
     f = case.function
     expected, _ = central_differences(lambda v: f.call(v, {}), case.values, case.adjoints)
-    for name, module in stages(f.module):
+    for name, module in stages(f.program.module):
         if name != "outline-reductions":
             assert_close(interpret(first_program(module), case.inputs), expected, 1e-7, name)
     gradients = f.derivative().call(case.inputs, {})
@@ -118,8 +118,8 @@ def test_the_derivative_of_a_chain_grows_like_the_chain(depth: int) -> None:
         chain = f"x[i] + sin({chain})"
     for source in (f"y[i] = {chain}", f"y[i] = {factors}"):
         function = tadc.compile(source)
-        size = len(list(function.program.walk()))
-        assert len(list(function.derivative().program.walk())) <= 6 * size
+        size = len(list(function.program.op.walk()))
+        assert len(list(function.derivative().program.op.walk())) <= 6 * size
     check_gradients(f"y[i] = {chain}", x=numbers(2))
 
 

@@ -17,11 +17,13 @@ chosen.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 
 from xdsl.ir import Operation, Region, SSAValue
+from xdsl.utils.exceptions import PassFailedException
 
 from dialects import tix
 from passes.analysis.costs import FREE, weight
@@ -177,6 +179,26 @@ class TileCost:
 
 
 Sizes = Mapping[str, int]
+
+
+ChooseTiles = Callable[[tix.DefineOp], Sequence[Tile]]
+"""Gives the tiles of a definition, the best first; none where the plain nest is better."""
+
+
+def tile_chooser(tile: bool, sizes: Sequence[str]) -> ChooseTiles | None:
+    """`choose_tiles` for sizes written as `N=512`, for a pass that has these options.
+
+    None without tiles. Raises `PassFailedException` where a text is not such a size.
+    """
+    example = dict(map(_size, sizes)) or None
+    return partial(choose_tiles, example=example) if tile else None
+
+
+def _size(text: str) -> tuple[str, int]:
+    name, _, number = text.partition("=")
+    if not (name and number.isdecimal()):
+        raise PassFailedException(f"a size is written as N=512, not {text!r}")
+    return name, int(number)
 
 
 def choose_tiles(op: tix.DefineOp, example: Sizes | None = None) -> list[Tile]:

@@ -61,6 +61,9 @@ comments: what is solved, the statement that it comes from, and the structure of
   scheduled       the derivative program as loops
   code, llvm      ... as LLVM IR;  llvm-optimized, assembly: what LLVM makes of it here
   cuda, ptx       ... as CUDA C, and as what NVRTC makes of that
+
+From scheduled on, what is printed is exactly what the next call with sizes --size and arrays of
+--precision compiles and runs; without --size, what large calls of any sizes do.
 """
 RUN = """
 Run the program. An argument is a number, numbers in brackets, a file .npy, or an array in a file
@@ -173,6 +176,13 @@ def _derive(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--emit", choices=EMITS, default="source", metavar="WHAT", help="what to print, see below"
     )
+    _size_option(command, "a named size, for --emit scheduled and code; give all or none")
+    command.add_argument(
+        "--precision",
+        choices=("f32", "f64"),
+        default="f64",
+        help="of tensors that FILE does not declare, for --emit scheduled and code; by default f64",
+    )
     command.add_argument(
         "--explain",
         action="store_true",
@@ -220,6 +230,10 @@ def _check(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--tolerance", type=_positive, default=1e-6, metavar="1e-6", help="the largest error"
     )
+    _size_option(command, "a named size; by default a small one is chosen")
+
+
+def _size_option(command: argparse.ArgumentParser, help: str) -> None:
     command.add_argument(
         "--size",
         nargs="+",
@@ -227,7 +241,7 @@ def _check(command: argparse.ArgumentParser) -> None:
         type=_size,
         default=[],
         metavar="NAME=SIZE",
-        help="a named size; by default a small one is chosen",
+        help=help,
     )
 
 

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
+from collections.abc import Mapping
 from importlib import import_module
 
+from passes.pipeline import STAGES
 from tadc.commands.programs import load
 from tadc.errors import ArgumentError
 from tadc.function import Function
 from tadc.modes import INVERSE_MODES, OTHER_WORDS
 from tadc.support.stopwatch import Stopwatch, timed
 
-MODULES = ("tensor-index", "derivative", "solved", "bounded", "simplified")
-"""Stages on the way to the derivative program, the program itself first."""
-TEXTS = ("source", "llvm", "llvm-optimized", "assembly", "cuda", "ptx")
-"""What a derivative program can be printed as."""
-EMITS = ("source", *MODULES, "scheduled", "code", *TEXTS[1:])
-"""What `--emit` takes."""
+EMITS = (*STAGES, "llvm", "llvm-optimized", "assembly", "cuda", "ptx")
+"""The words that `--emit` takes."""
 
 
 def run(options: Namespace) -> int:
@@ -25,13 +23,14 @@ def run(options: Namespace) -> int:
     mode: str = OTHER_WORDS.get(options.mode) or options.mode
     _require_sense(mode, options)
     if options.time:
-        function, watch = timed_compilation(options.file, options.wrt, mode)
+        function, watch = timed_compilation(options.file, options.wrt, mode, _code(options))
     else:
         function, watch = load(options.file), None
     if options.explain:
         print(_explained(function, options.wrt, mode))
     else:
-        print(emitted(function, options.wrt, options.emit, mode).rstrip("\n"))
+        text = emitted(function, options.wrt, options.emit, mode, _code(options))
+        print(text.rstrip("\n"))
     if watch:
         sys.stdout.flush()
         print("\n".join(watch.table()), file=sys.stderr)
@@ -64,7 +63,19 @@ def _explained(function: Function, wrt: tuple[str, ...], mode: str) -> str:
     return explain(function, *wrt)
 
 
-def timed_compilation(file: str, wrt: tuple[str, ...], mode: str) -> tuple[Function, Stopwatch]:
+Code = tuple[Mapping[str, int], str]
+"""The sizes for which code is printed, by name, and the precision of undeclared tensors."""
+
+NO_CODE: Code = ({}, "f64")
+
+
+def _code(options: Namespace) -> Code:
+    return dict(options.size), options.precision
+
+
+def timed_compilation(
+    file: str, wrt: tuple[str, ...], mode: str, code: Code
+) -> tuple[Function, Stopwatch]:
     """The program in `file`, after its derivative was made, printed and compiled for this machine.
 
     What Python loads on the way counts as a step of its own.
@@ -72,24 +83,26 @@ def timed_compilation(file: str, wrt: tuple[str, ...], mode: str) -> tuple[Funct
     with Stopwatch() as watch:
         with timed("loading tadc"):
             import_module("tadc.language.parse")
-            from tadc.explain.systems import steps
-            from tadc.language.printing.program import print_program
+            import_module("tadc.targets.llvm")
+            from tadc.inverse.text import steps
+            from tadc.program import Program
             from tadc.runtime.cpu import CpuModule
-            from tadc.targets.llvm import print_llvm
+            from tadc.runtime.runner import Runner
         with timed("parse, ranges"):
             function = load(file)
         if mode in INVERSE_MODES:
-            programs = [s for s in steps(function, mode) if isinstance(s, Function)]
+            programs = [s for s in steps(function.program, mode) if isinstance(s, Program)]
         else:
-            programs = [_derived(function, wrt, mode)]
+            programs = [_derived(function, wrt, mode).program]
         for program in programs:
             with timed("printing"):
-                print_program(program.program)
-            loops = program.scheduled(tile=True)
+                str(program)
+            executable = Runner(program, "cpu").code(*code)
+            assert executable.module  # its passes are timed one by one
             with timed("LLVM IR"):
-                text = print_llvm(loops)
+                text = executable.text
             with timed("machine code"):
-                CpuModule(text)
+                CpuModule(text, quick=not executable.tile)
     return function, watch
 
 
@@ -97,16 +110,14 @@ def _derived(function: Function, wrt: tuple[str, ...], mode: str) -> Function:
     return function.forward(*wrt) if mode == "forward" else function.derivative(*wrt)
 
 
-def emitted(function: Function, wrt: tuple[str, ...], emit: str, mode: str = "reverse") -> str:
+def emitted(
+    function: Function, wrt: tuple[str, ...], emit: str, mode: str = "reverse", code: Code = NO_CODE
+) -> str:
     """The derivative of `function` in a mode, with respect to `wrt`, as what `emit` says."""
-    if emit in MODULES:
-        if mode not in INVERSE_MODES:
-            _derived(function, wrt, mode)  # looks at the names
-        return str(function.at(emit, wrt, mode))
-    kind = "llvm" if emit == "code" else emit
+    if emit in STAGES and emit != "source":
+        return function.ir(emit, mode, wrt, *code)
     if mode in INVERSE_MODES:
-        from tadc.explain.systems import texts
+        from tadc.inverse.text import texts
 
-        return texts(function, mode, kind)
-    derivative = _derived(function, wrt, mode)
-    return derivative.emit(kind) if kind in TEXTS else derivative.ir(kind)
+        return texts(function.runner, mode, emit, *code)
+    return _derived(function, wrt, mode).emit(emit, *code)

@@ -17,6 +17,7 @@ from tadc.errors import ArgumentError, FileError
 from tadc.function import Function, Tensor
 from tadc.runtime.arguments import DTYPES, Array
 from tadc.runtime.memory import memory_of, pullback_memory_of
+from tadc.runtime.runner import Runner
 
 Named = dict[str, Any]
 
@@ -26,20 +27,28 @@ def run(options: Namespace) -> int:
     function = load(options.file, options.target)
     if options.wrt and not options.vjp:
         raise ArgumentError("--wrt chooses gradients", hint="--vjp computes them")
-    value, pullback = function.with_pullback(*options.wrt) if options.vjp else (function, None)
-    adjoints = pullback.args[-len(function.results) :] if pullback else ()
+    both = function.with_pullback(*options.wrt) if options.vjp else None
+    value = both.value if both else function.runner
+    adjoints = both.adjoints if both else ()
     given = _read_all(options.arg, (*function.args, *adjoints))
     arguments = _arguments(given, function, adjoints)
     start = perf_counter()
     computed = value.call((), arguments)
     if options.stats:
         _say_times(value, arguments, perf_counter() - start)
-        _say_memory(function, arguments, options.vjp, options.wrt)
+        _say(
+            str(
+                pullback_memory_of(both, (), arguments) if both else memory_of(value, (), arguments)
+            )
+        )
     results = computed[: len(function.results)]
     named = {t.name: np.asarray(v) for t, v in zip(function.results, results, strict=True)}
-    if pullback:
-        stored = dict(zip(value.labels, computed, strict=True))
-        named |= _gradients(pullback, arguments, stored, _seeds(adjoints, given, results))
+    if both:
+        saved = dict(zip(both.saved, both.saved_of(computed), strict=True))
+        seeds = _seeds(adjoints, given, results)
+        gradients = both.gradients.call((), {**arguments, **saved, **seeds})
+        labels = (t.name for t in both.gradients.program.results)
+        named |= {n: np.asarray(v) for n, v in zip(labels, gradients, strict=True)}
     if options.out:
         write_npz(options.out, named)
     else:
@@ -70,32 +79,16 @@ def _seeds(adjoints: Sequence[Tensor], given: Named, results: Sequence[Array]) -
     return {t.name: given.get(t.name, np.ones_like(v)) for t, v in pairs}
 
 
-def _gradients(pullback: Function, arguments: Named, stored: Named, seeds: Named) -> Named:
-    """The gradients, from the arguments, what the value stored, and the adjoints."""
-    kept = [t.name for t in pullback.args[len(arguments) : len(pullback.args) - len(seeds)]]
-    gradients = pullback.call((), {**arguments, **{n: stored[n] for n in kept}, **seeds})
-    return {t.name: np.asarray(v) for t, v in zip(pullback.results, gradients, strict=True)}
-
-
-def _say_times(function: Function, arguments: Named, first: float) -> None:
+def _say_times(runner: Runner, arguments: Named, first: float) -> None:
     start = perf_counter()
-    function.call((), arguments)
+    runner.call((), arguments)
     again = perf_counter() - start
     _say(f"first run, with compiling: {first * 1e3:.3g} ms; second run: {again * 1e3:.3g} ms")
 
 
-def _say_memory(function: Function, arguments: Named, vjp: bool, wrt: Sequence[str]) -> None:
-    memory = (
-        pullback_memory_of(function, (), arguments, wrt)
-        if vjp
-        else memory_of(function, (), arguments)
-    )
-    for line in str(memory).splitlines():
-        _say(line)
-
-
 def _say(text: str) -> None:
-    print(f"tadc: {text}", file=sys.stderr)
+    for line in text.splitlines():
+        print(f"tadc: {line}", file=sys.stderr)
 
 
 # --- reading --------------------------------------------------------------------------------------

@@ -42,7 +42,7 @@ def explain(function: Function, *wrt: str) -> str:
     forward = _program(_lifted(function))
     known = {d.label.data for d in forward.definitions}
     reads = {_place(op.location) for d in forward.definitions for op in d.walk() if _is_read(op)}
-    begun, ended = (_program(function.at(stage, wrt)) for stage in ("derivative", "bounded"))
+    begun, ended = (_program(function.module_at(stage, wrt)) for stage in ("derivative", "bounded"))
     after = {d.label.data: d for d in ended.definitions}
     lines = [HEAD, ""]
     for definition in begun.definitions:
@@ -64,7 +64,7 @@ def explain(function: Function, *wrt: str) -> str:
 
 def _lifted(function: Function) -> ModuleOp:
     """The program with names for the sums that adjoints need, as it is differentiated."""
-    module = function.module.clone()
+    module = function.program.module.clone()
     OutlineReductionsPass().apply(context(), module)
     return module
 
@@ -175,7 +175,7 @@ class _Contribution:
 
     def text(self) -> Iterator[str]:
         """The explanation, line by line."""
-        text = self.function._text  # pyright: ignore[reportPrivateUsage]
+        text = self.function.program.text
         span = text.span_at(self.op.location)
         if span:
             yield f"  {span.excerpt}, line {span.line}"

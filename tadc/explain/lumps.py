@@ -20,8 +20,8 @@ from passes.inversion.signed_permutations import SignedPermutation
 from passes.inversion.state import name_of
 from passes.outline_reductions import OutlineReductionsPass
 from passes.rewriting.programs import fresh_name
-from tadc.explain import structures as sentences
 from tadc.function import Function
+from tadc.inverse import structures as sentences
 
 HEAD = """\
 The program is a sequence of lumps: steps after which its state has as many values as before. In a
@@ -38,8 +38,8 @@ def explain_lumps(function: Function, mode: str) -> str:
 
     Raises `UnsupportedError` where the program has no inverse modes.
     """
-    function.at("derivative", mode=mode)  # raises what is wrong, with its place
-    module = function.transformed([OutlineReductionsPass()])
+    function.module_at("derivative", mode=mode)  # raises what is wrong, with its place
+    module = function.program.transformed([OutlineReductionsPass()])
     program = next(op for op in module.ops if isinstance(op, tix.ProgramOp))
     steps = lumps(program)
     lines = [HEAD, ORDERS[mode]]
@@ -57,14 +57,14 @@ def explain_lumps(function: Function, mode: str) -> str:
 
 def _lines(function: Function, lump: Lump) -> Iterator[tuple[str, str]]:
     """The lines of the text that the lump consists of."""
-    spans = (function.span(op.location) for op in lump.definitions)
+    spans = (function.program.span(op.location) for op in lump.definitions)
     known = {span.line: span.text.strip() for span in spans if span is not None}
     for line, text in sorted(known.items()):
         yield f"line {line}", text
 
 
 def _tensors(function: Function, lump: Lump) -> Iterator[tuple[str, str]]:
-    written = {*(t.name for t in function.args), *function.labels_of_definitions}
+    written = {*(t.name for t in function.args), *function.program.definition_labels}
     old = [_name(function, written, v) for v in lump.ins]
     new = [_name(function, written, v) for v in lump.outs]
     yield "ins", ", ".join(old)
@@ -86,7 +86,7 @@ def _name(function: Function, written: Container[str], tensor: SSAValue) -> str:
     name, owner = name_of(tensor), tensor.owner
     if name in written or not isinstance(owner, tix.DefineOp):
         return name
-    span = function.span(owner.location)
+    span = function.program.span(owner.location)
     return f"{name} (the sum in line {span.line})" if span else name
 
 

@@ -191,7 +191,7 @@ class Flow:
         return self._equation(one_each("arguments", arguments, [t.name for t in self.args]), {})
 
     def _equation(self, positional: Sequence[Any], named: Mapping[str, Any]) -> Equation:
-        parameters = [Parameter(t.name, t.dtype, len(t.shape), None) for t in self.args]
+        parameters = [Parameter(t.name, t.dtype, len(t.shape)) for t in self.args]
         values = bind(parameters, positional, named)
         given = dict(zip((t.name for t in self.args), values, strict=True))
         return Equation(self.g, self.state, self.time, given, self.span[0])

@@ -5,7 +5,7 @@ Every error names the argument and points to its declaration, or else to its fir
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -21,12 +21,17 @@ DTYPES: dict[str, np.dtype[Any]] = {"f32": np.dtype(np.float32), "f64": np.dtype
 
 @dataclass(frozen=True)
 class Parameter:
-    """What a program declares of an argument; `dtype` is f32, f64 or real (not declared)."""
+    """An argument as a program declares it; `dtype` is f32, f64 or real (not declared)."""
 
     name: str
     dtype: str
     rank: int
-    span: Span | None
+    locate: Callable[[], Span | None] = lambda: None
+
+    @property
+    def span(self) -> Span | None:
+        """Its declaration or first use, which only errors look for."""
+        return self.locate()
 
 
 def bind(

@@ -1,28 +1,27 @@
-"""How much memory calls take: the bytes of the tensors that they allocate, at the worst moment."""
+"""The memory that calls take: the bytes of the tensors that they allocate, at the worst moment."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tadc.runtime.arguments import Array
 from tadc.runtime.buffer_assignment import Tensor
-
-if TYPE_CHECKING:
-    from tadc.function import Function
+from tadc.runtime.runner import Runner
+from tadc.runtime.value_and_gradients import ValueAndGradients
 
 
 @dataclass(frozen=True)
 class Memory:
-    """What a call allocates; its arguments are apart, and none of these bytes."""
+    """Bytes that a call allocates, without its arguments."""
 
     peak: int
     """The bytes of all tensors at the worst moment, results among them."""
     buffers: int
-    """How many buffers they lie in then."""
+    """The number of buffers in which they lie then."""
     arguments: int
     """The bytes of the arguments."""
 
@@ -35,14 +34,14 @@ class Memory:
 
 @dataclass(frozen=True)
 class PullbackMemory:
-    """What a value and its pullback allocate."""
+    """Bytes that a value allocates, that its pullback does, and that are kept between the two."""
 
     value: Memory
     """Of the value, with what it keeps for the pullback."""
     kept: int
     """The bytes of what is kept beside arguments."""
     buffers: int
-    """In how many buffers that lies."""
+    """The number of buffers in which that lies."""
     pullback: Memory
     """Of one call of the pullback, for which what is kept is among the arguments."""
 
@@ -51,30 +50,30 @@ class PullbackMemory:
         return f"{self.value}\nkept for the pullback: {kept}\npullback: {self.pullback}"
 
 
-def memory_of(f: Function, positional: Sequence[Any], named: Mapping[str, Any]) -> Memory:
-    """What a call of `f` with these arguments allocates; it is not run."""
-    executable, _, plan, arrays = f.prepare(positional, named)
-    elements = zip((a.size for a in arrays), executable.argument_dtypes, strict=True)
+def memory_of(runner: Runner, positional: Sequence[Any], named: Mapping[str, Any]) -> Memory:
+    """The bytes that a call with these arguments allocates; it is not run."""
+    prepared = runner.prepare(positional, named)
+    dtypes = prepared.executable.argument_dtypes
+    elements = zip((a.size for a in prepared.arrays), dtypes, strict=True)
     arguments = sum(size * dtype.itemsize for size, dtype in elements)
-    return Memory(plan.assignment.peak, plan.assignment.count, arguments)
+    assignment = prepared.plan.assignment
+    return Memory(assignment.peak, assignment.count, arguments)
 
 
 def pullback_memory_of(
-    f: Function, positional: Sequence[Any], named: Mapping[str, Any], wrt: Sequence[str] = ()
+    both: ValueAndGradients, positional: Sequence[Any], named: Mapping[str, Any]
 ) -> PullbackMemory:
-    """What `vjp` of `f` with these arguments and its pullback allocate; they are not run."""
-    value, gradients = f.with_pullback(*wrt)
-    inputs = f.bound(positional, named)
-    _, _, plan, _ = value.prepare(inputs, {})
-    first, count = len(f.args), len(f.results)
-    saved = [plan.tensors[t.name] for t in gradients.args[first : len(gradients.args) - count]]
-    results = [plan.tensors[label] for label in value.labels[:count]]
+    """The bytes that a value with these arguments and its pullback allocate; they are not run."""
+    inputs = both.value.bind(positional, named)
+    made = both.value.prepare(inputs, {}).plan.tensors
+    saved = [made[label] for label in both.saved]
+    results = [made[label] for label in both.result_labels]
     again = [*inputs, *map(_outline, saved), *map(_outline, results)]
     return PullbackMemory(
-        memory_of(value, inputs, {}),
+        memory_of(both.value, inputs, {}),
         sum(t.nbytes for t in saved),
         sum(1 for t in saved if t.nbytes),
-        memory_of(gradients, again, {}),
+        memory_of(both.gradients, again, {}),
     )
 
 

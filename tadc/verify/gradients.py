@@ -25,6 +25,7 @@ from passes.rewriting.programs import type_of
 from tadc.errors import ArgumentError, RangeError, SizeError, UnknownNameError
 from tadc.function import Function
 from tadc.language.check import check_ranges
+from tadc.program import Program
 from tadc.runtime.arguments import Array
 from tadc.runtime.cost import work_of
 from tadc.sizes import SizeMismatch, SizeUnknown, bind_sizes, shape_of
@@ -93,17 +94,17 @@ def verify(
 
 def widened(function: Function) -> Function:
     """The function with float64 in place of float32; itself where it has none."""
-    f32 = [v for v in _tensors(function.program) if type_of(v).dtype == "f32"]
+    f32 = [v for v in _tensors(function.program.op) if type_of(v).dtype == "f32"]
     if not f32:
         return function
-    module = function.module.clone()
+    module = function.program.module.clone()
     copy = next(op for op in module.ops if isinstance(op, ProgramOp))
     for value in _tensors(copy):
         type = type_of(value)
         if type.dtype == "f32":
             wide = TensorType.of(type.shape, ELEMENT_TYPES["f64"])
             Rewriter.replace_value_with_new_type(value, wide)
-    return Function(module, "", function.target)
+    return Function(Program(module, ""), function.target)
 
 
 def _tensors(program: ProgramOp) -> list[Any]:
@@ -112,7 +113,7 @@ def _tensors(program: ProgramOp) -> list[Any]:
 
 def named_sizes(function: Function) -> list[str]:
     """The sizes that a call determines, in order of the arguments."""
-    shapes = (type_of(v).shape for v in function.program.arguments.values())
+    shapes = (type_of(v).shape for v in function.program.op.arguments.values())
     return list(dict.fromkeys(name for shape in shapes for form in shape for name in form.sizes))
 
 
@@ -135,7 +136,7 @@ def choose_sizes(
     enough = 3 if len(names) < 3 else 2  # elements in each dimension
     valid: dict[int, dict[str, int]] = {}
     for sizes in _candidates(names, given, seed):
-        score = _score(function.program, sizes)
+        score = _score(function.program.op, sizes)
         if score is not None and score not in valid:
             valid[score] = sizes
         if (score or 0) >= enough or (valid and sizes.keys() == given.keys()):
@@ -198,7 +199,7 @@ class _Trial:
         progress: Progress,
         wrt: Sequence[str],
     ):
-        program = function.program
+        program = function.program.op
         self.names = [t.name for t in function.args]
         self.shapes = [shape_of(type_of(v), sizes) for v in program.arguments.values()]
         values = bind_sizes(program, dict(zip(self.names, self.shapes, strict=True)))

@@ -78,7 +78,7 @@ def why_no_inverse(function: Function) -> str | None:
     """What a program lacks to have inverse modes; None where it has them."""
     try:
         for mode in INVERSE_MODES:
-            function.at("derivative", mode=mode)
+            function.module_at("derivative", mode=mode)
     except UnsupportedError as error:
         return error.message
     return None
@@ -93,7 +93,7 @@ class _Trial:
     """A function with fixed sizes."""
 
     def __init__(self, function: Function, sizes: Mapping[str, int] | None, seed: int):
-        program = function.program
+        program = function.program.op
         given = choose_sizes(function, seed, sizes)
         self.function = function.with_target("cpu")
         self.shapes = [shape_of(type_of(v), given) for v in program.arguments.values()]

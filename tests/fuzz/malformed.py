@@ -19,6 +19,7 @@ import numpy as np
 import tadc
 from tadc.errors import ArgumentError, TadcError
 from tadc.language import parse
+from tadc.program import Program
 from tadc.runtime.cost import total_work
 from tadc.sizes import SizeMismatch, SizeUnknown, bind_sizes
 from tests.fuzz.failures import ROOT, Failure, report, signature
@@ -112,7 +113,7 @@ def try_text(text: str, seed: int) -> None:
         _assert_located(error, text)
         return
     module.verify()
-    function = tadc.Function(module, text, "interpret")
+    function = tadc.Function(Program(module, text), "interpret")
     try:
         printed = str(function)
     except TadcError as error:
@@ -183,7 +184,9 @@ def _try_call(function: tadc.Function, arguments: Sequence[Any], text: str) -> N
 def _is_small(function: tadc.Function, arguments: Sequence[Any]) -> bool:
     shapes = {t.name: np.shape(a) for t, a in zip(function.args, arguments, strict=False)}
     try:
-        return total_work(function.program, bind_sizes(function.program, shapes)) < LARGEST_WORK
+        return (
+            total_work(function.program.op, bind_sizes(function.program.op, shapes)) < LARGEST_WORK
+        )
     except (SizeMismatch, SizeUnknown):
         return True  # the call has to say so
 
@@ -191,7 +194,7 @@ def _is_small(function: tadc.Function, arguments: Sequence[Any]) -> bool:
 def _assert_explained(error: TadcError, function: tadc.Function, text: str) -> None:
     """An error of a call: about an argument that exists, it has a place in the text."""
     assert error.message
-    if error.argument in {t.name for t in function.args} and str(function.program.location):
+    if error.argument in {t.name for t in function.args} and str(function.program.op.location):
         assert error.line is not None or isinstance(error, ArgumentError), error
 
 

@@ -26,7 +26,9 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 import tadc
+from passes.differentiate import DifferentiatePass
 from passes.pipeline import derivative_passes
+from tadc.program import Program
 from tadc.support.ir_text import context
 from tests.fuzz.failures import Failure, report, signature
 from tests.host_shim import host_shim
@@ -102,8 +104,8 @@ def check_first(case: Case) -> None:
 
 
 def _check_first(case: Case) -> None:
-    program = case.function.program
-    gradients = interpret(case.function.derivative().program, case.inputs)
+    program = case.function.program.op
+    gradients = interpret(case.function.derivative().program.op, case.inputs)
     assert_derivative(
         lambda values: interpret(program, values), case.values, case.adjoints, gradients, "first"
     )
@@ -111,11 +113,11 @@ def _check_first(case: Case) -> None:
 
 def check_cpu(case: Case) -> None:
     """Machine code of the derivative program that returns the values too."""
-    module = case.function.module.clone()
-    for _, step in derivative_passes(keep_values=True):
+    module = case.function.program.module.clone()
+    for step in derivative_passes(DifferentiatePass(keep_values=True)).passes:
         step.apply(context(), module)
-    both = tadc.Function(module, "", "cpu")
-    expected = interpret(both.program, case.inputs)
+    both = tadc.Function(Program(module, ""), "cpu")
+    expected = interpret(both.program.op, case.inputs)
     assert_close(expected[: len(case.results)], case.results, 1e-9, "values kept", 1)
     assert_close(both.call(case.inputs, {}), expected, 1e-9, "cpu", 1)
 
@@ -124,7 +126,7 @@ def check_text(case: Case) -> None:
     """Program and derivative, printed and read back."""
     assert_reads_back(case.function, case.values, case.results)
     derivative = case.function.derivative()
-    assert_reads_back(derivative, case.inputs, interpret(derivative.program, case.inputs))
+    assert_reads_back(derivative, case.inputs, interpret(derivative.program.op, case.inputs))
 
 
 def check_second(case: Case) -> None:
@@ -138,10 +140,10 @@ def check_second(case: Case) -> None:
 def _check_second(case: Case) -> None:
     arguments = case.function.args
     first = case.function.derivative(arguments[case.seed // 40 % len(arguments)].name)
-    (value,) = interpret(first.program, case.inputs)
+    (value,) = interpret(first.program.op, case.inputs)
     adjoint = np.asarray(np.random.default_rng(case.seed).uniform(-1, 1, value.shape))
-    found = interpret(first.derivative().program, [*case.inputs, adjoint])
-    program = first.program
+    found = interpret(first.derivative().program.op, [*case.inputs, adjoint])
+    program = first.program.op
     assert_derivative(
         lambda values: interpret(program, values), case.inputs, [adjoint], found, "second"
     )
@@ -156,7 +158,7 @@ def check_single(case: Case) -> None:
     derivative = case.function.derivative()
     found = derivative.call(case.inputs, {})
     assert all(g.dtype == np.float32 for g in found)
-    assert_close(found, interpret(derivative.program, case.inputs), 2e-3, "single", 1)
+    assert_close(found, interpret(derivative.program.op, case.inputs), 2e-3, "single", 1)
 
 
 def check_cuda(case: Case) -> None:
@@ -167,7 +169,7 @@ def check_cuda(case: Case) -> None:
 
 def cuda_kernels(case: Case) -> GradientKernels:
     derivative = case.function.derivative()
-    expected = interpret(derivative.program, case.inputs)
+    expected = interpret(derivative.program.op, case.inputs)
     found = gradient_kernels(case.seed, derivative, case.inputs, expected)
     KNOWN.pop(case.seed)  # remembered for a test, which needs a thousand; there are more here
     assert "atomic" not in found.text

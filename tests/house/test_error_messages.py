@@ -99,7 +99,7 @@ def texts(node: ast.expr, known: dict[str, list[ast.expr]]) -> list[str | None]:
 
 ALL = [m for path in FILES for m in messages(path)]
 COMPUTED = {
-    "tadc/failures.py": "passes on what a pass says; tests/test_failures.py",
+    "tadc/program.py": "passes on what a pass says; tests/test_failures.py",
     "tadc/emit.py": "passes on what NVRTC says",
     "tadc/language/parse.py": "passes a message on",
     "tadc/language/scope.py": "passes a message on",

@@ -10,6 +10,7 @@ import pytest
 from xdsl.passes import ModulePass, PassPipeline
 
 from lit_tests.conftest import Stage, parse_run_line, run_lines, run_tool
+from passes.differentiate import DifferentiatePass
 from passes.pipeline import STAGES, code_passes, derivative_passes
 from tadc.universe import TADC
 from tests.support.paths import ROOT
@@ -53,7 +54,7 @@ def test_each_input_is_what_the_file_before_prints(path: Path, following: Path):
 
 def test_the_chain_is_the_pipeline():
     chain = [each for path in FILES for each in passes_of(path)]
-    assert chain == [each for _, each in [*derivative_passes(wrt=["x"]), *code_passes()]]
+    assert chain == [*derivative_passes(DifferentiatePass(("x",))).passes, *code_passes().passes]
 
 
 # --- the program of the paper ---------------------------------------------------------------------
@@ -63,7 +64,10 @@ PAPER = ROOT / "examples" / "paper.tad"
 
 def after_each_pass() -> dict[str, str]:
     """What `--print-between-passes` shows for the program of the paper, by the pass before."""
-    names = [each.name for _, each in [*derivative_passes(), *code_passes()]]
+    names = [
+        each.name
+        for each in (*derivative_passes(DifferentiatePass()).passes, *code_passes().passes)
+    ]
     text = printed(PAPER, "-p", ",".join(names), "--print-between-passes")
     modules = re.findall(r"^builtin\.module \{\n.*?^\}$", text, re.MULTILINE | re.DOTALL)
     # the result stands last, without a heading

@@ -110,11 +110,11 @@ def test_derivatives_have_no_more_loops_than_they_need(name: str) -> None:
     values = inputs_of(f, chain.shapes)
     rng = np.random.default_rng(1)
     for order, loops in enumerate(chain.loops, 1):
-        adjoints = [rng.uniform(-1, 1, r.shape) for r in interpret(f.program, values)]
-        program, f = f.program, f.derivative()
-        assert not conditions_in_loops(f.program), f"order {order}\n{f.module}"
-        assert depth(f.program) == loops, f"order {order}\n{f.module}"
-        found = interpret(f.program, [*values, *adjoints])
+        adjoints = [rng.uniform(-1, 1, r.shape) for r in interpret(f.program.op, values)]
+        program, f = f.program.op, f.derivative()
+        assert not conditions_in_loops(f.program.op), f"order {order}\n{f.program.module}"
+        assert depth(f.program.op) == loops, f"order {order}\n{f.program.module}"
+        found = interpret(f.program.op, [*values, *adjoints])
         assert_derivative(
             lambda v, p=program: interpret(p, v), values, adjoints, found, f"order {order}"
         )
@@ -125,11 +125,11 @@ def check_random(seed: int) -> None:
     for options in ({}, {"kinks": True, "pads": True}):
         case = random_case(seed, **options)
         first = case.function.derivative()
-        assert not conditions_in_loops(first.program), str(first.module)
+        assert not conditions_in_loops(first.program.op), str(first.program.module)
         if seed % 6 == 0:
             by = random.Random(seed).choice(first.results).name[1:]
             second = case.function.derivative(by).derivative()
-            assert not conditions_in_loops(second.program), str(second.module)
+            assert not conditions_in_loops(second.program.op), str(second.program.module)
 
 
 def test_random_derivatives_have_no_condition_in_a_loop() -> None:
@@ -216,8 +216,8 @@ def test_programs_loop_over_the_points_that_count(name: str) -> None:
     forward = PROGRAMS[name]
     f = tadc.compile(forward.source)
     values = inputs_of(f, forward.shapes)
-    expected = interpret(f.program, values)
-    program = bounded_without_conditions(f.program)
+    expected = interpret(f.program.op, values)
+    program = bounded_without_conditions(f.program.op)
     program.verify()
     assert not conditions_in_loops(program) and depth(program) == forward.loops, str(program)
     assert_close(interpret(program, values), expected, 1e-14, name)
@@ -231,12 +231,12 @@ def check_random_program(seed: int) -> None:
     for options in ({}, {"kinks": True, "pads": True}):
         case = random_case(seed, **options)
         f = case.function
-        narrow = absorb_conditions(f.program)
+        narrow = absorb_conditions(f.program.op)
         assert not conditions_in_loops(narrow), str(narrow)
         assert_close(interpret(narrow, case.values), case.results, 1e-11, "narrow")
-        bounded = bounded_without_conditions(f.program)
+        bounded = bounded_without_conditions(f.program.op)
         assert_close(interpret(bounded, case.values), case.results, 1e-11, "bounded")
-        if conditions_in_loops(f.program):
+        if conditions_in_loops(f.program.op):
             assert_close(f.call(case.values, {}), case.results, 1e-9, "cpu")
 
 
@@ -263,11 +263,11 @@ BOUNDED = {
 @pytest.mark.parametrize("name", [*TESTED, *BOUNDED])
 def test_only_boxes_that_pay_have_tests(name: str) -> None:
     f = tadc.compile((TESTED | BOUNDED)[name])
-    tests = [op for op in f.at("scheduled").walk() if isinstance(op, scf.IfOp) and op.results]
+    tests = [op for op in f.runner.code().module.walk() if isinstance(op, scf.IfOp) and op.results]
     inside = [op for op in tests if any(isinstance(p, scf.ForOp) for p in parents(op))]
     assert bool(inside) == (name in TESTED)
     size = 70  # more than a block
     shapes = {"x": (size,) * len(f.args[0].shape), "z": (size, size), "w": (3,)}
     values = inputs_of(f, shapes)
 
-    assert_close(f.call(values, {}), interpret(f.program, values), 1e-13, name)
+    assert_close(f.call(values, {}), interpret(f.program.op, values), 1e-13, name)

@@ -29,7 +29,7 @@ def repeated(block: Block, seen: frozenset[tuple[Affine, int]] = frozenset()) ->
 @pytest.mark.parametrize("seed", [*range(12), 553])
 def test_no_quotient_is_computed_twice(seed: int) -> None:
     derivative = tadc.compile(random_program(random.Random(seed)).source).derivative()
-    assert not [f for d in derivative.program.definitions for f in repeated(d.body.block)]
+    assert not [f for d in derivative.program.op.definitions for f in repeated(d.body.block)]
 
 
 def test_equal_quotients_cancel() -> None:

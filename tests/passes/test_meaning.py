@@ -36,7 +36,9 @@ def again(module: ModuleOp) -> ModuleOp:
 
 def check_passes(case: Case, through_text: bool) -> None:
     gradients: list[np.ndarray] = []
-    for name, module in stages(case.function.module, between=again if through_text else None):
+    for name, module in stages(
+        case.function.program.module, between=again if through_text else None
+    ):
         program = program_of(module)
         INVARIANTS.get(name, lambda program: None)(program)
         if name == "outline-reductions":
@@ -116,7 +118,7 @@ def check_precision(seed: int) -> None:
     case = random_case(seed, declarations=("none", "symbolic"))
     narrow = [v.astype(np.float32) for v in case.values]
     for real, values, tolerance in (("f64", case.values, 1e-14), ("f32", narrow, 1e-3)):
-        program = set_precision(case.function.program, real)
+        program = set_precision(case.function.program.op, real)
         program.verify()
         precise(program)
         if real == "f32" and any(t.dtype != "real" for t in case.function.args):

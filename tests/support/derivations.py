@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import tadc
 from dialects.tix import ProgramOp
+from passes.differentiate import DifferentiatePass
 from passes.pipeline import derivative_passes
 from tadc.interpreter.tensor_index import evaluate
 from tadc.support.ir_text import context
@@ -47,7 +48,7 @@ def stages(
 ) -> Iterator[tuple[str, ModuleOp]]:
     """The module after each pass to its derivative; `between` replaces what goes on to the next."""
     current = module.clone()
-    for _, step in derivative_passes(wrt):
+    for step in derivative_passes(DifferentiatePass(tuple(wrt))).passes:
         step.apply(context(), current)
         current.verify()
         if between:
@@ -75,7 +76,7 @@ class Case:
     @cached_property
     def results(self) -> list[np.ndarray]:
         """What the interpreter makes of the program."""
-        return interpret(self.function.program, self.values)
+        return interpret(self.function.program.op, self.values)
 
     @cached_property
     def adjoints(self) -> list[np.ndarray]:

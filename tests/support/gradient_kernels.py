@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import StringAttr
 
 import tadc
-from tadc.runtime.executable import CudaExecutable
+from tadc.runtime.on_gpu import CudaExecutable
 from tadc.sizes import bind_sizes
 from tadc.targets.cuda import functions, kernel_names, print_cuda, thread_count
 
@@ -59,9 +59,9 @@ def gradient_kernels(
     expected: Sequence[np.ndarray],
 ) -> GradientKernels:
     """The kernels of a derivative, remembered under the seed."""
-    executable = CudaExecutable(derivative.program, "f64")
+    executable = CudaExecutable(derivative.program.op, "f64")
     arguments = dict(zip((t.name for t in derivative.args), inputs, strict=True))
-    sizes = bind_sizes(derivative.program, {n: a.shape for n, a in arguments.items()})
+    sizes = bind_sizes(derivative.program.op, {n: a.shape for n, a in arguments.items()})
     module = executable.module.clone()
     kernels = {f.sym_name.data: f for f in functions(module)}
     for name, function in kernels.items():

@@ -23,7 +23,7 @@ Array = np.ndarray
 
 
 def program(source: str) -> ProgramOp:
-    return tadc.compile(source).program
+    return tadc.compile(source).program.op
 
 
 def part(

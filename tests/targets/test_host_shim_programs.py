@@ -24,7 +24,7 @@ def derived(seed: int) -> GradientKernels:
         return KNOWN[seed]
     case = random_case(seed) if seed < EVERY else random_case(seed, **EVERYTHING)
     derivative = case.function.derivative()
-    expected = interpret(derivative.program, case.inputs)
+    expected = interpret(derivative.program.op, case.inputs)
     return gradient_kernels(seed, derivative, case.inputs, expected)
 
 

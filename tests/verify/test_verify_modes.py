@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tadc
-from tadc.inverse import Inverse
+from tadc.inverse.inverse import Inverse
 from tadc.modes import INVERSE_MODES
 from tadc.verify.modes import verify_modes, why_no_inverse
 

@@ -14,6 +14,7 @@ from passes.analysis.equivalence import Deduplicated, equivalent_definitions
 from passes.differentiation.shared_adjoints import SharedAdjoints
 from passes.run_passes import LOCAL
 from passes.simplify_sums import simplify_sums
+from tadc.program import Program
 from tests.host_shim import host_shim
 from tests.support.derivations import assert_close, check_seeds, interpret, random_case
 from tests.support.gradient_kernels import gradient_kernels
@@ -23,7 +24,7 @@ from tests.support.random_programs import EVERYTHING
 
 def classes(text: str, named: bool = False) -> list[int]:
     """For each definition of a program, the number of the first one that is alike."""
-    program = tadc.compile(text).program
+    program = tadc.compile(text).program.op
     members = equivalent_definitions(program, named=named)
     return [program.definitions.index(m.first) for m in members]
 
@@ -85,7 +86,7 @@ def test_alike_definitions_share_a_function() -> None:
     f = tadc.compile(
         "p: f64[N]\nq: f64[N]\n" + "p[i] += 0.1 * q[i]\nq[i] -= 0.1 * sin(p[i])\n" * 50
     )
-    module = f.at("scheduled")
+    module = f.runner.code().module
     functions = [op for op in module.ops if isinstance(op, FuncOp)]
     calls = [op for op in module.ops if isinstance(op, CallOp)]
     assert (len(functions), len(calls)) == (2, 98)
@@ -115,7 +116,7 @@ def check_gradients(seed: int) -> None:
 def check_kernels(seed: int) -> None:
     """CUDA C of alike kernels, run on the CPU."""
     case = long_case(seed, 16)
-    expected = interpret(case.function.program, case.values)
+    expected = interpret(case.function.program.op, case.values)
     kernels = gradient_kernels(seed, case.function, case.values, expected)
     assert kernels.text.count("__global__") < 16
     assert_close(kernels.run(host_shim.load(kernels.text)), expected, 1e-12, "CUDA C")
@@ -153,8 +154,8 @@ def check_same_module(function: tadc.Function) -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(run_passes, "LONG", long)
             patch.setattr(SharedAdjoints, "case", case)
-            copy = tadc.Function(function.module, str(function), "cpu")
-            modules.append(copy.derivative().module)
+            copy = tadc.Function(Program(function.program.module, str(function)), "cpu")
+            modules.append(copy.derivative().program.module)
     assert str(modules[0]) == str(modules[1])
     assert places(modules[0]) == places(modules[1])
 
@@ -174,8 +175,8 @@ def test_folding_changes_nothing() -> None:
 
 def test_local_passes_see_the_first_of_each_kind() -> None:
     f = tadc.compile("p: f64[4]\nq: f64[4]\n" + "p[i] += 0.1 * q[i]\nq[i] -= 0.1 * sin(p[i])\n" * 9)
-    expected = str(simplify_sums(f.program))
-    folded = Deduplicated(f.program)
+    expected = str(simplify_sums(f.program.op))
+    folded = Deduplicated(f.program.op)
     assert [d.label.data for d in folded.program.definitions] == ["p_1", "q_1"]
     assert str(folded.unfolded(simplify_sums(folded.program))) == expected
     assert {step.name for step in LOCAL} == {
@@ -184,4 +185,6 @@ def test_local_passes_see_the_first_of_each_kind() -> None:
         "infer-ranges",
         "simplify-sums",
         "join-guards",
+        "split-sums",
+        "shape-loops",
     }

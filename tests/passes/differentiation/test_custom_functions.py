@@ -150,7 +150,7 @@ def check_random(seed: int) -> None:
     source = re.sub(rf"\b({'|'.join(BUILT_IN)})\(", r"own_\1(", case.source)
     own = tadc.compile(source)
     assert_close(interpret(own.program, case.values), case.results, 1e-12, "values")
-    expected = interpret(case.function.derivative().program, case.inputs)
+    expected = interpret(case.function.derivative().program.op, case.inputs)
     found = own.derivative().call(case.inputs, {})
     assert_close(found, expected, 1e-9, "gradients")
     assert_close(tadc.vjp(own, *case.values)[1](*case.adjoints), expected, 1e-9, "pullback")
@@ -241,7 +241,7 @@ def test_cuda_c(source: str) -> None:
     derivative = f.derivative()
     values = arrays(f)
     inputs = [*values, *(np.cos(r) for r in f.call(values, {}))]
-    expected = interpret(derivative.program, inputs)
+    expected = interpret(derivative.program.op, inputs)
     kernels = gradient_kernels(0, derivative, inputs, expected)
     assert_close(kernels.run(host_shim.load(kernels.text)), expected, 1e-9, source)
 
@@ -265,11 +265,12 @@ def test_programs_carry_their_functions() -> None:
     assert_close(gradients(pickle.loads(pickle.dumps(f)), x), expected, 0, "pickled")
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
         assert_close(pool.submit(gradients, f, x).result(), expected, 0, "elsewhere")
-    module = parse_module(module_text(f.module))
+    module = parse_module(module_text(f.program.module))
     module.verify()
-    assert module_text(module) == module_text(f.module)
-    for part in f.with_pullback():
-        part.module.verify()
+    assert module_text(module) == module_text(f.program.module)
+    both = f.with_pullback()
+    for part in (both.value, both.gradients):
+        part.program.module.verify()
     assert context().get_optional_op("tix.call") is not None
 
 

@@ -39,10 +39,10 @@ def check_first(seed: int) -> None:
     derivative = case.function.derivative()
     names = [t.name for t in derivative.results]
     assert names == [f"d{t.name}" for t in case.function.args]
-    expected = interpret(derivative.program, case.inputs)
+    expected = interpret(derivative.program.op, case.inputs)
     assert_close(derivative.call(case.inputs, {}), expected, 1e-9, "cpu")
     assert_reads_back(derivative, case.inputs, expected)
-    program = case.function.program
+    program = case.function.program.op
     assert_derivative(
         lambda values: interpret(program, values), case.values, case.adjoints, expected, "first"
     )
@@ -53,12 +53,12 @@ def check_second(seed: int) -> None:
     case = random_case(seed)
     by = random.Random(seed).choice(case.function.args).name
     first = case.function.derivative(by)
-    (value,) = interpret(first.program, case.inputs)
+    (value,) = interpret(first.program.op, case.inputs)
     adjoint = np.asarray(np.random.default_rng(seed).uniform(-1, 1, value.shape))
     second = first.derivative()
-    found = interpret(second.program, [*case.inputs, adjoint])
+    found = interpret(second.program.op, [*case.inputs, adjoint])
     assert_reads_back(second, [*case.inputs, adjoint], found)
-    program = first.program
+    program = first.program.op
     assert_derivative(
         lambda values: interpret(program, values), case.inputs, [adjoint], found, f"second by {by}"
     )
@@ -85,14 +85,14 @@ def check_third(seed: int) -> None:
         by = rng.choice(names)
         n = names.index(by)
         derivative = function.derivative(by)
-        shapes = [r.shape for r in interpret(function.program, values)]
+        shapes = [r.shape for r in interpret(function.program.op, values)]
         uniform = np.random.default_rng(seed + order).uniform
         adjoints = [np.asarray(uniform(-1, 1, shape)) for shape in shapes]
         inputs = [*values, *adjoints]
-        found = interpret(derivative.program, inputs)
+        found = interpret(derivative.program.op, inputs)
 
         def moved(x: Arrays) -> Arrays:
-            return interpret(function.program, [*values[:n], *x, *values[n + 1 :]])  # noqa: B023
+            return interpret(function.program.op, [*values[:n], *x, *values[n + 1 :]])  # noqa: B023
 
         assert_derivative(
             moved, [values[n]], adjoints, found, f"order {order} by {by}", seed % 3 == 0
@@ -111,10 +111,10 @@ def check_everything(seed: int) -> None:
     case = random_case(seed, **EVERYTHING)
     assert_close(case.function.call(case.values, {}), case.results, 1e-9, "cpu, value")
     derivative = case.function.derivative()
-    expected = interpret(derivative.program, case.inputs)
+    expected = interpret(derivative.program.op, case.inputs)
     assert_close(derivative.call(case.inputs, {}), expected, 1e-9, "cpu")
     assert_reads_back(derivative, case.inputs, expected)
-    program = case.function.program
+    program = case.function.program.op
     assert_derivative(
         *(lambda values: interpret(program, values), case.values, case.adjoints, expected),
         *("first", True),
@@ -130,7 +130,7 @@ def check_single_precision(seed: int) -> None:
     case = random_case(seed, dtype="f32")
     found = case.function.derivative().call(case.inputs, {})
     assert all(g.dtype == np.float32 for g in found)
-    program = case.function.derivative().program
+    program = case.function.derivative().program.op
     assert_close(found, interpret(program, case.inputs), 2e-3, "cpu", 1)
 
 

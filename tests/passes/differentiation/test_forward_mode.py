@@ -46,10 +46,10 @@ def check_duality(seed: int) -> None:
     case = random_case(seed, **(EVERYTHING if seed % 2 else {}))
     forward = case.function.forward(keep_values=True)
     tangents = directions(case.values, seed)
-    results = interpret(forward.program, [*case.values, *tangents])
+    results = interpret(forward.program.op, [*case.values, *tangents])
     values, derivatives = results[: len(case.results)], results[len(case.results) :]
     assert_close(values, case.results, 1e-12, "values")
-    gradients = interpret(case.function.derivative().program, case.inputs)
+    gradients = interpret(case.function.derivative().program.op, case.inputs)
     assert_dual(case, gradients, tangents, derivatives)
     if seed % 5 == 0:
         again = tadc.compile(str(forward))

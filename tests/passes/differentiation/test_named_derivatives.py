@@ -170,7 +170,7 @@ def arguments(case: Known) -> dict[str, np.ndarray]:
 
 
 def adjoint_for(f: tadc.Function, values: dict[str, np.ndarray]) -> np.ndarray:
-    (result,) = interpret(f.program, [values[t.name] for t in f.args])
+    (result,) = interpret(f.program.op, [values[t.name] for t in f.args])
     return np.random.default_rng(2).uniform(-1, 1, result.shape)
 
 
@@ -210,7 +210,7 @@ def test_gradients_are_exact(case: Known, source: str) -> None:
     df = adjoint_for(f, values)
     gradients = expected(case, values, df)
     inputs = [*(values[t.name] for t in f.args), df]
-    for name, module in stages(f.module):
+    for name, module in stages(f.program.module):
         if name != "outline-reductions":  # the interpreter refuses reads out of range
             for t, found in zip(f.args, interpret(program_of(module), inputs), strict=True):
                 np.testing.assert_allclose(found, gradients[t.name], 1e-12, 1e-14, err_msg=name)
@@ -220,7 +220,7 @@ def test_gradients_are_exact(case: Known, source: str) -> None:
 
 
 def simplified(f: tadc.Function) -> tix.ProgramOp:
-    return program_of(f.at("simplified"))
+    return program_of(f.module_at("simplified"))
 
 
 def inside_a_sum(op: tix.IfOp) -> bool:

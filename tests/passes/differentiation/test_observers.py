@@ -85,7 +85,7 @@ def test_several_names_come_in_order() -> None:
 def test_what_is_inlined_otherwise() -> None:
     """A definition that is read once moves into its reader, but its adjoint is asked for."""
     f = tadc.compile("t[i] = 2 * x[i]\ny[i] = sin(t[i])")
-    assert [d for d in f.derivative().labels_of_definitions if "t" in d] == []
+    assert [d for d in f.derivative().program.definition_labels if "t" in d] == []
     x, dy = np.array([0.1, 0.5]), np.array([1.0, 3.0])
     seen: list[np.ndarray] = []
     tadc.vjp(f, x)[1](dy, observe={"t": seen.append})
@@ -135,7 +135,7 @@ def check_random(seed: int) -> None:
     """Gradients do not change; a result that no later line reads has the adjoint that is given."""
     case = random_case(seed, **(EVERYTHING if seed % 2 else {}))
     f = case.function.with_target("cpu" if seed % 4 == 0 else "interpret")
-    program = f.program
+    program = f.program.op
     _, pullback = tadc.vjp(f, *case.values)
     seen: dict[str, np.ndarray] = {}
     gradients = pullback(*case.adjoints, observe=lambda n, a: seen.update({n: a}))

@@ -18,6 +18,7 @@ import pytest
 import tadc
 from passes.rewriting.programs import type_of
 from tadc.interpreter.tensor_index import count_operations
+from tadc.program import Program
 from tadc.sizes import shape_of
 from tadc.verify.gradients import named_sizes, widened
 from tests.support.paths import EXAMPLES
@@ -87,18 +88,18 @@ def cost(source: str) -> tuple[Counter[str], Counter[str]]:
     f = widened(tadc.compile(source, "interpret"))
     sizes = {name: SIZES.get(name, 6) for name in named_sizes(f)}
     rng = np.random.default_rng(0)
-    shapes = [shape_of(type_of(v), sizes) for v in f.program.arguments.values()]
+    shapes = [shape_of(type_of(v), sizes) for v in f.program.op.arguments.values()]
     arguments = [rng.uniform(0.5, 1.5, shape) for shape in shapes]
-    value, gradients = f.with_pullback()
-    computed = dict(zip(value.labels, value.call(arguments, {}), strict=True))
-    results = [np.asarray(computed[label]) for label in value.labels[: len(f.results)]]
-    saved = gradients.args[len(arguments) : len(gradients.args) - len(results)]
-    inputs = [*arguments, *(computed[t.name] for t in saved), *map(np.ones_like, results)]
-    return operations(f, arguments), operations(value, arguments) + operations(gradients, inputs)
+    both = f.with_pullback()
+    computed = both.value.call(arguments, {})
+    results = map(np.asarray, computed[: len(f.results)])
+    inputs = [*arguments, *both.saved_of(computed), *map(np.ones_like, results)]
+    value = operations(both.value.program, arguments)
+    return operations(f.program, arguments), value + operations(both.gradients.program, inputs)
 
 
-def operations(f: tadc.Function, arguments: list[np.ndarray]) -> Counter[str]:
-    return count_operations(f.program, dict(zip(f.program.arguments, arguments, strict=True)))
+def operations(program: Program, arguments: list[np.ndarray]) -> Counter[str]:
+    return count_operations(program.op, dict(zip(program.op.arguments, arguments, strict=True)))
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

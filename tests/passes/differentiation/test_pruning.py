@@ -47,7 +47,7 @@ def varied(program: tix.ProgramOp, wrt: Sequence[str]) -> set[object]:
 
 def check_adjoints(case: Case, wrt: Sequence[str]) -> None:
     """`differentiate` defines an adjoint of no tensor that does not depend on these arguments."""
-    module = case.function.module.clone()
+    module = case.function.program.module.clone()
     OutlineReductionsPass().apply(context(), module)
     before = program_of(module)
     most = len(varied(before, wrt)) + len(wrt)
@@ -60,16 +60,12 @@ def check_adjoints(case: Case, wrt: Sequence[str]) -> None:
 
 def operations(f: tadc.Function, case: Case, wrt: Sequence[str]) -> tuple[int, int]:
     """Of the values with what is saved, and of the gradients from that."""
-    value, pullback = f.with_pullback(*wrt)
-    named = dict(zip(value.program.arguments, case.values, strict=True))
-    first = count_operations(value.program, named).total()
-    stored = dict(
-        zip(value.labels, value.with_target("interpret").call(case.values, {}), strict=True)
-    )
-    names = [t.name for t in pullback.args]
-    saved = [stored[n] for n in names[len(case.values) : len(names) - len(case.results)]]
-    inputs = [*case.values, *saved, *case.adjoints]
-    return first, count_operations(pullback.program, dict(zip(names, inputs, strict=True))).total()
+    both = f.with_target("interpret").with_pullback(*wrt)
+    value, gradients = both.value.program.op, both.gradients.program.op
+    first = count_operations(value, dict(zip(value.arguments, case.values, strict=True)))
+    saved = both.saved_of(both.value.call(case.values, {}))
+    given = zip(gradients.arguments, [*case.values, *saved, *case.adjoints], strict=True)
+    return first.total(), count_operations(gradients, dict(given)).total()
 
 
 def check_pruned(f: tadc.Function, case: Case, wrt: Sequence[str]) -> None:
@@ -80,11 +76,11 @@ def check_pruned(f: tadc.Function, case: Case, wrt: Sequence[str]) -> None:
     assert_close(list(map(np.asarray, results)), case.results, 1e-9, "values")
     assert_close(pullback(*case.adjoints), [full[name] for name in wrt], 1e-9, "gradients")
     check_adjoints(case, wrt)
-    value, gradients = f.with_pullback(*wrt)
-    for part in (value, gradients):
-        assert all(d.result in needed(part.program) for d in part.program.definitions)
-    saved = list(gradients.program.arguments.values())[len(f.args) : -len(f.results)]
-    assert all(v in needed(gradients.program) for v in saved)
+    both = f.with_pullback(*wrt)
+    gradients = both.gradients.program.op
+    for part in (both.value.program.op, gradients):
+        assert all(d.result in needed(part) for d in part.definitions)
+    assert all(gradients.arguments[name] in needed(gradients) for name in both.saved)
     pruned, whole = operations(f, case, wrt), operations(f, case, ())
     assert sum(pruned) <= sum(whole) and pruned[1] <= whole[1]
 
@@ -121,18 +117,20 @@ def test_a_chain(wrt: list[str], kept: list[str], defined: list[str]) -> None:
     """What is kept and what is computed for each gradient, and never more."""
     case = chain_case()
     check_pruned(case.function.with_target("interpret"), case, wrt)
-    value, pullback = case.function.with_pullback(*wrt)
+    both = case.function.with_pullback(*wrt)
+    value, pullback = both.value.program, both.gradients.program
     assert [t.name for t in value.results] == ["y", *kept]
-    assert pullback.labels_of_definitions[-len(defined) :] == defined
+    assert pullback.definition_labels[-len(defined) :] == defined
 
 
 def test_nothing_is_kept_for_a_linear_argument() -> None:
     f = tadc.compile("y[i] = sum[j](exp(a[i, j])**2 * c[i, j]) + sum[j](x[j] * b[i, j])")
-    value, pullback = f.with_pullback("x")
+    both = f.with_pullback("x")
+    value, pullback = both.value.program, both.gradients.program
     assert [t.name for t in value.results] == ["y"]
-    assert pullback.labels_of_definitions == ["dx"]
+    assert pullback.definition_labels == ["dx"]
     given = {"a": np.ones((4, 6)), "b": np.ones((4, 6)), "c": np.ones((4, 6))}
-    counts = count_operations(pullback.program, given | {"x": np.ones(6), "dy": np.ones(4)})
+    counts = count_operations(pullback.op, given | {"x": np.ones(6), "dy": np.ones(4)})
     assert counts == {"mul": 24, "add": 24}
 
 
@@ -153,8 +151,9 @@ def test_order_and_names() -> None:
 def test_what_only_decides_needs_nothing() -> None:
     """An argument of a condition has the gradient 0: no adjoint is computed for it."""
     f = tadc.compile("h[i] = exp(b[i]) if a[i] > 0 else b[i]\ny = sum[i](h[i]**2)")
-    value, pullback = f.with_pullback("a")
+    both = f.with_pullback("a")
+    value, pullback = both.value.program, both.gradients.program
     assert [t.name for t in value.results] == ["y"]
-    assert pullback.labels_of_definitions == ["da"]
+    assert pullback.definition_labels == ["da"]
     given = {"a": np.ones(3), "b": np.ones(3), "dy": np.ones(())}
-    assert count_operations(pullback.program, given) == {}
+    assert count_operations(pullback.op, given) == {}

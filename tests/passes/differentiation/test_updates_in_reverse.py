@@ -38,12 +38,9 @@ def case_with_updates(seed: int) -> Case:
 
 def interpreted_gradients(case: Case) -> list[np.ndarray]:
     """The interpreter's, of the same value and pullback."""
-    value, pullback = (f.with_target("interpret") for f in case.function.with_pullback())
-    computed = value.call(case.values, {})
-    stored = dict(zip(value.labels, computed, strict=True))
-    names = [t.name for t in pullback.args[len(case.values) :]]
-    kept = [stored[name] for name in names[: len(names) - len(case.adjoints)]]
-    return pullback.call([*case.values, *kept, *case.adjoints], {})
+    both = case.function.with_target("interpret").with_pullback()
+    saved = both.saved_of(both.value.call(case.values, {}))
+    return both.gradients.call([*case.values, *saved, *case.adjoints], {})
 
 
 def check_gradients(seed: int) -> None:
@@ -55,7 +52,7 @@ def check_gradients(seed: int) -> None:
     found, expected = pullback(*case.adjoints), interpreted_gradients(case)
     assert_close(found, expected, 1e-9, "gradients")
     if seed % 5 == 0:
-        program = case.function.program
+        program = case.function.program.op
         assert_derivative(
             lambda values: interpret(program, values),
             case.values,
@@ -65,7 +62,7 @@ def check_gradients(seed: int) -> None:
         )
     if seed % 10 == 0:
         assert_close(pullback(*case.adjoints), found, 0, "gradients once more")
-        whole = case.function.derivative().program
+        whole = case.function.derivative().program.op
         assert_close(interpret(whole, case.inputs), expected, 1e-9, "in one program")
 
 

@@ -177,7 +177,7 @@ def test_two_equations_of_six_indices_end_in_few_inequalities(read: str) -> None
     """The gradient of `f[i, j, k, l, m, n] = x[read]` sums over a lattice of four dimensions."""
     names, sizes = "ijklmn", (5, 4, 3, 6, 2, 7)
     ranges = ", ".join(f"{v} in range({n})" for v, n in zip(names, sizes, strict=True))
-    module = tadc.compile(f"f[{ranges}] = pad(x[{read}])\n").at("bounded")
+    module = tadc.compile(f"f[{ranges}] = pad(x[{read}])\n").module_at("bounded")
     (loops,) = (op for op in module.walk() if isinstance(op, tix.SumOp))
     assert len(loops.indices) == 4 and len(loops.constraints) <= 20
 

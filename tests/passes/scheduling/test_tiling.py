@@ -15,9 +15,9 @@ import tadc
 from passes.schedule import schedule
 from passes.scheduling import tile_analysis, tile_choice
 from passes.set_precision import set_precision
-from tadc import function
+from tadc.runtime import runner
 from tadc.runtime.cpu import CpuModule
-from tadc.runtime.executable import CpuExecutable
+from tadc.runtime.on_cpu import CpuExecutable
 from tadc.sizes import bind_sizes
 from tadc.targets.llvm import print_llvm
 from tests.support.random_programs import random_program
@@ -62,7 +62,7 @@ def value_and_gradients(
     source: str, arrays: dict[str, np.ndarray], monkeypatch: pytest.MonkeyPatch, tile: bool
 ) -> list[np.ndarray]:
     monkeypatch.setattr(CpuExecutable, "tiles", tile)
-    monkeypatch.setattr(function, "SMALL", -1)  # no call is too small for tiles
+    monkeypatch.setattr(runner, "MOST_WORK_WITHOUT_TILES", -1)  # no call is too small for tiles
     f = tadc.compile(source)
     values = [arrays[t.name] for t in f.args]
     y, pullback = tadc.vjp(f, *values)
@@ -96,7 +96,7 @@ def test_a_sum_along_vectors_has_one_partial_sum_per_lane():
     x = np.random.default_rng(1).uniform(-1, 1, (5, 30, 64)).astype(np.float32)
     f = tadc.compile("x: f32[5, 30, 64]\ny[i] = sum[j, k](x[i, j, k]**2)")
     np.testing.assert_allclose(f(x), (x**2).sum((1, 2)), rtol=1e-5)
-    assert "lanes" in str(f.executable("f32").module)
+    assert "lanes" in str(f.runner.executable("f32").module)
 
 
 # --- every element once, the same bits in pieces --------------------------------------------------
@@ -106,8 +106,8 @@ class Kernel:
     """The last definition of a program in tiles, as code, with arrays for its buffers."""
 
     def __init__(self, source: str, arrays: dict[str, np.ndarray], shape: tuple[int, ...]):
-        program = set_precision(tadc.compile(source).program, "f64")
-        (function,) = schedule(program, tile=True)
+        program = set_precision(tadc.compile(source).program.op, "f64")
+        (function,) = schedule(program, tile_choice.choose_tiles)
         self.code = CpuModule(print_llvm(ModuleOp([function])))
         name = function.sym_name.data
         self.entry: Any = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(

@@ -10,26 +10,29 @@ whether it is 0, is left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from xdsl.dialects.builtin import LocationAttr, ModuleOp, StringAttr
 
 from dialects import tix
 from dialects.tix import DeterminantOp, MatrixForm, ProgramOp, SolveOp
 from passes.analysis.element_counts import count, show
+from passes.pipeline import inverse_passes
 from passes.rewriting.programs import reads_of, type_of
 from passes.split_pullback import program_part
-from tadc.explain import structures
-from tadc.function import Function
+from tadc.emit import emit
+from tadc.inverse import structures
+from tadc.program import Program
+from tadc.runtime.runner import Runner
 
-ProgramOrSystem = Function | SolveOp | DeterminantOp
+ProgramOrSystem = Program | SolveOp | DeterminantOp
 COMMENTS = {"source": "#", "llvm": ";", "llvm-optimized": ";", "assembly": "#"}
 """What begins a comment in a kind of text; `//` in all others."""
 
 
-def steps(function: Function, mode: str) -> list[ProgramOrSystem]:
+def steps(program: Program, mode: str) -> list[ProgramOrSystem]:
     """The programs of an inverse mode and the linear systems between them, in order."""
-    module = function.at("simplified", mode=mode)
+    module = program.transformed(inverse_passes(mode, keep_pivots=False).passes)
     several = sum(isinstance(op, ProgramOp) for op in module.ops) > 1
     found: list[ProgramOrSystem] = []
     for op in list(module.ops):
@@ -37,7 +40,7 @@ def steps(function: Function, mode: str) -> list[ProgramOrSystem]:
         match op:
             case ProgramOp():
                 part = _without_unread(op) if several else op
-                found.append(function.part(ModuleOp([part])))
+                found.append(program.derived(ModuleOp([part])))
             case SolveOp() | DeterminantOp():
                 found.append(op)
             case _:
@@ -45,26 +48,35 @@ def steps(function: Function, mode: str) -> list[ProgramOrSystem]:
     return found
 
 
-def texts(function: Function, mode: str, kind: str) -> str:
-    """Every program of an inverse mode as a kind of text, and comments where there are several."""
-    found = steps(function, mode)
+def texts(
+    runner: Runner,
+    mode: str,
+    kind: str,
+    sizes: Mapping[str, int] | None = None,
+    precision: str = "f64",
+) -> str:
+    """Every program of an inverse mode as a kind of text, and comments where there are several.
+
+    Kinds, sizes and precision are those of `tadc.emit`.
+    """
+
+    def text(step: ProgramOrSystem) -> str:
+        assert isinstance(step, Program)
+        return emit(Runner(step, runner.target), kind, sizes, precision).rstrip("\n")
+
+    found = steps(runner.program, mode)
     if len(found) == 1:
-        return _text(found[0], kind)
+        return text(found[0])
     mark = COMMENTS.get(kind, "//")
     parts = [_commented([_headline(mode, found)], mark)]
     number = 0
     for step in found:
-        if isinstance(step, Function):
+        if isinstance(step, Program):
             number += 1
-            parts.append(f"{mark} program {number}\n{_text(step, kind)}")
+            parts.append(f"{mark} program {number}\n{text(step)}")
         else:
-            parts.append(_commented(list(_described(function, step, found)), mark))
+            parts.append(_commented(list(_described(runner.program, step, found)), mark))
     return "\n\n".join(parts) + "\n"
-
-
-def _text(step: ProgramOrSystem, kind: str) -> str:
-    assert isinstance(step, Function)
-    return (str(step.at(kind)) if kind == "scheduled" else step.emit(kind)).rstrip("\n")
 
 
 def _commented(lines: list[str], mark: str) -> str:
@@ -72,7 +84,7 @@ def _commented(lines: list[str], mark: str) -> str:
 
 
 def _headline(mode: str, found: list[ProgramOrSystem]) -> str:
-    programs = sum(isinstance(step, Function) for step in found)
+    programs = sum(isinstance(step, Program) for step in found)
     systems = len(found) - programs
     what = "determinant" if mode == "log-abs-det" else "linear system"
     return (
@@ -112,7 +124,7 @@ def _give_names(program: ProgramOp, taken: set[str]) -> None:
 
 
 def _described(
-    function: Function, system: SolveOp | DeterminantOp, found: list[ProgramOrSystem]
+    program: Program, system: SolveOp | DeterminantOp, found: list[ProgramOrSystem]
 ) -> Iterator[str]:
     """What is computed with a matrix, where it comes from, and why it is stored like that."""
     matrix = _matrix(system)
@@ -123,7 +135,7 @@ def _described(
         yield f"solve {left} {unknown} = {known} for {unknown}: {equations}"
     else:
         yield f"det {matrix}: its sign multiplies signdet, its log|.| adds to logdet"
-    yield from (f"  {line}" for line in _lines(function, system.location))
+    yield from (f"  {line}" for line in _lines(program, system.location))
     yield f"  {_reason(system.form, _batch_names(system, found))}"
 
 
@@ -145,8 +157,8 @@ def _definitions(found: list[ProgramOrSystem]) -> dict[str, tix.DefineOp]:
     return {
         label: op
         for step in found
-        if isinstance(step, Function)
-        for label, op in zip(step.labels, map(_defined, step.program.returned), strict=True)
+        if isinstance(step, Program)
+        for label, op in zip(step.result_labels, map(_defined, step.op.returned), strict=True)
     }
 
 
@@ -167,8 +179,8 @@ def _batch_names(system: SolveOp | DeterminantOp, found: list[ProgramOrSystem]) 
     return [v.name_hint or "?" for v in op.indices[: system.form.batch]]
 
 
-def _lines(function: Function, location: LocationAttr) -> Iterator[str]:
-    span = function.span(location)
+def _lines(program: Program, location: LocationAttr) -> Iterator[str]:
+    span = program.span(location)
     if span is not None:
         yield f"line {span.line}: {span.text.strip()}"
 

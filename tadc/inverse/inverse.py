@@ -20,9 +20,11 @@ from xdsl.ir import Operation, SSAValue
 from dialects.tix import DeterminantOp, ProgramOp, SolveOp
 from passes.pipeline import splitting_passes, whole_inverse_passes
 from tadc.errors import ArgumentError, IllConditionedWarning, SingularError, Span
-from tadc.function import Function
+from tadc.inverse.text import texts
+from tadc.program import Program
 from tadc.runtime.arguments import DTYPES, Array, is_number
 from tadc.runtime.linear_systems import Matrix, Singular, log_abs_det, position
+from tadc.runtime.runner import Runner
 
 
 @dataclass(frozen=True)
@@ -35,19 +37,20 @@ class Result:
 
 
 class Inverse:
-    """`J⁻¹ ẏ`, `J⁻ᵀ x̄` or the determinant of the Jacobian of `function`, as `mode` says.
+    """`J⁻¹ ẏ`, `J⁻ᵀ x̄` or the determinant of the Jacobian of a program, as `mode` says.
 
     Raises `UnsupportedError` where the program is none that has them, and where its Jacobian must
     be singular.
     """
 
-    def __init__(self, function: Function, mode: str):
-        self.function = function
+    def __init__(self, program: Program, target: str, mode: str):
+        self.program = program
+        self.target = target
         self.mode = mode
-        module = function.transformed([p for _, p in whole_inverse_passes(mode)])
+        module = program.transformed(whole_inverse_passes(mode).passes)
         whole = next(op for op in module.ops if isinstance(op, ProgramOp))
         self.args = list(whole.arguments)
-        count = 2 if mode == "log-abs-det" else len(function.results)
+        count = 2 if mode == "log-abs-det" else len(program.results)
         places: dict[SSAValue, tuple[str, LocationAttr]] = {
             op.result: (op.label.data, op.location) for op in whole.definitions
         }
@@ -57,13 +60,13 @@ class Inverse:
         ]
         self.results = returned[:count]
         self.pivots = {r.label: r for r in returned if r.name in whole.pivots}
-        function.transform(module, [p for _, p in splitting_passes()])
+        program.transform(module, splitting_passes().passes)
         self.steps = [self._step(op) for op in list(module.ops)]
 
-    def _step(self, op: Operation) -> Function | SolveOp | DeterminantOp:
+    def _step(self, op: Operation) -> Runner | SolveOp | DeterminantOp:
         op.detach()
         if isinstance(op, ProgramOp):
-            return self.function.part(ModuleOp([op]))
+            return Runner(self.program.derived(ModuleOp([op])), self.target)
         assert isinstance(op, SolveOp | DeterminantOp)
         return op
 
@@ -72,20 +75,20 @@ class Inverse:
 
         Raises `SingularError` where a lump has no inverse; warns with `IllConditionedWarning`.
         """
-        f = self.function
-        if len(arguments) != len(f.args):
-            names = ", ".join(t.name for t in f.args)
+        args = self.program.args
+        if len(arguments) != len(args):
+            names = ", ".join(t.name for t in args)
             raise ArgumentError(
-                f"the program takes {len(f.args)} arguments, not {len(arguments)}",
+                f"the program takes {len(args)} arguments, not {len(arguments)}",
                 hint=f"arguments are {names}",
             )
         known: dict[str, Any] = dict(zip(self.args, [*arguments, *seeds], strict=False))
         determinant = _Determinant()
         for step in self.steps:
             match step:
-                case Function():
-                    computed = step.call([known[t.name] for t in step.args], {})
-                    known.update(zip(step.labels, computed, strict=True))
+                case Runner():
+                    computed = step.call([known[t.name] for t in step.program.args], {})
+                    known.update(zip(step.program.result_labels, computed, strict=True))
                     for pivot in self._pivots_of(step):
                         self._check_pivot(pivot, np.asarray(known[pivot.label]))
                 case SolveOp():
@@ -96,9 +99,9 @@ class Inverse:
         results = [known[r.label] for r in self.results]
         return determinant.times(*results) if self.mode == "log-abs-det" else results
 
-    def _pivots_of(self, step: Function) -> list[Result]:
-        """What a part returns to be looked at."""
-        return [self.pivots[label] for label in step.labels if label in self.pivots]
+    def _pivots_of(self, step: Runner) -> list[Result]:
+        """The divisors that a part returns to be checked."""
+        return [self.pivots[n] for n in step.program.result_labels if n in self.pivots]
 
     def _check_pivot(self, pivot: Result, values: Array) -> None:
         """Raise where a divisor is 0 or not finite, warn where they differ beyond the precision."""
@@ -134,7 +137,8 @@ class Inverse:
         self, names: Sequence[str], known: Mapping[str, Any]
     ) -> list[np.dtype[Any] | None]:
         """Those of arguments of parts: systems of tensors of both are solved in the wider one."""
-        declared = {t.name: t.dtype for s in self.steps if isinstance(s, Function) for t in s.args}
+        parts = [step.program for step in self.steps if isinstance(step, Runner)]
+        declared = {t.name: t.dtype for part in parts for t in part.args}
         solved = {n for s in self.steps if isinstance(s, SolveOp) for n in s.solution_names}
         given = [known[n] for n in self.args if n not in solved and declared.get(n) == "real"]
         arrays = [np.asarray(x) for x in given if not is_number(x)]
@@ -162,21 +166,19 @@ class Inverse:
     ) -> SingularError:
         return SingularError(
             f"the Jacobian is singular: {reason}",
-            self.function.span(location),
+            self.program.span(location),
             "there is no inverse at these arguments",
             element=element,
         )
 
     def _warn(self, condition: float, location: LocationAttr) -> None:
-        span = self.function.span(location)
+        span = self.program.span(location)
         warning = IllConditionedWarning(_with_place(span, condition))
         warnings.warn(warning, stacklevel=5)  # where the mode was called
 
     def __str__(self) -> str:
         """The programs in the language, and the systems between them as comments."""
-        from tadc.explain.systems import texts
-
-        return texts(self.function, self.mode, "source")
+        return texts(Runner(self.program, self.target), self.mode, "source")
 
 
 def _with_place(span: Span | None, condition: float) -> str:

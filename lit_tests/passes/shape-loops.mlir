@@ -1,0 +1,99 @@
+// Index sets become loops as narrow as they are, or, for code in tiles, boxes with tests inside.
+// RUN: tadc-opt %s -p shape-loops | filecheck %s
+// RUN: tadc-opt %s -p 'shape-loops{tile=true}' | filecheck %s --check-prefix TILE
+// RUN: tadc-opt %s -p 'shape-loops{tile=true sizes="N=5","M=5"}' | filecheck %s --check-prefix TILE
+// RUN: not tadc-opt %s -p 'shape-loops{tile=true sizes="N"}' 2>&1 | filecheck %s --check-prefix SIZE
+
+// A window at the border of a tensor becomes a box with a test inside.
+tix.program @window (%x = "x" : !tix.tensor<[N], f64>) {
+  %y = tix.define "y" (%i) : !tix.tensor<[N], f64> {
+    %0 = tix.sum (%k) in (%k >= 0, %k >= -%i + 1, %k <= 2, N >= %i + %k) {
+      %1 = tix.read %x[%i + %k - 1]
+      tix.yield %1
+    }
+    tix.yield %0
+  }
+  tix.return %y
+}
+
+// Without tiles a long sum stays as narrow as it is; in tiles of rows and columns it becomes a box.
+tix.program @long (%x = "x" : !tix.tensor<[N, N], f64>, %w = "w" : !tix.tensor<[N, M], f64>) {
+  %y = tix.define "y" (%i, %j) : !tix.tensor<[N, M], f64> {
+    %0 = tix.sum (%k) in (%k >= 0, %k <= %i) {
+      %1 = tix.read %x[%i, %k]
+      %2 = tix.read %w[%k, %j]
+      %3 = tix.mul %1, %2
+      tix.yield %3
+    }
+    tix.yield %0
+  }
+  tix.return %y
+}
+
+// A condition in a sum becomes its bounds.
+tix.program @condition (%x = "x" : !tix.tensor<[N], f64>, %n = "n" : !tix.tensor<[M], f64>) {
+  %y = tix.define "y" (%i) : !tix.tensor<[M], f64> {
+    %0 = tix.sum (%k) in (%k >= 0, N >= %k + 1) {
+      %1 = tix.if (%k >= %i) {
+        %2 = tix.read %x[%k]
+        tix.yield %2
+      } else {
+        %3 = tix.constant 0.0
+        tix.yield %3
+      }
+      tix.yield %1
+    }
+    tix.yield %0
+  }
+  tix.return %y
+}
+
+// A band is not made a square.
+tix.program @band (%x = "x" : !tix.tensor<[N, N], f64>, %w = "w" : !tix.tensor<[N, M], f64>) {
+  %y = tix.define "y" (%i, %j) : !tix.tensor<[N, M], f64> {
+    %0 = tix.sum (%k) in (%k >= 0, %k >= %i - 40, %k <= %i + 40, N >= %k + 1) {
+      %1 = tix.read %x[%i, %k]
+      %2 = tix.read %w[%k, %j]
+      %3 = tix.mul %1, %2
+      tix.yield %3
+    }
+    tix.yield %0
+  }
+  tix.return %y
+}
+
+// SIZE: a size is written as N=512, not 'N'
+
+// CHECK-LABEL: tix.program @window
+// CHECK:         tix.sum (%k) in (%k >= 0, %i + %k >= 1, %k <= 2, %i + %k <= N) {
+// CHECK-NEXT:      [[X:%.*]] = tix.read %x[%i + %k - 1]
+// CHECK-NEXT:      tix.yield [[X]]
+// TILE-LABEL:  tix.program @window
+// TILE:          tix.sum (%k) in (%k >= 0, %k <= 2) {
+// TILE-NEXT:       [[X:%.*]] = tix.if (%i + %k >= 1, %i + %k <= N) {
+// TILE-NEXT:         [[READ:%.*]] = tix.read %x[%i + %k - 1]
+// TILE-NEXT:         tix.yield [[READ]]
+// TILE:            [[V:%.*]] = tix.if (%i + %k >= 1, %i + %k <= N) {
+// TILE-NEXT:         tix.yield [[X]]
+// TILE:            tix.yield [[V]]
+
+// CHECK-LABEL: tix.program @long
+// CHECK:         tix.sum (%k) in (%k >= 0, %i >= %k) {
+// TILE-LABEL:  tix.program @long
+// TILE:          tix.sum (%k) in (%k >= 0, %k + 1 <= N) {
+// TILE:            [[P:%.*]] = tix.if (%i >= %k) {
+// TILE-NEXT:         [[M:%.*]] = tix.mul
+// TILE-NEXT:         tix.yield [[M]]
+// TILE:            tix.yield [[P]]
+
+// CHECK-LABEL: tix.program @condition
+// CHECK:         tix.sum (%k) in (%k >= %i, %k + 1 <= N) {
+// CHECK-NEXT:      [[X:%.*]] = tix.read %x[%k]
+// CHECK-NEXT:      tix.yield [[X]]
+// TILE-LABEL:  tix.program @condition
+// TILE:          tix.sum (%k) in (%k >= %i, %k + 1 <= N) {
+
+// CHECK-LABEL: tix.program @band
+// CHECK:         tix.sum (%k) in (%k >= 0, %k + 40 >= %i, %i + 40 >= %k, %k + 1 <= N) {
+// TILE-LABEL:  tix.program @band
+// TILE:          tix.sum (%k) in (%k >= 0, %k + 40 >= %i, %i + 40 >= %k, %k + 1 <= N) {

@@ -1,0 +1,93 @@
+"""Code that is printed is, byte for byte, the code that the next call compiles and runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tadc
+from tadc.errors import ArgumentError, SizeError, UnknownNameError
+from tadc.program import Tensor
+from tadc.runtime.cpu import CpuModule
+from tests.support.paths import EXAMPLES
+
+MATMUL = "y[i, j] = sum[k](x[i, k] * w[k, j])"
+
+
+def compiled_texts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The LLVM IR of every module that is compiled from now on."""
+    texts: list[str] = []
+    make = CpuModule.__init__
+
+    def recorded(self: CpuModule, text: str, quick: bool = False) -> None:
+        texts.append(text)
+        make(self, text, quick)
+
+    monkeypatch.setattr(CpuModule, "__init__", recorded)
+    return texts
+
+
+def shape_of(tensor: Tensor, sizes: dict[str, int]) -> list[int]:
+    return [n if isinstance(n, int) else eval(n, {}, sizes) for n in tensor.shape]
+
+
+def arguments_of(f: tadc.Function, sizes: dict[str, int], dtype: str) -> list[np.ndarray]:
+    dtypes = {"f32": np.float32, "f64": np.float64, "real": np.dtype(dtype)}
+    return [np.full(shape_of(t, sizes), 0.5, dtypes[t.dtype]) for t in f.args]
+
+
+def test_the_derivative_of_the_paper_is_printed_as_it_runs(tadc_, monkeypatch: pytest.MonkeyPatch):
+    printed = tadc_("derive", str(EXAMPLES / "paper.tad"), "--emit", "llvm").out
+    derivative = tadc.compile_file(EXAMPLES / "paper.tad").derivative()
+    texts = compiled_texts(monkeypatch)
+    derivative(*arguments_of(derivative, {}, "float64"))
+    assert [text.rstrip("\n") + "\n" for text in texts] == [printed]
+
+
+@pytest.mark.parametrize("precision", ["f32", "f64"])
+@pytest.mark.parametrize("size", [3, 120])
+@pytest.mark.parametrize(
+    "source", [MATMUL, "y[i] = sum[k](w[k] * x[i + k])", "y[i, j] = exp(-(x[i] - z[j])**2)"]
+)
+def test_sizes_and_precision_choose_the_code_of_a_call(
+    source: str, size: int, precision: str, monkeypatch: pytest.MonkeyPatch
+):
+    f = tadc.compile(source)
+    names = list(dict.fromkeys(str(n) for t in f.args for n in t.shape))
+    sizes = {name: size + n for n, name in enumerate(reversed(names))}
+    printed = f.emit("llvm", sizes, precision)
+    texts = compiled_texts(monkeypatch)
+    f(*arguments_of(f, sizes, {"f32": "float32", "f64": "float64"}[precision]))
+    assert texts == [printed]
+    assert f.emit("llvm", sizes, precision) == printed
+    assert f.emit("scheduled", sizes, precision) == str(f.runner.code(sizes, precision).module)
+
+
+def test_what_is_compiled_already_is_what_the_next_call_runs(monkeypatch: pytest.MonkeyPatch):
+    """Code is made best for the sizes that come first; calls of other sizes run the same."""
+    f = tadc.compile(MATMUL)
+    texts = compiled_texts(monkeypatch)
+    f(np.ones((200, 200)), np.ones((200, 200)))
+    f(np.ones((300, 3)), np.ones((3, 4000)))
+    names = [str(n) for n in dict.fromkeys(n for t in f.args for n in t.shape)]
+    assert texts == [f.emit("llvm", dict(zip(names, (300, 3, 4000), strict=True)))]
+
+
+def test_a_stage_shows_the_same_in_python_and_on_the_command_line(tadc_):
+    f = tadc.compile("x: f64[N]\ny[i] = sum[k in range(3)](x[i + k])", file="<stdin>")
+    for stage in ("tensor-index", "derivative", "simplified", "scheduled", "code"):
+        words = ("--emit", stage, "--size", "N=12", "--precision", "f32")
+        printed = tadc_("derive", "-", *words, stdin=f.program.source).out
+        assert printed == f.ir(stage, sizes={"N": 12}, precision="f32").rstrip("\n") + "\n"
+
+
+def test_sizes_that_no_call_has_are_refused():
+    f = tadc.compile("x: f64[2*N]\nw: f64[M]\ny[i] = w[i] * x[2*i]")
+    with pytest.raises(UnknownNameError, match="there is no size 'K'"):
+        f.emit("llvm", {"N": 3, "K": 4})
+    with pytest.raises(SizeError, match="the size M is missing"):
+        f.emit("llvm", {"N": 3})
+    with pytest.raises(SizeError, match="the size N is -1"):
+        f.emit("llvm", {"N": -1, "M": 2})
+    with pytest.raises(ArgumentError, match="a precision is f32 or f64"):
+        f.emit("llvm", precision="f16")
