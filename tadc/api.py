@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import Any
+from typing import Any, cast
 
-from tadc.errors import ArgumentError, FileError
-from tadc.function import Function
+from tadc.errors import ArgumentError, FileError, unknown_name
+from tadc.function import Function, one_or_named
 from tadc.ode.flow import Flow
 from tadc.program import Program
 from tadc.pullback import pull_back
+from tadc.runtime.results import named as named_values
 from tadc.support.garbage import rarely_collecting
 
 
@@ -77,9 +78,10 @@ def vjp(
 
     The pullback takes one adjoint per result (each in the shape of the result) and gives a tuple of
     one gradient per argument, in the order of `f.args`, or of `wrt` where that names some: then
-    nothing is computed or kept for the others. It reads the arguments again, so they must not
-    change in between. `pullback(dy, observe={"h": look})` calls `look` with the adjoint of `h`:
-    see `tadc.pullback.Pullback`. Of a flow (`tadc.ode`) too, by all its arguments.
+    nothing is computed or kept for the others. Adjoints may be given by name, `pullback(dy=...)`.
+    It reads the arguments again, so they must not change in between: an `ArgumentError` says where
+    that is noticed. `pullback(dy, observe={"h": look})` calls `look` with the adjoint of `h`: see
+    `tadc.pullback.Pullback`. Of a flow (`tadc.ode`) too, by all its arguments.
     """
     names = _names(wrt)
     if isinstance(f, Flow):
@@ -87,7 +89,7 @@ def vjp(
             raise ArgumentError("a flow is derived by all its arguments", hint="leave out wrt=")
         return f.vjp(*arguments, **named)
     results, pullback = pull_back(f, names, arguments, named)
-    return (results[0] if len(results) == 1 else tuple(results)), pullback
+    return one_or_named(f.results, results), pullback
 
 
 def _names(wrt: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -95,16 +97,19 @@ def _names(wrt: str | Sequence[str] | None) -> tuple[str, ...]:
 
 
 def jvp(
-    f: Function | Flow, arguments: Sequence[Any], tangents: Sequence[Any], /
+    f: Function | Flow, arguments: Sequence[Any], tangents: Sequence[Any] | Mapping[str, Any], /
 ) -> tuple[Any, Any]:
     """The value of `f` and its derivative in a direction: `y, ydot = jvp(f, (a, b), (adot, bdot))`.
 
     One tangent per argument, in the shape of the argument, or None for 0: what only tangents of
-    None need is not computed. Both come as one array, or as tuples where `f` has several results.
+    None need is not computed. They may be given by name too, as `{"a": adot}`, those of other
+    arguments being 0. Both come as one array, or as named tuples where `f` has several results.
     Costs a small constant times `f`, and no more memory than `f` and the tangents of what it keeps.
     Raises `ArgumentError` where the numbers of arguments and tangents differ. Takes a flow
     (`tadc.ode`) too.
     """
+    names = [t.name for t in f.args]
+    tangents = _by_name(tangents, names, "argument") if isinstance(tangents, Mapping) else tangents
     if isinstance(f, Flow):
         return f.jvp(arguments, tangents)
     given = [v.name for v, tangent in zip(f.args, tangents, strict=False) if tangent is not None]
@@ -112,7 +117,7 @@ def jvp(
         raise ArgumentError(
             f"jvp takes {len(f.args)} arguments and as many tangents: "
             f"here are {len(arguments)} and {len(tangents)}",
-            hint=f"arguments are {', '.join(t.name for t in f.args)}; None is a tangent of 0",
+            hint=f"arguments are {', '.join(names)}; None is a tangent of 0",
         )
     if not given:
         raise ArgumentError("jvp needs a tangent of at least one argument")
@@ -120,16 +125,15 @@ def jvp(
     seeds = [tangent for tangent in tangents if tangent is not None]
     computed = forward.call([*arguments, *seeds], {})
     values, derivatives = computed[: len(f.results)], computed[len(f.results) :]
-    if len(values) == 1:
-        return values[0], derivatives[0]
-    return tuple(values), tuple(derivatives)
+    return one_or_named(f.results, values), one_or_named(f.results, derivatives)
 
 
 def inverse_jvp(f: Function | Flow, arguments: Sequence[Any], ydot: Any, /) -> tuple[Any, ...]:
-    """`J⁻¹ ydot`: one tangent per tensor that `f` updates, in the order of the results.
+    """`J⁻¹ ydot`: one tangent per tensor that `f` updates, in order of the results, also by name.
 
     `f` updates some of its arguments, and its results are exactly those, in the same shapes; its
-    other arguments are constants. `ydot` has one tangent per result (a single one may come bare).
+    other arguments are constants. `ydot` has one tangent per result, in order or by name, as
+    `{"p": p_dot, "q": q_dot}` (a single one may come bare).
     Costs about as much as `jvp`, and the solution of the linear systems that have no structure.
     Raises `UnsupportedError` where a program has no inverse modes or its Jacobian must be singular,
     `SingularError` where it is at these arguments; warns with `IllConditionedWarning`. Source:
@@ -138,8 +142,8 @@ def inverse_jvp(f: Function | Flow, arguments: Sequence[Any], ydot: Any, /) -> t
     """
     if isinstance(f, Flow):
         return f.inverse_jvp(arguments, ydot)
-    inverse = f.inverse("inverse-jvp")
-    return tuple(inverse(arguments, _vectors(f, ydot, "tangent")))
+    found = f.inverse("inverse-jvp")(arguments, _vectors(f, ydot, "tangent"))
+    return named_values([t.name for t in f.results], found)
 
 
 def inverse_vjp(f: Function | Flow, arguments: Sequence[Any], xbar: Any, /) -> tuple[Any, ...]:
@@ -149,8 +153,8 @@ def inverse_vjp(f: Function | Flow, arguments: Sequence[Any], xbar: Any, /) -> t
     """
     if isinstance(f, Flow):
         return f.inverse_vjp(arguments, xbar)
-    inverse = f.inverse("inverse-vjp")
-    return tuple(inverse(arguments, _vectors(f, xbar, "adjoint")))
+    found = f.inverse("inverse-vjp")(arguments, _vectors(f, xbar, "adjoint"))
+    return named_values([t.name for t in f.results], found)
 
 
 def log_abs_det(f: Function | Flow, arguments: Sequence[Any], /) -> tuple[float, float]:
@@ -165,14 +169,27 @@ def log_abs_det(f: Function | Flow, arguments: Sequence[Any], /) -> tuple[float,
     return sign, logarithm
 
 
+def _by_name(given: Mapping[str, Any], names: Sequence[str], what: str) -> list[Any]:
+    """The values in the order of `names`, None where there is none."""
+    for name in given:
+        if name not in names:
+            raise unknown_name(what, name, names)
+    return [given.get(name) for name in names]
+
+
 def _sequence(given: Any) -> list[Any]:
     return list(given) if isinstance(given, tuple | list) else [given]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
 
 
 def _vectors(f: Function, given: Any, what: str) -> Sequence[Any]:
-    """One vector per result: what is given, or that alone."""
+    """One vector per result: those given in order or by name, or a single one."""
     count = len(f.results)
-    vectors = _sequence(given)
+    if isinstance(given, Mapping):
+        names = [t.name for t in f.results]
+        found = _by_name(cast("Mapping[str, Any]", given), names, "result")
+        vectors = [v for v in found if v is not None]
+    else:
+        vectors = _sequence(given)
     if count == 1 and len(vectors) != 1:
         return [given]
     if len(vectors) != count:

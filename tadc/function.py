@@ -18,6 +18,7 @@ from tadc.inverse.text import texts
 from tadc.modes import INVERSE_MODES, MODES, OTHER_WORDS
 from tadc.program import Program, Tensor, recursing
 from tadc.runtime.memory import Memory, PullbackMemory, memory_of, pullback_memory_of
+from tadc.runtime.results import named as named_values
 from tadc.runtime.runner import Runner
 from tadc.runtime.value_and_gradients import ValueAndGradients
 
@@ -27,7 +28,8 @@ Sizes = Mapping[str, int]
 class Function:
     """A program of the language, ready to run on a target.
 
-    Call it with arrays, by position or by name: one result comes as an array, several as a tuple.
+    Call it with arrays, by position or by name: one result comes as an array, several as a named
+    tuple.
     Sizes that the program does not declare come from the arrays; no size needs compiling again.
     `str(f)` is the program in the language, and compiles to the same again.
 
@@ -56,8 +58,7 @@ class Function:
     # --- calling ---
 
     def __call__(self, *positional: Any, **named: Any) -> Any:
-        results = self.call(positional, named)
-        return results[0] if len(results) == 1 else tuple(results)
+        return one_or_named(self.results, self.call(positional, named))
 
     def call(self, positional: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
         """The results as a list, also where there is one."""
@@ -216,6 +217,11 @@ class Function:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Function, (self.program, self.target)
+
+
+def one_or_named(tensors: Sequence[Tensor], values: Sequence[Any]) -> Any:
+    """The only value, or a tuple of several named like `tensors`."""
+    return values[0] if len(values) == 1 else named_values([t.name for t in tensors], values)
 
 
 def _mode(word: str) -> str:

@@ -9,9 +9,11 @@ without observers does nothing for them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
-from tadc.errors import ArgumentError
+import numpy as np
+
+from tadc.errors import ArgumentError, unknown_name
 from tadc.function import Function
 from tadc.runtime.arguments import Array
 from tadc.runtime.value_and_gradients import ValueAndGradients
@@ -23,8 +25,9 @@ Observers = Mapping[str, Callable[[Array], object]] | Callable[[str, Array], obj
 class Pullback:
     """`da, db = pullback(dy)`: the gradients of a function at the arguments of one call.
 
-    Takes one adjoint per result, in the shape of the result, and gives a tuple of one gradient per
-    argument asked for.
+    Takes one adjoint per result, in the shape of the result, in order or by name (`dy=...`), and
+    gives a tuple of one gradient per argument asked for. Raises `ArgumentError` where an argument
+    that gradients read has changed since, as far as a sample of its elements shows.
 
     `pullback(dy, observe={"h": look})` also calls `look(adjoint)` with the adjoint of the tensor
     `h` that the program defines: an array in the shape of `h`, of zeros where no result depends on
@@ -43,21 +46,39 @@ class Pullback:
         wrt: Sequence[str],
     ):
         self._function = function
-        self._gradients = both.gradients
+        self._both = both
         self._inputs = inputs
+        self._samples = [(n, _sample(inputs[n])) for n in both.reread]
         self._saved = saved
         self._wrt = wrt
 
-    def __call__(self, *adjoints: Any, observe: Observers | None = None) -> tuple[Any, ...]:
-        f = self._function
-        if len(adjoints) != len(f.results):
-            names = ", ".join(f"d{t.name}" for t in f.results)
-            many = "1 adjoint" if len(f.results) == 1 else f"{len(f.results)} adjoints"
-            hint = f"one for each result; here are {len(adjoints)}"
-            raise ArgumentError(f"the pullback takes {many}: {names}", hint=hint)
+    def __call__(
+        self, *adjoints: Any, observe: Observers | None = None, **named: Any
+    ) -> tuple[Any, ...]:
+        adjoints = self._in_order(adjoints, named)
+        for number, sample in self._samples:
+            if _sample(self._inputs[number]) != sample:
+                name = self._function.args[number].name
+                raise ArgumentError(
+                    f"the argument {name} has changed since its value was computed",
+                    hint=f"the pullback reads it again: pass {name}.copy() where it must change",
+                    argument=name,
+                )
         if observe is not None:
             return self._observed(adjoints, observe)
-        return tuple(self._gradients.call([*self._inputs, *self._saved, *adjoints], {}))
+        return tuple(self._both.gradients.call([*self._inputs, *self._saved, *adjoints], {}))
+
+    def _in_order(self, adjoints: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
+        names = [t.name for t in self._both.adjoints]
+        for name in named:
+            if name not in names:
+                raise unknown_name("adjoint", name, names)
+        rest = names[len(adjoints) :]
+        if len(adjoints) + len(named) != len(names) or any(name not in named for name in rest):
+            many = "1 adjoint" if len(names) == 1 else f"{len(names)} adjoints"
+            hint = f"one for each result; here are {len(adjoints) + len(named)}"
+            raise ArgumentError(f"the pullback takes {many}: {', '.join(names)}", hint=hint)
+        return *adjoints, *(named[name] for name in rest)
 
     def _observed(self, adjoints: Sequence[Any], observe: Observers) -> tuple[Any, ...]:
         f = self._function
@@ -75,6 +96,21 @@ class Pullback:
             else:
                 observe[name](adjoint)
         return tuple(computed[:first])
+
+
+MOST_SAMPLED_ELEMENTS = 512
+"""Of an argument are kept to notice that it changes: all of a small one, of others some apart."""
+
+
+def _sample(value: Any) -> bytes:
+    """The bytes of some elements of an array, spread evenly; of other values, nothing."""
+    if not isinstance(value, np.ndarray):
+        return b""
+    array = cast(Array, value)
+    most = (
+        MOST_SAMPLED_ELEMENTS if array.ndim < 2 else int(MOST_SAMPLED_ELEMENTS ** (1 / array.ndim))
+    )
+    return array[tuple(slice(None, None, -(-n // most) or 1) for n in array.shape)].tobytes()
 
 
 def pull_back(

@@ -128,9 +128,7 @@ class _Program:
 
     def _results(self, last: ast.stmt) -> list[Tensor]:
         if not isinstance(last, ast.Return):
-            defined = dict.fromkeys(d.tensor.name for d in self.definitions)
-            versions = [self.names.tensors[name] for name in defined]
-            return [t for t in versions if t.name in self.names.arguments or not t.value.uses]
+            return self._updated_and_unread()
         if last.value is None:
             raise self._fail(last, "return lacks the names of the results", "write return f, g")
         results: list[Tensor] = []
@@ -143,6 +141,14 @@ class _Program:
         if not results:
             raise self._fail(last, "return lacks the names of the results", "write return f, g")
         return results
+
+    def _updated_and_unread(self) -> list[Tensor]:
+        """The updated arguments in the order of the arguments, then what no later line reads."""
+        defined = dict.fromkeys(d.tensor.name for d in self.definitions)
+        last = {name: self.names.tensors[name] for name in defined}
+        updated = [t.name for t in self._arguments() if t.name in last]
+        unread = [name for name, t in last.items() if name not in updated and not t.value.uses]
+        return [last[name] for name in (*updated, *unread)]
 
     def _result(self, node: ast.expr) -> Tensor:
         if not isinstance(node, ast.Name):

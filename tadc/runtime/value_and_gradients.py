@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from passes.rewriting.programs import reads_of
 from tadc.program import Tensor
 from tadc.runtime.runner import Runner
 
@@ -26,6 +27,10 @@ class ValueAndGradients:
         arguments, given = len(value.program.args), gradients.program.args
         self.saved: Sequence[str] = [t.name for t in given[arguments : len(given) - results]]
         self.adjoints: Sequence[Tensor] = given[len(given) - results :]
+        read = {r.tensor for d in gradients.program.op.definitions for r in reads_of(d)}
+        values = list(gradients.program.op.arguments.values())[:arguments]
+        self.reread: Sequence[int] = [n for n, v in enumerate(values) if v in read]
+        """The numbers of the arguments that the gradients read again."""
 
     def saved_of(self, computed: Sequence[Any]) -> list[Any]:
         """Of all that the value computed, the tensors that the gradients take, in their order."""
