@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +136,7 @@ class UnknownNameError(TadcError):
 
 def unknown_name(what: str, name: str, names: Sequence[str]) -> UnknownNameError:
     """The error about a name that is none of `names`, with the one that is closest to it."""
-    near = get_close_matches(name, names, 1)
-    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names) or 'none'}"
+    hint = did_you_mean(name, names) or f"there are {', '.join(names) or 'none'}"
     return UnknownNameError(f"there is no {what} {name!r}", hint=hint)
 
 
