@@ -17,20 +17,26 @@ The way of a program through the compiler, stage by stage:
 the xDSL driver.
 """
 
-from tadc import ode
-from tadc.api import (
-    compile,
-    compile_file,
-    define_function,
-    grad,
-    inverse_jvp,
-    inverse_vjp,
-    jvp,
-    log_abs_det,
-    vjp,
-)
-from tadc.errors import IllConditionedWarning, SingularError, TadcError
-from tadc.function import Function
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tadc import ode, verify
+    from tadc.api import (
+        compile,
+        compile_file,
+        define_function,
+        grad,
+        inverse_jvp,
+        inverse_vjp,
+        jvp,
+        log_abs_det,
+        vjp,
+    )
+    from tadc.errors import IllConditionedWarning, SingularError, TadcError
+    from tadc.function import Function
 
 __all__ = [
     "Function",
@@ -46,5 +52,29 @@ __all__ = [
     "jvp",
     "log_abs_det",
     "ode",
+    "verify",
     "vjp",
 ]
+
+_PACKAGES = ("ode", "verify")
+_MODULES = {
+    "Function": "tadc.function",
+    "IllConditionedWarning": "tadc.errors",
+    "SingularError": "tadc.errors",
+    "TadcError": "tadc.errors",
+}
+"""Where a name comes from that is not from `tadc.api`."""
+
+
+def __getattr__(name: str) -> Any:
+    """A public name, imported when it is first asked for: `tadc --help` needs no compiler."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name in _PACKAGES:
+        return import_module(f"{__name__}.{name}")
+    value = globals()[name] = getattr(import_module(_MODULES.get(name, "tadc.api")), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -92,7 +92,7 @@ def _shape(verdict: Verdict) -> str:
 
 def _progress() -> Progress | None:
     """A counter on standard error, where that is a terminal."""
-    if not sys.stderr.isatty():
+    if not sys.stderr or not sys.stderr.isatty():
         return None
 
     def show(done: int, total: int) -> None:

@@ -4,30 +4,23 @@
     tadc run f.tad --arg x=x.npy  results, and with --vjp gradients
     tadc check f.tad              every derivative against central differences
 
-Bad input ends in one message on standard error and exit code 1.
+Bad input ends in one message on standard error and exit code 1. This module imports nothing of the
+compiler, so that `--help` comes at once; commands are imported when they run.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from tadc.errors import TadcError
+from tadc.choices import EMITS, TARGETS
+from tadc.commands.endings import exit_code
+from tadc.modes import MODES, OTHER_WORDS
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # pyright: ignore[reportPrivateUsage]
-
-EMITS = (
-    *("source", "tensor-index", "derivative", "solved", "bounded", "simplified", "scheduled"),
-    *("code", "llvm", "llvm-optimized", "assembly", "cuda", "ptx"),
-)
-TARGETS = ("cpu", "cuda", "interpret")
-
-MODES = ("reverse", "vjp", "forward", "jvp", "inverse-jvp", "inverse-vjp", "log-abs-det")
 
 DERIVE = """
 Print the derivative program: a program of the arguments of FILE and of the adjoint df of each
@@ -86,40 +79,12 @@ max(1, |derivative|), exceeds the tolerance.
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv`, by default that of the process; the exit code."""
-    options = parser().parse_args(argv)
-    try:
-        code = _command(options.command)(options)
-        sys.stdout.flush()
-    except BrokenPipeError:  # the reader has seen enough, as in `tadc derive f.tad | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    except KeyboardInterrupt:
-        print("\ntadc: stopped", file=sys.stderr)
-        return 130
-    except (TadcError, OSError, MemoryError, UnicodeEncodeError) as error:
-        sys.stdout.flush()
-        print(f"tadc: {_message(error)}", file=sys.stderr)
-        return 1
-    return code
 
+    def run() -> int:
+        options = parser().parse_args(argv)
+        return import_module(f"tadc.commands.{options.command}").run(options)
 
-def _command(name: str) -> Callable[[argparse.Namespace], int]:
-    """The command of that name; imported late, so that `--help` comes at once."""
-    return import_module(f"tadc.commands.{name}").run
-
-
-def _message(error: BaseException) -> str:
-    match error:
-        case OSError(filename=str(name)):
-            return f"{name}: {error.strerror}"
-        case OSError(strerror=str(reason)):
-            return f"cannot write the output: {reason}"
-        case MemoryError():
-            return f"not enough memory: {error}".removesuffix(": ")
-        case UnicodeEncodeError():
-            return "the terminal cannot show the program's names (PYTHONIOENCODING=utf-8 helps)"
-        case _:
-            return str(error)
+    return exit_code("tadc", run)
 
 
 # --- the command line -----------------------------------------------------------------------------
@@ -147,7 +112,9 @@ def _add(commands: Commands, name: str, help: str, description: str) -> argparse
         description=description.strip(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    command.add_argument("file", metavar="FILE", help="a program (.tad); - is standard input")
+    command.add_argument(
+        "file", type=_path, metavar="FILE", help="a program (.tad); - is standard input"
+    )
     return command
 
 
@@ -170,7 +137,11 @@ class _Version(argparse.Action):
 def _derive(command: argparse.ArgumentParser) -> None:
     command.epilog = DERIVE_EMIT
     command.add_argument(
-        "--mode", choices=MODES, default="reverse", metavar="MODE", help="which one, see below"
+        "--mode",
+        choices=(*MODES, *OTHER_WORDS),
+        default="reverse",
+        metavar="MODE",
+        help="which one, see below",
     )
     _wrt(command, "the arguments to derive by, by default all (reverse and forward)")
     command.add_argument(
@@ -245,6 +216,12 @@ def _size_option(command: argparse.ArgumentParser, help: str) -> None:
     )
 
 
+def _path(text: str) -> str:
+    if not text:
+        raise argparse.ArgumentTypeError("it is empty: write the path of a program, or -")
+    return text
+
+
 def _names(text: str) -> tuple[str, ...]:
     names = tuple(name.strip() for name in text.split(","))
     if not all(names):
@@ -278,7 +255,3 @@ def _positive(text: str) -> float:
     if not value > 0:
         raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
     return value
-
-
-if __name__ == "__main__":
-    sys.exit(main())

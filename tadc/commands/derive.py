@@ -9,13 +9,11 @@ from importlib import import_module
 
 from passes.pipeline import STAGES
 from tadc.commands.programs import load
+from tadc.commands.streams import say
 from tadc.errors import ArgumentError
 from tadc.function import Function
 from tadc.modes import INVERSE_MODES, OTHER_WORDS
 from tadc.support.stopwatch import Stopwatch, timed
-
-EMITS = (*STAGES, "llvm", "llvm-optimized", "assembly", "cuda", "ptx")
-"""The words that `--emit` takes."""
 
 
 def run(options: Namespace) -> int:
@@ -33,7 +31,7 @@ def run(options: Namespace) -> int:
         print(text.rstrip("\n"))
     if watch:
         sys.stdout.flush()
-        print("\n".join(watch.table()), file=sys.stderr)
+        say("\n".join(watch.table()))
     return 0
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-
+from tadc.commands.streams import standard_input
 from tadc.errors import FileError
 from tadc.function import Function
 
@@ -14,7 +13,7 @@ def load(path: str, target: str = "cpu") -> Function:
 
     if path != "-":
         return compile_file(path, target)
-    data = sys.stdin.buffer.read()
+    data = standard_input().read()
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:

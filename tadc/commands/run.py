@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import sys
 import zipfile
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
@@ -13,6 +12,7 @@ from typing import Any, cast
 import numpy as np
 
 from tadc.commands.programs import load
+from tadc.commands.streams import say
 from tadc.errors import ArgumentError, FileError
 from tadc.function import Function, Tensor
 from tadc.runtime.arguments import DTYPES, Array
@@ -36,10 +36,8 @@ def run(options: Namespace) -> int:
     computed = value.call((), arguments)
     if options.stats:
         _say_times(value, arguments, perf_counter() - start)
-        _say(
-            str(
-                pullback_memory_of(both, (), arguments) if both else memory_of(value, (), arguments)
-            )
+        _say_lines(
+            pullback_memory_of(both, (), arguments) if both else memory_of(value, (), arguments)
         )
     results = computed[: len(function.results)]
     named = {t.name: np.asarray(v) for t, v in zip(function.results, results, strict=True)}
@@ -74,7 +72,7 @@ def _seeds(adjoints: Sequence[Tensor], given: Named, results: Sequence[Array]) -
     """The adjoints that are given, and ones for the others."""
     missing = [t.name for t in adjoints if t.name not in given]
     if missing:
-        _say(f"{', '.join(missing)}: ones, since no --arg gives other values")
+        say(f"tadc: {', '.join(missing)}: ones, since no --arg gives other values")
     pairs = zip(adjoints, results, strict=True)
     return {t.name: given.get(t.name, np.ones_like(v)) for t, v in pairs}
 
@@ -83,12 +81,12 @@ def _say_times(runner: Runner, arguments: Named, first: float) -> None:
     start = perf_counter()
     runner.call((), arguments)
     again = perf_counter() - start
-    _say(f"first run, with compiling: {first * 1e3:.3g} ms; second run: {again * 1e3:.3g} ms")
+    say(f"tadc: first run, with compiling: {first * 1e3:.3g} ms; second run: {again * 1e3:.3g} ms")
 
 
-def _say(text: str) -> None:
-    for line in text.splitlines():
-        print(f"tadc: {line}", file=sys.stderr)
+def _say_lines(text: object) -> None:
+    for line in str(text).splitlines():
+        say(f"tadc: {line}")
 
 
 # --- reading --------------------------------------------------------------------------------------

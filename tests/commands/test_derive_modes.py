@@ -8,25 +8,18 @@ import numpy as np
 import pytest
 
 import tadc
-from passes.pipeline import STAGES
-from tadc.commands import cli
+from tadc.choices import DERIVATIVE_STAGES, EMITS
 from tadc.errors import UnknownNameError
-from tadc.modes import INVERSE_MODES, MODES, OTHER_WORDS
+from tadc.modes import INVERSE_MODES
 from tests.support.paths import ROOT
 
 PAPER = str(ROOT / "examples" / "paper.tad")
-
-
-def test_the_command_line_knows_all_modes():
-    assert set(cli.MODES) == {*MODES, *OTHER_WORDS}
-
-
 LEAP = "x: f64[N]\nv: f64[N]\nx[i] += 0.1 * v[i]\nv[i] -= 0.1 * sin(x[i])\n"
 MIXED = "w: f64[N, N]\np: f64[N]\np[i] = tanh(sum[j](w[i, j] * p[j]))\n"
 
 
 @pytest.mark.parametrize("mode", ["forward", "jvp", "reverse", "vjp"])
-def test_modes_by_arguments(tadc_, mode: str):
+def test_words_of_a_mode_derive_by_chosen_arguments(tadc_, mode: str):
     function = tadc.compile_file(PAPER)
     by = function.forward if mode in ("forward", "jvp") else function.derivative
     assert tadc_("derive", PAPER, "--mode", mode).out == str(by())
@@ -92,12 +85,12 @@ def run_comment(text: str, known: dict[str, np.ndarray]) -> None:
         assert re.match(r"# [\w-]+: \d programs? and 1 [\w ]+, in this order", text)
 
 
-@pytest.mark.parametrize("emit", [e for e in cli.EMITS if e not in ("source", "ptx")])
+@pytest.mark.parametrize("emit", [e for e in EMITS if e not in ("source", "ptx")])
 @pytest.mark.parametrize("mode", ["forward", *INVERSE_MODES])
 def test_emit_in_modes(tadc_, mode: str, emit: str):
     outcome = tadc_("derive", "-", "--mode", mode, "--emit", emit, stdin=MIXED)
     assert (outcome.code, outcome.err) == (0, "")
-    if emit in STAGES[1:-2]:
+    if emit in DERIVATIVE_STAGES:
         function = tadc.compile(MIXED, file="<stdin>")
         assert outcome.out == f"{function.ir(emit, mode)}\n"
         return
@@ -179,7 +172,7 @@ def test_what_lumps_read_is_explained(tadc_):
     assert "\n  outs       p_1_sum (the sum in line 3)\n" in outcome.out
 
 
-def test_time_in_modes(tadc_):
+def test_time_lists_the_passes_of_the_mode(tadc_):
     for mode in ("forward", "inverse-jvp"):
         timed = tadc_("derive", "-", "--mode", mode, "--time", stdin=MIXED)
         assert timed.out == tadc_("derive", "-", "--mode", mode, stdin=MIXED).out

@@ -1,0 +1,89 @@
+"""`tadc derive`: what it prints, and how it explains and times it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import tadc
+from passes.differentiate import DifferentiatePass
+from passes.pipeline import code_passes, derivative_passes
+from tests.support.paths import ROOT
+
+EXAMPLES = sorted((ROOT / "examples").rglob("*.tad"))
+PAPER = str(ROOT / "examples" / "paper.tad")
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
+def test_derivatives_of_examples_derive_again(tadc_, path: Path):
+    first = tadc_("derive", str(path))
+    again = tadc_("derive", "-", stdin=first.out)
+    assert (first.code, again.code) == (0, 0)
+    derivative = tadc.compile_file(path).derivative()
+    assert first.out == str(derivative).rstrip("\n") + "\n"
+    assert [t.name for t in tadc.compile(again.out).results] == [
+        t.name for t in derivative.derivative().results
+    ]
+
+
+def test_wrt_chooses_arguments_in_its_order(tadc_):
+    assert tadc_("derive", PAPER, "--wrt", "c,a").out.endswith("\nreturn dc, da\n")
+    outcome = tadc_("derive", PAPER, "--wrt", "aa")
+    assert outcome.code == 1
+    assert outcome.err == "tadc: there is no argument 'aa'\nhint: did you mean a?\n"
+    assert tadc_("derive", "-", stdin="y = 2").code == 1
+
+
+@pytest.mark.parametrize(
+    "emit, expected",
+    [
+        ("source", "\nreturn dx\n"),
+        ("tensor-index", "tix.return %y"),
+        ("derivative", "%p == %i"),
+        ("solved", "tix.return %dx"),
+        ("bounded", "tix.return %dx"),
+        ("simplified", "tix.return %dx"),
+        ("scheduled", "loops.parallel"),
+        ("code", "define "),
+        ("llvm", "define "),
+        ("llvm-optimized", "define "),
+        ("assembly", "ret"),
+        ("cuda", "__global__"),
+    ],
+)
+def test_emit_prints_each_stage_and_text(tadc_, emit: str, expected: str):
+    program = "x: f64[2*N]\ny[i in range(N)] = x[i + 1] * s"
+    outcome = tadc_("derive", "-", "--wrt", "x", "--emit", emit, stdin=program)
+    assert outcome.code == 0
+    assert expected in outcome.out
+    assert not outcome.out.endswith("\n\n")
+
+
+def test_ptx_needs_nvrtc(tadc_):
+    outcome = tadc_("derive", "f.tad", "--emit", "ptx")
+    assert ".version" in outcome.out if outcome.code == 0 else "nvrtc" in outcome.err.lower()
+
+
+def test_explain_prints_the_equations(tadc_):
+    outcome = tadc_("derive", "f.tad", "--wrt", "x", "--explain")
+    assert outcome.code == 0
+    assert "dx[i]: the contribution of one read\n" in outcome.out
+    assert "\n      [ 1 ]   i\n" in outcome.out
+    outcome = tadc_("derive", "f.tad", "--wrt", "q", "--explain")
+    assert (outcome.code, outcome.out) == (1, "")
+
+
+def test_time_lists_every_pass_and_changes_no_output(tadc_):
+    plain, timed = (
+        tadc_("derive", PAPER, "--wrt", "a"),
+        tadc_("derive", PAPER, "--wrt", "a", "--time"),
+    )
+    assert (timed.code, timed.out) == (0, plain.out)
+    rows = [line.split("  ")[0].strip() for line in timed.err.splitlines()]
+    steps = [p.run.name for p in (*derivative_passes(DifferentiatePass()), *code_passes())]
+    assert [row for row in rows if row in steps] == list(dict.fromkeys(steps))
+    assert rows[0] == "loading tadc"
+    assert rows[-3:] == ["LLVM IR", "machine code", "total"]
+    assert all(line.split()[-3].replace(".", "").isdigit() for line in timed.err.splitlines())
+    assert plain.err == ""
