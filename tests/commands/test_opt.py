@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from importlib.metadata import entry_points
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
@@ -104,11 +105,34 @@ def test_round_trip(good: str, capsys: pytest.CaptureFixture[str]):
     assert captured.err == ""
 
 
-def test_print_between_passes(good: str, capsys: pytest.CaptureFixture[str]):
+def test_passes_that_change_nothing_print_no_ir(good: str, capsys: pytest.CaptureFixture[str]):
     assert main([good, "-p", "canonicalize,cse,dce", "--print-between-passes"]) == 0
     text = capsys.readouterr().out
-    assert text.index("IR after canonicalize:") < text.index("IR after cse:")
-    assert text.count("tix.program @f") == 3
+    assert text.index("IR after canonicalize: the same") < text.index("IR after cse: the same")
+    assert text.count("tix.program @f") == 1
+
+
+def test_print_between_passes_shows_what_changed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    path = tmp_path / "f.tad"
+    path.write_text("x: f64[N]\ny[i] = x[i]**2\n")
+    line = "outline-reductions,differentiate,solve-index-kernels,infer-ranges"
+    assert main([str(path), "-p", line, "--print-between-passes"]) == 0
+    text = capsys.readouterr().out
+    assert "IR after outline-reductions: the same\n" in text
+    assert "IR after differentiate:\nbuiltin.module" in text
+    assert "IR after infer-ranges" not in text
+
+
+@pytest.mark.parametrize("words", [["-"], []])
+def test_standard_input(words, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(GOOD.encode())))
+    assert main(words) == 0
+    assert "tix.return %x" in capsys.readouterr().out
+    monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(b"y[i] = 2 * x[i]")))
+    assert main([*words, "-f", "tad"]) == 0
+    assert "tix.return %y" in capsys.readouterr().out
 
 
 def test_output_file(good: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -123,6 +147,13 @@ def test_output_file(good: str, tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 def test_missing_file(capsys: pytest.CaptureFixture[str]):
     assert refused(capsys, "no/such.mlir") == "no/such.mlir: No such file or directory"
+
+
+def test_empty_name_of_a_file(capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit) as exit:
+        main([""])
+    assert exit.value.code == 2
+    assert "it is empty: write the path" in capsys.readouterr().err
 
 
 def test_unknown_kind_of_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -152,8 +183,20 @@ def test_unknown_target(good: str, capsys: pytest.CaptureFixture[str]):
 
 
 @pytest.mark.parametrize("target", ["cuda", "llvm"])
+@pytest.mark.parametrize("passes", ["", "outline-reductions,"])
+def test_targets_say_what_to_run_first(target, passes, good, capsys: pytest.CaptureFixture[str]):
+    message = refused(capsys, good, "-t", target, *(["-p", passes.strip(",")] if passes else []))
+    start = f"the target {target} takes loops, and here is a program\nhint: run schedule first: -p "
+    assert message.startswith(start)
+    pipeline = message.removeprefix(start).strip("'")
+    assert pipeline.startswith(passes) and pipeline.endswith("schedule")
+    assert main([good, "-t", target, "-p", pipeline]) == 0
+
+
+@pytest.mark.parametrize("target", ["cuda", "llvm"])
 def test_unknown_target_option(target: str, good: str, capsys: pytest.CaptureFixture[str]):
-    assert "nonsense" in refused(capsys, good, "-t", f"{target}{{nonsense=1}}")
+    line = ["-p", "set-precision,schedule", "-t", f"{target}{{nonsense=1}}"]
+    assert "nonsense" in refused(capsys, good, *line)
 
 
 def test_bad_syntax(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
