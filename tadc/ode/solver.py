@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tadc.errors import IntegrationError
+from tadc.support.packages import installed
 
 Vector = npt.NDArray[np.float64]
 Field = Callable[[float, Vector], Vector]
@@ -43,8 +44,10 @@ class Solver:
     def _solve(self, f: Field, span: Span, start: Vector, **how: Any) -> Any:
         watched = _Watched(f, span[0])
         options = {"method": self.method, "rtol": self.rtol, "atol": self.atol, **how}
+        # imported here: it takes half a second, which only those pay who need it
+        scipy = installed("scipy.integrate", "a flow")
         with np.errstate(all="ignore"):  # steps that are too long may overflow, and are rejected
-            solution = _solve_ivp()(watched, span, start, max_step=self.max_step, **options)
+            solution = scipy.solve_ivp(watched, span, start, max_step=self.max_step, **options)
         if not solution.success or not np.isfinite(solution.y).all():
             raise watched.failure(span, solution.message)
         return solution
@@ -53,12 +56,6 @@ class Solver:
 def _stays(span: Span, start: Vector) -> bool:
     """Whether there is nothing to integrate, which SciPy does not take."""
     return span[0] == span[1] or not start.size
-
-
-def _solve_ivp() -> Any:
-    from scipy import integrate  # takes half a second, which only those pay who need it
-
-    return integrate.solve_ivp  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 
 
 class _Watched:

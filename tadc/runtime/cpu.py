@@ -14,11 +14,10 @@ from functools import cache
 from queue import SimpleQueue
 from typing import Any
 
-import llvmlite.binding
-
+from tadc.support.packages import installed
 from tadc.targets.llvm_libmvec import LIBRARY, library, with_vector_variants
 
-llvm: Any = llvmlite.binding  # it has no types
+llvm = installed("llvmlite.binding", "the target cpu")
 
 # Below this many scalar operations, waking a thread costs more than it saves.
 SERIAL_WORK = 50_000
