@@ -40,7 +40,7 @@ from dialects import tix
 from dialects.tix import Affine, Constraint, Variable
 from passes.index_sets.disjuncts import with_equations
 from passes.index_sets.space import require_short_numbers
-from passes.polyhedral.diophantine import Quotient, Solution, solve
+from passes.polyhedral.diophantine import Solution, solve
 from passes.polyhedral.matrix import Row
 from passes.rewriting.builder import BodyBuilder, whole_part
 from passes.rewriting.cloner import Cloner
@@ -85,37 +85,25 @@ class System:
         parameters = list(dict.fromkeys(k for f in equations for k in f.terms if k not in own))
         return System(own, equations, rest, parameters)
 
-    def solve(self) -> Solution:
+    def solve(self) -> Derivation:
         """Every integer solution; those indices are preferred to stay that have few values."""
         m = tuple(tuple(f[v] for v in self.own) for f in self.equations)
         h = tuple((*(-f[k] for k in self.parameters), -f.constant) for f in self.equations)
         preference = _preference(self.own, self.rest)
-        return solve(m, h, len(self.own), len(self.parameters), preference)
-
-    def indices(
-        self, solution: Solution, quotients: Sequence[Affine], free: Mapping[int, Affine]
-    ) -> dict[Variable, Affine]:
-        """The own indices at these quotients, and at these values of the columns of the basis."""
-        return {
-            xi: form_of(solution.particular[n], self.parameters)
-            + Affine.sum(q * c for q, c in zip(quotients, coefficients, strict=True))
-            + Affine.sum(free[c] * solution.basis[n][c] for c in free)
-            for n, (xi, coefficients) in enumerate(
-                zip(self.own, solution.quotient_coefficients, strict=True)
-            )
-        }
+        return Derivation(self, solve(m, h, len(self.own), len(self.parameters), preference))
 
 
 @dataclass(frozen=True)
-class _Exact:
+class Exact:
     """A quotient `t` that is exact where the guard `row == divisor * t` holds."""
 
-    t: SSAValue
+    t: Variable
     row: Affine
     divisor: int
 
     @property
     def guard(self) -> Constraint:
+        """The divisor divides the row."""
         return Constraint(self.row - Affine.of(self.t) * self.divisor, equality=True)
 
     def clear(self, constraint: Constraint) -> Constraint:
@@ -127,38 +115,98 @@ class _Exact:
         return Constraint(rest * self.divisor + self.row * c, constraint.equality)
 
 
+@dataclass(frozen=True)
+class Derivation:
+    """How a reduction was solved, in terms of its indices: the pass carries it out, and
+    `tadc derive --explain` prints it.
+    """
+
+    system: System
+    solution: Solution
+
+    @property
+    def empty(self) -> bool:
+        """True if no integers solve the equations, whatever the parameters are."""
+        return self.solution.empty
+
+    @property
+    def zero(self) -> list[Constraint]:
+        """Guards without own indices, from the rows past the rank of the equations."""
+        return [Constraint(self._form(row), equality=True) for row in self.solution.zero]
+
+    @property
+    def quotients(self) -> list[tuple[Affine, int]]:
+        """A row and its elementary divisor for each exact quotient `t`."""
+        return [(self._form(q.row), q.modulus) for q in self.solution.quotients]
+
+    @property
+    def null_space(self) -> list[list[int]]:
+        """A basis of the solutions of `M ξ = 0`: a vector for each new summation index."""
+        return [[row[c] for row in self.solution.basis] for c in self._free]
+
+    @property
+    def kept(self) -> list[SSAValue | None]:
+        """For each new summation index the own index that it equals, where there is one."""
+        pivots = [(self.solution.pivots[c], c) for c in self._free]
+        return [self.system.own[p] if self.solution.basis[p][c] == 1 else None for p, c in pivots]
+
+    @property
+    def names(self) -> list[str | None]:
+        """For each new summation index the name of the one that it equals; `z` if it numbers
+        solutions."""
+        return ["z" if v is None else v.name_hint for v in self.kept]
+
+    def indices(self, quotients: Sequence[Affine], z: Sequence[Affine]) -> dict[Variable, Affine]:
+        """The own indices, `ξ = P + Q t + K z`."""
+        return {
+            xi: self._form(self.solution.particular[n])
+            + Affine.sum(t * c for t, c in zip(quotients, coefficients, strict=True))
+            + Affine.sum(v * self.solution.basis[n][c] for c, v in zip(self._free, z, strict=True))
+            for n, (xi, coefficients) in enumerate(
+                zip(self.system.own, self.solution.quotient_coefficients, strict=True)
+            )
+        }
+
+    def rest(
+        self, indices: Mapping[Variable, Affine], quotients: Sequence[Exact]
+    ) -> list[Constraint]:
+        """The constraints that are no equations at these own indices, without the quotients."""
+        solved = [c.substitute(indices) for c in self.system.rest]
+        for quotient in quotients:
+            solved = [quotient.clear(c) for c in solved]
+        return solved
+
+    @property
+    def _free(self) -> list[int]:
+        """The columns of the basis in the order of the summation indices that they become."""
+        pivots = self.solution.pivots
+        return sorted(range(len(pivots)), key=lambda c: pivots[c])
+
+    def _form(self, row: Row) -> Affine:
+        """The affine form of a row over the parameters, the constant last."""
+        return Affine(dict(zip(self.system.parameters, row[:-1], strict=True)), row[-1])
+
+
 class _Solver(Cloner):
     def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
         constraints = self.constraints(op.constraints)  # own indices stay the old ones here
         system = System.of(op.indices, constraints)
         if not system.equations:
             return super().copy_reduction(op)
-        solution = system.solve()
-        if solution.empty:
+        derivation = system.solve()
+        if derivation.empty:
             return self.builder.constant(op.IDENTITY)
-        return self._solved_sum(op, system, solution)
+        return self._solved_sum(op, derivation)
 
-    def _solved_sum(
-        self,
-        op: tix.ReductionOp,
-        system: System,
-        solution: Solution,
-    ) -> SSAValue:
-        parameters = system.parameters
-        quotients, exact = self._quotients(solution.quotients, parameters)
-        zero = [Constraint(form_of(row, parameters), equality=True) for row in solution.zero]
-        free = free_columns(solution)
+    def _solved_sum(self, op: tix.ReductionOp, derivation: Derivation) -> SSAValue:
+        quotients, exact = self._quotients(derivation.quotients)
 
         def old_indices(own: list[SSAValue]) -> dict[Variable, Affine]:
-            z = {c: Affine.of(v) for c, v in zip(free, own, strict=True)}
-            return system.indices(solution, quotients, z)
+            return derivation.indices(quotients, [Affine.of(v) for v in own])
 
         def domain(own: list[SSAValue]) -> list[Constraint]:
-            indices = old_indices(own)
-            solved = [c.substitute(indices) for c in system.rest]
-            for quotient in exact:
-                solved = [quotient.clear(c) for c in solved]
-            return [*zero, *(q.guard for q in exact), *solved]
+            guards = [q.guard for q in exact]
+            return [*derivation.zero, *guards, *derivation.rest(old_indices(own), exact)]
 
         def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
             indices = old_indices(own)
@@ -167,31 +215,23 @@ class _Solver(Cloner):
             cloner.indices.update(indices)
             return cloner.copy_body(op.body)
 
-        names = [name_of(solution, c, op.indices) for c in free]
-        return self.builder.reduce(type(op), names, domain, body)
+        return self.builder.reduce(type(op), derivation.names, domain, body)
 
     def _quotients(
-        self, quotients: Sequence[Quotient], parameters: Sequence[Variable]
-    ) -> tuple[list[Affine], list[_Exact]]:
+        self, quotients: Sequence[tuple[Affine, int]]
+    ) -> tuple[list[Affine], list[Exact]]:
         """Emit `t = row // s` for each quotient; multiples of `s` in the row need no operation."""
         values: list[Affine] = []
-        exact: list[_Exact] = []
-        for quotient in quotients:
-            row, divisor = form_of(quotient.row, parameters), quotient.modulus
+        exact: list[Exact] = []
+        for row, divisor in quotients:
             # Wherever the division is exact, that by rounding down a constant less is the same.
             whole = whole_part(row + (divisor - 1), divisor)
             rest = row - whole * divisor
             t = self.builder.floordiv(rest - rest.constant, divisor).single_index
             assert t is not None, f"{rest} has a multiple of {divisor}"
             values.append(whole + Affine.of(t))
-            exact.append(_Exact(t, rest, divisor))
+            exact.append(Exact(t, rest, divisor))
         return values, exact
-
-
-def name_of(solution: Solution, column: int, own: Sequence[SSAValue]) -> str | None:
-    """The name of the index that a new one equals, or `z` where it numbers the solutions."""
-    pivot = solution.pivots[column]
-    return own[pivot].name_hint if solution.basis[pivot][column] == 1 else "z"
 
 
 def _holds(constraint: Constraint, own: Sequence[SSAValue]) -> bool:
@@ -208,13 +248,3 @@ def _preference(own: Sequence[SSAValue], constraints: Sequence[Constraint]) -> l
         return not low or not high or min(high) - max(low) >= MOST_VALUES_OF_A_SHORT_LOOP, -n
 
     return sorted(range(len(own)), key=rank)
-
-
-def free_columns(solution: Solution) -> list[int]:
-    """The columns of the basis in the order of the summation indices that they become."""
-    return sorted(range(len(solution.pivots)), key=lambda c: solution.pivots[c])
-
-
-def form_of(row: Row, parameters: Sequence[Variable]) -> Affine:
-    """The affine form of a row over the parameters, the constant last."""
-    return Affine(dict(zip(parameters, row[:-1], strict=True)), row[-1])

@@ -29,7 +29,7 @@ and can be derived again. --mode gives other derivatives of FILE.
 
   tadc derive f.tad > g.tad
   tadc derive f.tad --wrt a,b --emit bounded
-  tadc derive f.tad --wrt a --explain
+  tadc derive f.tad --wrt a --explain --read 'a[i + 1]'
   tadc derive f.tad --mode forward --wrt a
   tadc derive f.tad --mode inverse-jvp --explain
 """
@@ -162,6 +162,12 @@ def _derive(command: argparse.ArgumentParser) -> None:
         "steps that are inverted, with the structure of their matrices",
     )
     command.add_argument(
+        "--read",
+        type=_read,
+        metavar="NAME",
+        help="explain only what reads of this tensor contribute, or those written so: 'x[i + 1]'",
+    )
+    command.add_argument(
         "--time",
         action="store_true",
         help="also say, on standard error, how long each step takes, down to machine code",
@@ -219,6 +225,12 @@ def _size_option(command: argparse.ArgumentParser, help: str) -> None:
 def _path(text: str) -> str:
     if not text:
         raise argparse.ArgumentTypeError("it is empty: write the path of a program, or -")
+    return text
+
+
+def _read(text: str) -> str:
+    if not text.strip():
+        raise argparse.ArgumentTypeError("write the name of a tensor, or a read of it: 'x[i + 1]'")
     return text
 
 

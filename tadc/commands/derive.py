@@ -25,7 +25,7 @@ def run(options: Namespace) -> int:
     else:
         function, watch = load(options.file), None
     if options.explain:
-        print(_explained(function, options.wrt, mode))
+        print(_explained(function, options.wrt, mode, options.read))
     else:
         text = emitted(function, options.wrt, options.emit, mode, _code(options))
         print(text.rstrip("\n"))
@@ -47,18 +47,23 @@ def _require_sense(mode: str, options: Namespace) -> None:
             "--explain has nothing to say about the mode forward",
             hint="there, every read x[...] becomes a read x_dot[...] at the same place",
         )
+    if options.read and not (options.explain and mode == "reverse"):
+        raise ArgumentError(
+            "--read chooses what --explain says of gradients",
+            hint="give it with --explain, and without another --mode",
+        )
     if options.explain and options.emit != "source":
         raise ArgumentError("--explain and --emit print different things: give one of them")
 
 
-def _explained(function: Function, wrt: tuple[str, ...], mode: str) -> str:
+def _explained(function: Function, wrt: tuple[str, ...], mode: str, read: str | None) -> str:
     if mode in INVERSE_MODES:
         from tadc.explain.lumps import explain_lumps
 
         return explain_lumps(function, mode)
     from tadc.explain.gradients import explain
 
-    return explain(function, *wrt)
+    return explain(function, *wrt, read=read)
 
 
 Code = tuple[Mapping[str, int], str]

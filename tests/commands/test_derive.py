@@ -74,6 +74,17 @@ def test_explain_prints_the_equations(tadc_):
     assert (outcome.code, outcome.out) == (1, "")
 
 
+def test_read_explains_some_contributions(tadc_):
+    program = "y[i] = x[i] * x[2*i + 1]"
+    outcome = tadc_("derive", "-", "--explain", "--read", "x[2 * i + 1]", stdin=program)
+    assert outcome.code == 0
+    assert ": 1 of 2 contributions\n" in outcome.out
+    outcome = tadc_("derive", "-", "--explain", "--read", "y", stdin=program)
+    assert outcome.code == 1
+    assert outcome.err.startswith("tadc: there is no contribution of a read 'y'\nhint: ")
+    assert tadc_("derive", "f.tad", "--explain", "--read", " ").code == 2
+
+
 def test_time_lists_every_pass_and_changes_no_output(tadc_):
     plain, timed = (
         tadc_("derive", PAPER, "--wrt", "a"),

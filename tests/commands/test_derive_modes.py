@@ -103,6 +103,8 @@ def test_emit_in_modes(tadc_, mode: str, emit: str):
     [
         ("--mode forward --explain", "--explain has nothing to say about the mode forward"),
         ("--mode inverse-jvp --wrt p", "--wrt says nothing to the mode inverse-jvp"),
+        ("--read w", "--read chooses what --explain says of gradients"),
+        ("--read w --explain --mode log-abs-det", "--read chooses what --explain says"),
         ("--explain --emit llvm", "--explain and --emit print different things"),
     ],
 )

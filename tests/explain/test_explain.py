@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 import pytest
 
 import tadc
+from passes.differentiate import DifferentiatePass
+from tadc.errors import ArgumentError, UnknownNameError
 from tadc.explain.gradients import explain
 from tests.support.random_programs import random_program
 
@@ -153,12 +155,12 @@ f[i, j] = exp(-sum[k]((a[i, k] + b[j, k])**2 * c[i, i] + d[i + k]**3))""",
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_known_programs(name: str):
+def test_known_programs_are_explained_as_they_are(name: str):
     compared, count = check(PROGRAMS[name])
     assert compared == count > 0
 
 
-def test_random_programs():
+def test_random_programs_are_explained_as_they_are():
     total = [0, 0]
     for seed in range(30):
         options = {"declarations": ("concrete",), "definitions": 1, "depth": 2, "max_rank": 2}
@@ -168,7 +170,7 @@ def test_random_programs():
     assert total[0] > total[1] // 2 > 20
 
 
-def test_the_text():
+def test_the_text_shows_each_step():
     text = explain(tadc.compile(PROGRAMS["section 6"], file="paper.tad"), "d")
     assert "dd[p]: the contribution of one read" in text
     assert "  d[i + k], line 5\n      f[i, j] = exp(" in text
@@ -195,15 +197,55 @@ def test_the_text():
         ("pad", "    guard  i <= 3   from"),
     ],
 )
-def test_reasons(name: str, line: str):
+def test_guards_and_bounds_have_reasons(name: str, line: str):
     assert line in explain(tadc.compile(PROGRAMS[name]))
 
 
-def test_one_element():
+def test_one_element_is_read_once():
     text = explain(tadc.compile("x: f64[1, 2]\ny = sin(x[0, 1])"))
     assert "    read once\n    guard  p == 0\n    guard  q == 1\n" in text
 
 
-def test_what_nothing_reads():
+def test_what_nothing_reads_is_zero():
     text = explain(tadc.compile("x: f64[3]\nz: f64[4]\ny[i] = x[i]"), "z")
     assert "dz[p]: nothing that counts reads it, so it is 0" in text
+
+
+STENCIL = "x: f64[N]\ny[i in range(N - 2)] = x[i] * x[i + 1] + w * x[i + 2]"
+
+
+def test_one_read_is_explained_alone():
+    text = explain(tadc.compile(STENCIL), read="x[i+1]")
+    assert re.search(r"^dx\[\w\]: 1 of 3 contributions$", text, re.MULTILINE)
+    assert text.count(", line 2\n") == 1 and "  x[i + 1], line 2\n" in text
+    assert "\nin the end\n    dx[" in text and "dw" not in text
+
+
+def test_reads_of_one_tensor_are_explained_alone():
+    f = tadc.compile(STENCIL)
+    assert "dw: the contribution of one read" in explain(f, read="w")
+    assert "\n    dx[" not in explain(f, read="w")
+    assert explain(f, read="x") == explain(f, "x")
+
+
+def test_a_read_that_is_not_there_is_an_error():
+    f = tadc.compile(STENCIL)
+    with pytest.raises(UnknownNameError, match="no contribution of a read 'x\\[i - 1\\]'"):
+        explain(f, read="x[i - 1]")
+    with pytest.raises(UnknownNameError, match=r"there are x\[i\], x\[i \+ 1\], x\[i \+ 2\]"):
+        explain(f, "x", read="zzz")
+    with pytest.raises(UnknownNameError, match="there is no argument 'q'"):
+        explain(f, "q")
+    with pytest.raises(ArgumentError, match="no argument to derive"):
+        explain(tadc.compile("y = 2"))
+
+
+def test_the_passes_run_once(monkeypatch: pytest.MonkeyPatch):
+    runs: list[object] = []
+    monkeypatch.setattr(DifferentiatePass, "apply", count(runs, DifferentiatePass.apply))
+    explain(tadc.compile(STENCIL))
+    assert len(runs) == 1
+
+
+def count(runs: list[object], method):
+    return lambda self, *arguments: runs.append(self) or method(self, *arguments)
