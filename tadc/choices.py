@@ -6,7 +6,7 @@ Like `tadc.modes`, this module imports nothing, so that `tadc --help` needs no c
 from __future__ import annotations
 
 TARGETS = ("cpu", "cuda", "interpret")
-"""Where a program can run: machine code by LLVM, CUDA C, and the reference interpreter."""
+"""The targets of programs: machine code by LLVM, CUDA C, and the reference interpreter."""
 
 DERIVATIVE_STAGES = ("tensor-index", "derivative", "solved", "bounded", "simplified")
 """Stages on the way to the derivative program, in order; the first is the program itself."""
@@ -15,4 +15,4 @@ TEXTS = ("source", "llvm", "llvm-optimized", "assembly", "cuda", "ptx")
 """Texts of a program: in the language, and as code of its targets."""
 
 EMITS = ("source", *DERIVATIVE_STAGES, "scheduled", "code", *TEXTS[1:])
-"""What `tadc derive --emit` takes."""
+"""The words of `tadc derive --emit`, in the order of the compiler."""

@@ -85,22 +85,22 @@ def _headline(message: str, span: Span | None, file: str | None) -> str:
     return f"{file}: {message}" if file else message
 
 
-LONGEST_LINE = 160
-"""Characters of a line that an error shows whole; of a longer one, the part with the marks."""
-AROUND = 60
-"""Characters shown before and after the marks then."""
+LONGEST_WHOLE_LINE = 160
+"""The most characters of a line that an error shows whole; of longer ones, the part with marks."""
+MOST_CHARACTERS_AROUND_MARKS = 60
+"""The most characters shown before and after the marks then."""
 MORE = "..."
 PICTURES = {**{code: 0x2400 + code for code in range(32) if code != 9}, 127: 0x2421}
-"""What stands for characters that a terminal would obey: the picture of each, as `␀`."""
+"""The picture of each character that a terminal would obey, as `␀` for the first."""
 
 
 def underlined(span: Span) -> list[str]:
     """The line and the marks under it; tabs stay tabs, so that the marks stay below the text."""
     start, end, stop = 0, span.end - 1, len(span.text)
-    if stop > LONGEST_LINE:
-        start = max(0, span.column - 1 - AROUND)
-        end = min(end, span.column - 1 + LONGEST_LINE - 2 * AROUND)
-        stop = min(stop, end + AROUND)
+    if stop > LONGEST_WHOLE_LINE:
+        start = max(0, span.column - 1 - MOST_CHARACTERS_AROUND_MARKS)
+        end = min(end, span.column - 1 + LONGEST_WHOLE_LINE - 2 * MOST_CHARACTERS_AROUND_MARKS)
+        stop = min(stop, end + MOST_CHARACTERS_AROUND_MARKS)
     before = span.text[start : span.column - 1]
     first, last = MORE if start else "", MORE if stop < len(span.text) else ""
     padding = " " * len(first) + "".join("\t" if c == "\t" else " " * _width(c) for c in before)

@@ -6,4 +6,4 @@ INVERSE_MODES = ("inverse-jvp", "inverse-vjp", "log-abs-det")
 """Modes of programs whose results are exactly the arguments that they update."""
 MODES = ("reverse", "forward", *INVERSE_MODES)
 OTHER_WORDS = {"vjp": "reverse", "jvp": "forward"}
-"""What else a mode may be called."""
+"""Other words for some modes."""

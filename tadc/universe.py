@@ -1,4 +1,4 @@
-"""What the project adds to xDSL, by name, for `tadc-opt` and through it for every xDSL tool.
+"""Dialects, passes and targets of the project by name, for `tadc-opt` and every other xDSL tool.
 
 Everything is imported when it is first asked for, so that a driver starts fast.
 """

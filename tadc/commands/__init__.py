@@ -1,1 +1,11 @@
-"""The commands of `tadc`, one module each; `tadc.commands.cli` reads the command line."""
+"""The commands `tadc` and `tadc-opt`.
+
+- `cli`: the command line of `tadc`, its help texts and options
+- `derive`: `tadc derive`, which prints derivatives, their stages and where they come from
+- `run`: `tadc run`, which runs a program on arrays from files
+- `check`: `tadc check`, which verifies every derivative numerically
+- `opt`: `tadc-opt`, the xDSL driver for single passes
+- `programs`: programs from files or standard input
+- `endings`: exit codes, and one message for each error
+- `streams`: standard streams that are closed, or whose reader has left
+"""

@@ -22,6 +22,14 @@ from tadc.modes import MODES, OTHER_WORDS
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # pyright: ignore[reportPrivateUsage]
 
+EPILOG = """\
+  tadc derive f.tad > g.tad
+  tadc run f.tad --arg x=x.npy s=0.5 --vjp
+  tadc check f.tad
+
+tadc COMMAND --help says more, with examples; tadc-opt runs single passes. The exit code is 1 where
+the input is bad or a check fails, 2 where the command line makes no sense.
+"""
 DERIVE = """
 Print the derivative program: a program of the arguments of FILE and of the adjoint df of each
 result f, with a result dx for each argument x. It is a program like any other: it compiles, runs
@@ -95,7 +103,8 @@ def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(
         prog="tadc",
         description="Exact derivatives of tensor functions that are written element by element.",
-        epilog="tadc COMMAND --help says more, with examples; tadc-opt runs single passes.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     result.add_argument("--version", action=_Version)
     commands = result.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -141,11 +150,15 @@ def _derive(command: argparse.ArgumentParser) -> None:
         choices=(*MODES, *OTHER_WORDS),
         default="reverse",
         metavar="MODE",
-        help="which one, see below",
+        help="the derivative to print, by default reverse; see below",
     )
     _wrt(command, "the arguments to derive by, by default all (reverse and forward)")
     command.add_argument(
-        "--emit", choices=EMITS, default="source", metavar="WHAT", help="what to print, see below"
+        "--emit",
+        choices=EMITS,
+        default="source",
+        metavar="WHAT",
+        help="the stage or text to print, by default source; see below",
     )
     _size_option(command, "a named size, for --emit scheduled and code; give all or none")
     command.add_argument(
@@ -182,7 +195,7 @@ def _run(command: argparse.ArgumentParser) -> None:
         type=_assignment,
         default=[],
         metavar="NAME=VALUE",
-        help="an argument of the program",
+        help="an argument of the program, or with --vjp an adjoint df; several may follow",
     )
     command.add_argument(
         "--vjp",
@@ -190,8 +203,12 @@ def _run(command: argparse.ArgumentParser) -> None:
         help="also compute gradients; the adjoint of f is --arg df=..., or ones",
     )
     _wrt(command, "the arguments to derive by, by default all (with --vjp)")
-    command.add_argument("--target", choices=TARGETS, default="cpu", help="by default cpu")
-    command.add_argument("--out", metavar="FILE.npz", help="write the results there")
+    command.add_argument(
+        "--target", choices=TARGETS, default="cpu", help="where the program runs, by default cpu"
+    )
+    command.add_argument(
+        "--out", metavar="FILE.npz", help="write the results there instead of printing them"
+    )
     command.add_argument(
         "--stats", action="store_true", help="say how long it took, and how much memory"
     )
@@ -203,9 +220,15 @@ def _wrt(command: argparse.ArgumentParser, help: str) -> None:
 
 def _check(command: argparse.ArgumentParser) -> None:
     _wrt(command, "the arguments to derive by, by default all")
-    command.add_argument("--seed", type=_natural, default=0, help="of the random numbers")
     command.add_argument(
-        "--tolerance", type=_positive, default=1e-6, metavar="1e-6", help="the largest error"
+        "--seed", type=_natural, default=0, help="the seed of the random numbers, by default 0"
+    )
+    command.add_argument(
+        "--tolerance",
+        type=_positive,
+        default=1e-6,
+        metavar="1e-6",
+        help="the largest error, by default 1e-6",
     )
     _size_option(command, "a named size; by default a small one is chosen")
 

@@ -1,4 +1,4 @@
-"""How commands end: with an exit code, and with one message about what is wrong.
+"""The exit codes of commands, and one message for each error.
 
 | code | says |
 |---|---|

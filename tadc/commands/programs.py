@@ -1,4 +1,4 @@
-"""What the commands share: programs from files or standard input."""
+"""Programs from files or standard input, for all commands."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def run(options: Namespace) -> int:
 
 
 def _arguments(given: Named, function: Function, adjoints: Sequence[Tensor]) -> Named:
-    """What is given for the program itself, without the adjoints."""
+    """The arguments of the program itself, from all that are given: those that are no adjoints."""
     if adjoints:
         names = [t.name for t in adjoints]
         return {name: value for name, value in given.items() if name not in names}

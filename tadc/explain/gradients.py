@@ -1,4 +1,4 @@
-"""How a derivative comes about: for each read, its equations, their solution, guards and bounds.
+"""Explains gradients: for each read, its equations, their solution, guards and bounds.
 
 Everything shown is what the passes say: the sums come from the program at the stages `derivative`
 and `bounded`, the solution from `solve-index-kernels`. Equation numbers are those of

@@ -13,7 +13,7 @@ from tadc.explain.notation import Notation
 
 
 class Reasons:
-    """Where the guards and bounds of one sum come from."""
+    """The conditions that the guards and bounds of one sum come from."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""How indices, affine forms and constraints are written in an explanation."""
+"""Texts of indices, affine forms and constraints in an explanation."""
 
 from __future__ import annotations
 

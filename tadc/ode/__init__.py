@@ -13,10 +13,10 @@ Inverse Accumulation Mode", equations 5.11), with the exact derivatives of the p
 Those that go back in time read x from the solver's own interpolation of its solution. Integrating
 `dx/dt = g(x)` backwards instead would save the memory, and be unstable where `g` is stable.
 
-- `tadc.ode.flow` makes such maps and has their modes,
-- `tadc.ode.equations` turns `g` and its derivatives into functions of vectors,
-- `tadc.ode.solver` integrates these with SciPy,
-- `tadc.ode.checks` says what does not fit together.
+- `flow`: such maps, and their modes
+- `equations`: `g` and its derivatives as functions of vectors
+- `solver`: integration of these with SciPy
+- `checks`: errors about what does not fit together
 """
 
 from tadc.ode.flow import Flow, flow

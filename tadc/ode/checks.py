@@ -1,4 +1,4 @@
-"""Whether a right-hand side, its state and the arguments of a flow fit together."""
+"""Checks that a right-hand side, its state and the arguments of a flow fit together."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tadc.errors import ArgumentError, SizeError, UnknownNameError
 from tadc.function import Function
 from tadc.ode.solver import METHODS, Solver
 
-FINEST = 100 * float(np.finfo(float).eps)
-"""The least relative tolerance of SciPy's solvers."""
+LEAST_RTOL = 100 * float(np.finfo(float).eps)
+"""The least relative tolerance of SciPy's solvers, which replace smaller ones and warn."""
 
 Shape = Sequence[int | str]
 
@@ -33,10 +33,10 @@ def check_solver(span: tuple[float, float], solver: Solver) -> None:
         raise UnknownNameError(f"there is no method {solver.method!r}", hint=hint)
     if not all(map(isfinite, span)):
         raise ArgumentError(f"t0 and t1 are finite times, not {span[0]:g} and {span[1]:g}")
-    if not (solver.rtol >= FINEST and solver.atol >= 0 and solver.max_step > 0):
+    if not (solver.rtol >= LEAST_RTOL and solver.atol >= 0 and solver.max_step > 0):
         raise ArgumentError(
             "tolerances or a step that the solver cannot keep to",
-            hint=f"rtol is at least {FINEST:.1e}, atol at least 0, max_step more than 0",
+            hint=f"rtol is at least {LEAST_RTOL:.1e}, atol at least 0, max_step more than 0",
         )
 
 

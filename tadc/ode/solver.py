@@ -18,6 +18,7 @@ Field = Callable[[float, Vector], Vector]
 Span = tuple[float, float]
 
 METHODS = ("RK45", "RK23", "DOP853", "Radau", "BDF", "LSODA")
+"""The methods of `solve_ivp` by name; the last three are for stiff equations."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Solver:
 
 
 def _stays(span: Span, start: Vector) -> bool:
-    """Whether there is nothing to integrate, which SciPy does not take."""
+    """True if there is nothing to integrate, which SciPy does not take."""
     return span[0] == span[1] or not start.size
 
 

@@ -1,0 +1,8 @@
+"""Help that knows nothing of derivatives: Python's collector and stack, clocks, packages, IR text.
+
+- `ir_text`: text of the IR to modules and back
+- `garbage`: the garbage collector, less often while a program is compiled
+- `recursion`: recursion on a large stack, where the usual one is too small
+- `stopwatch`: the time of each step of the compiler
+- `packages`: packages that only some calls need
+"""

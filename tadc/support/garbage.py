@@ -1,4 +1,4 @@
-"""The garbage collector while a program is compiled: less often, since nearly all is in use."""
+"""The garbage collector runs less often while a program is compiled: nearly all is in use then."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ import os
 import threading
 from types import TracebackType
 
-SELDOM = 50_000, 20, 100
-"""Python's own 700, 10, 10 would spend a third of the time on programs of some thousand terms."""
+RARE_THRESHOLDS = 50_000, 20, 100
+"""The thresholds of the three generations while programs are compiled.
+
+Python's own 700, 10, 10 would spend a third of the time on programs of some thousand terms.
+"""
 
 
 class _RarelyCollecting:
@@ -28,8 +31,8 @@ class _RarelyCollecting:
             self._depth += 1
             if self._depth == 1:
                 self._before = gc.get_threshold()
-                if 0 < self._before[0] < SELDOM[0]:
-                    gc.set_threshold(*SELDOM)
+                if 0 < self._before[0] < RARE_THRESHOLDS[0]:
+                    gc.set_threshold(*RARE_THRESHOLDS)
 
     def __exit__(
         self,
@@ -39,7 +42,7 @@ class _RarelyCollecting:
     ) -> None:
         with self._lock:
             self._depth -= 1
-            if self._depth == 0 and gc.get_threshold() == SELDOM:
+            if self._depth == 0 and gc.get_threshold() == RARE_THRESHOLDS:
                 gc.set_threshold(*self._before)
 
     def forget(self) -> None:

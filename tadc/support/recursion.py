@@ -1,4 +1,4 @@
-"""Work that recurses along the nesting of a program: once more on a large stack, where it must."""
+"""Recursion along the nesting of a program: on a large stack, if the usual one is too small."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import TypeVar
 T = TypeVar("T")
 
 DEPTH = 20_000
-STACK = 256 << 20
-"""Bytes: enough for `DEPTH` calls, through functions written in C too."""
+"""The recursion limit in the thread with the large stack."""
+STACK_BYTES = 256 << 20
+"""The size of that stack: enough for `DEPTH` calls, through functions written in C too."""
 
 _one_at_a_time = threading.Lock()
 _inside = threading.local()
@@ -43,7 +44,7 @@ def _on_large_stack(work: Callable[[], T]) -> T:
             errors.append(error)
 
     with _one_at_a_time:
-        limit, size = sys.getrecursionlimit(), threading.stack_size(STACK)
+        limit, size = sys.getrecursionlimit(), threading.stack_size(STACK_BYTES)
         try:
             thread = threading.Thread(target=run, name="tadc, with a large stack", daemon=True)
             sys.setrecursionlimit(max(limit, DEPTH))

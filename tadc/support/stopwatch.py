@@ -1,4 +1,4 @@
-"""How long each step of the compiler takes: steps are `timed`, a `Stopwatch` collects them.
+"""The time of each step of the compiler: steps are `timed`, a `Stopwatch` collects them.
 
 with Stopwatch() as watch:
     function.derivative()

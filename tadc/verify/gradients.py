@@ -33,16 +33,17 @@ from tadc.sizes import SizeMismatch, SizeUnknown, bind_sizes, shape_of
 TOLERANCE = 1e-6
 """The largest error that counts as rounding."""
 INTERVALS = ((-1, 1), (0.5, 1.5), (0.1, 0.9), (-0.2, 0.2), (1.5, 2.5), (-1, 1), (0.5, 1.5))
-"""Where arguments are drawn from, in turn, until the program is smooth and finite there."""
+"""Intervals to draw arguments from, in turn, until the program is smooth and finite there."""
 STEP = 2.0**-12
-SETTLED = 2e-4
-"""How far D(h) and D(h/2) may differ, relative to max(1, |difference|)."""
-MOST_ELEMENTS = 200
-"""Elements compared per argument; of larger arguments, a random choice."""
-WORK = 4 * 10**7
-"""Scalar operations to spend on differences, about."""
-INTERPRETED = 10**7
-"""The work of one evaluation above which machine code replaces the interpreter."""
+"""The wider step h; the narrower one is half of it."""
+LARGEST_GAP_OF_STEPS = 2e-4
+"""The largest difference of D(h) and D(h/2) that says something, relative to max(1, |D|)."""
+MOST_ELEMENTS_TO_COMPARE = 200
+"""The number of elements compared per argument; of larger arguments, a random choice."""
+MOST_WORK_ON_DIFFERENCES = 4 * 10**7
+"""The number of scalar operations to spend on differences, about."""
+MOST_WORK_TO_INTERPRET = 10**7
+"""The scalar operations of an evaluation above which machine code replaces the interpreter."""
 
 Values = list[Array]
 Progress = Callable[[int, int], None]
@@ -50,21 +51,21 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Verdict:
-    """How well the derivative with respect to one argument agrees with differences."""
+    """The error of the derivative with respect to one argument, against differences."""
 
     argument: str
     shape: tuple[int, ...]
     compared: int
-    """How many of its elements were compared."""
+    """The number of its elements that were compared."""
     error: float
     """The largest error, relative to max(1, |difference|); infinite where one is not a number."""
     tolerance: float
     interval: tuple[float, float]
-    """Where the random arguments came from."""
+    """The interval of the random arguments."""
 
     @property
     def ok(self) -> bool:
-        """Whether the error is rounding."""
+        """True if the error is rounding."""
         return self.error <= self.tolerance
 
 
@@ -205,7 +206,7 @@ class _Trial:
         values = bind_sizes(program, dict(zip(self.names, self.shapes, strict=True)))
         self.results = [shape_of(type_of(v), values) for v in program.returned]
         self.work = 1 + sum(work_of(d, values) for d in program.definitions)
-        target = "interpret" if self.work <= INTERPRETED else "cpu"
+        target = "interpret" if self.work <= MOST_WORK_TO_INTERPRET else "cpu"
         self.function = function.with_target(target)
         self.derivative = function.with_target("cpu").derivative(*wrt)
         self.compared = [self.names.index(name) for name in wrt or self.names]
@@ -249,7 +250,9 @@ class _Trial:
         how: tuple[float, tuple[float, float]],
         rng: np.random.Generator,
     ) -> tuple[list[Verdict], bool]:
-        most = max(4, min(MOST_ELEMENTS, WORK // (4 * self.work * max(1, len(arguments)))))
+        # an element takes four evaluations
+        affordable = MOST_WORK_ON_DIFFERENCES // (4 * self.work * max(1, len(arguments)))
+        most = max(4, min(MOST_ELEMENTS_TO_COMPARE, affordable))
         chosen = [_choice(rng, prod(self.shapes[n]), most) for n in self.compared]
         total, done, settled = sum(map(len, chosen)), 0, True
         verdicts: list[Verdict] = []
@@ -268,7 +271,7 @@ class _Trial:
     def _difference(
         self, arguments: Values, adjoints: Values, n: int, element: int
     ) -> tuple[float, bool]:
-        """The derivative by one element, and whether the steps agree about it."""
+        """The derivative by one element, and True if the steps agree about it."""
 
         def central(step: float) -> float:
             ends = [self._moved(arguments, n, element, s) for s in (step, -step)]
@@ -277,7 +280,7 @@ class _Trial:
 
         wide, narrow = central(STEP), central(STEP / 2)
         value = (4 * narrow - wide) / 3
-        return value, abs(wide - narrow) <= SETTLED * max(1, abs(value))
+        return value, abs(wide - narrow) <= LARGEST_GAP_OF_STEPS * max(1, abs(value))
 
     def _moved(self, arguments: Values, n: int, element: int, step: float) -> Values:
         moved = arguments[n].copy()

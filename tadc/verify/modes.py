@@ -26,10 +26,10 @@ from tadc.runtime.arguments import Array
 from tadc.runtime.cost import work_of
 from tadc.sizes import bind_sizes, shape_of
 from tadc.verify.gradients import (
-    INTERPRETED,
     INTERVALS,
-    MOST_ELEMENTS,
-    SETTLED,
+    LARGEST_GAP_OF_STEPS,
+    MOST_ELEMENTS_TO_COMPARE,
+    MOST_WORK_TO_INTERPRET,
     STEP,
     TOLERANCE,
     choose_sizes,
@@ -41,7 +41,7 @@ Values = list[Array]
 
 @dataclass(frozen=True)
 class ModeVerdict:
-    """How well a mode agrees with what it must agree with."""
+    """The error of a mode against what it must agree with."""
 
     mode: str
     against: str
@@ -51,7 +51,7 @@ class ModeVerdict:
 
     @property
     def ok(self) -> bool:
-        """Whether the error is rounding, where there is one."""
+        """True if the error is rounding, or nothing could be compared."""
         return self.error is None or self.error <= self.tolerance
 
 
@@ -75,7 +75,7 @@ def verify_modes(
 
 
 def why_no_inverse(function: Function) -> str | None:
-    """What a program lacks to have inverse modes; None where it has them."""
+    """The reason why a program has no inverse modes; None if it has them."""
     try:
         for mode in INVERSE_MODES:
             function.module_at("derivative", mode=mode)
@@ -85,7 +85,7 @@ def why_no_inverse(function: Function) -> str | None:
 
 
 def updates(function: Function) -> bool:
-    """Are the results arguments that the program updates, so that inverse modes are thinkable?"""
+    """True if the results are arguments that the program updates, as inverse modes need."""
     return {t.name for t in function.results} <= {t.name for t in function.args}
 
 
@@ -101,7 +101,7 @@ class _Trial:
         values = bind_sizes(program, dict(zip(names, self.shapes, strict=True)))
         self.results = [shape_of(type_of(v), values) for v in program.returned]
         work = sum(work_of(d, values) for d in program.definitions)
-        self.plain = function.with_target("interpret" if work <= INTERPRETED else "cpu")
+        self.plain = function.with_target("interpret" if work <= MOST_WORK_TO_INTERPRET else "cpu")
         self.seed = seed
 
     def _arguments(self) -> Iterator[tuple[np.random.Generator, Values]]:
@@ -137,7 +137,7 @@ class _Trial:
     def _difference(
         self, arguments: Values, directions: Mapping[int, Array]
     ) -> tuple[Values, bool]:
-        """The derivative in a direction, and whether the steps agree about it."""
+        """The derivative in a direction, and True if the steps agree about it."""
 
         def central(step: float) -> Values:
             up, down = (
@@ -149,7 +149,10 @@ class _Trial:
         wide, narrow = central(STEP), central(STEP / 2)
         near = [(4 * b - a) / 3 for a, b in zip(wide, narrow, strict=True)]
         gaps = (np.abs(a - b) for a, b in zip(wide, narrow, strict=True))
-        sure = (g <= SETTLED * np.maximum(1, np.abs(d)) for g, d in zip(gaps, near, strict=True))
+        sure = (
+            g <= LARGEST_GAP_OF_STEPS * np.maximum(1, np.abs(d))
+            for g, d in zip(gaps, near, strict=True)
+        )
         return near, all(bool(np.all(s)) for s in sure)
 
     # --- inverse modes ---
@@ -188,7 +191,7 @@ class _Trial:
 
     def _log_abs_det(self, arguments: Values, vectors: Values) -> float | None:
         count = sum(v.size for v in vectors)
-        if count > MOST_ELEMENTS:
+        if count > MOST_ELEMENTS_TO_COMPARE:
             return None
         found = self.function.inverse("log-abs-det")(arguments, ())
         ends = np.cumsum([v.size for v in vectors])[:-1]

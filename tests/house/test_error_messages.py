@@ -31,6 +31,11 @@ NOT_SHOWN = {
     "the range of a definition's index cannot depend on another index": "the name is unknown first",
     f"the range of {HOLE} cannot be inferred: {HOLE} limits it in a way that depends on which size "
     "is larger": "reached only when the search for an interval gives up",
+    f"the target {HOLE} takes loops, and here is a program": "tadc-opt; tests/commands/test_opt.py",
+    "standard input is closed": "tests/commands/test_streams.py",
+    f"{HOLE} needs the package {HOLE}, which cannot be imported: {HOLE}": (
+        "the package is there; tests/test_missing_packages.py"
+    ),
     HOLE: "a message of Python's parser, of which the page shows some",
 }
 """Messages that no example can show, with the reason."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ import pytest
 import tadc
 from tadc.errors import ArgumentError, SizeError, UnknownNameError
 from tadc.verify.gradients import choose_sizes, verify, widened
+from tests.support.paths import ROOT
 
 
 @pytest.mark.parametrize(
@@ -59,3 +62,10 @@ def test_chosen_sizes_make_every_element_exist():
         choose_sizes(f, given={"N": 2, "K": 9})
     with pytest.raises(SizeError, match="no small sizes"):
         choose_sizes(tadc.compile("x: f64[N]\ny[i in range(3)] = x[i + 500]"))
+
+
+def test_verify_is_there_without_an_import():
+    code = "import tadc; print(tadc.verify.verify(tadc.compile('y[i] = x[i]**2'))[0].ok)"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"
