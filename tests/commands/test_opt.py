@@ -65,7 +65,7 @@ def test_every_option_has_help(capsys: pytest.CaptureFixture[str]):
     assert "--disable-verify Do not verify the IR" in text
 
 
-def test_version(capsys: pytest.CaptureFixture[str]):
+def test_version_names_the_tool(capsys: pytest.CaptureFixture[str]):
     with pytest.raises(SystemExit) as exit:
         main(["--version"])
     assert exit.value.code == 0
@@ -98,7 +98,7 @@ def test_import_is_lazy():
 # --- running --------------------------------------------------------------------------------------
 
 
-def test_round_trip(good: str, capsys: pytest.CaptureFixture[str]):
+def test_ir_is_printed_as_it_was_read(good: str, capsys: pytest.CaptureFixture[str]):
     assert main([good]) == 0
     captured = capsys.readouterr()
     assert "tix.return %x" in captured.out
@@ -126,7 +126,9 @@ def test_print_between_passes_shows_what_changed(
 
 
 @pytest.mark.parametrize("words", [["-"], []])
-def test_standard_input(words, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+def test_standard_input_is_ir_or_a_program(
+    words, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(GOOD.encode())))
     assert main(words) == 0
     assert "tix.return %x" in capsys.readouterr().out
@@ -135,7 +137,7 @@ def test_standard_input(words, capsys: pytest.CaptureFixture[str], monkeypatch: 
     assert "tix.return %y" in capsys.readouterr().out
 
 
-def test_output_file(good: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_output_goes_to_a_file(good: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     output = tmp_path / "out.mlir"
     assert main([good, "-o", str(output)]) == 0
     assert "tix.program @f" in output.read_text()
@@ -145,7 +147,7 @@ def test_output_file(good: str, tmp_path: Path, capsys: pytest.CaptureFixture[st
 # --- bad input ------------------------------------------------------------------------------------
 
 
-def test_missing_file(capsys: pytest.CaptureFixture[str]):
+def test_missing_files_are_named(capsys: pytest.CaptureFixture[str]):
     assert refused(capsys, "no/such.mlir") == "no/such.mlir: No such file or directory"
 
 
@@ -162,7 +164,7 @@ def test_unknown_kind_of_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert refused(capsys, str(path)) == "Unrecognized file extension 'txt'"
 
 
-def test_unknown_pass(good: str, capsys: pytest.CaptureFixture[str]):
+def test_unknown_passes_are_refused(good: str, capsys: pytest.CaptureFixture[str]):
     assert refused(capsys, good, "-p", "nonsense") == "Unrecognized passes: ['nonsense']"
 
 
@@ -199,7 +201,7 @@ def test_unknown_target_option(target: str, good: str, capsys: pytest.CaptureFix
     assert "nonsense" in refused(capsys, good, *line)
 
 
-def test_bad_syntax(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_bad_syntax_is_shown_at_its_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     path = tmp_path / "bad.mlir"
     path.write_text("\ntix.program f () {\n}\n")
     message = refused(capsys, str(path))
@@ -207,13 +209,13 @@ def test_bad_syntax(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert "tix.program f ()" in message
 
 
-def test_binary_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_binary_programs_are_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     path = tmp_path / "binary.tad"
     path.write_bytes(b"f = \xff")
     assert refused(capsys, str(path)) == "the input is not UTF-8 text (byte 4)"
 
 
-def test_binary_ir(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_binary_ir_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     path = tmp_path / "binary.mlir"
     path.write_bytes(b"tix.program @f () {\xff}")
     refused(capsys, str(path))
@@ -226,7 +228,7 @@ def test_ir_that_does_not_verify(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert main([str(path), "--verify-diagnostics"]) == 0
 
 
-def test_bad_program(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_bad_programs_are_shown_at_their_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     path = tmp_path / "bad.tad"
     path.write_text("x: f64[N]\ny[i] = x[\n")
     assert refused(capsys, str(path)).startswith(f"{path}:2:")

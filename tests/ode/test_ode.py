@@ -139,7 +139,7 @@ def close(actual: Any, expected: Any, tolerance: float) -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_linear_equations(seed: int):
+def test_linear_equations_have_the_modes_of_exponentials(seed: int):
     rng = np.random.default_rng(seed)
     n, t0, t1 = 4, 0.3, 1.5
     a, da, x, v = (rng.normal(size=s) for s in ((n, n), (n, n), n, n))
@@ -196,7 +196,7 @@ zdot[i in range(M)] = slope[N + i]
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_random_equations(seed: int):
+def test_modes_of_random_equations_agree(seed: int):
     """Networks of random sizes, followed for some time in either direction."""
     rng = np.random.default_rng(seed)
     n, m = rng.integers(1, 4, 2)
@@ -230,7 +230,7 @@ def test_random_equations(seed: int):
 
 
 @each_case
-def test_parameters(case: Case):
+def test_derivatives_by_parameters_agree_with_differences(case: Case):
     place = case.states
     rng = np.random.default_rng(3)
     direction = rng.normal(size=np.shape(case.arguments[place]))
@@ -244,7 +244,7 @@ def test_parameters(case: Case):
 
 
 @each_case
-def test_invariants(case: Case):
+def test_modes_keep_their_invariants(case: Case):
     """Equations (4.7a-d)."""
     f, arguments = case.flow, case.arguments
     rest = [None] * (len(arguments) - case.states)
@@ -270,7 +270,7 @@ def test_invariants(case: Case):
 
 
 @pytest.mark.parametrize("method", ["RK45", "RK23", "DOP853", "Radau", "BDF", "LSODA"])
-def test_every_method(method: str):
+def test_every_method_has_the_four_modes(method: str):
     a = np.array([[-0.5, 1.0], [-1.0, -0.1]])
     f = flow(tadc.compile(LINEAR), 0, 1, state="x", method=method, rtol=1e-7, atol=1e-9)
     x, v = np.array([1.0, 2.0]), np.array([0.5, -1.0])
@@ -280,7 +280,7 @@ def test_every_method(method: str):
     close(f.inverse_vjp((x, a), v)[0], np.linalg.solve(expm(a).T, v), 1e-4)
 
 
-def test_a_stiff_equation():
+def test_an_implicit_method_solves_a_stiff_equation():
     g = tadc.compile("x: f64[]\nk: f64[]\nt: f64[]\ny = -k * (x - cos(t))")
     f = flow(g, 0, 1, state="x", time="t", method="Radau", rtol=1e-9)
     k = 1e6

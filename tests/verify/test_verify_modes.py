@@ -47,7 +47,7 @@ def test_a_wrong_inverse_is_noticed(tadc_, monkeypatch: pytest.MonkeyPatch):
     assert "\nWRONG by more than 1e-06: inverse-jvp, inverse-vjp, log-abs-det\n" in outcome.out
 
 
-def test_forward_mode_by_some_arguments(monkeypatch: pytest.MonkeyPatch):
+def test_forward_mode_is_compared_by_chosen_arguments(monkeypatch: pytest.MonkeyPatch):
     f = tadc.compile("y[i] = a[i] * exp(b[i])")
     asked: list[tuple[str, ...]] = []
     forward = tadc.Function.forward
@@ -58,7 +58,7 @@ def test_forward_mode_by_some_arguments(monkeypatch: pytest.MonkeyPatch):
     assert (verdict.mode, verdict.ok, asked) == ("forward", True, [("b",)])
 
 
-def test_singular_programs(tadc_):
+def test_singular_programs_have_no_inverse_modes(tadc_):
     outcome = tadc_("check", "-", stdin="p: f64[3]\np[i] = 2 * p[0]\n")
     assert outcome.code == 0
     assert "  no inverse modes: the Jacobian must be singular: the value that p[1]" in outcome.out
