@@ -20,6 +20,7 @@ the xDSL driver.
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -67,11 +68,15 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> Any:
-    """A public name, imported when it is first asked for: `tadc --help` needs no compiler."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if name in _PACKAGES:
+    """A public name or a module, imported when first asked for: `tadc --help` needs no compiler."""
+    if name in __all__ and name not in _PACKAGES:
+        return _public(name)
+    if not name.startswith("_") and find_spec(f"{__name__}.{name}"):
         return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _public(name: str) -> Any:
     value = globals()[name] = getattr(import_module(_MODULES.get(name, "tadc.api")), name)
     return value
 

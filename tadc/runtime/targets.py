@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from tadc import choices
 from tadc.errors import TargetError
 from tadc.runtime.executable import Executable
 from tadc.runtime.interpreted import InterpretedExecutable
 from tadc.runtime.on_cpu import CpuExecutable
 from tadc.runtime.on_gpu import CudaExecutable
 
-TARGETS: dict[str, type[Executable]] = {
-    "cpu": CpuExecutable,
-    "cuda": CudaExecutable,
-    "interpret": InterpretedExecutable,
-}
+TARGETS: dict[str, type[Executable]] = dict(
+    zip(choices.TARGETS, (CpuExecutable, CudaExecutable, InterpretedExecutable), strict=True)
+)
 
 
 def executable_class(target: str) -> type[Executable]:
