@@ -1,206 +1,185 @@
-"""The rules of the house that a machine can check: layers, names, sizes, tests of tests."""
+"""The rules of the house: one table of checks, each of which yields what breaks it.
+
+`RULES` holds them all; tables next to them, what a rule is about: who may import whom, how long
+files and classes are, what is no pass. `PENDING` lists what does not hold yet;
+`python -m tests.house.test_architecture` prints all that breaks a rule, with or without an entry.
+"""
 
 from __future__ import annotations
 
 import ast
 import importlib
 import re
-import subprocess
-from collections.abc import Iterator
-from functools import cache
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping
+from fnmatch import fnmatchcase
 
 import pytest
 from xdsl.passes import ModulePass
 
-from lit_tests.conftest import COMMENTS, BadRunLine, Stage, parse_run_line, run_lines
+import tadc
 from tadc.universe import PASSES
+from tests.house import layers, mentions
+from tests.house.sources import (
+    CODE,
+    PRODUCTION,
+    Definition,
+    definitions,
+    docstrings,
+    modules,
+    packages,
+    python_files,
+    short,
+    tracked_files,
+    tree,
+)
+from tests.support.derivations import stages
 from tests.support.paths import ROOT
 
-LAYERS = ("dialects", "passes", "tadc")
-FOLDERS = (*LAYERS, "tests", "lit_tests", "examples", "benchmarks", "docs", ".ci")
+BESIDE_PASSES = {"__init__", "pipeline", "run_passes"}
+"""What lies in `passes/` and is no pass."""
 
-# Paths of one machine, and notes to oneself.
-BANNED = ("/work/", "/tmp/", "/root/", "/home/", "TODO", "FIXME", "XXX:")
+TEST_FOLDERS = {"support", "fuzz", "host_shim", "house"}
+"""Folders of tests that mirror none of the compiler."""
 
-LONGEST_FILE = 500
+LONGEST_FILE = 400
+LONGEST_CLASS = 200
 LONGEST_WITHOUT_DOCSTRING = 12
 
+LONG = {
+    "tests/support/random_programs.py": "one grammar",
+    "tests/support/random_programs.py: _Generator": "one grammar",
+    "tests/support/update_moves.py: Moves": "one catalogue of moves",
+}
+"""Files and classes that are longer, with the reason."""
 
-def files(*folders: str) -> list[Path]:
-    """The files in these folders, without what tools leave there."""
-    found = sorted(p for folder in folders for p in (ROOT / folder).rglob("*") if p.is_file())
-    return [p for p in found if not {"__pycache__", "Output"} & set(p.parts)]
+BANNED = ("/work/", "/tmp/", "/root/", "/home/", "TODO", "FIXME", "XXX:")
+"""Paths of one machine, and notes to oneself."""
 
+QUESTIONS = re.compile(r"(What|Where|Which|Whether|How|Is|Does|Are)\b")
 
-def tracked_files() -> list[Path]:
-    """The files that git knows; in an unpacked archive, all those in our folders."""
-    try:
-        command = ["git", "ls-files", "-z"]
-        listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
-        return files(*FOLDERS)
-    found = [ROOT / name for name in listed.stdout.split("\0") if name]
-    return [p for p in found if p.is_file()]
+CALLED_BY_XDSL = {
+    *("parse", "print", "verify", "verify_", "apply", "emit"),
+    *("parse_parameter", "print_parameter", "parse_parameters", "print_parameters"),
+}
+"""The same methods in every operation, attribute and pass need no docstring in each."""
 
+PENDING: Mapping[str, tuple[str, ...]] = {
+    "packages_name_their_contents": ("passes does *", "tadc does *", "tadc/runtime *"),
+    "a_pass_has_its_place_in_the_meaning_test": (
+        *("split-pullback", "split-solves", "expand-calls"),
+        *("split-sums", "shape-loops", "schedule"),
+    ),
+    "files_are_short": ("tests/test_api.py",),
+    "classes_are_short": (
+        "passes/rewriting/builder.py: BodyBuilder",
+        "tadc/targets/cuda.py: KernelPrinter",
+    ),
+    "docstrings_are_no_questions": ("*",),
+    "calls_have_no_starred_displays": ("tadc/runtime/linear_systems.py:*",),
+}
+"""What does not hold yet, by rule; patterns as of file names."""
 
-def python_files(*folders: str) -> list[Path]:
-    return [p for p in files(*folders) if p.suffix == ".py"]
-
-
-def lit_files() -> list[Path]:
-    return [p for p in files("lit_tests") if p.suffix in COMMENTS]
-
-
-def pass_files() -> list[Path]:
-    """The files of `passes/` that define a pass."""
-    return [p for p in python_files("passes") if passes_in(p)]
-
-
-def passes_in(path: Path) -> list[ast.ClassDef]:
-    return [
-        node
-        for node in ast.walk(tree(path))
-        if isinstance(node, ast.ClassDef)
-        and any(isinstance(base, ast.Name) and base.id == "ModulePass" for base in node.bases)
-    ]
+Rule = Callable[[], Iterator[str]]
 
 
-@cache
-def tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
+# --- folders --------------------------------------------------------------------------------------
 
 
-def short(path: Path) -> str:
-    return str(path.relative_to(ROOT))
+def passes_holds_passes() -> Iterator[str]:
+    found = {p.stem for p in (ROOT / "passes").glob("*.py")}
+    for name in sorted(found ^ ({module_of(name) for name in PASSES} | BESIDE_PASSES)):
+        yield f"passes/{name}.py"
 
 
-def each(paths: list[Path]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("path", paths, ids=short)
+def packages_name_their_contents() -> Iterator[str]:
+    for folder in packages():
+        text = ast.get_docstring(tree(folder / "__init__.py")) or ""
+        named = {name.replace("-", "_").split(".")[-1] for name in re.findall(r"`([\w.-]+)`", text)}
+        inner = {p.parent.name for p in folder.glob("*/__init__.py")}
+        for name in sorted((inner | {p.stem for p in folder.glob("*.py")}) - named - {"__init__"}):
+            yield f"{short(folder)} does not name {name}"
 
 
-# --- layers ---------------------------------------------------------------------------------------
-
-
-def imports(path: Path) -> Iterator[str]:
-    for node in ast.walk(tree(path)):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{short(path)}: relative import"
-            yield node.module or ""
-
-
-@each(python_files(*LAYERS))
-def test_imports_point_one_way(path: Path):
-    layer = LAYERS.index(path.relative_to(ROOT).parts[0])
-    upper = [m for m in imports(path) if m.split(".")[0] in (*LAYERS[layer + 1 :], "tests")]
-    assert not upper
-
-
-@each([p for p in python_files("passes") if "polyhedral" in p.parts])
-def test_the_mathematics_stands_alone(path: Path):
-    packages = [m for m in imports(path) if m.split(".")[0] in ("xdsl", *LAYERS)]
-    assert all(m.startswith("passes.polyhedral") for m in packages)
+def folders_of_tests_mirror_the_house() -> Iterator[str]:
+    for folder in sorted({p.parent.relative_to(ROOT / "tests") for p in python_files("tests")}):
+        inside = folder.parts[:1] == ("passes",) or not folder.parts
+        mirrored = (ROOT / "." if inside else ROOT / "tadc") / folder
+        if folder.parts[:1] and folder.parts[0] not in TEST_FOLDERS and not mirrored.is_dir():
+            yield f"tests/{folder.as_posix()}"
 
 
 # --- passes ---------------------------------------------------------------------------------------
 
 
-@each(pass_files())
-def test_a_pass_is_one_file_one_name_one_test(path: Path):
-    (definition,) = passes_in(path)
-    name = path.stem.replace("_", "-")
-    module = importlib.import_module(f"passes.{path.stem}")
-    cls = getattr(module, definition.name)
-    assert issubclass(cls, ModulePass)
-    assert cls.name == name
-    assert definition.name == "".join(w.title() for w in path.stem.split("_")) + "Pass"
-    assert PASSES[name] == (f"passes.{path.stem}", definition.name)
-    assert ast.get_docstring(tree(path))
-    test = ROOT / "lit_tests" / "passes" / f"{name}.mlir"
-    assert test.exists(), f"{short(test)} is missing"
-    assert re.search(rf"-p '?[^|]*\b{name}\b", test.read_text())
+def module_of(name: str) -> str:
+    return name.replace("-", "_")
 
 
-def test_every_registered_pass_has_its_file():
-    assert {p.stem.replace("_", "-") for p in pass_files()} == set(PASSES)
+def a_pass_is_one_file_one_name() -> Iterator[str]:
+    for name, (module, cls) in PASSES.items():
+        found = getattr(importlib.import_module(module), cls)
+        expected = f"passes.{module_of(name)}", f"{name.title().replace('-', '')}Pass", name
+        if (module, cls, found.name) != expected or not issubclass(found, ModulePass):
+            yield name
 
 
-# --- FileCheck files ------------------------------------------------------------------------------
+def no_pass_hides() -> Iterator[str]:
+    for module in modules("passes"):
+        for cls in vars(importlib.import_module(module)).values():
+            defined = isinstance(cls, type) and cls.__module__ == module
+            if (
+                defined
+                and issubclass(cls, ModulePass)
+                and vars(cls).get("name", "") not in {*PASSES, ""}
+            ):
+                yield f"{module}.{cls.__name__}"
 
 
-@each(lit_files())
-def test_every_run_line_is_checked(path: Path):
-    for line in run_lines(path):
-        stages = parse_run_line(line, path)
-        assert stages[-1].tool == "filecheck", f"nothing looks at the output of: {line}"
-        assert str(path) in stages[-1].arguments
-        assert all(stage.tool != "filecheck" for stage in stages[:-1])
+def a_pass_has_its_filecheck_file() -> Iterator[str]:
+    for name in PASSES:
+        path = ROOT / "lit_tests" / "passes" / f"{name}.mlir"
+        if not path.exists() or not re.search(rf"-p '?[^|]*\b{name}\b", path.read_text()):
+            yield short(path)
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "",
-        "cat %s",
-        "not",
-        "tadc-opt %s |",
-        "tadc-opt %s > out",
-        "tadc-opt %s 2> out",
-        "tadc-opt %s 2>&1 -p cse",
-        "tadc-opt %s && filecheck %s",
-        "tadc-opt %s; filecheck %s",
-        "tadc-opt %t",
-        "tadc-opt %S/f.mlir",
-        "tadc-opt *.mlir",
-        "tadc-opt $FILE",
-        "tadc-opt 'unfinished",
-        "tadc-opt a\\ b",
-    ],
-)
-def test_what_run_lines_may_not_say(line: str):
-    with pytest.raises(BadRunLine):
-        parse_run_line(line, ROOT / "f.mlir")
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "// run: x", "  // RUN: tadc-opt", "// RUN: a \\", "// RUN: a\n// XFAIL: *", "# RUN: a"],
-)
-def test_what_files_may_not_say(text: str, tmp_path: Path):
-    path = tmp_path / "f.mlir"
-    path.write_text(text)
-    with pytest.raises(BadRunLine):
-        run_lines(path)
-
-
-def test_run_lines_are_pipelines(tmp_path: Path):
-    path = tmp_path / "f.tad"
-    path.write_text(
-        """# RUN: not tadc-opt %s -p 'a{b="c d"},e' \\\n# RUN:   2>&1 | filecheck %s\n"""
-    )
-    (line,) = run_lines(path)
-    assert parse_run_line(line, path) == [
-        Stage("tadc-opt", [str(path), "-p", 'a{b="c d"},e'], fails=True, merged=True),
-        Stage("filecheck", [str(path)], fails=False, merged=False),
-    ]
-
-
-@each(lit_files())
-def test_every_check_is_used(path: Path):
-    used = {"CHECK"}
-    for line in run_lines(path):
-        used.update(*(p.split(",") for p in re.findall(r"--check-prefix(?:es)?[ =](\S+)", line)))
-    mark = re.escape(COMMENTS[path.suffix])
-    label = rf"^ *{mark} *([A-Z][A-Z0-9_-]*?)(?:-(?:NEXT|SAME|NOT|DAG|LABEL|EMPTY|COUNT-\d+))?:"
-    written = set(re.findall(label, path.read_text(encoding="utf-8"), re.MULTILINE))
-    assert written - {"RUN"} <= used
+def a_pass_has_its_place_in_the_meaning_test() -> Iterator[str]:
+    """Passes on the way to a derivative have it; others are called there by name."""
+    module = tadc.compile("x: f64[3]\ny = sum[i](x[i])").program.module
+    derivative = {name for name, _ in stages(module)}
+    text = (ROOT / "tests" / "passes" / "test_meaning.py").read_text(encoding="utf-8")
+    for name in PASSES:
+        if name not in derivative and not re.search(rf"\b({name}|{module_of(name)})\b", text):
+            yield name
 
 
 # --- code -----------------------------------------------------------------------------------------
 
-Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+def files_are_short() -> Iterator[str]:
+    for path in python_files(*CODE):
+        if len(path.read_text(encoding="utf-8").splitlines()) > LONGEST_FILE:
+            yield short(path)
+
+
+def classes_are_short() -> Iterator[str]:
+    for path in python_files(*CODE):
+        for node in definitions(path):
+            if isinstance(node, ast.ClassDef) and length(node) > LONGEST_CLASS:
+                yield f"{short(path)}: {node.name}"
+
+
+def length(node: Definition) -> int:
+    return (node.end_lineno or node.lineno) - node.lineno + 1
+
+
+def what_is_public_and_long_is_documented() -> Iterator[str]:
+    for path in python_files(*PRODUCTION):
+        if path.read_text().strip() and not ast.get_docstring(tree(path)):
+            yield short(path)
+        for node in public_definitions(tree(path).body):
+            undocumented = not ast.get_docstring(node) and node.name not in CALLED_BY_XDSL
+            if length(node) > LONGEST_WITHOUT_DOCSTRING and undocumented:
+                yield f"{short(path)}: {node.name}"
 
 
 def public_definitions(body: list[ast.stmt]) -> Iterator[Definition]:
@@ -212,69 +191,88 @@ def public_definitions(body: list[ast.stmt]) -> Iterator[Definition]:
                 yield from public_definitions(node.body)
 
 
-@each(python_files(*LAYERS))
-def test_what_is_public_and_long_is_documented(path: Path):
-    assert not path.read_text().strip() or ast.get_docstring(tree(path)), "no module docstring"
-    bare = [
-        node.name
-        for node in public_definitions(tree(path).body)
-        if node.end_lineno is not None
-        and node.end_lineno - node.lineno >= LONGEST_WITHOUT_DOCSTRING
-        and not ast.get_docstring(node)
-        and not inherits_its_documentation(node)
-    ]
-    assert not bare
+def docstrings_are_no_questions() -> Iterator[str]:
+    for path in python_files(*PRODUCTION):
+        for line, text in docstrings(path):
+            if QUESTIONS.match(text):
+                yield f"{short(path)}:{line}: {text.splitlines()[0]}"
 
 
-def inherits_its_documentation(node: Definition) -> bool:
-    """The methods that xDSL calls, the same in every operation, attribute and pass."""
-    return node.name in (
-        *("parse", "print", "verify", "verify_", "apply", "emit"),
-        *("parse_parameter", "print_parameter", "parse_parameters", "print_parameters"),
-    )
+def calls_have_no_starred_displays() -> Iterator[str]:
+    for path in python_files(*PRODUCTION):
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.Call) and any(map(starred_display, node.args)):
+                yield f"{short(path)}:{node.lineno}"
 
 
-@each(python_files(*LAYERS, "tests", "lit_tests", "examples", "benchmarks"))
-def test_files_are_short(path: Path):
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST_FILE
+def starred_display(node: ast.expr) -> bool:
+    return isinstance(node, ast.Starred) and isinstance(node.value, ast.Tuple | ast.List)
 
 
-def test_no_banned_words():
-    contents = [(p, p.read_bytes()) for p in tracked_files() if p != Path(__file__)]
-    found = [
-        (short(p), word)
-        for p, content in contents
-        for word in BANNED
-        if b"\0" not in content and word.encode() in content
-    ]
-    assert not found
-
-
-def test_ignored_type_errors_name_their_rule():
+def ignored_type_errors_name_their_rule() -> Iterator[str]:
     bare = re.compile(r"# *(?:type: *ignore|pyright: *ignore(?!\[\w+(?:, *\w+)*\]))")
-    assert not [short(p) for p in python_files(*LAYERS, "tests") if bare.search(p.read_text())]
+    yield from (short(p) for p in python_files(*PRODUCTION, "tests") if bare.search(p.read_text()))
 
 
-# --- documentation --------------------------------------------------------------------------------
+def nothing_names_one_machine() -> Iterator[str]:
+    for path in tracked_files():
+        content = b"" if path.samefile(__file__) else path.read_bytes()
+        for word in BANNED:
+            if b"\0" not in content and word.encode() in content:
+                yield f"{short(path)}: {word}"
 
 
-@pytest.mark.skipif(not (ROOT / "README.md").exists(), reason="there is no README.md")
-def test_readme_names_every_make_target():
-    targets = re.findall(r"^([a-z-]+):.*##", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert [t for t in targets if f"make {t}" not in readme] == []
+# --- the table ------------------------------------------------------------------------------------
+
+RULES: tuple[Rule, ...] = (
+    layers.everything_has_a_layer,
+    layers.imports_point_down,
+    layers.imports_are_no_tests,
+    layers.imports_make_no_circle,
+    layers.mathematics_stands_alone,
+    passes_holds_passes,
+    packages_name_their_contents,
+    folders_of_tests_mirror_the_house,
+    a_pass_is_one_file_one_name,
+    no_pass_hides,
+    a_pass_has_its_filecheck_file,
+    a_pass_has_its_place_in_the_meaning_test,
+    files_are_short,
+    classes_are_short,
+    what_is_public_and_long_is_documented,
+    docstrings_are_no_questions,
+    calls_have_no_starred_displays,
+    ignored_type_errors_name_their_rule,
+    nothing_names_one_machine,
+    mentions.named_files_exist,
+    mentions.named_modules_exist,
+    mentions.tours_name_what_there_is,
+    mentions.links_exist,
+    mentions.readme_names_every_make_target,
+)
 
 
-def without_code(page: Path) -> str:
-    return re.sub(r"```.*?```|`[^`]*`", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+def is_pending(rule: Rule, found: str) -> bool:
+    return any(fnmatchcase(found, pattern) for pattern in PENDING.get(rule.__name__, ()))
 
 
-def test_links_in_the_documentation_exist():
-    pages = [p for p in tracked_files() if p.suffix == ".md"]
-    dead = [
-        (short(page), link)
-        for page in pages
-        for link in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", without_code(page))
-        if not (page.parent / link).exists()
+@pytest.mark.parametrize("rule", RULES, ids=[rule.__name__ for rule in RULES])
+def test_the_house_keeps(rule: Rule):
+    assert [found for found in rule() if not is_pending(rule, found) and found not in LONG] == []
+
+
+def test_what_is_pending_does_not_hold_yet():
+    """An entry of `PENDING` that nothing breaks any more is taken out."""
+    broken = {rule.__name__: list(rule()) for rule in RULES if rule.__name__ in PENDING}
+    held = [
+        (name, pattern)
+        for name, patterns in PENDING.items()
+        for pattern in patterns
+        if not any(fnmatchcase(found, pattern) for found in broken[name])
     ]
-    assert not dead
+    assert not held
+
+
+if __name__ == "__main__":
+    for each in RULES:
+        print(f"{each.__name__}:", *each(), sep="\n    ")

@@ -1,0 +1,113 @@
+"""Rules for imports: they point down, in layers, and make no circle.
+
+Imports in functions count, and so do those for the type checker alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+
+from tests.house.sources import PRODUCTION, imports, modules
+
+LAYERS = (
+    ("tadc.__main__",),
+    ("tadc", "tadc.commands"),
+    ("tadc.api",),
+    ("tadc.ode", "tadc.pullback", "tadc.explain", "tadc.verify"),
+    ("tadc.function",),
+    ("tadc.inverse",),
+    ("tadc.emit",),
+    ("tadc.runtime",),
+    ("tadc.program",),
+    ("tadc.language", "tadc.interpreter"),
+    ("tadc.targets", "tadc.support", "tadc.sizes", "tadc.universe"),
+    ("tadc.errors", "tadc.modes", "tadc.choices"),
+    ("passes.pipeline", "passes.run_passes"),
+    ("passes",),
+    ("passes.inversion",),
+    ("passes.differentiation", "passes.scheduling"),
+    ("passes.analysis", "passes.index_sets"),
+    ("passes.rewriting", "passes.polyhedral"),
+    ("dialects.loops", "dialects.tix"),
+    ("dialects.tix.functions",),
+    ("dialects.tix.structure", "dialects.tix.regions"),
+    ("dialects.tix.elementwise", "dialects.tix.access", "dialects.tix.bodies"),
+    ("dialects.tix.elementary",),
+    ("dialects.tix.types", "dialects.tix.text"),
+    ("dialects.tix.attributes",),
+    ("dialects.tix.constraints",),
+    ("dialects.tix.affine", "dialects.tix.linear"),
+    ("dialects",),
+)
+"""A module imports from rows below its own and from its own group, which is the longest name here
+that its name begins with: `passes` are the passes themselves, `passes.inversion` all of that wing.
+"""
+
+MATHEMATICS = "passes.polyhedral"
+"""Imports nothing of the project but itself, and no xDSL; of the wings, one alone imports it."""
+KNOWS_MATHEMATICS = "passes.index_sets"
+
+WINGS = {group for groups in LAYERS for group in groups if group.count(".") == 1} - {"dialects.tix"}
+ROWS = {group: row for row, groups in enumerate(LAYERS) for group in groups}
+
+
+def group_of(module: str) -> str:
+    while module not in ROWS:
+        module, _, _ = module.rpartition(".")
+    return module
+
+
+def ours(module: str) -> bool:
+    return module.partition(".")[0] in PRODUCTION
+
+
+def everything_has_a_layer() -> Iterator[str]:
+    """Passes share one; whatever else is new takes a place in the table."""
+    for module in modules():
+        depth = 2 if group_of(module) == "passes" else 1
+        if group_of(module) not in (module, *WINGS) and module.count(".") >= depth:
+            yield module
+
+
+def imports_point_down() -> Iterator[str]:
+    for module, path in modules().items():
+        group = group_of(module)
+        for imported in filter(ours, imports(path)):
+            below = group_of(imported)
+            if below != group and ROWS[below] <= ROWS[group]:
+                yield f"{module} imports {imported}"
+
+
+def imports_are_no_tests() -> Iterator[str]:
+    for module, path in modules().items():
+        for imported in imports(path):
+            if imported.partition(".")[0] in ("tests", "lit_tests"):
+                yield f"{module} imports {imported}"
+
+
+def mathematics_stands_alone() -> Iterator[str]:
+    for module, path in modules().items():
+        group = group_of(module)
+        for imported in imports(path):
+            exact = imported.startswith(MATHEMATICS)
+            if group == MATHEMATICS:
+                broken = not exact and (ours(imported) or imported.startswith("xdsl"))
+            else:
+                broken = exact and group.startswith("passes.") and group != KNOWS_MATHEMATICS
+            if broken:
+                yield f"{module} imports {imported}"
+
+
+def imports_make_no_circle() -> Iterator[str]:
+    graph = {m: set(filter(ours, imports(path))) - {m} for m, path in modules().items()}
+    while True:
+        try:
+            TopologicalSorter(graph).prepare()
+        except CycleError as error:
+            circle: list[str] = error.args[1]
+            yield " > ".join(reversed(circle))
+            for module, imported in zip(circle[1:], circle, strict=False):
+                graph[module].discard(imported)
+        else:
+            return
