@@ -2,6 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check
+# one process per processor; a process that is done takes tests from the others
+PARALLEL := -n auto --dist worksteal
 .DEFAULT_GOAL := help
 
 .PHONY: help
@@ -11,17 +14,17 @@ help: ## list the targets
 $(VENV)/core: pyproject.toml
 	@echo "making $(VENV) and installing tadc (about half a minute the first time)"
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/pip install --quiet --disable-pip-version-check -e .
+	@$(PIP) -e .
 	@touch $@
 
 $(VENV)/test: $(VENV)/core
 	@echo "installing what the tests need"
-	@$(BIN)/pip install --quiet --disable-pip-version-check -e '.[test]'
+	@$(PIP) -e '.[test]'
 	@touch $@
 
 $(VENV)/lint: $(VENV)/test
 	@echo "installing the linters"
-	@$(BIN)/pip install --quiet --disable-pip-version-check -e '.[test,lint]'
+	@$(PIP) -e '.[test,lint]'
 	@touch $@
 
 .PHONY: demo
@@ -34,15 +37,19 @@ demo: $(VENV)/core ## derive and verify the example of the paper
 
 .PHONY: test
 test: $(VENV)/test ## run every test
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest $(PARALLEL)
 
-.PHONY: lit
-lit: $(VENV)/test ## run the FileCheck files under lit
-	@$(BIN)/lit -q lit_tests
+.PHONY: campaign
+campaign: $(VENV)/test ## run every test, each on all of its random programs
+	@TADC_CAMPAIGN=1 $(BIN)/python -m pytest $(PARALLEL)
 
 .PHONY: fuzz
 fuzz: $(VENV)/test ## random programs and malformed input for a minute, or as FUZZ='--seconds 600' says
 	@$(BIN)/python -m tests.fuzz $(FUZZ)
+
+.PHONY: lit
+lit: $(VENV)/test ## run the FileCheck files under lit
+	@$(BIN)/lit -q lit_tests
 
 .PHONY: lint
 lint: $(VENV)/lint ## ruff and pyright
@@ -57,4 +64,4 @@ format: $(VENV)/lint ## let ruff put the code in order
 
 .PHONY: clean
 clean: ## remove what the other targets made
-	@rm -rf $(VENV) build *.egg-info .pytest_cache .ruff_cache .hypothesis lit_tests/Output
+	@rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis lit_tests/Output

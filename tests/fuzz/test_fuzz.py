@@ -15,26 +15,27 @@ from tests.fuzz.__main__ import fuzz, replay
 from tests.fuzz.failures import Failure, load
 from tests.fuzz.shrink import Candidate, shrink_program, shrink_text
 from tests.fuzz.workers import Fleet, shrunk
+from tests.support.campaign import seeds
 
 
 def clean(failures: list[Failure]) -> None:
     assert not failures, failures[0].report + failures[0].text
 
 
-@pytest.mark.parametrize("first", range(0, 2000, 500))
+@pytest.mark.parametrize("first", seeds(1000, of=2000)[::250])
 def test_malformed_input(first: int):
-    for seed in range(first, first + 500):
+    for seed in range(first, first + 250):
         clean(malformed.Malformed().check(seed))
 
 
 def test_systems():
-    for seed in range(200):
+    for seed in seeds(100, of=200):
         clean(systems.Systems().check(seed))
 
 
 def test_programs():
     checker = programs.Programs()
-    for seed in range(40):
+    for seed in seeds(20, of=40):
         clean(checker.check(seed))
     assert {name for seed in range(200) for name in programs.checks_of(seed)} == {
         *programs.CHECKS

@@ -13,6 +13,7 @@ from scipy.linalg import expm, expm_frechet
 
 import tadc
 from tadc.ode import Flow, flow
+from tests.support.campaign import seeds
 from tests.support.paths import DOCS
 
 LINEAR = """
@@ -195,7 +196,7 @@ zdot[i in range(M)] = slope[N + i]
 """)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(10, of=20))
 def test_modes_of_random_equations_agree(seed: int):
     """Networks of random sizes, followed for some time in either direction."""
     rng = np.random.default_rng(seed)

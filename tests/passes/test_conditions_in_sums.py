@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ import tadc
 from dialects import tix
 from passes.absorb_conditions import absorb_conditions, bounded_without_conditions
 from tadc.sizes import bind_sizes
+from tests.support.campaign import seeds
 from tests.support.derivations import (
     assert_close,
     assert_derivative,
@@ -24,8 +24,6 @@ from tests.support.derivations import (
     random_case,
 )
 from tests.support.loop_walk import walk
-
-SEEDS = int(os.environ.get("TADC_CONDITION_SEEDS", "24"))
 
 
 def parents(op: Operation) -> Iterator[Operation]:
@@ -133,7 +131,7 @@ def check_random(seed: int) -> None:
 
 
 def test_random_derivatives_have_no_condition_in_a_loop() -> None:
-    check_seeds(check_random, range(3000, 3000 + SEEDS))
+    check_seeds(check_random, seeds(12, of=24, start=3000))
 
 
 # --- programs -------------------------------------------------------------------------------------
@@ -241,7 +239,7 @@ def check_random_program(seed: int) -> None:
 
 
 def test_random_programs_have_no_condition_in_a_loop() -> None:
-    check_seeds(check_random_program, range(3000, 3000 + 2 * SEEDS))
+    check_seeds(check_random_program, seeds(24, of=48, start=3000))
 
 
 # --- loops ----------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from dialects import tix
 from passes.set_precision import set_precision
 from tadc.support.ir_text import module_text, parse_module
+from tests.support.campaign import seeds
 from tests.support.derivations import (
     Case,
     assert_close,
@@ -24,7 +25,7 @@ from tests.support.derivations import (
 )
 from tests.support.random_programs import EVERYTHING
 
-CHUNK = 50
+CHUNK = 25
 
 
 def again(module: ModuleOp) -> ModuleOp:
@@ -126,25 +127,25 @@ def check_precision(seed: int) -> None:
         assert_close(interpret(program, values), case.results, tolerance, real, 10)
 
 
-def chunks(end: int, start: int = 0) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("first", range(start, end, CHUNK))
+def chunks(some: int, of: int, start: int = 0) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("first", seeds(some, of, start)[::CHUNK])
 
 
-@chunks(150)
+@chunks(75, of=150)
 def test_every_pass_keeps_the_meaning(first: int) -> None:
     check_seeds(check, range(first, first + CHUNK))
 
 
-@chunks(1050, start=1000)
+@chunks(25, of=50, start=1000)
 def test_every_pass_runs_alone_on_a_file(first: int) -> None:
     check_seeds(check_through_text, range(first, first + CHUNK))
 
 
-@chunks(2050, start=2000)
+@chunks(25, of=50, start=2000)
 def test_every_pass_with_everything(first: int) -> None:
     check_seeds(check_everything, range(first, first + CHUNK))
 
 
-@chunks(50)
+@chunks(25, of=50)
 def test_set_precision(first: int) -> None:
     check_seeds(check_precision, range(first, first + CHUNK))

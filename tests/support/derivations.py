@@ -3,20 +3,17 @@
     case = random_case(7)
     case.function.derivative().call(case.inputs, {})   against   case.finite_differences()
 
-Programs of a range of seeds are checked in several processes; a failure names the seed.
+A failure among the programs of a range of seeds names the seed.
 """
 
 from __future__ import annotations
 
-import os
 import random
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from functools import cached_property
 from itertools import pairwise
-from multiprocessing import get_context
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -209,38 +206,19 @@ def assert_derivative(
 # --- many seeds -----------------------------------------------------------------------------------
 
 
-@cache
-def _pools() -> list[ProcessPoolExecutor]:
-    """One process each: the same seeds go to the same process again, which may remember them."""
-    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return [ProcessPoolExecutor(1, get_context("spawn")) for _ in range(count or 1)]
+def source_of(seed: int) -> str:
+    return random_program(random.Random(seed)).source
 
 
-def _described(error: Exception, seed: int) -> str:
-    tail = "".join(traceback.format_tb(error.__traceback__)[-3:])
-    source = random_program(random.Random(seed)).source
-    return f"seed {seed}: {type(error).__name__}: {error}\n{tail}{source}"
-
-
-def _each(check: Callable[[int], None], seeds: Sequence[int]) -> list[str]:
-    """What went wrong, for each seed with which `check` fails."""
+def check_seeds(
+    check: Callable[[int], None], seeds: Iterable[int], source: Callable[[int], str] = source_of
+) -> None:
+    """Call `check` for every seed; fails with the programs that failed, as `source` gives them."""
     failures: list[str] = []
     for seed in seeds:
         try:
             check(seed)
         except Exception as error:
-            failures.append(_described(error, seed))
-    return failures
-
-
-def check_seeds(check: Callable[[int], None], seeds: Sequence[int]) -> None:
-    """Call `check` for every seed; fails with the programs that failed."""
-    check_together(partial(_each, check), seeds)
-
-
-def check_together(check: Callable[[Sequence[int]], list[str]], seeds: Sequence[int]) -> None:
-    """Call `check` for a part of the seeds in each process; it gives the failures."""
-    pools = _pools()
-    futures = [pool.submit(check, seeds[n :: len(pools)]) for n, pool in enumerate(pools)]
-    failures = [text for future in futures for text in future.result()]
+            tail = "".join(traceback.format_tb(error.__traceback__)[-3:])
+            failures.append(f"seed {seed}: {type(error).__name__}: {error}\n{tail}{source(seed)}")
     assert not failures, f"{len(failures)} failures\n\n" + "\n".join(failures)

@@ -16,6 +16,7 @@ from passes.run_passes import LOCAL
 from passes.simplify_sums import simplify_sums
 from tadc.program import Program
 from tests.host_shim import host_shim
+from tests.support.campaign import seeds
 from tests.support.derivations import assert_close, check_seeds, interpret, random_case
 from tests.support.gradient_kernels import gradient_kernels
 from tests.support.long_programs import long_case
@@ -123,11 +124,11 @@ def check_kernels(seed: int) -> None:
 
 
 def test_values_of_long_programs() -> None:
-    check_seeds(check_values, range(24))
+    check_seeds(check_values, seeds(12, of=24))
 
 
 def test_gradients_of_long_programs() -> None:
-    check_seeds(check_gradients, range(10))
+    check_seeds(check_gradients, seeds(6, of=10))
 
 
 @host_shim.needs_compiler
@@ -169,7 +170,7 @@ def check_folding_of_long_programs(seed: int) -> None:
 
 
 def test_folding_changes_nothing() -> None:
-    check_seeds(check_folding, range(40))
+    check_seeds(check_folding, seeds(20, of=40))
     check_seeds(check_folding_of_long_programs, range(8))
 
 

@@ -20,6 +20,7 @@ from tadc.errors import (
 )
 from tadc.support.ir_text import context, module_text, parse_module
 from tests.host_shim import host_shim
+from tests.support.campaign import seeds
 from tests.support.derivations import Arrays, assert_close, check_seeds, interpret, random_case
 from tests.support.gradient_kernels import gradient_kernels
 from tests.support.random_programs import EVERYTHING
@@ -158,7 +159,7 @@ def check_random(seed: int) -> None:
 
 @pytest.mark.parametrize("first", [0, 500])
 def test_random_programs(first: int) -> None:
-    check_seeds(check_random, range(first, first + 40))
+    check_seeds(check_random, seeds(20, of=40, start=first))
 
 
 # --- functions whose derivative is their own ------------------------------------------------------

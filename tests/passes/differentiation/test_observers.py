@@ -9,6 +9,7 @@ import pytest
 
 import tadc
 from tadc.errors import UnknownNameError
+from tests.support.campaign import seeds
 from tests.support.derivations import assert_close, check_seeds, random_case
 from tests.support.random_programs import EVERYTHING
 
@@ -150,4 +151,4 @@ def check_random(seed: int) -> None:
 
 @pytest.mark.parametrize("first", [0, 3000])
 def test_random_programs(first: int) -> None:
-    check_seeds(check_random, range(first, first + 25))
+    check_seeds(check_random, seeds(15, of=25, start=first))

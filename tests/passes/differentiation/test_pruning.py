@@ -15,6 +15,7 @@ from passes.outline_reductions import OutlineReductionsPass
 from tadc.errors import UnknownNameError
 from tadc.interpreter.tensor_index import count_operations
 from tadc.support.ir_text import context
+from tests.support.campaign import seeds
 from tests.support.derivations import Case, assert_close, check_seeds, program_of, random_case
 from tests.support.random_programs import EVERYTHING
 
@@ -96,7 +97,7 @@ def check_random(seed: int) -> None:
 
 @pytest.mark.parametrize("first", [0, 3000])
 def test_random_programs(first: int) -> None:
-    check_seeds(check_random, range(first, first + 25))
+    check_seeds(check_random, seeds(15, of=25, start=first))
 
 
 def chain_case() -> Case:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import random
 import warnings
 from collections import Counter
-from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -22,7 +21,8 @@ from passes.inversion.classify import classify_all
 from passes.inversion.lumps import Lump, lumps
 from passes.rewriting.programs import type_of
 from tadc.errors import IllConditionedWarning, SingularError, UnsupportedError
-from tests.support.derivations import check_together
+from tests.support.campaign import seeds
+from tests.support.derivations import check_seeds
 from tests.support.inverse_checks import (
     TOLERANCE,
     Modes,
@@ -34,7 +34,7 @@ from tests.support.lump_programs import random_state_program
 from tests.support.random_updates import Update, random_update
 
 SEEDS = 300
-CHUNK = 75
+CHUNK = 25
 
 
 def check(seed: int, dtype: str = "f64") -> None:
@@ -80,37 +80,25 @@ def check_names(name: int) -> None:
 
 
 def test_arguments_may_have_the_names_that_derivatives_would_get() -> None:
-    check_together(partial(each, check_names), range(len(TAKEN)))
+    check_seeds(check_names, range(len(TAKEN)), TAKEN.__getitem__)
 
 
-def random_source(rng: random.Random) -> str:
-    return random_update(rng).source
+def random_source(seed: int) -> str:
+    return random_update(random.Random(seed)).source
 
 
-def each(
-    check: Callable[[int], None],
-    seeds: Sequence[int],
-    of: Callable[[random.Random], str] = random_source,
-) -> list[str]:
-    """What went wrong, with the programs."""
-    failures: list[str] = []
-    for seed in seeds:
-        try:
-            check(seed)
-        except Exception as error:
-            source = of(random.Random(seed))
-            failures.append(f"seed {seed}: {type(error).__name__}: {error}\n{source}")
-    return failures
-
-
-@pytest.mark.parametrize("first", range(0, SEEDS, CHUNK))
+@pytest.mark.parametrize("first", seeds(150, of=SEEDS)[::CHUNK])
 def test_inverse_modes_invert_the_jacobian(first: int) -> None:
-    check_together(partial(each, check), range(first, first + CHUNK))
+    check_seeds(check, range(first, first + CHUNK), random_source)
+
+
+def any_source(seed: int) -> str:
+    return random_state_program(random.Random(seed))
 
 
 def check_any(seed: int) -> None:
     """Of any program that updates its state: refused is what is singular, and nothing else."""
-    source = random_state_program(random.Random(seed))
+    source = any_source(seed)
     rng = np.random.default_rng(seed)
     sizes = {t.name: t.shape for t in tadc.compile(source).args}
     arguments = {name: rng.uniform(-1, 1, [int(n) for n in s]) for name, s in sizes.items()}
@@ -125,11 +113,11 @@ def check_any(seed: int) -> None:
 
 
 def test_what_is_singular_is_refused_and_nothing_else() -> None:
-    check_together(partial(each, check_any, of=random_state_program), range(40))
+    check_seeds(check_any, seeds(20, of=40), any_source)
 
 
 def test_inverse_modes_invert_the_jacobian_in_single_precision() -> None:
-    check_together(partial(each, partial(check, dtype="f32")), range(SEEDS, SEEDS + 30))
+    check_seeds(partial(check, dtype="f32"), seeds(15, of=30, start=SEEDS), random_source)
 
 
 def kinds(lump: Lump, structure: structures.Structure) -> list[str]:
