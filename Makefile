@@ -5,6 +5,10 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check
 # one process per processor; a process that is done takes tests from the others
 PARALLEL := -n auto --dist worksteal
+# the tests of a minute: the rules of the house, the language, the mathematics, all FileCheck files
+QUICK := tests/house/test_architecture.py tests/house/test_filecheck_files.py tests/language \
+	tests/interpreter tests/passes/polyhedral tests/passes/analysis/test_element_counts.py \
+	tests/test_constructs.py tests/test_failures.py lit_tests
 .DEFAULT_GOAL := help
 
 .PHONY: help
@@ -34,6 +38,13 @@ demo: $(VENV)/core ## derive and verify the example of the paper
 	@$(BIN)/tadc derive examples/paper.tad
 	@echo
 	@$(BIN)/tadc check examples/paper.tad
+
+.PHONY: check
+check: lint quick ## before a commit, in about a minute: the linters and the quick tests
+
+.PHONY: quick
+quick: $(VENV)/test
+	@$(BIN)/python -m pytest $(PARALLEL) $(QUICK)
 
 .PHONY: test
 test: $(VENV)/test ## run every test
