@@ -73,6 +73,11 @@ format: $(VENV)/lint ## let ruff put the code in order
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
+.PHONY: dist
+dist: $(VENV)/core ## build the archives for a release, and try the wheel in a fresh environment
+	@$(PIP) build
+	@.ci/dist $(BIN)/python
+
 .PHONY: clean
 clean: ## remove what the other targets made
 	@rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis lit_tests/Output
