@@ -78,6 +78,10 @@ dist: $(VENV)/core ## build the archives for a release, and try the wheel in a f
 	@$(PIP) build
 	@.ci/dist $(BIN)/python
 
+.PHONY: versions
+versions: ## run the quick tests with the oldest and the newest Python and dependencies
+	@$(PYTHON) .ci/versions.py $(QUICK)
+
 .PHONY: clean
 clean: ## remove what the other targets made
 	@rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis lit_tests/Output
