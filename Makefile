@@ -63,10 +63,17 @@ lit: $(VENV)/test ## run the FileCheck files under lit
 	@$(BIN)/lit -q lit_tests
 
 .PHONY: lint
-lint: $(VENV)/lint ## ruff and pyright
+lint: style ## ruff and pyright
+	@$(BIN)/pyright --pythonpath $(BIN)/python
+
+.PHONY: style
+style: $(VENV)/lint
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@$(BIN)/pyright --pythonpath $(BIN)/python
+
+.PHONY: house
+house: $(VENV)/test
+	@$(BIN)/python -m pytest tests/house/test_architecture.py
 
 .PHONY: format
 format: $(VENV)/lint ## let ruff put the code in order
