@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from time import perf_counter
+from time import process_time
 
 import pytest
 
@@ -261,9 +261,9 @@ def test_alike_lumps_have_the_structure_that_each_has_alone():
 def test_two_thousand_lumps_are_classified_in_five_seconds():
     steps = "p[i] -= q[i]**3\nq[i] += p[i]\n" * 1000
     found = lumps(program(f"p: f64[N]\nq: f64[N]\n{steps}return p, q"))
-    start = perf_counter()
+    start = process_time()
     assert set(classify_all(found)) == {structures.Diagonal(LINE)}
-    assert perf_counter() - start < 5
+    assert process_time() - start < 5
 
 
 # --- random programs ------------------------------------------------------------------------------

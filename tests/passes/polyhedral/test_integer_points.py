@@ -63,9 +63,9 @@ N = 10**6
 def test_large_extents_take_no_longer(
     rows: list[Row], variables: int, expected: Row | None
 ) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     assert integer_point(rows, variables) == expected
-    assert time.perf_counter() - start < 0.2
+    assert time.process_time() - start < 0.2
 
 
 def test_the_point_is_the_lexicographically_least() -> None:

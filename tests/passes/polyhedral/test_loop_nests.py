@@ -147,9 +147,9 @@ def test_dense_null_spaces_do_not_blow_up() -> None:
     for seed in range(30):
         for rows, loops in blow_up(seed):
             seen += 1
-            start = time.perf_counter()
+            start = time.process_time()
             nest = loop_nest(rows, loops)
-            assert time.perf_counter() - start < 1
+            assert time.process_time() - start < 1
             assert irredundant_as_promised(nest, [])
             assert all(
                 len(low) + len(high) <= 20 for low, high in zip(nest.lower, nest.upper, strict=True)
@@ -199,7 +199,7 @@ def test_a_strided_convolution_is_solved_and_bounded_in_milliseconds() -> None:
 
 def _seconds(m: Matrix, h: Matrix) -> float:
     """x[2 i + k - 1, 2 j + l - 1] with 0 ≤ i < N, 0 ≤ j < M and 0 ≤ k, l < 3."""
-    start = time.perf_counter()
+    start = time.process_time()
     solution = solve(m, h, 4, 4, (1, 3, 0, 2))
     extents = ((0, 0, 0, 0, 1, 0, 0), (0,) * 6 + (3,), (0, 0, 0, 0, 0, 1, 0), (0,) * 6 + (3,))
     rows: list[Row] = []
@@ -208,4 +208,4 @@ def _seconds(m: Matrix, h: Matrix) -> float:
         high = tuple(y - x for x, y in zip(low, extent, strict=True))
         rows += [low, (*high[:-1], high[-1] - 1)]
     loop_nest(rows, 2, [(0, 0, 0, 0, 1, 0, -1), (0, 0, 0, 0, 0, 1, -1)])
-    return time.perf_counter() - start
+    return time.process_time() - start
