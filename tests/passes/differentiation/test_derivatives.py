@@ -65,12 +65,12 @@ def check_second(seed: int) -> None:
         assert_close(second.call([*case.inputs, adjoint], {}), found, 1e-9, "cpu")
 
 
-@pytest.mark.parametrize("first", seeds(400, of=1000)[::CHUNK])
+@pytest.mark.parametrize("first", seeds(300, of=1000)[::CHUNK])
 def test_first_derivatives(first: int) -> None:
     check_seeds(check_first, range(first, first + CHUNK))
 
 
-@pytest.mark.parametrize("first", seeds(50, of=100)[::CHUNK])
+@pytest.mark.parametrize("first", seeds(25, of=100)[::CHUNK])
 def test_second_derivatives(first: int) -> None:
     check_seeds(check_second, range(first, first + CHUNK))
 
@@ -120,7 +120,7 @@ def check_everything(seed: int) -> None:
     )
 
 
-@pytest.mark.parametrize("first", seeds(100, of=200)[::CHUNK])
+@pytest.mark.parametrize("first", seeds(50, of=200)[::CHUNK])
 def test_everything(first: int) -> None:
     check_seeds(check_everything, range(first, first + CHUNK))
 
