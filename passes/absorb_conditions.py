@@ -61,10 +61,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from dialects import tix
 from dialects.tix import Constraint
@@ -77,11 +74,11 @@ from passes.index_sets.disjuncts import Disjunct, complement, disjoint, with_equ
 from passes.infer_ranges import infer_ranges
 from passes.rewriting.builder import Body, BodyBuilder
 from passes.rewriting.cloner import Cloner
+from passes.rewriting.program_pass import LocalPass
 from passes.rewriting.programs import (
     ProgramBuilder,
     copy_definition,
     copy_program,
-    rewrite_programs,
 )
 from passes.rewriting.terms import Term, add_terms, terms_of
 from passes.simplify_sums import simplify_sums
@@ -102,13 +99,13 @@ MOST_TERMS_TO_GROUP = 64
 
 
 @dataclass(frozen=True)
-class AbsorbConditionsPass(ModulePass):
+class AbsorbConditionsPass(LocalPass):
     """`absorb-conditions`: no options."""
 
     name = "absorb-conditions"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rewrite_programs(op, absorb_conditions)
+    def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
+        return absorb_conditions(program)
 
 
 def absorb_conditions(program: tix.ProgramOp) -> tix.ProgramOp:

@@ -48,10 +48,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from dialects import tix
@@ -65,11 +62,12 @@ from passes.inversion.inverse_forward import inverse_jvp
 from passes.inversion.inverse_program import InverseProgram
 from passes.inversion.inverse_reverse import inverse_vjp
 from passes.rewriting.failure import PassFailure
-from passes.rewriting.programs import label_of, location_of, rewrite_programs
+from passes.rewriting.program_pass import ProgramPass
+from passes.rewriting.programs import label_of, location_of
 
 
 @dataclass(frozen=True)
-class DifferentiatePass(ModulePass):
+class DifferentiatePass(ProgramPass):
     """`differentiate{mode=reverse wrt=a,b}`: derivatives by these arguments, by default all.
 
     `mode=forward` gives tangents instead of gradients. With `unit_adjoint=true` the adjoints of the
@@ -87,11 +85,7 @@ class DifferentiatePass(ModulePass):
     keep_pivots: bool = False
     observe: tuple[str, ...] = ()
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rewrite_programs(op, self.differentiate)
-
-    def differentiate(self, program: tix.ProgramOp) -> tix.ProgramOp:
-        """The derivative program of `program`."""
+    def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
         unknown = [name for name in self.wrt if name not in program.arguments]
         if unknown:
             raise PassFailure(program.location, f"no argument is named {unknown[0]}")

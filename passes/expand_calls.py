@@ -20,27 +20,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from dialects import tix
 from passes.rewriting.cloner import Cloner
 from passes.rewriting.failure import PassFailure
 from passes.rewriting.formulas import emit_formula
-from passes.rewriting.programs import copy_program, rewrite_programs
+from passes.rewriting.program_pass import ProgramPass
+from passes.rewriting.programs import copy_program
 
 
 @dataclass(frozen=True)
-class ExpandCallsPass(ModulePass):
+class ExpandCallsPass(ProgramPass):
     """`expand-calls`: no options."""
 
     name = "expand-calls"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rewrite_programs(op, expand_calls)
+    def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
+        return expand_calls(program)
 
 
 def expand_calls(program: tix.ProgramOp) -> tix.ProgramOp:

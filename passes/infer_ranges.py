@@ -25,10 +25,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
-from xdsl.passes import ModulePass
 
 from dialects import tix
 from dialects.tix import Constraint
@@ -39,20 +36,21 @@ from passes.polyhedral.loop_nests import LoopNest, Unbounded, implied_by_integer
 from passes.polyhedral.matrix import Row
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.failure import PassFailure
-from passes.rewriting.programs import copy_program, has_reductions, rewrite_programs
+from passes.rewriting.program_pass import LocalPass
+from passes.rewriting.programs import copy_program, has_reductions
 
 MOST_INEQUALITIES = 500
 """The number of inequalities between the other indices that may follow from those of one index."""
 
 
 @dataclass(frozen=True)
-class InferRangesPass(ModulePass):
+class InferRangesPass(LocalPass):
     """`infer-ranges`: no options."""
 
     name = "infer-ranges"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rewrite_programs(op, infer_ranges)
+    def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
+        return infer_ranges(program)
 
 
 def infer_ranges(program: tix.ProgramOp) -> tix.ProgramOp:

@@ -25,30 +25,28 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from dialects import tix
 from passes.index_sets.paths import Path
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
-from passes.rewriting.programs import definition_around, reads_of, rewrite_programs, set_hint
+from passes.rewriting.program_pass import ProgramPass
+from passes.rewriting.programs import definition_around, reads_of, set_hint
 
 MOST_OPERATIONS_TO_MOVE = 128
 """The number of operations up to which a definition moves, so that long chains become several."""
 
 
 @dataclass(frozen=True)
-class InlineDefinitionsPass(ModulePass):
+class InlineDefinitionsPass(ProgramPass):
     """`inline-definitions`: no options."""
 
     name = "inline-definitions"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rewrite_programs(op, inline_definitions)
+    def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
+        return inline_definitions(program)
 
 
 def inline_definitions(program: tix.ProgramOp) -> tix.ProgramOp:

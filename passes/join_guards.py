@@ -18,10 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, Region, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from dialects import tix
@@ -31,17 +28,18 @@ from passes.index_sets.context import ContextCloner
 from passes.index_sets.disjuncts import complement, negate
 from passes.index_sets.space import feasible
 from passes.rewriting.guards import is_guard, take_branch
-from passes.rewriting.programs import copy_program, rewrite_programs
+from passes.rewriting.program_pass import LocalPass
+from passes.rewriting.programs import copy_program
 
 
 @dataclass(frozen=True)
-class JoinGuardsPass(ModulePass):
+class JoinGuardsPass(LocalPass):
     """`join-guards`: no options."""
 
     name = "join-guards"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rewrite_programs(op, join_guards)
+    def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
+        return join_guards(program)
 
 
 def join_guards(program: tix.ProgramOp) -> tix.ProgramOp:

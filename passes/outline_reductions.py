@@ -32,10 +32,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from dialects import tix
 from dialects.tix import Affine, Constraint, TensorType
@@ -46,11 +43,11 @@ from passes.index_sets.paths import Path
 from passes.index_sets.sets import index_set, quotient_constraints
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner, free_values
+from passes.rewriting.program_pass import ProgramPass
 from passes.rewriting.programs import (
     ProgramBuilder,
     copy_definition,
     copy_program,
-    rewrite_programs,
 )
 
 MOST_TERMS_TO_RECOMPUTE = 8
@@ -58,13 +55,13 @@ MOST_TERMS_TO_RECOMPUTE = 8
 
 
 @dataclass(frozen=True)
-class OutlineReductionsPass(ModulePass):
+class OutlineReductionsPass(ProgramPass):
     """`outline-reductions`: no options."""
 
     name = "outline-reductions"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rewrite_programs(op, outline_reductions)
+    def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
+        return outline_reductions(program)
 
 
 def outline_reductions(program: tix.ProgramOp) -> tix.ProgramOp:

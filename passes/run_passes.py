@@ -1,9 +1,10 @@
-"""Passes in a row, those that look at one definition at a time once for all that are alike.
+"""The runner of passes: in order, local ones once for definitions that are equivalent.
 
 A program of a thousand time steps has thousands of statements, but a handful of different ones.
-What a *local* pass makes of a definition depends on nothing but that definition and the sizes of
-its program. So a row of local passes gets the first of each kind, and the others become copies of
-what that has become, with their own tensors, labels and places (`passes/analysis/equivalence.py`).
+What a *local* pass (`passes/rewriting/program_pass.py`) makes of a definition depends on nothing
+but that definition and the sizes of its program. So a row of local passes gets the first of each
+kind, and the others become copies of what that has become, with their own tensors, labels and
+places (`passes/analysis/equivalence.py`).
 """
 
 from __future__ import annotations
@@ -17,55 +18,39 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from dialects import tix
-from passes.absorb_conditions import AbsorbConditionsPass
 from passes.analysis.equivalence import Deduplicated
-from passes.infer_ranges import InferRangesPass
-from passes.join_guards import JoinGuardsPass
-from passes.shape_loops import ShapeLoopsPass
-from passes.simplify_sums import SimplifySumsPass
-from passes.solve_index_kernels import SolveIndexKernelsPass
-from passes.split_sums import SplitSumsPass
+from passes.rewriting.program_pass import LocalPass
 
-LOCAL = (
-    SolveIndexKernelsPass,
-    AbsorbConditionsPass,
-    InferRangesPass,
-    SimplifySumsPass,
-    JoinGuardsPass,
-    SplitSumsPass,
-    ShapeLoopsPass,
-)
-
-LONG = 16
-"""Programs of fewer definitions hold too few that are alike to look for them."""
+FEWEST_DEFINITIONS_TO_DEDUPLICATE = 16
+"""Programs of fewer definitions hold too few that are equivalent to look for them."""
 
 Around = Callable[[str], AbstractContextManager[None]]
-"""Something to do around a pass of this name."""
+"""Gives a context for the pass of a name to run in: a stopwatch, for example."""
 
 
 def run_passes(
     passes: Sequence[ModulePass], context: Context, module: ModuleOp, around: Around
 ) -> None:
     """Apply the passes to `module`, in order, each within `around` of its name."""
-    for local, steps in groupby(passes, lambda step: isinstance(step, LOCAL)):
-        folded = _fold(module) if local else []
+    for local, steps in groupby(passes, lambda step: isinstance(step, LocalPass)):
+        short = _deduplicated(module) if local else []
         for step in steps:
             with around(step.name):
                 step.apply(context, module)
-        for program, fold in zip(_programs(module), folded, strict=local):
-            if fold is not None:
-                _replace(program, fold.unfolded(program))
+        for program, whole in zip(_programs(module), short, strict=local):
+            if whole is not None:
+                _replace(program, whole.unfolded(program))
 
 
-def _fold(module: ModuleOp) -> list[Deduplicated | None]:
-    """Fold the programs of `module` that are long; None for the others."""
-    folded: list[Deduplicated | None] = []
+def _deduplicated(module: ModuleOp) -> list[Deduplicated | None]:
+    """The programs of `module` that are long, now with one definition of each kind; else None."""
+    found: list[Deduplicated | None] = []
     for program in _programs(module):
-        fold = Deduplicated(program) if len(program.definitions) >= LONG else None
-        folded.append(fold)
-        if fold is not None:
-            _replace(program, fold.program)
-    return folded
+        long = len(program.definitions) >= FEWEST_DEFINITIONS_TO_DEDUPLICATE
+        found.append(short := Deduplicated(program) if long else None)
+        if short is not None:
+            _replace(program, short.program)
+    return found
 
 
 def _programs(module: ModuleOp) -> list[tix.ProgramOp]:

@@ -13,28 +13,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from dialects import tix
 from dialects.tix import TensorType
-from passes.rewriting.programs import rewrite_programs, type_of
+from passes.rewriting.program_pass import ProgramPass
+from passes.rewriting.programs import type_of
 
 
 @dataclass(frozen=True)
-class SetPrecisionPass(ModulePass):
+class SetPrecisionPass(ProgramPass):
     """`set-precision{real=f64}`: the element type, `f32` or `f64`, of tensors of type `real`."""
 
     name = "set-precision"
     real: str = "f64"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
+    def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
         if self.real not in ("f32", "f64"):
             raise PassFailedException(f"real must be f32 or f64, not {self.real}")
-        rewrite_programs(op, lambda program: set_precision(program, self.real))
+        return set_precision(program, self.real)
 
 
 def set_precision(program: tix.ProgramOp, real: str) -> tix.ProgramOp:

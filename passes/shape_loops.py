@@ -25,10 +25,7 @@ from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from dialects import tix
 from dialects.tix import Affine, Constraint, between
@@ -36,12 +33,12 @@ from passes.absorb_conditions import bounded_without_conditions
 from passes.index_sets.context import ContextCloner
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
+from passes.rewriting.program_pass import LocalPass
 from passes.rewriting.programs import (
     ProgramBuilder,
     arguments_of,
     copy_definition,
     copy_program,
-    rewrite_programs,
 )
 from passes.scheduling.index_uses import IndexUses
 from passes.scheduling.tile import Tile
@@ -50,7 +47,7 @@ from passes.scheduling.tile_choice import ChooseTiles, tile_chooser
 
 
 @dataclass(frozen=True)
-class ShapeLoopsPass(ModulePass):
+class ShapeLoopsPass(LocalPass):
     """`shape-loops{tile=true sizes="N=512"}`: for code in tiles, made best for these sizes.
 
     The result is right for all other sizes too. Without tiles, conditions in sums are all that
@@ -61,9 +58,8 @@ class ShapeLoopsPass(ModulePass):
     tile: bool = False
     sizes: tuple[str, ...] = ()
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        choose = tile_chooser(self.tile, self.sizes)
-        rewrite_programs(op, lambda program: shape_loops(program, choose))
+    def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
+        return shape_loops(program, tile_chooser(self.tile, self.sizes))
 
 
 def shape_loops(program: tix.ProgramOp, choose: ChooseTiles | None) -> tix.ProgramOp:

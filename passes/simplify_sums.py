@@ -20,10 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from dialects import tix
 from dialects.tix import Affine, Constraint, between
@@ -34,17 +31,18 @@ from passes.index_sets.disjuncts import negate, tightened
 from passes.index_sets.space import conditions_of_a_point
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.guards import is_guard
-from passes.rewriting.programs import copy_program, rewrite_programs, type_of
+from passes.rewriting.program_pass import LocalPass
+from passes.rewriting.programs import copy_program, type_of
 
 
 @dataclass(frozen=True)
-class SimplifySumsPass(ModulePass):
+class SimplifySumsPass(LocalPass):
     """`simplify-sums`: no options."""
 
     name = "simplify-sums"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rewrite_programs(op, simplify_sums)
+    def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
+        return simplify_sums(program)
 
 
 def simplify_sums(program: tix.ProgramOp) -> tix.ProgramOp:

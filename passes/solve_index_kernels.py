@@ -31,10 +31,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
-from xdsl.passes import ModulePass
 
 from dialects import tix
 from dialects.tix import Affine, Constraint, Variable
@@ -44,20 +41,21 @@ from passes.polyhedral.diophantine import Solution, solve
 from passes.polyhedral.matrix import Row
 from passes.rewriting.builder import BodyBuilder, whole_part
 from passes.rewriting.cloner import Cloner
-from passes.rewriting.programs import copy_program, has_reductions, rewrite_programs
+from passes.rewriting.program_pass import LocalPass
+from passes.rewriting.programs import copy_program, has_reductions
 
 MOST_VALUES_OF_A_SHORT_LOOP = 8
 """The number of values of an index up to which a loop over it is preferred to one over others."""
 
 
 @dataclass(frozen=True)
-class SolveIndexKernelsPass(ModulePass):
+class SolveIndexKernelsPass(LocalPass):
     """`solve-index-kernels`: no options."""
 
     name = "solve-index-kernels"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rewrite_programs(op, solve_index_kernels)
+    def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
+        return solve_index_kernels(program)
 
 
 def solve_index_kernels(program: tix.ProgramOp) -> tix.ProgramOp:

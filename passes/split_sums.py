@@ -17,15 +17,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
-from xdsl.passes import ModulePass
 
 from dialects import tix
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
-from passes.rewriting.programs import copy_program, rewrite_programs
+from passes.rewriting.program_pass import LocalPass
+from passes.rewriting.programs import copy_program
 from passes.rewriting.terms import Term, add_terms, terms_of
 from passes.scheduling.index_uses import IndexUses
 from passes.scheduling.tile_analysis import is_short
@@ -33,13 +31,13 @@ from passes.simplify_sums import simplify_sums
 
 
 @dataclass(frozen=True)
-class SplitSumsPass(ModulePass):
+class SplitSumsPass(LocalPass):
     """`split-sums`: for code in tiles, which then computes each part once per row or column."""
 
     name = "split-sums"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rewrite_programs(op, split_sums)
+    def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
+        return split_sums(program)
 
 
 def split_sums(program: tix.ProgramOp) -> tix.ProgramOp:

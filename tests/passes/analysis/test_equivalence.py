@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
@@ -12,9 +14,10 @@ from dialects.loops import CallOp
 from passes import run_passes
 from passes.analysis.equivalence import Deduplicated, equivalent_definitions
 from passes.differentiation.shared_adjoints import SharedAdjoints
-from passes.run_passes import LOCAL
+from passes.rewriting.program_pass import LocalPass
 from passes.simplify_sums import simplify_sums
 from tadc.program import Program
+from tadc.universe import PASSES
 from tests.host_shim import host_shim
 from tests.support.campaign import seeds
 from tests.support.derivations import assert_close, check_seeds, interpret, random_case
@@ -153,7 +156,7 @@ def check_same_module(function: tadc.Function) -> None:
     ways: list[tuple[int, object]] = [(0, SharedAdjoints.case), (1_000_000, like_nothing)]
     for long, case in ways:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(run_passes, "LONG", long)
+            patch.setattr(run_passes, "FEWEST_DEFINITIONS_TO_DEDUPLICATE", long)
             patch.setattr(SharedAdjoints, "case", case)
             copy = tadc.Function(Program(function.program.module, str(function)), "cpu")
             modules.append(copy.derivative().program.module)
@@ -180,7 +183,8 @@ def test_local_passes_see_the_first_of_each_kind() -> None:
     folded = Deduplicated(f.program.op)
     assert [d.label.data for d in folded.program.definitions] == ["p_1", "q_1"]
     assert str(folded.unfolded(simplify_sums(folded.program))) == expected
-    assert {step.name for step in LOCAL} == {
+    passes = (getattr(import_module(module), name) for module, name in PASSES.values())
+    assert {each.name for each in passes if issubclass(each, LocalPass)} == {
         "solve-index-kernels",
         "absorb-conditions",
         "infer-ranges",
