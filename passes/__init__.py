@@ -1,0 +1,36 @@
+"""The middle of the compiler: from a program of the dialect `tix` to its derivative, and to loops.
+
+Only passes lie here, beside `pipeline`, which holds their order with a reason for each place, and
+`run_passes`, which runs them. What several passes share lies in the packages further down.
+
+The way of a program, pass by pass
+----------------------------------
+A program comes as tensors that are defined element by element (`dialects.tix`). First
+`outline_reductions` gives a name to every sum whose value a derivative will need. `differentiate`
+defines adjoints beside it: each read `x[A i + a]` adds a sum over the points with `A i = p - a`, an
+equation in the sum's own indices that is not solved yet; in other modes it defines tangents, or
+what inverts the program. `solve_index_kernels` solves these equations in integers and leaves
+guards. `absorb_conditions` makes conditions inside a sum part of its index set, and `infer_ranges`
+gives each index bounds, so that a sum runs over exactly the points that contribute. Then
+`simplify_sums` reads single points, moves factors and merges guards, and `join_guards` makes one
+choice of terms that exclude each other.
+
+For a value and its pullback `split_pullback` cuts the program in two, for inverse modes
+`split_solves` cuts it where a linear system is solved. `inline_definitions` decides what is stored
+and what is computed where it is read, `order_definitions` when.
+
+Code begins with `expand_calls`, which puts formulas in the place of the user's functions, and
+`set_precision`. For processors with caches and vectors `split_sums` parts sums whose terms depend
+on different indices; `shape_loops` decides between narrow loops and boxes; `schedule` makes a
+function of loops over flat buffers of each definition (`dialects.loops`).
+
+The packages, each of which knows those below it alone
+------------------------------------------------------
+- `inversion`: lumps, the structure of their matrices, and the programs that solve with these
+- `differentiation`: rules of elementary functions; forward and reverse mode over definitions
+- `scheduling`: from bodies to `scf`, `arith` and `memref`; the choice of tiles and their loops
+- `analysis`: activity, equivalence, rounding, costs, what is safe to compute where nobody asks
+- `index_sets`: unions of convex sets of integers, with what holds at a place in a program
+- `rewriting`: builders, cloners and everything else to make new programs out of old ones
+- `polyhedral`: Smith normal form, Diophantine equations, Fourier-Motzkin; knows nothing of the IR
+"""

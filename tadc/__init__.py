@@ -1,20 +1,31 @@
-"""tadc: element-wise tensor functions and their exact derivatives.
+"""tadc: tensor functions written element by element, and their exact derivatives.
 
-The way of a program through the compiler, stage by stage:
+The way of a program from its text to numbers
+---------------------------------------------
+A user calls what `api` offers: `tadc.api.compile` for a program, `tadc.api.vjp` and others for its
+derivatives. The text goes to `language`: `tadc.language.parse` makes it a program of the dialect
+`dialects.tix`, with all ranges inferred, or raises one of the `errors`, which point into the text.
+`program` keeps both together, as `tadc.program.Program`: what runs passes over the IR, prints it
+back in the language, and finds the place of an error. The passes themselves are `passes`; their
+order is `passes.pipeline`.
 
-- `tadc.language` reads text of the language and writes it back; it infers ranges, and every error
-  it raises points into the text (`tadc.errors`).
-- `dialects.tix` is what it makes: tensors defined element by element over index sets.
-- `passes` derive and simplify such programs: `passes.pipeline` holds the order and the reasons,
-  `passes.polyhedral` the exact mathematics of index equations and bounds.
-- `dialects.loops` with `scf`, `arith`, `math` and `memref` is what `passes.schedule` makes.
-- `tadc.targets` print LLVM IR and CUDA C; `tadc.runtime` turns them into numbers.
-- `tadc.inverse` runs the programs of an inverse mode, and solves the linear systems between them.
-- `tadc.ode` follows differential equations, with the derivatives of their solutions.
-- `tadc.interpreter` gives every level a meaning of its own, which the tests compare with.
+`function` gives the user a face of all that, `tadc.function.Function`: called, derived, printed and
+looked at. A call goes through `runtime`: arguments become arrays, their shapes give `sizes`, and a
+program becomes code for its target, which `targets` print as LLVM IR or CUDA C. `emit` prints the
+same code without running it. `interpreter` is the slow reference that all tests compare with.
 
-`tadc.function` is the object that users hold, `tadc.commands.cli` the command, `tadc.commands.opt`
-the xDSL driver.
+A pullback is `tadc.pullback.Pullback`: its program is cut in two, the value and, given what that
+saved, the gradients. Programs that update their arguments have an `inverse`, run in parts with
+linear systems between them. `ode` follows differential equations and derives their solutions.
+
+What users see beside numbers
+-----------------------------
+`explain` says where each sum, guard and bound of a derivative comes from; `verify` compares
+derivatives with differences; `commands` is the command line, which `__main__` runs.
+
+- `choices` and `modes` are the words that options choose from: they need no compiler
+- `universe` tells xDSL of the dialects, passes and targets, for `tadc-opt`
+- `support` holds what has nothing to do with tensors: garbage, recursion, time, text of the IR
 """
 
 from __future__ import annotations

@@ -101,7 +101,7 @@ class Executable(ABC):
         sizes = {f.sym_name.data: tuple(names_in(f, "sizes")) for f in self.functions}
         steps: list[Step] = []
         for op in self.module.ops:
-            name, buffers = _kernel_of(op)
+            name, buffers = kernel_of(op)
             steps.append(Step(name, tuple(buffers), sizes[name]))
         return steps
 
@@ -161,7 +161,7 @@ class Executable(ABC):
         """The results, in order; arguments are dense and of the declared types."""
 
 
-def _kernel_of(op: Operation) -> tuple[str, list[str]]:
+def kernel_of(op: Operation) -> tuple[str, list[str]]:
     """The function that runs there, and on which buffers."""
     if isinstance(op, CallOp):
         return op.kernel.root_reference.data, [b.data for b in op.buffers]

@@ -2,17 +2,31 @@
 
 The interpreter says what a program means. Up to `differentiate` the results are compared, from
 there on the gradients for random adjoints. A pass must also take its input as text from a file.
+Passes behind a cut (`split-pullback`, `split-solves`) and on the way to code have tests of their
+own; loops have an interpreter of their own, too.
 """
 
 from __future__ import annotations
+
+import random
+import re
 
 import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
+import tadc
 from dialects import tix
+from dialects.tix import TensorType
+from passes.pipeline import code_passes
+from passes.schedule import names_in
+from passes.scheduling import tile_analysis, tile_choice
 from passes.set_precision import set_precision
-from tadc.support.ir_text import module_text, parse_module
+from tadc.interpreter.loops import run
+from tadc.runtime.arguments import DTYPES
+from tadc.runtime.executable import kernel_of
+from tadc.sizes import bind_sizes, shape_of
+from tadc.support.ir_text import context, module_text, parse_module
 from tests.support.campaign import seeds
 from tests.support.derivations import (
     Case,
@@ -24,6 +38,7 @@ from tests.support.derivations import (
     stages,
 )
 from tests.support.random_programs import EVERYTHING
+from tests.support.random_updates import random_update
 
 CHUNK = 25
 
@@ -149,3 +164,103 @@ def test_every_pass_with_everything(first: int) -> None:
 @chunks(25, of=50)
 def test_set_precision(first: int) -> None:
     check_seeds(check_precision, range(first, first + CHUNK))
+
+
+# --- programs that are cut ------------------------------------------------------------------------
+
+
+def check_split_pullback(seed: int) -> None:
+    """Value and gradients, given what the value saved, are those of the derivative program."""
+    case = random_case(seed, **EVERYTHING)
+    both = case.function.with_target("interpret").with_pullback()
+    computed = both.value.call(case.values, {})
+    assert_close(computed[: len(case.results)], case.results, 1e-11, "split-pullback, value")
+    given = [*case.values, *both.saved_of(computed), *case.adjoints]
+    gradients = interpret(case.function.derivative().program.op, case.inputs)
+    assert_close(both.gradients.call(given, {}), gradients, 1e-11, "split-pullback, gradients")
+
+
+@chunks(25, of=50, start=3000)
+def test_split_pullback(first: int) -> None:
+    check_seeds(check_split_pullback, range(first, first + CHUNK))
+
+
+def check_split_solves(seed: int) -> None:
+    """The parts of J⁻¹ v with the solutions between them invert J v."""
+    update = random_update(random.Random(seed))
+    f = tadc.compile(update.source, "interpret")
+    arguments = [update.arguments[t.name] for t in f.args]
+    state = {t.name for t in f.results}
+    rng = np.random.default_rng(seed)
+    v = {t.name: rng.uniform(-1, 1, a.shape) for t, a in zip(f.args, arguments, strict=True)}
+    _, pushed = tadc.jvp(f, arguments, {name: v[name] for name in state})
+    pushed = pushed if isinstance(pushed, tuple) else (pushed,)
+    found = tadc.inverse_jvp(f, arguments, pushed)
+    for t, back in zip(f.results, found, strict=True):
+        np.testing.assert_allclose(back, v[t.name], rtol=1e-6, atol=1e-6)
+
+
+@chunks(25, of=50, start=100)
+def test_split_solves(first: int) -> None:
+    check_seeds(check_split_solves, range(first, first + CHUNK))
+
+
+# --- code -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tiles of few elements, taken wherever there is one: programs here are small."""
+    limits = {"VECTOR_BYTES": 8, "MOST_COLUMNS": 2, "MOST_TERMS_TO_UNROLL": 0}
+    limits |= {"PANEL_ELEMENTS": 6, "MOST_ROWS_PER_PANEL": 4}
+    for name, value in (limits | {"MOST_OF_PLAIN_COST": 1e9, "COST_OF_FAR_ELEMENT": 0}).items():
+        home = tile_analysis if hasattr(tile_analysis, name) else tile_choice
+        monkeypatch.setattr(home, name, value)
+
+
+def loops(module: ModuleOp, program: tix.ProgramOp, values: list[np.ndarray]) -> list[np.ndarray]:
+    """The results of a scheduled program, by the interpreter of loops."""
+    arguments = dict(zip(program.arguments, values, strict=True))
+    sizes = bind_sizes(program, {name: a.shape for name, a in arguments.items()})
+    buffers = {name: np.asarray(a).reshape(-1) for name, a in arguments.items()}
+    functions = {f.sym_name.data: f for f in module.ops if hasattr(f, "sym_name")}
+    shapes: dict[str, tuple[int, ...]] = {}
+    for op, definition in zip(module.ops, program.definitions, strict=True):
+        label, type = definition.label.data, definition.type
+        assert isinstance(type, TensorType)
+        shapes[label] = shape_of(type, sizes)
+        buffers[label] = np.full(int(np.prod(shapes[label])), np.nan, DTYPES[type.dtype])
+        kernel, names = kernel_of(op)
+        given = [sizes[s] for s in names_in(functions[kernel], "sizes")]
+        run(module, kernel, [buffers[n] for n in names], given)
+    labels = [d.label.data for v in program.returned for d in [v.owner]]
+    return [buffers[n].reshape(shapes[n]) for n in labels]
+
+
+def check_code(seed: int, tile: bool) -> None:
+    """`expand-calls`, `set-precision`, `split-sums`, `shape-loops` and `schedule`, one by one."""
+    tadc.define_function("grown", "x", value="exp(x)", derivative="grown")
+    case = random_case(seed, **(EVERYTHING if seed % 2 else {}))
+    source = re.sub(r"\bexp\(", "grown(", case.source)
+    module = tadc.compile(source).program.module.clone()
+    program = program_of(module)
+    for step in code_passes(tile=tile).passes:
+        step.apply(context(), module)
+        module.verify()
+        if step.name == "schedule":
+            found = loops(module, program, case.values)
+        else:
+            program = program_of(module).clone()
+            found = interpret(program, case.values)
+        assert_close(found, case.results, 1e-9, step.name)
+
+
+@chunks(25, of=50, start=4000)
+def test_plain_code(first: int) -> None:
+    check_seeds(lambda seed: check_code(seed, tile=False), range(first, first + CHUNK))
+
+
+@pytest.mark.usefixtures("small_tiles")
+@chunks(25, of=50, start=5000)
+def test_code_in_tiles(first: int) -> None:
+    check_seeds(lambda seed: check_code(seed, tile=True), range(first, first + CHUNK))
