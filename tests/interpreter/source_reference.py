@@ -36,6 +36,12 @@ def reference(source: str, arguments: Arrays) -> list[np.ndarray]:
 class _Program:
     def __init__(self, tree: ast.Module, arguments: Arrays):
         self.statements = tree.body
+        # in the order of declarations, or else of first use
+        names = sorted(
+            (node for node in ast.walk(tree) if isinstance(node, ast.Name)),
+            key=lambda node: (node.lineno, node.col_offset),
+        )
+        self.arguments = dict.fromkeys(node.id for node in names if node.id in arguments)
         self.tensors = {name: np.asarray(array) for name, array in arguments.items()}
         self.sizes: dict[str, int] = {}
         self.defined: dict[str, None] = {}
@@ -57,8 +63,9 @@ class _Program:
                     return [self.tensors[ast.unparse(name)] for name in names]
                 case _:
                     raise SyntaxError(ast.unparse(statement))
-        kept = (n for n in self.defined if n in self.updated or n not in self.read)
-        return [self.tensors[name] for name in kept]
+        updated = [name for name in self.arguments if name in self.updated]
+        unread = [n for n in self.defined if n not in self.updated and n not in self.read]
+        return [self.tensors[name] for name in (*updated, *unread)]
 
     def _bind_sizes(self, name: str, annotation: ast.expr) -> None:
         assert isinstance(annotation, ast.Subscript)
