@@ -14,8 +14,8 @@ looked at. A call goes through `runtime`: arguments become arrays, their shapes 
 program becomes code for its target, which `targets` print as LLVM IR or CUDA C. `emit` prints the
 same code without running it. `interpreter` is the slow reference that all tests compare with.
 
-What `tadc.api.vjp` returns is a `pullback`: its program is cut in two, the value and, given what that
-saved, the gradients. Programs that update their arguments have an `inverse`, run in parts with
+What `tadc.api.vjp` returns is a `pullback`: its program is cut in two, the value and, given what
+that saved, the gradients. Programs that update their arguments have an `inverse`, run in parts with
 linear systems between them. `ode` follows differential equations and derives their solutions.
 
 What users see beside numbers
