@@ -90,6 +90,10 @@ def test_arrays_may_be_empty_or_hold_one_element(
     np.testing.assert_array_equal(db, np.full((k, m), float(n)))
 
 
+def test_masked_arrays_without_masked_elements_are_arrays(product: tadc.Function) -> None:
+    np.testing.assert_allclose(product(np.ma.masked_invalid(A), B), A @ B)
+
+
 @pytest.mark.parametrize("scalar", [2, 2.0, np.float64(2), np.array(2.0)])
 def test_scalars_come_in_every_form(scalar: object) -> None:
     f = tadc.compile("f[i] = s * x[i]**2")

@@ -55,6 +55,7 @@ def error_of(kind: type[tadc.TadcError], *arguments: object, **named: object) ->
         (ArgumentError, (X, Y, 1.0), "z", (3, 37)),
         (DtypeError, (X.astype(np.float32), Y, Z), "x", (1, 1)),
         (DtypeError, (X, Y.astype(np.float64), Z), "y", (2, 1)),
+        (ArgumentError, (np.ma.masked_greater(X, 0), Y, Z), "x", (1, 1)),
         (DtypeError, (X, Y, Z.astype(np.int64)), "z", (3, 37)),
         (DtypeError, (X.astype(">f8"), Y, Z), "x", (1, 1)),
         (DtypeError, (X.astype(complex), Y, Z), "x", (1, 1)),

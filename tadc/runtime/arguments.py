@@ -89,6 +89,7 @@ def as_array(parameter: Parameter, value: Any) -> Array:
             "numpy.asarray(...) makes an array of numbers in lists",
             argument=parameter.name,
         )
+    _check_mask(parameter, array)
     _check_dtype(parameter, array)
     if array.ndim != parameter.rank:
         raise ArgumentError(
@@ -115,6 +116,17 @@ def _converted(parameter: Parameter, value: Any, dtype: Any = None) -> Array:
             parameter.span,
             argument=parameter.name,
         ) from error
+
+
+def _check_mask(parameter: Parameter, array: Array) -> None:
+    """Raise where elements are masked, whose values below the mask would be computed with."""
+    if np.ma.is_masked(array):
+        raise ArgumentError(
+            f"the argument {parameter.name} has masked elements",
+            parameter.span,
+            f"{parameter.name}.filled(...) gives them a value; here every element has one",
+            argument=parameter.name,
+        )
 
 
 def _check_dtype(parameter: Parameter, array: Array) -> None:
