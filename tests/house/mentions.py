@@ -33,7 +33,8 @@ MODULE = re.compile(rf"(?<![\w./@-])(?:{'|'.join(PRODUCTION)}|tests)(?:\.[A-Za-z
 DOTTED = re.compile(r"`([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)`")
 
 INVENTED = {
-    *("passes/share_sums.py", "passes.share_sums", "lit_tests/passes/share-sums.mlir"),
+    *("passes/multiply_squares.py", "passes.multiply_squares"),
+    "lit_tests/passes/multiply-squares.mlir",
     "results.md",
 }
 """Names in examples: the pass of docs/new-pass.md, and what benchmarks write."""
