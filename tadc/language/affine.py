@@ -106,6 +106,9 @@ class _Reader:
             case ast.Div():
                 hint = "use // for division that rounds down"
                 raise self.scope.fail(AffineError, node, "/ does not give an integer index", hint)
+            case ast.Pow():
+                message = "an index or size holds no powers"
+                raise self.scope.fail(AffineError, node, message, _NO_PRODUCT)
             case _:
                 raise self._not_affine(node)
 
