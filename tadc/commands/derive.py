@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib import import_module
 
 from passes.pipeline import STAGES
@@ -21,13 +22,13 @@ def run(options: Namespace) -> int:
     mode: str = OTHER_WORDS.get(options.mode) or options.mode
     _require_sense(mode, options)
     if options.time:
-        function, watch = timed_compilation(options.file, options.wrt, mode, _code(options))
+        function, watch = timed_compilation(options.file, options.wrt, mode, Code.of(options))
     else:
         function, watch = load(options.file), None
     if options.explain:
         print(_explained(function, options.wrt, mode, options.read))
     else:
-        text = emitted(function, options.wrt, options.emit, mode, _code(options))
+        text = emitted(function, options.wrt, options.emit, mode, Code.of(options))
         print(text.rstrip("\n"))
     if watch:
         sys.stdout.flush()
@@ -66,14 +67,16 @@ def _explained(function: Function, wrt: tuple[str, ...], mode: str, read: str | 
     return explain(function, *wrt, read=read)
 
 
-Code = tuple[Mapping[str, int], str]
-"""The sizes for which code is printed, by name, and the precision of undeclared tensors."""
+@dataclass(frozen=True)
+class Code:
+    """The calls whose code is printed: their sizes, and the precision of undeclared tensors."""
 
-NO_CODE: Code = ({}, "f64")
+    sizes: Mapping[str, int]
+    precision: str
 
-
-def _code(options: Namespace) -> Code:
-    return dict(options.size), options.precision
+    @staticmethod
+    def of(options: Namespace) -> Code:
+        return Code(dict(options.size), options.precision)
 
 
 def timed_compilation(
@@ -100,7 +103,7 @@ def timed_compilation(
         for program in programs:
             with timed("printing"):
                 str(program)
-            executable = Runner(program, "cpu").code(*code)
+            executable = Runner(program, "cpu").code(code.sizes, code.precision)
             assert executable.module  # its passes are timed one by one
             with timed("LLVM IR"):
                 text = executable.text
@@ -113,14 +116,12 @@ def _derived(function: Function, wrt: tuple[str, ...], mode: str) -> Function:
     return function.forward(*wrt) if mode == "forward" else function.derivative(*wrt)
 
 
-def emitted(
-    function: Function, wrt: tuple[str, ...], emit: str, mode: str = "reverse", code: Code = NO_CODE
-) -> str:
+def emitted(function: Function, wrt: tuple[str, ...], emit: str, mode: str, code: Code) -> str:
     """The derivative of `function` in a mode, with respect to `wrt`, as what `emit` says."""
     if emit in STAGES and emit != "source":
-        return function.ir(emit, mode, wrt, *code)
+        return function.ir(emit, mode, wrt, code.sizes, code.precision)
     if mode in INVERSE_MODES:
         from tadc.inverse.text import texts
 
-        return texts(function.runner, mode, emit, *code)
-    return _derived(function, wrt, mode).emit(emit, *code)
+        return texts(function.runner, mode, emit, code.sizes, code.precision)
+    return _derived(function, wrt, mode).emit(emit, code.sizes, code.precision)
