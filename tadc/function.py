@@ -202,7 +202,12 @@ class Function:
         return self._pullbacks[wrt]
 
     def inverse(self, mode: str) -> Inverse:
-        """The program of an inverse mode, made when it is first asked for."""
+        """The program of an inverse mode, made when it is first asked for.
+
+        Raises `UnknownNameError` for other modes, and `UnsupportedError` where the program has none.
+        """
+        if mode not in INVERSE_MODES:
+            raise unknown_name("inverse mode", mode, INVERSE_MODES)
         if mode not in self._inverses:
             self._inverses[mode] = Inverse(self.program, self.target, mode)
         return self._inverses[mode]
