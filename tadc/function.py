@@ -204,7 +204,7 @@ class Function:
     def inverse(self, mode: str) -> Inverse:
         """The program of an inverse mode, made when it is first asked for.
 
-        Raises `UnknownNameError` for other modes, and `UnsupportedError` where the program has none.
+        Raises `UnknownNameError` for other modes, `UnsupportedError` where the program has none.
         """
         if mode not in INVERSE_MODES:
             raise unknown_name("inverse mode", mode, INVERSE_MODES)
