@@ -5,5 +5,4 @@
 - `guards`: the guards and bounds of a sum, with the condition that each comes from
 - `notation`: the text of indices, affine forms and constraints
 - `lumps`: the steps that an inverse mode inverts
-- `systems`: the programs of an inverse mode, and the linear systems between them
 """

@@ -1,0 +1,32 @@
+"""Calls of compiled programs: from arguments by name to results, for each target.
+
+A call goes this way:
+
+- `arguments`: binds arguments to names, checks them and makes them dense arrays
+- `runner`: takes a call from its arguments to its results, and keeps what the next one can use
+- `targets`: the targets by name
+- `executable`: a program as code of a target, and the plan of a call with given sizes
+- `cost`: the number of operations of a definition, which decides about threads and tiles
+- `buffer_assignment`: the buffer of each tensor; those of dead tensors serve later ones
+- `results`: several results as one named tuple
+
+on processors:
+
+- `on_cpu`: the target `cpu`
+- `cpu`: LLVM IR to machine code, and calls of it on all cores
+- `command_buffer`: all kernel calls of a program with their parameters, once per set of sizes
+- `buffer_pool`: memory that calls let go of and later ones use
+
+on other targets:
+
+- `on_gpu`: the target `cuda`
+- `nvrtc`: CUDA C to machine code, without a GPU
+- `cuda`: kernels and buffers on a GPU
+- `interpreted`: the target `interpret`
+
+and around a call:
+
+- `value_and_gradients`: a program cut in two, its value and its gradients
+- `linear_systems`: the systems between the programs of an inverse mode, through LAPACK
+- `memory`: the bytes that calls allocate
+"""
