@@ -173,14 +173,14 @@ class _ShortBoxer(ContextCloner):
 
 
 class _LongBoxer(_ShortBoxer):
-    """The same with long boxes too."""
+    """Boxes short loops and long ones."""
 
     long = True
 
 
 def _box(op: tix.ReductionOp, long: bool) -> list[Constraint] | None:
-    """What of the set is the same for all elements, if that is a box; None if all of it is, or if
-    there is another reduction inside."""
+    """The constraints of the set that are the same for all elements, if they are a box; None if all
+    constraints are, or if there is another reduction inside."""
     varying = [c for c in op.constraints if _varies(c, op)]
     if not varying or any(isinstance(o, tix.ReductionOp) for o in op.body.walk()):
         return None
@@ -208,7 +208,7 @@ def _extremes(op: tix.ReductionOp) -> Callable[[Constraint], dict[tix.Variable, 
 
 
 def _is_short(index: SSAValue, box: Sequence[Constraint]) -> bool:
-    """Do numbers bound it?"""
+    """True if numbers bound `index` to few values."""
     numbers = [c.form for c in box if len(c.form.terms) == 1 and abs(c.form[index]) == 1]
     low = [-form.constant for form in numbers if form[index] > 0]
     high = [form.constant for form in numbers if form[index] < 0]
@@ -216,12 +216,12 @@ def _is_short(index: SSAValue, box: Sequence[Constraint]) -> bool:
 
 
 def _is_half(index: SSAValue, sides: Set[bool], box: Sequence[Constraint]) -> bool:
-    """Does one side of it vary, and the box bound both?"""
+    """True if one side of `index` varies and the box bounds both."""
     return len(sides) == 1 and len({c.form[index] > 0 for c in box if c.form[index]}) == 2
 
 
 def _varies(constraint: Constraint, op: tix.ReductionOp) -> bool:
-    """Does it hold an index around the reduction?"""
+    """True if the constraint holds an index from around the reduction."""
     return any(v not in op.indices for v in constraint.form.indices)
 
 

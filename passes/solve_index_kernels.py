@@ -115,8 +115,9 @@ class Exact:
 
 @dataclass(frozen=True)
 class Derivation:
-    """How a reduction was solved, in terms of its indices: the pass carries it out, and
-    `tadc derive --explain` prints it.
+    """The equations of a reduction and their solution, in terms of its indices.
+
+    The pass carries it out, and `tadc derive --explain` prints it.
     """
 
     system: System

@@ -26,15 +26,15 @@ class Elementary:
     """A function of one real or two."""
 
     number: Callable[..., float]
-    """Its value for Python's floats; raises an `ArithmeticError` or a `ValueError` where it has
+    """The value for Python's floats; raises an `ArithmeticError` or a `ValueError` where there is
     none."""
     array: Callable[..., Array] | None = None
-    """Its values for NumPy arrays; None: those of `number`, one by one."""
+    """The values for NumPy arrays; None: those of `number`, one by one."""
     code: Callable[..., Operation] | str | None = None
     """The operation of `arith` or `math` that computes it, or its name in C's mathematical library
     where `math` has none; None: `passes/scheduling/elementary.py` composes it of others."""
     freedom: FastMathFlag | None = None
-    """How code may round otherwise, where values need not be the same bits everywhere: `CONTRACT`
+    """The freedom to round otherwise, where bits need not be the same everywhere: `CONTRACT`
     fuses a product with a sum, `APPROXIMATE` takes a library's form for vectors."""
 
     def of_arrays(self, *arrays: Array) -> Array:

@@ -40,7 +40,7 @@ class CanonicalForm:
 
     key: Key
     tensors: tuple[SSAValue, ...]
-    """What the definition reads, in order of first use."""
+    """The tensors that the definition reads, in order of first use."""
     locations: tuple[LocationAttr, ...]
     """The places of its operations, in order of first use; empty without names."""
 

@@ -107,7 +107,7 @@ class SharedAdjoints:
         self._structures: dict[object, int] = {}
 
     def source(self, op: tix.DefineOp, adjoint: Adjoint, ties: SSAValue | None) -> Source:
-        """What the parts of a visited definition have in common."""
+        """The source that the parts of a visited definition have in common."""
         return Source(op, adjoint, ties, structure(op, named=True))
 
     def define(self, builder: ProgramBuilder, label: str, adjoint: Gathered) -> SSAValue:

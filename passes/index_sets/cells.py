@@ -73,7 +73,7 @@ class Cutter:
         return self._cut(values, most, only_vanishing=False)
 
     def cells_of_vanishing(self, values: Sequence[SSAValue], most: int) -> list[Cell]:
-        """The same, but cut only where one side vanishes: other conditions stay undecided."""
+        """Cells, cut only where one side of a condition vanishes: others stay undecided."""
         cells = self._cut(values, most, only_vanishing=True)
         return [self.start] if cells is None else cells
 
@@ -165,7 +165,7 @@ class Cutter:
         return [f for q in quotients for f in self.cloner.constraints(quotient_constraints(q))]
 
     def _without_quotients(self, disjunct: Sequence[Constraint]) -> Disjunct:
-        """The same points, with fewer quotients."""
+        """Constraints with the points of `disjunct`, but with fewer quotients."""
         done: Disjunct = []
         pending = self.cloner.constraints(disjunct)
         while pending:

@@ -22,7 +22,7 @@ class ContextCloner(Cloner):
     """A cloner that copies with the constraints that hold at the place of the copy."""
 
     known: Sequence[Constraint] = ()
-    """Those constraints; a cloner inside starts with them."""
+    """The constraints that hold at the place of the copy; a cloner inside starts with them."""
 
     def assume(self, constraints: Iterable[Constraint]) -> None:
         """Let these constraints hold for all that this cloner copies from now on."""

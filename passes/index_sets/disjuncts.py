@@ -13,9 +13,10 @@ Disjunct = list[Constraint]
 
 
 def tightened(constraint: Constraint) -> Constraint:
-    """The same integer points with the smallest coefficients: `2 k >= 3` is `k >= 2`.
+    """The constraint with the same integer points and the smallest coefficients.
 
-    Dividing `c (e) + r >= 0` by `c` rounds `r / c` down, since `e` is an integer.
+    `2 k >= 3` becomes `k >= 2`: dividing `c (e) + r >= 0` by `c` rounds `r / c` down, since
+    `e` is an integer.
     """
     divisor = gcd(*constraint.form.terms.values())
     if divisor < 2 or constraint.equality:
@@ -34,7 +35,7 @@ def tidied(disjunct: Disjunct) -> Disjunct:
 
 
 def with_equations(constraints: Sequence[Constraint]) -> list[Constraint]:
-    """The same set: `f >= 0` and `f <= 0` are one equation, which implies others in `f`."""
+    """The set with `f >= 0` and `f <= 0` as one equation, which implies others in `f`."""
     constraints = [tightened(c) for c in constraints]
     inequalities = {c.form for c in constraints if not c.equality}
     found: dict[Constraint, None] = {}

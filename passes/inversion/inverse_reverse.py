@@ -183,7 +183,7 @@ def solve_monomial(system: _AdjointSystem) -> list[SSAValue]:
 
 
 def _divided_by_square(system: _AdjointSystem, k: int, sweep: ForwardSweep) -> SSAValue:
-    """What the sweep has by `a²`, by elements of `outs[k]`."""
+    """The adjoint in the sweep divided by `a²`, by elements of `outs[k]`."""
     op = system.definitions[k]
 
     def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:

@@ -174,7 +174,7 @@ class LumpMatrix:
 
     @cached_property
     def form(self) -> MatrixForm:
-        """How the matrix is stored."""
+        """The form in which the matrix is stored."""
         batch, rows = len(self.out_axes[0].batch), tuple(len(a.rest) for a in self.out_axes)
         match self.structure:
             case structures.Banded(lower=lower, upper=upper):
@@ -186,7 +186,7 @@ class LumpMatrix:
 
     @cached_property
     def out_axes(self) -> list[Axes]:
-        """How the indices of each of `outs` number the rows."""
+        """The order in which the indices of each of `outs` number the rows."""
         ranks = [type_of(v).rank for v in self.lump.outs]
         match self.structure:
             case structures.Blocks(out_dims=dims):
@@ -199,7 +199,7 @@ class LumpMatrix:
 
     @cached_property
     def in_axes(self) -> list[Axes]:
-        """How the indices of each of `ins` number the columns."""
+        """The order in which the indices of each of `ins` number the columns."""
         ranks = [type_of(v).rank for v in self.lump.ins]
         match self.structure:
             case structures.Blocks(in_dims=dims):

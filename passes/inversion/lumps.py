@@ -49,7 +49,7 @@ class Lump:
     """A step of a program: `outs` take the place of `ins`, all else of the state stays."""
 
     definitions: tuple[tix.DefineOp, ...]
-    """What depends on `ins`, in the order of the text: temporaries of the lump, and `outs`."""
+    """Definitions that depend on `ins`, in the order of the text: temporaries, and `outs`."""
     ins: tuple[SSAValue, ...]
     """Tensors of the state before the lump that are not in the one after it."""
     outs: tuple[SSAValue, ...]

@@ -72,7 +72,7 @@ def active_reads(program: tix.ProgramOp, state: Iterable[SSAValue]) -> ActiveRea
 
 
 def name_of(tensor: SSAValue) -> str:
-    """What the text calls a tensor: the version `p_2` of an argument `p` is `p` there."""
+    """The name of a tensor in the text: the version `p_2` of an argument `p` is `p` there."""
     owner = tensor.owner
     block = owner if isinstance(owner, Block) else owner.parent
     program = block.parent_op() if block else None

@@ -51,7 +51,7 @@ class LoopNest:
     """For each loop j the rows with z_j positive and without the loops inside j, at least one: z_j
     starts at the greatest `division.lower_bound`."""
     upper: tuple[Matrix, ...]
-    """The same with z_j negative: z_j ends at the least `division.upper_bound`."""
+    """Likewise the rows with z_j negative: z_j ends at the least `division.upper_bound`."""
     empty: bool = False
     """True is a proof that there is no point for any parameters (then there are no rows). False
     leaves open whether there is one."""

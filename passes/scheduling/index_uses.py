@@ -1,4 +1,4 @@
-"""Which indices a value depends on: those of definitions and sums that it reads on any way.
+"""Indices that a value depends on: those of definitions and sums that it reads on any way.
 
 %0 = tix.sum (%k) in (...) {           %0: {%i},  %1: {%i, %k}
   %1 = tix.read %x[%i + %k]

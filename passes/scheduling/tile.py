@@ -43,4 +43,4 @@ class Tile:
     chunks: dict[tix.SumOp, tuple[SSAValue, int]] = field(
         default_factory=dict["tix.SumOp", "tuple[SSAValue, int]"]
     )
-    """Where a panel cannot hold all of a sum: the index that is cut, and into what lengths."""
+    """For each sum that a panel cannot hold whole, the index that is cut and the chunks' length."""

@@ -67,7 +67,7 @@ def bounds(
 def missing(
     at: BodyLowering, roots: Iterable[SSAValue], available: Container[SSAValue]
 ) -> tuple[list[Operation], list[SSAValue]]:
-    """What values need that `at` lacks: operations to emit, in order, and values to load.
+    """Operations to emit, in order, and values to load, which `roots` need and `at` lacks.
 
     The operations may stand in the bodies around, which are emitted later than the sums in them.
     """
@@ -289,7 +289,7 @@ def _panel_size(op: tix.SumOp, indices: Iterable[SSAValue], chunk: Chunk | None)
 def _panel_range(
     at: BodyLowering, op: tix.SumOp, v: SSAValue, chunk: Chunk | None
 ) -> tuple[SSAValue, int]:
-    """Where an index of a panel starts, and how many values it has room for there."""
+    """The first value of an index of a panel, and the number of values that there is room for."""
     if chunk is not None and v is chunk.index:
         return chunk.low, chunk.length
     found = constant_range(op, v)

@@ -1,4 +1,4 @@
-"""Which loops a machine with caches and vectors runs best: the choice behind `schedule{tile=true}`.
+"""Loops that a machine with caches and vectors runs best: the choice behind `schedule{tile=true}`.
 
 A definition is worth a *tile* where a sum reads the same elements for many elements of the result:
 
@@ -68,7 +68,7 @@ COST_OF_FAR_ELEMENT = 3
 """The cost of an element on a cache line of its own."""
 
 MOST_OF_PLAIN_COST = 0.85
-"""What a tile may cost at most, as a share of the cost of the plain nest."""
+"""The highest cost of a tile that is chosen, as a share of the cost of the plain nest."""
 
 # --- counting -------------------------------------------------------------------------------------
 

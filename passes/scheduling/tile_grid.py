@@ -37,7 +37,7 @@ class Span:
 
     first: SSAValue
     blocks: SSAValue | None
-    """Their number; None: one."""
+    """The number of blocks; None: one."""
     end: SSAValue
     size: SSAValue
     width: int

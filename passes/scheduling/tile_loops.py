@@ -107,7 +107,7 @@ class TiledLoops:
             loop(at, at.index.constant(0), columns.blocks, "strip", strip)
 
     def emit_elements(self, at: BodyLowering, iteration: SSAValue) -> None:
-        """The same elements one by one, where an axis has no room for a block."""
+        """The elements of one iteration one by one, where an axis has no room for a block."""
         columns, rows = self.grid.locate(at, iteration)
         row_index, column_index = self.tile.row_index, self.tile.column_index
 
