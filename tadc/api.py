@@ -1,4 +1,4 @@
-"""What `import tadc` offers: compile programs, and differentiate them."""
+"""The functions of `import tadc`: compile programs, and differentiate them."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ class Function:
         return derivative_passes(DifferentiatePass(tuple(wrt), mode=mode))
 
     def with_target(self, target: str) -> Function:
-        """The same program for another target."""
+        """This program for another target."""
         return Function(self.program, target)
 
     # --- deriving ---

@@ -146,7 +146,7 @@ R = TypeVar("R")
 
 
 class OfProgram(Protocol):
-    """What works on a program."""
+    """An object that works on a program."""
 
     @property
     def program(self) -> Program: ...

@@ -19,7 +19,7 @@ from tadc.runtime.arguments import Array
 from tadc.runtime.value_and_gradients import ValueAndGradients
 
 Observers = Mapping[str, Callable[[Array], object]] | Callable[[str, Array], object]
-"""What to call with the adjoint of each tensor of these names, or with all names and adjoints."""
+"""Functions to call with the adjoint of the tensor of each name, or one for all names."""
 
 
 class Pullback:

@@ -52,7 +52,7 @@ class _Dimension:
 
     @property
     def exact(self) -> bool:
-        """Whether the form itself equals the dimension: 0 may stand for a negative value."""
+        """True if the form itself equals the dimension: 0 may stand for a negative value."""
         return self.actual > 0 or (len(self.form.terms) == 1 and not self.form.constant)
 
     def mismatch(self, expected: str | int) -> SizeMismatch:

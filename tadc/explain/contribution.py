@@ -25,7 +25,7 @@ class Contribution:
     op: tix.ReductionOp
     """The sum at the stage `derivative`."""
     bounded: tix.ReductionOp | None
-    """The same at the stage `bounded`, where it is still one sum."""
+    """The sum at the stage `bounded`; None where it is no longer one sum."""
 
     def __post_init__(self) -> None:
         self.notation = Notation(self.element)

@@ -1,6 +1,6 @@
-"""What the inverse modes invert: the lumps of a program, and the structure of each one's matrix.
+"""Explanation of inverse modes: the lumps of a program, and the structure of each one's matrix.
 
-Everything shown is what the passes say (`passes/inversion/lumps.py`,
+Everything shown comes from the passes (`passes/inversion/lumps.py`,
 `passes/inversion/classify.py`).
 """
 

@@ -141,7 +141,7 @@ def _tighten(mine: Affine, rest: Array, low: Values, high: Values) -> bool:
 
 
 def _propagation_bounds(rows: Sequence[Affine], own: Sequence[SSAValue]) -> bool:
-    """Whether propagation reaches finite bounds: which sides of which index become known."""
+    """True if propagation reaches finite bounds on both sides of every index."""
     known: set[tuple[SSAValue, bool]] = set()
     while True:
         new = {

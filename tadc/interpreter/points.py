@@ -55,7 +55,7 @@ class Points:
         return total
 
     def holds(self, constraints: Sequence[Constraint], sizes: Mapping[str, int]) -> Array:
-        """Where all the constraints hold."""
+        """A mask of the points at which all the constraints hold."""
         result = np.ones(self.count, np.bool_)
         for c in constraints:
             value = self.affine(c.form, sizes)

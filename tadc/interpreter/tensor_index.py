@@ -63,7 +63,7 @@ def evaluate(program: ProgramOp, arguments: Mapping[str, Array]) -> list[Array]:
 
 
 def count_operations(program: ProgramOp, arguments: Mapping[str, Array]) -> Counter[str]:
-    """How many scalar operations the program executes as written: `{"mul": 6, "add": 6}`.
+    """The scalar operations that the program executes as written: `{"mul": 6, "add": 6}`.
 
     The kinds are the words of the operations in the IR. A reduction takes one `add`, `mul`,
     `maximum` or `minimum` per term, a choice by values one comparison, `where`; a call takes what
@@ -109,7 +109,7 @@ class _Evaluation:
         return np.concatenate([*parts, np.empty(0, self.dtype)]).reshape(shape)
 
     def region(self, region: Region, points: Points) -> Array:
-        """What the region yields at each point."""
+        """The value that the region yields at each point."""
         for op in region.block.ops:
             if isinstance(op, YieldOp):
                 return points[op.value]
@@ -232,7 +232,7 @@ COMBINE: dict[type[ReductionOp], tuple[np.ufunc, str]] = {
     MinOp: (np.minimum, "minimum"),
     ProdOp: (np.multiply, "mul"),
 }
-"""How two terms become one, and the kind of operation that counts as."""
+"""The function that joins two terms, and the kind of operation that it is counted as."""
 
 COMPARISONS: dict[Predicate, np.ufunc] = {
     "lt": np.less,

@@ -136,7 +136,7 @@ class Inverse:
     def _precisions(
         self, names: Sequence[str], known: Mapping[str, Any]
     ) -> list[np.dtype[Any] | None]:
-        """Those of arguments of parts: systems of tensors of both are solved in the wider one."""
+        """Dtypes of arguments of parts: systems of both precisions are solved in the wider one."""
         parts = [step.program for step in self.steps if isinstance(step, Runner)]
         declared = {t.name: t.dtype for part in parts for t in part.args}
         solved = {n for s in self.steps if isinstance(s, SolveOp) for n in s.solution_names}

@@ -1,4 +1,4 @@
-"""What `tadc derive` prints of an inverse mode: programs, and comments for systems between them.
+"""The output of `tadc derive` for an inverse mode: programs, and comments for systems between them.
 
     # solve p_1_matrix p_solution = p_1_rhs for p_solution: 9 equations
     #   line 2: p[i] = 3 * p[i] + pad(p[i - 1])
@@ -27,7 +27,7 @@ from tadc.runtime.runner import Runner
 
 ProgramOrSystem = Program | SolveOp | DeterminantOp
 COMMENTS = {"source": "#", "llvm": ";", "llvm-optimized": ";", "assembly": "#"}
-"""What begins a comment in a kind of text; `//` in all others."""
+"""The beginning of a comment in a kind of text; `//` in all others."""
 
 
 def steps(program: Program, mode: str) -> list[ProgramOrSystem]:
@@ -126,7 +126,7 @@ def _give_names(program: ProgramOp, taken: set[str]) -> None:
 def _described(
     program: Program, system: SolveOp | DeterminantOp, found: list[ProgramOrSystem]
 ) -> Iterator[str]:
-    """What is computed with a matrix, where it comes from, and why it is stored like that."""
+    """The use of a matrix, the lines that it comes from, and the reason for its form."""
     matrix = _matrix(system)
     if isinstance(system, SolveOp):
         unknown, known = _column(system.solution_names), _column(system.rhs_names)
@@ -186,7 +186,7 @@ def _lines(program: Program, location: LocationAttr) -> Iterator[str]:
 
 
 def _reason(form: MatrixForm, batch: list[str]) -> str:
-    """Why a matrix is solved as it is: what each value may depend on."""
+    """The reason for the form of a matrix: the values that each value may depend on."""
     match form.kind:
         case "banded":
             text = structures.banded("a new value", "old ones", form.lower, form.upper)

@@ -88,7 +88,7 @@ def _with_least_sizes(constraint: Constraint) -> Constraint:
 
 
 def _waits(access: Access, ranges: Ranges) -> bool:
-    """Whether a condition on sizes that are not known decides if the read happens."""
+    """True if a condition on sizes that are not known decides whether the read happens."""
     conditions = [c.form for op, _ in access.branches for p in op.condition for c in p]
     return any(ranges.resolve(form).sizes for form in conditions)
 

@@ -129,7 +129,7 @@ class Chooser:
                 return self._tested(test, one, zero, scope, negated)
 
     def _joined(self, parts: list[ast.expr], every: bool, scope: Scope, negated: bool) -> SSAValue:
-        """Whether every part, or any of them, holds; later parts only where they matter."""
+        """1 if every part, or any of them, holds, else 0; later parts only where they matter."""
         first, *rest = parts
         if not rest:
             return self._truth(first, scope, negated)

@@ -36,7 +36,7 @@ _NEGATED: dict[type[ast.cmpop], type[ast.cmpop]] = {
 
 
 def condition(node: ast.expr, scope: Scope, negated: bool = False) -> Condition:
-    """Where `node` holds, or where it does not when `negated`."""
+    """The set on which `node` holds, or on which it does not when `negated`."""
     match node:
         case ast.Constant(value=bool(value)):
             return TRUE if value != negated else FALSE
@@ -58,7 +58,7 @@ def condition(node: ast.expr, scope: Scope, negated: bool = False) -> Condition:
 
 
 def conjunction(parts: list[Condition], node: ast.expr, scope: Scope) -> Condition:
-    """Where all of the conditions hold; `node` is blamed where they have too many disjuncts."""
+    """The set on which all conditions hold; `node` is blamed where it has too many disjuncts."""
     disjuncts = TRUE
     for part in parts:
         merged = decided([[*one, *other] for one, other in product(disjuncts, part)])
@@ -106,7 +106,7 @@ def check_comparisons(node: ast.Compare, scope: Scope) -> None:
 
 
 def compares_values(test: ast.expr, scope: Scope) -> bool:
-    """Does any part of a condition compare values rather than indices?"""
+    """True if any part of a condition compares values rather than indices."""
     match test:
         case ast.UnaryOp(op=ast.Not()):
             return compares_values(test.operand, scope)
@@ -171,7 +171,7 @@ def _reduced(disjunct: list[Constraint]) -> list[Constraint] | None:
 
 
 def _known(constraint: Constraint) -> Constraint | bool:
-    """Whether a constraint on a number or a remainder holds, where that is known.
+    """True or False if a constraint on a number or a remainder is decided, else the constraint.
 
     `e % m <= 0` is an equation, and so is `e % m >= m - 1`.
     """
@@ -186,7 +186,7 @@ def _known(constraint: Constraint) -> Constraint | bool:
 
 
 def _known_remainder(constraint: Constraint, op: FloorDivOp) -> Constraint | bool:
-    """The same for `sign * (e % m) + rest`, where the rest is a number."""
+    """`_known` of a constraint on `sign * (e % m) + rest`, where the rest is a number."""
     m = op.divisor.data
     sign = -1 if constraint.form[op.result] > 0 else 1
     remainder = op.form - Affine.of(op.result) * m

@@ -83,7 +83,7 @@ def arities_of(functions: Mapping[str, ScalarFunction]) -> dict[str, Sequence[st
 
 
 def function_ops(names: Iterable[str], functions: Mapping[str, ScalarFunction]) -> list[FunctionOp]:
-    """These functions for a program to carry, with all that their formulas call."""
+    """Operations of the functions of these names, and of all that their formulas call."""
     arities = arities_of(functions)
     found: dict[str, FunctionOp] = {}
     pending = list(names)

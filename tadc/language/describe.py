@@ -113,7 +113,7 @@ class Describer:
 
 
 def _inside(form: Affine, width: str) -> str:
-    """What to do about an index that is outside of a dimension of this width."""
+    """A hint for an index that is outside of a dimension of this width."""
     if form.indices:
         return _OUTSIDE
     if not form.terms and form.constant < 0:

@@ -134,7 +134,7 @@ class Dimensions:
 
 
 def _holds(op: IfOp, then: bool) -> bool:
-    """Whether a branch is always taken."""
+    """True if a branch is always taken."""
     return op.condition == ([[]] if then else [])
 
 

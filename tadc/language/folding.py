@@ -1,4 +1,4 @@
-"""What parts of a scalar expression are one affine form: shared by parser and printer.
+"""Scalar expressions that are one affine form: rules that parser and printer share.
 
 `2*i + 1` is a single `tix.index_to_real`, and `i*0.5` is not. Both directions must agree on that,
 so that a printed program is read back as what it was.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dialects.tix import Affine
 
 LARGEST_EXACT_INTEGER = 2**53
-"""All integers up to here are exact as float64; the next one is not."""
+"""The largest integer that is exact as float64 with all before it; the next one is not."""
 
 
 def whole(value: float) -> Affine | None:

@@ -65,11 +65,11 @@ SAID_DIFFERENTLY = {
     "gammaln": _DEFINE,
     "digamma": _DEFINE,
 }
-"""What other libraries have functions for, and this language a form."""
+"""Forms of this language for functions of other libraries."""
 
 
 def function_hint(name: str, defined: Iterable[str] = ()) -> str:
-    """What to write instead of a function that does not exist here, besides the user's own."""
+    """A hint for a function that is neither one of the language nor one of `defined`."""
     if name in SAID_DIFFERENTLY:
         return SAID_DIFFERENTLY[name]
     if name in OTHER_NAMES:
@@ -79,13 +79,13 @@ def function_hint(name: str, defined: Iterable[str] = ()) -> str:
 
 
 def reduction_hint(name: str) -> str:
-    """What to write instead of `name[k](...)`, which is no reduction."""
+    """A hint for `name[k](...)`, which is no reduction."""
     other = SAID_DIFFERENTLY.get(name) or did_you_mean(name, REDUCTIONS)
     return other or "a sum is written sum[k](...)"
 
 
 def method_hint(name: str) -> str:
-    """What to write instead of `np.name(...)` or `x.name(...)`."""
+    """A hint for `np.name(...)` or `x.name(...)`."""
     word = OTHER_NAMES.get(name, name)
     if word in SAID_DIFFERENTLY:
         return SAID_DIFFERENTLY[word]

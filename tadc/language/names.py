@@ -14,7 +14,7 @@ FUNCTIONS = (*UNARY_FUNCTIONS, "atan2", "max", "min", "pad")
 RESERVED = frozenset((*FUNCTIONS, *REDUCTIONS, *ELEMENT_WORDS, "range"))
 """Words that cannot name a tensor, an index or a size."""
 INFINITY = "1e999"
-"""How infinity is written, in programs and where they are printed: Python has no number for it."""
+"""The text of infinity, in programs and where they are printed: Python has no number for it."""
 
 
 def fresh(wanted: str, taken: Collection[str]) -> str:

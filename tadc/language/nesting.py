@@ -1,4 +1,4 @@
-"""Where a program is nested most deeply."""
+"""The place where a program is nested most deeply."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ class Ranges:
         return [Constraint(self.resolve(c.form), c.equality) for c in system]
 
     def _where(self, branches: tuple[tuple[IfOp, bool], ...]) -> list[Disjunct]:
-        """Where all of these branches are taken; those that are the first ones of others too."""
+        """The set on which all of these branches are taken; kept for all prefixes of `branches`."""
         known = next(n for n in range(len(branches), -1, -1) if branches[:n] in self._disjuncts)
         for n in range(known, len(branches)):
             op, then = branches[n]

@@ -1,4 +1,4 @@
-"""What names mean while a program is read, and where operations go."""
+"""Meanings of names while a program is read, and the blocks that operations go to."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Tensor:
     shape: list[Affine]
     element: ElementType
     node: ast.expr
-    """Its declaration, definition or first use."""
+    """The declaration, definition or first use of the tensor."""
     argument: bool
 
 
@@ -53,7 +53,7 @@ class Names:
     indices: dict[str, ast.Name] = field(default_factory=dict[str, ast.Name])
     defined: dict[str, ast.Name] = field(default_factory=dict[str, ast.Name])
     tensors: dict[str, Tensor] = field(default_factory=dict[str, Tensor])
-    """What a name stands for on the line that is read: the last version of what is updated."""
+    """The tensor of each name on the line that is read: the last version of an updated one."""
     arguments: dict[str, Tensor] = field(default_factory=dict[str, Tensor])
     defining: str | None = None
     """The name that the line defines or updates."""
@@ -62,7 +62,7 @@ class Names:
     functions: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
     """The functions that users defined, with the names of their arguments."""
     called: dict[str, ast.Name] = field(default_factory=dict[str, ast.Name])
-    """Those of them that are called, where that is first."""
+    """The first call of each of these functions that is called."""
     parameters: Mapping[str, SSAValue] = field(default_factory=dict[str, SSAValue])
     """In the formula of a function, the scalars that it may read."""
     shapes: Sizes = field(default_factory=Sizes)
@@ -173,7 +173,7 @@ def _count(n: int) -> str:
 
 @dataclass
 class Frame:
-    """What all scopes of one definition share."""
+    """State that all scopes of one definition share."""
 
     outermost: Block
     divisions: dict[tuple[Affine, int], SSAValue] = field(
@@ -188,7 +188,7 @@ class Frame:
 
 @dataclass
 class Scope:
-    """Where an expression stands: the indices it may use and the block that it is computed in."""
+    """The place of an expression: indices that it may use, and the block that it is computed in."""
 
     names: Names
     block: Block
@@ -260,4 +260,4 @@ class Scope:
 
 
 Divide = Callable[[Affine, int, ast.AST], Affine]
-"""What `form // divisor` becomes."""
+"""A function that gives the form for `form // divisor`."""

@@ -13,7 +13,7 @@ Bound = tuple[Affine, int]
 
 
 class Sizes:
-    """What is known of sizes.
+    """Sizes while a program is read, and everything known of them.
 
     An *open* size belongs to a dimension of an undeclared argument. It has a name that no program
     can contain (`?1`), until it is set equal to another size or named at the end. So do derived
@@ -74,7 +74,7 @@ class Sizes:
         return False
 
     def _depends(self, form: Affine, name: str) -> bool:
-        """Whether a derived size in `form` is computed from the size `name`."""
+        """True if a derived size in `form` is computed from the size `name`."""
         seen = [form]
         while seen:
             for size in seen.pop().sizes:
@@ -153,7 +153,7 @@ class Sizes:
 
 
 def _is_size(form: Affine) -> bool:
-    """Whether a form is 0 or more, whatever the sizes in it."""
+    """True if a form is 0 or more, whatever the sizes in it."""
     return form.constant >= 0 and all(c > 0 for c in form.terms.values())
 
 

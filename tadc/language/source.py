@@ -39,7 +39,7 @@ class Source:
     # --- spans ---
 
     def span(self, node: ast.AST) -> Span:
-        """Where `node` stands; of several lines, the first one."""
+        """The place of `node`; of several lines, the first one."""
         line, start = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
         last, end = getattr(node, "end_lineno", line), getattr(node, "end_col_offset", start + 1)
         text = self._line(line)

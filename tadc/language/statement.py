@@ -26,7 +26,7 @@ class Statement:
     open_ranges: dict[ReductionOp, list[Constraint]] = field(
         default_factory=dict[ReductionOp, list[Constraint]]
     )
-    """What is known of the reductions with open indices."""
+    """For each reduction with open indices, the constraints known so far."""
     pinned: list[SSAValue] = field(default_factory=list[SSAValue])
     """Indices whose range is that of a declaration: it binds open sizes too."""
     old: SSAValue | None = None

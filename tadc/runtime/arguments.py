@@ -30,7 +30,7 @@ class Parameter:
 
     @property
     def span(self) -> Span | None:
-        """Its declaration or first use, which only errors look for."""
+        """The declaration or first use of the argument, which only errors look for."""
         return self.locate()
 
 
@@ -102,7 +102,7 @@ def as_array(parameter: Parameter, value: Any) -> Array:
 
 
 def is_number(value: Any) -> bool:
-    """Is it a number of Python, which has no precision of its own?"""
+    """True for a number of Python, which has no precision of its own."""
     return isinstance(value, (int, float)) and not isinstance(value, (bool, np.generic))
 
 

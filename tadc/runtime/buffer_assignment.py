@@ -1,4 +1,4 @@
-"""Which buffer each tensor of a program lies in: one whose value is dead serves a later tensor.
+"""Buffers of the tensors of a program: one whose value is dead serves a later tensor.
 
     x_1[i] = x[i] + y[i]        x_1 in buffer 0
     x_2[i] = x_1[i] * y[i]      x_2 in buffer 1; nobody reads x_1 any more
@@ -34,7 +34,7 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Change:
-    """What a step does before it runs: it lets go of buffers, and then makes one or none."""
+    """Changes of memory before a step runs: it lets go of buffers, and then makes one or none."""
 
     released: tuple[int, ...] = ()
     created: int | None = None
@@ -45,7 +45,7 @@ class BufferAssignment:
     """The buffers of a program for given sizes."""
 
     buffers: Sequence[Tensor]
-    """What lies in each buffer at the end: a result, or any tensor of its size."""
+    """The tensor in each buffer at the end: a result, or any tensor of its size."""
     buffer_of: Mapping[str, int]
     """The number of the buffer of each tensor that has elements."""
     changes: Sequence[Change]
@@ -53,7 +53,7 @@ class BufferAssignment:
     peak: int
     """The bytes of all buffers at the worst moment."""
     count: int
-    """How many buffers there are at that moment."""
+    """The number of buffers at that moment."""
 
 
 def assign_buffers(

@@ -1,4 +1,4 @@
-"""Memory between calls: what one call has let go of serves the next one.
+"""A pool of buffers that calls reuse: memory that one call has let go of serves the next one.
 
 Memory that the system hands out anew is cleared page by page when it is first touched, which takes
 longer than most steps take to fill it. So up to `LIMIT` bytes stay with the process.
@@ -61,7 +61,7 @@ class BufferPool:
 
 
 pool = BufferPool()
-"""That of the process."""
+"""The pool of the process."""
 
 if hasattr(os, "register_at_fork"):  # another thread may hold the lock
     os.register_at_fork(after_in_child=pool.forget)

@@ -1,4 +1,4 @@
-"""The steps of a program as machine code takes them: everything that sizes decide, decided once.
+"""All kernel calls of a program with their parameters, prepared once per set of sizes.
 
 A `CommandBuffer` is made for a `Plan` at its first run. A run then fills a table with the addresses
 of its arguments and buffers, and each batch of steps finds its parameters there with one lookup:
@@ -148,14 +148,14 @@ class CommandBuffer:
 
 @dataclass
 class _Buffers:
-    """What a batch lets go of, and what it makes after that."""
+    """The buffers that a batch lets go of, and those that it makes after that."""
 
     released: list[int] = field(default_factory=list[int])
     created: list[int] = field(default_factory=list[int])
 
 
 class _Step:
-    """One step with what the sizes decide of it."""
+    """One step with everything that the sizes decide."""
 
     def __init__(self, command: Command, buffer_of: Sequence[int], table: Words):
         self.kernel, self.work = command.kernel, command.work
@@ -206,5 +206,5 @@ def _is_long(command: Command) -> bool:
 
 
 def address(array: Array) -> int:
-    """Where the elements of a dense array begin."""
+    """The address of the first element of a dense array."""
     return array.__array_interface__["data"][0]

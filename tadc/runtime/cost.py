@@ -1,4 +1,4 @@
-"""How many scalar operations a definition takes, about: enough to decide whether to use threads."""
+"""Estimates of scalar operations per definition: good enough to decide whether to use threads."""
 
 from __future__ import annotations
 

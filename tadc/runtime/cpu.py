@@ -84,7 +84,7 @@ class CpuModule:
         return CpuKernel(self, name)
 
     def address(self, symbol: str) -> int:
-        """Where a function or constant lies; it stays there as long as the module lives."""
+        """The address of a function or constant, which stays there as long as the module lives."""
         found: int = self._engine.get_function_address(symbol)
         found = found or self._engine.get_global_value_address(symbol)
         if not found:
@@ -115,9 +115,9 @@ class CpuKernel:
     def __init__(self, module: CpuModule, name: str):
         self._module = module  # owns the code
         self.extent: Callable[[Params], int] = EXTENT(module.address(f"{name}.extent"))
-        """How far the outermost index runs; only the sizes among the arguments decide it."""
+        """The extent of the outermost index; only the sizes among the arguments decide it."""
         self.entry = module.address(f"{name}.entry")
-        """Where the code is."""
+        """The address of the code."""
         self._entry: Callable[[Params, int, int], None] = ENTRY(self.entry)
         self._grain = ctypes.c_int64.from_address(module.address(f"{name}.grain")).value
 
@@ -126,7 +126,7 @@ class CpuKernel:
         self.run(params, self.extent(params), work)
 
     def run(self, params: Params, extent: int, work: int = 0) -> None:
-        """The same where the extent is known."""
+        """Run everywhere, given the extent of the outermost index."""
         if work < SERIAL_WORK:
             self._entry(params, 0, extent)
         else:

@@ -138,7 +138,7 @@ def to_device(array: Array, device: int = 0) -> DeviceArray:
 
 
 def address(array: OnDevice) -> int:
-    """Where a dense array on the device begins."""
+    """The address of the first element of a dense array on the device."""
     interface = array.__cuda_array_interface__
     strides, step = interface.get("strides"), np.dtype(interface["typestr"]).itemsize
     for size, stride in zip(reversed(interface["shape"]), reversed(strides or ()), strict=False):

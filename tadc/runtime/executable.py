@@ -46,19 +46,19 @@ class Step:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a call with given sizes allocates and runs."""
+    """Everything that a call with given sizes allocates and runs."""
 
     tensors: Mapping[str, Tensor]
-    """All but the arguments."""
+    """All tensors but the arguments."""
     work: Mapping[str, int]
     """About how many operations each kernel takes."""
     assignment: BufferAssignment
     command_buffers: list[Any] = field(default_factory=list[Any])
-    """What the first run prepared for others."""
+    """Command buffers that the first run prepared for later ones."""
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Of all tensors but the arguments."""
+        """The shapes of all tensors but the arguments."""
         return {name: t.shape for name, t in self.tensors.items()}
 
 
@@ -66,9 +66,9 @@ class Executable(ABC):
     """A program for one precision of its undeclared tensors."""
 
     tiles = False
-    """Can this target use tiles?"""
+    """True if this target can use tiles."""
     reuses_buffers = True
-    """Does a tensor take the buffer of a dead one?"""
+    """True if a tensor takes the buffer of a dead one."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class Executable(ABC):
 
     @cached_property
     def steps(self) -> list[Step]:
-        """What runs for each definition, in order."""
+        """The kernel calls for each definition, in order."""
         sizes = {f.sym_name.data: tuple(names_in(f, "sizes")) for f in self.functions}
         steps: list[Step] = []
         for op in self.module.ops:
@@ -134,7 +134,7 @@ class Executable(ABC):
             return Plan(tensors, self._work(sizes), assignment)
 
     def _tensors(self, sizes: Mapping[str, int]) -> dict[str, Tensor]:
-        """What each definition makes."""
+        """Shape and dtype of the tensor that each definition makes."""
         kinds = {d.type for d in self.program.definitions}
         known = {t: Tensor(shape_of(t, sizes), DTYPES[t.dtype]) for t in kinds}
         return {d.label.data: known[d.type] for d in self.program.definitions}
@@ -174,13 +174,13 @@ LARGEST_FACTOR = 1 << 20
 
 
 def _has_large_number(function: FuncOp) -> bool:
-    """Does it hold an integer that could take an index beyond 64 bits?"""
+    """True if a function holds an integer that could take an index beyond 64 bits."""
     constants = (op.value for op in function.walk() if isinstance(op, ConstantOp))
     return any(isinstance(c, IntegerAttr) and abs(c.value.data) > LARGEST_FACTOR for c in constants)
 
 
 def _fits(function: FuncOp, sizes: Sequence[int]) -> bool:
-    """Do all its indices stay within 64 bits, for the values of its sizes?"""
+    """True if all indices of a function stay within 64 bits, for these values of its sizes."""
     arguments = [a for a in function.body.block.args if isinstance(a.type, IndexType)]
     ranges = Ranges({a: (n, n) for a, n in zip(arguments, sizes, strict=True)})
     values = map(ranges.of, indices(function))

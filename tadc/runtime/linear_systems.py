@@ -285,7 +285,7 @@ def diagonals(form: MatrixForm, matrix: Array) -> Array:
 
 
 def position(shapes: Sequence[tuple[int, ...]], index: int) -> tuple[int, tuple[int, ...]]:
-    """Which of several shapes, one behind the other, an index belongs to, and its place there."""
+    """The number of the shape, of several in a row, that an index falls in, and its place there."""
     for number, shape in enumerate(shapes):
         if index < prod(shape):
             return number, tuple(map(int, np.unravel_index(index, shape)))

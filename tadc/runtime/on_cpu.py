@@ -54,7 +54,7 @@ class CpuExecutable(Executable):
 
 
 def _result(arrays: Sequence[Any], plan: Plan, name: str) -> Any:
-    """What lies in the buffer of a result; what has no elements has none."""
+    """The array in the buffer of a result; one without elements has no buffer."""
     number = plan.assignment.buffer_of.get(name)
     tensor = plan.tensors[name]
     return np.empty(tensor.shape, tensor.dtype) if number is None else arrays[number]

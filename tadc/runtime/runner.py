@@ -26,10 +26,10 @@ MOST_WORK_WITHOUT_TILES = 1_000_000
 """Operations of a call that take about a millisecond whatever the loops look like."""
 
 MOST_WORK_OF_FIXED_SIZES_WITHOUT_TILES = 100_000
-"""The same where sizes are numbers, so that no call can ever be larger."""
+"""The limit where sizes are numbers, so that no call can ever be larger."""
 
 MOST_PLANS = 64
-"""How many shapes of arguments a program remembers the plans of."""
+"""The number of shapes of arguments whose plans a program remembers."""
 
 
 @dataclass(frozen=True)

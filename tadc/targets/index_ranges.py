@@ -79,7 +79,7 @@ def hull(a: Range, b: Range) -> Range:
 
 
 def every(type: Attribute) -> Range:
-    """What a value of this type may be at all."""
+    """The range of all values of a type."""
     if isinstance(type, IntegerType):
         half = 1 << (type.bitwidth - 1)
         return -half, half - 1
@@ -87,7 +87,7 @@ def every(type: Attribute) -> Range:
 
 
 def yielded(region: Region) -> Sequence[SSAValue]:
-    """What a region hands to the operation around it."""
+    """The values that a region hands to the operation around it."""
     last = region.block.last_op
     return last.operands if isinstance(last, scf.YieldOp) else ()
 
@@ -153,7 +153,7 @@ def indices(function: func.FuncOp) -> list[SSAValue]:
 
 
 def fits(function: func.FuncOp, limit: Range = INT32) -> bool:
-    """Whether every index stays within `limit`, the value that ends a loop included."""
+    """True if every index stays within `limit`, the value that ends a loop included."""
     ranges = Ranges()
     values = [ranges.of(v) for v in indices(function)]
     for op in function.body.walk():

@@ -96,7 +96,7 @@ def symbol(name: str) -> str:
 
 @dataclass
 class Needs:
-    """What the bodies call and the module must therefore define or declare."""
+    """Functions that the bodies call and the module must therefore define or declare."""
 
     vector_math: dict[tuple[str, str], None] = field(default_factory=dict[tuple[str, str], None])
     libm: dict[str, str] = field(default_factory=dict[str, str])

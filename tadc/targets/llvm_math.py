@@ -23,7 +23,7 @@ from tadc.targets.llvm_code import float_literal, overload
 
 @dataclass(frozen=True)
 class Format:
-    """What the functions need to know about a floating-point format."""
+    """Numbers of a floating-point format that the functions need."""
 
     integer: str
     mantissa: int  # stored bits of the mantissa

@@ -11,7 +11,7 @@ from dialects.tix import Affine, FloorDivOp, Variable
 from tadc.language.sizes import Bound
 
 CONDITION, OR, AND, COMPARISON, SUM, PRODUCT, SIGN, POWER, ATOM = range(9)
-"""How tightly text binds, in the order of Python's grammar."""
+"""Levels of text: the later ones bind more tightly, as in Python's grammar."""
 
 
 class Text(NamedTuple):
@@ -92,7 +92,7 @@ class Names:
         return sorted(found, key=lambda item: (-self._depth(item[0]), self.bound(item[1])))
 
     def quotients(self, key: Variable) -> Sequence[Bound] | None:
-        """What a key without a name is the least of: a local index or a derived size."""
+        """The quotients of which a local index or derived size is the least; None for a name."""
         if key in self.indices:
             return None
         if isinstance(key, str):
@@ -112,7 +112,7 @@ class Names:
         return 1 + max((self._depth(k) for form, _ in bounds for k in form.terms), default=0)
 
     def varies(self, key: Variable) -> bool:
-        """Whether a key depends on an index, and not on sizes alone."""
+        """True if a variable depends on an index, and not on sizes alone."""
         bounds = self.quotients(key) or ()
         return key in self.indices or any(self.varies(k) for form, _ in bounds for k in form.terms)
 
@@ -124,7 +124,7 @@ class Names:
         return Text(f"{self.form(form).within(PRODUCT)} // {divisor}", PRODUCT)
 
     def size(self, size: Affine) -> str:
-        """What a definition's index runs up to: an affine form, or a least of quotients."""
+        """The end of a definition's index: an affine form, or a least of quotients."""
         if len(size.sizes) == 1 and size == Affine.of(size.sizes[0]):
             bounds = self.derived.get(size.sizes[0])
             if bounds is not None:

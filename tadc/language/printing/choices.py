@@ -33,7 +33,7 @@ class Tests:
         self.whole = whole
 
     def text(self, op: WhereOp, names: Names) -> Text:
-        """What decides a choice: a comparison, or a condition that was computed as 1 or 0."""
+        """The test of a choice: a comparison, or a condition that was computed as 1 or 0."""
         truth = self._truth(op.lhs, names) if is_test(op) else None
         return truth or self._comparison(op, names)
 
@@ -82,7 +82,7 @@ class Tests:
 
 
 def is_test(op: WhereOp) -> bool:
-    """Does a choice ask whether a value is other than 0?"""
+    """True if a choice tests whether a value is other than 0."""
     return op.comparison == "ne" and constant_value(op.rhs) == 0
 
 
@@ -111,7 +111,7 @@ def without_guard(value: SSAValue, known: Condition) -> SSAValue:
 
 
 def known_of(truth: SSAValue, holds: bool) -> Condition:
-    """What is known of indices where a value that is 1 or 0 is 1 (or 0, unless it `holds`)."""
+    """The set on which `truth`, a value that is 1 or 0, may be 1 (or 0, unless it `holds`)."""
     op = truth.owner
     if not isinstance(op, IfOp | WhereOp):
         return [[]]

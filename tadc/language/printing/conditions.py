@@ -74,7 +74,7 @@ def _disjunct(disjunct: Sequence[Constraint], names: Names) -> Text:
 
 
 def _chained(one: Constraint, other: Constraint, names: Names) -> bool:
-    """Whether the two are a lower and an upper bound of the same form of indices."""
+    """True if the two are a lower and an upper bound of the same form of indices."""
     middle = _indices(one.form, names)
     return (
         bool(middle.terms)

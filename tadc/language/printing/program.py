@@ -191,7 +191,7 @@ def _all_agree(definition: DefineOp) -> bool:
 
 
 def _agrees(definition: DefineOp, index: SSAValue, size: Affine) -> bool:
-    """Do all dimensions that the index stands alone in have this size?
+    """True if all dimensions that the index stands alone in have this size.
 
     Where some do not, what is inferred hangs on conditions and on which sizes are declared; a
     range in the text says it better.

@@ -55,7 +55,7 @@ _REDUCTIONS: dict[type[Operation], str] = {
     SumOp: "sum",
 }
 _CHAINS = {"+": (SUM, PRODUCT), "-": (SUM, PRODUCT), "*": (PRODUCT, SIGN), "/": (PRODUCT, SIGN)}
-"""How tightly a sign binds, and what its right operand must."""
+"""The level of a sign, and that of its right operand."""
 
 
 class Values:
@@ -70,7 +70,7 @@ class Values:
     ):
         self.tensors = tensors
         self.inferred = inferred
-        """Whether an index needs no range, since inference gives it."""
+        """True for an index that needs no range, since inference gives it."""
         self.taken = taken
         self.forms = _affine_values(body)
 
