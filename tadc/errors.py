@@ -89,7 +89,7 @@ LONGEST_WHOLE_LINE = 160
 """The most characters of a line that an error shows whole; of longer ones, the part with marks."""
 MOST_CHARACTERS_AROUND_MARKS = 60
 """The most characters shown before and after the marks then."""
-MORE = "..."
+LEFT_OUT = "..."
 PICTURES = {**{code: 0x2400 + code for code in range(32) if code != 9}, 127: 0x2421}
 """The picture of each character that a terminal would obey, as `␀` for the first."""
 
@@ -102,7 +102,7 @@ def underlined(span: Span) -> list[str]:
         end = min(end, span.column - 1 + LONGEST_WHOLE_LINE - 2 * MOST_CHARACTERS_AROUND_MARKS)
         stop = min(stop, end + MOST_CHARACTERS_AROUND_MARKS)
     before = span.text[start : span.column - 1]
-    first, last = MORE if start else "", MORE if stop < len(span.text) else ""
+    first, last = LEFT_OUT if start else "", LEFT_OUT if stop < len(span.text) else ""
     padding = " " * len(first) + "".join("\t" if c == "\t" else " " * _width(c) for c in before)
     marks = "^" * max(1, sum(_width(c) for c in span.text[span.column - 1 : end]))
     shown = span.text[start:stop].translate(PICTURES)

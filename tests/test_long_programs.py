@@ -109,7 +109,7 @@ WAYS: dict[str, Callable[[tadc.Function], Any]] = {
 @pytest.mark.parametrize("way", WAYS)
 def test_what_is_too_deep_is_an_error(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     f = tadc.compile(nested_sums(60))
-    monkeypatch.setattr("tadc.support.recursion.DEPTH", 1)
+    monkeypatch.setattr("tadc.support.recursion.DEEPEST_CALLS", 1)
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(120)
     try:

@@ -29,7 +29,7 @@ from passes.index_sets.sets import index_set, quotient_constraints, quotients_of
 from passes.index_sets.space import Space, feasible
 from passes.polyhedral.inequalities import implied, solve_equations
 
-MOST_CHAINS = 200
+MOST_CHAINS_OF_READS = 200
 """The number of chains of reads that are followed between two tensors."""
 MOST_CONSTRAINTS = 150
 """The number of constraints up to which a chain is followed."""
@@ -125,7 +125,7 @@ class _Chains:
             if key not in self.seen and self.found is not None:
                 self.seen.add(key)
                 self.found.append(chain)
-        if chains is None or len(self.seen) > MOST_CHAINS:
+        if chains is None or len(self.seen) > MOST_CHAINS_OF_READS:
             self.found = None
 
     def _connected(self, chain: Dependence) -> Dependence:
@@ -160,7 +160,7 @@ def _composed(
     first: Sequence[Dependence], rest: Sequence[Dependence] | None
 ) -> list[Dependence] | None:
     """`out <- t` by a read of `t`, then `t <- p`."""
-    if rest is None or len(first) * len(rest) > MOST_CHAINS:
+    if rest is None or len(first) * len(rest) > MOST_CHAINS_OF_READS:
         return None
     chains: list[Dependence] = []
     for a in first:

@@ -12,7 +12,7 @@ from passes.polyhedral.inequalities import implied, rows_feasible
 from passes.polyhedral.matrix import Row
 from passes.rewriting.failure import PassFailure
 
-MOST_BITS = 62
+MOST_BITS_OF_A_NUMBER = 62
 """The length of numbers in an index or a bound: loops compute with 64 bits."""
 
 
@@ -21,10 +21,10 @@ def require_short_numbers(location: LocationAttr, forms: Iterable[Affine]) -> No
     longest = max(
         (x.bit_length() for f in forms for x in (*f.terms.values(), f.constant)), default=0
     )
-    if longest > MOST_BITS:
+    if longest > MOST_BITS_OF_A_NUMBER:
         reason = (
             f"which points read the same element takes numbers of {longest} bits, "
-            f"beyond {MOST_BITS}: smaller coefficients in its indices take smaller ones"
+            f"beyond {MOST_BITS_OF_A_NUMBER}: smaller coefficients in its indices take smaller ones"
         )
         raise PassFailure(location, reason)
 

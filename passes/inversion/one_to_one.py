@@ -20,7 +20,7 @@ WIDEST_REACH = 32
 """Elements before or behind the diagonal that a band may reach."""
 HIGHEST_POWER = 4
 """The power to which a nilpotent part must be 0: each one costs another sweep through the lump."""
-MOST_CHAINS = 200
+MOST_CHAINS_TO_A_ZERO_POWER = 200
 """Chains of dependences that are followed to see that a power is 0."""
 
 
@@ -192,7 +192,7 @@ def _depth(
     for depth in range(1, HIGHEST_POWER + 1):
         if not ways:
             return depth
-        if depth == HIGHEST_POWER or len(ways) * len(chains) > MOST_CHAINS:
+        if depth == HIGHEST_POWER or len(ways) * len(chains) > MOST_CHAINS_TO_A_ZERO_POWER:
             return None
         # the next power: go on from the end of each way by each chain, whose inner indices must
         # not be those of an earlier step; what is infeasible leads nowhere

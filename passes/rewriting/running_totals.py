@@ -26,7 +26,7 @@ from passes.rewriting.cloner import Cloner
 from passes.rewriting.programs import fresh_name, reads_of, set_hint
 from passes.rewriting.terms import Term, add_terms, running_terms
 
-MOST_TERMS = 8
+MOST_TERMS_OF_A_SUM = 8
 """The number of terms up to which a sum stays whole: a total is read and written once for so many.
 """
 
@@ -37,7 +37,7 @@ def accumulate_early(program: tix.ProgramOp, among: set[SSAValue]) -> set[SSAVal
     found = set(among)
     for op in program.definitions:
         terms = running_terms(tix.yielded(op.body), op.body.block) if op.result in among else []
-        if len(terms) > MOST_TERMS:
+        if len(terms) > MOST_TERMS_OF_A_SUM:
             found.remove(op.result)
             found |= _split(op, terms, names)
     return found
@@ -46,7 +46,8 @@ def accumulate_early(program: tix.ProgramOp, among: set[SSAValue]) -> set[SSAVal
 def _split(op: tix.DefineOp, terms: Sequence[Term], names: set[str]) -> set[SSAValue]:
     """Replace `op` by running totals, of which the last one is `op`."""
     totals: list[SSAValue] = []
-    groups = [terms[n : n + MOST_TERMS] for n in range(0, len(terms), MOST_TERMS)]
+    starts = range(0, len(terms), MOST_TERMS_OF_A_SUM)
+    groups = [terms[n : n + MOST_TERMS_OF_A_SUM] for n in starts]
     for group in groups[:-1]:
         label = fresh_name(f"{op.label.data}_total", names)
         names.add(label)

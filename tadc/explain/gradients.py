@@ -25,7 +25,7 @@ from tadc.function import Function
 Place = tuple[int, int]
 """Line and column."""
 
-HEAD = """\
+INTRODUCTION = """\
 A read x[A i + a] in f[i] adds to dx[p] the adjoint df[i] times the derivative of f[i] by this read,
 summed over the points i of its index set with A i = b = p - a (arXiv:1711.01348, eq. 38)."""
 
@@ -46,7 +46,7 @@ def explain(function: Function, *wrt: str, read: str | None = None) -> str:
     gradients = list(_gradients(function, _Stages.of(function, wrt)))
     if read is not None:
         gradients = _chosen(gradients, read)
-    lines = [HEAD, "", *(line for gradient in gradients for line in gradient.text())]
+    lines = [INTRODUCTION, "", *(line for gradient in gradients for line in gradient.text())]
     return "\n".join(lines).rstrip("\n")
 
 

@@ -23,7 +23,7 @@ from passes.rewriting.programs import fresh_name
 from tadc.function import Function
 from tadc.inverse import structures as sentences
 
-HEAD = """\
+INTRODUCTION = """\
 The program is a sequence of lumps: steps after which its state has as many values as before. In a
 lump, outs take the place of ins, with the matrix A = d outs / d ins; others are read and stay."""
 ORDERS = {
@@ -42,7 +42,7 @@ def explain_lumps(function: Function, mode: str) -> str:
     module = function.program.transformed([OutlineReductionsPass()])
     program = next(op for op in module.ops if isinstance(op, tix.ProgramOp))
     steps = lumps(program)
-    lines = [HEAD, ORDERS[mode]]
+    lines = [INTRODUCTION, ORDERS[mode]]
     for number, (lump, found) in enumerate(zip(steps, classify_all(steps), strict=True), 1):
         lines += ["", f"lump {number}"]
         rows = [

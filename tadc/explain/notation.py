@@ -9,7 +9,7 @@ from dialects.tix.affine import show
 from dialects.tix.constraints import show_constraint
 from passes.index_sets.disjuncts import tightened
 
-WIDTH = 96
+LONGEST_LINE = 96
 """Characters of the longest line, if no word is longer."""
 
 
@@ -53,7 +53,7 @@ def wrapped(words: Sequence[str]) -> list[str]:
     lines = ["     "]
     for n, word in enumerate(words):
         word += "," if n + 1 < len(words) else ""
-        if len(lines[-1]) + len(word) > WIDTH:
+        if len(lines[-1]) + len(word) > LONGEST_LINE:
             lines.append("     ")
         lines[-1] += f" {word}"
     return [line for line in lines if line.strip()]

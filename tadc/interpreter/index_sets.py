@@ -17,10 +17,10 @@ from xdsl.ir import SSAValue
 
 from dialects.tix import Affine, Constraint
 from dialects.tix.elementary import Array
-from tadc.interpreter.points import CHUNK, Points
+from tadc.interpreter.points import POINTS_AT_ONCE, Points
 
-ROUNDS = 30
-"""Propagation may converge slowly or never; any intermediate bound is valid."""
+MOST_ROUNDS_OF_PROPAGATION = 30
+"""The number of rounds: propagation may never converge, and any bound on the way is valid."""
 
 Values: TypeAlias = dict[SSAValue, Array]
 
@@ -71,12 +71,12 @@ def _expand(
 
 
 def _split(counts: Array) -> Iterator[tuple[int, int]]:
-    """Consecutive points whose `counts` add up to at most `CHUNK`, at least one point each."""
+    """Runs of points whose `counts` add up to at most `POINTS_AT_ONCE`, or of a single one."""
     ends = np.cumsum(counts)
     start = 0
     while start < len(counts):
         before = int(ends[start - 1]) if start else 0
-        stop = max(start + 1, int(np.searchsorted(ends, before + CHUNK, side="right")))
+        stop = max(start + 1, int(np.searchsorted(ends, before + POINTS_AT_ONCE, side="right")))
         yield start, stop
         start = stop
 
@@ -111,7 +111,7 @@ class _System:
         low = {v: 1.0 * chosen.get(v, np.full(points.count, -np.inf)) for v in self.own}
         high = {v: 1.0 * chosen.get(v, np.full(points.count, np.inf)) for v in self.own}
         rows = [(mine, points.affine(rest, self.sizes)) for mine, rest in self.rows]
-        for _ in range(ROUNDS):
+        for _ in range(MOST_ROUNDS_OF_PROPAGATION):
             changes = [_tighten(mine, rest, low, high) for mine, rest in rows]
             if not any(changes):
                 break

@@ -15,7 +15,7 @@ from xdsl.ir import SSAValue
 from dialects.tix import Affine, Constraint
 from dialects.tix.elementary import Array
 
-CHUNK = 1 << 17
+POINTS_AT_ONCE = 1 << 17
 """Points evaluated at once: bounds the memory, one array of this size per value of a body."""
 
 
@@ -66,7 +66,7 @@ class Points:
 def box(indices: Sequence[SSAValue], shape: Sequence[int]) -> Iterator[Points]:
     """The points of a dense index set in row-major order, a chunk at a time."""
     total = int(np.prod(shape, dtype=np.int64))
-    for start in range(0, total, CHUNK):
-        flat = np.arange(start, min(start + CHUNK, total))
+    for start in range(0, total, POINTS_AT_ONCE):
+        flat = np.arange(start, min(start + POINTS_AT_ONCE, total))
         values = np.unravel_index(flat, shape) if shape else ()
         yield Points(len(flat), dict(zip(indices, values, strict=True)))

@@ -96,6 +96,7 @@ def _waits(access: Access, ranges: Ranges) -> bool:
 # --- intervals ---
 
 _INFINITE = 1 << 200
+"""The end of an interval without bound: beyond every index of a program."""
 
 
 def _box(system: Sequence[Constraint]) -> dict[Variable, Interval]:

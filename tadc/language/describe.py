@@ -14,7 +14,7 @@ from tadc.language.reads import Access
 from tadc.language.sizes import Bound
 from tadc.language.source import Source
 
-_UNKNOWN_SIZE = "the size"
+_UNNAMED_SIZE = "the size"
 _OUTSIDE = "a smaller range keeps it inside, and pad(...) reads 0 outside"
 
 
@@ -98,7 +98,7 @@ class Describer:
         message = f"{text} reaches {show(reached, self.index)}{f' at {where}' if where else ''}, "
         if "..." in width:
             message += f"which is outside of dimension {dimension} of {tensor}"
-            width = f"{_UNKNOWN_SIZE} of {tensor}"
+            width = f"{_UNNAMED_SIZE} of {tensor}"
         else:
             message += f"but dimension {dimension} of {tensor} has size {width}"
         return RangeError(
@@ -117,7 +117,7 @@ def _inside(form: Affine, width: str) -> str:
     if form.indices:
         return _OUTSIDE
     if not form.terms and form.constant < 0:
-        unknown = width.startswith(_UNKNOWN_SIZE)
+        unknown = width.startswith(_UNNAMED_SIZE)
         last = f"declare {width}, as N, and write N" if unknown else f"write {width}"
         return f"an index does not count from the end: {last} - {-form.constant}"
     if width == "0":

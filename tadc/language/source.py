@@ -22,7 +22,8 @@ _SCALAR_DECLARATION = re.compile(
     r"((?:^|;)[ \t]*[^\s:;#]+[ \t]*:[ \t]*\w+[ \t]*)\[(\s*)\]", re.MULTILINE
 )
 
-_MANY_BRACKETS = 50
+_FEWEST_BRACKETS_TO_BLAME = 50
+"""The depth of brackets from which on nesting is blamed on them rather than on a long line."""
 
 
 class Source:
@@ -146,7 +147,7 @@ class Source:
     def _deepest(self) -> Span:
         """The innermost opening bracket, where many are open, or else the longest line."""
         longest = max(range(len(self.lines)), key=lambda n: len(self.lines[n]))
-        depth, deepest = 0, _MANY_BRACKETS
+        depth, deepest = 0, _FEWEST_BRACKETS_TO_BLAME
         place = (longest + 1, len(self.lines[longest]) - len(self.lines[longest].lstrip()) + 1)
         for number, line in enumerate(self.lines, 1):
             for column, character in enumerate(line, 1):

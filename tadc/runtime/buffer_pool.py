@@ -1,7 +1,7 @@
 """A pool of buffers that calls reuse: memory that one call has let go of serves the next one.
 
 Memory that the system hands out anew is cleared page by page when it is first touched, which takes
-longer than most steps take to fill it. So up to `LIMIT` bytes stay with the process.
+longer than most steps take to fill it. So up to `MOST_BYTES_KEPT` bytes stay with the process.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-LIMIT = 1 << 26
+MOST_BYTES_KEPT = 1 << 26
 """The most bytes that are kept for later."""
 
-SMALL = 1 << 10
-"""Below, NumPy keeps memory itself."""
+FEWEST_BYTES_KEPT = 1 << 10
+"""The size of the smallest block that is kept: below, NumPy keeps memory itself."""
 
 Memory = npt.NDArray[np.uint8]
 
@@ -25,7 +25,7 @@ Memory = npt.NDArray[np.uint8]
 class BufferPool:
     """Blocks of memory by size; safe to use from several threads and after a fork."""
 
-    def __init__(self, limit: int = LIMIT):
+    def __init__(self, limit: int = MOST_BYTES_KEPT):
         self.limit = limit
         self.forget()
 
@@ -47,7 +47,7 @@ class BufferPool:
     def give(self, block: Memory) -> None:
         """Keep a block that nobody uses any more, in place of older ones if there are too many."""
         nbytes = block.nbytes
-        if not SMALL <= nbytes <= self.limit:
+        if not FEWEST_BYTES_KEPT <= nbytes <= self.limit:
             return
         with self._lock:
             while self.kept + nbytes > self.limit:

@@ -23,15 +23,15 @@ import numpy.typing as npt
 from tadc.runtime.arguments import Array
 from tadc.runtime.buffer_assignment import BufferAssignment
 from tadc.runtime.buffer_pool import pool
-from tadc.runtime.cpu import SERIAL_WORK, CpuKernel, CpuModule
+from tadc.runtime.cpu import MOST_WORK_ON_ONE_THREAD, CpuKernel, CpuModule
 
 Words = npt.NDArray[np.int64]
 
-WORD = 8
+BYTES_OF_A_WORD = 8
 """Bytes of an address or a size."""
 
-MANY = 16
-"""From this number of short steps on, they run in one call: it takes a moment to compile, once."""
+FEWEST_STEPS_IN_ONE_CALL = 16
+"""The number of short steps from which on they run in one call, which is compiled once."""
 
 # The steps follow each other: entry, extent and where its parameters begin are in three arrays.
 RUN_STEPS = """\
@@ -171,9 +171,9 @@ class _Batch:
     def __init__(self, buffers: _Buffers, steps: Sequence[_Step]):
         self.buffers = buffers
         self.lookup = np.array([place for s in steps for place in s.buffer_of], np.intp)
-        offsets = [0, *accumulate(WORD * len(s.buffer_of) for s in steps)][:-1]
+        offsets = [0, *accumulate(BYTES_OF_A_WORD * len(s.buffer_of) for s in steps)][:-1]
         self.steps = [(s, offset) for s, offset in zip(steps, offsets, strict=False)]
-        self.loop = _Loop(steps, offsets) if len(steps) >= MANY else None
+        self.loop = _Loop(steps, offsets) if len(steps) >= FEWEST_STEPS_IN_ONE_CALL else None
 
     def run(self, table: Words) -> None:
         """Run the steps, in order."""
@@ -202,7 +202,7 @@ class _Loop:
 
 
 def _is_long(command: Command) -> bool:
-    return command.work >= SERIAL_WORK
+    return command.work >= MOST_WORK_ON_ONE_THREAD
 
 
 def address(array: Array) -> int:

@@ -20,10 +20,10 @@ from tadc.targets.llvm_libmvec import LIBRARY, library, with_vector_variants
 llvm = installed("llvmlite.binding", "the target cpu")
 
 # Below this many scalar operations, waking a thread costs more than it saves.
-SERIAL_WORK = 50_000
+MOST_WORK_ON_ONE_THREAD = 50_000
 
-# More pieces than threads, so that one slow piece delays little.
-PIECES_PER_THREAD = 4
+# More parts than threads, so that one slow part delays little.
+PARTS_PER_THREAD = 4
 
 Params = ctypes.Array[ctypes.c_int64] | int
 
@@ -127,28 +127,28 @@ class CpuKernel:
 
     def run(self, params: Params, extent: int, work: int = 0) -> None:
         """Run everywhere, given the extent of the outermost index."""
-        if work < SERIAL_WORK:
+        if work < MOST_WORK_ON_ONE_THREAD:
             self._entry(params, 0, extent)
         else:
-            self._run_in_pieces(params, extent)
+            self._run_in_parts(params, extent)
 
-    def _run_in_pieces(self, params: Params, extent: int) -> None:
+    def _run_in_parts(self, params: Params, extent: int) -> None:
         pool = _pool()
         grains = -(-extent // self._grain)
-        pieces = min(grains, PIECES_PER_THREAD * pool.threads)
-        if pool.threads < 2 or pieces < 2:
+        parts = min(grains, PARTS_PER_THREAD * pool.threads)
+        if pool.threads < 2 or parts < 2:
             self._entry(params, 0, extent)
             return
-        cuts = [grains * i // pieces * self._grain for i in range(pieces)] + [extent]
+        cuts = [grains * i // parts * self._grain for i in range(parts)] + [extent]
         entry = self._entry
         pool.run([lambda b=b, e=e: entry(params, b, e) for b, e in itertools.pairwise(cuts)])
 
 
 @dataclass
 class _Job:
-    """Pieces of work that any thread may take; the last one finished frees the waiting caller."""
+    """Parts of work that any thread may take; the last one finished frees the waiting caller."""
 
-    pieces: Iterator[Callable[[], None]]
+    parts: Iterator[Callable[[], None]]
     count: int
 
     def __post_init__(self) -> None:
@@ -158,8 +158,8 @@ class _Job:
 
     def work(self) -> None:
         # `next` of a list iterator and of `count` is one step of the interpreter: no lock needed.
-        for piece in self.pieces:
-            piece()
+        for part in self.parts:
+            part()
             if next(self._finished) == self.count:
                 self.done.release()
 
@@ -177,9 +177,9 @@ class _Pool:
         while True:
             self._jobs.get().work()
 
-    def run(self, pieces: list[Callable[[], None]]) -> None:
-        job = _Job(iter(pieces), len(pieces))
-        for _ in range(min(self.threads, len(pieces)) - 1):
+    def run(self, parts: list[Callable[[], None]]) -> None:
+        job = _Job(iter(parts), len(parts))
+        for _ in range(min(self.threads, len(parts)) - 1):
             self._jobs.put(job)
         job.work()
         job.done.acquire()

@@ -169,14 +169,16 @@ def kernel_of(op: Operation) -> tuple[str, list[str]]:
     return op.sym_name.data, names_in(op, "buffers")
 
 
-LARGEST_FACTOR = 1 << 20
+LARGEST_SAFE_FACTOR = 1 << 20
 """Times the size of an array in memory, this is far below 2**63."""
 
 
 def _has_large_number(function: FuncOp) -> bool:
     """True if a function holds an integer that could take an index beyond 64 bits."""
     constants = (op.value for op in function.walk() if isinstance(op, ConstantOp))
-    return any(isinstance(c, IntegerAttr) and abs(c.value.data) > LARGEST_FACTOR for c in constants)
+    return any(
+        isinstance(c, IntegerAttr) and abs(c.value.data) > LARGEST_SAFE_FACTOR for c in constants
+    )
 
 
 def _fits(function: FuncOp, sizes: Sequence[int]) -> bool:

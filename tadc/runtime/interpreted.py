@@ -10,7 +10,7 @@ from xdsl.dialects.func import FuncOp
 
 from passes.schedule import forms_of
 from tadc.runtime.arguments import Array
-from tadc.runtime.executable import LARGEST_FACTOR, Executable, Plan, Step
+from tadc.runtime.executable import LARGEST_SAFE_FACTOR, Executable, Plan, Step
 
 
 class InterpretedExecutable(Executable):
@@ -30,7 +30,7 @@ class InterpretedExecutable(Executable):
     def large_functions(self) -> list[FuncOp]:
         forms = (form for op in self.program.walk() for form in forms_of(op))
         numbers = (n for form in forms for n in (*form.terms.values(), form.constant))
-        return super().large_functions if any(abs(n) > LARGEST_FACTOR for n in numbers) else []
+        return super().large_functions if any(abs(n) > LARGEST_SAFE_FACTOR for n in numbers) else []
 
     def run(
         self, arguments: Mapping[str, Array], sizes: Mapping[str, int], plan: Plan

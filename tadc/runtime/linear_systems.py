@@ -32,8 +32,8 @@ class Singular(Exception):
         self.value = value
 
 
-SMALL = 16
-"""Up to which size systems are solved all at once."""
+MOST_EQUATIONS_SOLVED_AT_ONCE = 16
+"""The size of systems up to which all of a batch are solved at once."""
 
 
 def _lapack(name: str, array: Array) -> Any:
@@ -118,7 +118,7 @@ class Matrix:
     def _at_once(self, rhs: Array, transposed: bool) -> tuple[Array, float] | None:
         """Many small dense systems, 50 times as fast; None for others, and if one is singular."""
         many = self.form.kind == "dense" and prod(self.batch) > 1
-        if not many or not 0 < self.array.shape[-1] <= SMALL:
+        if not many or not 0 < self.array.shape[-1] <= MOST_EQUATIONS_SOLVED_AT_ONCE:
             return None
         try:
             with np.errstate(all="ignore"):
@@ -253,10 +253,9 @@ class _Banded:
         return 1 / (norm * found) if np.isfinite(found) else 0.0
 
     def solve(self, rhs: Array, transposed: bool) -> Array:
-        backward = _lapack("gbtrs", self.lu)
-        return backward(*(self.lu, self.lower, self.upper, rhs, self.order), trans=int(transposed))[
-            0
-        ]
+        backward, trans = _lapack("gbtrs", self.lu), int(transposed)
+        out, _ = backward(self.lu, self.lower, self.upper, rhs, self.order, trans=trans)
+        return out
 
 
 Factors: TypeAlias = _Dense | _Triangular | _Banded

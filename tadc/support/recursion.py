@@ -9,10 +9,10 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-DEPTH = 20_000
-"""The recursion limit in the thread with the large stack."""
+DEEPEST_CALLS = 20_000
+"""The recursion limit in the thread with the large stack, in calls."""
 STACK_BYTES = 256 << 20
-"""The size of that stack: enough for `DEPTH` calls, through functions written in C too."""
+"""The size of that stack: enough for `DEEPEST_CALLS` calls, through functions written in C too."""
 
 _one_at_a_time = threading.Lock()
 _inside = threading.local()
@@ -47,7 +47,7 @@ def _on_large_stack(work: Callable[[], T]) -> T:
         limit, size = sys.getrecursionlimit(), threading.stack_size(STACK_BYTES)
         try:
             thread = threading.Thread(target=run, name="tadc, with a large stack", daemon=True)
-            sys.setrecursionlimit(max(limit, DEPTH))
+            sys.setrecursionlimit(max(limit, DEEPEST_CALLS))
             thread.start()
             thread.join()
         finally:

@@ -38,8 +38,8 @@ from tadc.targets.cuda_ops import COMPOUND, HELPERS, REPEATING, Values, failure,
 from tadc.targets.index_ranges import Ranges, fits, yielded
 
 THREADS = 256  # threads of a block: enough to hide latency, few enough to keep 255 registers each
-FOLD = 72  # longest text of a value that is written where it is used
-SIGNATURE = 100  # longest line of a function's head
+LONGEST_INLINED_TEXT = 72  # characters of a value that is written where it is used
+LONGEST_HEAD = 100  # characters of a function's head on one line
 
 
 def kernel_names(module: ModuleOp) -> dict[str, str]:
@@ -92,7 +92,7 @@ class KernelPrinter(Values):
         """The whole function."""
         parameters = [self.parameter(a) for a in self.entry.args]
         line = f"{self.name}({', '.join(parameters)}) {{"
-        if len(line) > SIGNATURE:
+        if len(line) > LONGEST_HEAD:
             line = f"{self.name}(\n    " + ",\n    ".join(parameters) + ") {"
         first = [f'extern "C" __global__ void __launch_bounds__({THREADS})', line]
         return [*first, *c.indented(self.block(self.entry)), "}"]
@@ -264,7 +264,7 @@ class KernelPrinter(Values):
             return None
         ctype = self.ctype(op.output[0].type)
         chosen = c.choice(self.texts[op.cond], first[0], second[0], ctype)
-        return chosen if len(chosen.text) <= FOLD else None
+        return chosen if len(chosen.text) <= LONGEST_INLINED_TEXT else None
 
     def assign(self, targets: Sequence[SSAValue], values: Sequence[SSAValue]) -> list[str]:
         """All values to all targets at once, in an order in which none is lost."""
@@ -310,7 +310,7 @@ class KernelPrinter(Values):
         owner, user = value.owner, value.get_user_of_unique_use()
         if isinstance(owner, arith.ConstantOp) or expr.text.isidentifier():
             return True
-        if user is None or len(expr.text) > FOLD or self.reads_written(owner):
+        if user is None or len(expr.text) > LONGEST_INLINED_TEXT or self.reads_written(owner):
             return False
         if self.repeats(user) and expr.level < c.ATOM:
             return False

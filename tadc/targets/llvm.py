@@ -39,7 +39,7 @@ attributes #2 = { nounwind willreturn memory(none) }"""
 VECTOR_GRAIN = 64
 
 # Loops of fewer iterations may be unrolled, which leaves the loop around them to be vectorised.
-UNROLLED_AT_MOST = 512
+MOST_ITERATIONS_UNROLLED = 512
 
 
 def print_llvm(module: ModuleOp) -> str:
@@ -165,8 +165,8 @@ def grain(parallel: ParallelOp) -> int:
     """1 if LLVM cannot vectorise the outermost loop, since there is a real loop inside it."""
     iterations = 1
     for trips in [*map(constant_integer, parallel.sizes[1:]), *map(trip_count, loops(parallel))]:
-        iterations = UNROLLED_AT_MOST if trips is None else iterations * max(trips, 1)
-    return 1 if iterations >= UNROLLED_AT_MOST or not parallel.sizes else VECTOR_GRAIN
+        iterations = MOST_ITERATIONS_UNROLLED if trips is None else iterations * max(trips, 1)
+    return 1 if iterations >= MOST_ITERATIONS_UNROLLED or not parallel.sizes else VECTOR_GRAIN
 
 
 def loops(parallel: ParallelOp) -> Iterable[scf.ForOp]:

@@ -34,7 +34,7 @@ TOLERANCE = 1e-6
 """The largest error that counts as rounding."""
 INTERVALS = ((-1, 1), (0.5, 1.5), (0.1, 0.9), (-0.2, 0.2), (1.5, 2.5), (-1, 1), (0.5, 1.5))
 """Intervals to draw arguments from, in turn, until the program is smooth and finite there."""
-STEP = 2.0**-12
+WIDER_STEP = 2.0**-12
 """The wider step h; the narrower one is half of it."""
 LARGEST_GAP_OF_STEPS = 2e-4
 """The largest difference of D(h) and D(h/2) that says something, relative to max(1, |D|)."""
@@ -278,7 +278,7 @@ class _Trial:
             pairs = zip(adjoints, *ends, strict=True)
             return sum(float(np.sum(v * (up - down))) for v, up, down in pairs) / (2 * step)
 
-        wide, narrow = central(STEP), central(STEP / 2)
+        wide, narrow = central(WIDER_STEP), central(WIDER_STEP / 2)
         value = (4 * narrow - wide) / 3
         return value, abs(wide - narrow) <= LARGEST_GAP_OF_STEPS * max(1, abs(value))
 

@@ -30,8 +30,8 @@ from tadc.verify.gradients import (
     LARGEST_GAP_OF_STEPS,
     MOST_ELEMENTS_TO_COMPARE,
     MOST_WORK_TO_INTERPRET,
-    STEP,
     TOLERANCE,
+    WIDER_STEP,
     choose_sizes,
     widened,
 )
@@ -146,7 +146,7 @@ class _Trial:
             )
             return [(a - b) / (2 * step) for a, b in zip(up, down, strict=True)]
 
-        wide, narrow = central(STEP), central(STEP / 2)
+        wide, narrow = central(WIDER_STEP), central(WIDER_STEP / 2)
         near = [(4 * b - a) / 3 for a, b in zip(wide, narrow, strict=True)]
         gaps = (np.abs(a - b) for a, b in zip(wide, narrow, strict=True))
         sure = (

@@ -35,7 +35,7 @@ def boxed(rng: random.Random, own: list[SSAValue]) -> list[Constraint]:
 @pytest.mark.parametrize("seed", range(150))
 def test_random_sets(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(seed)
-    monkeypatch.setattr(index_sets, "CHUNK", rng.choice([5, 1 << 17]))
+    monkeypatch.setattr(index_sets, "POINTS_AT_ONCE", rng.choice([5, 1 << 17]))
     block = Block(arg_types=[IndexType()] * 4)
     own, outer = list(block.args[: rng.randint(1, 3)]), list(block.args[3:])
     constraints = boxed(rng, own)

@@ -68,8 +68,8 @@ tix.program @y (%w = "w" : !tix.tensor<[M], f64>, %x = "x" : !tix.tensor<[N], f6
 
 @pytest.mark.parametrize("chunk", [1, 7, 1 << 17])
 def test_sums_with_and_without_equations(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(points, "CHUNK", chunk)
-    monkeypatch.setattr(index_sets, "CHUNK", chunk)
+    monkeypatch.setattr(points, "POINTS_AT_ONCE", chunk)
+    monkeypatch.setattr(index_sets, "POINTS_AT_ONCE", chunk)
     w, x = RNG.random(3), RNG.random(10)
     y, d = evaluate(parse(CONVOLUTION), {"w": w, "x": x})
     assert np.allclose(y, np.correlate(x, w, "valid"))

@@ -9,7 +9,13 @@ import numpy as np
 import pytest
 
 from dialects.tix import MatrixForm
-from tadc.runtime.linear_systems import SMALL, Matrix, Singular, permutation_sign, position
+from tadc.runtime.linear_systems import (
+    MOST_EQUATIONS_SOLVED_AT_ONCE,
+    Matrix,
+    Singular,
+    permutation_sign,
+    position,
+)
 
 Array = np.ndarray[Any, Any]
 RNG = np.random.default_rng(3)
@@ -86,7 +92,7 @@ def test_bands(lower: int, upper: int, size: int) -> None:
 def test_batches() -> None:
     dense = np.array([[regular(3) for _ in range(4)] for _ in range(2)])
     check(Matrix.of(MatrixForm("dense", 2, (1,)), [dense]), dense)
-    large = np.array([regular(SMALL + 1) for _ in range(2)])
+    large = np.array([regular(MOST_EQUATIONS_SOLVED_AT_ONCE + 1) for _ in range(2)])
     check(Matrix.of(MatrixForm("dense", 1, (1,)), [large]), large)
     form = MatrixForm("banded", 1, (1,), 1, 1)
     bands = np.array([banded(6, 1, 1) for _ in range(3)])

@@ -316,7 +316,7 @@ def derived(text: str, passes: Sequence[ModulePass] = PASSES) -> ModuleOp:
     """The module after the passes that solve, bound and simplify, with numbers of any length."""
     module = parse_module(text)
     module.verify()
-    with patch("passes.index_sets.space.MOST_BITS", 10_000):
+    with patch("passes.index_sets.space.MOST_BITS_OF_A_NUMBER", 10_000):
         for step in passes:
             step.apply(context(), module)
             module.verify()
