@@ -8,7 +8,8 @@ affine form and no value that could replace it. All folding happens once, where 
 emitted, and no order of patterns decides the result. And a pass that gives up half way leaves the
 program as it was.
 
-- `builder`: emits scalars, reductions and conditions into a block, and folds on the way
+- `builder`: emits reads, reductions, choices and quotients into a block
+- `scalar_builder`: emits scalar operations, and folds them on the way
 - `cloner`: copies the operations of an old body through a builder; passes override some of it
 - `scoped_map`: mappings inside each other, as the blocks are that values are defined in
 - `programs`: whole programs: arguments, definitions and results, and copies of all of them

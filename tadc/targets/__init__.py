@@ -6,6 +6,7 @@
 - `llvm_math`: `exp`, `log` and their kin as LLVM IR that vectorises
 - `llvm_libmvec`: vector forms of C library functions, added on the machine that runs the code
 - `cuda`: kernels, loops and branches as CUDA C; `-t cuda`
+- `cuda_variables`: values as variables, constants, or text that stands where it is used
 - `cuda_ops`: the C expression of each operation without regions
 - `c_text`: C expressions with their parentheses, C names and literals
 - `index_ranges`: bounds of index values, to tell whether an `int` holds them
