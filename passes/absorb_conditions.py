@@ -50,8 +50,8 @@ A condition may stand anywhere in the body, also in a factor or under a function
 is cut. Terms of a sum under different conditions become sums of their own where that takes fewer
 disjuncts. A point at which a condition makes a factor 0 does not belong to the sum: what stands
 beside that 0 does not count, not even if it is infinite. Conditions stay where cutting would take
-too many disjuncts, and in values that must round alike (`passes/analysis/rounding.py`); extrema
-stay whole, since ties are shared by all their terms.
+too many disjuncts, and in values that must round identically (`passes/analysis/rounding.py`);
+extrema stay whole, since ties are shared by all their terms.
 
 On entry and exit no equation holds an own index of its reduction.
 """
@@ -166,7 +166,7 @@ class _Run:
     """One round: one rewriting of a program."""
 
     whole: Set[Operation]
-    """The reductions that must round alike wherever they are computed: these stay whole."""
+    """The reductions that must round identically wherever they are computed: these stay whole."""
     budgets: dict[str, _Budget]
     """The budget of each definition, by label."""
     changed: bool = False

@@ -15,8 +15,8 @@ element at most, moves there: storing it would only cost memory.
 
 A definition that is another tensor, element by element, is that tensor for all who read it. A chain
 of many definitions becomes several of about a hundred operations each: that saves as much as one
-would, and they may be alike. All else stays stored: reading an element again, in a sum or in two
-places, costs less than computing it again. Elements are then computed in the precision of the
+would, and they may be equivalent. All else stays stored: reading an element again, in a sum or in
+two places, costs less than computing it again. Elements are then computed in the precision of the
 definition that reads them, so a definition only moves into one of its own precision.
 """
 

@@ -17,7 +17,7 @@ gradient is then a sum of terms of constant cost. Sums that only enter linearly 
 `neg`, products with numbers) need no value, and neither does `exp(-sum)` as the value of a
 definition: its derivative is the definition's own element.
 
-A sum inside a sum is lifted over the outer indices too, where these run over a box; a short one
+A sum inside a sum is outlined over the outer indices too, where these run over a box; a short one
 (`MOST_TERMS_TO_RECOMPUTE` terms) stays, since storing it would cost more than computing it again.
 An index on which its value does not depend is left out: where the range of that may be empty,
 nothing says that the elements which the sum reads are there, so that they must be, or a guard asks

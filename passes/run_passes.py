@@ -39,7 +39,7 @@ def run_passes(
                 step.apply(context, module)
         for program, whole in zip(_programs(module), short, strict=local):
             if whole is not None:
-                _replace(program, whole.unfolded(program))
+                _replace(program, whole.expanded(program))
 
 
 def _deduplicated(module: ModuleOp) -> list[Deduplicated | None]:

@@ -95,7 +95,7 @@ class SchedulePass(ModulePass):
 def schedule(
     program: tix.ProgramOp, choose: ChooseTiles | None = None
 ) -> list[func.FuncOp | CallOp]:
-    """One function per definition, in order, or a call of the function of one that is alike.
+    """One function per definition, in order, or a call of the function of an equivalent one.
 
     The functions are in the tiles that `choose` gives; without it, every loop is a plain nest.
     """
@@ -106,8 +106,8 @@ def schedule(
     labels = compared_definitions(program)
     compared = {m.first.label.data for m in members if m.op.label.data in labels}
     names = tensor_names(program)
-    alike = must_round_identically(program, compared)
-    functions = {op: _function(op, names, choose, alike) for op in firsts}
+    as_written = must_round_identically(program, compared)
+    functions = {op: _function(op, names, choose, as_written) for op in firsts}
     return [_step(m, functions[m.first], names) for m in members]
 
 
@@ -122,7 +122,7 @@ def _step(member: Member, function: func.FuncOp, names: Names) -> func.FuncOp | 
 
 
 def _function(
-    op: tix.DefineOp, names: Names, choose: ChooseTiles | None, alike: Set[Operation]
+    op: tix.DefineOp, names: Names, choose: ChooseTiles | None, as_written: Set[Operation]
 ) -> func.FuncOp:
     inputs = list(dict.fromkeys(r.tensor for r in op.walk() if isinstance(r, tix.ReadOp)))
     tensors = [op.result, *inputs]
@@ -137,7 +137,7 @@ def _function(
         dict(zip(tensors, block.args, strict=False)),
         dict(zip(sizes, block.args[len(tensors) :], strict=True)),
         choose,
-        alike,
+        as_written,
     )
     function = func.FuncOp(
         kernel_name(op.label.data), ([a.type for a in block.args], []), Region(block)
@@ -154,13 +154,13 @@ def _fill(
     buffers: dict[SSAValue, SSAValue],
     sizes: dict[str, SSAValue],
     choose: ChooseTiles | None,
-    alike: Set[Operation],
+    as_written: Set[Operation],
 ) -> None:
     index = IndexLowering(block, op.location)
     index.values.update(sizes)
     strides = {t: index.strides(type_of(t)) for t in buffers}
     outer = (LaneLowering if choose else BodyLowering)(
-        index, op.type, buffers, strides, alike=alike
+        index, op.type, buffers, strides, as_written=as_written
     )
 
     def store(at: BodyLowering, value: SSAValue) -> None:

@@ -5,11 +5,11 @@
     sum over k of c * E(k)                          c * sum over k of E(k)
     if A { if B { E } else 0 } else 0               if A and B { E } else 0
 
-and constants are folded wherever a copy meets them (`passes/rewriting/builder.py`). A factor leaves
-a sum only where every element that it reads is provably there even if the sum is empty. What is
-known in a place is not asked again: conditions that hold are dropped, bodies that cannot be reached
-too. A factor that need not be finite, like `1 / x`, leaves only under a condition that there is a
-term.
+and constants are folded wherever a copy meets them (`passes/rewriting/scalar_builder.py`). A factor
+leaves a sum only where every element that it reads is provably there even if the sum is empty. What
+is known in a place is not asked again: conditions that hold are dropped, bodies that cannot be
+reached too. A factor that need not be finite, like `1 / x`, leaves only under a condition that
+there is a term.
 
 Rounding may change by the reordering of products; nothing else does.
 """

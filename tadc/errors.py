@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A piece of one line of a program: columns count characters from 1, `end` is exclusive."""
+    """A part of one line of a program: columns count characters from 1, `end` is exclusive."""
 
     file: str
     line: int

@@ -3,7 +3,7 @@
 - `activity`: the tensors that depend on others, and those that results depend on
 - `costs`: the costs of operations, in additions
 - `speculation`: values that are finite wherever they are computed
-- `rounding`: operations that must round alike wherever they are computed
+- `rounding`: operations that must round identically wherever they are computed
 - `equivalence`: definitions that are equal but for the tensors that they read
 - `element_counts`: numbers of elements as polynomials in symbolic sizes
 - `stage_checks`: conditions that hold at a stage, checked where the next pass relies on them

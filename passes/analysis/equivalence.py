@@ -1,13 +1,14 @@
-"""Alike definitions: equal up to their labels, and up to which tensors of equal types they read.
+"""Equivalent definitions: equal but for their labels, and for the tensors that they read.
 
     x_1[i] = x[i] + 0.1 * v[i]      reads x, v
     x_2[i] = x_1[i] + 0.1 * v_1[i]  reads x_1, v_1
 
-are alike, with `x, v` in the first where `x_1, v_1` are in the second. What is made of one of them
-(loops, machine code) is then right for the other one, with its tensors exchanged.
+are equivalent, with `x, v` in the first where `x_1, v_1`, of the same types, are in the second.
+What is made of one of them (loops, machine code) is right for the other one, too, with its tensors
+exchanged.
 
 The key is the body itself with its values numbered, not a hash of it: keys are equal exactly where
-definitions are alike.
+definitions are equivalent.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ Key = tuple[object, ...]
 
 @dataclass(frozen=True)
 class CanonicalForm:
-    """A definition as a key that alike definitions share, and the tensors in which they differ."""
+    """A definition as a key that equivalent ones share, and the tensors in which they differ."""
 
     key: Key
     tensors: tuple[SSAValue, ...]
@@ -45,14 +46,14 @@ class CanonicalForm:
     """The places of its operations, in order of first use; empty without names."""
 
 
-def structure(
+def canonical_form(
     op: tix.DefineOp, marked: Set[Operation] = frozenset(), named: bool = False
 ) -> CanonicalForm:
-    """The structure of a definition; its key is equal for alike definitions and for no others.
+    """The canonical form of a definition; equivalent definitions have equal keys, and no others.
 
-    Operations in `marked` are only alike to marked ones. With `named`, the names of indices count
-    too, and which operations come from the same place: then whole texts, with their names and
-    places, are alike.
+    Operations in `marked` are equivalent to marked ones only. With `named`, the names of indices
+    count too, and which operations come from the same place: then whole texts, with their names and
+    places, are equivalent.
     """
     walk = _Walk(marked, named)
     key = walk.definition(op)
@@ -110,7 +111,7 @@ def _exact(attribute: Attribute) -> object:
 
 @dataclass(frozen=True)
 class Member:
-    """A definition with the first one that it is like."""
+    """A definition with the first one that it is equivalent to."""
 
     op: tix.DefineOp
     first: tix.DefineOp
@@ -126,14 +127,14 @@ def equivalent_definitions(
     named: bool = False,
     apart: Set[str] = frozenset(),
 ) -> list[Member]:
-    """Every definition, in order, with the first one that is alike.
+    """Every definition, in order, with the first one that is equivalent.
 
-    `marked` and `named` are as in `structure`; those with labels in `apart` are like no other.
+    `marked` and `named` are as in `canonical_form`; labels in `apart` are equivalent to no other.
     """
     firsts: dict[Key, tuple[tix.DefineOp, CanonicalForm]] = {}
     members: list[Member] = []
     for op in program.definitions:
-        own, label = structure(op, marked, named), op.label.data
+        own, label = canonical_form(op, marked, named), op.label.data
         key = (*own.key, label) if label in apart else own.key
         first, known = firsts.setdefault(key, (op, own))
         tensors = zip((first.result, *known.tensors), (op.result, *own.tensors), strict=True)
@@ -148,7 +149,7 @@ def only(program: tix.ProgramOp, definitions: Sequence[tix.DefineOp]) -> tix.Pro
     It has no results.
     """
     kept = {op.result for op in definitions}
-    read = dict.fromkeys(v for op in definitions for v in structure(op).tensors)
+    read = dict.fromkeys(v for op in definitions for v in canonical_form(op).tensors)
     others = [d for d in program.definitions if d.result in read and d.result not in kept]
     more = [(d.label.data, d.type, d.location) for d in others]
     builder = ProgramBuilder([*arguments_of(program), *more])
@@ -161,12 +162,13 @@ def only(program: tix.ProgramOp, definitions: Sequence[tix.DefineOp]) -> tix.Pro
 
 
 class Deduplicated:
-    """A program with only the first of the definitions that are alike, and the way back.
+    """A program with only the first of equivalent definitions, and the way back.
 
-    What a pass makes of one definition, and of that one alone, is made once for all that are alike:
+    What a pass makes of one definition, and of that one alone, is made once for all that are
+    equivalent:
 
-        folded = Deduplicated(program)
-        program = folded.unfolded(simplify_sums(folded.program))
+        deduplicated = Deduplicated(program)
+        program = deduplicated.expanded(simplify_sums(deduplicated.program))
     """
 
     def __init__(self, program: tix.ProgramOp):
@@ -176,8 +178,8 @@ class Deduplicated:
         self.program = only(program, self.firsts)
         self.program.location = program.location
 
-    def unfolded(self, made: tix.ProgramOp) -> tix.ProgramOp:
-        """The whole program, of what the definitions of the folded one have become in `made`.
+    def expanded(self, made: tix.ProgramOp) -> tix.ProgramOp:
+        """The whole program, of what the definitions that were kept have become in `made`.
 
         Definitions that have stayed as they were move there; nothing is left of the old program.
         """
@@ -200,17 +202,17 @@ class Deduplicated:
                 own = {v: new[member.tensors[inside[v]]] for v in read}
                 copy = _copied(template, member, own)
             new[member.op.result] = builder.append(copy)
-        unfolded = builder.finish(self.whole, [new[v] for v in self.whole.returned])
-        unfolded.location = self.whole.location
+        expanded = builder.finish(self.whole, [new[v] for v in self.whole.returned])
+        expanded.location = self.whole.location
         if self.whole.parent is not None:
             self.whole.detach()
         self.whole.erase()  # what is left of it uses what has moved
-        return unfolded
+        return expanded
 
 
 def _equal(first: tix.DefineOp, second: tix.DefineOp, tensors: Mapping[SSAValue, SSAValue]) -> bool:
-    """True if they are the same but for tensors that `tensors` exchanges."""
-    a, b = structure(first, named=True), structure(second, named=True)
+    """True if two definitions are equal but for tensors that `tensors` exchanges."""
+    a, b = canonical_form(first, named=True), canonical_form(second, named=True)
     read = tuple(tensors[v] for v in b.tensors)
     return (a.key, a.locations, a.tensors) == (b.key, b.locations, read)
 
@@ -227,6 +229,6 @@ def _copied(
 
 
 def _apart(program: tix.ProgramOp) -> frozenset[str]:
-    """Definitions that compare for equality, or are compared: what they are to others matters."""
+    """Labels of definitions that compare for equality, or are compared: others need their bits."""
     comparing = (d.label.data for d in program.definitions if has_equality(d))
     return compared_definitions(program).union(comparing)

@@ -1,9 +1,9 @@
-"""The operations that must round alike wherever they are computed.
+"""The operations that must round identically wherever they are computed.
 
 The derivative of an extremum goes to the terms that are equal to it: a term is computed once for
-the extremum and again for the comparison. Both must round alike, or no term is found. So whatever
-decides a comparison for equality, or an extremum in a program with such comparisons, is computed as
-it is written: `a * b + c` rounds twice, and sums are added in order.
+the extremum and again for the comparison. Both must round identically, or no term is found. So
+whatever decides a comparison for equality, or an extremum in a program with such comparisons, is
+computed as it is written: `a * b + c` rounds twice, and sums are added in order.
 """
 
 from __future__ import annotations

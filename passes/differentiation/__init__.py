@@ -9,7 +9,7 @@ the derivative of its scalars is emitted where a gradient asks for it.
 - `forward_values`: values of the program that its derivative needs: read, or computed again
 - `reverse_scalars`: the adjoint of a value inside one definition
 - `reverse_sweep`: the contribution of each read to the adjoint of the tensor that it reads
-- `shared_adjoints`: adjoints that are alike are emitted once, and copied
+- `shared_adjoints`: equivalent adjoints are emitted once, and copied
 - `forward_scalars`: the tangent of one definition
 - `forward_sweep`: the tangents of all definitions, first to last
 """

@@ -1,4 +1,4 @@
-"""Adjoints that are gathered alike, by readers that are alike, become copies of the first of them.
+"""Adjoints that equivalent readers contribute to in the same way become copies of the first one.
 
     dx_1[i] = dx_2[i] - dv_1[i] * cos(x_1[i])
 
@@ -23,7 +23,7 @@ from xdsl.ir import SSAValue
 
 from dialects import tix
 from dialects.tix import Affine, TensorType
-from passes.analysis.equivalence import CanonicalForm, structure
+from passes.analysis.equivalence import CanonicalForm, canonical_form
 from passes.differentiation.reverse_scalars import Adjoint, adjoint_element
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
@@ -37,7 +37,7 @@ class Source:
     op: tix.DefineOp
     adjoint: Adjoint
     ties: SSAValue | None
-    structure: CanonicalForm
+    form: CanonicalForm
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +74,7 @@ class Gathered:
 
 
 class _Case:
-    """The ingredients of an adjoint: a key that alike ones share, and in what they differ."""
+    """The ingredients of an adjoint: a key that equivalent ones share, and what they differ in."""
 
     def __init__(self, location: LocationAttr):
         self.key: list[Hashable] = []
@@ -104,14 +104,14 @@ class SharedAdjoints:
     def __init__(self, tensors: Cloner):
         self.tensors = tensors
         self._made: dict[Hashable, tuple[tix.DefineOp, _Case]] = {}
-        self._structures: dict[object, int] = {}
+        self._forms: dict[object, int] = {}
 
     def source(self, op: tix.DefineOp, adjoint: Adjoint, ties: SSAValue | None) -> Source:
         """The source that the parts of a visited definition have in common."""
-        return Source(op, adjoint, ties, structure(op, named=True))
+        return Source(op, adjoint, ties, canonical_form(op, named=True))
 
     def define(self, builder: ProgramBuilder, label: str, adjoint: Gathered) -> SSAValue:
-        """Append the definition of an adjoint: a new one, or a copy of one that is alike."""
+        """Append the definition of an adjoint: a new one, or a copy of an equivalent one."""
         case = self.case(adjoint)
         key = tuple(case.key) if case else None
         if case and key in self._made:
@@ -137,15 +137,15 @@ class SharedAdjoints:
         return case if fine else None
 
     def _add_source(self, case: _Case, source: Source) -> None:
-        """Add a visited definition: its structure, and the tensors and places that differ."""
-        same = source.structure
-        case.key.append(self._structures.setdefault(same.key, len(self._structures)))
+        """Add a visited definition: its canonical form, and the tensors and places that differ."""
+        form = source.form
+        case.key.append(self._forms.setdefault(form.key, len(self._forms)))
         case.key.append(source.ties is None)
         if source.ties is not None:
             case.add_tensor(source.ties)
-        for tensor in (source.op.result, *same.tensors):
+        for tensor in (source.op.result, *form.tensors):
             case.add_tensor(self.tensors.value(tensor))
-        for place in same.locations:
+        for place in form.locations:
             case.add_location(place)
 
 

@@ -36,7 +36,7 @@ from passes.inversion.structures import Dense, Monomial, Structure
 
 
 def classify_all(lumps: Sequence[Lump]) -> list[Structure]:
-    """The structure of each of the lumps of one program; alike ones are analysed once.
+    """The structure of each of the lumps of one program; equivalent ones are analysed once.
 
     Raises `PassFailure` where a matrix must be singular.
     """
@@ -85,8 +85,8 @@ def _pure(lump: Lump) -> set[SSAValue]:
 
 
 def _key(lump: Lump) -> Hashable:
-    """Equal for lumps that differ only in names, places, and in which constants they read."""
-    parts = [equivalence.structure(op) for op in lump.definitions]
+    """A key that lumps share if they differ only in names, places and the constants they read."""
+    parts = [equivalence.canonical_form(op) for op in lump.definitions]
     roles: dict[SSAValue, Hashable] = {
         **dict.fromkeys(lump.others, "other"),
         **{v: ("in", n) for n, v in enumerate(lump.ins)},

@@ -180,14 +180,14 @@ class _Determinant:
 
 
 def _in_order(lump: Lump, found: structures.Structure) -> structures.Structure:
-    """The structure of a lump, with batches only where rows and columns are numbered alike.
+    """The structure of a lump, with batches only where rows and columns have one order.
 
     The determinant of one matrix per batch is that of the whole matrix, up to the order of rows and
     columns: where that is the same for both it makes no difference.
     """
     if isinstance(found, structures.Blocks):
-        alike = _shapes(lump.ins) == _shapes(lump.outs) and found.in_dims == found.out_dims
-        return found if alike else structures.Dense()
+        agree = _shapes(lump.ins) == _shapes(lump.outs) and found.in_dims == found.out_dims
+        return found if agree else structures.Dense()
     return found
 
 

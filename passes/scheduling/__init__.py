@@ -4,7 +4,7 @@
 - `elementary`: elementary functions as operations of `arith` and `math`
 - `body_lowering`: the scalars of a body, its sums as loops that carry a number
 - `lane_sums`: sums whose innermost index gets one partial sum per value
-- `index_uses`: which indices a value depends on
+- `index_uses`: the indices that a value depends on
 - `tile`: how elements are parted into register blocks, and what is copied into panels
 - `tile_analysis`: how long sums are, how far apart reads lie, what to compute ahead
 - `tile_choice`: the cost of tiles, and whether one beats the plain nest

@@ -21,7 +21,7 @@ class BodyLowering(ScalarLowering):
     """Emits the scalars of one block of a body.
 
     `buffers` and `strides` belong to the tensors that it reads, `scalars` holds the values that are
-    emitted so far, and the operations `alike` round as written, without fused products.
+    emitted so far, and the operations in `as_written` keep their order, without fused products.
     """
 
     def __init__(
@@ -31,13 +31,13 @@ class BodyLowering(ScalarLowering):
         buffers: Mapping[SSAValue, SSAValue],
         strides: Mapping[SSAValue, Sequence[SSAValue | int]],
         scalars: Mapping[SSAValue, SSAValue] | None = None,
-        alike: Set[Operation] = frozenset(),
+        as_written: Set[Operation] = frozenset(),
     ):
         super().__init__(index, f64 if isinstance(type.element, Float64Type) else f32)
         self.buffers = buffers
         self.strides = strides
         self.scalars = dict(scalars or {})
-        self.alike = alike
+        self.as_written = as_written
 
     def inside(self, block: Block) -> Self:
         """The lowering of a block inside, which can use what this one has computed so far."""
@@ -56,7 +56,7 @@ class BodyLowering(ScalarLowering):
     def operation(self, op: Operation) -> None:
         """Emit one operation of a body."""
         self.index.location = op.location
-        self.flags = AS_WRITTEN if op in self.alike else CONTRACT
+        self.flags = AS_WRITTEN if op in self.as_written else CONTRACT
         if isinstance(op, tix.FloorDivOp):
             self.index.values[op.result] = self.index.floordiv(op.form, op.divisor.data)
             return
@@ -116,7 +116,7 @@ class BodyLowering(ScalarLowering):
         return self.insert(loop).results[0]
 
     def _combined(self, op: tix.ReductionOp, x: SSAValue, y: SSAValue) -> SSAValue:
-        flags = AS_WRITTEN if op in self.alike else REASSOCIATED
+        flags = AS_WRITTEN if op in self.as_written else REASSOCIATED
         match op:
             case tix.SumOp():
                 return self.insert(arith.AddfOp(x, y, flags)).result

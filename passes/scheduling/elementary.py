@@ -21,7 +21,7 @@ CONTRACT = arith.FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
 APPROXIMATE = arith.FastMathFlagsAttr([FastMathFlag.APPROX_FUNC])
 """An elementary function may come from another library for vectors than for a number alone."""
 AS_WRITTEN = arith.FastMathFlagsAttr("none")
-"""For values that must round alike wherever they are computed (`passes/analysis/rounding.py`)."""
+"""For values that must round identically everywhere (`passes/analysis/rounding.py`)."""
 
 _FREEDOM = {
     None: AS_WRITTEN,

@@ -132,9 +132,9 @@ class IndexLowering:
     def _min(self, a: SSAValue, b: SSAValue) -> SSAValue:
         return self.once(("min", a, b), lambda: arith.MinSIOp(a, b))
 
-    def holds(self, pieces: Sequence[Sequence[Constraint]]) -> SSAValue:
+    def holds(self, disjuncts: Sequence[Sequence[Constraint]]) -> SSAValue:
         """A condition in disjunctive form, as one bit."""
-        return reduce(self._or, (reduce(self._and, map(self._test, p)) for p in pieces))
+        return reduce(self._or, (reduce(self._and, map(self._test, d)) for d in disjuncts))
 
     def _test(self, constraint: Constraint) -> SSAValue:
         positive = Affine({k: c for k, c in constraint.form.terms.items() if c > 0})

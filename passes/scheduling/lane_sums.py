@@ -32,7 +32,12 @@ class LaneLowering(BodyLowering):
     """Emits such sums in lanes, all else as `BodyLowering` does."""
 
     def _sum(self, op: tix.SumOp, own: Sequence[SSAValue], start: SSAValue) -> SSAValue:
-        if len(own) < 2 or op in self.alike or len(own) < len(op.indices) or not _has_lanes(op):
+        if (
+            len(own) < 2
+            or op in self.as_written
+            or len(own) < len(op.indices)
+            or not _has_lanes(op)
+        ):
             return super()._sum(op, own, start)
         low, length = constant_range(op, own[-1]) or (0, 0)
         lanes = zeroed(self, length, "lanes")

@@ -16,7 +16,7 @@ from tadc.explain.notation import Notation, wrapped
 
 @dataclass
 class Contribution:
-    """The sum that one read, in one convex piece of its index set, adds to a gradient."""
+    """The sum that one read, in one convex part of its index set, adds to a gradient."""
 
     span: Span | None
     """The place of the read in the text."""

@@ -178,8 +178,8 @@ def _read(self: _Evaluation, op: ReadOp, points: Points) -> Array:
 
 def _if(self: _Evaluation, op: IfOp, points: Points) -> Array:
     condition = np.zeros(points.count, np.bool_)
-    for piece in op.condition:
-        condition |= self.holds(piece, points)
+    for disjunct in op.condition:
+        condition |= self.holds(disjunct, points)
     return _choose(self, op, condition, points)
 
 

@@ -66,7 +66,7 @@ class Names:
     parameters: Mapping[str, SSAValue] = field(default_factory=dict[str, SSAValue])
     """In the formula of a function, the scalars that it may read."""
     shapes: Sizes = field(default_factory=Sizes)
-    scratch: Block = field(default_factory=Block)
+    placeholders: Block = field(default_factory=Block)
     """Holds the values that stand for tensors while the program is read."""
 
     def fail(
@@ -108,7 +108,7 @@ class Names:
         return tensor
 
     def placeholder(self) -> BlockArgument:
-        return self.scratch.insert_arg(real, len(self.scratch.args))
+        return self.placeholders.insert_arg(real, len(self.placeholders.args))
 
     def tensor(self, node: ast.Name, rank: int) -> Tensor:
         """The tensor that is read under this name; an undeclared one becomes an argument."""

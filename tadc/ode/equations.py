@@ -150,8 +150,8 @@ class Layout:
 
     def unpack(self, vector: Vector) -> list[Any]:
         """The arrays again, as views."""
-        pieces = (vector[a:b] for a, b in pairwise(self._ends))
-        return [p.reshape(shape) for p, shape in zip(pieces, self.shapes, strict=True)]
+        parts = (vector[a:b] for a, b in pairwise(self._ends))
+        return [p.reshape(shape) for p, shape in zip(parts, self.shapes, strict=True)]
 
 
 class Joint:

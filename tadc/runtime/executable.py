@@ -140,7 +140,7 @@ class Executable(ABC):
         return {d.label.data: known[d.type] for d in self.program.definitions}
 
     def _work(self, sizes: Mapping[str, int]) -> dict[str, int]:
-        """The work of each kernel: alike definitions take the same."""
+        """The work of each kernel: equivalent definitions take the same."""
         pairs = zip(self.steps, self.program.definitions, strict=True)
         ones = {step.kernel: definition for step, definition in reversed(list(pairs))}
         return {kernel: work_of(definition, sizes) for kernel, definition in ones.items()}

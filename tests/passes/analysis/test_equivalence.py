@@ -1,4 +1,4 @@
-"""Alike definitions: found exactly, made once, and right for each."""
+"""Equivalent definitions: found exactly, made once, and right for each."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.support.random_programs import EVERYTHING
 
 
 def classes(text: str, named: bool = False) -> list[int]:
-    """For each definition of a program, the number of the first one that is alike."""
+    """For each definition of a program, the number of the first one that is equivalent."""
     program = tadc.compile(text).program.op
     members = equivalent_definitions(program, named=named)
     return [program.definitions.index(m.first) for m in members]
@@ -118,7 +118,7 @@ def check_gradients(seed: int) -> None:
 
 
 def check_kernels(seed: int) -> None:
-    """CUDA C of alike kernels, run on the CPU."""
+    """CUDA C of equivalent kernels, run on the CPU."""
     case = long_case(seed, 16)
     expected = interpret(case.function.program.op, case.values)
     kernels = gradient_kernels(seed, case.function, case.values, expected)
@@ -151,7 +151,7 @@ def like_nothing(*_: object) -> None:
 
 
 def check_same_module(function: tadc.Function) -> None:
-    """The derivative is the same, with its places, whether alike definitions are folded or not."""
+    """The derivative is the same, with its places, with and without deduplication."""
     modules: list[ModuleOp] = []
     ways: list[tuple[int, object]] = [(0, SharedAdjoints.case), (1_000_000, like_nothing)]
     for long, case in ways:
@@ -180,9 +180,9 @@ def test_folding_changes_nothing() -> None:
 def test_local_passes_see_the_first_of_each_kind() -> None:
     f = tadc.compile("p: f64[4]\nq: f64[4]\n" + "p[i] += 0.1 * q[i]\nq[i] -= 0.1 * sin(p[i])\n" * 9)
     expected = str(simplify_sums(f.program.op))
-    folded = Deduplicated(f.program.op)
-    assert [d.label.data for d in folded.program.definitions] == ["p_1", "q_1"]
-    assert str(folded.unfolded(simplify_sums(folded.program))) == expected
+    deduplicated = Deduplicated(f.program.op)
+    assert [d.label.data for d in deduplicated.program.definitions] == ["p_1", "q_1"]
+    assert str(deduplicated.expanded(simplify_sums(deduplicated.program))) == expected
     passes = (getattr(import_module(module), name) for module, name in PASSES.values())
     assert {each.name for each in passes if issubclass(each, LocalPass)} == {
         "solve-index-kernels",
