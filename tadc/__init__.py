@@ -75,7 +75,7 @@ _MODULES = {
     "SingularError": "tadc.errors",
     "TadcError": "tadc.errors",
 }
-"""Where a name comes from that is not from `tadc.api`."""
+"""The module of each name that is not from `tadc.api`."""
 
 
 def __getattr__(name: str) -> Any:
