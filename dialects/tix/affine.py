@@ -1,11 +1,11 @@
 """Affine forms over indices and sizes, `2*i - k + N + 1`: their arithmetic, rows and text.
 
 A form has integer coefficients of *indices* (SSA values of type `index`) and of *sizes* (names),
-and a constant. Passes work on `Affine`. Operations keep a form as index operands and a `Row` over
-their numbers in an attribute (`attributes`), so that equal maps are equal attributes:
+and a constant. Passes work on `Affine`. Operations keep a form as index operands, and a `FormRow`
+over their numbers in an attribute (`attributes`), so that equal maps are equal attributes:
 
     Affine           i + k - 1
-    operands, row    (%i, %k), Row((1, 1), (), -1)
+    operands, row    (%i, %k), FormRow((1, 1), (), -1)
     attribute        #tix.map<(d0, d1) -> (d0 + d1 - 1)>
     in an operation  tix.read %d[%i + %k - 1]
 """
@@ -132,10 +132,10 @@ class Affine:
                 terms[inner] = terms.get(inner, 0) + c * factor
         return Affine(terms, constant)
 
-    def row(self, dimensions: Sequence[SSAValue]) -> Row:
+    def row(self, dimensions: Sequence[SSAValue]) -> FormRow:
         """The form over numbered dimensions, which must hold every index of it."""
         sizes = tuple(sorted((s, self.terms[s]) for s in self.sizes))
-        return Row(tuple(self[v] for v in dimensions), sizes, self.constant)
+        return FormRow(tuple(self[v] for v in dimensions), sizes, self.constant)
 
     def evaluate(self, values: Mapping[Variable, int]) -> int:
         """The number at these values of the variables. Raises KeyError if one is missing."""
@@ -145,7 +145,7 @@ class Affine:
 # --- rows: affine forms over numbered operands ---------------------------------------------------
 
 
-class Row(NamedTuple):
+class FormRow(NamedTuple):
     """An affine form over numbered operands or dimensions: what attributes store."""
 
     coefficients: tuple[int, ...]
@@ -162,7 +162,7 @@ class Row(NamedTuple):
         return Affine(terms | dict(self.sizes), self.constant)
 
 
-def split(forms: Iterable[Affine]) -> tuple[list[SSAValue], tuple[Row, ...]]:
+def split(forms: Iterable[Affine]) -> tuple[list[SSAValue], tuple[FormRow, ...]]:
     """The index operands of `forms`, in order of first use, and the forms as rows over them."""
     forms = list(forms)
     operands = list(dict.fromkeys(v for f in forms for v in f.indices))

@@ -1,7 +1,7 @@
 """Attributes that keep affine forms in the IR: index maps and index sets over numbered dimensions.
 
 An operation has its indices as operands, and a map or a set over as many dimensions. `map_over` and
-`set_over` split forms and constraints so; `Row.bind` and `constraints_of` put them together.
+`set_over` split forms and constraints so; `FormRow.bind` and `constraints_of` put them together.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from dialects.tix.affine import Affine, ParseVariable, Row, Variable, parse_affine, show, split
+from dialects.tix.affine import Affine, FormRow, ParseVariable, Variable, parse_affine, show, split
 from dialects.tix.constraints import Constraint, parse_constraint, show_constraint
 
 
@@ -23,7 +23,7 @@ class MapData(NamedTuple):
     """The data of an index map: each row has `dimensions` coefficients."""
 
     dimensions: int
-    rows: tuple[Row, ...]
+    rows: tuple[FormRow, ...]
 
 
 @irdl_attr_definition
@@ -57,7 +57,7 @@ class SetData(NamedTuple):
     """The data of an index set: a row and whether it is an equality, for each constraint."""
 
     dimensions: int
-    rows: tuple[tuple[Row, bool], ...]
+    rows: tuple[tuple[FormRow, bool], ...]
 
 
 @irdl_attr_definition
@@ -73,7 +73,7 @@ class SetAttr(Data[SetData]):
             parser.parse_punctuation(":")
             variable = _dimension_or_size(parser, dimensions)
 
-            def row() -> tuple[Row, bool]:
+            def row() -> tuple[FormRow, bool]:
                 constraint = parse_constraint(parser, variable)
                 return _to_row(constraint.form, len(dimensions)), constraint.equality
 
@@ -129,17 +129,17 @@ def _dimension_or_size(parser: AttrParser, dimensions: dict[str, int]) -> ParseV
     return parse
 
 
-def _to_row(form: Affine, count: int) -> Row:
+def _to_row(form: Affine, count: int) -> FormRow:
     sizes = tuple(sorted((s, form[s]) for s in form.sizes if not s.startswith("#")))
-    return Row(tuple(form[f"#{n}"] for n in range(count)), sizes, form.constant)
+    return FormRow(tuple(form[f"#{n}"] for n in range(count)), sizes, form.constant)
 
 
-def _from_row(row: Row, names: Sequence[str]) -> Affine:
+def _from_row(row: FormRow, names: Sequence[str]) -> Affine:
     terms: dict[Variable, int] = dict(zip(names, row.coefficients, strict=True))
     return Affine(terms | dict(row.sizes), row.constant)
 
 
-def _dimension_names(rows: Iterable[Row], count: int) -> list[str]:
+def _dimension_names(rows: Iterable[FormRow], count: int) -> list[str]:
     """`d0, d1, ...`, with a longer prefix where a size has such a name."""
     taken = {name for row in rows for name, _ in row.sizes}
     prefix = "d"
@@ -148,7 +148,7 @@ def _dimension_names(rows: Iterable[Row], count: int) -> list[str]:
     return [f"{prefix}{n}" for n in range(count)]
 
 
-def _verify_rows(rows: Iterable[Row], count: int) -> None:
+def _verify_rows(rows: Iterable[FormRow], count: int) -> None:
     for row in rows:
         if len(row.coefficients) != count:
             raise VerifyException(f"a row has {len(row.coefficients)} coefficients, not {count}")

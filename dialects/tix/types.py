@@ -12,7 +12,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from dialects.tix.affine import Affine, Row, Variable, parse_affine, show, split
+from dialects.tix.affine import Affine, FormRow, Variable, parse_affine, show, split
 from dialects.tix.attributes import MapAttr, MapData
 
 ElementType: TypeAlias = "Float32Type | Float64Type | RealType"
@@ -91,7 +91,7 @@ class DerivedSize(NamedTuple):
     """The size `max(0, min(form // divisor, ...))` over sizes that are known before it."""
 
     name: str
-    bounds: tuple[tuple[Row, int], ...]
+    bounds: tuple[tuple[FormRow, int], ...]
 
 
 @irdl_attr_definition

@@ -15,7 +15,7 @@ from math import lcm
 from passes.polyhedral.division import nearest
 from passes.polyhedral.lattice import normal_basis, shortest
 from passes.polyhedral.matrix import Matrix, Row, add_multiple, negate, transpose
-from passes.polyhedral.particular import Particular, Term, ZeroGuards
+from passes.polyhedral.particular import Particular, QuotientTerm, ZeroGuards
 
 
 def canonicalize(
@@ -136,7 +136,7 @@ def _name_quotients(
     return state
 
 
-def _nameable(terms: tuple[Term, ...], unnamed: set[int], j: int) -> int | None:
+def _nameable(terms: tuple[QuotientTerm, ...], unnamed: set[int], j: int) -> int | None:
     """A quotient that ξ_j can replace: with coefficient ±1, beside divisors of its modulus only."""
     used = [term for term in terms if term.coefficients[j]]
     for i in sorted(unnamed):
@@ -164,7 +164,7 @@ def _name(state: Particular, i: int, j: int, zero: ZeroGuards) -> Particular:
         row = add_multiple(row, t.coefficients[j] * term.modulus // t.modulus, t.row)
     own = tuple(term.coefficients[j] * c for c in term.coefficients)
     terms = [t.plus(own, -t.coefficients[j]) for t in state.terms]
-    terms[i] = Term(zero.reduce(row), term.modulus, own)
+    terms[i] = QuotientTerm(zero.reduce(row), term.modulus, own)
     return replace(state.plus(own, negate(offset)), terms=tuple(terms))
 
 
@@ -177,7 +177,7 @@ def _reduce_numerator(state: Particular, i: int) -> Particular:
     return replace(state.plus(term.coefficients, steps), terms=terms)
 
 
-def _position(term: Term) -> tuple[int, int, Row]:
+def _position(term: QuotientTerm) -> tuple[int, int, Row]:
     """The order of quotients: by the first unknown that they occur in, then by modulus."""
     first = next((j for j, c in enumerate(term.coefficients) if c), -1)
     return first, term.modulus, term.row

@@ -32,7 +32,7 @@ from passes.polyhedral.matrix import (
     unit,
     zeros,
 )
-from passes.polyhedral.particular import Particular, Term, ZeroGuards
+from passes.polyhedral.particular import Particular, QuotientTerm, ZeroGuards
 from passes.polyhedral.smith import Smith, smith_normal_form
 
 
@@ -117,7 +117,7 @@ def _add_component(
         if s == 1:
             state = state.plus(direction, row)
         else:
-            state = replace(state, terms=(*state.terms, Term(row, s, direction)))
+            state = replace(state, terms=(*state.terms, QuotientTerm(row, s, direction)))
     return state
 
 
@@ -180,7 +180,7 @@ def _simplify(state: Particular, zero: ZeroGuards) -> Particular:
 
     `(2 p + 4) / 6` becomes `(p + 2) / 3`, and `4 p / 2` becomes 2 p.
     """
-    terms: list[Term] = []
+    terms: list[QuotientTerm] = []
     for term in state.terms:
         row = _divisible(zero.reduce(term.row), term.modulus, zero)
         g = gcd(*row[:-1], term.modulus)
@@ -188,7 +188,7 @@ def _simplify(state: Particular, zero: ZeroGuards) -> Particular:
         if modulus == 1:
             state = state.plus(term.coefficients, row)
         else:
-            terms.append(Term(row, modulus, term.coefficients))
+            terms.append(QuotientTerm(row, modulus, term.coefficients))
     return replace(state, terms=tuple(terms))
 
 
@@ -221,7 +221,7 @@ def _merge(state: Particular) -> Particular:
     With m' | m and `row' = v row + m' e` for an integer v and an integer row e, the quotient is
     `t' = v (m / m') t + e·(p, 1)`. So p / 2 is 2 t where t = p / 4.
     """
-    kept: list[Term] = []
+    kept: list[QuotientTerm] = []
     for term in sorted(state.terms, key=lambda term: -term.modulus):
         for i, other in enumerate(kept):
             v = _multiple(term, other)
@@ -236,7 +236,7 @@ def _merge(state: Particular) -> Particular:
     return replace(state, terms=tuple(kept))
 
 
-def _multiple(term: Term, other: Term) -> int | None:
+def _multiple(term: QuotientTerm, other: QuotientTerm) -> int | None:
     """v with `term.row ≡ v other.row` modulo `term.modulus`, constants aside.
 
     The coefficients of `other.row` and the modulus have no common divisor, so that some
@@ -269,7 +269,7 @@ def _bezout(a: int, b: int) -> tuple[int, int, int]:
     return (a, x, y) if a >= 0 else (-a, -x, -y)
 
 
-def _check_guards(zero: ZeroGuards, terms: Sequence[Term], parameters: int) -> None:
+def _check_guards(zero: ZeroGuards, terms: Sequence[QuotientTerm], parameters: int) -> None:
     """Raise unless some integer parameters meet all guards.
 
     A single guard was settled by its gcd. Several may contradict each other: all of

@@ -13,14 +13,14 @@ from passes.polyhedral.matrix import Matrix, Row, add_multiple
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class QuotientTerm:
     """`coefficients` times the quotient t of `row·(p, 1)` by `modulus`: one summand of ξ."""
 
     row: Row
     modulus: int
     coefficients: Row
 
-    def plus(self, vector: Row, factor: int) -> "Term":
+    def plus(self, vector: Row, factor: int) -> "QuotientTerm":
         """The term whose coefficients are greater by `factor * vector`."""
         return replace(self, coefficients=add_multiple(self.coefficients, factor, vector))
 
@@ -30,7 +30,7 @@ class Particular:
     """`ξ = offset (p, 1) + Σ terms`; `offset` has a row per unknown."""
 
     offset: Matrix
-    terms: tuple[Term, ...]
+    terms: tuple[QuotientTerm, ...]
 
     def plus(self, vector: Row, row: Row) -> "Particular":
         """ξ greater by `vector` times the integer `row·(p, 1)`."""

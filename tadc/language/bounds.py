@@ -103,8 +103,8 @@ def _alternatives(node: ast.expr, word: str, scope: Scope) -> list[ast.expr]:
     raise scope.fail(AffineError, node, message, hint)
 
 
-class Term:
-    """`form + sign * (divided // divisor)`, or only `form`."""
+class RangeBound:
+    """A bound of a range: `form + sign * (divided // divisor)`, or only `form`."""
 
     def __init__(
         self, form: Affine, divided: Affine | None = None, divisor: int = 1, sign: int = 1
@@ -115,7 +115,7 @@ class Term:
         self.sign = sign
 
 
-def _term(node: ast.expr, scope: Scope, outer: Scope) -> Term:
+def _term(node: ast.expr, scope: Scope, outer: Scope) -> RangeBound:
     """Read one bound; a division that is one of its terms stays a division."""
     divisions: dict[Variable, tuple[Affine, int]] = {}
 
@@ -135,11 +135,11 @@ def _term(node: ast.expr, scope: Scope, outer: Scope) -> Term:
     if len(marks) == 1 and abs(form[marks[0]]) == 1:
         divided, divisor = divisions[marks[0]]
         sign = form[marks[0]]
-        return Term(form - Affine({marks[0]: sign}), local(divided), divisor, sign)
-    return Term(local(form))
+        return RangeBound(form - Affine({marks[0]: sign}), local(divided), divisor, sign)
+    return RangeBound(local(form))
 
 
-def upper(index: Affine, term: Term) -> Constraint:
+def upper(index: Affine, term: RangeBound) -> Constraint:
     """`index < term`."""
     if term.divided is None:
         return Constraint(term.form - index - 1)
@@ -149,7 +149,7 @@ def upper(index: Affine, term: Term) -> Constraint:
     return Constraint(-gap * term.divisor - term.divided + term.divisor - 1)
 
 
-def lower(index: Affine, term: Term) -> Constraint:
+def lower(index: Affine, term: RangeBound) -> Constraint:
     """`index >= term`."""
     if term.divided is None:
         return Constraint(index - term.form)
@@ -159,7 +159,7 @@ def lower(index: Affine, term: Term) -> Constraint:
     return Constraint(term.divided + gap * term.divisor)
 
 
-def _size(term: Term) -> Bound:
+def _size(term: RangeBound) -> Bound:
     if term.divided is None:
         return term.form, 1
     if term.sign > 0:

@@ -11,11 +11,11 @@ from dialects.tix.types import ELEMENT_TYPES, ElementType
 from tadc.errors import AffineError, DtypeError, SizeError, TadcSyntaxError, did_you_mean
 from tadc.language.affine import affine
 from tadc.language.names import ELEMENT_WORDS
-from tadc.language.scope import Declaration, Divide, Frame, Names, Scope
+from tadc.language.scope import Declaration, Divide, Frame, Scope, SymbolTable
 from tadc.language.source import items, names_in
 
 
-def declare(node: ast.AnnAssign, names: Names) -> None:
+def declare(node: ast.AnnAssign, names: SymbolTable) -> None:
     """Add a declaration and the sizes that it names."""
     target = node.target
     if not isinstance(target, ast.Name) or not node.simple:
@@ -33,7 +33,9 @@ def declare(node: ast.AnnAssign, names: Names) -> None:
     names.declarations[target.id] = Declaration(target.id, element, shape, target)
 
 
-def _annotation(node: ast.expr, name: str, names: Names) -> tuple[ElementType, list[ast.expr]]:
+def _annotation(
+    node: ast.expr, name: str, names: SymbolTable
+) -> tuple[ElementType, list[ast.expr]]:
     match node:
         case ast.Subscript(value=ast.Name() as word):
             return _element(word, names), items(node.slice)
@@ -49,7 +51,7 @@ def _annotation(node: ast.expr, name: str, names: Names) -> tuple[ElementType, l
 _OTHER_WORDS = {"float32": "f32", "float64": "f64", "float": "f64", "double": "f64"}
 
 
-def _element(word: ast.Name, names: Names) -> ElementType:
+def _element(word: ast.Name, names: SymbolTable) -> ElementType:
     if word.id in ELEMENT_TYPES:
         return ELEMENT_TYPES[word.id]
     other = _OTHER_WORDS.get(word.id)
@@ -61,7 +63,7 @@ def _element(word: ast.Name, names: Names) -> ElementType:
     )
 
 
-def _size(node: ast.expr, names: Names) -> Affine:
+def _size(node: ast.expr, names: SymbolTable) -> Affine:
     for name in names_in(node):
         names.check_new(name, "a size")
         if not name.id.isascii():
@@ -78,7 +80,7 @@ def _size(node: ast.expr, names: Names) -> Affine:
     return size
 
 
-def _no_division(names: Names) -> Divide:
+def _no_division(names: SymbolTable) -> Divide:
     def divide(form: Affine, divisor: int, node: ast.AST) -> Affine:
         message = "the size of an argument cannot be a quotient"
         raise names.fail(AffineError, node, message, "give it a name of its own")

@@ -20,7 +20,7 @@ from tadc.language.bounds import definition_bounds, index_items
 from tadc.language.describe import Describer
 from tadc.language.ranges import infer
 from tadc.language.reads import used
-from tadc.language.scope import Declaration, Frame, Names, Scope, Tensor
+from tadc.language.scope import Declaration, Frame, Scope, SymbolTable, Tensor
 from tadc.language.source import items
 from tadc.language.statement import Statement
 from tadc.language.values import scalar
@@ -34,7 +34,9 @@ class Definition:
     body: Region
 
 
-def target_name(node: ast.Assign | ast.AugAssign, names: Names) -> tuple[ast.Name, ast.expr | None]:
+def target_name(
+    node: ast.Assign | ast.AugAssign, names: SymbolTable
+) -> tuple[ast.Name, ast.expr | None]:
     """The name that is defined or updated, and what stands in the brackets."""
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
     if len(targets) > 1:
@@ -49,7 +51,7 @@ def target_name(node: ast.Assign | ast.AugAssign, names: Names) -> tuple[ast.Nam
             raise names.fail(TadcSyntaxError, other, message, "write f[i, j] = ... or s = ...")
 
 
-def define(node: ast.Assign | ast.AugAssign, names: Names) -> Definition:
+def define(node: ast.Assign | ast.AugAssign, names: SymbolTable) -> Definition:
     """Read a definition, or an update of a tensor that exists, and find its ranges."""
     name, brackets = target_name(node, names)
     names.check_new(name, "a tensor")
@@ -81,7 +83,7 @@ def define(node: ast.Assign | ast.AugAssign, names: Names) -> Definition:
 _UPDATES = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 
 
-def _value(node: ast.Assign | ast.AugAssign, names: Names) -> ast.expr:
+def _value(node: ast.Assign | ast.AugAssign, names: SymbolTable) -> ast.expr:
     """The value of an element: `p[i] + E` for `p[i] += E`."""
     if isinstance(node, ast.Assign):
         return node.value
@@ -104,7 +106,7 @@ def _pin(
     model: Declaration | Tensor,
     own: Sequence[SSAValue],
     given: dict[SSAValue, Affine],
-    names: Names,
+    names: SymbolTable,
 ) -> list[SSAValue]:
     """Give the indices the ranges of the declaration, or of the version before."""
     declared = isinstance(model, Declaration)
@@ -138,7 +140,7 @@ def _infer(
     pinned: list[SSAValue],
     old: SSAValue | None,
     frame: Frame,
-    names: Names,
+    names: SymbolTable,
 ) -> dict[SSAValue, Affine]:
     """Find the open ranges; those of reductions are put into them."""
     reductions = {op: frame.reductions[op] for op, _ in used(body) if isinstance(op, ReductionOp)}
@@ -172,7 +174,7 @@ def _complete(
     op.domain = set_over(constraints, [*op.free_indices, *op.indices])
 
 
-def _promoted(body: Region, names: Names) -> ElementType:
+def _promoted(body: Region, names: SymbolTable) -> ElementType:
     """The element type of a definition is the widest of what it reads."""
     tensors = {tensor.value: tensor for tensor in names.tensors.values()}
     elements = {tensors[op.tensor].element for op, _ in used(body) if isinstance(op, ReadOp)}

@@ -12,7 +12,7 @@ from dialects.tix import YieldOp, real
 from passes.rewriting.programs import set_hint
 from tadc.errors import TadcSyntaxError, UnknownNameError, did_you_mean
 from tadc.language.finalize import settle
-from tadc.language.scope import Frame, Names, Scope, Tensor
+from tadc.language.scope import Frame, Scope, SymbolTable, Tensor
 from tadc.language.source import Source
 from tadc.language.values import scalar
 
@@ -37,7 +37,7 @@ def read_formula(
     values: dict[str, SSAValue] = dict(zip(parameters, block.args, strict=True))
     for name, value in values.items():
         set_hint(value, name)
-    names = _FormulaNames(Source(text, file), parameters=values, functions=arities)
+    names = _FormulaSymbols(Source(text, file), parameters=values, functions=arities)
     expression = _expression(names)
     scope = Scope(names, block, {}, Frame(block))
     scope.insert(YieldOp(scalar(expression, scope)), expression)
@@ -46,7 +46,7 @@ def read_formula(
     return Formula(body, names.source, names.called)
 
 
-class _FormulaNames(Names):
+class _FormulaSymbols(SymbolTable):
     """The names of a formula: its parameters, and no tensors."""
 
     def tensor(self, node: ast.Name, rank: int) -> Tensor:
@@ -64,7 +64,7 @@ class _FormulaNames(Names):
 _PARTS = "it is made of its arguments, numbers, + - * / ** and functions"
 
 
-def _expression(names: Names) -> ast.expr:
+def _expression(names: SymbolTable) -> ast.expr:
     """The only expression of the text, without what belongs to indices and tensors."""
     match names.source.tree.body:
         case [ast.Expr(value=expression)]:

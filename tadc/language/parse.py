@@ -30,7 +30,7 @@ from tadc.language.custom_functions import arities_of, function_ops, known_funct
 from tadc.language.declarations import declare
 from tadc.language.definitions import Definition, define, target_name
 from tadc.language.finalize import settle
-from tadc.language.scope import Names, Tensor
+from tadc.language.scope import SymbolTable, Tensor
 from tadc.language.source import PROGRAM, Source, items
 from tadc.support.recursion import with_large_stack
 
@@ -51,7 +51,7 @@ class _Program:
     def __init__(self, source: Source):
         self.source = source
         self.functions = known_functions()
-        self.names = Names(source, functions=arities_of(self.functions))
+        self.names = SymbolTable(source, functions=arities_of(self.functions))
         self.definitions: list[Definition] = []
         self.results: list[Tensor] = []
 

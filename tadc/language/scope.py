@@ -44,7 +44,7 @@ class Declaration:
 
 
 @dataclass
-class Names:
+class SymbolTable:
     """The names of a whole program."""
 
     source: Source
@@ -190,7 +190,7 @@ class Frame:
 class Scope:
     """The place of an expression: indices that it may use, and the block that it is computed in."""
 
-    names: Names
+    names: SymbolTable
     block: Block
     indices: Mapping[str, SSAValue]
     frame: Frame

@@ -102,7 +102,7 @@ class CommandBuffer:
         self, assignment: BufferAssignment, commands: Sequence[Command], columns: Mapping[str, int]
     ) -> Iterator[_Batch]:
         """A long step is alone; one that lets go of buffers begins a batch."""
-        steps: list[_Step] = []
+        steps: list[_PreparedCommand] = []
         before = _Buffers()
         for command, change in zip(commands, assignment.changes, strict=True):
             if steps and (change.released or _is_long(command) or steps[-1].long):
@@ -113,7 +113,7 @@ class CommandBuffer:
             if command.buffers[0] in assignment.buffer_of:  # else there is nothing to compute
                 buffer_of = [columns.get(name, -1) for name in command.buffers]
                 buffer_of += [columns[f"{name} ="] for name in command.sizes]
-                steps.append(_Step(command, buffer_of, self._table))
+                steps.append(_PreparedCommand(command, buffer_of, self._table))
         yield _Batch(before, steps)
 
     def run(self, arguments: Iterable[Array]) -> list[Array | None]:
@@ -154,7 +154,7 @@ class _Buffers:
     created: list[int] = field(default_factory=list[int])
 
 
-class _Step:
+class _PreparedCommand:
     """One step with everything that the sizes decide."""
 
     def __init__(self, command: Command, buffer_of: Sequence[int], table: Words):
@@ -168,7 +168,7 @@ class _Step:
 class _Batch:
     """Steps in a row, and what is allocated for them before the first one."""
 
-    def __init__(self, buffers: _Buffers, steps: Sequence[_Step]):
+    def __init__(self, buffers: _Buffers, steps: Sequence[_PreparedCommand]):
         self.buffers = buffers
         self.lookup = np.array([place for s in steps for place in s.buffer_of], np.intp)
         offsets = [0, *accumulate(BYTES_OF_A_WORD * len(s.buffer_of) for s in steps)][:-1]
@@ -189,7 +189,7 @@ class _Batch:
 class _Loop:
     """Short steps that one call of machine code runs."""
 
-    def __init__(self, steps: Sequence[_Step], offsets: Sequence[int]):
+    def __init__(self, steps: Sequence[_PreparedCommand], offsets: Sequence[int]):
         kernels = [s.kernel for s in steps]
         self.owners = list(dict.fromkeys(kernels))
         entries, extents = [k.entry for k in kernels], [s.extent for s in steps]

@@ -36,7 +36,7 @@ from tadc.targets.index_ranges import INT64, Ranges, indices
 
 
 @dataclass(frozen=True)
-class Step:
+class KernelCall:
     """A run of one function: its name, its buffers (the written one first) and its sizes."""
 
     kernel: str
@@ -96,13 +96,13 @@ class Executable(ABC):
         return module
 
     @cached_property
-    def steps(self) -> list[Step]:
+    def steps(self) -> list[KernelCall]:
         """The kernel calls for each definition, in order."""
         sizes = {f.sym_name.data: tuple(names_in(f, "sizes")) for f in self.functions}
-        steps: list[Step] = []
+        steps: list[KernelCall] = []
         for op in self.module.ops:
             name, buffers = kernel_of(op)
-            steps.append(Step(name, tuple(buffers), sizes[name]))
+            steps.append(KernelCall(name, tuple(buffers), sizes[name]))
         return steps
 
     @property

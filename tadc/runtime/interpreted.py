@@ -10,7 +10,7 @@ from xdsl.dialects.func import FuncOp
 
 from passes.schedule import forms_of
 from tadc.runtime.arguments import Array
-from tadc.runtime.executable import LARGEST_SAFE_FACTOR, Executable, Plan, Step
+from tadc.runtime.executable import LARGEST_SAFE_FACTOR, Executable, KernelCall, Plan
 
 
 class InterpretedExecutable(Executable):
@@ -22,9 +22,9 @@ class InterpretedExecutable(Executable):
         return str(self.program)
 
     @cached_property
-    def steps(self) -> list[Step]:
+    def steps(self) -> list[KernelCall]:
         """One for each definition; there are no functions."""
-        return [Step(d.label.data, (d.label.data,), ()) for d in self.program.definitions]
+        return [KernelCall(d.label.data, (d.label.data,), ()) for d in self.program.definitions]
 
     @cached_property
     def large_functions(self) -> list[FuncOp]:

@@ -117,7 +117,7 @@ def failure(op: Operation, message: str) -> PassFailure:
     return PassFailure(op.location, f"cuda: {message}")
 
 
-class Values:
+class Expressions:
     """The C text of the values of one kernel, in which an index has the type `index`."""
 
     def __init__(self, function: Operation, index: str):

@@ -19,13 +19,13 @@ from xdsl.ir import Block, Operation, SSAValue
 from dialects import loops
 from tadc.targets import c_text as c
 from tadc.targets.c_text import Expr
-from tadc.targets.cuda_ops import COMPOUND, REPEATING, Values
+from tadc.targets.cuda_ops import COMPOUND, REPEATING, Expressions
 from tadc.targets.index_ranges import yielded
 
 LONGEST_INLINED_TEXT = 72  # characters of a value that is written where it is used
 
 
-class Variables(Values):
+class Variables(Expressions):
     """Decides for each value of a function which text stands for it, and declares and assigns."""
 
     def __init__(self, function: func.FuncOp, index: str):

@@ -32,7 +32,7 @@ class Part(NamedTuple):
     atom: Text
 
 
-class Names:
+class NamesInScope:
     """Names of the indices in scope, in the order in which the text introduces them."""
 
     def __init__(
@@ -46,11 +46,11 @@ class Names:
         """Derived sizes that no argument binds: they have no name in the text."""
         self.indices = dict(indices or {})
 
-    def inside(self, indices: Mapping[SSAValue, str]) -> Names:
-        return Names(self.sizes, self.derived, {**self.indices, **indices})
+    def inside(self, indices: Mapping[SSAValue, str]) -> NamesInScope:
+        return NamesInScope(self.sizes, self.derived, {**self.indices, **indices})
 
-    def with_derived(self, derived: Mapping[str, Sequence[Bound]]) -> Names:
-        return Names(self.sizes, {**self.derived, **derived}, self.indices)
+    def with_derived(self, derived: Mapping[str, Sequence[Bound]]) -> NamesInScope:
+        return NamesInScope(self.sizes, {**self.derived, **derived}, self.indices)
 
     # --- forms ---
 

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Sequence
 from xdsl.ir import SSAValue
 
 from dialects.tix import Affine, Constraint, Variable
-from tadc.language.bounds import Term, lower, upper
-from tadc.language.printing.affine import SUM, Names, extreme
+from tadc.language.bounds import RangeBound, lower, upper
+from tadc.language.printing.affine import SUM, NamesInScope, extreme
 from tadc.language.sizes import Bound
 
 
-def range_text(index: SSAValue, constraints: Sequence[Constraint], names: Names) -> str:
+def range_text(index: SSAValue, constraints: Sequence[Constraint], names: NamesInScope) -> str:
     """`range(high)` or `range(low, high)`; raises ValueError where an end is missing."""
     forms = [form for c in constraints for form in _inequalities(index, c, names)]
     lows = list(dict.fromkeys(_low(index, f, names) for f in forms if f[index] > 0))
@@ -28,13 +28,13 @@ def range_text(index: SSAValue, constraints: Sequence[Constraint], names: Names)
     return f"range({high})" if lows == ["0"] else f"range({extreme('max', lows)}, {high})"
 
 
-def _low(index: SSAValue, form: Affine, names: Names) -> str:
+def _low(index: SSAValue, form: Affine, names: NamesInScope) -> str:
     c = form[index]
     rest = form - Affine({index: c})
     return names.bound((-rest + (c - 1), c)).text
 
 
-def _high(index: SSAValue, form: Affine, names: Names) -> str:
+def _high(index: SSAValue, form: Affine, names: NamesInScope) -> str:
     c = -form[index]
     rest = form + Affine({index: c})
     if c > 1 and 0 <= rest.constant < c:
@@ -42,7 +42,7 @@ def _high(index: SSAValue, form: Affine, names: Names) -> str:
     return names.bound((rest + c, c)).text
 
 
-def _inequalities(index: SSAValue, constraint: Constraint, names: Names) -> Iterator[Affine]:
+def _inequalities(index: SSAValue, constraint: Constraint, names: NamesInScope) -> Iterator[Affine]:
     """The constraint without a quotient that one of the ends would have as a term."""
     for form in [constraint.form, -constraint.form][: 2 if constraint.equality else 1]:
         keys = [(key, names.quotients(key)) for key in form.terms if key is not index]
@@ -63,6 +63,6 @@ def _undivided(
     if len(bounds) > 1 and (sign < 0 or form[index] > 0):
         raise ValueError("the least of several quotients cannot stand in this end of a range")
     for divided, divisor in bounds:
-        whole = divisor == 1
-        term = Term(plain + divided * sign) if whole else Term(plain, divided, divisor, sign)
-        yield (lower(at, term) if form[index] > 0 else upper(at, term)).form
+        whole = RangeBound(plain + divided * sign)
+        bound = whole if divisor == 1 else RangeBound(plain, divided, divisor, sign)
+        yield (lower(at, bound) if form[index] > 0 else upper(at, bound)).form

@@ -12,7 +12,7 @@ from passes.index_sets.disjuncts import complement
 from passes.index_sets.sets import quotient_constraints, quotients_of
 from passes.index_sets.space import feasible
 from tadc.language.conditions import Condition, decided
-from tadc.language.printing.affine import AND, COMPARISON, OR, SUM, Names, Text
+from tadc.language.printing.affine import AND, COMPARISON, OR, SUM, NamesInScope, Text
 from tadc.language.printing.conditions import condition
 
 SIGNS: dict[Predicate, str] = {
@@ -28,28 +28,28 @@ SIGNS: dict[Predicate, str] = {
 class Tests:
     """Prints conditions; `show` prints values, some of which are `whole`: forms of indices."""
 
-    def __init__(self, show: Callable[[SSAValue, Names], Text], whole: Container[SSAValue]):
+    def __init__(self, show: Callable[[SSAValue, NamesInScope], Text], whole: Container[SSAValue]):
         self.show = show
         self.whole = whole
 
-    def text(self, op: WhereOp, names: Names) -> Text:
+    def text(self, op: WhereOp, names: NamesInScope) -> Text:
         """The test of a choice: a comparison, or a condition that was computed as 1 or 0."""
         truth = self._truth(op.lhs, names) if is_test(op) else None
         return truth or self._comparison(op, names)
 
-    def _comparison(self, op: WhereOp, names: Names) -> Text:
+    def _comparison(self, op: WhereOp, names: NamesInScope) -> Text:
         of_indices = all(v in self.whole for v in op.operands)
         left, right = (self._side(v, names, of_indices) for v in op.operands)
         return Text(f"{left} {SIGNS[op.comparison]} {right}", COMPARISON)
 
-    def _side(self, value: SSAValue, names: Names, of_indices: bool) -> str:
+    def _side(self, value: SSAValue, names: NamesInScope, of_indices: bool) -> str:
         """A comparison of numbers, though it could be one of indices, has a number like 1.0."""
         number = constant_value(value)
         if of_indices and number is not None:
             return repr(number)
         return self.show(value, names).within(SUM)
 
-    def _truth(self, value: SSAValue, names: Names) -> Text | None:
+    def _truth(self, value: SSAValue, names: NamesInScope) -> Text | None:
         """The condition under which a value is 1, where it is 0 otherwise; None for others."""
         op = value.owner
         if not isinstance(op, IfOp | WhereOp):
@@ -74,7 +74,7 @@ class Tests:
             case _:
                 return None
 
-    def _own_test(self, op: IfOp | WhereOp, names: Names) -> Text | None:
+    def _own_test(self, op: IfOp | WhereOp, names: NamesInScope) -> Text | None:
         if isinstance(op, WhereOp):
             return self.text(op, names)
         disjuncts = decided(op.condition)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from dialects.tix import Affine, Constraint
-from tadc.language.printing.affine import AND, COMPARISON, OR, Names, Part, Text, total
+from tadc.language.printing.affine import AND, COMPARISON, OR, NamesInScope, Part, Text, total
 
 
-def condition(disjuncts: Sequence[Sequence[Constraint]], names: Names) -> Text:
+def condition(disjuncts: Sequence[Sequence[Constraint]], names: NamesInScope) -> Text:
     """A disjunction of non-empty disjuncts."""
     disjuncts, names = _without_least(disjuncts, names)
     if len(disjuncts) == 2 and all(len(disjunct) == 1 for disjunct in disjuncts):
@@ -20,8 +20,8 @@ def condition(disjuncts: Sequence[Sequence[Constraint]], names: Names) -> Text:
 
 
 def _without_least(
-    disjuncts: Sequence[Sequence[Constraint]], names: Names
-) -> tuple[Sequence[Sequence[Constraint]], Names]:
+    disjuncts: Sequence[Sequence[Constraint]], names: NamesInScope
+) -> tuple[Sequence[Sequence[Constraint]], NamesInScope]:
     """The disjuncts with what bounds a derived size for it, where the size is the least of several.
 
     `i < min(a, b)` is `i < a and i < b`, and `i >= min(a, b)` is `i >= a or i >= b`.
@@ -59,7 +59,7 @@ def _instead(
     return found
 
 
-def _disjunct(disjunct: Sequence[Constraint], names: Names) -> Text:
+def _disjunct(disjunct: Sequence[Constraint], names: NamesInScope) -> Text:
     rest = list(disjunct)
     texts: list[str] = []
     while rest:
@@ -73,7 +73,7 @@ def _disjunct(disjunct: Sequence[Constraint], names: Names) -> Text:
     return Text(" and ".join(texts), AND if len(texts) > 1 else COMPARISON)
 
 
-def _chained(one: Constraint, other: Constraint, names: Names) -> bool:
+def _chained(one: Constraint, other: Constraint, names: NamesInScope) -> bool:
     """True if the two are a lower and an upper bound of the same form of indices."""
     middle = _indices(one.form, names)
     return (
@@ -83,7 +83,7 @@ def _chained(one: Constraint, other: Constraint, names: Names) -> bool:
     )
 
 
-def _chain(one: Constraint, other: Constraint, names: Names) -> str:
+def _chain(one: Constraint, other: Constraint, names: NamesInScope) -> str:
     if names.parts(_indices(one.form, names))[0][0].coefficient < 0:
         one, other = other, one
     middle = _indices(one.form, names)
@@ -91,11 +91,11 @@ def _chain(one: Constraint, other: Constraint, names: Names) -> str:
     return f"{names.form(low).text} <= {names.form(middle).text} < {names.form(high).text}"
 
 
-def _indices(form: Affine, names: Names) -> Affine:
+def _indices(form: Affine, names: NamesInScope) -> Affine:
     return Affine({k: c for k, c in form.terms.items() if names.varies(k)})
 
 
-def _comparison(constraint: Constraint, names: Names) -> str:
+def _comparison(constraint: Constraint, names: NamesInScope) -> str:
     """Positive coefficients on both sides, and an index to the left where there is one."""
     if constraint.equality:
         return _equation(constraint.form, "==", names)
@@ -112,7 +112,7 @@ def _comparison(constraint: Constraint, names: Names) -> str:
     return f"{total(left, high).text} >= {total(right, high - constant).text}"
 
 
-def _equation(form: Affine, relation: str, names: Names) -> str:
+def _equation(form: Affine, relation: str, names: NamesInScope) -> str:
     parts, constant = names.parts(form)
     if parts[0].coefficient < 0:
         parts, constant = _negated(parts), -constant

@@ -27,8 +27,8 @@ from dialects.tix import (
 from tadc.errors import TadcError
 from tadc.language.describe import Describer
 from tadc.language.names import fresh
-from tadc.language.printing.affine import Names
-from tadc.language.printing.values import Values, index_names, own_constraints
+from tadc.language.printing.affine import NamesInScope
+from tadc.language.printing.values import ValuePrinter, index_names, own_constraints
 from tadc.language.ranges import Inference
 from tadc.language.reads import used
 from tadc.language.sizes import Sizes
@@ -66,7 +66,7 @@ class _Printer:
         for size in told:
             sizes[size] = fresh(size, taken | set(sizes.values()))
         self.taken = taken | set(sizes.values())
-        self.names = Names(sizes, {d.data.name: d.bounds for d in self.derived})
+        self.names = NamesInScope(sizes, {d.data.name: d.bounds for d in self.derived})
 
     def text(self) -> str:
         lines = [self._declaration(value) for value in self.program.arguments.values()]
@@ -103,7 +103,7 @@ class _Printer:
             name if index in plain else f"{name} in range({self.names.size(size)})"
             for (index, name), size in zip(own.items(), definition.type.shape, strict=True)
         ]
-        printer = Values(definition.body, self.tensors, inferred.__contains__, self.taken)
+        printer = ValuePrinter(definition.body, self.tensors, inferred.__contains__, self.taken)
         text = printer.text(yielded(definition.body), names).text
         head = self.tensors[definition.result] + (f"[{', '.join(items)}]" if items else "")
         lines = [self._declaration(definition.result)] if declared else []

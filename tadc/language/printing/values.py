@@ -40,7 +40,7 @@ from tadc.language.printing.affine import (
     PRODUCT,
     SIGN,
     SUM,
-    Names,
+    NamesInScope,
     Text,
 )
 from tadc.language.printing.bounds import range_text
@@ -58,7 +58,7 @@ _CHAINS = {"+": (SUM, PRODUCT), "-": (SUM, PRODUCT), "*": (PRODUCT, SIGN), "/": 
 """The level of a sign, and that of its right operand."""
 
 
-class Values:
+class ValuePrinter:
     """Prints the body of one definition."""
 
     def __init__(
@@ -74,7 +74,7 @@ class Values:
         self.taken = taken
         self.forms = _affine_values(body)
 
-    def text(self, value: SSAValue, names: Names) -> Text:
+    def text(self, value: SSAValue, names: NamesInScope) -> Text:
         """The text of a value; a chain such as `a + b - c` in a loop, since it may be long."""
         chain: list[BinaryOp] = []
         op = value.owner
@@ -89,7 +89,7 @@ class Values:
             text = Text(f"{text.within(binds)} {sign} {other}", binds)
         return text
 
-    def _link(self, value: SSAValue, names: Names) -> Text:
+    def _link(self, value: SSAValue, names: NamesInScope) -> Text:
         if value in self.forms:
             return names.form(self.forms[value])
         match value.owner:
@@ -113,18 +113,18 @@ class Values:
             case op:
                 raise ValueError(f"no expression of the language says {op}")
 
-    def _read(self, op: ReadOp, names: Names) -> str:
+    def _read(self, op: ReadOp, names: NamesInScope) -> str:
         indices = ", ".join(names.form(form).text for form in op.forms)
         return f"{self.tensors[op.tensor]}[{indices}]" if op.forms else self.tensors[op.tensor]
 
-    def _unary(self, op: UnaryOp, names: Names) -> Text:
+    def _unary(self, op: UnaryOp, names: NamesInScope) -> Text:
         word = _WORDS[type(op)]
         text = self.text(op.operand, names)
         if word == "neg":
             return Text("-0.0" if text.text == "0" else f"-{text.within(SIGN)}", SIGN)
         return Text(f"{word}({text.text})", ATOM)
 
-    def _binary(self, op: BinaryOp, names: Names) -> Text:
+    def _binary(self, op: BinaryOp, names: NamesInScope) -> Text:
         word = _WORDS[type(op)]
         if word == "**":
             left, right = self.text(op.lhs, names), self.text(op.rhs, names)
@@ -139,7 +139,7 @@ class Values:
 
     # --- conditions ---
 
-    def _if(self, op: IfOp, names: Names) -> Text:
+    def _if(self, op: IfOp, names: NamesInScope) -> Text:
         disjuncts = decided(op.condition)
         if disjuncts in ([], [[]]):
             return self.text(yielded(op.then if disjuncts else op.otherwise), names)
@@ -151,12 +151,12 @@ class Values:
         return self._choice(self.text(then, names), disjuncts, self.text(otherwise, names), names)
 
     def _choice(
-        self, then: Text, disjuncts: list[list[Constraint]], otherwise: Text, names: Names
+        self, then: Text, disjuncts: list[list[Constraint]], otherwise: Text, names: NamesInScope
     ) -> Text:
         test = condition(disjuncts, names).within(OR)
         return Text(f"{then.within(OR)} if {test} else {otherwise.text}", CONDITION)
 
-    def _where(self, op: WhereOp, names: Names) -> Text:
+    def _where(self, op: WhereOp, names: NamesInScope) -> Text:
         test = Tests(self.text, self.forms).text(op, names).within(OR)
         then, otherwise = yielded(op.then), yielded(op.otherwise)
         if is_test(op):
@@ -167,7 +167,7 @@ class Values:
 
     # --- reductions ---
 
-    def _reduction(self, op: ReductionOp, names: Names) -> Text:
+    def _reduction(self, op: ReductionOp, names: NamesInScope) -> Text:
         """`sum[k in range(3), l](...)`; what does not concern k and l is a condition around."""
         inner = names.inside(self._index_names(op, names))
         guards = [c for c in op.constraints if not any(c.form[v] for v in op.indices)]
@@ -185,7 +185,7 @@ class Values:
         empty = _number(op.IDENTITY) if op.IDENTITY else Text("0", ATOM)
         return self._choice(text, disjuncts, empty, names) if disjuncts else empty
 
-    def _index_names(self, op: ReductionOp, names: Names) -> dict[SSAValue, str]:
+    def _index_names(self, op: ReductionOp, names: NamesInScope) -> dict[SSAValue, str]:
         return index_names(op.indices, "k", self.taken | set(names.indices.values()))
 
 

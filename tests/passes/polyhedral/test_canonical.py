@@ -6,14 +6,14 @@ from passes.polyhedral import canonical
 from passes.polyhedral.canonical import canonicalize
 from passes.polyhedral.diophantine import Quotient, solve
 from passes.polyhedral.matrix import Matrix
-from passes.polyhedral.particular import Particular, Term, ZeroGuards
+from passes.polyhedral.particular import Particular, QuotientTerm, ZeroGuards
 
 GUARD = ZeroGuards(((-1, 1, 0),), (1,))
 """q - p = 0, for parameters (p, q)."""
 
 
 def state(offset: Matrix, coefficients: tuple[int, ...], row: tuple[int, ...]) -> Particular:
-    return Particular(offset, (Term(row, 2, coefficients),))
+    return Particular(offset, (QuotientTerm(row, 2, coefficients),))
 
 
 STEPS = [
