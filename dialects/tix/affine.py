@@ -149,7 +149,7 @@ class FormRow(NamedTuple):
     """An affine form over numbered operands or dimensions: what attributes store."""
 
     coefficients: tuple[int, ...]
-    """One for each operand."""
+    """The coefficients of the operands, in order."""
     sizes: tuple[tuple[str, int], ...]
     """Names of sizes with their coefficients, sorted by name."""
     constant: int

@@ -31,7 +31,7 @@ class Frame:
     """The adjoints, or the tangents, of values of this block."""
 
     def holding(self, value: SSAValue) -> Frame:
-        """This frame or the one around it that `value` is defined in."""
+        """The frame that `value` is defined in, this one or one around it."""
         frame: Frame | None = self
         while frame is not None and frame.block is not block_of(value):
             frame = frame.parent

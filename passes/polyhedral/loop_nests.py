@@ -21,9 +21,9 @@ _MOST_POINTS_TO_DECIDE_A_BOUND = 1000
 _FEWEST_POINTS_PER_ORDER = 1000
 """Points that a scan meets before it tries another order of the loops: the first time around."""
 _GROWTH_OF_SCANS = 4
-"""The budget of a scan is multiplied by it once all orders were tried."""
+"""The factor by which the budget of a scan grows once all orders were tried."""
 _POINTS_PER_ROW = 10
-"""One row of an elimination counts as much as so many points of a scan."""
+"""The points of a scan that take as long as one row of an elimination."""
 
 Direction: TypeAlias = Literal["lower", "upper"]
 

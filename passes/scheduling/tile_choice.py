@@ -44,7 +44,7 @@ from passes.scheduling.tile_analysis import (
 )
 
 VECTORS_OF_SUMS = 16
-"""Vectors of sums in a block: half of what there are, the others hold what is read."""
+"""Vectors of sums in a block: half of the registers, as the others hold elements that are read."""
 
 MOST_COLUMNS = 64
 """Columns of a block: LLVM unrolls much shorter loops before it looks for vectors in them."""

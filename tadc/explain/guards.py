@@ -73,7 +73,7 @@ def _says_exact(guard: Constraint) -> bool:
 
 
 def _last(constraint: Constraint, own: Sequence[SSAValue]) -> int:
-    """The number of the last one of these indices that a constraint holds: it bounds that."""
+    """The number of the last of these indices in a constraint, which is the one that it bounds."""
     return max((n for n, v in enumerate(own) if constraint.form[v]), default=-1)
 
 

@@ -48,7 +48,7 @@ PREDICATES: dict[type[ast.cmpop], Predicate] = {
 def by_indices(
     disjuncts: Condition, node: ast.expr, then: Branch, otherwise: Branch, scope: Scope
 ) -> SSAValue:
-    """A choice by indices.
+    """A choice by a condition on indices.
 
     A branch that is never taken stays until the program is put together: it is part of the text,
     which tells ranges, element types and results.
@@ -58,7 +58,7 @@ def by_indices(
 
 
 def region(branch: Branch, node: ast.AST, scope: Scope) -> Region:
-    """The body of a branch."""
+    """A region that yields the value of a branch."""
     block = Block()
     inner = scope.inside(block)
     value = branch(inner)
@@ -94,7 +94,7 @@ class Chooser:
     def _pick(
         self, test: ast.expr, node: ast.expr, then: Branch, otherwise: Branch, scope: Scope
     ) -> SSAValue:
-        """`then if test else otherwise`, read in this order: it is that of the arguments."""
+        """`then if test else otherwise`, read in this order, which arguments follow."""
         if not compares_values(test, scope):
             return by_indices(condition(test, scope), node, then, otherwise, scope)
         first = region(then, node, scope)

@@ -29,7 +29,7 @@ class ScalarFunction:
     parameters: tuple[str, ...]
     value: str
     derivatives: tuple[str, ...]
-    """One for each parameter."""
+    """Formulas of the partial derivatives, one for each parameter."""
     needs: tuple[str, ...] = ()
     """The functions that the value calls."""
 

@@ -19,7 +19,7 @@ from tadc.language.values import scalar
 
 @dataclass(frozen=True)
 class Formula:
-    """A formula that was read: its body, and the functions that it calls by the place of that."""
+    """A formula that was read: its body, and the place where it calls each function."""
 
     body: Region
     source: Source

@@ -108,7 +108,7 @@ class _Program:
                     self.names.indices.setdefault(index.id, index)
 
     def _check_names(self) -> None:
-        """No name is two things."""
+        """Raise `TadcSyntaxError` where one name stands for two kinds of things."""
         names = self.names
         declared = {name: d.node for name, d in names.declarations.items()}
         tensors = declared | names.defined | names.updated

@@ -32,7 +32,7 @@ class Sizes:
         self.derived = {d.data.name: d.bounds for d in derived}
 
     def open(self) -> Affine:
-        """A size of its own."""
+        """A new open size, equal to no other so far."""
         self._count += 1
         return Affine.of(f"?{self._count}")
 

@@ -28,7 +28,7 @@ class Statement:
     )
     """For each reduction with open indices, the constraints known so far."""
     pinned: list[SSAValue] = field(default_factory=list[SSAValue])
-    """Indices whose range is that of a declaration: it binds open sizes too."""
+    """Indices with the range of a declaration, which binds open sizes too."""
     old: SSAValue | None = None
     """The version before, where the statement updates a tensor."""
 

@@ -49,7 +49,7 @@ class BufferAssignment:
     buffer_of: Mapping[str, int]
     """The number of the buffer of each tensor that has elements."""
     changes: Sequence[Change]
-    """One for each step."""
+    """The change before each step."""
     peak: int
     """The bytes of all buffers at the worst moment."""
     count: int

@@ -23,7 +23,7 @@ class InterpretedExecutable(Executable):
 
     @cached_property
     def steps(self) -> list[KernelCall]:
-        """One for each definition; there are no functions."""
+        """A call for each definition, by its label; there are no functions."""
         return [KernelCall(d.label.data, (d.label.data,), ()) for d in self.program.definitions]
 
     @cached_property

@@ -160,9 +160,9 @@ def log_abs_det(form: MatrixForm, blocks: Sequence[Array]) -> tuple[float, float
 
 
 def permutation_sign(places: Array) -> float:
-    """1 where exchanging as many pairs as the permutation needs is even, else -1: by its cycles.
+    """The sign of a permutation by its cycles: 1 if it takes an even number of exchanges, else -1.
 
-    Also 1 for what is no permutation: where an element by which it is known is 0 or not finite.
+    Numbers that are no permutation give 1: some element was 0 or not finite.
     """
     count = len(places)
     order: Any = np.rint(np.nan_to_num(places, nan=-1, posinf=-1, neginf=-1)).astype(np.int64)

@@ -178,7 +178,7 @@ def shape_of(value: SSAValue) -> tuple[Affine, ...]:
 
 
 def _telling(definition: DefineOp, reductions: Sequence[ReductionOp]) -> set[SSAValue]:
-    """The indices that something else than their own range mentions: inference needs that."""
+    """The indices that something other than their own range mentions, as inference needs."""
     ranges = [c for op in reductions for c in op.constraints if len(c.form.indices) > 1]
     others = (op for op in definition.walk() if not isinstance(op, ReductionOp))
     used = (v for op in others for v in op.operands)
