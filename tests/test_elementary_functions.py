@@ -26,7 +26,7 @@ POINTS = np.array([0.1, 0.25, 0.5, 0.75, 0.9])
 
 
 def scheduled(word: str, precision: str = "f64") -> ModuleOp:
-    program = tadc.compile(f"y[i] = {word}(x[i])").program
+    program = tadc.compile(f"y[i] = {word}(x[i])").program.op
     return ModuleOp(schedule(set_precision(program, precision)))
 
 

@@ -33,13 +33,13 @@ def names_in_systems(module: ModuleOp) -> set[str]:
 @pytest.mark.parametrize("seed", range(12))
 def test_results_are_derivatives_pivots_or_parts_of_systems(seed: int, mode: str) -> None:
     f = tadc.compile(random_update(random.Random(seed)).source, "interpret")
-    module = f.transformed([p for _, p in whole_inverse_passes(mode)])
+    module = f.program.transformed(whole_inverse_passes(mode).passes)
     (whole,) = programs(module)
     derivatives = 2 if mode == "log-abs-det" else len(f.results)
     more = whole.result_names[derivatives:]
     assert [name for name in more if name not in names_in_systems(module)] == whole.pivots
     assert not whole.pivots or mode != "log-abs-det"
-    f.transform(module, [p for _, p in splitting_passes()])
+    f.program.transform(module, splitting_passes().passes)
     assert sorted(p for part in programs(module) for p in part.pivots) == sorted(whole.pivots)
 
 
@@ -55,7 +55,7 @@ q: f64[N]
 @pytest.mark.parametrize("mode", MODES[:2])
 def test_programs_of_many_alike_definitions_keep_their_pivots(mode: str) -> None:
     (whole,) = programs(
-        tadc.compile(UPDATES).transformed([p for _, p in whole_inverse_passes(mode)])
+        tadc.compile(UPDATES).program.transformed(whole_inverse_passes(mode).passes)
     )
     assert len(whole.pivots) == 24
     assert whole.pivots == whole.result_names[2:]
@@ -63,5 +63,5 @@ def test_programs_of_many_alike_definitions_keep_their_pivots(mode: str) -> None
 
 def test_numbers_are_no_pivots() -> None:
     f = tadc.compile("p: f64[N]\np[i] = 2 * p[i]")
-    (whole,) = programs(f.transformed([p for _, p in whole_inverse_passes("inverse-jvp")]))
+    (whole,) = programs(f.program.transformed(whole_inverse_passes("inverse-jvp").passes))
     assert (whole.result_names, whole.pivots) == (["p_dot"], [])
