@@ -315,8 +315,8 @@ def test_the_results_are_the_updated_arguments_and_what_is_not_read() -> None:
 def test_a_derivative_that_does_not_read_an_adjoint_has_it_as_an_argument() -> None:
     derivative = tadc.compile("x: f64[4]\ns = x[0]\nx[i] = 9").derivative()
     again = tadc.compile(str(derivative))
-    assert [t.name for t in again.args] == ["x", "ds", "dx"]
-    inputs = np.arange(4.0), 2.0, np.ones(4)
+    assert [t.name for t in again.args] == ["x", "dx", "ds"]
+    inputs = np.arange(4.0), np.ones(4), 2.0
     np.testing.assert_array_equal(derivative(*inputs), [2, 0, 0, 0])
     np.testing.assert_array_equal(again(*inputs), [2, 0, 0, 0])
 

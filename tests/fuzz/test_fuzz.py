@@ -45,14 +45,14 @@ def test_programs():
 @pytest.fixture
 def broken(monkeypatch: pytest.MonkeyPatch):
     """A printer that swaps the operands of powers."""
-    original = values.Values._binary
+    original = values.ValuePrinter._binary
 
     def swapped(self, op, names):
         text = original(self, op, names)
         left, power, right = text.text.partition("**")
         return type(text)(f"{right}{power}{left}" if power else left, text.binds)
 
-    monkeypatch.setattr(values.Values, "_binary", swapped)
+    monkeypatch.setattr(values.ValuePrinter, "_binary", swapped)
 
 
 SOURCE = """x: f64[3, 4]

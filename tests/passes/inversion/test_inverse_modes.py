@@ -165,7 +165,7 @@ LEAST = {
 def test_every_structure_occurs_in_random_updates() -> None:
     found: Counter[str] = Counter()
     for seed in range(SEEDS):
-        steps = lumps(tadc.compile(random_update(random.Random(seed)).source).program)
+        steps = lumps(tadc.compile(random_update(random.Random(seed)).source).program.op)
         for lump, structure in zip(steps, classify_all(steps), strict=True):
             found.update(kinds(lump, structure))
     assert {name: found[name] for name in LEAST if found[name] < LEAST[name]} == {}
