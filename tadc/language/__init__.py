@@ -11,7 +11,7 @@
 - `values`: scalar expressions to operations
 - `affine`: index expressions to affine forms
 - `folding`: which parts of an expression are one affine form, for reading and printing
-- `bounds`: ranges that the text gives, `k in range(low, high)`
+- `written_ranges`: ranges that the text gives, `k in range(low, high)`
 - `conditions`: conditions on indices to unions of convex sets
 - `choices`: `E1 if C else E2`, with conditions on indices, values or both
 - `sizes`: sizes that are still open, and derived ones

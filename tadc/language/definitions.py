@@ -16,7 +16,6 @@ from dialects.tix import Affine, Constraint, ReadOp, ReductionOp, YieldOp, betwe
 from dialects.tix.attributes import set_over
 from dialects.tix.types import ElementType
 from tadc.errors import RankError, SizeError, TadcSyntaxError
-from tadc.language.bounds import definition_bounds, index_items
 from tadc.language.describe import Describer
 from tadc.language.ranges import infer
 from tadc.language.reads import used
@@ -24,6 +23,7 @@ from tadc.language.scope import Declaration, Frame, Scope, SymbolTable, Tensor
 from tadc.language.source import items
 from tadc.language.statement import Statement
 from tadc.language.values import scalar
+from tadc.language.written_ranges import definition_bounds, index_items
 
 
 @dataclass

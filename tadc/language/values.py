@@ -27,13 +27,13 @@ from dialects.tix import (
 from tadc.errors import RankError, TadcError, TadcSyntaxError, UnknownNameError
 from tadc.language import folding
 from tadc.language.affine import affine, bad_divisor, divided
-from tadc.language.bounds import index_items, range_constraints
 from tadc.language.choices import Branch, Chooser, by_indices, region
 from tadc.language.conditions import decided
 from tadc.language.hints import function_hint, method_hint, reduction_hint
 from tadc.language.names import INFINITY, REDUCTIONS, UNARY_FUNCTIONS
 from tadc.language.scope import Scope, Tensor
 from tadc.language.source import items
+from tadc.language.written_ranges import index_items, range_constraints
 
 Value = Affine | SSAValue
 """A scalar, or an affine form of indices and sizes (or an integer) that may become one."""

@@ -1,4 +1,4 @@
-"""The arguments of a call: bound to names, checked, and made dense arrays.
+"""The arguments of a call: bound to names, checked, made dense arrays; errors of sizes, too.
 
 Every error names the argument and points to its declaration, or else to its first use.
 """
@@ -12,7 +12,8 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from tadc.errors import ArgumentError, DtypeError, Span, did_you_mean
+from tadc.errors import ArgumentError, DtypeError, SizeError, Span, did_you_mean
+from tadc.sizes import SizeMismatch
 
 Array = npt.NDArray[Any]
 
@@ -141,6 +142,29 @@ def _check_dtype(parameter: Parameter, array: Array) -> None:
         f"{parameter.name}.astype(numpy.{name}) converts it",
         argument=parameter.name,
     )
+
+
+def size_error(parameters: Sequence[Parameter], found: SizeMismatch) -> SizeError:
+    """The error about an argument of a shape that does not fit the program."""
+    parameter = next(p for p in parameters if p.name == found.argument)
+    return SizeError(
+        f"dimension {found.dimension} of {found.argument} is {found.actual}, "
+        f"expected {found.expected}",
+        parameter.span,
+        _size_hint(found),
+        argument=found.argument,
+        dimension=found.dimension,
+        size=found.actual,
+    )
+
+
+def _size_hint(found: SizeMismatch) -> str:
+    """The way to make a size fit that does not."""
+    if found.expected.isdigit():
+        return f"the program fixes this size to {found.expected}; a name, like N, takes any size"
+    if "=" in found.expected:
+        return "sizes of the same name must agree"
+    return f"no size makes {found.expected} equal to {found.actual}"
 
 
 def common_precision(

@@ -16,7 +16,15 @@ from passes.rewriting.programs import type_of
 from tadc.errors import ArgumentError, SizeError, unknown_name
 from tadc.language.check import check_ranges
 from tadc.program import Program, recursing
-from tadc.runtime.arguments import Array, Parameter, as_array, bind, common_precision, dense
+from tadc.runtime.arguments import (
+    Array,
+    Parameter,
+    as_array,
+    bind,
+    common_precision,
+    dense,
+    size_error,
+)
 from tadc.runtime.cost import total_work
 from tadc.runtime.executable import Executable, Plan
 from tadc.runtime.targets import executable_class
@@ -138,7 +146,7 @@ class Runner:
         try:
             sizes = bind_sizes(self.program.op, shapes)
         except SizeMismatch as error:
-            raise self._size_error(error) from None
+            raise size_error(self._parameters, error) from None
         except SizeUnknown as error:
             raise SizeError(
                 f"no argument determines the size {error.name}",
@@ -179,27 +187,6 @@ class Runner:
         arguments = self.program.op.arguments.items()
         return self._sizes({name: _shape(type_of(v), sizes) for name, v in arguments})
 
-    def _size_error(self, error: SizeMismatch) -> SizeError:
-        parameter = next(p for p in self._parameters if p.name == error.argument)
-        return SizeError(
-            f"dimension {error.dimension} of {error.argument} is {error.actual}, "
-            f"expected {error.expected}",
-            parameter.span,
-            _size_hint(error),
-            argument=error.argument,
-            dimension=error.dimension,
-            size=error.actual,
-        )
-
 
 def _shape(type: TensorType, sizes: Mapping[Variable, int]) -> tuple[int, ...]:
     return tuple(max(0, form.evaluate(sizes)) for form in type.shape)
-
-
-def _size_hint(error: SizeMismatch) -> str:
-    """The way to make a size fit that does not."""
-    if error.expected.isdigit():
-        return f"the program fixes this size to {error.expected}; a name, like N, takes any size"
-    if "=" in error.expected:
-        return "sizes of the same name must agree"
-    return f"no size makes {error.expected} equal to {error.actual}"

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from xdsl.ir import SSAValue
 
 from dialects.tix import Affine, Constraint, Variable
-from tadc.language.bounds import RangeBound, lower, upper
 from tadc.language.printing.affine import SUM, NamesInScope, extreme
 from tadc.language.sizes import Bound
+from tadc.language.written_ranges import RangeBound, lower, upper
 
 
 def range_text(index: SSAValue, constraints: Sequence[Constraint], names: NamesInScope) -> str:
