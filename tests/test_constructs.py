@@ -265,7 +265,9 @@ def test_meaning_and_derivative(name: str, target: str) -> None:
     ],
 )
 @pytest.mark.parametrize("target", ["cpu", "interpret"])
-def test_conventions(source: str, x: list[float], gradient: list[float], target: str) -> None:
+def test_derivatives_at_kinks_follow_the_conventions(
+    source: str, x: list[float], gradient: list[float], target: str
+) -> None:
     function = tadc.grad(tadc.compile(f"x: f64[{len(x)}]\n{source}", target))
     np.testing.assert_allclose(function(np.array(x)), gradient, rtol=1e-14)
 

@@ -41,7 +41,7 @@ def check(text: str, form: Callable[[int, int, int], int]) -> str:
 
 
 @pytest.mark.parametrize("c", LARGE)
-def test_large_coefficients(c: int) -> None:
+def test_large_coefficients_are_right_or_refused(c: int) -> None:
     text = check(f"{c}*i - {c}*j + k", lambda i, j, k: c * i - c * j + k)
     assert "long long" in text
     text = check(f"{c}*i - {c - 1}*j + k", lambda i, j, k: c * i - (c - 1) * j + k)

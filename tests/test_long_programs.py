@@ -79,7 +79,7 @@ DEEP = {
 
 
 @pytest.mark.parametrize("case", DEEP)
-def test_deep_programs(case: str) -> None:
+def test_deep_programs_are_derived_called_and_printed(case: str) -> None:
     text, known = DEEP[case]
     limit = sys.getrecursionlimit()
     f = tadc.compile(text)

@@ -97,7 +97,7 @@ def test_derivatives_that_are_no_numbers_are_wrong(monkeypatch: pytest.MonkeyPat
     assert not verdict.ok
 
 
-def test_tables_align():
+def test_columns_of_the_table_align():
     verdicts = verify(tadc.compile("y[i] = x[i] * some_name"))
     lines = check.table(verdicts)
     assert lines[2].startswith("  some_name  scalar")

@@ -73,17 +73,17 @@ def test_version_names_the_tool(capsys: pytest.CaptureFixture[str]):
 
 
 @pytest.mark.parametrize("name", DIALECTS)
-def test_dialects_load(name: str):
+def test_every_dialect_loads(name: str):
     assert TADC.all_dialects[name]().name == name
 
 
 @pytest.mark.parametrize("name", PASSES)
-def test_passes_load(name: str):
+def test_every_pass_loads(name: str):
     assert TADC.all_passes[name]().name == name
 
 
 @pytest.mark.parametrize("name", [*TADC.all_targets, *REPLACED_TARGETS])
-def test_targets_load(name: str):
+def test_every_target_loads(name: str):
     assert (TADC.all_targets | REPLACED_TARGETS)[name]().name == name
 
 
@@ -172,11 +172,11 @@ def test_unknown_pass_option(good: str, capsys: pytest.CaptureFixture[str]):
     assert "nonsense" in refused(capsys, good, "-p", "canonicalize{nonsense=1}")
 
 
-def test_malformed_pipeline(good: str, capsys: pytest.CaptureFixture[str]):
+def test_a_malformed_pipeline_is_one_message(good: str, capsys: pytest.CaptureFixture[str]):
     assert "pass pipeline" in refused(capsys, good, "-p", "canonicalize{")
 
 
-def test_unknown_target(good: str, capsys: pytest.CaptureFixture[str]):
+def test_an_unknown_target_is_one_message(good: str, capsys: pytest.CaptureFixture[str]):
     """As for every wrong argument of a command: its usage, and exit code 2."""
     with pytest.raises(SystemExit) as exit:
         main([good, "-t", "nonsense"])

@@ -23,17 +23,17 @@ def clean(failures: list[Failure]) -> None:
 
 
 @pytest.mark.parametrize("first", seeds(1000, of=2000)[::250])
-def test_malformed_input(first: int):
+def test_malformed_input_ends_in_located_errors(first: int):
     for seed in range(first, first + 250):
         clean(malformed.Malformed().check(seed))
 
 
-def test_systems():
+def test_loops_meet_every_point_of_random_systems():
     for seed in seeds(100, of=200):
         clean(systems.Systems().check(seed))
 
 
-def test_programs():
+def test_random_programs_agree_in_all_stages():
     checker = programs.Programs()
     for seed in seeds(20, of=40):
         clean(checker.check(seed))
@@ -89,7 +89,7 @@ def test_text_survives_the_file(tmp_path: Path):
     assert load(Failure("malformed", 1, "", text).save(tmp_path)).text == text
 
 
-def test_shrinking():
+def test_failures_are_made_small():
     def fails(c: Candidate) -> bool:
         return "x[" in c.source and "k" in c.source
 
@@ -98,7 +98,7 @@ def test_shrinking():
     assert shrink_text("a long text with an é in it", lambda t: "é" in t) == "é"
 
 
-def test_workers(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_workers_share_the_seeds(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     counts = {"programs": 3, "malformed": 20, "systems": 3}
     assert fuzz(2, counts, 0, 60, tmp_path) == 0
     out = capsys.readouterr().out

@@ -40,7 +40,7 @@ def test_the_coupling_flow_fits():
     assert max(errors) < 1e-9
 
 
-def test_leapfrog():
+def test_leapfrog_keeps_its_energy_and_is_undone():
     lost, error, log_det = run("leapfrog.py")
     assert lost[0] < 1e-4
     assert lost[0] / lost[1] == pytest.approx(4, rel=0.2)  # a method of order 2

@@ -33,7 +33,9 @@ def boxed(rng: random.Random, own: list[SSAValue]) -> list[Constraint]:
 
 
 @pytest.mark.parametrize("seed", range(150))
-def test_random_sets(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_random_sets_have_the_points_of_brute_force(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rng = random.Random(seed)
     monkeypatch.setattr(index_sets, "POINTS_AT_ONCE", rng.choice([5, 1 << 17]))
     block = Block(arg_types=[IndexType()] * 4)

@@ -46,7 +46,7 @@ func.func @y(%y: memref<?xTYPE>, %w: memref<?xTYPE>, %x: memref<?xTYPE>, %n: ind
 
 
 @pytest.mark.parametrize(("type_", "dtype"), [("f32", np.float32), ("f64", np.float64)])
-def test_a_sum(type_: str, dtype: type) -> None:
+def test_a_sum_is_the_correlation_of_numpy(type_: str, dtype: type) -> None:
     rng = np.random.default_rng(0)
     w, x = rng.random(3).astype(dtype), rng.random(9).astype(dtype)
     y = np.empty(7, dtype)
@@ -107,7 +107,7 @@ def integer(op: str, a: int, b: int) -> int:
         ("arith.ceildivsi", (3, -2, -2, 3)),
     ],
 )
-def test_divisions(op: str, results: tuple[int, ...]) -> None:
+def test_divisions_round_as_their_operations_say(op: str, results: tuple[int, ...]) -> None:
     signs = [(7, 3), (-7, 3), (7, -3), (-7, -3)]
     assert tuple(integer(op, a, b) for a, b in signs) == results
 
@@ -124,7 +124,7 @@ def test_an_integer_that_does_not_fit() -> None:
         *(("ueq", "0101"), ("ult", "1001"), ("une", "1011"), ("uno", "0001"), ("true", "1111")),
     ],
 )
-def test_float_comparisons(predicate: str, expected: str) -> None:
+def test_comparisons_of_floats_know_nan(predicate: str, expected: str) -> None:
     module = parse(f"""
     func.func @y(%y: memref<?xf64>, %x: memref<?xf64>, %n: index) {{
       %one = arith.constant 1.0 : f64

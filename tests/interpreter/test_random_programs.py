@@ -33,7 +33,7 @@ def test_the_reference_refuses_an_access_outside() -> None:
         reference("y[i in range(3)] = x[i - 1]", {"x": np.zeros(3)})
 
 
-def test_finite_differences() -> None:
+def test_finite_differences_of_squares_are_right() -> None:
     arguments = {"x": np.array([0.5, -2.0])}
     derivative = finite_differences(lambda a: [a["x"] ** 2], arguments, [np.array([1.0, 10])], "x")
     assert np.allclose(derivative, [1, -40])
@@ -54,7 +54,7 @@ def test_programs_are_valid_and_moderate(options: dict[str, bool]) -> None:
         assert all(np.all(np.abs(r) < 1e4) for r in results), program.source
 
 
-def test_options() -> None:
+def test_options_leave_constructs_out() -> None:
     for seed in range(30):
         program = random_program(
             random.Random(seed),

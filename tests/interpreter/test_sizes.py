@@ -61,7 +61,7 @@ def test_derived_sizes_and_shapes() -> None:
         (("N, M",), ((3,),), ("x", None, "2", 1)),
     ],
 )
-def test_mismatches(
+def test_a_mismatch_names_argument_and_dimension(
     shapes: tuple[str, ...], given: tuple[tuple[int, ...], ...], facts: tuple[object, ...]
 ) -> None:
     with pytest.raises(SizeMismatch) as caught:
@@ -73,6 +73,6 @@ def test_mismatches(
 @pytest.mark.parametrize(
     ("p", "given"), [(program("N + M"), (3,)), (program("N", result="M"), (3,))]
 )
-def test_unknown_sizes(p: ProgramOp, given: tuple[int, ...]) -> None:
+def test_sizes_that_no_shape_tells_are_named(p: ProgramOp, given: tuple[int, ...]) -> None:
     with pytest.raises(SizeUnknown):
         bind(p, given)

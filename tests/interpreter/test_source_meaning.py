@@ -25,7 +25,7 @@ def check(seed: int, rtol: float = 1e-9, **options: object) -> None:
 
 
 @pytest.mark.parametrize("seed", range(200))
-def test_random_programs(seed: int) -> None:
+def test_parsed_programs_mean_what_python_says(seed: int) -> None:
     check(seed)
 
 

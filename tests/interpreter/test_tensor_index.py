@@ -93,7 +93,9 @@ def test_sums_with_and_without_equations(chunk: int, monkeypatch: pytest.MonkeyP
         ("%i, %j", "%i >= 0, %i <= N - 1, %j >= %i, 2 * %j <= %i + N", 15),
     ],
 )
-def test_sets(indices: str, constraints: str, expected: int) -> None:
+def test_sums_run_over_the_points_of_their_sets(
+    indices: str, constraints: str, expected: int
+) -> None:
     assert count_points(indices, constraints, N=6) == expected
 
 
@@ -167,7 +169,7 @@ def test_floor_division_of_negative_numbers() -> None:
         ("real", np.float64, np.float64),
     ],
 )
-def test_precision(declared: str, given: type, computed: type) -> None:
+def test_elements_have_the_declared_precision(declared: str, given: type, computed: type) -> None:
     program = define(
         f'%x = "x" : !tix.tensor<[], {declared}>',
         f"() : !tix.tensor<[], {declared}>",
@@ -206,7 +208,7 @@ def scalar(op: str, *values: float) -> float:
 
 @pytest.mark.parametrize("word", UNARY)
 @pytest.mark.parametrize("x", [0.3, -0.7])
-def test_unary(word: str, x: float) -> None:
+def test_functions_of_one_number_are_those_of_numpy(word: str, x: float) -> None:
     own = {
         "neg": lambda x: -x,
         "abs": abs,
@@ -240,7 +242,9 @@ def test_unary(word: str, x: float) -> None:
         (BINARY["min"].name, (1.0, -1.0), -1.0),
     ],
 )
-def test_scalars(op: str, operands: tuple[float, ...], expected: float) -> None:
+def test_scalar_operations_are_those_of_numpy(
+    op: str, operands: tuple[float, ...], expected: float
+) -> None:
     assert math.isclose(scalar(op, *operands), expected, rel_tol=1e-14)
 
 

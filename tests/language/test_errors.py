@@ -178,7 +178,7 @@ TABLE = [
 
 
 @pytest.mark.parametrize("marked, kind, message, hint", TABLE)
-def test_errors(marked, kind, message, hint):
+def test_each_mistake_has_its_kind_place_and_words(marked, kind, message, hint):
     text = marked.replace("«", "").replace("»", "")
     before, inside = marked.split("«")[0], marked.split("«")[1].split("»")[0]
     with pytest.raises(TadcError) as caught:
@@ -265,7 +265,7 @@ def test_what_is_not_text(source):
     ],
     ids=["parentheses", "signs", "calls", "indices", "terms", "conditions", "sums"],
 )
-def test_deep_nesting(text):
+def test_what_is_nested_too_deeply_is_underlined(text):
     try:
         parse("x: f64[]\n" * ("[i]" not in text) + text)
     except TadcError as error:

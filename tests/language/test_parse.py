@@ -56,7 +56,7 @@ def body(text):
     return [line.strip() for line in lines[1:-1]]
 
 
-def test_the_paper():
+def test_the_program_of_the_paper_as_ir():
     assert str(parse(PAPER, "models/paper.tad")) == PAPER_IR
 
 
@@ -91,7 +91,7 @@ def test_everything_has_a_place():
         ("", "program"),
     ],
 )
-def test_the_symbol(file, name):
+def test_the_symbol_comes_from_the_file(file, name):
     assert program("y[i] = x[i]", file).sym_name.data == name
 
 
@@ -110,7 +110,7 @@ def test_arguments_come_declared_first_and_then_by_use():
         ("y[i] = x[i]\nreturn (y)", ["y"]),
     ],
 )
-def test_results(text, results):
+def test_results_are_what_return_or_no_line_reads(text, results):
     owners = [value.owner for value in program(text).returned]
     assert [o.label.data for o in owners if isinstance(o, DefineOp)] == results
 
@@ -127,7 +127,7 @@ def test_results(text, results):
         ("x: f64[]\ny: f32[]\ny = x", "f32"),
     ],
 )
-def test_element_types(text, element):
+def test_declared_elements_have_their_type(text, element):
     assert program(text).definitions[-1].type.dtype == element
 
 
@@ -170,7 +170,7 @@ BODIES = [
 
 
 @pytest.mark.parametrize("text, lines", BODIES)
-def test_bodies(text, lines):
+def test_bodies_are_written_in_order(text, lines):
     assert body(text)[: len(lines)] == lines
 
 

@@ -21,7 +21,7 @@ def program(text):
 
 
 @pytest.mark.parametrize("text", PROGRAMS)
-def test_round_trip(text):
+def test_printed_programs_read_back(text):
     first = program(text)
     printed = print_program(first)
     assert print_program(program(printed)) == printed
@@ -107,7 +107,7 @@ NORMAL = [
 
 
 @pytest.mark.parametrize("line, normal", NORMAL)
-def test_normal_form(line, normal):
+def test_printing_has_one_normal_form(line, normal):
     printed = print_program(program(f"{DECLARED}{line}\n"))
     assert printed == f"{DECLARED}{normal}\nreturn {line[0]}\n"
     assert print_program(program(printed)) == printed

@@ -109,7 +109,7 @@ TABLE = [
 
 
 @pytest.mark.parametrize("text, expected", TABLE)
-def test_ranges(text, expected):
+def test_ranges_are_the_largest_that_fit(text, expected):
     assert described(text) == expected
 
 

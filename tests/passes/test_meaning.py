@@ -162,7 +162,7 @@ def test_every_pass_with_everything(first: int) -> None:
 
 
 @chunks(25, of=50)
-def test_set_precision(first: int) -> None:
+def test_set_precision_keeps_the_meaning(first: int) -> None:
     check_seeds(check_precision, range(first, first + CHUNK))
 
 
@@ -181,7 +181,7 @@ def check_split_pullback(seed: int) -> None:
 
 
 @chunks(25, of=50, start=3000)
-def test_split_pullback(first: int) -> None:
+def test_split_pullback_keeps_the_meaning(first: int) -> None:
     check_seeds(check_split_pullback, range(first, first + CHUNK))
 
 
@@ -201,7 +201,7 @@ def check_split_solves(seed: int) -> None:
 
 
 @chunks(25, of=50, start=100)
-def test_split_solves(first: int) -> None:
+def test_split_solves_keeps_the_meaning(first: int) -> None:
     check_seeds(check_split_solves, range(first, first + CHUNK))
 
 
@@ -256,11 +256,11 @@ def check_code(seed: int, tile: bool) -> None:
 
 
 @chunks(25, of=50, start=4000)
-def test_plain_code(first: int) -> None:
+def test_every_pass_to_plain_code_keeps_the_meaning(first: int) -> None:
     check_seeds(lambda seed: check_code(seed, tile=False), range(first, first + CHUNK))
 
 
 @pytest.mark.usefixtures("small_tiles")
 @chunks(25, of=50, start=5000)
-def test_code_in_tiles(first: int) -> None:
+def test_every_pass_to_code_in_tiles_keeps_the_meaning(first: int) -> None:
     check_seeds(lambda seed: check_code(seed, tile=True), range(first, first + CHUNK))

@@ -64,7 +64,7 @@ def check(matrix: Matrix, dense: Array, tolerance: float = 1e-9) -> None:
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("size", [1, 2, 5, 8])
-def test_dense(size: int, dtype: type) -> None:
+def test_dense_systems_are_solved(size: int, dtype: type) -> None:
     dense = regular(size, dtype)
     check(
         Matrix.of(MatrixForm("dense", 0, (1,)), [dense]),
@@ -75,7 +75,7 @@ def test_dense(size: int, dtype: type) -> None:
 
 @pytest.mark.parametrize("kind", ["lower", "upper"])
 @pytest.mark.parametrize("size", [1, 2, 5, 8])
-def test_triangles(kind: str, size: int) -> None:
+def test_triangular_systems_are_solved(kind: str, size: int) -> None:
     part = np.tril if kind == "lower" else np.triu
     dense = part(RNG.uniform(-1, 1, (size, size))) + 2 * np.diag((-1.0) ** np.arange(size))
     check(Matrix.of(MatrixForm(kind, 0, (1,)), [dense]), dense)
@@ -83,13 +83,13 @@ def test_triangles(kind: str, size: int) -> None:
 
 @pytest.mark.parametrize(("lower", "upper"), [(0, 0), (1, 1), (2, 0), (0, 2), (1, 3), (4, 4)])
 @pytest.mark.parametrize("size", [1, 2, 3, 6, 9])
-def test_bands(lower: int, upper: int, size: int) -> None:
+def test_banded_systems_are_solved(lower: int, upper: int, size: int) -> None:
     form = MatrixForm("banded", 0, (1,), lower, upper)
     dense = banded(size, lower, upper)
     check(Matrix.of(form, [pushed_together(form, dense)]), dense)
 
 
-def test_batches() -> None:
+def test_batches_are_solved_each_alone() -> None:
     dense = np.array([[regular(3) for _ in range(4)] for _ in range(2)])
     check(Matrix.of(MatrixForm("dense", 2, (1,)), [dense]), dense)
     large = np.array([regular(MOST_EQUATIONS_SOLVED_AT_ONCE + 1) for _ in range(2)])
@@ -117,7 +117,9 @@ def test_blocks_of_several_ranks() -> None:
 
 @pytest.mark.parametrize("kind", ["dense", "lower", "upper", "banded"])
 @pytest.mark.parametrize("shape", [(0,), (2, 0), (0, 3)])
-def test_no_elements(kind: str, shape: tuple[int, ...], capfd: pytest.CaptureFixture[str]) -> None:
+def test_systems_without_elements_have_solutions_without(
+    kind: str, shape: tuple[int, ...], capfd: pytest.CaptureFixture[str]
+) -> None:
     *batch, size = shape
     form = MatrixForm(kind, len(batch), (1,), 1, 1)
     stored = np.zeros((*shape, 3 if kind == "banded" else size))
@@ -167,7 +169,7 @@ def test_the_condition_of_a_band_is_not_that_of_its_pivots() -> None:
     assert condition == pytest.approx(1 / np.linalg.cond(dense, 1), rel=0.5)
 
 
-def test_positions() -> None:
+def test_a_row_number_is_a_tensor_and_an_index() -> None:
     shapes: list[tuple[int, ...]] = [(), (2, 3), (0,), (2,)]
     assert position(shapes, 0) == (0, ())
     assert position(shapes, 5) == (1, (1, 1))

@@ -276,7 +276,7 @@ def test_threads_have_buffers_of_their_own() -> None:
     ("size", "text"),
     [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (24_000, "24.0 kB"), (999_960, "1.0 MB")],
 )
-def test_readable_sizes(size: int, text: str) -> None:
+def test_bytes_are_written_with_units(size: int, text: str) -> None:
     assert readable(size) == text
 
 

@@ -148,7 +148,7 @@ def test_float_operations_compile(t: str):
 
 @pytest.mark.parametrize("t", ["f32", "f64"])
 @pytest.mark.parametrize("name", float_rows("f64"))
-def test_float_operation(name: str, t: str):
+def test_float_operations_are_those_of_numpy(name: str, t: str):
     dtype = {"f32": np.float32, "f64": np.float64}[t]
     x, y = (np.ravel(v).astype(dtype) for v in np.meshgrid(EDGES, EDGES))
     out = np.full_like(x, 99)
@@ -238,7 +238,7 @@ def integer_kernels(t: str):
 
 @pytest.mark.parametrize("t", ["i32", "i64", "index"])
 @pytest.mark.parametrize("name", [*INTEGER, *PREDICATES])
-def test_integer_operation(name: str, t: str):
+def test_integer_operations_are_those_of_python(name: str, t: str):
     dtype, bits = (np.int32, 32) if t == "i32" else (np.int64, 64)
     meaning = INTEGER.get(name) or PREDICATES[name]
     pairs = [

@@ -48,7 +48,7 @@ INTEGER_OPS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 
 
 @pytest.mark.parametrize("name", INTEGER_OPS)
-def test_integer_op(name: str) -> None:
+def test_integer_operations_are_those_of_numpy(name: str) -> None:
     a, b = pairs(range(-9, 10))
     if name in ("floordivsi", "ceildivsi", "divsi", "remsi"):
         a, b = a[b != 0], b[b != 0]
@@ -81,7 +81,7 @@ INTEGER_PREDICATES = {
 
 
 @pytest.mark.parametrize("name", INTEGER_PREDICATES)
-def test_integer_comparison(name: str) -> None:
+def test_integer_comparisons_are_those_of_numpy(name: str) -> None:
     a, b = pairs(range(-3, 4))
     got = evaluate(f"arith.cmpi {name}, %0, %1 : i64", "i64", "i1", a, b)
     np.testing.assert_array_equal(got, INTEGER_PREDICATES[name](a, b))
@@ -102,7 +102,7 @@ FLOAT_PREDICATES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 
 
 @pytest.mark.parametrize("name", FLOAT_PREDICATES)
-def test_float_comparison(name: str) -> None:
+def test_float_comparisons_are_those_of_numpy(name: str) -> None:
     a, b = pairs(SPECIAL)
     got = evaluate(f"arith.cmpf {name}, %0, %1 : f64", "f64", "i1", a, b)
     np.testing.assert_array_equal(got, FLOAT_PREDICATES[name](a, b))
@@ -123,7 +123,7 @@ FLOAT_OPS = {
 
 @pytest.mark.parametrize("type_", ["f32", "f64"])
 @pytest.mark.parametrize("name", FLOAT_OPS)
-def test_float_op(name: str, type_: str) -> None:
+def test_float_operations_are_those_of_numpy(name: str, type_: str) -> None:
     with np.errstate(all="ignore"):
         a, b = (x.astype(DTYPES[type_]) for x in pairs(SPECIAL))
         got = evaluate(f"{name} %0, %1 : {type_}", type_, type_, a, b)
@@ -144,7 +144,7 @@ def test_fma_rounds_once() -> None:
         ("arith.extf %0 : f32 to f64", "f32", "f64"),
     ],
 )
-def test_conversion(op: str, source: str, result: str) -> None:
+def test_conversions_are_those_of_numpy(op: str, source: str, result: str) -> None:
     with np.errstate(all="ignore"):
         x = np.array(SPECIAL).astype(DTYPES[source])
         expected = (-x if "negf" in op else x).astype(DTYPES[result])
@@ -257,7 +257,7 @@ LIBM_OPS: dict[str, tuple[Callable[..., np.ndarray], float, float]] = {
 
 @pytest.mark.parametrize("type_", ["f32", "f64"])
 @pytest.mark.parametrize("name", LIBM_OPS)
-def test_library_function(name: str, type_: str) -> None:
+def test_library_functions_are_accurate(name: str, type_: str) -> None:
     function_, low, high = LIBM_OPS[name]
     x = dense(low, high, type_)
     got = evaluate(f"math.{name} %0 : {type_}", type_, type_, x)

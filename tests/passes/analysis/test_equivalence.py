@@ -47,7 +47,7 @@ HEAD = "x: f64[4]\ny: f64[4]\nz: f32[4]\nv: f64[5]\n"
         ("a[i] = sin(x[i])", "b[j] = sin(y[j])"),
     ],
 )
-def test_alike(first: str, second: str) -> None:
+def test_equivalent_definitions_are_found(first: str, second: str) -> None:
     assert classes(f"{HEAD}{first}\n{second}\nreturn a, b") == [0, 0]
 
 
@@ -68,7 +68,7 @@ def test_alike(first: str, second: str) -> None:
         ("a = sum[i in range(3)](x[i])", "b = sum[i in range(2)](x[i])"),
     ],
 )
-def test_not_alike(first: str, second: str) -> None:
+def test_definitions_that_differ_are_told_apart(first: str, second: str) -> None:
     assert classes(f"{HEAD}{first}\n{second}\nreturn a, b") == [0, 1]
 
 

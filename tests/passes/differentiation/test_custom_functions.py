@@ -158,7 +158,7 @@ def check_random(seed: int) -> None:
 
 
 @pytest.mark.parametrize("first", [0, 500])
-def test_random_programs(first: int) -> None:
+def test_random_programs_of_custom_functions_mean_the_same(first: int) -> None:
     check_seeds(check_random, seeds(15, of=40, start=first))
 
 
@@ -199,7 +199,7 @@ def test_a_stable_derivative(target: str) -> None:
     np.testing.assert_allclose(pullback(np.ones(3))[0], [0, 0.5, 1])
 
 
-def test_clipped_gradients() -> None:
+def test_a_derivative_may_clip() -> None:
     """A function of value and adjoint scale: an argument whose derivative is 0 gets none."""
     tadc.define_function("scaled", "x, s", value="x", derivative=("s", "0"))
     f = tadc.compile("y = sum[i](scaled(x[i], s) * x[i])")
@@ -208,7 +208,7 @@ def test_clipped_gradients() -> None:
     assert str(tadc.grad(f, "s")).splitlines()[-2] == "ds = 0"
 
 
-def test_inverse_modes() -> None:
+def test_inverse_modes_go_by_the_given_derivative() -> None:
     """They invert the derivative that is given."""
     tadc.define_function("gate", "x", value="1 + exp(x)", derivative="gate - 1")
     source = "q: f64[N]\np: f64[N]\nq[i] = q[i] * {}\np[i] += {}"
@@ -226,7 +226,7 @@ def test_inverse_modes() -> None:
 # --- targets, precision, processes ----------------------------------------------------------------
 
 
-def test_single_precision() -> None:
+def test_custom_functions_compute_in_single_precision() -> None:
     f = tadc.compile("x: f32[N]\ny[i] = soft_plus(x[i])")
     x = np.linspace(-2, 2, 5, dtype=np.float32)
     y, pullback = tadc.vjp(f, x)
@@ -237,7 +237,7 @@ def test_single_precision() -> None:
 
 @host_shim.needs_compiler
 @pytest.mark.parametrize("source", PROGRAMS[:4])
-def test_cuda_c(source: str) -> None:
+def test_cuda_c_holds_the_formulas(source: str) -> None:
     f = tadc.compile(source)
     derivative = f.derivative()
     values = arrays(f)
@@ -340,7 +340,7 @@ BAD = [
 
 
 @pytest.mark.parametrize("wrong, kind, column, message", BAD, ids=[b[3] + str(b[0]) for b in BAD])
-def test_bad_functions(
+def test_wrong_functions_are_located(
     wrong: dict[str, object], kind: type[TadcError], column: int | None, message: str
 ) -> None:
     given = {"name": "f", "arguments": "x", "value": "x", "derivative": "1"} | wrong
@@ -372,7 +372,7 @@ def test_a_value_that_needs_itself_through_another() -> None:
         ("y = length(x=x, y=x)", "functions take plain arguments", 5),
     ],
 )
-def test_bad_calls(source: str, message: str, column: int) -> None:
+def test_wrong_calls_are_located(source: str, message: str, column: int) -> None:
     with pytest.raises(TadcError, match=re.escape(message)) as error:
         tadc.compile(source)
     assert error.value.column == column

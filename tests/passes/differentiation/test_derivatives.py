@@ -66,12 +66,12 @@ def check_second(seed: int) -> None:
 
 
 @pytest.mark.parametrize("first", seeds(300, of=1000)[::CHUNK])
-def test_first_derivatives(first: int) -> None:
+def test_first_derivatives_are_those_of_differences(first: int) -> None:
     check_seeds(check_first, range(first, first + CHUNK))
 
 
 @pytest.mark.parametrize("first", seeds(25, of=100)[::CHUNK])
-def test_second_derivatives(first: int) -> None:
+def test_second_derivatives_are_those_of_differences(first: int) -> None:
     check_seeds(check_second, range(first, first + CHUNK))
 
 
@@ -121,7 +121,7 @@ def check_everything(seed: int) -> None:
 
 
 @pytest.mark.parametrize("first", seeds(50, of=200)[::CHUNK])
-def test_everything(first: int) -> None:
+def test_all_targets_and_stages_agree_on_random_programs(first: int) -> None:
     check_seeds(check_everything, range(first, first + CHUNK))
 
 
@@ -133,7 +133,7 @@ def check_single_precision(seed: int) -> None:
     assert_close(found, interpret(program, case.inputs), 2e-3, "cpu", 1)
 
 
-def test_single_precision() -> None:
+def test_derivatives_compute_in_single_precision() -> None:
     check_seeds(check_single_precision, seeds(15, of=30))
 
 

@@ -127,7 +127,9 @@ def test_tangents_of_updated_arguments_are_updates() -> None:
         ((1.0,), (np.ones(3),), "x_dot"),
     ],
 )
-def test_bad_tangents(arguments: tuple[object], tangents: tuple[object], words: str) -> None:
+def test_wrong_tangents_are_refused(
+    arguments: tuple[object], tangents: tuple[object], words: str
+) -> None:
     f = tadc.compile("x: f64[]\nf = sin(x)")
     with pytest.raises(tadc.TadcError, match=words):
         tadc.jvp(f, arguments, tangents)

@@ -287,7 +287,7 @@ def sum_indices(text: str) -> list[str]:
     return [line.split("tix.sum ")[1].split(" in ")[0] for line in lines]
 
 
-def test_the_paper() -> None:
+def test_the_derivatives_of_the_paper() -> None:
     """`da` sums over j only; `dc` is guarded by the diagonal; `dd` sums j and a bounded k."""
     f = tadc.compile(sources(PAPER)["declared"])
     program = simplified(f)

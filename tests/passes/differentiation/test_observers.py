@@ -48,7 +48,7 @@ def expected() -> dict[str, np.ndarray]:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_by_name(target: str) -> None:
+def test_observers_are_called_by_name(target: str) -> None:
     f = tadc.compile(SOURCE, target)
     _, pullback = tadc.vjp(f, A, B, P)
     seen: dict[str, np.ndarray] = {}
@@ -106,7 +106,7 @@ def test_an_observer_changes_nothing() -> None:
     )
 
 
-def test_unknown_names() -> None:
+def test_unknown_names_are_refused() -> None:
     _, pullback = tadc.vjp(tadc.compile(SOURCE), A, B, P)
     with pytest.raises(UnknownNameError, match="there is no definition 'p_3'\nhint: did you mean"):
         pullback(*ADJOINTS, observe={"h": print, "p_3": print})
@@ -150,5 +150,5 @@ def check_random(seed: int) -> None:
 
 
 @pytest.mark.parametrize("first", [0, 3000])
-def test_random_programs(first: int) -> None:
+def test_observed_adjoints_are_those_of_differences(first: int) -> None:
     check_seeds(check_random, seeds(15, of=25, start=first))

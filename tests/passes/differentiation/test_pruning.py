@@ -96,7 +96,7 @@ def check_random(seed: int) -> None:
 
 
 @pytest.mark.parametrize("first", [0, 3000])
-def test_random_programs(first: int) -> None:
+def test_pruned_gradients_are_the_same_and_cost_no_more(first: int) -> None:
     check_seeds(check_random, seeds(15, of=25, start=first))
 
 
@@ -114,7 +114,9 @@ def chain_case() -> Case:
         (["x", "b"], ["h", "g"], ["dx", "db"]),
     ],
 )
-def test_a_chain(wrt: list[str], kept: list[str], defined: list[str]) -> None:
+def test_a_chain_keeps_and_computes_what_a_gradient_needs(
+    wrt: list[str], kept: list[str], defined: list[str]
+) -> None:
     """What is kept and what is computed for each gradient, and never more."""
     case = chain_case()
     check_pruned(case.function.with_target("interpret"), case, wrt)
