@@ -246,6 +246,7 @@ class _Product:
 
     @staticmethod
     def of(value: SSAValue, op: tix.SumOp) -> _Product:
+        """Take `value` apart as far as its operations lie in the body of `op` itself."""
         product = _Product()
         pending = [(value, product.factors)]
         while pending:

@@ -17,7 +17,7 @@ CALLS = {
 
 
 def without(package: str, code: str) -> str:
-    """What a process prints that cannot import the package."""
+    """The output of a process that cannot import the package."""
     code = f"import sys\nsys.modules[{package!r}] = None\nimport numpy as np\nimport tadc\n{code}"
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -91,6 +91,7 @@ class Executable(ABC):
         """The scheduled program."""
         passes = code_passes(self.precision, self.tile, self.example).passes
         with rarely_collecting:
+            # a copy: passes replace the program, and several threads may come here at once
             module = ModuleOp([self.program.clone()])
             run_passes(passes, context(), module, timed)
         return module

@@ -64,7 +64,7 @@ CALLED_BY_XDSL = {
 """The same methods in every operation, attribute and pass need no docstring in each."""
 
 PENDING: Mapping[str, tuple[str, ...]] = {}
-"""What does not hold yet, by rule; patterns as of file names."""
+"""Exceptions to rules that do not hold yet, by rule; patterns as of file names."""
 
 Rule = Callable[[], Iterator[str]]
 

@@ -1,4 +1,4 @@
-"""How many random programs tests check: some of them always, all of them in a campaign.
+"""Seeds of the random programs that a test checks: some of them always, all in a campaign.
 
     @pytest.mark.parametrize("first", seeds(300, of=1000)[::CHUNK])
 

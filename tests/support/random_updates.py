@@ -30,7 +30,7 @@ class Update:
 
 
 def random_update(rng: random.Random, dtype: str = "f64") -> Update:
-    """The same program for the same state of `rng`."""
+    """A random program with arguments, the same for the same state of `rng`."""
     return _Generator(rng, dtype).update()
 
 
@@ -57,7 +57,7 @@ class _Generator(Moves):
         return Update("\n".join(lines) + "\n", arguments, tuple(self.moves))
 
     def unread(self) -> bool:
-        """Is there a temporary that would be a result?"""
+        """True if there is a temporary that no line reads, which would be a result."""
         values = " ".join(line.split("=", 1)[1] for line in self.lines)
         return any(not re.search(rf"\b{name}\b", values) for name in self.temporaries)
 

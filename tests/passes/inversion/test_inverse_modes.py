@@ -159,7 +159,7 @@ LEAST = {
     ),
     **dict.fromkeys(("DiagonalPlusNilpotent, elsewhere", "Triangular, elsewhere"), 3),
 }
-"""How often each kind of structure has to occur."""
+"""The number of random programs in which each kind of structure has to occur."""
 
 
 def test_every_structure_occurs_in_random_updates() -> None:

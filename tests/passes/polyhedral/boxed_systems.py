@@ -95,7 +95,7 @@ def irredundant_as_promised(nest: LoopNest, context: list[Row]) -> bool:
 
 
 def to_isl(rows: list[Row], loops: int, parameters: int) -> isl.BasicSet:
-    """The same set of isl."""
+    """The set of all solutions as a set of isl."""
     z, p = [f"z{j}" for j in range(loops)], [f"p{j}" for j in range(parameters)]
     texts = [
         " + ".join(f"{x}*{name}" for x, name in zip(row, [*z, *p, "1"], strict=True)) + " >= 0"
