@@ -39,6 +39,7 @@ from passes.rewriting.programs import (
     arguments_of,
     copy_definition,
     copy_program,
+    definition_around,
 )
 from passes.scheduling.index_uses import IndexUses
 from passes.scheduling.tile import Tile
@@ -199,11 +200,8 @@ def _box(op: tix.ReductionOp, long: bool) -> list[Constraint] | None:
 
 def _extremes(op: tix.ReductionOp) -> Callable[[Constraint], dict[tix.Variable, Affine]]:
     """For a constraint, the values of the definition's indices where it allows the most."""
-    parent = op.parent_op()
-    while not isinstance(parent, tix.DefineOp):
-        assert parent is not None
-        parent = parent.parent_op()
-    last = {v: n - 1 for v, n in zip(parent.indices, parent.type.shape, strict=True)}
+    around = definition_around(op)
+    last = {v: n - 1 for v, n in zip(around.indices, around.type.shape, strict=True)}
     return lambda c: {v: end if c.form[v] > 0 else Affine() for v, end in last.items()}
 
 

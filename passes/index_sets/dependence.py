@@ -73,7 +73,7 @@ class Dependence:
             return form.constant == 0 if constraint.equality else form.constant >= 0
         if self._solved is None:
             return True
-        if not set(form.terms) <= set(self._space.keys):
+        if not set(form.terms) <= set(self._space.variables):
             return False
         rows = self._space.rows([constraint])
         return all(implied(self._solved.image(row), self._solved.rows) for row in rows)

@@ -30,26 +30,26 @@ def require_short_numbers(location: LocationAttr, forms: Iterable[Affine]) -> No
 
 
 class Space:
-    """Numbered columns for keys: the `first` ones, then all that `constraints` mention, then 1."""
+    """Numbered columns: the `first` variables, then all that `constraints` mention, then 1."""
 
     def __init__(self, first: Sequence[Variable], constraints: Iterable[Constraint]):
-        used = (k for c in constraints for k in c.form.terms)
-        self.keys = list(dict.fromkeys([*first, *used]))
+        used = (v for c in constraints for v in c.form.terms)
+        self.variables = list(dict.fromkeys([*first, *used]))
 
     def rows(self, constraints: Iterable[Constraint]) -> list[Row]:
-        """Rows `row·(keys, 1) >= 0`; an equality gives two."""
+        """Rows `row·(variables, 1) >= 0`; an equality gives two."""
         rows: list[Row] = []
         for c in constraints:
-            row = (*(c.form[k] for k in self.keys), c.form.constant)
+            row = (*(c.form[v] for v in self.variables), c.form.constant)
             rows += [row, tuple(-x for x in row)] if c.equality else [row]
         return rows
 
     def sizes_not_negative(self) -> list[Row]:
-        columns = [n for n, key in enumerate(self.keys) if isinstance(key, str)]
-        return [tuple(int(m == n) for m in range(len(self.keys) + 1)) for n in columns]
+        columns = [n for n, v in enumerate(self.variables) if isinstance(v, str)]
+        return [tuple(int(m == n) for m in range(len(self.variables) + 1)) for n in columns]
 
     def constraint(self, row: Row) -> Constraint:
-        return Constraint(Affine(dict(zip(self.keys, row[:-1], strict=True)), row[-1]))
+        return Constraint(Affine(dict(zip(self.variables, row[:-1], strict=True)), row[-1]))
 
     def implied(self, constraint: Constraint, known: Sequence[Row]) -> bool:
         """True if `constraint` holds wherever the rows `known` do."""

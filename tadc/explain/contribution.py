@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dialects import tix
 from dialects.tix import Affine, Variable
-from passes.rewriting.programs import fresh_name
+from passes.rewriting.programs import definition_around, fresh_name
 from passes.solve_index_kernels import Derivation, System
 from tadc.errors import Span, underlined
 from tadc.explain.guards import Reasons
@@ -136,12 +136,8 @@ class Contribution:
 
     def _name_bounded(self, op: tix.ReductionOp) -> None:
         """Give indices at the stage `bounded` the names of those that they are."""
-        definition = op.parent_op()
-        while not isinstance(definition, tix.DefineOp):
-            assert definition is not None
-            definition = definition.parent_op()
         names = self.notation.names
-        names |= dict(zip(definition.indices, self.element.values(), strict=True))
+        names |= dict(zip(definition_around(op).indices, self.element.values(), strict=True))
         hints = {v.name_hint: names[v] for v in self.op.indices}
         used = [*self.element.values()]
         for index in op.indices:

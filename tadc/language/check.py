@@ -106,7 +106,7 @@ def _box(system: Sequence[Constraint]) -> dict[Variable, Interval]:
     """
     box: dict[Variable, Interval] = {
         key: (0 if isinstance(key, str) else -_INFINITE, _INFINITE)
-        for key in Space([], system).keys
+        for key in Space([], system).variables
     }
     halves = [Constraint(h) for c in system for h in _halves(c)]
     for _ in range(2):

@@ -74,7 +74,7 @@ class Intervals:
         indices = [index, *(v for c in system for v in c.form.indices)]
         space = Space(indices, system)  # the sizes come last
         rows, variables = space.rows(system), len(set(indices))
-        if variables == len(space.keys):
+        if variables == len(space.variables):
             least = _least_point(rows, variables)
             bounds = [] if least is None else [(Affine({}, least), 1)]
         else:

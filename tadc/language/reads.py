@@ -164,7 +164,7 @@ def component(system: Sequence[Constraint], start: Affine) -> list[Constraint]:
 def some_point(system: Sequence[Constraint]) -> dict[Variable, int] | None:
     """An integer point of the system; None where there is none, or a size in it is not known."""
     space = Space([], system)
-    if any(isinstance(key, str) for key in space.keys):
+    if any(isinstance(v, str) for v in space.variables):
         return None
-    point = integer_point(space.rows(system), len(space.keys))
-    return None if point is None else dict(zip(space.keys, point, strict=True))
+    point = integer_point(space.rows(system), len(space.variables))
+    return None if point is None else dict(zip(space.variables, point, strict=True))

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import tadc
+from passes.pipeline import STAGES
+from tadc import emit
 from tadc.choices import DERIVATIVE_STAGES, EMITS
 from tadc.errors import UnknownNameError
 from tadc.modes import INVERSE_MODES
@@ -83,6 +85,10 @@ def run_comment(text: str, known: dict[str, np.ndarray]) -> None:
         known["signdet"], known["logdet"] = known["signdet"] * sign, known["logdet"] + logarithm
     else:
         assert re.match(r"# [\w-]+: \d programs? and 1 [\w ]+, in this order", text)
+
+
+def test_the_words_of_emit_are_all_stages_and_texts():
+    assert set(EMITS) == {*STAGES, *emit.TEXTS}
 
 
 @pytest.mark.parametrize("emit", [e for e in EMITS if e not in ("source", "ptx")])
