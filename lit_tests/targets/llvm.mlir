@@ -21,7 +21,7 @@ func.func @y(%y: memref<?xf32>, %x: memref<?xf32>, %M: index, %N: index)
 }
 
 // The outermost index runs over what the caller gives; a loop is rotated and guarded.
-// CHECK:      define internal void @y(ptr noalias captures(none) writeonly %y, ptr noalias captures(none) readonly %x, i64 %M, i64 %N, i64 %begin, i64 %end) #0 {
+// CHECK:      define internal void @y(ptr noalias captures(none) writeonly %y, ptr noalias captures(none) readonly %x, i64 %M, i64 %N, i64 %begin, i64 %end, ptr %stop) #0 {
 // CHECK-NEXT: entry:
 // CHECK-NEXT:   %some = icmp slt i64 %begin, %end
 // CHECK-NEXT:   br i1 %some, label %for.i, label %done.i
@@ -48,9 +48,9 @@ func.func @y(%y: memref<?xf32>, %x: memref<?xf32>, %M: index, %N: index)
 // CHECK-NEXT:   store float %r, ptr %at.2, align 4
 
 // The entry takes the arguments from an array.
-// CHECK:      define void @y.entry(ptr readonly captures(none) %params, i64 %begin, i64 %end) #0 {
+// CHECK:      define void @y.entry(ptr readonly captures(none) %params, i64 %begin, i64 %end, ptr %stop) #0 {
 // CHECK:        %x = load ptr, ptr %at.1, align 8
-// CHECK:        call void @y(ptr %y, ptr %x, i64 %M, i64 %N, i64 %begin, i64 %end)
+// CHECK:        call void @y(ptr %y, ptr %x, i64 %M, i64 %N, i64 %begin, i64 %end, ptr %stop)
 
 // CHECK:      define i64 @y.extent(ptr readonly captures(none) %params) #0 {
 // CHECK:        ret i64 %M

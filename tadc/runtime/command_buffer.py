@@ -35,6 +35,8 @@ FEWEST_STEPS_IN_ONE_CALL = 16
 
 # The steps follow each other: entry, extent and where its parameters begin are in three arrays.
 RUN_STEPS = """\
+@go.on = internal constant i64 0
+
 define void @run_steps(i64 %count, ptr %entries, ptr %extents, ptr %offsets, ptr %params) {
 start:
   %some = icmp sgt i64 %count, 0
@@ -48,7 +50,7 @@ step:
   %offset.at = getelementptr inbounds i64, ptr %offsets, i64 %n
   %offset = load i64, ptr %offset.at, align 8
   %own = getelementptr inbounds i8, ptr %params, i64 %offset
-  call void %entry(ptr %own, i64 0, i64 %extent)
+  call void %entry(ptr %own, i64 0, i64 %extent, ptr @go.on)
   %next = add nsw i64 %n, 1
   %more = icmp slt i64 %next, %count
   br i1 %more, label %step, label %done

@@ -106,7 +106,11 @@ def _close(*resources: Any) -> None:
 
 
 EXTENT = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
-ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+ENTRY = ctypes.CFUNCTYPE(
+    None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64)
+)
+GO_ON = ctypes.c_int64(0)
+"""The word that kernels look at, to stop when it is not 0."""
 
 
 class CpuKernel:
@@ -118,7 +122,7 @@ class CpuKernel:
         """The extent of the outermost index; only the sizes among the arguments decide it."""
         self.entry = module.address(f"{name}.entry")
         """The address of the code."""
-        self._entry: Callable[[Params, int, int], None] = ENTRY(self.entry)
+        self._entry: Callable[[Params, int, int, ctypes.c_int64], None] = ENTRY(self.entry)
         self._grain = ctypes.c_int64.from_address(module.address(f"{name}.grain")).value
 
     def __call__(self, params: Params, work: int = 0) -> None:
@@ -128,7 +132,7 @@ class CpuKernel:
     def run(self, params: Params, extent: int, work: int = 0) -> None:
         """Run everywhere, given the extent of the outermost index."""
         if work < MOST_WORK_ON_ONE_THREAD:
-            self._entry(params, 0, extent)
+            self._entry(params, 0, extent, GO_ON)
         else:
             self._run_in_parts(params, extent)
 
@@ -137,11 +141,11 @@ class CpuKernel:
         grains = -(-extent // self._grain)
         parts = min(grains, PARTS_PER_THREAD * pool.threads)
         if pool.threads < 2 or parts < 2:
-            self._entry(params, 0, extent)
+            self._entry(params, 0, extent, GO_ON)
             return
         cuts = [grains * i // parts * self._grain for i in range(parts)] + [extent]
         entry = self._entry
-        pool.run([lambda b=b, e=e: entry(params, b, e) for b, e in itertools.pairwise(cuts)])
+        pool.run([lambda b=b, e=e: entry(params, b, e, GO_ON) for b, e in itertools.pairwise(cuts)])
 
 
 @dataclass

@@ -3,7 +3,8 @@
 Each `func.func @f(buffers..., sizes...)` becomes
 
     @f         the loops; the outermost parallel index runs over [%begin, %end)
-    @f.entry   the same for callers who hold the arguments in an array of 64-bit words
+    @f.entry   the same for callers who hold the arguments in an array of 64-bit words:
+               void @f.entry(ptr %params, i64 %begin, i64 %end, ptr %stop)
     @f.extent  where that index ends, from the same array; 1 if there is no parallel index
     @f.grain   into multiples of how many indices [0, extent) may be cut, so that
                the bits of the result do not depend on the cuts
@@ -34,6 +35,9 @@ ATTRIBUTES = """\
 attributes #0 = { noinline nounwind }
 attributes #1 = { alwaysinline nounwind willreturn memory(none) }
 attributes #2 = { nounwind willreturn memory(none) }"""
+
+PIECE = ("i64 %begin", "i64 %end", "ptr %stop")
+"""The last parameters of functions: what to compute, and a word that is not 0 to stop."""
 
 # A multiple of every vector width times every interleaving that LLVM chooses.
 VECTOR_GRAIN = 64
@@ -93,9 +97,9 @@ class FunctionPrinter:
         return found[0]
 
     def _loops(self) -> str:
-        self.body.taken = dict.fromkeys(("begin", "end", "entry"), 0)
+        self.body.taken = dict.fromkeys(("begin", "end", "stop", "entry"), 0)
         parameters = [self._parameter(argument) for argument in self.arguments]
-        header = ", ".join([*parameters, "i64 %begin", "i64 %end"])
+        header = ", ".join([*parameters, *PIECE])
         print_block(self.body, self.op.body.block)
         return define(
             f"internal void {symbol(self.name)}({header})", self.body.allocas + self.body.lines
@@ -108,12 +112,12 @@ class FunctionPrinter:
         return f"ptr noalias captures(none){access(argument)} {name}"
 
     def _entry(self) -> str:
-        body = Body(self.needs, taken=dict.fromkeys(("params", "begin", "end", "entry"), 0))
+        body = Body(self.needs, taken=dict.fromkeys(("params", "begin", "end", "stop", "entry"), 0))
         load_arguments(body, self.arguments)
-        arguments = [*(body.typed(a) for a in self.arguments), "i64 %begin", "i64 %end"]
+        arguments = [*(body.typed(a) for a in self.arguments), *PIECE]
         body.line(f"call void {symbol(self.name)}({', '.join(arguments)})")
         body.line("ret void")
-        header = "ptr readonly captures(none) %params, i64 %begin, i64 %end"
+        header = ", ".join(["ptr readonly captures(none) %params", *PIECE])
         return define(f"void {symbol(self.name + '.entry')}({header})", body.lines)
 
     def _extent(self, parallel: ParallelOp) -> str:

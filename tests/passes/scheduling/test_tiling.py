@@ -110,9 +110,9 @@ class Kernel:
         (function,) = schedule(program, tile_choice.choose_tiles)
         self.code = CpuModule(print_llvm(ModuleOp([function])))
         name = function.sym_name.data
-        self.entry: Any = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(
-            self.code.address(f"{name}.entry")
-        )
+        words, numbers = ctypes.c_void_p, ctypes.c_int64
+        type = ctypes.CFUNCTYPE(None, words, numbers, numbers, words)
+        self.entry: Any = type(self.code.address(f"{name}.entry"))
         extent: Any = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(
             self.code.address(f"{name}.extent")
         )
@@ -127,7 +127,7 @@ class Kernel:
 
     def run(self, begin: int, end: int) -> np.ndarray:
         self.out[...] = np.nan
-        self.entry(self.words, begin, end)
+        self.entry(self.words, begin, end, ctypes.byref(ctypes.c_int64(0)))
         return self.out.copy()
 
 
