@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     )
     from tadc.errors import IllConditionedWarning, SingularError, TadcError
     from tadc.function import Function
+    from tadc.runtime.team import get_num_threads, set_num_threads
 
 __all__ = [
     "Function",
@@ -58,12 +59,14 @@ __all__ = [
     "compile",
     "compile_file",
     "define_function",
+    "get_num_threads",
     "grad",
     "inverse_jvp",
     "inverse_vjp",
     "jvp",
     "log_abs_det",
     "ode",
+    "set_num_threads",
     "verify",
     "vjp",
 ]
@@ -74,6 +77,8 @@ _MODULES = {
     "IllConditionedWarning": "tadc.errors",
     "SingularError": "tadc.errors",
     "TadcError": "tadc.errors",
+    "get_num_threads": "tadc.runtime.team",
+    "set_num_threads": "tadc.runtime.team",
 }
 """The module of each name that is not from `tadc.api`."""
 

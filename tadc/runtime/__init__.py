@@ -14,6 +14,10 @@ on processors:
 
 - `on_cpu`: the target `cpu`
 - `cpu`: LLVM IR to machine code, and calls of it on all cores
+- `team`: the threads that share the work of calls, in machine code
+- `team_regions`, `team_gates`, `team_deputy`: its code: loops in pieces, sleep, and calls that
+  Ctrl-C can stop
+- `thread_count`: the number of threads, as asked for or by processors
 - `command_buffer`: all kernel calls of a program with their parameters, once per set of sizes
 - `buffer_pool`: memory that calls let go of and later ones use
 

@@ -1,0 +1,288 @@
+"""LLVM IR of a team of threads, and of regions: loops cut into pieces that threads take.
+
+Threads are of two kinds. *Helpers* take pieces of regions. The *deputy* runs long calls in place of
+Python's main thread; it is a caller of regions like any other.
+
+A caller writes its region down as a *job* in one of a few slots, wakes helpers, takes pieces like
+them, and waits for the pieces that others have taken. So nobody ever waits for a thread that has
+not begun, and what a caller waits for is always deeper in the nesting of regions: no circle. Where
+there is no helper and no slot, the job lies on the stack of the caller, who takes all pieces.
+
+    word of pieces    count << 32 | next      one addition takes a piece
+
+Count and next piece share one word, because a helper may be late: it sees a piece left, sleeps, and
+takes one when this job has ended and the slot holds the next job. It then has a piece of the next
+job, by the count of the next job. Everything else in the slot it reads after that, and nobody
+changes what a job says while one of its pieces is not done.
+"""
+
+from __future__ import annotations
+
+from tadc.runtime.team_deputy import deputy_code
+from tadc.runtime.team_gates import gate_code
+
+SLOTS = 8
+"""The number of regions that helpers can work on at once."""
+
+
+def team_code(architecture: str, linux: bool) -> str:
+    """The module of the team, for threads as they are on that machine."""
+    regions = "\n".join([_TYPES, _JOBS, _HELPERS]).replace("SLOTS", str(SLOTS))
+    return "\n".join([gate_code(architecture, linux), regions, deputy_code(), _ATTRIBUTES])
+
+
+_TYPES = """\
+%job = type {
+  i64,        ; 0 the word of pieces
+  [7 x i64],  ;   to the end of the line
+  %gate,      ; 2 the number of pieces that are done
+  i64,        ; 3 1 while a caller has the slot
+  ptr,        ; 4 entry
+  ptr,        ; 5 params
+  i64,        ; 6 extent
+  i64,        ; 7 grain
+  i64,        ; 8 grains
+  ptr         ; 9 stop
+}
+
+%team = type {
+  %gate,         ; 0 jobs written down so far
+  %gate,         ; 1 changes of the number of helpers
+  %gate,         ; 2 calls given to the deputy
+  %gate,         ; 3 calls that the deputy has ended
+  i64,           ; 4 helpers that may work
+  i64,           ; 5 helpers that have begun
+  i64,           ; 6 deputies, 0 or 1
+  i64,           ; 7 1 while the main thread waits for the deputy
+  i64,           ; 8 the main thread
+  i64,           ; 9 processes that this team was of
+  ptr,           ; 10 function
+  ptr,           ; 11 argument
+  [SLOTS x %job] ; 12
+}
+
+@tadc_team = global %team zeroinitializer, align 64
+"""
+
+_JOBS = """\
+; Take pieces of a job until there are none.
+define internal void @take(ptr %job) #0 {
+begin:
+  %done.at = getelementptr %job, ptr %job, i32 0, i32 2
+  %entry.at = getelementptr %job, ptr %job, i32 0, i32 4
+  %params.at = getelementptr %job, ptr %job, i32 0, i32 5
+  %extent.at = getelementptr %job, ptr %job, i32 0, i32 6
+  %grain.at = getelementptr %job, ptr %job, i32 0, i32 7
+  %grains.at = getelementptr %job, ptr %job, i32 0, i32 8
+  %stop.at = getelementptr %job, ptr %job, i32 0, i32 9
+  br label %look
+look:  ; without writing: most slots that helpers look at are empty
+  %seen = load atomic i64, ptr %job acquire, align 8
+  %seen.count = lshr i64 %seen, 32
+  %seen.next = and i64 %seen, 4294967295
+  %left = icmp ult i64 %seen.next, %seen.count
+  br i1 %left, label %try, label %end
+try:
+  %word = atomicrmw add ptr %job, i64 1 acq_rel
+  %count = lshr i64 %word, 32
+  %piece = and i64 %word, 4294967295
+  %mine = icmp ult i64 %piece, %count
+  br i1 %mine, label %test, label %end
+test:
+  %stop = load ptr, ptr %stop.at
+  %stopped.word = load atomic i64, ptr %stop monotonic, align 8
+  %stopped = icmp ne i64 %stopped.word, 0
+  br i1 %stopped, label %done, label %work
+work:
+  %entry = load ptr, ptr %entry.at
+  %params = load ptr, ptr %params.at
+  %extent = load i64, ptr %extent.at
+  %grain = load i64, ptr %grain.at
+  %grains = load i64, ptr %grains.at
+  %before = mul i64 %grains, %piece
+  %first = udiv i64 %before, %count
+  %low = mul i64 %first, %grain
+  %piece.next = add i64 %piece, 1
+  %through = mul i64 %grains, %piece.next
+  %second = udiv i64 %through, %count
+  %cut = mul i64 %second, %grain
+  %last = icmp eq i64 %piece.next, %count
+  %high = select i1 %last, i64 %extent, i64 %cut
+  call void %entry(ptr %params, i64 %low, i64 %high, ptr %stop)
+  br label %done
+done:
+  %before.done = atomicrmw add ptr %done.at, i32 1 seq_cst
+  %now.done = add i32 %before.done, 1
+  %all = trunc i64 %count to i32
+  %finished = icmp eq i32 %now.done, %all
+  br i1 %finished, label %tell, label %look
+tell:  ; the slot may have the next job by now, whose caller then looks at its gate once more
+  call void @rouse(ptr %done.at, i32 1)
+  br label %end
+end:
+  ret void
+}
+
+; A slot for a job that helpers can take pieces of, or null.
+define internal ptr @claim(ptr %team) #0 {
+begin:
+  %helpers.at = getelementptr %team, ptr %team, i32 0, i32 4
+  %helpers = load atomic i64, ptr %helpers.at monotonic, align 8
+  %some = icmp ne i64 %helpers, 0
+  br i1 %some, label %look, label %none
+look:
+  %n = phi i64 [ 0, %begin ], [ %next, %again ]
+  %job = getelementptr %team, ptr %team, i32 0, i32 12, i64 %n
+  %owned = getelementptr %job, ptr %job, i32 0, i32 3
+  %old = load atomic i64, ptr %owned monotonic, align 8
+  %free = icmp eq i64 %old, 0
+  br i1 %free, label %try, label %again
+try:
+  %pair = cmpxchg ptr %owned, i64 0, i64 1 acquire monotonic
+  %mine = extractvalue { i64, i1 } %pair, 1
+  br i1 %mine, label %end, label %again
+again:
+  %next = add i64 %n, 1
+  %more = icmp ult i64 %next, SLOTS
+  br i1 %more, label %look, label %none
+none:
+  ret ptr null
+end:
+  ret ptr %job
+}
+
+; Wait until all pieces of a job are done.
+define internal void @finish(ptr %job, i32 %count) #0 {
+begin:
+  %done.at = getelementptr %job, ptr %job, i32 0, i32 2
+  br label %look
+look:
+  %done = load atomic i32, ptr %done.at acquire, align 4
+  %all = icmp eq i32 %done, %count
+  br i1 %all, label %end, label %wait
+wait:
+  call void @idle(ptr %done.at, i32 %done)
+  br label %look
+end:
+  ret void
+}
+
+; Run void entry(ptr params, i64 begin, i64 end, ptr stop) over [0, extent), cut into pieces at
+; cut(c) = (grains * c / pieces) * grain, the last one at extent.
+define void @tadc_region(ptr %team, ptr %entry, ptr %params,
+                         i64 %extent, i64 %grain, i64 %pieces, ptr %stop) #0 {
+begin:
+  %own = alloca %job, align 64
+  %several = icmp ugt i64 %pieces, 1
+  %count = select i1 %several, i64 %pieces, i64 1
+  %is.team = icmp ne ptr %team, null
+  %may.share = and i1 %several, %is.team
+  br i1 %may.share, label %claim, label %write
+claim:
+  %slot = call ptr @claim(ptr %team)
+  br label %write
+write:
+  %found = phi ptr [ null, %begin ], [ %slot, %claim ]
+  %shared = icmp ne ptr %found, null
+  %job = select i1 %shared, ptr %found, ptr %own
+  %done.at = getelementptr %job, ptr %job, i32 0, i32 2
+  %sleepers.at = getelementptr %job, ptr %job, i32 0, i32 2, i32 1
+  %owned.at = getelementptr %job, ptr %job, i32 0, i32 3
+  %entry.at = getelementptr %job, ptr %job, i32 0, i32 4
+  %params.at = getelementptr %job, ptr %job, i32 0, i32 5
+  %extent.at = getelementptr %job, ptr %job, i32 0, i32 6
+  %grain.at = getelementptr %job, ptr %job, i32 0, i32 7
+  %grains.at = getelementptr %job, ptr %job, i32 0, i32 8
+  %stop.at = getelementptr %job, ptr %job, i32 0, i32 9
+  store atomic i32 0, ptr %done.at monotonic, align 4
+  store atomic i32 0, ptr %sleepers.at monotonic, align 4
+  store ptr %entry, ptr %entry.at
+  store ptr %params, ptr %params.at
+  store i64 %extent, ptr %extent.at
+  store i64 %grain, ptr %grain.at
+  %up = add i64 %extent, %grain
+  %up.1 = sub i64 %up, 1
+  %grains = udiv i64 %up.1, %grain
+  store i64 %grains, ptr %grains.at
+  store ptr %stop, ptr %stop.at
+  %word = shl i64 %count, 32
+  store atomic i64 %word, ptr %job release, align 8
+  br i1 %shared, label %share, label %alone
+share:
+  %others = sub i64 %count, 1
+  %helpers.at = getelementptr %team, ptr %team, i32 0, i32 4
+  %helpers = load atomic i64, ptr %helpers.at monotonic, align 8
+  %few = icmp ult i64 %others, %helpers
+  %wanted = select i1 %few, i64 %others, i64 %helpers
+  %wanted.32 = trunc i64 %wanted to i32
+  call void @open(ptr %team, i32 %wanted.32)
+  call void @take(ptr %job)
+  %count.32 = trunc i64 %count to i32
+  call void @finish(ptr %job, i32 %count.32)
+  store atomic i64 0, ptr %owned.at release, align 8
+  ret void
+alone:
+  call void @take(ptr %job)
+  ret void
+}
+"""
+
+_HELPERS = """\
+define ptr @tadc_help(ptr %team) #0 {
+begin:
+  %changes.at = getelementptr %team, ptr %team, i32 0, i32 1
+  %helpers.at = getelementptr %team, ptr %team, i32 0, i32 4
+  %begun.at = getelementptr %team, ptr %team, i32 0, i32 5
+  %self = atomicrmw add ptr %begun.at, i64 1 monotonic
+  br label %again
+again:
+  %changes = load atomic i32, ptr %changes.at seq_cst, align 4
+  %helpers = load atomic i64, ptr %helpers.at seq_cst, align 8
+  %wanted = icmp ult i64 %self, %helpers
+  br i1 %wanted, label %serve, label %rest
+rest:
+  call void @wait(ptr %changes.at, i32 %changes, i64 0)
+  br label %again
+serve:
+  %seen = load atomic i32, ptr %team acquire, align 4
+  br label %look
+look:
+  %n = phi i64 [ 0, %serve ], [ %next, %look ]
+  %job = getelementptr %team, ptr %team, i32 0, i32 12, i64 %n
+  call void @take(ptr %job)
+  %next = add i64 %n, 1
+  %more = icmp ult i64 %next, SLOTS
+  br i1 %more, label %look, label %idle
+idle:
+  call void @idle(ptr %team, i32 %seen)
+  br label %again
+}
+
+; So many helpers may work, and there are so many deputies; other helpers rest from their next look
+; at the team on.
+define void @tadc_resize(ptr %team, i64 %helpers, i64 %deputies) #0 {
+  %changes.at = getelementptr %team, ptr %team, i32 0, i32 1
+  %helpers.at = getelementptr %team, ptr %team, i32 0, i32 4
+  %deputies.at = getelementptr %team, ptr %team, i32 0, i32 6
+  store atomic i64 %helpers, ptr %helpers.at seq_cst, align 8
+  store atomic i64 %deputies, ptr %deputies.at seq_cst, align 8
+  call void @open(ptr %changes.at, i32 2147483647)
+  call void @open(ptr %team, i32 2147483647)
+  ret void
+}
+
+; A team without threads, in a new process whose main thread is given.
+define void @tadc_reset(ptr %team, i64 %main) #0 {
+  %forks.at = getelementptr %team, ptr %team, i32 0, i32 9
+  %main.at = getelementptr %team, ptr %team, i32 0, i32 8
+  %forks = load i64, ptr %forks.at
+  %forks.now = add i64 %forks, 1
+  store %team zeroinitializer, ptr %team
+  store i64 %forks.now, ptr %forks.at
+  store i64 %main, ptr %main.at
+  call void @prepare_gates()
+  ret void
+}
+"""
+
+_ATTRIBUTES = "attributes #0 = { nounwind uwtable }\n"
