@@ -86,17 +86,17 @@ class Team:
 
     def address(self) -> int:
         """The address of the team for regions and supervision, with its threads begun."""
-        if not self._ready or self._code is None:
+        if self._code is None or not self._ready:
             with self._lock:
-                self._begin()
-        return self.load().team
+                return self._begin().team
+        return self._code.team
 
     @property
     def supervise(self) -> Supervise:
         """`tadc_supervise`, which raises what a handler of signals raised."""
         return self.load().supervise
 
-    def _begin(self) -> None:
+    def _begin(self) -> _Code:
         """Begin the threads that are missing, and let as many helpers work as may."""
         code, wanted = self.load(), self.count - 1
         with _signals_for_others():
@@ -106,6 +106,7 @@ class Team:
                 self._helpers += 1
         code.resize(code.team, min(wanted, self._helpers), self._deputies)
         self._ready = True
+        return code
 
     def after_fork(self) -> None:
         """Forget the threads, which are in the other process, and what they were doing."""

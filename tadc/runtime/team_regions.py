@@ -52,13 +52,15 @@ _TYPES = """\
   %gate,         ; 3 calls that the deputy has ended
   i64,           ; 4 helpers that may work
   i64,           ; 5 helpers that have begun
-  i64,           ; 6 deputies, 0 or 1
+  i64,           ; 6 deputies that may work, 0 or 1
   i64,           ; 7 1 while the main thread waits for the deputy
   i64,           ; 8 the main thread
   i64,           ; 9 processes that this team was of
   ptr,           ; 10 function
   ptr,           ; 11 argument
-  [SLOTS x %job] ; 12
+  i64,           ; 12 deputies that have begun
+  i64,           ;    to the end of the line
+  [SLOTS x %job] ; 14
 }
 
 @tadc_team = global %team zeroinitializer, align 64
@@ -132,7 +134,7 @@ begin:
   br i1 %some, label %look, label %none
 look:
   %n = phi i64 [ 0, %begin ], [ %next, %again ]
-  %job = getelementptr %team, ptr %team, i32 0, i32 12, i64 %n
+  %job = getelementptr %team, ptr %team, i32 0, i32 14, i64 %n
   %owned = getelementptr %job, ptr %job, i32 0, i32 3
   %old = load atomic i64, ptr %owned monotonic, align 8
   %free = icmp eq i64 %old, 0
@@ -248,7 +250,7 @@ serve:
   br label %look
 look:
   %n = phi i64 [ 0, %serve ], [ %next, %look ]
-  %job = getelementptr %team, ptr %team, i32 0, i32 12, i64 %n
+  %job = getelementptr %team, ptr %team, i32 0, i32 14, i64 %n
   call void @take(ptr %job)
   %next = add i64 %n, 1
   %more = icmp ult i64 %next, SLOTS
@@ -271,13 +273,17 @@ define void @tadc_resize(ptr %team, i64 %helpers, i64 %deputies) #0 {
   ret void
 }
 
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+
 ; A team without threads, in a new process whose main thread is given.
 define void @tadc_reset(ptr %team, i64 %main) #0 {
   %forks.at = getelementptr %team, ptr %team, i32 0, i32 9
   %main.at = getelementptr %team, ptr %team, i32 0, i32 8
   %forks = load i64, ptr %forks.at
   %forks.now = add i64 %forks, 1
-  store %team zeroinitializer, ptr %team
+  %end = getelementptr %team, ptr null, i32 1
+  %bytes = ptrtoint ptr %end to i64
+  call void @llvm.memset.p0.i64(ptr %team, i8 0, i64 %bytes, i1 false)
   store i64 %forks.now, ptr %forks.at
   store i64 %main, ptr %main.at
   call void @prepare_gates()

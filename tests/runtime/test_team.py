@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import os
+import signal
+import subprocess
+import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -12,6 +18,7 @@ import pytest
 import tadc
 from tadc.runtime.team import team
 from tests.runtime.machine_code import machine_code
+from tests.support.paths import ROOT
 
 GO_ON = ctypes.c_int64(0)
 
@@ -95,3 +102,219 @@ def test_other_pieces_are_not_run_once_stopped():
     numbers = np.zeros(50, np.int64)
     region(machine_code().count, numbers, 50, pieces=50, stop=ctypes.c_int64(1))
     assert not numbers.any()
+
+
+def test_the_number_of_threads_changes_while_regions_run():
+    going = threading.Event()
+
+    def change() -> None:
+        while not going.is_set():
+            for count in (1, 4, 2, 7):
+                tadc.set_num_threads(count)
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    count_regions(20_000, seed=0)
+    going.set()
+    thread.join()
+
+
+def begun_at_once(threads: int) -> int:
+    """The number of pieces of one region that are running at the same time, of 10."""
+    tadc.set_num_threads(threads)
+    numbers, stop = np.zeros(10, np.int64), ctypes.c_int64(0)
+    caller = threading.Thread(
+        target=region, args=(machine_code().until_stopped, numbers, 10, 1, 10, stop)
+    )
+    caller.start()
+    before = time.monotonic()
+    while numbers.sum() < threads and time.monotonic() < before + 30:
+        time.sleep(0.01)
+    time.sleep(0.05)  # for more than there should be
+    stop.value = 1
+    caller.join()
+    return int(numbers.sum())
+
+
+def test_so_many_threads_work_as_are_set():
+    assert [begun_at_once(threads) for threads in (1, 3, 5, 2, 4)] == [1, 3, 5, 2, 4]
+
+
+# --- signals --------------------------------------------------------------------------------------
+
+
+class Call:
+    """A call of a region with `until_stopped`, as one function of one argument."""
+
+    def __init__(self, pieces: int = 4):
+        self.numbers = np.zeros(pieces, np.int64)
+        self.stop = ctypes.c_int64(0)
+        self.word = ctypes.addressof(self.stop)
+        data, entry = self.numbers.ctypes.data, machine_code().until_stopped
+        words = team.address(), entry, data, pieces, 1, pieces, self.word
+        self.words = (ctypes.c_int64 * len(words))(*words)
+
+    def run(self) -> int:
+        words = ctypes.addressof(self.words)
+        return team.supervise(team.address(), machine_code().call, words, self.word)
+
+
+@contextmanager
+def handled(number: int, handler: Callable[[], object]) -> Iterator[None]:
+    """A signal with its handler, sent to this process in a moment."""
+    before = signal.signal(number, lambda *_: handler())
+    sender = threading.Timer(0.1, os.kill, (os.getpid(), number))
+    sender.start()
+    try:
+        yield
+    finally:
+        sender.join()
+        signal.signal(number, before)
+
+
+def fail() -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_handler_that_raises_ends_the_call(threads: int):
+    tadc.set_num_threads(threads)
+    call = Call()
+    with handled(signal.SIGINT, fail), pytest.raises(KeyboardInterrupt):
+        call.run()
+    assert call.stop.value == 1
+    count_regions(1000, seed=0)
+
+
+def test_a_handler_that_does_not_raise_lets_the_call_go_on():
+    call, seen = Call(), []
+
+    def handler() -> None:
+        assert call.stop.value == 0
+        seen.append(call)
+        call.stop.value = 1
+
+    with handled(signal.SIGUSR1, handler):
+        assert call.run() == 0
+    assert seen
+
+
+def test_a_handler_makes_calls_of_its_own():
+    outer, inner = Call(), Call()
+    inner.stop.value = 1
+
+    def handler() -> None:
+        assert inner.run() == 0
+        count_regions(100, seed=0)
+        outer.stop.value = 1
+
+    with handled(signal.SIGUSR1, handler):
+        assert outer.run() == 0
+
+
+def test_a_handler_forks():
+    call, children = Call(pieces=1), []
+
+    def handler() -> None:
+        assert call.numbers == 1
+        child = os.fork()
+        if not child:
+            threading.Timer(0.1, setattr, (call.stop, "value", 1)).start()
+            return
+        children.append(child)
+        call.stop.value = 1
+
+    process = os.getpid()
+    with handled(signal.SIGUSR1, handler):
+        result = call.run()
+    if os.getpid() != process:  # in the child, where the call has begun again
+        os._exit(int((result, call.numbers) != (0, 2)))
+    assert (result, call.numbers) == (0, 1)
+    assert os.waitpid(children[0], 0)[1] == 0
+
+
+def test_a_signal_goes_to_the_main_thread_while_another_calls():
+    call = Call()
+    with busy(1), handled(signal.SIGINT, fail), pytest.raises(KeyboardInterrupt):
+        call.run()
+
+
+# --- processes ------------------------------------------------------------------------------------
+
+
+def exit_code_of_child(work: Callable[[], object]) -> int:
+    child = os.fork()
+    if not child:
+        try:
+            work()
+            os._exit(0)
+        except BaseException:
+            os._exit(1)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+@contextmanager
+def busy(callers: int) -> Iterator[None]:
+    """Regions run in other threads meanwhile."""
+    calls = [Call(40) for _ in range(callers)]
+    threads = [threading.Thread(target=call.run) for call in calls]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        for call in calls:
+            call.stop.value = 1
+        for thread in threads:
+            thread.join()
+
+
+@pytest.mark.parametrize("callers", [0, 1, 10])
+def test_a_forked_child_has_a_team_of_its_own(callers: int):
+    tadc.set_num_threads(3)
+    count_regions(100, seed=0)
+    with busy(callers):
+        for _ in range(5):
+            assert exit_code_of_child(lambda: count_regions(500, seed=1)) == 0
+
+
+def test_a_forked_child_has_threads_and_takes_signals():
+    tadc.set_num_threads(3)
+    with busy(1):
+        assert exit_code_of_child(lambda: begun_at_once(3) == 3 or fail()) == 0
+        assert exit_code_of_child(lambda: test_a_handler_that_raises_ends_the_call(3)) == 0
+
+
+ENDS = {
+    "helpers sleep": "time.sleep(0.1)",
+    "helpers spin": "",
+    "in a call of a daemon thread": (
+        "threading.Thread(target=Call().run, daemon=True).start(); time.sleep(0.1)"
+    ),
+    "as a call of a daemon thread ends": """
+call = Call()
+threading.Thread(target=call.run, daemon=True).start()
+time.sleep(0.1)
+class Last:
+    def __del__(self):
+        call.stop.value = 1
+        time.sleep(0.05)
+sys.modules["last"] = Last()
+""",
+    "by a signal that is not handled": """
+signal.signal(signal.SIGTERM, signal.SIG_DFL)
+threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGTERM)).start()
+Call().run()
+""",
+}
+CODES = {"by a signal that is not handled": -signal.SIGTERM}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_a_process_ends_cleanly(end: str):
+    text = "import os, signal, sys, threading, time\nimport tadc\n"
+    text += "from tests.runtime.test_team import Call, count_regions\n"
+    text += f"tadc.set_num_threads(3)\ncount_regions(100, 0)\n{ENDS[end]}"
+    command = [sys.executable, "-X", "faulthandler", "-c", text]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=ROOT)
+    assert (done.returncode, done.stderr) == (CODES.get(end, 0), "")
