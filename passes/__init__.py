@@ -19,8 +19,9 @@ For a value and its pullback `split_pullback` cuts the program in two, for inver
 `split_solves` cuts it where a linear system is solved. `inline_definitions` decides what is stored
 and what is computed where it is read, `order_definitions` when.
 
-Code begins with `expand_calls`, which puts formulas in the place of the user's functions, and
-`set_precision`. For processors with caches and vectors `split_sums` parts sums whose terms depend
+Code begins with `specialise`, which makes numbers of sizes that a call has. `expand_calls` puts
+formulas in the place of the user's functions, `set_precision` types of elements in the place of
+undeclared ones. For processors with caches and vectors `split_sums` parts sums whose terms depend
 on different indices; `shape_loops` decides between narrow loops and boxes; `schedule` makes a
 function of loops over flat buffers of each definition (`dialects.loops`).
 

@@ -20,11 +20,13 @@ from passes.inline_definitions import InlineDefinitionsPass
 from passes.join_guards import JoinGuardsPass
 from passes.order_definitions import OrderDefinitionsPass
 from passes.outline_reductions import OutlineReductionsPass
+from passes.rewriting.written_sizes import write_sizes
 from passes.schedule import SchedulePass
 from passes.set_precision import SetPrecisionPass
 from passes.shape_loops import ShapeLoopsPass
 from passes.simplify_sums import SimplifySumsPass
 from passes.solve_index_kernels import SolveIndexKernelsPass
+from passes.specialise import SpecialisePass
 from passes.split_pullback import SplitPullbackPass
 from passes.split_solves import SplitSolvesPass
 from passes.split_sums import SplitSumsPass
@@ -127,14 +129,23 @@ def splitting_passes() -> Pipeline:
 
 
 def code_passes(
-    precision: str = "f64", tile: bool = False, sizes: Mapping[str, int] | None = None
+    precision: str = "f64",
+    tile: bool = False,
+    sizes: Mapping[str, int] | None = None,
+    numbers: Mapping[str, int] | None = None,
 ) -> Pipeline:
     """From a bounded program to `scheduled`: what every call runs, and all that is printed.
 
     `precision` is that of tensors of type `real`; `tile` is for processors with caches and vectors;
-    the code is right for all sizes, and made best for `sizes`.
+    the code is right for all calls in which sizes are these `numbers`, and made best for `sizes`.
     """
-    example = tuple(f"{name}={size}" for name, size in (sizes or {}).items())
+    example = write_sizes(sizes or {})
+    specialising = [
+        # first, so that all that follows sees how short ranges are
+        Step("scheduled", SpecialisePass(write_sizes(numbers or {}))),
+        # conditions that numbers decide, sums over one point
+        Step("scheduled", SimplifySumsPass()),
+    ]
     shaping = [
         # loops share what they read where their terms depend on the same indices
         *([Step("scheduled", SplitSumsPass())] if tile else []),
@@ -143,6 +154,7 @@ def code_passes(
     ]
     return Pipeline(
         [
+            *(specialising if numbers else []),
             # after every derivative: these go by the rules of functions, and code by their values
             Step("scheduled", ExpandCallsPass()),
             # loops need machine types

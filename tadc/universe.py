@@ -33,6 +33,7 @@ PASSES = {
     "split-solves": ("passes.split_solves", "SplitSolvesPass"),
     "inline-definitions": ("passes.inline_definitions", "InlineDefinitionsPass"),
     "order-definitions": ("passes.order_definitions", "OrderDefinitionsPass"),
+    "specialise": ("passes.specialise", "SpecialisePass"),
     "expand-calls": ("passes.expand_calls", "ExpandCallsPass"),
     "set-precision": ("passes.set_precision", "SetPrecisionPass"),
     "split-sums": ("passes.split_sums", "SplitSumsPass"),

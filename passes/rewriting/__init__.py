@@ -18,5 +18,6 @@ program as it was.
 - `terms`: the terms of a sum, taken apart and added up again
 - `running_totals`: long sums that are added as soon as their terms are there
 - `formulas`: the formulas of functions that a program brings along, where they are called
+- `written_sizes`: sizes as options of passes have them, `N=512`
 - `failure`: the error of a pass, with its place in the program
 """

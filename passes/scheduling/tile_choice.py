@@ -23,10 +23,10 @@ from functools import partial
 from math import prod
 
 from xdsl.ir import Operation, Region, SSAValue
-from xdsl.utils.exceptions import PassFailedException
 
 from dialects import tix
 from passes.analysis.costs import FREE, weight
+from passes.rewriting.written_sizes import parse_sizes
 from passes.scheduling.index_uses import IndexUses
 from passes.scheduling.tile import Hoisted, Tile
 from passes.scheduling.tile_analysis import (
@@ -190,15 +190,8 @@ def tile_chooser(tile: bool, sizes: Sequence[str]) -> ChooseTiles | None:
 
     None without tiles. Raises `PassFailedException` where a text is not such a size.
     """
-    example = dict(map(_size, sizes)) or None
+    example = parse_sizes(sizes) or None
     return partial(choose_tiles, example=example) if tile else None
-
-
-def _size(text: str) -> tuple[str, int]:
-    name, _, number = text.partition("=")
-    if not (name and number.isdecimal()):
-        raise PassFailedException(f"a size is written as N=512, not {text!r}")
-    return name, int(number)
 
 
 def choose_tiles(op: tix.DefineOp, example: Sizes | None = None) -> list[Tile]:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -22,6 +24,7 @@ from passes.pipeline import code_passes
 from passes.schedule import names_in
 from passes.scheduling import tile_analysis, tile_choice
 from passes.set_precision import set_precision
+from passes.specialise import specialise
 from tadc.interpreter.loops import run
 from tadc.runtime.arguments import DTYPES
 from tadc.runtime.executable import kernel_of
@@ -205,6 +208,48 @@ def test_split_solves_keeps_the_meaning(first: int) -> None:
     check_seeds(check_split_solves, range(first, first + CHUNK))
 
 
+# --- sizes as numbers -----------------------------------------------------------------------------
+
+
+def sizes_of(program: tix.ProgramOp, values: Sequence[np.ndarray]) -> dict[str, int]:
+    shapes = {n: a.shape for n, a in zip(program.arguments, values, strict=True)}
+    return bind_sizes(program, shapes)
+
+
+def subsets(sizes: dict[str, int]) -> Iterator[dict[str, int]]:
+    """Every subset but the empty one."""
+    for count in range(1, len(sizes) + 1):
+        yield from map(dict, combinations(sizes.items(), count))
+
+
+def has_no(sizes: Iterable[str], program: tix.ProgramOp) -> None:
+    """No type, form, constraint or derived size has one of these sizes."""
+    printed = set(re.findall(r"\w+", re.sub(r'[%@"]\w+', "", str(program))))
+    assert not printed & set(sizes), f"{sizes} in {program}"
+
+
+def check_specialise(seed: int) -> None:
+    """A program and its derivative, with numbers for each subset of their sizes."""
+    case = random_case(seed, **EVERYTHING, declarations=("symbolic", "none"))
+    program, derivative = case.function.program.op, case.function.derivative().program.op
+    gradients = interpret(derivative, case.inputs)
+    for sizes in subsets(sizes_of(program, case.values)):
+        for whole, inputs, results in (
+            (program, case.values, case.results),
+            (derivative, case.inputs, gradients),
+        ):
+            made = specialise(whole, sizes)
+            made.verify()
+            has_no(sizes, made)
+            assert_close(interpret(made, inputs), results, 1e-11, f"{sizes}")
+    bounded(specialise(derivative, sizes_of(derivative, case.inputs)))
+
+
+@chunks(25, of=100, start=6000)
+def test_specialise_keeps_the_meaning_for_every_subset_of_sizes(first: int) -> None:
+    check_seeds(check_specialise, range(first, first + CHUNK))
+
+
 # --- code -----------------------------------------------------------------------------------------
 
 
@@ -238,13 +283,16 @@ def loops(module: ModuleOp, program: tix.ProgramOp, values: list[np.ndarray]) ->
 
 
 def check_code(seed: int, tile: bool) -> None:
-    """`expand-calls`, `set-precision`, `split-sums`, `shape-loops` and `schedule`, one by one."""
+    """`specialise`, `simplify-sums`, `expand-calls`, `set-precision`, `split-sums`, `shape-loops`
+    and `schedule`, one by one; any of the sizes are numbers."""
     tadc.define_function("grown", "x", value="exp(x)", derivative="grown")
     case = random_case(seed, **(EVERYTHING if seed % 2 else {}))
     source = re.sub(r"\bexp\(", "grown(", case.source)
     module = tadc.compile(source).program.module.clone()
     program = program_of(module)
-    for step in code_passes(tile=tile).passes:
+    sizes = sizes_of(program, case.values)
+    numbers = random.Random(seed).choice([{}, *subsets(sizes)])
+    for step in code_passes(tile=tile, numbers=numbers).passes:
         step.apply(context(), module)
         module.verify()
         if step.name == "schedule":

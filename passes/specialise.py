@@ -1,0 +1,147 @@
+"""`specialise`: sizes become numbers, wherever they stand.
+
+    %y = tix.define "y" (%i) : !tix.tensor<[N - K + 1], f64> {
+      %0 = tix.sum (%k) in (%k >= 0, %k <= K - 1) {
+        %1 = tix.read %x[%i + %k]
+        tix.yield %1
+      }
+      tix.yield %0
+    }
+
+becomes, with `specialise{sizes="K=3"}`,
+
+    %y = tix.define "y" (%i) : !tix.tensor<[N - 2], f64> {
+      %0 = tix.sum (%k) in (%k >= 0, %k <= 2) {
+        %1 = tix.read %x[%i + %k]
+        tix.yield %1
+      }
+      tix.yield %0
+    }
+
+The same substitution, N := n in every affine form, is made in types, reads, index sets, conditions,
+indices as real numbers and the bounds of derived sizes; a derived size whose bounds are numbers is
+a number too. Constraints without variables then hold or they do not: those that hold are left out,
+sums over no point are their identity, and a condition that is decided is the branch that it takes.
+
+For arguments of such sizes the program means what it meant. On exit it has none of these sizes; a
+bounded program stays bounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ArrayAttr
+from xdsl.ir import SSAValue
+from xdsl.utils.exceptions import PassFailedException
+
+from dialects import tix
+from dialects.tix import Affine, Constraint, DerivedSizeAttr, TensorType, Variable
+from passes.index_sets.space import feasible
+from passes.rewriting.builder import Body, BodyBuilder
+from passes.rewriting.cloner import Cloner
+from passes.rewriting.program_pass import ProgramPass
+from passes.rewriting.programs import ProgramBuilder, arguments_of, index_names
+from passes.rewriting.written_sizes import parse_sizes
+
+
+@dataclass(frozen=True)
+class SpecialisePass(ProgramPass):
+    """`specialise{sizes="N=3","M=64"}`: numbers for these sizes; programs may lack some of them.
+
+    A derived size may be among them where nothing says that it is another number.
+    """
+
+    name = "specialise"
+    sizes: tuple[str, ...] = ()
+
+    def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
+        return specialise(program, parse_sizes(self.sizes))
+
+
+def specialise(program: tix.ProgramOp, sizes: Mapping[str, int]) -> tix.ProgramOp:
+    """The program for these sizes: a new one, or itself without sizes.
+
+    Raises `PassFailedException` for a derived size that the other ones contradict.
+    """
+    if not sizes:
+        return program
+    numbers, derived = _substituted(program, sizes)
+    arguments = [(n, _specialised(t, numbers), place) for n, t, place in arguments_of(program)]
+    builder = ProgramBuilder(arguments)
+    cloner = _Specialiser(BodyBuilder(builder.block, program.location))
+    cloner.indices.update(numbers)
+    cloner.values.update(zip(program.body.block.args, builder.block.args, strict=True))
+    for op in program.definitions:
+        cloner.values[op.result] = _define(builder, cloner, op)
+    made = builder.finish(program, [cloner.value(v) for v in program.returned])
+    made.derived = ArrayAttr(derived)
+    return made
+
+
+def _substituted(
+    program: tix.ProgramOp, sizes: Mapping[str, int]
+) -> tuple[dict[Variable, Affine], list[DerivedSizeAttr]]:
+    """All sizes that are numbers now, and what is left of the derived sizes."""
+    numbers: dict[Variable, Affine] = {s: Affine(constant=n) for s, n in sizes.items()}
+    left: list[DerivedSizeAttr] = []
+    for size in program.derived:
+        name = size.data.name
+        bounds = [(form.substitute(numbers), divisor) for form, divisor in size.bounds]
+        size = DerivedSizeAttr.of(name, bounds)
+        if not any(form.terms for form, _ in bounds):
+            number = size.evaluate({})
+            if sizes.get(name, number) != number:
+                raise PassFailedException(f"the size {name} is {number}, not {sizes[name]}")
+            numbers[name] = Affine(constant=number)
+        elif name not in sizes:
+            left.append(size)
+    return numbers, left
+
+
+def _specialised(type: TensorType, numbers: Mapping[Variable, Affine]) -> TensorType:
+    shape = [form.substitute(numbers) for form in type.shape]
+    return TensorType.of(shape, tix.ELEMENT_TYPES[type.dtype])
+
+
+def _define(builder: ProgramBuilder, cloner: Cloner, op: tix.DefineOp) -> SSAValue:
+    def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
+        return cloner.copy_definition(op, e, own)
+
+    type = _specialised(op.type, cloner.indices)
+    return builder.define(op.label.data, type, index_names(op.result), op.location, body)
+
+
+class _Specialiser(Cloner):
+    """Copies with numbers in the place of sizes, which it finds among its indices."""
+
+    def constraints(self, old: Sequence[Constraint]) -> list[Constraint]:
+        """Those that are not true for all indices and all sizes that are left."""
+        return [c for c in super().constraints(old) if not _always_holds(c)]
+
+    def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
+        """Over no point, a reduction is its identity."""
+        if not feasible(self.constraints(op.constraints)):
+            return self.builder.constant(op.IDENTITY)
+        return super().copy_reduction(op)
+
+    def copy_if(self, op: tix.IfOp) -> SSAValue:
+        """`A and true` is A, `A or false` is A; of what is decided one branch is left."""
+        disjuncts = [self.constraints(disjunct) for disjunct in op.condition]
+        disjuncts = [disjunct for disjunct in disjuncts if feasible(disjunct)]
+        if not disjuncts:
+            return self.inner(self.builder).copy_body(op.otherwise)
+        if not all(disjuncts):
+            return self.inner(self.builder).copy_body(op.then)
+        return self.builder.choose(disjuncts, self._branch(op, 0), self._branch(op, 1))
+
+    def _branch(self, op: tix.IfOp, region: int) -> Body:
+        return lambda e, _: self.inner(e).copy_body(op.regions[region])
+
+
+def _always_holds(constraint: Constraint) -> bool:
+    form = constraint.form
+    if form.terms:
+        return False
+    return form.constant == 0 or (form.constant > 0 and not constraint.equality)
