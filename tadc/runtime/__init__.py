@@ -13,6 +13,8 @@ A call goes this way:
 on processors:
 
 - `on_cpu`: the target `cpu`
+- `machine`: the processor that code is made for: this one, or what `TADC_CPU` says
+- `vector_speed`: what vectors of 512 bits bring over 256, measured once per machine
 - `cpu`: LLVM IR to machine code, and calls of it on all cores
 - `team`: the threads that share the work of calls, in machine code
 - `team_regions`, `team_gates`, `team_deputy`: its code: loops in pieces, sleep, and calls that

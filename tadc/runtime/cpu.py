@@ -14,6 +14,7 @@ from functools import cache
 from queue import SimpleQueue
 from typing import Any
 
+from tadc.runtime.machine import machine
 from tadc.support.packages import installed
 from tadc.targets.llvm_libmvec import LIBRARY, library, with_vector_variants
 
@@ -29,21 +30,20 @@ Params = ctypes.Array[ctypes.c_int64] | int
 
 
 @cache
-def _features() -> Any:
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
+def _load_libraries() -> None:
+    """Let machine code find the functions of the C library."""
     if library() is not None:
         llvm.load_library_permanently(LIBRARY)
     with contextlib.suppress(RuntimeError):  # the process may hold it under another name
         llvm.load_library_permanently("libm.so.6")
-    return llvm.get_host_cpu_features()
 
 
 def _target_machine() -> Any:
-    features = _features().flatten()
+    _load_libraries()
+    m = machine()
     target = llvm.Target.from_default_triple()
     return target.create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=features, opt=3, codemodel="jitdefault", jit=True
+        cpu=m.cpu, features=m.flags, opt=3, codemodel="jitdefault", jit=True
     )
 
 
@@ -54,7 +54,7 @@ class CpuModule:
     """
 
     def __init__(self, text: str, quick: bool = False):
-        self._text = with_vector_variants(text, _features())
+        self._text = with_vector_variants(text, dict.fromkeys(machine().features, True))
         self._quick = quick
         self._machine = _target_machine()
         context = llvm.create_context()

@@ -18,9 +18,10 @@ class CpuExecutable(Executable):
     tiles = True
 
     def _print(self) -> str:
+        from tadc.runtime.machine import machine
         from tadc.targets.llvm import print_llvm
 
-        return print_llvm(self.module)
+        return print_llvm(self.module, machine().vector_bits)
 
     @cached_property
     def code(self) -> Any:

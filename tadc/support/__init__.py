@@ -4,5 +4,6 @@
 - `garbage`: the garbage collector, less often while a program is compiled
 - `recursion`: recursion on a large stack, where the usual one is too small
 - `stopwatch`: the time of each step of the compiler
+- `cache_folder`: the folder for what processes of a user share
 - `packages`: packages that only some calls need
 """

@@ -32,9 +32,9 @@ from tadc.targets.llvm_math import vector_math_function
 from tadc.targets.llvm_ops import BYTES, OP_PRINTERS, constant_integer
 
 ATTRIBUTES = """\
-attributes #0 = { noinline nounwind }
-attributes #1 = { alwaysinline nounwind willreturn memory(none) }
-attributes #2 = { nounwind willreturn memory(none) }"""
+attributes #0 = {{ noinline nounwind{width} }}
+attributes #1 = {{ alwaysinline nounwind willreturn memory(none) }}
+attributes #2 = {{ nounwind willreturn memory(none) }}"""
 
 PIECE = ("i64 %begin", "i64 %end", "ptr %stop")
 """The last parameters of functions: what to compute, and a word that is not 0 to stop."""
@@ -46,8 +46,12 @@ VECTOR_GRAIN = 64
 MOST_ITERATIONS_UNROLLED = 512
 
 
-def print_llvm(module: ModuleOp) -> str:
-    """The LLVM IR text of a scheduled program."""
+def print_llvm(module: ModuleOp, vector_bits: int | None = None) -> str:
+    """The LLVM IR text of a scheduled program.
+
+    LLVM uses vectors of `vector_bits` bits, by default those that it prefers for a processor.
+    """
+    width = "" if vector_bits is None else f' "prefer-vector-width"="{vector_bits}"'
     needs = Needs()
     functions: list[str] = []
     for op in module.ops:
@@ -58,7 +62,7 @@ def print_llvm(module: ModuleOp) -> str:
         functions += FunctionPrinter(op, needs).text()
     helpers = [vector_math_function(name, type_) for name, type_ in needs.vector_math]
     declarations = "\n".join(needs.libm.values())
-    parts = [*functions, *helpers, declarations, ATTRIBUTES]
+    parts = [*functions, *helpers, declarations, ATTRIBUTES.format(width=width)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 

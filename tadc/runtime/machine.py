@@ -1,0 +1,112 @@
+"""The machine that code is made for: this one, or what the environment variable `TADC_CPU` says.
+
+| `TADC_CPU` | instructions | vectors |
+|---|---|---|
+| not set, `native` | all that this processor has | the widest that are fast here |
+| `baseline` | those that every processor of this kind has | 128 bits |
+| `avx2` | x86-64-v3: AVX2 and FMA | 256 bits |
+| `avx512` | x86-64-v4: AVX-512 F, BW, CD, DQ and VL | 512 bits |
+
+Code for the same machine has the same bits in its results everywhere; `native` differs between
+machines as their instructions do.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from tadc.errors import TargetError
+from tadc.runtime.vector_speed import speed_of_512_bits
+from tadc.support.packages import installed
+
+LEAST_SPEED_OF_WIDE_VECTORS = 1.5
+"""From which 512 bits count as faster than 256: between what one port gives, 1.0, and two, 2.0."""
+
+V3 = ("sse4.2", "popcnt", "avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
+V4 = (*V3, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")
+
+LEVELS = {
+    "baseline": ("x86-64", (), 128),
+    "avx2": ("x86-64-v3", V3, 256),
+    "avx512": ("x86-64-v4", V4, 512),
+}
+"""LLVM's name, the features and the bits of a vector of each level of x86-64."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A processor as a target of LLVM."""
+
+    cpu: str
+    """The name that LLVM has for it."""
+    features: frozenset[str]
+    """The names that LLVM has for what it can do beyond every processor of its kind."""
+    flags: str
+    """The same for LLVM, as `+avx2,-avx512f`."""
+    vector_bits: int
+    """The bits of the vectors that code should use."""
+    description: str
+
+    def has(self, feature: str) -> bool:
+        return feature in self.features
+
+
+@cache
+def machine() -> Machine:
+    """The machine of this process; what `TADC_CPU` says later changes nothing.
+
+    Raises `TargetError` where that is no level, or one that this processor lacks.
+    """
+    level = os.environ.get("TADC_CPU") or "native"
+    if level == "native":
+        return _native()
+    if level not in LEVELS:
+        raise TargetError(f"TADC_CPU is {level!r}", hint=f"it can be {_words()}, or not set")
+    return _of_level(level)
+
+
+def _native() -> Machine:
+    llvm = _llvm()
+    cpu, found = str(llvm.get_host_cpu_name()), llvm.get_host_cpu_features()
+    features, flags = frozenset(f for f, there in found.items() if there), str(found.flatten())
+    bits, reason = 256 if "avx" in features else 128, ""
+    if "avx512f" in features:
+        speed = speed_of_512_bits(cpu, flags)
+        bits = 512 if speed >= LEAST_SPEED_OF_WIDE_VECTORS else 256
+        reason = f", as those of 512 are {speed:.2f} times as fast as those of 256"
+    return Machine(cpu, features, flags, bits, f"{cpu}, vectors of {bits} bits{reason}")
+
+
+def _of_level(level: str) -> Machine:
+    llvm = _llvm()
+    if not str(llvm.get_default_triple()).startswith("x86_64"):
+        if level == "baseline":
+            return Machine("generic", frozenset(), "", 128, "generic")
+        raise TargetError(f"TADC_CPU is {level}, which this processor lacks", hint=_leave())
+    cpu, features, bits = LEVELS[level]
+    found: dict[str, bool] = llvm.get_host_cpu_features()
+    missing = [f for f in features if not found.get(f)]
+    if missing:
+        lacks = ", ".join(missing)
+        raise TargetError(f"TADC_CPU is {level}, but this processor lacks {lacks}", hint=_leave())
+    flags = ",".join(f"+{f}" for f in features)
+    return Machine(cpu, frozenset(features), flags, bits, f"{cpu}, vectors of {bits} bits")
+
+
+def _words() -> str:
+    *words, last = ["native", *LEVELS]
+    return f"{', '.join(words)} or {last}"
+
+
+def _leave() -> str:
+    return "without TADC_CPU, code is made for this processor"
+
+
+def _llvm() -> Any:
+    llvm = installed("llvmlite.binding", "the target cpu")
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm

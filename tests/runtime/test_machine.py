@@ -1,0 +1,144 @@
+"""The machine that `TADC_CPU` chooses: right results at each level, no instructions beyond it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+import tadc
+from tadc.errors import TargetError
+from tadc.runtime import machine as machines
+from tadc.runtime.machine import LEVELS, machine
+from tests.support.paths import ROOT
+
+LOOK_UP = machine.__wrapped__
+
+RANDOM_PROGRAMS = """
+from tests.support.derivations import assert_close, random_case
+for seed in range(12):
+    case = random_case(seed, kinks=True, reductions=True, value_conditions=True)
+    assert_close(case.function.call(case.values, {}), case.results, 1e-9, case.source)
+"""
+
+LONG_SUMS = """
+import numpy, tadc
+rng = numpy.random.default_rng(0)
+for precision, tolerance in (("f32", 1e-4), ("f64", 1e-12)):
+    dtype = {"f32": "float32", "f64": "float64"}[precision]
+    x, w = rng.standard_normal((2, 130, 130)).astype(dtype)
+    f = tadc.compile("y[i, j] = sum[k](x[i, k] * exp(-w[k, j]**2)) + sin(x[i, j])")
+    exact = x.astype("f8") @ numpy.exp(-w.astype("f8") ** 2) + numpy.sin(x.astype("f8"))
+    assert numpy.abs(f(x, w) - exact).max() < tolerance * 100
+"""
+
+ASSEMBLY = """
+import tadc
+f = tadc.compile("y[i, j] = sum[k](x[i, k] * exp(-w[k, j]**2)) + sin(v[i, j]) + v[i, j]**3")
+for precision in ("f32", "f64"):
+    print(f.emit("assembly", {"I": 1000, "K": 1000, "J": 1000}, precision))
+"""
+
+AVX = re.compile(r"^\s+v\w+\s|[yz]mm\d", re.MULTILINE)
+
+
+def levels_here() -> list[str]:
+    """The levels that this processor has, and its own."""
+    found = ["native"]
+    for level in LEVELS:
+        try:
+            machines._of_level(level)
+            found.append(level)
+        except TargetError:
+            pass
+    return found
+
+
+def run(level: str, script: str) -> str:
+    environment = dict(os.environ, TADC_CPU=level)
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(
+        command, env=environment, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True
+    )
+    return done.stdout
+
+
+@pytest.mark.parametrize("level", levels_here())
+def test_programs_are_right_at_every_level(level: str):
+    run(level, RANDOM_PROGRAMS + LONG_SUMS)
+
+
+@pytest.mark.skipif("baseline" not in levels_here() or LOOK_UP().cpu == "generic", reason="x86-64")
+def test_baseline_has_no_instruction_that_some_processor_lacks():
+    assert not AVX.search(run("baseline", ASSEMBLY))
+
+
+@pytest.mark.skipif("avx2" not in levels_here(), reason="a processor with AVX2")
+def test_avx2_has_vectors_of_256_bits_and_no_larger_ones():
+    assembly = run("avx2", ASSEMBLY)
+    assert "ymm" in assembly
+    assert "zmm" not in assembly
+
+
+@pytest.mark.skipif("avx512" not in levels_here(), reason="a processor with AVX-512")
+def test_avx512_has_vectors_of_512_bits():
+    assert "zmm" in run("avx512", ASSEMBLY)
+
+
+def test_the_text_says_how_wide_vectors_are():
+    text = tadc.compile("y[i] = x[i] + 1").emit("llvm")
+    assert f'"prefer-vector-width"="{machine().vector_bits}"' in text
+
+
+# --- what can be asked for ------------------------------------------------------------------------
+
+
+def test_an_unknown_level_is_an_error(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TADC_CPU", "sse9")
+    with pytest.raises(TargetError, match="TADC_CPU is 'sse9'") as error:
+        LOOK_UP()
+    assert error.value.hint == "it can be native, baseline, avx2 or avx512, or not set"
+
+
+@pytest.mark.parametrize(
+    ("triple", "message"), [("x86_64-linux", "lacks .*avx512f"), ("aarch64-linux", "which this")]
+)
+def test_a_level_that_the_processor_lacks_is_an_error(
+    triple: str, message: str, monkeypatch: pytest.MonkeyPatch
+):
+    features = dict.fromkeys(machines.V3, True)
+    llvm = SimpleNamespace(
+        get_default_triple=lambda: triple, get_host_cpu_features=lambda: features
+    )
+    monkeypatch.setattr(machines, "_llvm", lambda: llvm)
+    monkeypatch.setenv("TADC_CPU", "avx512")
+    with pytest.raises(TargetError, match=message):
+        LOOK_UP()
+    monkeypatch.setenv("TADC_CPU", "baseline")
+    assert LOOK_UP().vector_bits == 128
+
+
+# --- the width of vectors -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("speed", "bits"), [(0.9, 256), (1.1, 256), (1.8, 512), (2.0, 512)])
+def test_wide_vectors_are_used_where_they_are_faster(
+    speed: float, bits: int, monkeypatch: pytest.MonkeyPatch
+):
+    class Features(dict[str, bool]):
+        def flatten(self) -> str:
+            return "+avx,+avx512f"
+
+    llvm = SimpleNamespace(
+        get_host_cpu_name=lambda: "some",
+        get_host_cpu_features=lambda: Features(avx=True, avx512f=True),
+    )
+    monkeypatch.setattr(machines, "_llvm", lambda: llvm)
+    monkeypatch.setattr(machines, "speed_of_512_bits", lambda cpu, flags: speed)
+    monkeypatch.delenv("TADC_CPU", raising=False)
+    assert LOOK_UP().vector_bits == bits
+    assert f"{speed:.2f} times as fast" in LOOK_UP().description
