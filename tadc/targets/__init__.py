@@ -3,7 +3,7 @@
 - `llvm`: functions, loops and branches as LLVM IR; `-t llvm`
 - `llvm_ops`: the instructions of each operation of `arith`, `math`, `memref` and `loops`
 - `llvm_code`: names, types and literals of a function's text
-- `llvm_math`: `exp`, `log` and their kin as LLVM IR that vectorises
+- `llvm_math`: `exp`, `log` and their kin as LLVM IR that vectorises; a package
 - `llvm_libmvec`: vector forms of C library functions, added on the machine that runs the code
 - `cuda`: kernels, loops and branches as CUDA C; `-t cuda`
 - `cuda_variables`: values as variables, constants, or text that stands where it is used

@@ -1,0 +1,43 @@
+"""`exp`, `log` and their kin as LLVM IR functions that vectorise.
+
+A call of the C library inside a loop stops LLVM's vectoriser. So these functions are printed
+beside the program, without branches or tables: reduce the argument, evaluate a polynomial, scale
+the result. They are right on the whole domain (NaN, infinities, overflow, denormals), and the same
+bits in a vector as alone; docs/language.md states their accuracy.
+
+- `expression`: instructions of a function, and the numbers that describe a format
+- `exponential`: `exp`, `expm1` and the hyperbolic functions
+- `logarithm`: `log`, `log1p`
+
+The polynomials are near-minimax fits of our own: weighted least squares at 160 Chebyshev points in
+60 digits, each point's weight multiplied by its error again and again until the errors are level
+(Lawson's algorithm). The coefficients are rounded to the format one by one from the lowest,
+refitting the rest after each. The comment at each gives the function that is fitted, the interval,
+and the relative error it leaves in the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tadc.targets.llvm_code import overload
+from tadc.targets.llvm_math import exponential, logarithm
+from tadc.targets.llvm_math.expression import Expression
+
+FUNCTIONS: dict[str, Callable[[Expression, str], str]] = {
+    "cosh": exponential.cosh,
+    "exp": exponential.exp,
+    "expm1": exponential.expm1,
+    "log": logarithm.log,
+    "log1p": logarithm.log1p,
+    "sinh": exponential.sinh,
+    "tanh": exponential.tanh,
+}
+
+
+def vector_math_function(name: str, type: str) -> str:
+    """The definition of `@tadc.exp.f32` and the like."""
+    expression = Expression(type)
+    result = FUNCTIONS[name](expression, "%x")
+    header = f"define internal {type} @tadc.{name}.{overload(type)}({type} %x) #1 {{"
+    return "\n".join([header, *expression.lines, f"  ret {type} {result}", "}"])

@@ -1,0 +1,137 @@
+"""`exp`, `expm1`, `sinh`, `cosh` and `tanh` (`tadc/targets/llvm_math/__init__.py`)."""
+
+from __future__ import annotations
+
+import math
+
+from tadc.targets.llvm_math.expression import Expression
+
+EXP = {
+    # (exp(r) - 1 - r) / r**2 on |r| <= ln(2)/2; relative error of exp 2**-28.2
+    "float": (
+        *(0.4999999403953552, 0.1666651964187622, 0.041668251156806946),
+        *(0.008368837647140026, 0.0013822101755067706),
+    ),
+    # relative error 2**-57.8
+    "double": (
+        *(0.5000000000000011, 0.16666666666666424, 0.04166666666652629),
+        *(0.008333333333487026, 0.0013888888944644203, 0.00019841269522924933),
+        *(2.480149203649369e-05, 2.75575713191184e-06, 2.7630633948170936e-07),
+        2.500501986997767e-08,
+    ),
+}
+
+SINH = {
+    # (sinh(x) - x) / x**3 in x**2 on 0 <= x <= 1; relative error of sinh 2**-31.5
+    "float": (
+        *(0.1666666716337204, 0.008333311416208744, 0.00019842635083477944),
+        2.7839248559757834e-06,
+    ),
+    # relative error 2**-61.7
+    "double": (
+        *(0.16666666666666669, 0.008333333333332917, 0.00019841269841587236),
+        *(2.7557319109253425e-06, 2.5052130543833636e-08, 1.6056697540773228e-10),
+        7.775381015083104e-13,
+    ),
+}
+
+# exp is 0 below, exp(x) / 2 is infinite above.
+EXP_RANGE = {"float": (-104.0, 91.0), "double": (-746.0, 711.0)}
+
+# expm1 is -1 below, infinite above.
+EXPM1_RANGE = {"float": (-40.0, 89.0), "double": (-60.0, 710.0)}
+
+
+def _scaled_exp(e: Expression, x: str, power: int) -> str:
+    """`2**power exp(x)`, as `exp(r) 2**m 2**(n - m + power)` with m about n/2.
+
+    `x = n ln(2) + r`, |r| <= ln(2)/2: `n ln(2)` cancels exactly against x in one fma, its lower
+    part is rounded in the next. Integers are rounded to by adding a number so large that its last
+    bit is a unit, and read from its low bits.
+
+    Each factor is a normal number, `exp(r)` in [0.7, 1.42] takes the first in its exponent, and
+    only the last product rounds, overflows or becomes denormal. m comes from rounding x / ln(4).
+    """
+    format_ = e.format
+    low, high = EXP_RANGE[e.type]
+    x = e.at_most(e.at_least(x, low), high)
+    biased = format_.magic + format_.bias + power
+    shifted = e.fma(x, 1 / math.log(2), biased)
+    halved = e.bits(e.fma(x, 0.5 / math.log(2), format_.magic))
+    n = e.sub(shifted, biased)
+    ln2, rest = format_.ln2
+    r = e.fma(n, -rest, e.fma(n, -ln2, x))
+    p = e.bits(e.horner(r, (1.0, 1.0, *EXP[e.type])))
+    first = e.from_bits(e.integer("add", p, e.integer("shl", halved, format_.mantissa)))
+    rest_of_n = e.integer("sub", e.bits(shifted), halved)
+    second = e.from_bits(e.integer("shl", rest_of_n, format_.mantissa))
+    # The sum in the exponent loses NaN; `x - x` brings it back and is 0 otherwise.
+    return e.fma(first, second, e.sub(x, x))
+
+
+def exp(e: Expression, x: str) -> str:
+    return _scaled_exp(e, x, 0)
+
+
+def _half_expm1(e: Expression, x: str) -> tuple[str, str]:
+    """`(exp(x) - 1) / 2` as an unevaluated sum of two numbers, the first much the larger.
+
+    `x = n ln(2) + r` with |r| <= ln(2)/2. With `h = 2**(n-1)` the value is
+    `(h - 1/2) + h r + h (exp(r) - 1 - r)`: the rounding error of the first sum is computed
+    (`|h - 1/2| >= |h r|`, or `h - 1/2` is 0) and added to the last term, and so is the part of r
+    that was rounded away.
+    """
+    format_ = e.format
+    (high, low), magic = format_.ln2, format_.magic
+    shifted = e.fma(x, 1 / math.log(2), magic)
+    n = e.sub(shifted, magic)
+    exact = e.fma(n, -high, x)
+    r = e.fma(n, -low, exact)
+    rest = e.fma(n, -low, e.sub(exact, r))
+    curve = e.fma(e.mul(r, r), e.horner(r, EXP[e.type]), rest)
+    exponent = e.integer("add", e.bits(shifted), format_.bias - 1)
+    h = e.from_bits(e.integer("shl", exponent, format_.mantissa))
+    base = e.sub(h, 0.5)
+    total = e.fma(h, r, base)
+    error = e.fma(h, r, e.sub(base, total))
+    return total, e.fma(h, curve, error)
+
+
+def expm1(e: Expression, x: str) -> str:
+    low, high = EXPM1_RANGE[e.type]
+    total, error = _half_expm1(e, e.at_most(e.at_least(x, low), high))
+    y = e.mul(e.add(total, error), 2.0)
+    return e.copysign(y, x)  # for -0
+
+
+def tanh(e: Expression, x: str) -> str:
+    """`q = h / (h + 1)` with `h = expm1(2 |x|) / 2`, and one step that undoes two roundings.
+
+    The quotient of the rounded numbers leaves a remainder; `1 - q` is `1 / (h + 1)`, so that
+    `remainder (1 - q)` corrects it without another division.
+    """
+    twice = e.at_most(e.mul(e.absolute(x), 2.0), 60.0)
+    half = e.add(*_half_expm1(e, twice))
+    divisor = e.add(half, 1.0)
+    lost = e.sum_error(half, 1.0, divisor)
+    q = e.div(half, divisor)
+    minus_q = e.negative(q)
+    remainder = e.fma(minus_q, lost, e.fma(minus_q, divisor, half))
+    # Where `1 - q` is but an ulp or two, the step is inexact, and 1 is near enough.
+    return e.copysign(e.at_most(e.fma(remainder, e.sub(1.0, q), q), 1.0), x)
+
+
+def sinh(e: Expression, x: str) -> str:
+    """`E - 1 / (4 E)` with `E = exp(|x|) / 2`; a polynomial below 1, where that cancels."""
+    a = e.absolute(x)
+    half = _scaled_exp(e, a, -1)
+    large = e.sub(half, e.div(0.25, half))
+    square = e.mul(a, a)
+    small = e.fma(e.mul(square, a), e.horner(square, SINH[e.type]), a)
+    return e.copysign(e.select(e.compare("olt", a, 1.0), small, large), x)
+
+
+def cosh(e: Expression, x: str) -> str:
+    """`E + 1 / (4 E)` with `E = exp(|x|) / 2`."""
+    half = _scaled_exp(e, e.absolute(x), -1)
+    return e.add(half, e.div(0.25, half))
