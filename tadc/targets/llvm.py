@@ -46,10 +46,14 @@ VECTOR_GRAIN = 64
 MOST_ITERATIONS_UNROLLED = 512
 
 
-def print_llvm(module: ModuleOp, vector_bits: int | None = None) -> str:
+def print_llvm(
+    module: ModuleOp, vector_bits: int | None = None, scaled_exponents: bool = False
+) -> str:
     """The LLVM IR text of a scheduled program.
 
     LLVM uses vectors of `vector_bits` bits, by default those that it prefers for a processor.
+    `scaled_exponents` is for machines that scale by powers of two in one instruction (AVX-512): the
+    text means the same with and without, but is slow on other machines.
     """
     width = "" if vector_bits is None else f' "prefer-vector-width"="{vector_bits}"'
     needs = Needs()
@@ -60,7 +64,9 @@ def print_llvm(module: ModuleOp, vector_bits: int | None = None) -> str:
         if not isinstance(op, func.FuncOp):
             raise failure(op, f"no form for {op.name} outside functions")
         functions += FunctionPrinter(op, needs).text()
-    helpers = [vector_math_function(name, type_) for name, type_ in needs.vector_math]
+    helpers = [
+        vector_math_function(name, type_, scaled_exponents) for name, type_ in needs.vector_math
+    ]
     declarations = "\n".join(needs.libm.values())
     parts = [*functions, *helpers, declarations, ATTRIBUTES.format(width=width)]
     return "\n\n".join(part for part in parts if part) + "\n"

@@ -35,9 +35,9 @@ FUNCTIONS: dict[str, Callable[[Expression, str], str]] = {
 }
 
 
-def vector_math_function(name: str, type: str) -> str:
-    """The definition of `@tadc.exp.f32` and the like."""
-    expression = Expression(type)
+def vector_math_function(name: str, type: str, scaled_exponents: bool = False) -> str:
+    """The definition of `@tadc.exp.f32` and the like (`Expression` has `scaled_exponents`)."""
+    expression = Expression(type, scaled_exponents)
     result = FUNCTIONS[name](expression, "%x")
     header = f"define internal {type} @tadc.{name}.{overload(type)}({type} %x) #1 {{"
     return "\n".join([header, *expression.lines, f"  ret {type} {result}", "}"])

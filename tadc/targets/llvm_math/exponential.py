@@ -43,25 +43,37 @@ EXPM1_RANGE = {"float": (-40.0, 89.0), "double": (-60.0, 710.0)}
 
 
 def _scaled_exp(e: Expression, x: str, power: int) -> str:
-    """`2**power exp(x)`, as `exp(r) 2**m 2**(n - m + power)` with m about n/2.
+    """`2**power exp(x)`, as `exp(r) 2**(n + power)` with `x = n ln(2) + r`, |r| <= ln(2)/2."""
+    low, high = EXP_RANGE[e.type]
+    x = e.at_most(e.at_least(x, low), high)
+    return (_scaled_at_once if e.scaled_exponents else _scaled_in_halves)(e, x, power)
 
-    `x = n ln(2) + r`, |r| <= ln(2)/2: `n ln(2)` cancels exactly against x in one fma, its lower
-    part is rounded in the next. Integers are rounded to by adding a number so large that its last
-    bit is a unit, and read from its low bits.
+
+def _exp_of_rest(e: Expression, x: str, n: str) -> str:
+    """`exp(x - n ln(2))`: `n ln(2)` cancels exactly in one fma, its lower part in the next."""
+    ln2, rest = e.format.ln2
+    r = e.fma(n, -rest, e.fma(n, -ln2, x))
+    return e.horner(r, (1.0, 1.0, *EXP[e.type]))
+
+
+def _scaled_at_once(e: Expression, x: str, power: int) -> str:
+    n, bits = e.nearest(x, 1 / math.log(2))
+    exponent = e.integer("sub", bits, e.format.magic_bits - power)
+    return e.ldexp(_exp_of_rest(e, x, n), exponent)
+
+
+def _scaled_in_halves(e: Expression, x: str, power: int) -> str:
+    """`exp(r) 2**m 2**(n - m + power)` with m about n/2, by integers in the place of exponents.
 
     Each factor is a normal number, `exp(r)` in [0.7, 1.42] takes the first in its exponent, and
     only the last product rounds, overflows or becomes denormal. m comes from rounding x / ln(4).
+    The exponent's bias and `power` are part of the number whose addition rounds to n.
     """
     format_ = e.format
-    low, high = EXP_RANGE[e.type]
-    x = e.at_most(e.at_least(x, low), high)
     biased = format_.magic + format_.bias + power
     shifted = e.fma(x, 1 / math.log(2), biased)
-    halved = e.bits(e.fma(x, 0.5 / math.log(2), format_.magic))
-    n = e.sub(shifted, biased)
-    ln2, rest = format_.ln2
-    r = e.fma(n, -rest, e.fma(n, -ln2, x))
-    p = e.bits(e.horner(r, (1.0, 1.0, *EXP[e.type])))
+    _, halved = e.nearest(x, 0.5 / math.log(2))
+    p = e.bits(_exp_of_rest(e, x, e.sub(shifted, biased)))
     first = e.from_bits(e.integer("add", p, e.integer("shl", halved, format_.mantissa)))
     rest_of_n = e.integer("sub", e.bits(shifted), halved)
     second = e.from_bits(e.integer("shl", rest_of_n, format_.mantissa))

@@ -39,9 +39,14 @@ FORMATS = {
 
 @dataclass
 class Expression:
-    """Builds the instructions of one function of `%x`; methods return the names of results."""
+    """Builds the instructions of one function of `%x`; methods return the names of results.
+
+    `scaled_exponents` says that the machine scales by a power of two in one instruction, rounding
+    once, as AVX-512 does (`vscalefps`): `llvm.ldexp` is a call of the C library elsewhere.
+    """
 
     type: str
+    scaled_exponents: bool = False
     lines: list[str] = field(default_factory=list[str])
 
     @property
@@ -112,6 +117,22 @@ class Expression:
 
     def integer(self, opcode: str, a: str, b: str | int) -> str:
         return self._emit(f"{opcode} {self.format.integer} {a}, {b}")
+
+    def nearest(self, a: str, factor: float) -> tuple[str, str]:
+        """`factor a` rounded to an integer, as a number and, plus `magic_bits`, as bits.
+
+        Adding `magic` rounds, and what it adds to the integer is exact to take away.
+        """
+        shifted = self.fma(a, factor, self.format.magic)
+        return self.sub(shifted, self.format.magic), self.bits(shifted)
+
+    def ldexp(self, a: str, exponent: str) -> str:
+        """`a 2**exponent`, where `scaled_exponents` holds."""
+        integer = self.format.integer
+        if integer != "i32":
+            exponent = self._emit(f"trunc {integer} {exponent} to i32")
+        callee = f"@llvm.ldexp.{overload(self.type)}.i32"
+        return self._emit(f"call {self.type} {callee}({self.type} {a}, i32 {exponent})")
 
     def horner(self, x: str, coefficients: Sequence[float]) -> str:
         """`c[0] + c[1] x + c[2] x**2 + ...`"""
