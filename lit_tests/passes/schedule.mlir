@@ -221,19 +221,17 @@ tix.program @functions (%x = "x" : !tix.tensor<[], f64>) {
 // CHECK:      func.func @for_(%for: memref<?xf64>, %x: memref<?xf64>) attributes {buffers = ["for", "x"], sizes = []} {
 // CHECK-NEXT:   loops.parallel () to () {
 // CHECK:          [[X:%.*]] = memref.load %x[%c0] : memref<?xf64>
-// CHECK:          [[C:%.*]] = arith.constant 0.000000e+00 : f64
-// CHECK:          [[C2:%.*]] = arith.constant -1.000000e+00 : f64
-// CHECK-NEXT:     [[B:%.*]] = arith.cmpf olt, [[X]], [[C]] : f64
-// CHECK-NEXT:     [[V:%.*]] = arith.select [[B]], [[C2]], [[X]] : f64
-// CHECK:          [[C3:%.*]] = arith.constant 1.000000e+00 : f64
-// CHECK-NEXT:     [[B2:%.*]] = arith.cmpf ogt, [[X]], [[C]] : f64
-// CHECK-NEXT:     [[V2:%.*]] = arith.select [[B2]], [[C3]], [[V]] : f64
-// CHECK-NEXT:     [[V3:%.*]] = arith.negf [[V2]] {fastmath = #arith.fastmath<contract>} : f64
+// CHECK:          [[ONE:%.*]] = arith.constant 1.000000e+00 : f64
+// CHECK-NEXT:     [[UNIT:%.*]] = math.copysign [[ONE]], [[X]] : f64
+// CHECK:          [[ZERO:%.*]] = arith.constant 0.000000e+00 : f64
+// CHECK-NEXT:     [[SOME:%.*]] = arith.cmpf one, [[X]], [[ZERO]] : f64
+// CHECK-NEXT:     [[SIGN:%.*]] = arith.select [[SOME]], [[UNIT]], [[X]] : f64
+// CHECK-NEXT:     [[V3:%.*]] = arith.negf [[SIGN]] {fastmath = #arith.fastmath<contract>} : f64
 // CHECK-NEXT:     [[EXP:%.*]] = math.exp [[V3]] : f64
-// CHECK-NEXT:     [[V4:%.*]] = arith.addf [[C3]], [[EXP]] fastmath<contract> : f64
-// CHECK-NEXT:     [[V5:%.*]] = arith.divf [[C3]], [[V4]] fastmath<contract> : f64
-// CHECK-NEXT:     [[B3:%.*]] = arith.cmpf ole, [[V5]], [[C]] : f64
-// CHECK-NEXT:     [[V6:%.*]] = arith.select [[B3]], [[C]], [[V5]] : f64
+// CHECK-NEXT:     [[V4:%.*]] = arith.addf [[ONE]], [[EXP]] fastmath<contract> : f64
+// CHECK-NEXT:     [[V5:%.*]] = arith.divf [[ONE]], [[V4]] fastmath<contract> : f64
+// CHECK-NEXT:     [[B3:%.*]] = arith.cmpf ole, [[V5]], [[ZERO]] : f64
+// CHECK-NEXT:     [[V6:%.*]] = arith.select [[B3]], [[ZERO]], [[V5]] : f64
 // CHECK-NEXT:     memref.store [[V6]], %for[%c0] : memref<?xf64>
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return

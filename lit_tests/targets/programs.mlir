@@ -53,7 +53,7 @@ tix.program @programs (%x = "x" : !tix.tensor<[9], f32>, %z = "z" : !tix.tensor<
 // CUDA:        const float [[X:.*]] = x[i];
 // CUDA-NEXT:   const float [[D:.*]] = -[[X]] - (float)z[i];
 // CUDA-NEXT:   const float [[T:.*]] = tanhf(sqrtf(fabsf([[D]] <= 0.0f ? 0.0f : [[D]])) / [[X]]);
-// CUDA-NEXT:   u[i] = minimumf([[T]], [[T]] > 0.0f ? 1.0f : [[T]] < 0.0f ? -1.0f : [[T]]);
+// CUDA-NEXT:   u[i] = minimumf([[T]], [[T]] < 0.0f || [[T]] > 0.0f ? copysignf(1.0f, [[T]]) : [[T]]);
 // CUDA-NEXT: }
 
 // LLVM:      define internal void @y(
@@ -90,5 +90,7 @@ tix.program @programs (%x = "x" : !tix.tensor<[9], f32>, %z = "z" : !tix.tensor<
 // LLVM-NEXT:   [[SQRT:%.*]] = call float @llvm.sqrt.f32(float [[ABS]])
 // LLVM-NEXT:   [[DIV:%.*]] = fdiv contract float [[SQRT]], [[X]]
 // LLVM-NEXT:   [[TANH:%.*]] = call float @tadc.tanh.f32(float [[DIV]])
-// LLVM:        [[SIGN:%.*]] = select i1 {{%.*}}, float 1.0, float
+// LLVM-NEXT:   [[UNIT:%.*]] = call float @llvm.copysign.f32(float 1.0, float [[TANH]])
+// LLVM-NEXT:   [[SOME:%.*]] = fcmp one float [[TANH]], 0.0
+// LLVM-NEXT:   [[SIGN:%.*]] = select i1 [[SOME]], float [[UNIT]], float [[TANH]]
 // LLVM-NEXT:   call float @llvm.minimum.f32(float [[TANH]], float [[SIGN]])

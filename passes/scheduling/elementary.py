@@ -102,10 +102,9 @@ def _small_integer(value: float) -> bool:
 
 
 def _sign(b: ScalarLowering, x: SSAValue) -> SSAValue:
-    """x itself where it is 0 or not a number."""
-    zero = b.constant(0.0)
-    below = b.select("olt", x, zero, b.constant(-1.0), x)
-    return b.select("ogt", x, zero, b.constant(1.0), below)
+    """x itself where it is 0 or not a number, else 1 with the sign of x: one comparison."""
+    unit = b.math(math.CopySignOp, b.constant(1.0), x)
+    return b.select("one", x, b.constant(0.0), unit, x)
 
 
 def _sigmoid(b: ScalarLowering, x: SSAValue) -> SSAValue:
