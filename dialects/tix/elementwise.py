@@ -260,13 +260,13 @@ class Expm1Op(UnaryOp):
 @irdl_op_definition
 class SinOp(UnaryOp):
     name = "tix.sin"
-    FUNCTION: ClassVar[Elementary] = Elementary(math.sin, np.sin, machine.SinOp, APPROXIMATE)
+    FUNCTION: ClassVar[Elementary] = Elementary(math.sin, np.sin, machine.SinOp)
 
 
 @irdl_op_definition
 class CosOp(UnaryOp):
     name = "tix.cos"
-    FUNCTION: ClassVar[Elementary] = Elementary(math.cos, np.cos, machine.CosOp, APPROXIMATE)
+    FUNCTION: ClassVar[Elementary] = Elementary(math.cos, np.cos, machine.CosOp)
 
 
 @irdl_op_definition

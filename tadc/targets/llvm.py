@@ -34,7 +34,8 @@ from tadc.targets.llvm_ops import BYTES, OP_PRINTERS, constant_integer
 ATTRIBUTES = """\
 attributes #0 = {{ noinline nounwind{width} }}
 attributes #1 = {{ alwaysinline nounwind willreturn memory(none) }}
-attributes #2 = {{ nounwind willreturn memory(none) }}"""
+attributes #2 = {{ nounwind willreturn memory(none) }}
+attributes #3 = {{ noinline nounwind willreturn memory(none) }}"""
 
 PIECE = ("i64 %begin", "i64 %end", "ptr %stop")
 """The last parameters of functions: what to compute, and a word that is not 0 to stop."""

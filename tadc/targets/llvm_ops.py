@@ -62,11 +62,13 @@ INTRINSIC: dict[type[Operation], str] = {
 
 # Printed beside the program by `llvm_math`, so that they vectorise wherever LLVM runs.
 VECTOR_MATH: dict[type[Operation], str] = {
+    math.CosOp: "cos",
     math.CoshOp: "cosh",
     math.ExpOp: "exp",
     math.ExpM1Op: "expm1",
     math.LogOp: "log",
     math.Log1pOp: "log1p",
+    math.SinOp: "sin",
     math.SinhOp: "sinh",
     math.TanhOp: "tanh",
 }
@@ -81,13 +83,11 @@ LIBM: dict[type[Operation], str] = {
     math.AtanhOp: "atanh",
     math.Atan2Op: "atan2",
     math.CbrtOp: "cbrt",
-    math.CosOp: "cos",
     math.ErfOp: "erf",
     math.Exp2Op: "exp2",
     math.Log10Op: "log10",
     math.Log2Op: "log2",
     math.PowFOp: "pow",
-    math.SinOp: "sin",
     math.TanOp: "tan",
 }
 

@@ -8,6 +8,7 @@ bits in a vector as alone; docs/language.md states their accuracy.
 - `expression`: instructions of a function, and the numbers that describe a format
 - `exponential`: `exp`, `expm1` and the hyperbolic functions
 - `logarithm`: `log`, `log1p`
+- `circular`: `sin`, `cos`
 
 The polynomials are near-minimax fits of our own: weighted least squares at 160 Chebyshev points in
 60 digits, each point's weight multiplied by its error again and again until the errors are level
@@ -20,11 +21,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tadc.targets.llvm_code import overload
 from tadc.targets.llvm_math import exponential, logarithm
+from tadc.targets.llvm_math.circular import circular_function
 from tadc.targets.llvm_math.expression import Expression
 
-FUNCTIONS: dict[str, Callable[[Expression, str], str]] = {
+INLINED: dict[str, Callable[[Expression, str], str]] = {
     "cosh": exponential.cosh,
     "exp": exponential.exp,
     "expm1": exponential.expm1,
@@ -33,11 +34,20 @@ FUNCTIONS: dict[str, Callable[[Expression, str], str]] = {
     "sinh": exponential.sinh,
     "tanh": exponential.tanh,
 }
+"""Functions without branches, which become part of the loops that call them."""
+
+CALLED = ("cos", "sin")
+"""Functions with forms for vectors, which the vectoriser calls instead."""
 
 
 def vector_math_function(name: str, type: str, scaled_exponents: bool = False) -> str:
-    """The definition of `@tadc.exp.f32` and the like (`Expression` has `scaled_exponents`)."""
-    expression = Expression(type, scaled_exponents)
-    result = FUNCTIONS[name](expression, "%x")
-    header = f"define internal {type} @tadc.{name}.{overload(type)}({type} %x) #1 {{"
-    return "\n".join([header, *expression.lines, f"  ret {type} {result}", "}"])
+    """The definition of `@tadc.exp.f32` and the like, with its forms for vectors if it is called.
+
+    `scaled_exponents` is a property of the machine that runs it (`Expression`).
+    """
+    if name in CALLED:
+        return circular_function(name, type)
+    e = Expression(type, scaled_exponents=scaled_exponents)
+    result = INLINED[name](e, "%x")
+    header = f"define internal {type} @tadc.{name}.{e.suffix}({type} %x) #1 {{"
+    return "\n".join([header, *e.lines, f"  ret {type} {result}", "}"])

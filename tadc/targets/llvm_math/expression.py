@@ -36,16 +36,22 @@ FORMATS = {
     "double": Format("i64", 52, 1023, (0.6931471805599453, 2.3190468138462996e-17)),
 }
 
+LANES = {"float": (4, 8, 16), "double": (2, 4, 8)}
+"""The vectors that LLVM's vectoriser may choose, from 128 to 512 bits."""
+
 
 @dataclass
 class Expression:
-    """Builds the instructions of one function of `%x`; methods return the names of results.
+    """Builds the instructions of a function; methods return the names of results.
+
+    `type` is `float` or `double`; with `lanes`, all values are vectors of so many elements.
 
     `scaled_exponents` says that the machine scales by a power of two in one instruction, rounding
     once, as AVX-512 does (`vscalefps`): `llvm.ldexp` is a call of the C library elsewhere.
     """
 
     type: str
+    lanes: int = 1
     scaled_exponents: bool = False
     lines: list[str] = field(default_factory=list[str])
 
@@ -53,19 +59,41 @@ class Expression:
     def format(self) -> Format:
         return FORMATS[self.type]
 
+    def of_lanes(self, type: str) -> str:
+        """The type of a value with an element of this type in each lane."""
+        return type if self.lanes == 1 else f"<{self.lanes} x {type}>"
+
+    @property
+    def value_type(self) -> str:
+        return self.of_lanes(self.type)
+
+    @property
+    def integer_type(self) -> str:
+        return self.of_lanes(self.format.integer)
+
+    @property
+    def suffix(self) -> str:
+        """The name of the type of a value in names of functions: `f32`, `v4f64`."""
+        return self._suffix(self.type)
+
+    def _suffix(self, type: str) -> str:
+        return overload(type) if self.lanes == 1 else f"v{self.lanes}{overload(type)}"
+
+    def _splat(self, type: str, literal: str) -> str:
+        return literal if self.lanes == 1 else f"splat ({type} {literal})"
+
     def _emit(self, right: str) -> str:
         name = f"%t{len(self.lines)}"
         self.lines.append(f"  {name} = {right}")
         return name
 
-    def number(self, value: float) -> str:
-        return float_literal(value, self.type)
-
     def _operand(self, value: str | float) -> str:
-        return value if isinstance(value, str) else self.number(value)
+        if isinstance(value, str):
+            return value
+        return self._splat(self.type, float_literal(value, self.type))
 
     def _binary(self, opcode: str, a: str | float, b: str | float) -> str:
-        return self._emit(f"{opcode} {self.type} {self._operand(a)}, {self._operand(b)}")
+        return self._emit(f"{opcode} {self.value_type} {self._operand(a)}, {self._operand(b)}")
 
     def add(self, a: str | float, b: str | float) -> str:
         return self._binary("fadd", a, b)
@@ -80,14 +108,15 @@ class Expression:
         return self._binary("fdiv", a, b)
 
     def _intrinsic(self, name: str, *arguments: str | float) -> str:
-        typed = ", ".join(f"{self.type} {self._operand(a)}" for a in arguments)
-        return self._emit(f"call {self.type} @llvm.{name}.{overload(self.type)}({typed})")
+        typed = ", ".join(f"{self.value_type} {self._operand(a)}" for a in arguments)
+        callee = f"@llvm.{name}.{self._suffix(self.type)}"
+        return self._emit(f"call {self.value_type} {callee}({typed})")
 
     def fma(self, a: str | float, b: str | float, c: str | float) -> str:
         return self._intrinsic("fma", a, b, c)
 
     def negative(self, a: str) -> str:
-        return self._emit(f"fneg {self.type} {a}")
+        return self._emit(f"fneg {self.value_type} {a}")
 
     def absolute(self, a: str) -> str:
         return self._intrinsic("fabs", a)
@@ -100,7 +129,8 @@ class Expression:
 
     def select(self, condition: str, a: str | float, b: str | float) -> str:
         a, b = self._operand(a), self._operand(b)
-        return self._emit(f"select i1 {condition}, {self.type} {a}, {self.type} {b}")
+        bits, type_ = self.of_lanes("i1"), self.value_type
+        return self._emit(f"select {bits} {condition}, {type_} {a}, {type_} {b}")
 
     def at_least(self, a: str, low: float) -> str:
         """NaN stays: in this order of the operands it is one instruction of x86."""
@@ -110,13 +140,14 @@ class Expression:
         return self.select(self.compare("ogt", a, high), high, a)
 
     def bits(self, a: str) -> str:
-        return self._emit(f"bitcast {self.type} {a} to {self.format.integer}")
+        return self._emit(f"bitcast {self.value_type} {a} to {self.integer_type}")
 
     def from_bits(self, a: str) -> str:
-        return self._emit(f"bitcast {self.format.integer} {a} to {self.type}")
+        return self._emit(f"bitcast {self.integer_type} {a} to {self.value_type}")
 
     def integer(self, opcode: str, a: str, b: str | int) -> str:
-        return self._emit(f"{opcode} {self.format.integer} {a}, {b}")
+        right = b if isinstance(b, str) else self._splat(self.format.integer, str(b))
+        return self._emit(f"{opcode} {self.integer_type} {a}, {right}")
 
     def nearest(self, a: str, factor: float) -> tuple[str, str]:
         """`factor a` rounded to an integer, as a number and, plus `magic_bits`, as bits.
@@ -128,11 +159,13 @@ class Expression:
 
     def ldexp(self, a: str, exponent: str) -> str:
         """`a 2**exponent`, where `scaled_exponents` holds."""
-        integer = self.format.integer
-        if integer != "i32":
-            exponent = self._emit(f"trunc {integer} {exponent} to i32")
-        callee = f"@llvm.ldexp.{overload(self.type)}.i32"
-        return self._emit(f"call {self.type} {callee}({self.type} {a}, i32 {exponent})")
+        short = self.of_lanes("i32")
+        if self.integer_type != short:
+            exponent = self._emit(f"trunc {self.integer_type} {exponent} to {short}")
+        callee = f"@llvm.ldexp.{self._suffix(self.type)}.{self._suffix('i32')}"
+        return self._emit(
+            f"call {self.value_type} {callee}({self.value_type} {a}, {short} {exponent})"
+        )
 
     def horner(self, x: str, coefficients: Sequence[float]) -> str:
         """`c[0] + c[1] x + c[2] x**2 + ...`"""
