@@ -316,7 +316,7 @@ class ErfOp(UnaryOp):
     """The error function."""
 
     name = "tix.erf"
-    FUNCTION: ClassVar[Elementary] = Elementary(math.erf, code=machine.ErfOp, freedom=APPROXIMATE)
+    FUNCTION: ClassVar[Elementary] = Elementary(math.erf, code=machine.ErfOp)
 
 
 @irdl_op_definition

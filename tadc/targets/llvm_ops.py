@@ -64,6 +64,7 @@ INTRINSIC: dict[type[Operation], str] = {
 VECTOR_MATH: dict[type[Operation], str] = {
     math.CosOp: "cos",
     math.CoshOp: "cosh",
+    math.ErfOp: "erf",
     math.ExpOp: "exp",
     math.ExpM1Op: "expm1",
     math.LogOp: "log",
@@ -83,7 +84,6 @@ LIBM: dict[type[Operation], str] = {
     math.AtanhOp: "atanh",
     math.Atan2Op: "atan2",
     math.CbrtOp: "cbrt",
-    math.ErfOp: "erf",
     math.Exp2Op: "exp2",
     math.Log10Op: "log10",
     math.Log2Op: "log2",

@@ -308,7 +308,7 @@ def function_text(ir: str, name: str) -> str:
 
 
 @pytest.mark.skipif(library() is None, reason="no libmvec on this platform")
-@pytest.mark.parametrize("name", ["tan", "powf", "atan2", "erf"])
+@pytest.mark.parametrize("name", ["tan", "powf", "atan2", "asin"])
 def test_library_functions_vectorise(name: str) -> None:
     count = 2 if name in ("powf", "atan2") else 1
     op = f"math.{name} {', '.join(f'%{i}' for i in range(count))} fastmath<afn> : f64"
@@ -317,5 +317,5 @@ def test_library_functions_vectorise(name: str) -> None:
 
 
 def test_functions_round_alike_unless_they_may_be_approximate() -> None:
-    module = CpuModule(print_llvm(parse(elementwise("math.erf %0 : f64", "f64", "f64", 1))))
+    module = CpuModule(print_llvm(parse(elementwise("math.tan %0 : f64", "f64", "f64", 1))))
     assert "@_ZGV" not in module.optimized()

@@ -9,6 +9,7 @@ bits in a vector as alone; docs/language.md states their accuracy.
 - `exponential`: `exp`, `expm1` and the hyperbolic functions
 - `logarithm`: `log`, `log1p`
 - `circular`: `sin`, `cos`
+- `error_function`: `erf`
 
 The polynomials are near-minimax fits of our own: weighted least squares at 160 Chebyshev points in
 60 digits, each point's weight multiplied by its error again and again until the errors are level
@@ -21,12 +22,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tadc.targets.llvm_math import exponential, logarithm
+from tadc.targets.llvm_math import error_function, exponential, logarithm
 from tadc.targets.llvm_math.circular import circular_function
 from tadc.targets.llvm_math.expression import Expression
 
 INLINED: dict[str, Callable[[Expression, str], str]] = {
     "cosh": exponential.cosh,
+    "erf": error_function.erf,
     "exp": exponential.exp,
     "expm1": exponential.expm1,
     "log": logarithm.log,

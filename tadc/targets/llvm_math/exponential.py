@@ -51,9 +51,12 @@ def _scaled_exp(e: Expression, x: str, power: int) -> str:
 
 def _exp_of_rest(e: Expression, x: str, n: str) -> str:
     """`exp(x - n ln(2))`: `n ln(2)` cancels exactly in one fma, its lower part in the next."""
+    return e.horner(_rest(e, x, n), (1.0, 1.0, *EXP[e.type]))
+
+
+def _rest(e: Expression, x: str, n: str) -> str:
     ln2, rest = e.format.ln2
-    r = e.fma(n, -rest, e.fma(n, -ln2, x))
-    return e.horner(r, (1.0, 1.0, *EXP[e.type]))
+    return e.fma(n, -rest, e.fma(n, -ln2, x))
 
 
 def _scaled_at_once(e: Expression, x: str, power: int) -> str:
@@ -83,6 +86,18 @@ def _scaled_in_halves(e: Expression, x: str, power: int) -> str:
 
 def exp(e: Expression, x: str) -> str:
     return _scaled_exp(e, x, 0)
+
+
+def bounded_exp(e: Expression, x: str) -> str:
+    """`exp(x)` where it is a normal number and far from the largest: its exponent takes all of n.
+
+    NaN does not stay.
+    """
+    n, bits = e.nearest(x, 1 / math.log(2))
+    power = e.integer("shl", bits, e.format.mantissa)
+    r = _rest(e, x, n)
+    p = e.fma(e.mul(r, r), e.halves(r, EXP[e.type]), e.add(r, 1.0))
+    return e.from_bits(e.integer("add", e.bits(p), power))
 
 
 def _half_expm1(e: Expression, x: str) -> tuple[str, str]:

@@ -175,6 +175,16 @@ class Expression:
         assert isinstance(result, str)
         return result
 
+    def halves(self, x: str, coefficients: Sequence[float]) -> str:
+        """The same by even and odd powers, a chain of half the length, for long functions.
+
+        In these the processor waits for results: what it can look ahead is less than a turn of
+        the loop.
+        """
+        square = self.mul(x, x)
+        even = self.horner(square, coefficients[::2])
+        return self.fma(self.horner(square, coefficients[1::2]), x, even)
+
     def sum_error(self, a: str, b: float, total: str) -> str:
         """`a + b - total`, exactly: total is the rounded sum, whichever of the two is larger."""
         back = self.sub(total, a)
