@@ -196,10 +196,10 @@ tix.program @powers (%x = "x" : !tix.tensor<[], f64>) {
 // CHECK:          [[C3:%.*]] = arith.constant 5.000000e-01 : f64
 // CHECK-NEXT:     [[SQRT:%.*]] = math.sqrt [[V4]] : f64
 // CHECK:          [[C4:%.*]] = arith.constant 1.700000e+01 : f64
-// CHECK-NEXT:     [[V5:%.*]] = math.powf [[SQRT]], [[C4]] fastmath<afn> : f64
+// CHECK-NEXT:     [[V5:%.*]] = math.powf [[SQRT]], [[C4]] : f64
 // CHECK:          [[C5:%.*]] = arith.constant 2.500000e+00 : f64
-// CHECK-NEXT:     [[V6:%.*]] = math.powf [[V5]], [[C5]] fastmath<afn> : f64
-// CHECK-NEXT:     [[V7:%.*]] = math.powf [[V6]], [[X]] fastmath<afn> : f64
+// CHECK-NEXT:     [[V6:%.*]] = math.powf [[V5]], [[C5]] : f64
+// CHECK-NEXT:     [[V7:%.*]] = math.powf [[V6]], [[X]] : f64
 // CHECK-NEXT:     memref.store [[V7]], %y[%c0] : memref<?xf64>
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return

@@ -76,8 +76,7 @@ class ScalarLowering:
     def _power(self, x: SSAValue, y: SSAValue, exponent: float | None) -> SSAValue:
         """Small integers by multiplication, one half as a root, all else by `pow`."""
         if exponent is None or (exponent != 0.5 and not _small_integer(exponent)):
-            flags = AS_WRITTEN if self.flags is AS_WRITTEN else APPROXIMATE
-            return self.insert(math.PowFOp(x, y, flags)).result
+            return self.math(math.PowFOp, x, y)
         if exponent == 0.5:
             return self.math(math.SqrtOp, x)
         power = self._by_squaring(x, abs(int(exponent)))

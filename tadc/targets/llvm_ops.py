@@ -69,6 +69,7 @@ VECTOR_MATH: dict[type[Operation], str] = {
     math.ExpM1Op: "expm1",
     math.LogOp: "log",
     math.Log1pOp: "log1p",
+    math.PowFOp: "pow",
     math.SinOp: "sin",
     math.SinhOp: "sinh",
     math.TanhOp: "tanh",
@@ -87,7 +88,6 @@ LIBM: dict[type[Operation], str] = {
     math.Exp2Op: "exp2",
     math.Log10Op: "log10",
     math.Log2Op: "log2",
-    math.PowFOp: "pow",
     math.TanOp: "tan",
 }
 

@@ -10,6 +10,7 @@ bits in a vector as alone; docs/language.md states their accuracy.
 - `logarithm`: `log`, `log1p`
 - `circular`: `sin`, `cos`
 - `error_function`: `erf`
+- `power`: `pow`
 
 The polynomials are near-minimax fits of our own: weighted least squares at 160 Chebyshev points in
 60 digits, each point's weight multiplied by its error again and again until the errors are level
@@ -22,21 +23,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tadc.targets.llvm_math import error_function, exponential, logarithm
+from tadc.targets.llvm_math import error_function, exponential, logarithm, power
 from tadc.targets.llvm_math.circular import circular_function
 from tadc.targets.llvm_math.expression import Expression
 
-INLINED: dict[str, Callable[[Expression, str], str]] = {
+INLINED: dict[str, Callable[..., str]] = {
     "cosh": exponential.cosh,
     "erf": error_function.erf,
     "exp": exponential.exp,
     "expm1": exponential.expm1,
     "log": logarithm.log,
     "log1p": logarithm.log1p,
+    "pow": power.pow,
     "sinh": exponential.sinh,
     "tanh": exponential.tanh,
 }
 """Functions without branches, which become part of the loops that call them."""
+
+OF_TWO = ("pow",)
 
 CALLED = ("cos", "sin")
 """Functions with forms for vectors, which the vectoriser calls instead."""
@@ -50,6 +54,8 @@ def vector_math_function(name: str, type: str, scaled_exponents: bool = False) -
     if name in CALLED:
         return circular_function(name, type)
     e = Expression(type, scaled_exponents=scaled_exponents)
-    result = INLINED[name](e, "%x")
-    header = f"define internal {type} @tadc.{name}.{e.suffix}({type} %x) #1 {{"
+    arguments = ("%x", "%y") if name in OF_TWO else ("%x",)
+    result = INLINED[name](e, *arguments)
+    parameters = ", ".join(f"{type} {argument}" for argument in arguments)
+    header = f"define internal {type} @tadc.{name}.{e.suffix}({parameters}) #1 {{"
     return "\n".join([header, *e.lines, f"  ret {type} {result}", "}"])

@@ -66,22 +66,33 @@ def _scaled_at_once(e: Expression, x: str, power: int) -> str:
 
 
 def _scaled_in_halves(e: Expression, x: str, power: int) -> str:
-    """`exp(r) 2**m 2**(n - m + power)` with m about n/2, by integers in the place of exponents.
-
-    Each factor is a normal number, `exp(r)` in [0.7, 1.42] takes the first in its exponent, and
-    only the last product rounds, overflows or becomes denormal. m comes from rounding x / ln(4).
-    The exponent's bias and `power` are part of the number whose addition rounds to n.
-    """
-    format_ = e.format
-    biased = format_.magic + format_.bias + power
+    """The bias of the exponent and `power` are part of the number whose addition rounds to n."""
+    biased = e.format.magic + e.format.bias + power
     shifted = e.fma(x, 1 / math.log(2), biased)
     _, halved = e.nearest(x, 0.5 / math.log(2))
-    p = e.bits(_exp_of_rest(e, x, e.sub(shifted, biased)))
-    first = e.from_bits(e.integer("add", p, e.integer("shl", halved, format_.mantissa)))
-    rest_of_n = e.integer("sub", e.bits(shifted), halved)
-    second = e.from_bits(e.integer("shl", rest_of_n, format_.mantissa))
+    p = _exp_of_rest(e, x, e.sub(shifted, biased))
     # The sum in the exponent loses NaN; `x - x` brings it back and is 0 otherwise.
-    return e.fma(first, second, e.sub(x, x))
+    return scale_in_halves(e, p, e.bits(shifted), halved, e.sub(x, x))
+
+
+def scale_in_halves(
+    e: Expression, p: str, biased: str, halved: str, offset: str | float = 0.0
+) -> str:
+    """`p 2**n + offset` as `p 2**m 2**(n - m)`, by integers in the place of exponents.
+
+    `biased` holds n and the bias of the exponent, `halved` m, about n/2, both plus `magic_bits`.
+    Each factor is a normal number, p in [0.7, 1.42] takes the first in its exponent, and only the
+    last product rounds, overflows or becomes denormal.
+    """
+    first = add_to_exponent(e, p, halved)
+    rest = e.integer("shl", e.integer("sub", biased, halved), e.format.mantissa)
+    return e.fma(first, e.from_bits(rest), offset)
+
+
+def add_to_exponent(e: Expression, p: str, bits: str) -> str:
+    """`p 2**n` where it is normal, of a number p; `bits` hold n plus `magic_bits`, which vanish."""
+    shifted = e.integer("shl", bits, e.format.mantissa)
+    return e.from_bits(e.integer("add", e.bits(p), shifted))
 
 
 def exp(e: Expression, x: str) -> str:
@@ -89,15 +100,11 @@ def exp(e: Expression, x: str) -> str:
 
 
 def bounded_exp(e: Expression, x: str) -> str:
-    """`exp(x)` where it is a normal number and far from the largest: its exponent takes all of n.
-
-    NaN does not stay.
-    """
+    """`exp(x)` of a number for which it is normal and far from the largest."""
     n, bits = e.nearest(x, 1 / math.log(2))
-    power = e.integer("shl", bits, e.format.mantissa)
     r = _rest(e, x, n)
     p = e.fma(e.mul(r, r), e.halves(r, EXP[e.type]), e.add(r, 1.0))
-    return e.from_bits(e.integer("add", e.bits(p), power))
+    return add_to_exponent(e, p, bits)
 
 
 def _half_expm1(e: Expression, x: str) -> tuple[str, str]:

@@ -124,6 +124,23 @@ class Expression:
     def copysign(self, a: str, sign: str) -> str:
         return self._intrinsic("copysign", a, sign)
 
+    def floor(self, a: str) -> str:
+        return self._intrinsic("floor", a)
+
+    def widened(self, a: str) -> str:
+        """A `float` as one of these `double`s."""
+        return self._emit(f"fpext {self.of_lanes('float')} {a} to {self.value_type}")
+
+    def narrowed(self, a: str) -> str:
+        """One of these `double`s, rounded to a `float`."""
+        return self._emit(f"fptrunc {self.value_type} {a} to {self.of_lanes('float')}")
+
+    def both(self, a: str, b: str) -> str:
+        return self._emit(f"and {self.of_lanes('i1')} {a}, {b}")
+
+    def either(self, a: str, b: str) -> str:
+        return self._emit(f"or {self.of_lanes('i1')} {a}, {b}")
+
     def compare(self, predicate: str, a: str | float, b: str | float) -> str:
         return self._binary(f"fcmp {predicate}", a, b)
 

@@ -22,11 +22,18 @@ LOG = {
 }
 
 
-def _log(e: Expression, x: str, scaled: str | float, correction: str | None) -> str:
-    """`log(x) - scaled ln(2) + correction` of a positive normal number.
+def normal(e: Expression, x: str) -> tuple[str, str]:
+    """`x 2**shift` and the shift: denormal numbers are made normal ones."""
+    shift = float(e.format.mantissa + 2)
+    denormal = e.compare("olt", x, e.format.least_normal)
+    scaled = e.select(denormal, e.mul(x, 2.0**shift), x)
+    return scaled, e.select(denormal, shift, 0.0)
 
-    `x = 2**k (1 + f)` with `sqrt(1/2) <= 1 + f < sqrt(2)`: k is the exponent of `x / sqrt(1/2)`,
-    taken from the bits. The terms are added from small to large, `k ln(2)` in two parts.
+
+def split_power_of_two(e: Expression, x: str) -> tuple[str, str]:
+    """f and k of a positive normal number `x = 2**k (1 + f)`, `sqrt(1/2) <= 1 + f < sqrt(2)`.
+
+    k is the exponent of `x / sqrt(1/2)`, taken from the bits.
     """
     format_ = e.format
     root = round(math.sqrt(0.5) * 2 ** (format_.mantissa + 1)) - (1 << format_.mantissa)
@@ -34,9 +41,17 @@ def _log(e: Expression, x: str, scaled: str | float, correction: str | None) -> 
     bits = e.bits(x)
     k = e.integer("ashr", e.integer("sub", bits, root), format_.mantissa)
     f = e.sub(e.from_bits(e.integer("sub", bits, e.integer("shl", k, format_.mantissa))), 1.0)
-    k = e.sub(e.from_bits(e.integer("add", k, format_.magic_bits)), format_.magic)
+    return f, e.sub(e.from_bits(e.integer("add", k, format_.magic_bits)), format_.magic)
+
+
+def _log(e: Expression, x: str, scaled: str | float, correction: str | None) -> str:
+    """`log(x) - scaled ln(2) + correction` of a positive normal number.
+
+    The terms are added from small to large, `k ln(2)` in two parts.
+    """
+    f, k = split_power_of_two(e, x)
     k = e.sub(k, scaled)
-    high, low = format_.ln2
+    high, low = e.format.ln2
     rest = e.mul(k, low)
     rest = rest if correction is None else e.add(rest, correction)
     tail = _log_tail_float(e, f, rest) if e.type == "float" else _log_tail_double(e, f, rest)
@@ -70,10 +85,7 @@ def _log_domain(e: Expression, x: str, y: str, pole: float) -> str:
 
 
 def log(e: Expression, x: str) -> str:
-    shift = float(e.format.mantissa + 2)
-    denormal = e.compare("olt", x, e.format.least_normal)
-    normal = e.select(denormal, e.mul(x, 2.0**shift), x)
-    return _log_domain(e, x, _log(e, normal, e.select(denormal, shift, 0.0), None), 0.0)
+    return _log_domain(e, x, _log(e, *normal(e, x), None), 0.0)
 
 
 def log1p(e: Expression, x: str) -> str:
