@@ -1,184 +1,157 @@
-"""Times tadc on the CPU against NumPy, and torch where it is installed, side by side in one run.
+"""Times tadc on the CPU beside hand-written C and its rivals, in turns, in one run.
 
-    python benchmarks/cpu.py [--repeat 15] [--only W1] [--save]
+    python -m benchmarks.cpu [--threads 1 2] [--only W1 W2] [--contenders C tadc]
+                             [--save NAME] [--against FILE]
 
-Every workload at f32: the value, and the value with the gradients of all arguments. Contenders take
-turns, so that a busy machine disturbs all of them; medians are reported, and minima beside them.
-Results are checked against NumPy before anything is timed. `--save` writes them with a description
-of the machine to `benchmarks/results/cpu-<date>.json` and `.md`.
+Thirteen workloads in f32: the value, and the value with the gradients of all arguments. For each
+number of threads a process of its own checks all results against NumPy in f64, and then lets the
+contenders take turns. With one thread the time of the processor counts, which other work on the
+machine changes least; with more, the time of the clock. See `benchmarks/README.md`.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import json
-import os
-import platform
+import subprocess
+import sys
+import tempfile
 import time
-from collections.abc import Callable
-from datetime import date
-from importlib import import_module
-from importlib.util import find_spec
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import numpy as np
-from workloads import WORKLOADS, Array, Workload
 
-import tadc
+from benchmarks import machine, report, tables
+from benchmarks.timing import Run, Times, measure
+from benchmarks.workloads import WORKLOADS
+from benchmarks.workloads.workload import Array, Contender, Workload, aligned, normal
 
-RESULTS = Path(__file__).parent / "results"
-Run = Callable[[], Any]
-Times = dict[str, tuple[float, float]]
-"""Median and minimum of each contender, in milliseconds."""
+LIMIT = 1e-3
+"""The largest error allowed, by the largest element of the result."""
 
-
-def arrays_of(workload: Workload) -> dict[str, Array]:
-    rng = np.random.default_rng(0)
-    return {
-        name: (rng.uniform(-1, 1, shape) * workload.scale).astype(np.float32)
-        for name, shape in workload.shapes.items()
-    }
-
-
-def declared(workload: Workload, arrays: dict[str, Array]) -> str:
-    lines = [f"{name}: f32[{', '.join(map(str, a.shape))}]" for name, a in arrays.items()]
-    return "\n".join([*lines, workload.source])
-
-
-def contenders(
-    workload: Workload, arrays: dict[str, Array], dy: Array
-) -> tuple[dict[str, Run], dict[str, Run]]:
-    """What computes the value, and what computes the value and the gradients."""
-    values = list(arrays.values())
-    f = tadc.compile(declared(workload, arrays))
-    free = tadc.compile(workload.source)
-
-    def gradients(function: Any) -> Any:
-        y, pullback = tadc.vjp(function, **arrays)
-        return y, pullback(dy)
-
-    def numpy_gradients() -> Any:
-        y = workload.value(*values)
-        return y, workload.gradients(y, dy, *values)
-
-    value: dict[str, Run] = {
-        "tadc": lambda: f(**arrays),
-        "tadc, sizes at run time": lambda: free(**arrays),
-        "NumPy": lambda: workload.value(*values),
-    }
-    both: dict[str, Run] = {
-        "tadc": lambda: gradients(f),
-        "tadc, sizes at run time": lambda: gradients(free),
-        "NumPy": numpy_gradients,
-    }
-    if find_spec("torch"):
-        value["torch"], both["torch"] = torch_contenders(workload, values, dy)
-    return value, both
-
-
-def torch_contenders(workload: Workload, values: list[Array], dy: Array) -> tuple[Run, Run]:
-    t: Any = import_module("torch")
-    plain = [t.from_numpy(a) for a in values]
-    leaves = [t.from_numpy(a).requires_grad_() for a in values]
-    adjoint = t.from_numpy(dy)
-
-    def value() -> Any:
-        with t.no_grad():
-            return workload.torch(t, *plain)
-
-    def both() -> Any:
-        y = workload.torch(t, *leaves)
-        return y, t.autograd.grad(y, leaves, adjoint)
-
-    return value, both
-
-
-def check(workload: Workload, both: dict[str, Run]) -> None:
-    """All contenders agree with NumPy."""
-    y, gradients = both["NumPy"]()
-    for name, run in both.items():
-        other, others = run()
-        for a, b in zip((y, *gradients), (other, *others), strict=True):
-            error = np.abs(np.asarray(a) - np.asarray(b.detach() if name == "torch" else b)).max()
-            limit = 1e-3 * max(1.0, float(np.abs(a).max()))
-            assert error < limit, f"{workload.name}: {name} is off by {error}"
-
-
-def measure(runs: dict[str, Run], repeat: int) -> Times:
-    """Take turns; the first turn is not counted."""
-    times: dict[str, list[float]] = {name: [] for name in runs}
-    for turn in range(repeat + 1):
-        for name, run in runs.items():
-            start = time.perf_counter()
-            run()
-            if turn:
-                times[name].append((time.perf_counter() - start) * 1e3)
-    return {name: (median(all_), min(all_)) for name, all_ in times.items()}
-
-
-def machine() -> dict[str, Any]:
-    """What the times depend on."""
-    model = platform.processor() or platform.machine()
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        names = [line for line in info.read_text().splitlines() if line.startswith("model name")]
-        model = names[0].split(":")[1].strip() if names else model
-    return {
-        "date": date.today().isoformat(),
-        "processor": model,
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None,
-        "load before": [round(x, 1) for x in os.getloadavg()],
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "note": "a shared, noisy machine: compare columns, not runs",
-    }
-
-
-def table(results: dict[str, dict[str, Times]]) -> str:
-    """Rows are workloads, columns contenders: median (minimum) in milliseconds."""
-    first = next(iter(results.values()))["value"]
-    head = ["", *(f"{kind}: {n}" for kind in ("value", "value + gradients") for n in first)]
-    rows = [head, ["---"] * len(head)]
-    for name, kinds in results.items():
-        cells = [f"{m:.3g} ({low:.3g})" for times in kinds.values() for m, low in times.values()]
-        rows.append([name, *cells])
-    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
-
-
-def save(results: dict[str, dict[str, Times]], about: dict[str, Any]) -> None:
-    RESULTS.mkdir(exist_ok=True)
-    path = RESULTS / f"cpu-{about['date']}"
-    data = {"machine": about, "milliseconds": results}
-    path.with_suffix(".json").write_text(json.dumps(data, indent=1) + "\n")
-    lines = [f"- {key}: {value}" for key, value in about.items()]
-    title = "# CPU: milliseconds, median (minimum)"
-    path.with_suffix(".md").write_text("\n".join([title, "", *lines, "", table(results), ""]))
+KINDS = ("value", "value + gradients")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
-    parser.add_argument("--repeat", type=int, default=15)
-    parser.add_argument("--only", default="")
-    parser.add_argument("--save", action="store_true")
-    options = parser.parse_args()
-    about = machine()
-    results: dict[str, dict[str, Times]] = {}
-    for workload in WORKLOADS:
-        if workload.name.startswith(options.only):
-            arrays = arrays_of(workload)
-            y: Array = workload.value(*arrays.values())
-            dy: Array = np.random.default_rng(1).uniform(-1, 1, y.shape).astype(np.float32)
-            value, both = contenders(workload, arrays, dy)
-            check(workload, both)
-            results[workload.name] = {
-                "value": measure(value, options.repeat),
-                "value + gradients": measure(both, options.repeat),
-            }
-    print(table(results))
+    """Measure what the command line asks for, in one process per number of threads."""
+    options = arguments()
+    if options.turn:
+        Path(options.turn).write_text(json.dumps(turn(options)), encoding="utf-8")
+        return
+    about = machine.about()
+    turns = {str(n): in_process(n) for n in options.threads}
+    print(report.report(turns))
+    if options.against:
+        before = json.loads(Path(options.against).read_text(encoding="utf-8"))
+        print(f"\n# Change to {options.against}\n\n{report.change(before['turns'], turns)}")
     if options.save:
-        save(results, about)
+        title = "# CPU: tadc beside hand-written C and rivals"
+        text = f"{title}\n\n{tables.listed(about)}\n\n{report.report(turns)}"
+        tables.save(options.save, text, {"machine": about, "turns": turns})
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Times of tadc on the CPU beside others.")
+    most = min(2, len(machine.cores()))
+    parser.add_argument("--threads", type=int, nargs="+", default=list(range(1, most + 1)))
+    parser.add_argument("--only", nargs="+", default=[], help="workloads: W1 W2 ...")
+    parser.add_argument("--contenders", nargs="+", default=[], help="as the columns are called")
+    parser.add_argument("--rounds", type=int, default=6, help="turns of each contender")
+    parser.add_argument("--share", type=float, default=0.1, help="seconds of a turn")
+    parser.add_argument("--save", metavar="NAME", help="write benchmarks/results/NAME-<date>")
+    parser.add_argument("--against", metavar="FILE", help="an earlier result to compare with")
+    parser.add_argument("--turn", help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def in_process(threads: int) -> dict[str, Any]:
+    """The results of a process that is limited to that many threads."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "turn.json"
+        command = [sys.executable, "-m", "benchmarks.cpu", *sys.argv[1:]]
+        subprocess.run(
+            [*command, "--threads", str(threads), "--turn", str(out)],
+            check=True,
+            env=machine.environment(threads),
+            preexec_fn=machine.pinned(threads),
+        )
+        return json.loads(out.read_text(encoding="utf-8"))
+
+
+# --- one process ----------------------------------------------------------------------------------
+
+
+def turn(options: argparse.Namespace) -> dict[str, Any]:
+    """All workloads on the threads that this process has."""
+    # Loads the libraries of all contenders, which the process that starts this one does without.
+    from benchmarks.contenders import ready
+
+    threads = options.threads[0]
+    makers, reasons = ready(threads, options.contenders)
+    for name, reason in reasons.items():
+        print(f"without {name}: {reason}", file=sys.stderr)
+    times: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
+    errors: dict[str, dict[str, float]] = {}
+    for workload in WORKLOADS:
+        if options.only and workload.name not in options.only:
+            continue
+        print(f"{threads}: {workload.name}, {workload.title}", file=sys.stderr)
+        arrays, dy = inputs(workload)
+        made = {name: make(workload, arrays, dy) for name, make in makers.items()}
+        contenders = {name: c for name, c in made.items() if c is not None}
+        errors[workload.name] = check(workload, arrays, dy, contenders)
+        values = {name: c.value for name, c in contenders.items()}
+        both = {name: c.both for name, c in contenders.items()}
+        for kind, each in zip(KINDS, (values, both), strict=True):
+            times[kind][workload.name] = milliseconds(timed(each, threads, options))
+    clock = "the processor" if threads == 1 else "the clock"
+    return {"clock": clock, "without": reasons, "errors": errors, "times": times}
+
+
+def timed(runs: Mapping[str, Run], threads: int, options: argparse.Namespace) -> dict[str, Times]:
+    gc.collect()
+    clock = time.process_time if threads == 1 else time.perf_counter
+    return measure(runs, clock, options.rounds, options.share)
+
+
+def inputs(workload: Workload) -> tuple[dict[str, Array], Array]:
+    """The arguments, and an adjoint of the result."""
+    rng = np.random.default_rng(0)
+    arrays = {name: aligned(a) for name, a in workload.inputs(rng).items()}
+    shape = workload.value(*arrays.values()).shape
+    return arrays, aligned(normal(rng, *shape))
+
+
+def check(
+    workload: Workload, arrays: dict[str, Array], dy: Array, contenders: Mapping[str, Contender]
+) -> dict[str, float]:
+    """The largest error of each contender; those that are wrong may not take part."""
+    precise = [a.astype(np.float64) for a in arrays.values()]
+    y = workload.value(*precise)
+    expected = [y, y, *workload.gradients(y, dy.astype(np.float64), *precise)]
+    errors: dict[str, float] = {}
+    for name, contender in contenders.items():
+        first = np.asarray(contender.value()).copy()
+        value, gradients = contender.both()
+        errors[name] = largest_error([first, value, *gradients], expected)
+        assert errors[name] < LIMIT, f"{workload.name}: {name} is off by {errors[name]:.1e}"
+    return errors
+
+
+def largest_error(results: Sequence[Any], expected: Sequence[Array]) -> float:
+    """The largest difference, each by the largest element of what is expected."""
+    pairs = zip(results, expected, strict=True)
+    return max(float(np.abs(np.asarray(a) - b).max() / np.abs(b).max()) for a, b in pairs)
+
+
+def milliseconds(times: Mapping[str, Times]) -> dict[str, dict[str, float]]:
+    return {
+        name: {"median": t.median * 1e3, "minimum": t.minimum * 1e3, "readings": t.readings}
+        for name, t in times.items()
+    }
 
 
 if __name__ == "__main__":

@@ -1,0 +1,60 @@
+"""A function in the languages of all contenders, with inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+Numba = tuple[Callable[..., None], Callable[..., None]]
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A function of arrays, whose arguments stand everywhere in the order of the text.
+
+    `value(*arrays)` and `gradients(y, dy, *arrays)` are NumPy in any precision, gradients derived
+    by hand: in f64 they are the reference for all. `torch(t, *tensors)` and `jax(j, *arrays)` are
+    given the module. `numba(nb)` compiles `value(*arrays, y)` and
+    `gradients(*arrays, y, dy, *gradients)`. `saved` has the shapes of what the C keeps.
+    """
+
+    name: str
+    title: str
+    source: str
+    inputs: Callable[[np.random.Generator], dict[str, Array]]
+    value: Callable[..., Array]
+    gradients: Callable[..., tuple[Array, ...]]
+    torch: Callable[..., Any]
+    jax: Callable[..., Any]
+    saved: tuple[tuple[int, ...], ...] = ()
+    numba: Callable[[Any], Numba] | None = None
+
+    def declared(self, arrays: dict[str, Array]) -> str:
+        """The text with all sizes as numbers."""
+        lines = (f"{name}: f32[{', '.join(map(str, a.shape))}]" for name, a in arrays.items())
+        return "\n".join([*lines, self.source])
+
+
+@dataclass(frozen=True)
+class Contender:
+    """Calls for the value, and for the value and the gradients of all arguments."""
+
+    value: Callable[[], Any]
+    both: Callable[[], tuple[Any, Sequence[Any]]]
+
+
+def normal(rng: np.random.Generator, *shape: int, scale: float = 1.0) -> Array:
+    return (scale * rng.standard_normal(shape)).astype(np.float32)
+
+
+def aligned(array: Array) -> Array:
+    """A copy that starts at a page, for stores of whole vectors past the caches."""
+    raw = np.zeros(array.nbytes + 4096, np.uint8)
+    start = -raw.ctypes.data % 4096
+    copy = raw[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy
