@@ -39,7 +39,7 @@ def ready(threads: int, names: Sequence[str]) -> tuple[dict[str, Maker], dict[st
 
 def undeclared(threads: int) -> Maker:
     """The text alone: sizes and precision are those of the arrays."""
-    return lambda workload, arrays, dy: _tadc(tadc.compile(workload.source), arrays, dy)
+    return lambda workload, arrays, dy: _tadc(tadc.compile(workload.free()), arrays, dy)
 
 
 def declared(threads: int) -> Maker:

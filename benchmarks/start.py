@@ -38,7 +38,7 @@ def turn(clock: Clock) -> dict[str, float]:
     arrays = list(PAPER.inputs(np.random.default_rng(0)).values())
     dy = np.ones((len(arrays[0]), len(arrays[1])), np.float32)
     watch.done("inputs")
-    f = tadc.compile(PAPER.source)
+    f = tadc.compile(PAPER.free())
     watch.done("compile")
     _, pullback = tadc.vjp(f, *arrays)
     watch.done("first value")

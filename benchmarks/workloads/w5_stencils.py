@@ -12,6 +12,10 @@ N = 4096
 NEIGHBOURS = ((0, 1), (2, 1), (1, 0), (1, 2))
 """Where the four neighbours stand, in a square of 3 x 3 around (1, 1)."""
 
+DECLARATIONS = "x: f32[H + 2, W + 2]\n"
+SIZES = {"H": N - 2, "W": N - 2}
+RESULT = "y[i in range(H), j in range(W)] = "
+
 
 def at(x: Any, i: int, j: int) -> Any:
     """The inner points, moved by i - 1 and j - 1."""
@@ -68,7 +72,7 @@ def nonlinear_jax(j: Any, x: Any) -> Any:
 def nonlinear_text() -> str:
     centre = "x[i + 1, j + 1]"
     steps = [f"(x[i + {i}, j + {j}] - {centre})" for i, j in NEIGHBOURS]
-    return "y[i, j] = " + " + ".join(f"{d} * exp(-{d}**2)" for d in steps)
+    return RESULT + " + ".join(f"{d} * exp(-{d}**2)" for d in steps)
 
 
 def nonlinear_numba(nb: Any) -> Numba:
@@ -111,12 +115,14 @@ def nonlinear_numba(nb: Any) -> Numba:
 LINEAR = Workload(
     "W5",
     "five-point stencil, 4096 x 4096",
-    "y[i, j] = x[i, j+1] + x[i+2, j+1] + x[i+1, j] + x[i+1, j+2] - 4*x[i+1, j+1]",
+    f"{RESULT}x[i, j+1] + x[i+2, j+1] + x[i+1, j] + x[i+1, j+2] - 4*x[i+1, j+1]",
     linear_inputs,
     linear,
     linear_gradients,
     linear_in_library,
     linear_in_library,
+    declarations=DECLARATIONS,
+    sizes=SIZES,
 )
 NONLINEAR = Workload(
     "W5b",
@@ -128,4 +134,6 @@ NONLINEAR = Workload(
     nonlinear_in,
     nonlinear_jax,
     numba=nonlinear_numba,
+    declarations=DECLARATIONS,
+    sizes=SIZES,
 )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,8 @@ class Workload:
     `value(*arrays)` and `gradients(y, dy, *arrays)` are NumPy in any precision, gradients derived
     by hand: in f64 they are the reference for all. `torch(t, *tensors)` and `jax(j, *arrays)` are
     given the module. `numba(nb)` compiles `value(*arrays, y)` and
-    `gradients(*arrays, y, dy, *gradients)`. `saved` has the shapes of what the C keeps.
+    `gradients(*arrays, y, dy, *gradients)`. `saved` has the shapes of what the C keeps. Where the
+    text has names for sizes, `declarations` introduces them, and `sizes` says what they are.
     """
 
     name: str
@@ -32,11 +34,18 @@ class Workload:
     jax: Callable[..., Any]
     saved: tuple[tuple[int, ...], ...] = ()
     numba: Callable[[Any], Numba] | None = None
+    declarations: str = ""
+    sizes: Mapping[str, int] = field(default_factory=dict[str, int])
+
+    def free(self) -> str:
+        """The text for all sizes."""
+        return self.declarations + self.source
 
     def declared(self, arrays: dict[str, Array]) -> str:
         """The text with all sizes as numbers."""
         lines = (f"{name}: f32[{', '.join(map(str, a.shape))}]" for name, a in arrays.items())
-        return "\n".join([*lines, self.source])
+        source = re.sub(r"\w+", lambda word: str(self.sizes.get(word[0], word[0])), self.source)
+        return "\n".join([*lines, source])
 
 
 @dataclass(frozen=True)
