@@ -1,0 +1,95 @@
+"""Classes of sizes: all calls of a class run the same code.
+
+    numbers         0 1 2 3 4 5 6 7 8     16             32             48             64
+    buckets                          9-15   17-23 24-31    33-39 40-47    49-55 56-63    65-
+
+Code for known sizes is faster where ranges are short: loops are unrolled, sums over them are
+computed again rather than stored, windows become boxes. Long ranges gain nothing (a product of
+1024 x 1024 matrices takes as long with 1024 in the code as with a variable). So short sizes and the
+usual widths of tensors are numbers in the code; others stay variables, and the code is made best
+for the example of their bucket. Short calls all share one class without numbers, whose code is
+compiled fast.
+
+The class of a call depends on nothing but its sizes, neither on calls before it nor on their order,
+and so do the bits of its results. Of each size there are 21 classes, and of programs whose sizes
+are numbers two: a stream of ever new shapes soon finds all its code compiled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dialects.tix import ProgramOp
+from tadc.runtime.cost import total_work
+
+MOST_WORK_WITHOUT_TILES = 1_000_000
+"""Operations of a call that take about a millisecond whatever the loops look like."""
+
+MOST_WORK_OF_FIXED_SIZES_WITHOUT_TILES = 100_000
+"""The limit where sizes are numbers, so that no call can ever be larger."""
+
+LARGEST_NUMBER = 8
+"""Up to here each size is a class of its own: sums of so few terms are not stored."""
+
+WIDTHS = (16, 32, 48, 64)
+"""Further sizes that are classes of their own, between the buckets."""
+
+STEP = 8
+"""Sizes up to 64 from one multiple of this to the next share a bucket."""
+
+ASSUMED_SIZE = 512
+"""What stands for all sizes beyond 64."""
+
+
+@dataclass(frozen=True)
+class SizeClass:
+    """The calls that share code; by default the short ones, and those of targets without tiles."""
+
+    tiles: bool = False
+    """True if code may take longer to compile."""
+    numbers: tuple[tuple[str, int], ...] = ()
+    """The sizes that are numbers in the code."""
+    example: tuple[tuple[str, int], ...] = ()
+    """Sizes, like those of its calls, for which the code is made best."""
+
+
+LONG_CALLS = SizeClass(tiles=True)
+"""The class of long calls about whose sizes nothing is known."""
+
+
+def size_class(program: ProgramOp, sizes: Mapping[str, int]) -> SizeClass:
+    """The class of calls of a program with these sizes, all that it has.
+
+    Takes time linear in the length of the program.
+    """
+    if not is_long(program, sizes):
+        return SizeClass()
+    numbers = {name: size for name, size in sizes.items() if is_number(size)}
+    example = {name: size if name in numbers else _example(size) for name, size in sizes.items()}
+    return SizeClass(True, tuple(numbers.items()), tuple(example.items()))
+
+
+def is_long(program: ProgramOp, sizes: Mapping[str, int]) -> bool:
+    """True if a call of these sizes is long enough for code that takes longer to compile."""
+    least = MOST_WORK_WITHOUT_TILES if sizes else MOST_WORK_OF_FIXED_SIZES_WITHOUT_TILES
+    return total_work(program, sizes) > least
+
+
+def short_sizes(program: ProgramOp, sizes: Mapping[str, int]) -> dict[str, int]:
+    """The sizes that are numbers before a program is derived: they decide what a long call stores.
+
+    None for short calls.
+    """
+    long = is_long(program, sizes)
+    return {n: size for n, size in sizes.items() if long and size <= LARGEST_NUMBER}
+
+
+def is_number(size: int) -> bool:
+    """True if code for this size has no variable for it."""
+    return size <= LARGEST_NUMBER or size in WIDTHS
+
+
+def _example(size: int) -> int:
+    """A size of the bucket: blocks of its length fit into all others, or into most long ones."""
+    return size - size % STEP if size < WIDTHS[-1] else ASSUMED_SIZE
