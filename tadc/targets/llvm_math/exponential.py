@@ -35,6 +35,21 @@ SINH = {
     ),
 }
 
+TANH = {
+    # (tanh(x) - x) / x**3 in x**2 on 0 <= x <= 0.55; relative error of tanh 2**-29.7
+    "float": (
+        *(-0.33333316445350647, 0.1333254724740982, -0.05384819954633713),
+        *(0.02105475217103958, -0.006250402890145779),
+    ),
+    # relative error 2**-55.5
+    "double": (
+        *(-0.33333333333332316, 0.13333333333168934, -0.053968253876162296),
+        *(0.02186948597636735, -0.008863194521291197, 0.0035917198141736614),
+        *(-0.001453217252163939, 0.0005791382991380826, -0.00021030425475740332),
+        5.102262591682856e-05,
+    ),
+}
+
 # exp is 0 below, exp(x) / 2 is infinite above.
 EXP_RANGE = {"float": (-104.0, 91.0), "double": (-746.0, 711.0)}
 
@@ -139,20 +154,14 @@ def expm1(e: Expression, x: str) -> str:
 
 
 def tanh(e: Expression, x: str) -> str:
-    """`q = h / (h + 1)` with `h = expm1(2 |x|) / 2`, and one step that undoes two roundings.
-
-    The quotient of the rounded numbers leaves a remainder; `1 - q` is `1 / (h + 1)`, so that
-    `remainder (1 - q)` corrects it without another division.
-    """
-    twice = e.at_most(e.mul(e.absolute(x), 2.0), 60.0)
-    half = e.add(*_half_expm1(e, twice))
-    divisor = e.add(half, 1.0)
-    lost = e.sum_error(half, 1.0, divisor)
-    q = e.div(half, divisor)
-    minus_q = e.negative(q)
-    remainder = e.fma(minus_q, lost, e.fma(minus_q, divisor, half))
-    # Where `1 - q` is but an ulp or two, the step is inexact, and 1 is near enough.
-    return e.copysign(e.at_most(e.fma(remainder, e.sub(1.0, q), q), 1.0), x)
+    """`1 - 2 / (exp(2 |x|) + 1)`; a polynomial where that is below 1/2."""
+    square = e.mul(x, x)
+    small = e.fma(e.mul(square, x), e.horner(square, TANH[e.type]), x)
+    a = e.absolute(x)
+    twice = e.mul(e.at_most(a, 20.0), 2.0)  # tanh is 1 at 20
+    large = e.sub(1.0, e.div(2.0, e.add(bounded_exp(e, twice), 1.0)))
+    # In this order NaN takes the polynomial, which keeps it.
+    return e.copysign(e.select(e.compare("oge", a, 0.55), large, small), x)
 
 
 def sinh(e: Expression, x: str) -> str:
