@@ -1,6 +1,6 @@
 """Where the time until the first gradient goes, step by step, for some programs.
 
-    python benchmarks/compile_time.py [--repeat 5] [--markdown results.md]
+    python -m benchmarks.compile_time [--repeat 5] [--save]
 
 Each turn is a fresh process: the imports, a first program of one line (which also loads what is
 loaded late), and then the program: parsing and checking, its derivative with respect to all
@@ -13,16 +13,18 @@ from __future__ import annotations
 
 import argparse
 import json
-import platform
-import subprocess
 import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from benchmarks import machine, tables
+from benchmarks.timing import Watch, fresh, least
+
 Times = Mapping[str, float]
 
+MODULE = "benchmarks.compile_time"
 EXAMPLES = Path(__file__).parent.parent / "examples"
 FIRST = "x: f64[4]\ny = sum[i](exp(x[i]))"
 LARGE = """\
@@ -50,19 +52,6 @@ def programs() -> dict[str, str]:
         "exp of 200 squares": stencil(200, "{weight}*x[i + {offset}]**2", "exp(-({}))"),
         "sum of 1000 terms": "x: f64[9]\ny = " + " + ".join(["x[0]*2"] * 1000),
     }
-
-
-class Watch:
-    """Times of the processor between steps."""
-
-    def __init__(self) -> None:
-        self.times: dict[str, float] = {}
-        self.last = time.process_time()
-
-    def done(self, step: str) -> None:
-        now = time.process_time()
-        self.times[step] = (now - self.last) * 1e3
-        self.last = now
 
 
 def one_turn(source: str) -> Times:
@@ -106,44 +95,32 @@ def one_turn(source: str) -> Times:
     return {**times, "program to first gradient": total, "the same by the clock": wall}
 
 
-def least(source: str, repeat: int) -> Times:
-    command = [sys.executable, __file__, "--one"]
-    turns = [
-        json.loads(subprocess.run(command, input=source, text=True, check=True, stdout=-1).stdout)
-        for _ in range(repeat)
-    ]
-    return {step: min(turn[step] for turn in turns) for step in turns[0]}
-
-
 def table(results: Mapping[str, Times]) -> str:
     """The results as Markdown, one column per program."""
-    lines = [
-        f"| ms | {' | '.join(results)} |",
-        f"|---|{'---:|' * len(results)}",
-    ]
     steps = next(iter(results.values()))
-    for step in steps:
-        lines.append(f"| {step} | {' | '.join(f'{r[step]:.1f}' for r in results.values())} |")
-    return "\n".join(lines)
+    rows = [[step, *(f"{times[step]:.1f}" for times in results.values())] for step in steps]
+    return tables.markdown(["ms", *results], rows)
 
 
 def main() -> None:
     """Print the table of times in milliseconds; with `--one`, those of this process alone."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--markdown", type=Path, help="write the table to this file")
-    parser.add_argument("--one", action="store_true", help="measure this process")
+    parser.add_argument("--save", action="store_true", help="write the table to the results")
+    parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
         print(json.dumps(one_turn(sys.stdin.read())))
         return
-    results = {name: least(text, options.repeat) for name, text in programs().items()}
+    results: dict[str, Times] = {}
+    for name, program in programs().items():
+        turns = [fresh(MODULE, "--one", text=program) for _ in range(options.repeat)]
+        results[name] = least(turns)
     text = table(results)
     print(text)
-    if options.markdown:
-        about = f"{platform.machine()}, Python {platform.python_version()}"
-        head = f"# Time to the first gradient\n\n`python benchmarks/compile_time.py`, {about}.\n"
-        options.markdown.write_text(f"{head}\n{text}\n", encoding="utf-8")
+    if options.save:
+        head = f"# Time to the first gradient\n\n{machine.headline()}."
+        tables.save("compile-time", f"{head}\n\n{text}")
 
 
 if __name__ == "__main__":

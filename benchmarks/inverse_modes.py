@@ -1,6 +1,6 @@
 """Times the inverse modes against forward mode, side by side in one run, and what they keep.
 
-    python benchmarks/inverse_modes.py [--repeat 31] [--save]
+    python -m benchmarks.inverse_modes [--repeat 31] [--save]
 
 `leapfrog`: 1,000 steps of 1,000 particles in a chain, as one text of 2,000 updates. `flow`: eight
 coupling layers with networks of one hidden layer over two halves of 64 numbers, 256 samples.
@@ -8,27 +8,25 @@ coupling layers with networks of one hidden layer over two halves of 64 numbers,
 
 Each mode is a ratio to jvp, the median of the ratios of runs that follow each other; compilation is
 not counted. Memory is what a call allocates at its worst moment, arguments apart. `--save` writes
-`benchmarks/results/inverse-modes-<date>.md`.
+a file of the results.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
-import platform
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import date
-from pathlib import Path
 from statistics import median
 from typing import Any
 
 import numpy as np
 
 import tadc
+from benchmarks import machine, tables
+from tadc.runtime.memory import memory_of
+from tadc.runtime.runner import Runner
 
-RESULTS = Path(__file__).parent / "results"
 STEPS = 1000
 LEAPFROG = (
     """x: f64[1000]
@@ -132,35 +130,32 @@ def _undone(
 def _peaks(f: tadc.Function, modes: dict[str, Any]) -> dict[str, int]:
     """The bytes of what the steps of each mode allocate, the worst of its parts."""
     names = [t.name for t in f.args if t.name in {r.name for r in f.results}]
-    forward = [f.forward(*names, keep_values=True)]
+    forward = [f.forward(*names, keep_values=True).runner]
     parts: dict[str, list[Any]] = {"jvp": forward}
     for name in modes:
         if name != "jvp":
             parts[name] = f.inverse(name.replace("_", "-")).steps
     return {
-        name: max(_peak(part) for part in programs if isinstance(part, tadc.Function))
+        name: max(_peak(part) for part in programs if isinstance(part, Runner))
         for name, programs in parts.items()
     }
 
 
-def _peak(part: tadc.Function) -> int:
+def _peak(part: Runner) -> int:
     zeros: Any = np.zeros
-    return part.memory(*(zeros(t.shape) for t in part.args)).peak
+    return memory_of(part, [zeros(t.shape) for t in part.program.args], {}).peak
 
 
-def table(results: dict[str, Measured]) -> list[str]:
-    """Markdown."""
-    lines = [
-        "| workload | mode | ms | ratio to jvp | memory |",
-        "|---|---|---|---|---|",
-    ]
+def table(results: dict[str, Measured]) -> str:
+    """Markdown, and how exactly the modes undo each other."""
+    rows: list[list[str]] = []
     for name, measured in results.items():
         for mode, ms in measured.times.items():
             ratio, peak = measured.ratios[mode], measured.peaks[mode] / 1e6
-            lines.append(f"| {name} | {mode} | {ms:.2f} | {ratio:.2f} | {peak:.2f} MB |")
-    lines.append("")
-    lines += [f"{name}: J⁻¹ J v is v up to {m.error:.1e}" for name, m in results.items()]
-    return lines
+            rows.append([f"{name}, {mode}", f"{ms:.2f}", f"{ratio:.2f}", f"{peak:.2f} MB"])
+    errors = (f"{name}: J⁻¹ J v is v up to {m.error:.1e}" for name, m in results.items())
+    head = ["workload, mode", "ms", "ratio to jvp", "memory"]
+    return "\n".join([tables.markdown(head, rows), "", *errors])
 
 
 def main() -> None:
@@ -175,15 +170,10 @@ def main() -> None:
         if options.only in (None, workload.name):
             print(f"{workload.name} ...", flush=True)
             results[workload.name] = measure(workload, options.repeat)
-    lines = table(results)
-    print("\n".join(lines))
+    text = table(results)
+    print(text)
     if options.save:
-        head = (
-            f"{date.today()}, {platform.machine()}, {os.cpu_count()} cores, NumPy {np.__version__}"
-        )
-        path = RESULTS / f"inverse-modes-{date.today()}.md"
-        path.write_text("\n".join([f"# Inverse modes, {head}", "", *lines, ""]), encoding="utf-8")
-        print(f"written to {path}")
+        tables.save("inverse-modes", f"# Inverse modes\n\n{machine.headline()}.\n\n{text}")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What programs of thousands of statements take: leapfrog steps of many particles, written out.
 
-    python benchmarks/long_programs.py [--steps 10 100 1000] [--repeat 3] [--markdown results.md]
+    python -m benchmarks.long_programs [--steps 10 100 1000] [--repeat 3] [--save]
 
 Each turn is a fresh process that has compiled a program of one line: the text becomes a program,
 is called, derived by `vjp`, whose value is called, and the pullback is called; then each is called
@@ -12,15 +12,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import platform
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from benchmarks import machine, tables
+from benchmarks.timing import fresh, least
 
 Numbers = Mapping[str, Any]
 
@@ -77,12 +76,10 @@ def measure(steps: int, particles: int) -> dict[str, Any]:
 
 def best(steps: int, particles: int, repeat: int) -> Numbers:
     """The least of some turns."""
-    command = [sys.executable, __file__, "--turn", str(steps), str(particles)]
-    turns: list[dict[str, Any]] = []
-    for _ in range(repeat):
-        turns.append(json.loads(subprocess.check_output(command)))
-    least = {name: min(turn[name] for turn in turns) for name in (*ONCE, *CALLS)}
-    return {**turns[0], **least, "in all": sum(least[name] for name in ONCE)}
+    command = ("benchmarks.long_programs", "--turn", steps, particles)
+    turns = [fresh(*command) for _ in range(repeat)]
+    times = least([{name: turn[name] for name in (*ONCE, *CALLS)} for turn in turns])
+    return {**turns[0], **times, "in all": sum(times[name] for name in ONCE)}
 
 
 def row(steps: int, numbers: Numbers) -> list[str]:
@@ -92,33 +89,25 @@ def row(steps: int, numbers: Numbers) -> list[str]:
     return [f"{steps}", *(texts.get(c) or str(numbers[c]) for c in COLUMNS)]
 
 
-def table(rows: list[list[str]]) -> str:
-    head = ["steps", *COLUMNS]
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
-
-
 def main() -> None:
-    """Measure each number of steps, and print the table; write it to a file if asked."""
+    """Measure each number of steps, and print the table; save it if asked."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, nargs="+", default=[10, 100, 1000])
     parser.add_argument("--particles", type=int, default=1000)
     parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--markdown", type=Path)
+    parser.add_argument("--save", action="store_true", help="write the table to the results")
     parser.add_argument("--turn", type=int, nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.turn:
         print(json.dumps(measure(*options.turn)))
         return
     rows = [row(n, best(n, options.particles, options.repeat)) for n in options.steps]
-    text = (
-        f"# Leapfrog steps of {options.particles} particles\n\n{table(rows)}\n"
-        f"{platform.processor() or platform.machine()}, Python {platform.python_version()}; "
-        "processor time up to `in all`, clock time of calls.\n"
-    )
+    text = tables.markdown(["steps", *COLUMNS], rows)
     print(text)
-    if options.markdown:
-        options.markdown.write_text(text, encoding="utf-8")
+    if options.save:
+        head = f"# Leapfrog steps of {options.particles} particles\n\n{machine.headline()};"
+        clocks = "processor time up to `in all`, clock time of calls."
+        tables.save("long-programs", f"{head} {clocks}\n\n{text}")
 
 
 if __name__ == "__main__":
