@@ -40,6 +40,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import partial
 
 from xdsl.context import Context
 from xdsl.dialects import func, memref
@@ -65,6 +66,7 @@ from passes.rewriting.programs import is_hint, tensor_names, type_of
 from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.index_lowering import IndexLowering
 from passes.scheduling.lane_sums import LaneLowering
+from passes.scheduling.segments import SegmentLowering
 from passes.scheduling.tile_choice import ChooseTiles, tile_chooser
 from passes.scheduling.tile_loops import tiled
 from passes.scheduling.tile_strip import Store
@@ -159,15 +161,15 @@ def _fill(
     index = IndexLowering(block, op.location)
     index.values.update(sizes)
     strides = {t: index.strides(type_of(t)) for t in buffers}
-    outer = (LaneLowering if choose else BodyLowering)(
-        index, op.type, buffers, strides, as_written=as_written
-    )
+    tiles = list(choose(op)) if choose else []
+    # elements outside tiles are few: their sums need no versions
+    lowering = partial(LaneLowering, versions=not tiles) if choose else SegmentLowering
+    outer = lowering(index, op.type, buffers, strides, as_written=as_written)
 
     def store(at: BodyLowering, value: SSAValue) -> None:
         place = at.index.linear([tix.Affine.of(v) for v in op.indices], strides[op.result])
         at.insert(memref.StoreOp.get(value, buffers[op.result], [place]))
 
-    tiles = list(choose(op)) if choose else []
     nest = tiled(outer, op, tiles, store) if tiles else _plain(outer, op, store)
     block.add_op(nest)
     block.add_op(func.ReturnOp())

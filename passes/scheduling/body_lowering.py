@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import Float64Type, IndexType, f32, f64, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from dialects import tix
-from dialects.tix import TensorType
+from dialects.tix import Constraint, TensorType
 from passes.rewriting.failure import place
 from passes.scheduling.elementary import AS_WRITTEN, CONTRACT, REASSOCIATED, ScalarLowering
 from passes.scheduling.index_lowering import IndexLowering
@@ -22,6 +22,8 @@ class BodyLowering(ScalarLowering):
 
     `buffers` and `strides` belong to the tensors that it reads, `scalars` holds the values that are
     emitted so far, and the operations in `as_written` keep their order, without fused products.
+    `entry` is the lowering of the function's block, around all loops, and `ranges` holds first values, and values behind the last, of indices that run over a part of
+    their range here.
     """
 
     def __init__(
@@ -38,12 +40,15 @@ class BodyLowering(ScalarLowering):
         self.strides = strides
         self.scalars = dict(scalars or {})
         self.as_written = as_written
+        self.entry: BodyLowering = self
+        self.ranges: dict[SSAValue, tuple[SSAValue, SSAValue]] = {}
 
     def inside(self, block: Block) -> Self:
         """The lowering of a block inside, which can use what this one has computed so far."""
         inner = copy(self)
         inner.index = self.index.inside(block)
         inner.scalars = dict(self.scalars)
+        inner.ranges = dict(self.ranges)
         return inner
 
     def region(self, region: Region) -> SSAValue:
@@ -72,9 +77,9 @@ class BodyLowering(ScalarLowering):
                 whole = self.insert(arith.IndexCastOp(self.index.form(op.form), i64)).result
                 return self.insert(arith.SIToFPOp(whole, self.element)).result
             case tix.SumOp():
-                return self._sum(op, op.indices, self.constant(0.0))
+                return self._sum(op)
             case tix.ReductionOp():
-                return self._reduce(op, op.indices, self.constant(op.IDENTITY))
+                return self.reduce(op, op.indices, self.constant(op.IDENTITY))
             case tix.IfOp():
                 return self._choose(self.index.holds(op.condition), op)
             case tix.WhereOp():
@@ -93,24 +98,36 @@ class BodyLowering(ScalarLowering):
         cast = (arith.ExtFOp if widen else arith.TruncFOp)(value, self.element)
         return self.insert(cast).result
 
-    def _sum(self, op: tix.SumOp, own: Sequence[SSAValue], start: SSAValue) -> SSAValue:
-        """The loops of the indices `own` of a sum, which add to `start`."""
-        return self._reduce(op, own, start)
+    def _sum(self, op: tix.SumOp) -> SSAValue:
+        """The loops of a sum."""
+        return self.reduce(op, op.indices, self.constant(0.0))
 
-    def _reduce(self, op: tix.ReductionOp, own: Sequence[SSAValue], start: SSAValue) -> SSAValue:
+    def bounds(
+        self, op: tix.ReductionOp, own: Sequence[SSAValue]
+    ) -> tuple[SSAValue, SSAValue]:
+        """First value, and the value behind the last, of the first of `own`.
+
+        `own` are the last indices of a reduction; those before them are known.
+        """
+        index = own[0]
+        if index not in self.ranges:
+            low, high = self.index.bounds(index, constraints_of(op, own))
+            return low, high
+        return self.ranges[index]
+
+    def reduce(self, op: tix.ReductionOp, own: Sequence[SSAValue], start: SSAValue) -> SSAValue:
         """The loops of the indices `own` of a reduction that has come to `start`."""
         if not own:
             inner = copy(self)
             inner.scalars = dict(self.scalars)
             return self._combined(op, start, inner.region(op.body))
         index, *rest = own
-        around = [c for c in op.constraints if c.form[index] and not any(c.form[v] for v in rest)]
-        low, high = self.index.bounds(index, around)
+        low, high = self.bounds(op, own)
         body = Block(arg_types=[IndexType(), self.element])
         body.args[0].name_hint, body.args[1].name_hint = index.name_hint, "sum"
         inner = self.inside(body)
         inner.index.values[index] = body.args[0]
-        total = inner._reduce(op, rest, body.args[1])
+        total = inner.reduce(op, rest, body.args[1])
         body.add_op(scf.YieldOp(total))
         loop = scf.ForOp(low, high, self.index.constant(1), [start], Region(body))
         return self.insert(loop).results[0]
@@ -141,3 +158,9 @@ class BodyLowering(ScalarLowering):
         block = Block()
         block.add_op(scf.YieldOp(self.inside(block).region(region)))
         return Region(block)
+
+
+def constraints_of(op: tix.ReductionOp, own: Sequence[SSAValue]) -> list[Constraint]:
+    """The constraints that bound the first of `own`, the last indices of a reduction."""
+    index, *rest = own
+    return [c for c in op.constraints if c.form[index] and not any(c.form[v] for v in rest)]

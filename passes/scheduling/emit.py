@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 
 from xdsl.dialects import arith, memref, scf
@@ -13,17 +13,38 @@ from passes.scheduling.body_lowering import BodyLowering
 
 Fill = Callable[[BodyLowering, SSAValue], None]
 """Fills the block of a loop: gets its lowering and its index."""
+FillCarrying = Callable[[BodyLowering, SSAValue, Sequence[SSAValue]], Sequence[SSAValue]]
+"""The same for a loop that carries values: gets them, too, and gives the next ones."""
 
 
 def loop(
     at: BodyLowering, low: SSAValue, high: SSAValue, hint: str | None, fill: Fill, step: int = 1
 ) -> None:
     """`scf.for` over [low, high), its block filled by `fill`."""
-    block = Block(arg_types=[IndexType()])
+
+    def fill_alone(inner: BodyLowering, k: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        fill(inner, k)
+        return ()
+
+    carrying_loop(at, low, high, at.index.constant(step), hint, (), fill_alone)
+
+
+def carrying_loop(
+    at: BodyLowering,
+    low: SSAValue,
+    high: SSAValue,
+    step: SSAValue,
+    hint: str | None,
+    carried: Sequence[SSAValue],
+    fill: FillCarrying,
+) -> Sequence[SSAValue]:
+    """`scf.for` over [low, high), which carries numbers: gives what they are in the end."""
+    block = Block(arg_types=[IndexType(), *(v.type for v in carried)])
     block.args[0].name_hint = hint
-    fill(at.inside(block), block.args[0])
-    block.add_op(scf.YieldOp())
-    at.insert(scf.ForOp(low, high, at.index.constant(step), [], Region(block)))
+    for argument, value in zip(block.args[1:], carried, strict=True):
+        argument.name_hint = value.name_hint
+    block.add_op(scf.YieldOp(*fill(at.inside(block), block.args[0], block.args[1:])))
+    return at.insert(scf.ForOp(low, high, step, carried, Region(block))).results
 
 
 def repeat(at: BodyLowering, times: int, hint: str, fill: Fill) -> None:
@@ -47,6 +68,31 @@ def either(
         fill(at.inside(block))
         block.add_op(scf.YieldOp())
     at.insert(scf.IfOp(test, [], Region(blocks[0]), Region(blocks[1])))
+
+
+def one_of(
+    at: BodyLowering,
+    test: SSAValue,
+    then: Callable[[BodyLowering], SSAValue],
+    otherwise: Callable[[BodyLowering], SSAValue],
+) -> SSAValue:
+    """`scf.if` that gives the number of one of its branches."""
+    blocks = Block(), Block()
+    for block, fill in zip(blocks, (then, otherwise), strict=True):
+        block.add_op(scf.YieldOp(fill(at.inside(block))))
+    return at.insert(
+        scf.IfOp(test, [at.element], Region(blocks[0]), Region(blocks[1]))
+    ).results[0]
+
+
+def when(at: BodyLowering, test: SSAValue | None, then: Callable[[BodyLowering], None]) -> None:
+    """`scf.if` without another side; without a test, always."""
+    if test is None:
+        return then(at)
+    block = Block()
+    then(at.inside(block))
+    block.add_op(scf.YieldOp())
+    at.insert(scf.IfOp(test, [], Region(block)))
 
 
 def select(at: BodyLowering, test: SSAValue, a: SSAValue, b: SSAValue) -> SSAValue:

@@ -29,8 +29,10 @@ from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.elementary import CONTRACT
 from passes.scheduling.emit import buffer, difference, load, loop, repeat, store, zeroed
 from passes.scheduling.index_uses import IndexUses
+from passes.scheduling.segments import Segments
 from passes.scheduling.tile import Hoisted, Tile
 from passes.scheduling.tile_analysis import constant_range, hoisted_values, tileable_sums
+from passes.scheduling.tile_totals import Totals
 
 Load = Callable[[BodyLowering, SSAValue, SSAValue], SSAValue]
 """Loads a value that was computed before, for a row and a column of the block."""
@@ -56,12 +58,14 @@ def bounds(
     at: BodyLowering, op: tix.SumOp, indices: Sequence[SSAValue]
 ) -> tuple[SSAValue, SSAValue]:
     """The bounds of the first of `indices`, which are the last ones of the sum."""
+    provide_bounds(at, op)
+    return at.bounds(op, indices)
+
+
+def provide_bounds(at: BodyLowering, op: tix.SumOp) -> None:
+    """Emit what the bounds of a sum depend on."""
     for outer in missing(at, op.free_indices, ())[0]:
         at.operation(outer)
-    index, *rest = indices
-    around = [c for c in op.constraints if c.form[index] and not any(c.form[v] for v in rest)]
-    low, high = at.index.bounds(index, around)
-    return low, high
 
 
 def missing(
@@ -182,7 +186,19 @@ class TileBody:
     def add_sum(self, at: BodyLowering, op: tix.SumOp, acc: SSAValue) -> None:
         """Add all terms of a sum to its accumulators."""
         self.hoist_from_terms(at, op)
-        self.add_terms(at, op, op.indices, acc)
+        provide_bounds(at, op)
+        segments = Segments.of(at, op, op.indices)
+        if segments is None:
+            return self.add_terms(at, op, op.indices, acc)
+        size = self.size_of(op.result)
+        totals = Totals.begin(at, segments, acc, at.index.constant(size), size)
+
+        def fill(inner: BodyLowering, own: Sequence[SSAValue]) -> None:
+            self.add_terms(inner, op, own, acc)
+            totals.take(inner)
+
+        segments.each(at, fill)
+        totals.end(at)
 
     def add_terms(
         self,

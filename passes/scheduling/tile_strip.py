@@ -22,7 +22,7 @@ chunk before the next chunk is copied: their sums then wait in memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from xdsl.ir import SSAValue
 
@@ -30,10 +30,12 @@ from dialects import tix
 from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.emit import buffer, load, loop, smaller, store, zeroed
 from passes.scheduling.index_uses import IndexUses
+from passes.scheduling.segments import Segments
 from passes.scheduling.tile import Tile
 from passes.scheduling.tile_analysis import tileable_sums
-from passes.scheduling.tile_body import Chunk, TileBody, bounds
+from passes.scheduling.tile_body import Chunk, TileBody, bounds, provide_bounds
 from passes.scheduling.tile_grid import Span
+from passes.scheduling.tile_totals import Totals
 
 Store = Callable[[BodyLowering, SSAValue], None]
 """Stores the value of the element whose indices the lowering knows."""
@@ -96,7 +98,7 @@ class ChunkedStrip(Strip):
     def emit(self, at: BodyLowering) -> None:
         sums = [_ChunkedSum(self, at, op) for op in self.sums]
         for chunked in sums:
-            chunked.advance(at, chunked.op.indices)
+            chunked.add(at)
 
         def fill(inner: BodyLowering, body: TileBody, number: SSAValue) -> None:
             for chunked in sums:
@@ -115,7 +117,28 @@ class _ChunkedSum:
         self.size = strip.shared.size_of(op.result)
         self.waiting = zeroed(at, self.size * strip.tile.group, "sums")
 
-    def advance(self, at: BodyLowering, indices: list[SSAValue]) -> None:
+    def add(self, at: BodyLowering) -> None:
+        """Add all terms to the sums of all blocks; chunks divide segments."""
+        op, rows = self.op, self.strip.rows
+        provide_bounds(at, op)
+        _, length = self.strip.tile.chunks.get(op, (None, 1))
+        segments = Segments.of(at, op, op.indices, length)
+        if segments is None:
+            return self.advance(at, op.indices)
+        count = at.index.constant(self.size)
+        if rows is not None and rows.blocks is not None:
+            count = at.index.mul(rows.blocks, count)
+        most = self.size * self.strip.tile.group
+        totals = Totals.begin(at, segments, self.waiting, count, most)
+
+        def fill(inner: BodyLowering, own: Sequence[SSAValue]) -> None:
+            self.advance(inner, own)
+            totals.take(inner)
+
+        segments.each(at, fill)
+        totals.end(at)
+
+    def advance(self, at: BodyLowering, indices: Sequence[SSAValue]) -> None:
         """The loops of the sum down to the index that is cut, with its chunks inside."""
         if self.op not in self.strip.tile.chunks:
             self.strip.fill_panels(at, self.op)
@@ -138,7 +161,7 @@ class _ChunkedSum:
         else:
             loop(at, low, high, indices[0].name_hint, outer)
 
-    def _add_chunk(self, at: BodyLowering, indices: list[SSAValue], chunk: Chunk | None) -> None:
+    def _add_chunk(self, at: BodyLowering, indices: Sequence[SSAValue], chunk: Chunk | None) -> None:
         """Add the terms of one chunk to the sums of all blocks."""
 
         def fill(inner: BodyLowering, body: TileBody, number: SSAValue) -> None:
