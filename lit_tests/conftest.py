@@ -13,6 +13,7 @@ to the output. Whatever else `lit` and its shell understand is refused, so that 
 from __future__ import annotations
 
 import io
+import os
 import re
 import shlex
 import sys
@@ -25,6 +26,8 @@ from unittest.mock import patch
 
 import pytest
 from xdsl.ir import Attribute
+
+os.environ["TADC_CACHE"] = "off"  # tests see what is compiled now
 
 COMMENTS = {".mlir": "//", ".tad": "#"}
 

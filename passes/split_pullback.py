@@ -18,7 +18,9 @@ read of them, and the gradients as a program of the arguments, the saved values 
 
 So a pullback computes nothing that its value has computed already, but for values that a few cheap
 operations make of arguments and of what is saved anyway: those take memory until the pullback
-comes, and computing them again costs little more than reading them. Values that decide something
+comes, and computing them again costs little more than reading them. Of a result even a copy would
+have to be saved, as its owner may change it: so an elementary function of each element is computed
+again rather than copied. Values that decide something
 in a gradient, as the terms of an extremum do, are saved whatever they cost: computed again within
 another definition, they might round differently. Gradients that are long sums become running totals
 (`passes/rewriting/running_totals.py`), so that adjoints need not wait for the last one.
@@ -37,13 +39,16 @@ from xdsl.passes import ModulePass
 from dialects import tix
 from dialects.tix import elementwise as ew
 from passes.analysis.activity import useful, varied
-from passes.analysis.costs import FREE, weight
+from passes.analysis.costs import COST_OF_FUNCTION, FREE, weight
 from passes.rewriting.failure import PassFailure
 from passes.rewriting.programs import ProgramBuilder, exchange, location_of, reads_of, type_of
 from passes.rewriting.running_totals import accumulate_early
 
 MOST_OPERATIONS_TO_RECOMPUTE = 10
 """The number of quick operations up to which an element is computed again rather than saved."""
+
+MOST_COST_TO_RECOMPUTE_RESULT = COST_OF_FUNCTION + MOST_OPERATIONS_TO_RECOMPUTE
+"""The cost up to which an element of a result is computed again rather than copied."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +88,7 @@ def split_pullback(
     rest = [op for op in program.definitions if op.result in late & needed]
     read = {r.tensor for op in rest for r in reads_of(op)}
     saved = [op for op in early if op.result in read]
-    again = _again([op for op in saved if op.result not in values], saved, rest)
+    again = _again(saved, rest, values)
     saved = [op for op in saved if op not in again]
     kept = [*values, *(op.result for op in saved if op.result not in values)]
     arguments = [(n, v) for n, v in program.arguments.items() if n not in adjoints]
@@ -101,16 +106,17 @@ def split_pullback(
 
 
 def _again(
-    candidates: Sequence[tix.DefineOp], saved: Sequence[tix.DefineOp], late: Sequence[tix.DefineOp]
+    saved: Sequence[tix.DefineOp], late: Sequence[tix.DefineOp], values: Sequence[SSAValue]
 ) -> list[tix.DefineOp]:
-    """The candidates that `late` computes again, of arguments and of what is saved beside them."""
+    """Those of `saved` that `late` computes again, of arguments and of what else is saved."""
     kept: set[SSAValue] = {op.result for op in saved}
     decisive = {r.tensor for op in late if _decides(op) for r in reads_of(op)}
     again: list[tix.DefineOp] = []
-    for op in candidates:
+    for op in saved:
         read = {r.tensor for r in reads_of(op)}
         there = all(v in kept or not isinstance(v.owner, tix.DefineOp) for v in read)
-        if there and op.result not in decisive and _is_cheap(op):
+        cheap = _is_cheaper_than_copy(op) if op.result in values else _is_cheap(op)
+        if there and op.result not in decisive and cheap:
             kept.remove(op.result)
             again.append(op)
     return again
@@ -125,6 +131,14 @@ def _is_cheap(op: tix.DefineOp) -> bool:
     """True if few operations make an element, each about as quick as a read."""
     ops = [o for o in op.walk() if o is not op and not isinstance(o, tix.YieldOp)]
     return len(ops) <= MOST_OPERATIONS_TO_RECOMPUTE and all(map(_is_quick, ops))
+
+
+def _is_cheaper_than_copy(op: tix.DefineOp) -> bool:
+    """True if an element takes at most an elementary function: no sum, and nothing that decides."""
+    ops = [o for o in op.walk() if o is not op and not isinstance(o, FREE)]
+    barred = tix.ReductionOp, tix.WhereOp, ew.StepOp
+    cost = sum(0 if isinstance(o, tix.IndexToRealOp) else weight(o) for o in ops)
+    return cost <= MOST_COST_TO_RECOMPUTE_RESULT and not any(isinstance(o, barred) for o in ops)
 
 
 def _is_quick(op: Operation) -> bool:

@@ -20,15 +20,15 @@ class Text:
 
 
 def _optimized(executable: Executable) -> str:
-    from tadc.runtime.cpu import CpuModule
+    from tadc.runtime.cpu import optimized_ir
 
-    return CpuModule(executable.text, quick=not executable.tile).optimized()
+    return optimized_ir(executable.text, quick=not executable.tile)
 
 
 def _assembly(executable: Executable) -> str:
-    from tadc.runtime.cpu import CpuModule
+    from tadc.runtime.cpu import assembly
 
-    return CpuModule(executable.text, quick=not executable.tile).assembly()
+    return assembly(executable.text, quick=not executable.tile)
 
 
 def _ptx(executable: Executable) -> str:

@@ -7,7 +7,6 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
-from dialects.tix import ProgramOp
 from passes.differentiate import DifferentiatePass
 from passes.differentiation.names import adjoint_names
 from passes.pipeline import STAGES, Pipeline, derivative_passes, inverse_passes, pullback_passes
@@ -18,8 +17,9 @@ from tadc.inverse.text import texts
 from tadc.modes import INVERSE_MODES, MODES, OTHER_WORDS
 from tadc.program import Program, Tensor, recursing
 from tadc.runtime.memory import Memory, PullbackMemory, memory_of, pullback_memory_of
+from tadc.runtime.native_plan import NativePlan
 from tadc.runtime.results import named as named_values
-from tadc.runtime.runner import Runner
+from tadc.runtime.runner import Runner, native_plan
 from tadc.runtime.value_and_gradients import ValueAndGradients
 
 Sizes = Mapping[str, int]
@@ -57,8 +57,20 @@ class Function:
 
     # --- calling ---
 
-    def __call__(self, *positional: Any, **named: Any) -> Any:
-        return one_or_named(self.results, self.call(positional, named))
+    def __call__(self, *positional: Any, out: Any = None, **named: Any) -> Any:
+        """The result or results; with `out`, an array or a tuple of arrays, in these.
+
+        They have the shapes and dtypes of the results, and may overlap arguments.
+        """
+        if out is not None:
+            return self._call_into(positional, named, out)
+        return one_or_named(self.results, self.runner.call(positional, named))
+
+    def _call_into(self, positional: Sequence[Any], named: dict[str, Any], out: Any) -> Any:
+        if any(t.name == "out" for t in self.args):  # an argument of that name comes first
+            return one_or_named(self.results, self.runner.call(positional, {**named, "out": out}))
+        arrays: Sequence[Any] = out if isinstance(out, tuple | list) else (out,)
+        return one_or_named(self.results, self.runner.call(positional, named, arrays))
 
     def call(self, positional: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
         """The results as a list, also where there is one."""
@@ -67,6 +79,14 @@ class Function:
     def memory(self, *positional: Any, **named: Any) -> Memory:
         """Bytes that a call with these arguments allocates at its worst moment; it is not run."""
         return memory_of(self.runner, positional, named)
+
+    def plan(self, shapes: Sequence[Sequence[int]], precision: str = "f64") -> NativePlan:
+        """This program for arguments of these shapes, as one call of machine code on addresses.
+
+        See `NativePlan`. Tensors of undeclared precision are `precision`, f32 or f64. Raises
+        `SizeError` for shapes that do not fit, `TargetError` where the target is not `cpu`.
+        """
+        return native_plan(self.runner, shapes, precision)
 
     def pullback_memory(self, *positional: Any, **named: Any) -> PullbackMemory:
         """Bytes that `tadc.vjp` allocates, that its pullback does, and that are kept between."""
@@ -178,9 +198,8 @@ class Function:
         if not self.args:
             raise ArgumentError("the program has no argument to derive with respect to")
         if differentiate not in self._derived:
-            module = self.program.transformed(derivative_passes(differentiate).passes)
-            made = Function(self.program.derived(module), self.target)
-            self._derived[differentiate] = made
+            (program,) = self.program.derive(derivative_passes(differentiate).passes)
+            self._derived[differentiate] = Function(program, self.target)
         return self._derived[differentiate]
 
     @recursing
@@ -191,12 +210,8 @@ class Function:
         """
         self._check_arguments(wrt)
         if wrt not in self._pullbacks:
-            passes = pullback_passes(adjoint_names(self.program.op), wrt).passes
-            module = self.program.transformed(passes)
-            parts = [op for op in module.ops if isinstance(op, ProgramOp)]
-            for part in parts:
-                part.detach()
-            programs = (self.program.derived(ModuleOp([part])) for part in parts)
+            adjoints = adjoint_names(self.program.op)
+            programs = self.program.derive(pullback_passes(adjoints, wrt).passes)
             value, gradients = (Runner(program, self.target) for program in programs)
             self._pullbacks[wrt] = ValueAndGradients(value, gradients, len(self.results))
         return self._pullbacks[wrt]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,11 +16,12 @@ from xdsl.utils.exceptions import PassFailedException
 from dialects.tix import ProgramOp, TensorType
 from dialects.tix.affine import show
 from passes.rewriting.failure import PassFailure
-from passes.rewriting.programs import label_of, type_of
 from passes.run_passes import run_passes
 from tadc.errors import Span, TargetError, UnsupportedError
 from tadc.language.printing.program import print_program
 from tadc.language.source import PROGRAM, Source
+from tadc.summary import Summary
+from tadc.support.disk_store import compiler_version, digest, disk_store
 from tadc.support.garbage import rarely_collecting
 from tadc.support.ir_text import context, module_text, parse_module
 from tadc.support.recursion import with_large_stack
@@ -46,25 +48,51 @@ class Program:
     """A module with one program, and the text that errors about it point into.
 
     Nothing changes a `Program`: passes run on copies of its module. `str` gives it in the language.
+    A program that was stored on disk has its module made when somebody first asks for it.
     """
 
-    def __init__(self, module: ModuleOp, source: str):
-        self.module = module
+    def __init__(
+        self,
+        module: ModuleOp | Callable[[], ModuleOp],
+        source: str,
+        summary: Summary | None = None,
+        key: str | None = None,
+        origin: Program | None = None,
+    ):
+        self._module = module
         self.source = source
-        (self.op,) = (op for op in module.ops if isinstance(op, ProgramOp))
-        self.args = tuple(Tensor.of(name, type_of(v)) for name, v in self.op.arguments.items())
-        returned = zip(self.op.result_names, self.op.returned, strict=True)
-        self.results = tuple(Tensor.of(name, type_of(v)) for name, v in returned)
+        self.summary = summary or Summary.of(self.op)
+        self._key = key
+        self.origin = origin or self
+        """The program that it was derived from: where its ranges fit, those of this one do."""
+        self.args = tuple(Tensor.of(*t) for t in self.summary.inputs)
+        self.results = tuple(Tensor.of(*t) for t in self.summary.results)
+
+    @cached_property
+    def module(self) -> ModuleOp:
+        """The module, which holds the program alone."""
+        return self._module if isinstance(self._module, ModuleOp) else self._module()
+
+    @cached_property
+    def op(self) -> ProgramOp:
+        """The program in it."""
+        (op,) = (op for op in self.module.ops if isinstance(op, ProgramOp))
+        return op
+
+    @cached_property
+    def key(self) -> str:
+        """A hash of the program, functions of the user included; its text may mean others later."""
+        return self._key or digest(self.recurse(lambda: module_text(self.module)))
 
     @property
-    def result_labels(self) -> list[str]:
+    def result_labels(self) -> Sequence[str]:
         """The names of the results inside of the program, where no two tensors have the same."""
-        return [label_of(v) for v in self.op.returned]
+        return self.summary.result_labels
 
     @property
     def definition_labels(self) -> list[str]:
         """The names of all definitions inside of the program, in order."""
-        return [d.label.data for d in self.op.definitions]
+        return [d.label for d in self.summary.definitions]
 
     # --- its text ---
 
@@ -82,6 +110,10 @@ class Program:
     def span(self, location: LocationAttr) -> Span | None:
         """A place in the program as a place in its text."""
         return self.text.span_at(location)
+
+    def span_of_argument(self, name: str) -> Span | None:
+        """The declaration or first use of an argument."""
+        return self.span(self.op.arguments[name].location)
 
     @contextmanager
     def located_errors(self) -> Generator[None]:
@@ -134,11 +166,37 @@ class Program:
         """A module that was made of this program, with the same text."""
         return Program(module, self.source)
 
+    def derive(self, passes: Sequence[ModulePass]) -> Sequence[Program]:
+        """The programs that these passes make of this one, with the same text.
+
+        They come from the disk where an earlier process has made them.
+        """
+        key = digest(compiler_version(), self.key, *map(repr, passes))
+        stored = disk_store().load(key)
+        if stored is not None:
+            return [self._restored(*parts) for parts in pickle.loads(stored)]
+        module = self.transformed(passes)
+        programs: list[Program] = []
+        for n, op in enumerate(op for op in list(module.ops) if isinstance(op, ProgramOp)):
+            op.detach()
+            part = ModuleOp([op])
+            programs.append(Program(part, self.source, None, digest(key, str(n)), self.origin))
+        parts = [(*p._kept(), p.summary, p.key) for p in programs]
+        disk_store().save(key, pickle.dumps(parts))
+        return programs
+
+    def _restored(self, text: str, places: Sequence[Place], summary: Summary, key: str) -> Program:
+        return Program(lambda: _parsed(text, places), self.source, summary, key, self.origin)
+
     # --- keeping ---
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def _kept(self) -> tuple[str, Sequence[Place]]:
+        """The module as text, and the places of its arguments, for which IR has no text."""
         places = [_place(v.location) for v in self.op.arguments.values()]
-        return _restore, (self.recurse(lambda: module_text(self.module)), self.source, places)
+        return self.recurse(lambda: module_text(self.module)), places
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (*self._kept(), self.source)
 
 
 P = ParamSpec("P")
@@ -169,14 +227,19 @@ Place = tuple[str, int, int] | None
 """File, line and column."""
 
 
-def _restore(text: str, source: str, places: Sequence[Place]) -> Program:
-    """The program; arguments get back their places, which their IR has no text for."""
-    program = Program(with_large_stack(lambda: parse_module(text)), source)
-    for argument, place in zip(program.op.body.block.args, places, strict=True):
+def _restore(text: str, places: Sequence[Place], source: str) -> Program:
+    return Program(_parsed(text, places), source)
+
+
+def _parsed(text: str, places: Sequence[Place]) -> ModuleOp:
+    """The module of a program, its arguments in their places."""
+    module = with_large_stack(lambda: parse_module(text))
+    (program,) = (op for op in module.ops if isinstance(op, ProgramOp))
+    for argument, place in zip(program.body.block.args, places, strict=True):
         if place:
             file, line, column = place
             argument.location = FileLineColLoc(StringAttr(file), IntAttr(line), IntAttr(column))
-    return program
+    return module
 
 
 def _place(location: LocationAttr) -> Place:

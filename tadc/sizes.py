@@ -8,11 +8,11 @@ this size; when no such form is left, every form is checked.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, Protocol, cast
 
-from dialects.tix import Affine, DerivedSizeAttr, ProgramOp, TensorType, Variable
+from dialects.tix import Affine, DerivedSizeAttr, TensorType, Variable
 from dialects.tix.affine import show
 
 
@@ -72,7 +72,25 @@ def shape_of(type: TensorType, sizes: Mapping[str, int]) -> tuple[int, ...]:
     return tuple(max(0, value_of(form, sizes)) for form in type.shape)
 
 
-def bind_sizes(program: ProgramOp, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
+class Typed(Protocol):
+    """What has a type: an argument or a definition."""
+
+    @property
+    def type(self) -> Any: ...
+
+
+class Sized(Protocol):
+    """What has sizes: a program, or a summary of one."""
+
+    @property
+    def arguments(self) -> Mapping[str, Typed]: ...
+    @property
+    def derived(self) -> Iterable[DerivedSizeAttr]: ...
+    @property
+    def definitions(self) -> Sequence[Typed]: ...
+
+
+def bind_sizes(program: Sized, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
     """Every size of `program` for arguments of these shapes."""
     dimensions = _dimensions(program, shapes)
     sizes = _solve(dimensions, list(program.derived))
@@ -86,7 +104,15 @@ def bind_sizes(program: ProgramOp, shapes: Mapping[str, tuple[int, ...]]) -> dic
     return sizes
 
 
-def _dimensions(program: ProgramOp, shapes: Mapping[str, tuple[int, ...]]) -> list[_Dimension]:
+def argument_shapes(program: Sized, chosen: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
+    """The shapes of the arguments, where callers choose the sizes that are not derived."""
+    sizes = dict(chosen)
+    for derived in program.derived:
+        sizes[derived.data.name] = derived.evaluate(cast("Mapping[Variable, int]", sizes))
+    return {name: shape_of(value.type, sizes) for name, value in program.arguments.items()}
+
+
+def _dimensions(program: Sized, shapes: Mapping[str, tuple[int, ...]]) -> list[_Dimension]:
     dimensions: list[_Dimension] = []
     for name, value in program.arguments.items():
         assert isinstance(value.type, TensorType)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import io
+import os
 from pathlib import Path
 
 import pytest
 
 from tadc.commands import cli
 from tadc.language import custom_functions
+
+os.environ["TADC_CACHE"] = "off"  # tests see what is compiled now
 
 SQUARES = "x: f64[N]\ny[i] = s * x[i]**2\n"
 

@@ -121,7 +121,7 @@ def _converted(parameter: Parameter, value: Any, dtype: Any = None) -> Array:
 
 def _check_mask(parameter: Parameter, array: Array) -> None:
     """Raise where elements are masked, whose values below the mask would be computed with."""
-    if np.ma.is_masked(array):
+    if type(array) is not np.ndarray and np.ma.is_masked(array):
         raise ArgumentError(
             f"the argument {parameter.name} has masked elements",
             parameter.span,

@@ -1,32 +1,21 @@
-"""LLVM IR text to machine code of this machine, and calls of it on all cores."""
+"""LLVM IR text to machine code of this machine."""
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
-import itertools
-import os
-import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from queue import SimpleQueue
 from typing import Any
 
 from tadc.runtime.machine import machine
+from tadc.support.disk_store import compiler_version, digest, disk_store
 from tadc.support.packages import installed
 from tadc.targets.llvm_libmvec import LIBRARY, library, with_vector_variants
 
 llvm = installed("llvmlite.binding", "the target cpu")
-
-# Below this many scalar operations, waking a thread costs more than it saves.
-MOST_WORK_ON_ONE_THREAD = 50_000
-
-# More parts than threads, so that one slow part delays little.
-PARTS_PER_THREAD = 4
-
-Params = ctypes.Array[ctypes.c_int64] | int
 
 
 @cache
@@ -47,6 +36,42 @@ def _target_machine() -> Any:
     )
 
 
+def machine_key() -> str:
+    """What machine code is made for."""
+    m = machine()
+    return f"{llvm.get_default_triple()} {m.cpu} {m.flags} {m.vector_bits} {library() is not None}"
+
+
+def add_symbol(name: str, address: int) -> None:
+    """Let machine code that is loaded from now on refer to this address by a name."""
+    llvm.add_symbol(name, address)
+
+
+def add_python_function(name: str) -> None:
+    """The same for a function of Python's C API, by its own name."""
+    function = getattr(ctypes.pythonapi, name)
+    add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value or 0)
+
+
+EXTENT = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One function of a module, by addresses: they hold as long as the module lives."""
+
+    entry: int
+    """Of `void entry(words, begin, end, stop)`: see `tadc/targets/llvm.py`."""
+    extent_function: int
+    grain: int
+    """Runs may be cut at multiples of this index."""
+
+    def extent(self, words: int) -> int:
+        """The extent of the outermost index; only the sizes among the words decide it."""
+        found: int = EXTENT(self.extent_function)(words)
+        return found
+
+
 class CpuModule:
     """A compiled program: `CpuModule(print_llvm(module)).kernel("f")`.
 
@@ -54,34 +79,40 @@ class CpuModule:
     """
 
     def __init__(self, text: str, quick: bool = False):
-        self._text = with_vector_variants(text, dict.fromkeys(machine().features, True))
-        self._quick = quick
-        self._machine = _target_machine()
+        self._load(compile_object(text, quick))
+
+    @staticmethod
+    def of_object(data: bytes) -> CpuModule:
+        """The module whose machine code `compile_object` made."""
+        module = CpuModule.__new__(CpuModule)
+        module._load(data)
+        return module
+
+    def _load(self, data: bytes) -> None:
         context = llvm.create_context()
-        self._module = self._optimized_module(context)
-        self._engine = llvm.create_mcjit_compiler(self._module, self._machine)
+        empty = llvm.parse_assembly("", context)
+        self._engine = llvm.create_mcjit_compiler(empty, _target_machine())
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
         self._engine.finalize_object()
         # in this order: the collector ends objects that refer to each other in any order, and
         # the end of a context is the end of its modules, which the engine ends too
-        weakref.finalize(self, _close, self._engine, context).atexit = False
+        self._end = weakref.finalize(self, _close, self._engine, context)
+        self._end.atexit = False
+        self._context = context
 
-    def _optimized_module(self, context: Any = None) -> Any:
-        module = llvm.parse_assembly(self._text, context or llvm.create_context())
-        module.triple = self._machine.triple
-        module.data_layout = str(self._machine.target_data)
-        module.verify()
-        options = llvm.create_pipeline_tuning_options(speed_level=1 if self._quick else 3)
-        options.loop_vectorization = True
-        options.loop_interleaving = True
-        options.loop_unrolling = not self._quick
-        options.slp_vectorization = not self._quick
-        builder = llvm.create_pass_builder(self._machine, options)
-        builder.getModulePassManager().run(module, builder)
-        return module
+    def keep(self) -> None:
+        """Never free the code, in which threads are until the process ends; no more is asked of it."""
+        self._end.detach()
+        self._engine.detach()
+        self._context.detach()
 
-    def kernel(self, name: str) -> CpuKernel:
+    def kernel(self, name: str) -> Kernel:
         """The function of that name in the scheduled program."""
-        return CpuKernel(self, name)
+        return Kernel(
+            self.address(f"{name}.entry"),
+            self.address(f"{name}.extent"),
+            ctypes.c_int64.from_address(self.address(f"{name}.grain")).value,
+        )
 
     def address(self, symbol: str) -> int:
         """The address of a function or constant, which stays there as long as the module lives."""
@@ -91,120 +122,60 @@ class CpuModule:
             raise KeyError(symbol)
         return found
 
-    def optimized(self) -> str:
-        """The LLVM IR that became machine code."""
-        return str(self._optimized_module())
 
-    def assembly(self) -> str:
-        """The machine code, to read."""
-        return self._machine.emit_assembly(self._optimized_module())
+def stored_module(text: str, quick: bool = False) -> CpuModule:
+    """The module of LLVM IR text, compiled once for all processes of this machine."""
+    key = digest("module", compiler_version(), machine_key(), text, repr(quick))
+    code = disk_store().load(key)
+    if code is None:
+        code = compile_object(text, quick)
+        disk_store().save(key, code)
+    return CpuModule.of_object(code)
+
+
+def compile_object(text: str, quick: bool = False) -> bytes:
+    """LLVM IR text as an object file for this machine."""
+    with _optimized(text, quick) as (module, machine):
+        data: bytes = machine.emit_object(module)
+        return data
+
+
+def optimized_ir(text: str, quick: bool = False) -> str:
+    """The LLVM IR that becomes machine code."""
+    with _optimized(text, quick) as (module, _):
+        return str(module)
+
+
+def assembly(text: str, quick: bool = False) -> str:
+    """The machine code, to read."""
+    with _optimized(text, quick) as (module, machine):
+        found: str = machine.emit_assembly(module)
+        return found
+
+
+@contextlib.contextmanager
+def _optimized(text: str, quick: bool) -> Iterator[tuple[Any, Any]]:
+    """The optimized module, and the machine that it is for."""
+    target, context = _target_machine(), llvm.create_context()
+    features = dict.fromkeys(machine().features, True)
+    module = llvm.parse_assembly(with_vector_variants(text, features), context)
+    module.triple = target.triple
+    module.data_layout = str(target.target_data)
+    module.verify()
+    options = llvm.create_pipeline_tuning_options(speed_level=1 if quick else 3)
+    options.loop_vectorization = True
+    options.loop_interleaving = True
+    options.loop_unrolling = not quick
+    options.slp_vectorization = not quick
+    builder = llvm.create_pass_builder(target, options)
+    manager = builder.getModulePassManager()
+    manager.run(module, builder)
+    try:
+        yield module, target
+    finally:
+        _close(manager, builder, options, module, context)
 
 
 def _close(*resources: Any) -> None:
     for resource in resources:
         resource.close()
-
-
-EXTENT = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
-ENTRY = ctypes.CFUNCTYPE(
-    None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64)
-)
-GO_ON = ctypes.c_int64(0)
-"""The word that kernels look at, to stop when it is not 0."""
-
-
-class CpuKernel:
-    """One function of a module, called with its arguments as an array of 64-bit words."""
-
-    def __init__(self, module: CpuModule, name: str):
-        self._module = module  # owns the code
-        self.extent: Callable[[Params], int] = EXTENT(module.address(f"{name}.extent"))
-        """The extent of the outermost index; only the sizes among the arguments decide it."""
-        self.entry = module.address(f"{name}.entry")
-        """The address of the code."""
-        self._entry: Callable[[Params, int, int, ctypes.c_int64], None] = ENTRY(self.entry)
-        self._grain = ctypes.c_int64.from_address(module.address(f"{name}.grain")).value
-
-    def __call__(self, params: Params, work: int = 0) -> None:
-        """Run everywhere; `work` is about how many scalar operations that takes."""
-        self.run(params, self.extent(params), work)
-
-    def run(self, params: Params, extent: int, work: int = 0) -> None:
-        """Run everywhere, given the extent of the outermost index."""
-        if work < MOST_WORK_ON_ONE_THREAD:
-            self._entry(params, 0, extent, GO_ON)
-        else:
-            self._run_in_parts(params, extent)
-
-    def _run_in_parts(self, params: Params, extent: int) -> None:
-        pool = _pool()
-        grains = -(-extent // self._grain)
-        parts = min(grains, PARTS_PER_THREAD * pool.threads)
-        if pool.threads < 2 or parts < 2:
-            self._entry(params, 0, extent, GO_ON)
-            return
-        cuts = [grains * i // parts * self._grain for i in range(parts)] + [extent]
-        entry = self._entry
-        pool.run([lambda b=b, e=e: entry(params, b, e, GO_ON) for b, e in itertools.pairwise(cuts)])
-
-
-@dataclass
-class _Job:
-    """Parts of work that any thread may take; the last one finished frees the waiting caller."""
-
-    parts: Iterator[Callable[[], None]]
-    count: int
-
-    def __post_init__(self) -> None:
-        self._finished = itertools.count(1)
-        self.done = threading.Lock()
-        self.done.acquire()
-
-    def work(self) -> None:
-        # `next` of a list iterator and of `count` is one step of the interpreter: no lock needed.
-        for part in self.parts:
-            part()
-            if next(self._finished) == self.count:
-                self.done.release()
-
-
-class _Pool:
-    """Threads that wait for jobs; the caller of `run` works too."""
-
-    def __init__(self, threads: int):
-        self.threads = threads
-        self._jobs: SimpleQueue[_Job] = SimpleQueue()
-        for _ in range(threads - 1):
-            threading.Thread(target=self._serve, name="tadc", daemon=True).start()
-
-    def _serve(self) -> None:
-        while True:
-            self._jobs.get().work()
-
-    def run(self, parts: list[Callable[[], None]]) -> None:
-        job = _Job(iter(parts), len(parts))
-        for _ in range(min(self.threads, len(parts)) - 1):
-            self._jobs.put(job)
-        job.work()
-        job.done.acquire()
-
-
-_pools: dict[int, _Pool] = {}
-_making_pool = threading.Lock()
-
-
-def _pool() -> _Pool:
-    """The pool of this process: threads do not survive a fork."""
-    process = os.getpid()
-    pool = _pools.get(process)
-    if pool is None:
-        with _making_pool:
-            pool = _pools.setdefault(process, _Pool(_core_count()))
-    return pool
-
-
-def _core_count() -> int:
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not Linux
-        return os.cpu_count() or 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -18,16 +18,13 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from dialects.loops import CallOp
-from dialects.tix import ProgramOp
 from passes.pipeline import code_passes
-from passes.rewriting.programs import label_of, type_of
 from passes.run_passes import run_passes
 from passes.schedule import names_in
-from passes.set_precision import set_precision
 from tadc.errors import SizeError
+from tadc.program import Program
 from tadc.runtime.arguments import DTYPES, Array
-from tadc.runtime.buffer_assignment import BufferAssignment, Tensor, assign_buffers
-from tadc.runtime.cost import work_of
+from tadc.runtime.buffer_assignment import Tensor, assign_buffers
 from tadc.sizes import shape_of
 from tadc.support.garbage import rarely_collecting
 from tadc.support.ir_text import context
@@ -44,22 +41,50 @@ class KernelCall:
     sizes: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(ABC):
     """Everything that a call with given sizes allocates and runs."""
 
-    tensors: Mapping[str, Tensor]
-    """All tensors but the arguments."""
-    work: Mapping[str, int]
-    """About how many operations each kernel takes."""
-    assignment: BufferAssignment
-    command_buffers: list[Any] = field(default_factory=list[Any])
-    """Command buffers that the first run prepared for later ones."""
+    def __init__(self, executable: Executable, sizes: Mapping[str, int]):
+        self.executable = executable
+        self.sizes = sizes
+        self.tensors = executable.tensors(sizes)
+        """All tensors but the arguments."""
+        self.work = executable.work(sizes)
+        """About how many operations each kernel takes."""
+        steps = [step.buffers for step in executable.steps]
+        reuse = executable.reuses_buffers
+        self.assignment = assign_buffers(steps, self.tensors, executable.results, reuse)
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """The shapes of all tensors but the arguments."""
         return {name: t.shape for name, t in self.tensors.items()}
+
+    @property
+    def peak(self) -> int:
+        """The bytes of all buffers at the worst moment."""
+        return self.assignment.peak
+
+    def try_run(self, arrays: Sequence[Any]) -> list[Any] | None:
+        """The results, if that takes no look at the arguments by Python; else None."""
+        return None
+
+    @abstractmethod
+    def run_on(self, arrays: Sequence[Array], out: Sequence[Array] | None = None) -> list[Any]:
+        """The results, in order, for dense arguments of the declared types.
+
+        They are the arrays `out` where there are some: dense ones, of the results' types and
+        shapes, apart from each other and from the arguments.
+        """
+
+
+def into(results: list[Any], out: Sequence[Array] | None) -> list[Any]:
+    """The results, copied into the arrays `out` where there are some."""
+    if out is None:
+        return results
+    for array, result in zip(out, results, strict=True):
+        array[...] = result
+    return list(out)
 
 
 class Executable(ABC):
@@ -72,19 +97,19 @@ class Executable(ABC):
 
     def __init__(
         self,
-        program: ProgramOp,
+        program: Program,
         precision: str,
         tile: bool = True,
         example: Mapping[str, int] | None = None,
     ):
         """`example` holds the sizes for which the code is made best; it is right for all."""
+        self.program = program
         self.tile = tile and self.tiles
         self.example = example
         self.precision = precision
-        self.program = set_precision(program, precision)
-        arguments = self.program.arguments.values()
-        self.argument_dtypes = [DTYPES[type_of(v).dtype] for v in arguments]
-        self.results = [label_of(v) for v in self.program.returned]
+        self.summary = program.summary.with_precision(precision)
+        self.argument_dtypes = [DTYPES[t.type.dtype] for t in self.summary.inputs]
+        self.results = self.summary.result_labels
 
     @cached_property
     def module(self) -> ModuleOp:
@@ -92,19 +117,14 @@ class Executable(ABC):
         passes = code_passes(self.precision, self.tile, self.example).passes
         with rarely_collecting:
             # a copy: passes replace the program, and several threads may come here at once
-            module = ModuleOp([self.program.clone()])
+            module = ModuleOp([self.program.op.clone()])
             run_passes(passes, context(), module, timed)
         return module
 
     @cached_property
-    def steps(self) -> list[KernelCall]:
+    def steps(self) -> Sequence[KernelCall]:
         """The kernel calls for each definition, in order."""
-        sizes = {f.sym_name.data: tuple(names_in(f, "sizes")) for f in self.functions}
-        steps: list[KernelCall] = []
-        for op in self.module.ops:
-            name, buffers = kernel_of(op)
-            steps.append(KernelCall(name, tuple(buffers), sizes[name]))
-        return steps
+        return kernel_calls(self.module)
 
     @property
     def functions(self) -> list[FuncOp]:
@@ -112,9 +132,9 @@ class Executable(ABC):
         return [f for f in self.module.ops if isinstance(f, FuncOp)]
 
     @cached_property
-    def large_functions(self) -> list[FuncOp]:
+    def large_functions(self) -> Sequence[FuncOp]:
         """The functions with a number so large that a product with a size may exceed 64 bits."""
-        return [f for f in self.functions if _has_large_number(f)]
+        return functions_with_large_numbers(self.functions)
 
     def plan(self, sizes: Mapping[str, int]) -> Plan:
         """Shapes and work of every definition for these sizes, and buffers for all.
@@ -129,22 +149,23 @@ class Executable(ABC):
                     hint="for such sizes its coefficients must be smaller",
                 )
         with rarely_collecting:
-            tensors = self._tensors(sizes)
-            steps = [step.buffers for step in self.steps]
-            assignment = assign_buffers(steps, tensors, self.results, self.reuses_buffers)
-            return Plan(tensors, self._work(sizes), assignment)
+            return self._plan(sizes)
 
-    def _tensors(self, sizes: Mapping[str, int]) -> dict[str, Tensor]:
+    @abstractmethod
+    def _plan(self, sizes: Mapping[str, int]) -> Plan: ...
+
+    def tensors(self, sizes: Mapping[str, int]) -> dict[str, Tensor]:
         """Shape and dtype of the tensor that each definition makes."""
-        kinds = {d.type for d in self.program.definitions}
-        known = {t: Tensor(shape_of(t, sizes), DTYPES[t.dtype]) for t in kinds}
-        return {d.label.data: known[d.type] for d in self.program.definitions}
+        definitions = self.summary.definitions
+        known = {
+            t: Tensor(shape_of(t, sizes), DTYPES[t.dtype]) for t in {d.type for d in definitions}
+        }
+        return {d.label: known[d.type] for d in definitions}
 
-    def _work(self, sizes: Mapping[str, int]) -> dict[str, int]:
+    def work(self, sizes: Mapping[str, int]) -> dict[str, int]:
         """The work of each kernel: equivalent definitions take the same."""
-        pairs = zip(self.steps, self.program.definitions, strict=True)
-        ones = {step.kernel: definition for step, definition in reversed(list(pairs))}
-        return {kernel: work_of(definition, sizes) for kernel, definition in ones.items()}
+        pairs = zip(self.steps, self.summary.work(sizes), strict=True)
+        return {step.kernel: work for step, work in reversed(list(pairs))}
 
     @cached_property
     def text(self) -> str:
@@ -155,11 +176,16 @@ class Executable(ABC):
     @abstractmethod
     def _print(self) -> str: ...
 
-    @abstractmethod
-    def run(
-        self, arguments: Mapping[str, Array], sizes: Mapping[str, int], plan: Plan
-    ) -> list[Any]:
-        """The results, in order; arguments are dense and of the declared types."""
+
+def kernel_calls(module: ModuleOp) -> Sequence[KernelCall]:
+    """The calls that a scheduled program makes."""
+    functions = [f for f in module.ops if isinstance(f, FuncOp)]
+    sizes = {f.sym_name.data: tuple(names_in(f, "sizes")) for f in functions}
+    steps: list[KernelCall] = []
+    for op in module.ops:
+        name, buffers = kernel_of(op)
+        steps.append(KernelCall(name, tuple(buffers), sizes[name]))
+    return steps
 
 
 def kernel_of(op: Operation) -> tuple[str, list[str]]:
@@ -172,6 +198,11 @@ def kernel_of(op: Operation) -> tuple[str, list[str]]:
 
 LARGEST_SAFE_FACTOR = 1 << 20
 """Times the size of an array in memory, this is far below 2**63."""
+
+
+def functions_with_large_numbers(functions: Sequence[FuncOp]) -> Sequence[FuncOp]:
+    """Those in which a product with a size may exceed 64 bits."""
+    return [f for f in functions if _has_large_number(f)]
 
 
 def _has_large_number(function: FuncOp) -> bool:

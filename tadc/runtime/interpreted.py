@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 from xdsl.dialects.func import FuncOp
 
+from dialects.tix import ProgramOp
 from passes.schedule import forms_of
+from passes.set_precision import set_precision
 from tadc.runtime.arguments import Array
-from tadc.runtime.executable import LARGEST_SAFE_FACTOR, Executable, KernelCall, Plan
+from tadc.runtime.executable import LARGEST_SAFE_FACTOR, Executable, KernelCall, Plan, into
 
 
 class InterpretedExecutable(Executable):
@@ -18,23 +20,36 @@ class InterpretedExecutable(Executable):
 
     reuses_buffers = False
 
+    @cached_property
+    def op(self) -> ProgramOp:
+        """The program in this precision."""
+        return set_precision(self.program.op, self.precision)
+
     def _print(self) -> str:
-        return str(self.program)
+        return str(self.op)
 
     @cached_property
-    def steps(self) -> list[KernelCall]:
+    def steps(self) -> Sequence[KernelCall]:
         """A call for each definition, by its label; there are no functions."""
-        return [KernelCall(d.label.data, (d.label.data,), ()) for d in self.program.definitions]
+        return [KernelCall(d.label, (d.label,), ()) for d in self.summary.definitions]
 
     @cached_property
-    def large_functions(self) -> list[FuncOp]:
-        forms = (form for op in self.program.walk() for form in forms_of(op))
+    def large_functions(self) -> Sequence[FuncOp]:
+        forms = (form for op in self.op.walk() for form in forms_of(op))
         numbers = (n for form in forms for n in (*form.terms.values(), form.constant))
         return super().large_functions if any(abs(n) > LARGEST_SAFE_FACTOR for n in numbers) else []
 
-    def run(
-        self, arguments: Mapping[str, Array], sizes: Mapping[str, int], plan: Plan
-    ) -> list[Any]:
+    def _plan(self, sizes: Mapping[str, int]) -> Plan:
+        return _InterpretedPlan(self, sizes)
+
+
+class _InterpretedPlan(Plan):
+    def __init__(self, executable: InterpretedExecutable, sizes: Mapping[str, int]):
+        super().__init__(executable, sizes)
+        self._op = executable.op
+
+    def run_on(self, arrays: Sequence[Array], out: Sequence[Array] | None = None) -> list[Any]:
         from tadc.interpreter.tensor_index import evaluate
 
-        return list(evaluate(self.program, arguments))
+        results = evaluate(self._op, dict(zip(self._op.arguments, arrays, strict=True)))
+        return into(list(results), out)

@@ -52,12 +52,11 @@ class PullbackMemory:
 
 def memory_of(runner: Runner, positional: Sequence[Any], named: Mapping[str, Any]) -> Memory:
     """The bytes that a call with these arguments allocates; it is not run."""
-    prepared = runner.prepare(positional, named)
-    dtypes = prepared.executable.argument_dtypes
-    elements = zip((a.size for a in prepared.arrays), dtypes, strict=True)
+    plan, arrays = runner.prepare(positional, named)
+    dtypes = plan.executable.argument_dtypes
+    elements = zip((a.size for a in arrays), dtypes, strict=True)
     arguments = sum(size * dtype.itemsize for size, dtype in elements)
-    assignment = prepared.plan.assignment
-    return Memory(assignment.peak, assignment.count, arguments)
+    return Memory(plan.peak, plan.assignment.count, arguments)
 
 
 def pullback_memory_of(

@@ -2,18 +2,47 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
-import numpy as np
+from xdsl.dialects.func import FuncOp
 
-from tadc.runtime.arguments import Array
-from tadc.runtime.executable import Executable, Plan
+from tadc.runtime.executable import (
+    Executable,
+    KernelCall,
+    Plan,
+    functions_with_large_numbers,
+    kernel_calls,
+)
+from tadc.runtime.native_plan import NativePlan
+from tadc.support.disk_store import compiler_version, digest, disk_store
+
+if TYPE_CHECKING:
+    from tadc.runtime.cpu import CpuModule, Kernel
+
+
+class MachineCode:
+    """The kernels of a program, and the calls of them that make up a run."""
+
+    def __init__(self, steps: Sequence[KernelCall], safe: bool, module: CpuModule):
+        self.steps = steps
+        self.safe = safe
+        """True if no index can exceed 64 bits, whatever the sizes."""
+        self.module = module
+        self.kernels: Mapping[str, Kernel] = {
+            name: module.kernel(name) for name in dict.fromkeys(step.kernel for step in steps)
+        }
+
+
+_shared: WeakValueDictionary[str, MachineCode] = WeakValueDictionary()
+"""The code in use by its key: programs that are alike share it."""
 
 
 class CpuExecutable(Executable):
-    """Machine code of this machine, through LLVM."""
+    """Machine code of this machine, through LLVM; made once, also for later processes."""
 
     tiles = True
 
@@ -24,38 +53,47 @@ class CpuExecutable(Executable):
         return print_llvm(self.module, machine().vector_bits)
 
     @cached_property
-    def code(self) -> Any:
-        """The compiled module."""
+    def code(self) -> MachineCode:
+        """The machine code: in use already, from the disk, or compiled."""
+        found = _shared.get(self._key)
+        if found is None:
+            found = _shared.setdefault(self._key, self._stored_code() or self._compiled_code())
+        return found
+
+    @cached_property
+    def _key(self) -> str:
+        from tadc.runtime.cpu import machine_key
+
+        choices = repr((self.precision, self.tile, self.example))
+        return digest("code", compiler_version(), machine_key(), self.program.key, choices)
+
+    def _stored_code(self) -> MachineCode | None:
         from tadc.runtime.cpu import CpuModule
 
-        return CpuModule(self.text, quick=not self.tile)
+        data = disk_store().load(self._key)
+        if data is None:
+            return None
+        steps, safe, code = pickle.loads(data)
+        return MachineCode(steps, safe, CpuModule.of_object(code))
 
-    def run(
-        self, arguments: Mapping[str, Array], sizes: Mapping[str, int], plan: Plan
-    ) -> list[Any]:
-        """Allocate as the assignment says, and run the steps in order."""
-        if not plan.command_buffers:
-            plan.command_buffers.append(self._command_buffer(sizes, plan))
-        arrays = plan.command_buffers[0].run(arguments.values())
-        return [_result(arrays, plan, name) for name in self.results]
+    def _compiled_code(self) -> MachineCode:
+        from tadc.runtime.cpu import CpuModule, compile_object
 
-    def _command_buffer(self, sizes: Mapping[str, int], plan: Plan) -> Any:
-        from tadc.runtime.command_buffer import Command, CommandBuffer
+        steps = kernel_calls(self.module)
+        safe = not functions_with_large_numbers(self.functions)
+        code = compile_object(self.text, quick=not self.tile)
+        disk_store().save(self._key, pickle.dumps((steps, safe, code)))
+        return MachineCode(steps, safe, CpuModule.of_object(code))
 
-        names = dict.fromkeys(step.kernel for step in self.steps)
-        kernels = {name: self.code.kernel(name) for name in names}
-        commands = [
-            Command(kernels[s.kernel], s.buffers, s.sizes, plan.work[s.kernel]) for s in self.steps
-        ]
-        buffer_of = plan.assignment.buffer_of
-        results = {buffer_of[name] for name in self.results if name in buffer_of}
-        return CommandBuffer(
-            list(self.program.arguments), sizes, plan.assignment, commands, results
-        )
+    @property
+    def steps(self) -> Sequence[KernelCall]:
+        """The kernel calls for each definition, in order."""
+        return self.code.steps
 
+    @cached_property
+    def large_functions(self) -> Sequence[FuncOp]:
+        """The functions with a number so large that a product with a size may exceed 64 bits."""
+        return [] if self.code.safe else functions_with_large_numbers(self.functions)
 
-def _result(arrays: Sequence[Any], plan: Plan, name: str) -> Any:
-    """The array in the buffer of a result; one without elements has no buffer."""
-    number = plan.assignment.buffer_of.get(name)
-    tensor = plan.tensors[name]
-    return np.empty(tensor.shape, tensor.dtype) if number is None else arrays[number]
+    def _plan(self, sizes: Mapping[str, int]) -> Plan:
+        return NativePlan(self, self.code.kernels, sizes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -10,7 +10,7 @@ from xdsl.dialects.func import FuncOp
 
 from passes.schedule import names_in
 from tadc.runtime.arguments import Array
-from tadc.runtime.executable import Executable, Plan
+from tadc.runtime.executable import Executable, Plan, into
 
 
 class CudaExecutable(Executable):
@@ -30,31 +30,10 @@ class CudaExecutable(Executable):
         functions = {f.sym_name.data: f for f in self.functions}
         return {name: (module.kernel(names[name]), f) for name, f in functions.items()}
 
-    def run(
-        self, arguments: Mapping[str, Array], sizes: Mapping[str, int], plan: Plan
-    ) -> list[Any]:
-        """Copy the arguments to the device, run, and copy the results back."""
-        from tadc.runtime.cuda import empty, to_device
+    def _plan(self, sizes: Mapping[str, int]) -> Plan:
+        return _CudaPlan(self, sizes)
 
-        launch, assignment = self._launches(sizes), plan.assignment
-        fixed = {name: to_device(a) for name, a in arguments.items()}
-        none = {n: t for n, t in plan.tensors.items() if n not in assignment.buffer_of}
-        fixed |= {name: empty(t.shape, t.dtype) for name, t in none.items()}
-        made: list[Any] = [None] * len(assignment.buffers)
-
-        def array(name: str) -> Any:
-            return fixed[name] if name in fixed else made[assignment.buffer_of[name]]
-
-        for step, change in zip(self.steps, assignment.changes, strict=True):
-            for number in change.released:
-                made[number] = None
-            if change.created is not None:
-                tensor = assignment.buffers[change.created]
-                made[change.created] = empty(tensor.shape, tensor.dtype)
-            launch[step.kernel](*map(array, step.buffers))
-        return [array(name).get() for name in self.results]
-
-    def _launches(self, sizes: Mapping[str, int]) -> dict[str, Callable[..., None]]:
+    def launches(self, sizes: Mapping[str, int]) -> dict[str, Callable[..., None]]:
         """For each kernel, a function of its buffers that starts it for these sizes."""
         from tadc.targets.cuda import thread_count
 
@@ -64,3 +43,35 @@ class CudaExecutable(Executable):
             return lambda *buffers: kernel(threads, *buffers, *numbers)
 
         return {name: launch(*made) for name, made in self._kernels.items()}
+
+
+class _CudaPlan(Plan):
+    """Kernels on a GPU for given sizes; arrays are copied there and back."""
+
+    def __init__(self, executable: CudaExecutable, sizes: Mapping[str, int]):
+        super().__init__(executable, sizes)
+        self._cuda = executable
+
+    def run_on(self, arrays: Sequence[Array], out: Sequence[Array] | None = None) -> list[Any]:
+        from tadc.runtime.cuda import empty, to_device
+
+        launch, assignment = self._cuda.launches(self.sizes), self.assignment
+        fixed = {
+            name: to_device(a)
+            for name, a in zip(self.executable.summary.arguments, arrays, strict=True)
+        }
+        none = {n: t for n, t in self.tensors.items() if n not in assignment.buffer_of}
+        fixed |= {name: empty(t.shape, t.dtype) for name, t in none.items()}
+        made: list[Any] = [None] * len(assignment.buffers)
+
+        def array(name: str) -> Any:
+            return fixed[name] if name in fixed else made[assignment.buffer_of[name]]
+
+        for step, change in zip(self.executable.steps, assignment.changes, strict=True):
+            for number in change.released:
+                made[number] = None
+            if change.created is not None:
+                tensor = assignment.buffers[change.created]
+                made[change.created] = empty(tensor.shape, tensor.dtype)
+            launch[step.kernel](*map(array, step.buffers))
+        return into([array(name).get() for name in self.executable.results], out)

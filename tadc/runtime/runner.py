@@ -7,16 +7,16 @@ A call goes this way: arguments by name -> arrays -> precision and sizes -> `Exe
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
-from dialects.tix import TensorType, Variable
-from passes.rewriting.programs import type_of
-from tadc.errors import ArgumentError, SizeError, unknown_name
+import numpy as np
+
+from tadc.errors import ArgumentError, SizeError, TargetError, unknown_name
 from tadc.language.check import check_ranges
 from tadc.program import Program, recursing
 from tadc.runtime.arguments import (
+    DTYPES,
     Array,
     Parameter,
     as_array,
@@ -25,10 +25,11 @@ from tadc.runtime.arguments import (
     dense,
     size_error,
 )
-from tadc.runtime.cost import total_work
 from tadc.runtime.executable import Executable, Plan
+from tadc.runtime.native_plan import NativePlan
+from tadc.runtime.out import run_into
 from tadc.runtime.targets import executable_class
-from tadc.sizes import SizeMismatch, SizeUnknown, bind_sizes
+from tadc.sizes import SizeMismatch, SizeUnknown, argument_shapes, bind_sizes
 
 MOST_WORK_WITHOUT_TILES = 1_000_000
 """Operations of a call that take about a millisecond whatever the loops look like."""
@@ -36,16 +37,13 @@ MOST_WORK_WITHOUT_TILES = 1_000_000
 MOST_WORK_OF_FIXED_SIZES_WITHOUT_TILES = 100_000
 """The limit where sizes are numbers, so that no call can ever be larger."""
 
-MOST_PLANS = 64
+MOST_PLANS = 1024
 """The number of shapes of arguments whose plans a program remembers."""
 
 
-@dataclass(frozen=True)
-class Prepared:
+class Prepared(NamedTuple):
     """Everything that a call runs with."""
 
-    executable: Executable
-    sizes: Mapping[str, int]
     plan: Plan
     arrays: Sequence[Array]
     """The arguments, of any strides."""
@@ -62,21 +60,60 @@ class Runner:
         self.target = target
         self._kind = executable_class(target)
         self._parameters = [
-            Parameter(t.name, t.dtype, len(t.shape), partial(program.span, v.location))
-            for t, v in zip(program.args, program.op.arguments.values(), strict=True)
+            Parameter(t.name, t.dtype, len(t.shape), partial(program.span_of_argument, t.name))
+            for t in program.args
         ]
+        self._names = [t.name for t in program.args]
         self._executables: dict[tuple[str, bool], Executable] = {}
-        self._plans: dict[object, tuple[Executable, Mapping[str, int], Plan]] = {}
+        self._plans: dict[object, Plan] = {}
+        self._last: Plan | None = None
+
+    def call(
+        self,
+        positional: Sequence[Any],
+        named: Mapping[str, Any],
+        out: Sequence[Any] | None = None,
+    ) -> list[Any]:
+        """The results as a list, also where there is one; in arrays of the caller with `out`.
+
+        Raises `TadcError` for bad arguments.
+        """
+        if self._last is not None and out is None:  # most calls are like an earlier one
+            arrays = self._in_order(positional, named) if named else positional
+            results = self._last.try_run(arrays)
+            if results is None:
+                results = self._run_like_before(arrays)
+            if results is not None:
+                return results
+        return self._call(positional, named, out)
+
+    def _run_like_before(self, arrays: Sequence[Any]) -> list[Any] | None:
+        """The results, if there was a call with dense arrays of these shapes and types."""
+        shapes = [a.shape if type(a) is np.ndarray else None for a in arrays]
+        for precision in DTYPES:
+            plan = self._plans.get((precision, *shapes))
+            results = plan and plan.try_run(arrays)
+            if results is not None:
+                self._last = plan
+                return results
+        return None
+
+    def _in_order(self, positional: Sequence[Any], named: Mapping[str, Any]) -> Sequence[Any]:
+        """The arguments of the program, if all are there; else nothing."""
+        missing = self._names[len(positional) :]
+        if len(missing) != len(named) or any(name not in named for name in missing):
+            return ()
+        return [*positional, *(named[name] for name in missing)]
 
     @recursing
-    def call(self, positional: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
-        """The results as a list, also where there is one. Raises `TadcError` for bad arguments."""
-        prepared = self.prepare(positional, named)
-        dtypes = prepared.executable.argument_dtypes
-        with self.program.located_errors():  # it is compiled when it first runs
-            triples = zip(self._parameters, prepared.arrays, dtypes, strict=True)
-            inputs = {p.name: dense(a, d) for p, a, d in triples}
-            return prepared.executable.run(inputs, prepared.sizes, prepared.plan)
+    def _call(
+        self, positional: Sequence[Any], named: Mapping[str, Any], out: Sequence[Any] | None
+    ) -> list[Any]:
+        plan, arrays = self.prepare(positional, named)
+        with self.program.located_errors():
+            self._last = plan
+            inputs = list(map(dense, arrays, plan.executable.argument_dtypes))
+            return plan.run_on(inputs) if out is None else run_into(plan, inputs, out)
 
     def bind(self, positional: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
         """The arguments of a call in the order of the program's."""
@@ -89,7 +126,19 @@ class Runner:
         arrays = [as_array(p, v) for p, v in zip(self._parameters, values, strict=True)]
         precision = common_precision(self._parameters, values, arrays)
         with self.program.located_errors():
-            return Prepared(*self._plan(precision, arrays), arrays)
+            return Prepared(self._plan(precision, [a.shape for a in arrays]), arrays)
+
+    @recursing
+    def plan(self, shapes: Sequence[Sequence[int]], precision: str) -> Plan:
+        """What runs for arguments of these shapes, in the order of the program's."""
+        _check_precision(precision)
+        if len(shapes) != len(self._parameters):
+            raise ArgumentError(
+                f"{len(shapes)} shapes for {len(self._parameters)} arguments",
+                hint=f"the arguments are {', '.join(self._names) or 'none'}",
+            )
+        with self.program.located_errors():
+            return self._plan(precision, [tuple(map(int, shape)) for shape in shapes])
 
     def executable(
         self, precision: str, tile: bool = True, example: Mapping[str, int] | None = None
@@ -101,7 +150,7 @@ class Runner:
         """
         key = precision, tile and self._kind.tiles
         if key not in self._executables:
-            made = self._kind(self.program.op, *key, example)
+            made = self._kind(self.program, *key, example)
             return self._executables.setdefault(key, made)
         return self._executables[key]
 
@@ -113,38 +162,35 @@ class Runner:
         Without sizes, in a program that has some, it is code for large calls of any sizes. Raises
         `SizeError` for sizes that no call can have.
         """
-        if precision not in ("f32", "f64"):
-            raise ArgumentError(f"a precision is f32 or f64, not {precision!r}")
-        known = self._named_sizes(sizes) if sizes or not self._size_names() else None
+        _check_precision(precision)
+        known = self._named_sizes(sizes) if sizes or not self.program.summary.size_names() else None
         tile = self._kind.tiles and (known is None or self._pays_tiles(known))
         made = self._executables.get((precision, tile))
-        return made or self._kind(self.program.op, precision, tile, known)
+        return made or self._kind(self.program, precision, tile, known)
 
-    def _plan(
-        self, precision: str, arrays: Sequence[Array]
-    ) -> tuple[Executable, Mapping[str, int], Plan]:
-        key = (precision, *(a.shape for a in arrays))
-        known = self._plans.get(key)
-        if known is None:
-            shapes = {p.name: a.shape for p, a in zip(self._parameters, arrays, strict=True)}
-            sizes = self._sizes(shapes)
-            executable = self.executable(precision, self._pays_tiles(sizes), sizes)
-            if len(self._plans) >= MOST_PLANS:
-                self._plans.clear()
-            known = self._plans[key] = executable, sizes, executable.plan(sizes)
-        return known
+    def _plan(self, precision: str, shapes: Sequence[tuple[int, ...]]) -> Plan:
+        key = precision, *shapes
+        plan = self._plans.pop(key, None)
+        if plan is None:
+            names = (p.name for p in self._parameters)
+            sizes = self._sizes(dict(zip(names, shapes, strict=True)))
+            plan = self.executable(precision, self._pays_tiles(sizes), sizes).plan(sizes)
+            while len(self._plans) >= MOST_PLANS:
+                self._plans.pop(next(iter(self._plans)), None)
+        self._plans[key] = plan  # in the order of their last use
+        return plan
 
     def _pays_tiles(self, sizes: Mapping[str, int]) -> bool:
         """True if a call of these sizes is long enough for code that takes longer to compile."""
         least = MOST_WORK_WITHOUT_TILES if sizes else MOST_WORK_OF_FIXED_SIZES_WITHOUT_TILES
-        return total_work(self.program.op, sizes) > least
+        return self.program.summary.total_work(sizes) > least
 
     # --- sizes ---
 
     def _sizes(self, shapes: Mapping[str, tuple[int, ...]]) -> Mapping[str, int]:
         """Every size of the program for arguments of these shapes."""
         try:
-            sizes = bind_sizes(self.program.op, shapes)
+            sizes = bind_sizes(self.program.summary, shapes)
         except SizeMismatch as error:
             raise size_error(self._parameters, error) from None
         except SizeUnknown as error:
@@ -155,38 +201,50 @@ class Runner:
                 size=error.name,
             ) from None
         if sizes:  # numbers were checked when the program was compiled
-            check_ranges(self.program.op, sizes, self.program.text)
+            origin = self.program.origin
+            check_ranges(origin.op, sizes, origin.text)
         return sizes
-
-    def _size_names(self) -> list[str]:
-        """The sizes that callers choose, in order of first use in the arguments."""
-        derived = {d.data.name for d in self.program.op.derived}
-        shapes = (type_of(v).shape for v in self.program.op.arguments.values())
-        names = dict.fromkeys(s for shape in shapes for form in shape for s in form.sizes)
-        return [name for name in names if name not in derived]
 
     def _named_sizes(self, given: Mapping[str, int] | None) -> Mapping[str, int]:
         """Every size of the program, where callers choose those that are given."""
-        given, names = given or {}, self._size_names()
-        for name, size in given.items():
-            if name not in names:
-                raise unknown_name("size", name, names)
-            if size < 0:
-                raise SizeError(f"the size {name} is {size}: no size is negative", size=name)
-        missing = [name for name in names if name not in given]
-        if missing:
-            raise SizeError(
-                f"the size {missing[0]} is missing",
-                hint=f"the sizes of the program are {', '.join(names)}",
-                file=self.program.file,
-                size=missing[0],
-            )
-        sizes: dict[Variable, int] = dict(given.items())
-        for derived in self.program.op.derived:
-            sizes[derived.data.name] = derived.evaluate(sizes)
-        arguments = self.program.op.arguments.items()
-        return self._sizes({name: _shape(type_of(v), sizes) for name, v in arguments})
+        chosen = chosen_sizes(self.program, given or {})
+        return self._sizes(argument_shapes(self.program.summary, chosen))
 
 
-def _shape(type: TensorType, sizes: Mapping[Variable, int]) -> tuple[int, ...]:
-    return tuple(max(0, form.evaluate(sizes)) for form in type.shape)
+def _check_precision(precision: str) -> None:
+    if precision not in ("f32", "f64"):
+        raise ArgumentError(f"a precision is f32 or f64, not {precision!r}")
+
+
+def chosen_sizes(program: Program, given: Mapping[str, int]) -> Mapping[str, int]:
+    """The sizes that callers choose; raises `SizeError` where one is missing or impossible."""
+    names = program.summary.size_names()
+    for name, size in given.items():
+        if name not in names:
+            raise unknown_name("size", name, names)
+        if size < 0:
+            raise SizeError(f"the size {name} is {size}: no size is negative", size=name)
+    missing = [name for name in names if name not in given]
+    if missing:
+        raise SizeError(
+            f"the size {missing[0]} is missing",
+            hint=f"the sizes of the program are {', '.join(names)}",
+            file=program.file,
+            size=missing[0],
+        )
+    return given
+
+
+def native_plan(runner: Runner, shapes: Sequence[Sequence[int]], precision: str) -> NativePlan:
+    """The plan of a program of the target `cpu` for arguments of these shapes.
+
+    Raises `SizeError` for shapes that do not fit, `TargetError` for other targets.
+    """
+    if runner.target != "cpu":
+        raise TargetError(
+            f"there is no native plan for the target {runner.target!r}",
+            hint="with_target('cpu') gives a function that has some",
+        )
+    plan = runner.plan(shapes, precision)
+    assert isinstance(plan, NativePlan)
+    return plan

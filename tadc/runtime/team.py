@@ -28,14 +28,16 @@ import sys
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import Any
 
+from tadc.runtime.cpu import add_python_function, add_symbol, stored_module
 from tadc.runtime.team_regions import team_code
 from tadc.runtime.thread_count import checked_thread_count, default_thread_count
-from tadc.support.packages import installed
 
-REGION = "declare void @tadc_region(ptr, ptr, ptr, i64, i64, i64, ptr)"
-"""The declaration of regions for other modules, which are linked after `Team.load`."""
+DECLARATIONS = """\
+declare void @tadc_region(ptr, ptr, ptr, i64, i64, i64, ptr)
+declare i64 @tadc_supervise(ptr, ptr, ptr, ptr)
+"""
+"""The functions above for other modules, which are linked after `Team.load`."""
 
 FAULTS = ("SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGSEGV", "SIGSYS", "SIGTRAP")
 """Signals by which a thread ends its process; all others are for the threads of Python."""
@@ -119,18 +121,21 @@ class _Code:
     """The machine code of the team, and its state, which lies beside the code."""
 
     def __init__(self) -> None:
-        llvm = installed("llvmlite.binding", "the target cpu")
-        engine = _compiled(llvm, team_code(platform.machine(), sys.platform == "linux"))
-        find: Callable[[str], int] = engine.get_function_address
-        self.team: int = engine.get_global_value_address("tadc_team")
+        for name in LOCK_FUNCTIONS:
+            add_python_function(name)
+        text = team_code(platform.machine(), sys.platform == "linux")
+        module = stored_module(text)
+        find = module.address
+        self.team = find("tadc_team")
         self.region = find("tadc_region")
         self.help = find("tadc_help")
         self.deputize = find("tadc_deputize")
         self.supervise: Supervise = SUPERVISE(find("tadc_supervise"))
         self.resize: Callable[[int, int, int], None] = RESIZE(find("tadc_resize"))
         self._reset: Callable[[int, int], None] = RESET(find("tadc_reset"))
-        engine.detach()  # never freed: threads are in it until the process ends
-        llvm.add_symbol("tadc_region", self.region)
+        for name in ("tadc_region", "tadc_supervise"):
+            add_symbol(name, find(name))
+        module.keep()
         self.reset(threading.main_thread().ident or 0)
 
     def reset(self, main: int) -> None:
@@ -143,25 +148,6 @@ RESIZE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 RESET = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint64)
 
 LOCK_FUNCTIONS = ("PyEval_SaveThread", "PyEval_RestoreThread", "PyErr_CheckSignals")
-
-
-def _compiled(llvm: Any, text: str) -> Any:
-    """The engine with the code of a module, in a context of its own."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    for name in LOCK_FUNCTIONS:
-        function = getattr(ctypes.pythonapi, name)
-        llvm.add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)
-    context = llvm.create_context()
-    machine = llvm.Target.from_default_triple().create_target_machine(
-        opt=3, codemodel="jitdefault", jit=True
-    )
-    module = llvm.parse_assembly(text, context)
-    module.verify()
-    engine = llvm.create_mcjit_compiler(module, machine)
-    engine.finalize_object()
-    context.detach()  # as the engine
-    return engine
 
 
 def _begin_thread(function: int, argument: int) -> bool:

@@ -9,10 +9,9 @@ too, is returned once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from passes.rewriting.programs import reads_of
 from tadc.program import Tensor
 from tadc.runtime.runner import Runner
 
@@ -23,18 +22,20 @@ class ValueAndGradients:
     def __init__(self, value: Runner, gradients: Runner, results: int):
         self.value = value
         self.gradients = gradients
-        self.result_labels = value.program.result_labels[:results]
+        labels = value.program.result_labels
+        self.result_labels = labels[:results]
         arguments, given = len(value.program.args), gradients.program.args
         self.saved: Sequence[str] = [t.name for t in given[arguments : len(given) - results]]
         self.adjoints: Sequence[Tensor] = given[len(given) - results :]
-        read = {r.tensor for d in gradients.program.op.definitions for r in reads_of(d)}
-        values = list(gradients.program.op.arguments.values())[:arguments]
-        self.reread: Sequence[int] = [n for n, v in enumerate(values) if v in read]
+        read = gradients.program.summary.read
+        self.reread: Sequence[int] = [n for n, t in enumerate(given[:arguments]) if t.name in read]
         """The numbers of the arguments that the gradients read again."""
+        self._places = [labels.index(label) for label in self.saved]
+        self._results = results
 
     def saved_of(self, computed: Sequence[Any]) -> list[Any]:
-        """Of all that the value computed, the tensors that the gradients take, in their order."""
-        stored: Mapping[str, Any] = dict(
-            zip(self.value.program.result_labels, computed, strict=True)
-        )
-        return [stored[label] for label in self.saved]
+        """Of all that the value computed, the tensors that the gradients take, in their order.
+
+        Results are copied: they are the user's, who may change them.
+        """
+        return [computed[n].copy() if n < self._results else computed[n] for n in self._places]

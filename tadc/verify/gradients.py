@@ -27,8 +27,8 @@ from tadc.function import Function
 from tadc.language.check import check_ranges
 from tadc.program import Program
 from tadc.runtime.arguments import Array
-from tadc.runtime.cost import work_of
 from tadc.sizes import SizeMismatch, SizeUnknown, bind_sizes, shape_of
+from tadc.summary import Summary
 
 TOLERANCE = 1e-6
 """The largest error that counts as rounding."""
@@ -205,7 +205,7 @@ class _Trial:
         self.shapes = [shape_of(type_of(v), sizes) for v in program.arguments.values()]
         values = bind_sizes(program, dict(zip(self.names, self.shapes, strict=True)))
         self.results = [shape_of(type_of(v), values) for v in program.returned]
-        self.work = 1 + sum(work_of(d, values) for d in program.definitions)
+        self.work = 1 + Summary.of(program).total_work(values)
         target = "interpret" if self.work <= MOST_WORK_TO_INTERPRET else "cpu"
         self.function = function.with_target(target)
         self.derivative = function.with_target("cpu").derivative(*wrt)

@@ -23,8 +23,8 @@ from tadc.errors import IllConditionedWarning, SingularError, UnsupportedError
 from tadc.function import Function
 from tadc.modes import INVERSE_MODES
 from tadc.runtime.arguments import Array
-from tadc.runtime.cost import work_of
 from tadc.sizes import bind_sizes, shape_of
+from tadc.summary import Summary
 from tadc.verify.gradients import (
     INTERVALS,
     LARGEST_GAP_OF_STEPS,
@@ -100,7 +100,7 @@ class _Trial:
         names = [t.name for t in function.args]
         values = bind_sizes(program, dict(zip(names, self.shapes, strict=True)))
         self.results = [shape_of(type_of(v), values) for v in program.returned]
-        work = sum(work_of(d, values) for d in program.definitions)
+        work = Summary.of(program).total_work(values)
         self.plain = function.with_target("interpret" if work <= MOST_WORK_TO_INTERPRET else "cpu")
         self.seed = seed
 

@@ -20,7 +20,6 @@ import tadc
 from tadc.errors import ArgumentError, TadcError
 from tadc.language import parse
 from tadc.program import Program
-from tadc.runtime.cost import total_work
 from tadc.sizes import SizeMismatch, SizeUnknown, bind_sizes
 from tests.fuzz.failures import ROOT, Failure, report, signature
 from tests.support.random_programs import random_program
@@ -185,7 +184,8 @@ def _is_small(function: tadc.Function, arguments: Sequence[Any]) -> bool:
     shapes = {t.name: np.shape(a) for t, a in zip(function.args, arguments, strict=False)}
     try:
         return (
-            total_work(function.program.op, bind_sizes(function.program.op, shapes)) < LARGEST_WORK
+            function.program.summary.total_work(bind_sizes(function.program.op, shapes))
+            < LARGEST_WORK
         )
     except (SizeMismatch, SizeUnknown):
         return True  # the call has to say so

@@ -32,7 +32,7 @@ def p() -> np.ndarray:
 @pytest.fixture(autouse=True)
 def no_scratch(monkeypatch: pytest.MonkeyPatch) -> None:
     """No memory from call to call, so that every allocation is seen."""
-    monkeypatch.setattr("tadc.runtime.command_buffer.pool", BufferPool(limit=0))
+    monkeypatch.setattr("tadc.runtime.native_plan.pool", BufferPool(limit=0))
 
 
 def traced(call: Callable[[], Any]) -> float:

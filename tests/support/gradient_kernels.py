@@ -55,7 +55,7 @@ def gradient_kernels(
     expected: Sequence[np.ndarray],
 ) -> GradientKernels:
     """The kernels of a derivative, in names that begin with the seed."""
-    executable = CudaExecutable(derivative.program.op, "f64")
+    executable = CudaExecutable(derivative.program, "f64")
     arguments = dict(zip((t.name for t in derivative.args), inputs, strict=True))
     sizes = bind_sizes(derivative.program.op, {n: a.shape for n, a in arguments.items()})
     module = executable.module.clone()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 
 import numpy as np
 from xdsl.context import Context
@@ -11,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
 from dialects.loops import Loops
-from tadc.runtime.cpu import CpuKernel, CpuModule
+from tadc.runtime.cpu import CpuModule
 from tadc.targets.llvm import print_llvm
 
 DTYPES = {"f32": np.float32, "f64": np.float64, "i64": np.int64, "i1": np.bool_}
@@ -27,13 +28,37 @@ def parse(text: str) -> ModuleOp:
     return module
 
 
-def compile_kernel(text: str, name: str = "y") -> CpuKernel:
-    return CpuModule(print_llvm(parse(text))).kernel(name)
+ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 
 
-def call(kernel: CpuKernel, *arguments: np.ndarray | int, work: int = 0) -> None:
+class CompiledKernel:
+    """A function of a module, which lives as long."""
+
+    def __init__(self, module: CpuModule, name: str):
+        self.module = module
+        self.kernel = module.kernel(name)
+        self.entry = ENTRY(self.kernel.entry)
+
+    def __call__(self, *arguments: np.ndarray | int) -> None:
+        """Run everywhere, on this thread."""
+        self.part(arguments, 0, self.extent(*arguments))
+
+    def extent(self, *arguments: np.ndarray | int) -> int:
+        return self.kernel.extent(words_of(arguments).ctypes.data)
+
+    def part(self, arguments: Sequence[np.ndarray | int], begin: int, end: int) -> None:
+        """Run the outermost index over [begin, end)."""
+        stop = ctypes.c_int64(0)
+        self.entry(words_of(arguments).ctypes.data, begin, end, ctypes.addressof(stop))
+
+
+def words_of(arguments: Sequence[np.ndarray | int]) -> np.ndarray:
     words = [a.ctypes.data if isinstance(a, np.ndarray) else a for a in arguments]
-    kernel((ctypes.c_int64 * len(words))(*words), work)
+    return np.array(words, np.int64)
+
+
+def compile_kernel(text: str, name: str = "y") -> CompiledKernel:
+    return CompiledKernel(CpuModule(print_llvm(parse(text))), name)
 
 
 def function(buffers: dict[str, str], sizes: list[str], lines: str) -> str:
@@ -57,5 +82,5 @@ def evaluate(op: str, source: str, result: str, *inputs: np.ndarray) -> np.ndarr
     inputs = tuple(np.ascontiguousarray(x, dtype=DTYPES[source]) for x in inputs)
     output = np.empty(inputs[0].size, dtype=DTYPES[result])
     kernel = compile_kernel(elementwise(op, source, result, len(inputs)))
-    call(kernel, output, *inputs, output.size)
+    kernel(output, *inputs, output.size)
     return output

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import threading
-
 import numpy as np
 import pytest
 from xdsl.utils.exceptions import PassFailedException
 
 from tadc.targets.llvm import print_llvm
-from tests.targets.llvm_kernels import call, compile_kernel, elementwise, function, parse
+from tests.targets.llvm_kernels import compile_kernel, elementwise, function, parse
 
 # ---- loops
 
@@ -44,7 +41,7 @@ def test_sum_loop_of_any_size(shape: tuple[int, int, int]) -> None:
     random = np.random.default_rng(0)
     a, b = random.normal(size=(m, k)).astype("f4"), random.normal(size=(k, n)).astype("f4")
     y = np.full((m, n), np.nan, dtype="f4")
-    call(compile_kernel(MATMUL), y, a, b, m, n, k)
+    compile_kernel(MATMUL)(y, a, b, m, n, k)
     np.testing.assert_allclose(y, a @ b, rtol=1e-4, atol=1e-5)
 
 
@@ -86,7 +83,7 @@ def test_branches_two_carried_values_and_stack_buffer() -> None:
       } }"""
     x = np.random.default_rng(0).normal(size=101)
     y = np.empty_like(x)
-    call(compile_kernel(function({"y": "f64", "x": "f64"}, ["N"], lines)), y, x, x.size)
+    compile_kernel(function({"y": "f64", "x": "f64"}, ["N"], lines))(y, x, x.size)
     windows = [x[i : i + 4] for i in range(x.size)]
     np.testing.assert_array_equal(y, [w.max() + w.argmax() for w in windows])
 
@@ -101,7 +98,7 @@ def test_no_index_and_size_computed_before_the_loop() -> None:
           memref.store %v, %y[%zero] : memref<?xf64> }""",
     )
     y = np.zeros(1)
-    call(compile_kernel(scalar), y)
+    compile_kernel(scalar)(y)
     assert y[0] == 2.5
     half = function(
         {"y": "f64"},
@@ -112,58 +109,24 @@ def test_no_index_and_size_computed_before_the_loop() -> None:
         loops.parallel (%i) to (%half) { memref.store %v, %y[%i] : memref<?xf64> }""",
     )
     y = np.zeros(7)
-    call(compile_kernel(half), y, 7)
+    compile_kernel(half)(y, 7)
     np.testing.assert_array_equal(y, [1, 1, 1, 1, 0, 0, 0])
 
 
-# ---- threads
+# ---- parts
 
 SIN_EXP = elementwise("math.exp %0 : f64", "f64", "f64", 1).replace("math.exp", "math.sin")
 
 
-@pytest.mark.parametrize("size", [1, 63, 64, 65, 1000, 100_003])
-def test_same_bits_in_parallel(size: int) -> None:
+@pytest.mark.parametrize("size", [1, 63, 64, 65, 1000, 10_003])
+def test_same_bits_in_parts(size: int) -> None:
     x = np.random.default_rng(0).normal(size=size)
-    serial, parallel = np.empty_like(x), np.empty_like(x)
+    whole, parts = np.empty_like(x), np.empty_like(x)
     kernel = compile_kernel(SIN_EXP)
-    call(kernel, serial, x, size)
-    call(kernel, parallel, x, size, work=10**9)
-    np.testing.assert_array_equal(serial.view(np.int64), parallel.view(np.int64))
-
-
-def test_calls_from_many_threads() -> None:
-    x = np.random.default_rng(0).normal(size=20_000)
-    kernel = compile_kernel(SIN_EXP)
-    expected = np.empty_like(x)
-    call(kernel, expected, x, x.size)
-    outputs = [np.empty_like(x) for _ in range(8)]
-
-    def repeat(output: np.ndarray) -> None:
-        for _ in range(20):
-            output[:] = 0
-            call(kernel, output, x, x.size, work=10**9)
-
-    threads = [threading.Thread(target=repeat, args=(output,)) for output in outputs]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for output in outputs:
-        np.testing.assert_array_equal(output, expected)
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_parallel_call_after_fork() -> None:
-    x, y = np.zeros(10_000), np.ones(10_000)
-    kernel = compile_kernel(SIN_EXP)
-    call(kernel, y, x, x.size, work=10**9)
-    child = os.fork()
-    if child == 0:
-        y[:] = 1
-        call(kernel, y, x, x.size, work=10**9)
-        os._exit(0 if not y.any() else 1)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    kernel(whole, x, size)
+    for begin in range(0, size, kernel.kernel.grain):
+        kernel.part((parts, x, size), begin, min(size, begin + kernel.kernel.grain))
+    np.testing.assert_array_equal(whole.view(np.int64), parts.view(np.int64))
 
 
 # ---- text and errors

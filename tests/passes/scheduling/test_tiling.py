@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import random
 from collections.abc import Iterator
 from typing import Any
@@ -21,6 +20,7 @@ from tadc.runtime.on_cpu import CpuExecutable
 from tadc.sizes import bind_sizes
 from tadc.targets.llvm import print_llvm
 from tests.support.random_programs import random_program
+from tests.targets.llvm_kernels import CompiledKernel
 
 MATMUL = "y[i, j] = sum[k](x[i, k] * w[k, j])"
 DISTANCES = "y[i, j] = sum[k](abs(x[i, k] - z[j, k]))"
@@ -108,26 +108,20 @@ class Kernel:
     def __init__(self, source: str, arrays: dict[str, np.ndarray], shape: tuple[int, ...]):
         program = set_precision(tadc.compile(source).program.op, "f64")
         (function,) = schedule(program, tile_choice.choose_tiles)
-        self.code = CpuModule(print_llvm(ModuleOp([function])))
-        name = function.sym_name.data
-        words, numbers = ctypes.c_void_p, ctypes.c_int64
-        type = ctypes.CFUNCTYPE(None, words, numbers, numbers, words)
-        self.entry: Any = type(self.code.address(f"{name}.entry"))
-        extent: Any = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(
-            self.code.address(f"{name}.extent")
+        self.code = CompiledKernel(
+            CpuModule(print_llvm(ModuleOp([function]))), function.sym_name.data
         )
         self.out = np.full(shape, np.nan)
-        step = CpuExecutable(program, "f64").steps[0]
+        step = CpuExecutable(tadc.compile(source).program, "f64").steps[0]
         self.buffers = arrays | {step.buffers[0]: self.out}
         known = bind_sizes(program, {n: a.shape for n, a in arrays.items()})
         sizes = [known[s] for s in step.sizes]
-        words = [self.buffers[b].ctypes.data for b in step.buffers] + sizes
-        self.words = (ctypes.c_int64 * len(words))(*words)
-        self.extent: int = extent(self.words)
+        self.words = [*(self.buffers[b] for b in step.buffers), *sizes]
+        self.extent = self.code.extent(*self.words)
 
     def run(self, begin: int, end: int) -> np.ndarray:
         self.out[...] = np.nan
-        self.entry(self.words, begin, end, ctypes.byref(ctypes.c_int64(0)))
+        self.code.part(self.words, begin, end)
         return self.out.copy()
 
 

@@ -1,0 +1,124 @@
+"""`NativePlan`: a program for given sizes as one call of machine code.
+
+The record that `plan_runner` runs is made once per set of sizes. A call then allocates its results,
+and hands their addresses over with those of the arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tadc.errors import ArgumentError
+from tadc.runtime.arguments import Array
+from tadc.runtime.buffer_assignment import Tensor
+from tadc.runtime.buffer_pool import FEWEST_BYTES_LEASED, pool
+from tadc.runtime.executable import Executable, KernelCall, Plan
+from tadc.runtime.plan_record import Places, Step, address, mode, parts_of, record
+from tadc.runtime.plan_runner import (
+    MOST_WORKSPACE_ON_STACK,
+    SUPERVISED,
+    arrays_are_readable,
+    plan_runner,
+)
+from tadc.runtime.team import team
+from tadc.sizes import shape_of
+
+if TYPE_CHECKING:
+    from tadc.runtime.cpu import Kernel
+
+
+class NativePlan(Plan):
+    """A program for given sizes, as a record in memory that one call of machine code runs.
+
+    `plan.run(*addresses)` runs it on the addresses of arguments and results, in their order: dense
+    arrays in row-major order, of the types and shapes in `plan.arguments` and `plan.results`, apart
+    from each other. `plan.function` is the address of the C function that does so,
+    `void (void *record, void **addresses)`, and `plan.address` that of the record: for whoever
+    calls it without Python. Both hold as long as the plan lives. It takes a workspace of
+    `plan.workspace` bytes by itself, runs on the threads of `tadc.set_num_threads`, and may be
+    called from several threads at once.
+    """
+
+    def __init__(
+        self,
+        executable: Executable,
+        kernels: Mapping[str, Kernel],
+        sizes: Mapping[str, int],
+    ):
+        super().__init__(executable, sizes)
+        inputs = executable.summary.inputs
+        shapes = (shape_of(t.type, sizes) for t in inputs)
+        self.arguments = list(map(Tensor, shapes, executable.argument_dtypes))
+        if len(set(executable.results)) < len(executable.results):
+            raise ValueError("two results are the same tensor")
+        self.results = [self.tensors[name] for name in executable.results]
+        places = Places(self.assignment, [t.name for t in inputs], executable.results, sizes)
+        self.workspace = places.workspace
+        """Bytes that a run takes beside arguments and results."""
+        calls = (s for s in executable.steps if self.tensors[s.buffers[0]].nbytes)
+        steps = [self._step(call, kernels[call.kernel], places) for call in calls]
+        tensors = [*self.arguments, *self.results]
+        self._record = record(steps, tensors, self.workspace, team.load().team)
+        self.address = address(self._record)
+        """The address of the record, for `tadc_run_plan`: see `plan_runner`."""
+        self.function = plan_runner().address
+        """The address of `void tadc_run_plan(record, addresses)`."""
+        self._call = plan_runner().builtin(self.address)
+        self._outputs = [(t.shape, t.dtype) for t in self.results]
+        self._block = self.workspace if self.workspace > MOST_WORKSPACE_ON_STACK else 0
+        self._is_small = not (
+            self._block
+            or any(step.parts > 1 for step in steps)
+            or mode(steps) == SUPERVISED
+            or any(t.nbytes >= FEWEST_BYTES_LEASED for t in self.results)
+        )
+
+    def _step(self, call: KernelCall, kernel: Kernel, places: Places) -> Step:
+        operands = list(places.operands(call))
+        words = np.array([addend for _, addend in operands] or [0], np.int64)
+        extent, work = kernel.extent(address(words)), self.work[call.kernel]
+        parts = parts_of(work, -(-extent // kernel.grain))
+        return Step(kernel.entry, extent, kernel.grain, parts, operands, work)
+
+    @property
+    def peak(self) -> int:
+        return self.workspace + sum(t.nbytes for t in self.results)
+
+    def try_run(self, arrays: Sequence[Any]) -> list[Array] | None:
+        """The results, or None where these are not dense arrays of the plan's types and shapes."""
+        if len(arrays) != len(self.arguments):
+            return None
+        if self._is_small:
+            results = [np.empty(shape, dtype) for shape, dtype in self._outputs]
+            return results if self._call(*arrays, *results) else None
+        results = [pool.empty(shape, dtype) for shape, dtype in self._outputs]
+        return results if self._run(arrays, results) else None
+
+    def run_on(self, arrays: Sequence[Array], out: Sequence[Array] | None = None) -> list[Array]:
+        """The results for dense arrays, in arrays `out` of the caller where there are some."""
+        results = list(out or (pool.empty(shape, dtype) for shape, dtype in self._outputs))
+        if not (arrays_are_readable() and self._run(arrays, results)):
+            self.run(*map(address, (*arrays, *results)))
+        return results
+
+    def _run(self, arrays: Sequence[Any], results: Sequence[Array]) -> int:
+        team.address()  # its threads begin with the first call that may want them
+        if not self._block:
+            return self._call(*arrays, *results)
+        block = pool.take(self._block)
+        try:
+            return self._call(*arrays, *results, block)
+        finally:
+            pool.give(block)
+
+    def run(self, *addresses: int) -> None:
+        """Run on the addresses of arguments and results; raises `ArgumentError` for too few."""
+        wanted = len(self.arguments) + len(self.results)
+        if len(addresses) != wanted:
+            raise ArgumentError(f"the plan takes {wanted} addresses, here are {len(addresses)}")
+        team.address()
+        table = np.array(addresses, np.int64)
+        plan_runner().run(self.address, address(table))
