@@ -22,13 +22,13 @@ class Text:
 def _optimized(executable: Executable) -> str:
     from tadc.runtime.cpu import optimized_ir
 
-    return optimized_ir(executable.text, quick=not executable.tile)
+    return optimized_ir(executable.text, quick=not executable.sizes.tiles)
 
 
 def _assembly(executable: Executable) -> str:
     from tadc.runtime.cpu import assembly
 
-    return assembly(executable.text, quick=not executable.tile)
+    return assembly(executable.text, quick=not executable.sizes.tiles)
 
 
 def _ptx(executable: Executable) -> str:

@@ -8,8 +8,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 
 from passes.differentiate import DifferentiatePass
-from passes.differentiation.names import adjoint_names
-from passes.pipeline import STAGES, Pipeline, derivative_passes, inverse_passes, pullback_passes
+from passes.pipeline import STAGES, Pipeline, derivative_passes, inverse_passes
 from tadc.emit import emit
 from tadc.errors import ArgumentError, unknown_name
 from tadc.inverse.inverse import Inverse
@@ -20,7 +19,7 @@ from tadc.runtime.memory import Memory, PullbackMemory, memory_of, pullback_memo
 from tadc.runtime.native_plan import NativePlan
 from tadc.runtime.results import named as named_values
 from tadc.runtime.runner import Runner, native_plan
-from tadc.runtime.value_and_gradients import ValueAndGradients
+from tadc.runtime.value_and_gradients import Pullbacks, ValueAndGradients
 
 Sizes = Mapping[str, int]
 
@@ -43,7 +42,7 @@ class Function:
         self.runner = Runner(program, target)
         self._derived: dict[DifferentiatePass, Function] = {}
         self._inverses: dict[str, Inverse] = {}
-        self._pullbacks: dict[Sequence[str], ValueAndGradients] = {}
+        self._pullbacks = Pullbacks(self.runner)
 
     @property
     def args(self) -> tuple[Tensor, ...]:
@@ -90,7 +89,7 @@ class Function:
 
     def pullback_memory(self, *positional: Any, **named: Any) -> PullbackMemory:
         """Bytes that `tadc.vjp` allocates, that its pullback does, and that are kept between."""
-        return pullback_memory_of(self.with_pullback(), positional, named)
+        return pullback_memory_of(self.pullback_of(positional, named), positional, named)
 
     # --- looking ---
 
@@ -209,12 +208,15 @@ class Function:
         Nothing is saved or computed for the gradients by others.
         """
         self._check_arguments(wrt)
-        if wrt not in self._pullbacks:
-            adjoints = adjoint_names(self.program.op)
-            programs = self.program.derive(pullback_passes(adjoints, wrt).passes)
-            value, gradients = (Runner(program, self.target) for program in programs)
-            self._pullbacks[wrt] = ValueAndGradients(value, gradients, len(self.results))
-        return self._pullbacks[wrt]
+        return self._pullbacks.of(wrt)
+
+    @recursing
+    def pullback_of(
+        self, positional: Sequence[Any], named: Mapping[str, Any], wrt: Sequence[str] = ()
+    ) -> ValueAndGradients:
+        """The same for calls like this one, whose sizes may be numbers in it."""
+        self._check_arguments(wrt)
+        return self._pullbacks.of_call(wrt, positional, named)
 
     def inverse(self, mode: str) -> Inverse:
         """The program of an inverse mode, made when it is first asked for.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, wraps
@@ -16,7 +16,9 @@ from xdsl.utils.exceptions import PassFailedException
 from dialects.tix import ProgramOp, TensorType
 from dialects.tix.affine import show
 from passes.rewriting.failure import PassFailure
+from passes.rewriting.written_sizes import write_sizes
 from passes.run_passes import run_passes
+from passes.specialise import SpecialisePass
 from tadc.errors import Span, TargetError, UnsupportedError
 from tadc.language.printing.program import print_program
 from tadc.language.source import PROGRAM, Source
@@ -184,6 +186,11 @@ class Program:
         parts = [(*p._kept(), p.summary, p.key) for p in programs]
         disk_store().save(key, pickle.dumps(parts))
         return programs
+
+    def specialised(self, sizes: Mapping[str, int]) -> Program:
+        """The program with numbers for these sizes."""
+        (program,) = self.derive([SpecialisePass(write_sizes(sizes))])
+        return program
 
     def _restored(self, text: str, places: Sequence[Place], summary: Summary, key: str) -> Program:
         return Program(lambda: _parsed(text, places), self.source, summary, key, self.origin)

@@ -120,7 +120,7 @@ def pull_back(
     function: Function, wrt: Sequence[str], positional: Sequence[Any], named: Mapping[str, Any]
 ) -> tuple[list[Any], Pullback]:
     """The results of a call, and its pullback."""
-    both = function.with_pullback(*wrt)
+    both = function.pullback_of(positional, named, wrt)
     inputs = both.value.bind(positional, named)
     computed = both.value.call(inputs, {})
     results = computed[: len(function.results)]

@@ -14,6 +14,7 @@ import pytest
 import tadc
 from tadc.errors import IllConditionedWarning, SingularError, UnsupportedError
 from tadc.runtime.runner import Runner
+from tadc.runtime.size_class import SizeClass
 
 DENSE = """w: f64[N, N]
 p: f64[N]
@@ -81,10 +82,10 @@ def test_no_size_needs_compiling_again() -> None:
         (state,) = state_of(f, size)
         assert tadc.inverse_jvp(f, [state], state)[0].shape == (size,)
     programs = [step for step in inverse.steps if isinstance(step, Runner)]
-    made = [p.executable("f64", tile=False) for p in programs]
+    made = [p.executable("f64", SizeClass()) for p in programs]
     assert len(programs) == 2
     tadc.inverse_jvp(f, [np.ones(4)], np.ones(4))
-    assert [p.executable("f64", tile=False) for p in programs] == made
+    assert [p.executable("f64", SizeClass()) for p in programs] == made
 
 
 MODES: dict[str, Callable[[tadc.Function, list[Any], Any], Any]] = {

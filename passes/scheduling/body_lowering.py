@@ -102,9 +102,7 @@ class BodyLowering(ScalarLowering):
         """The loops of a sum."""
         return self.reduce(op, op.indices, self.constant(0.0))
 
-    def bounds(
-        self, op: tix.ReductionOp, own: Sequence[SSAValue]
-    ) -> tuple[SSAValue, SSAValue]:
+    def bounds(self, op: tix.ReductionOp, own: Sequence[SSAValue]) -> tuple[SSAValue, SSAValue]:
         """First value, and the value behind the last, of the first of `own`.
 
         `own` are the last indices of a reduction; those before them are known.

@@ -80,9 +80,7 @@ def one_of(
     blocks = Block(), Block()
     for block, fill in zip(blocks, (then, otherwise), strict=True):
         block.add_op(scf.YieldOp(fill(at.inside(block))))
-    return at.insert(
-        scf.IfOp(test, [at.element], Region(blocks[0]), Region(blocks[1]))
-    ).results[0]
+    return at.insert(scf.IfOp(test, [at.element], Region(blocks[0]), Region(blocks[1]))).results[0]
 
 
 def when(at: BodyLowering, test: SSAValue | None, then: Callable[[BodyLowering], None]) -> None:

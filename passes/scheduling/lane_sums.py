@@ -26,7 +26,7 @@ from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.elementary import CONTRACT, REASSOCIATED
 from passes.scheduling.emit import load, loop, one_of, store, zeroed
 from passes.scheduling.index_uses import IndexUses
-from passes.scheduling.segments import Segments, SegmentLowering
+from passes.scheduling.segments import SegmentLowering, Segments
 from passes.scheduling.tile_analysis import constant_range, is_short, stride
 
 FEWEST_LANES, MOST_LANES = 16, 256

@@ -229,7 +229,9 @@ def _room_outside(
     most = _most_values(op, own)
     if room == 1 or (most is not None and isinstance(room, int)) or _depends_on_others(op, own):
         return 1
-    if not any(c.form[v] for c in constraints_of(op, own) for v in c.form.indices if v is not own[0]):
+    if not any(
+        c.form[v] for c in constraints_of(op, own) for v in c.form.indices if v is not own[0]
+    ):
         at = at.entry  # once, for all elements
     low, high = at.bounds(op, own)
     length = at_least_one(at, difference(at, high, low))

@@ -161,7 +161,9 @@ class _ChunkedSum:
         else:
             loop(at, low, high, indices[0].name_hint, outer)
 
-    def _add_chunk(self, at: BodyLowering, indices: Sequence[SSAValue], chunk: Chunk | None) -> None:
+    def _add_chunk(
+        self, at: BodyLowering, indices: Sequence[SSAValue], chunk: Chunk | None
+    ) -> None:
         """Add the terms of one chunk to the sums of all blocks."""
 
         def fill(inner: BodyLowering, body: TileBody, number: SSAValue) -> None:

@@ -108,7 +108,7 @@ def timed_compilation(
             with timed("LLVM IR"):
                 text = executable.text
             with timed("machine code"):
-                CpuModule(text, quick=not executable.tile)
+                CpuModule(text, quick=not executable.sizes.tiles)
     return function, watch
 
 

@@ -101,7 +101,7 @@ class CpuModule:
         self._context = context
 
     def keep(self) -> None:
-        """Never free the code, in which threads are until the process ends; no more is asked of it."""
+        """Never free the code, which threads are in; nothing more can be asked of the module."""
         self._end.detach()
         self._engine.detach()
         self._context.detach()

@@ -1,4 +1,4 @@
-"""`Executable`: a program as code of a target, made once per precision, right for every size.
+"""`Executable`: a program as code of a target, made once per precision and class of sizes.
 
 `on_cpu`, `on_gpu` and `interpreted` hold one for each target. A `Plan` holds what a call needs to
 know of its sizes: shapes to allocate, work to split.
@@ -25,6 +25,7 @@ from tadc.errors import SizeError
 from tadc.program import Program
 from tadc.runtime.arguments import DTYPES, Array
 from tadc.runtime.buffer_assignment import Tensor, assign_buffers
+from tadc.runtime.size_class import LONG_CALLS, SizeClass
 from tadc.sizes import shape_of
 from tadc.support.garbage import rarely_collecting
 from tadc.support.ir_text import context
@@ -88,24 +89,17 @@ def into(results: list[Any], out: Sequence[Array] | None) -> list[Any]:
 
 
 class Executable(ABC):
-    """A program for one precision of its undeclared tensors."""
+    """A program for one precision of its undeclared tensors, and one class of sizes."""
 
     tiles = False
     """True if this target can use tiles."""
     reuses_buffers = True
     """True if a tensor takes the buffer of a dead one."""
 
-    def __init__(
-        self,
-        program: Program,
-        precision: str,
-        tile: bool = True,
-        example: Mapping[str, int] | None = None,
-    ):
-        """`example` holds the sizes for which the code is made best; it is right for all."""
+    def __init__(self, program: Program, precision: str, sizes: SizeClass = LONG_CALLS):
+        """The code is right for all calls of the class `sizes`."""
         self.program = program
-        self.tile = tile and self.tiles
-        self.example = example
+        self.sizes = sizes if self.tiles else SizeClass()
         self.precision = precision
         self.summary = program.summary.with_precision(precision)
         self.argument_dtypes = [DTYPES[t.type.dtype] for t in self.summary.inputs]
@@ -114,7 +108,9 @@ class Executable(ABC):
     @cached_property
     def module(self) -> ModuleOp:
         """The scheduled program."""
-        passes = code_passes(self.precision, self.tile, self.example).passes
+        sizes = self.sizes
+        numbers, example = dict(sizes.numbers), dict(sizes.example)
+        passes = code_passes(self.precision, sizes.tiles, example, numbers).passes
         with rarely_collecting:
             # a copy: passes replace the program, and several threads may come here at once
             module = ModuleOp([self.program.op.clone()])

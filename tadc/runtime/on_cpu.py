@@ -50,7 +50,8 @@ class CpuExecutable(Executable):
         from tadc.runtime.machine import machine
         from tadc.targets.llvm import print_llvm
 
-        return print_llvm(self.module, machine().vector_bits)
+        m = machine()
+        return print_llvm(self.module, m.vector_bits, m.has("avx512f"))
 
     @cached_property
     def code(self) -> MachineCode:
@@ -64,7 +65,7 @@ class CpuExecutable(Executable):
     def _key(self) -> str:
         from tadc.runtime.cpu import machine_key
 
-        choices = repr((self.precision, self.tile, self.example))
+        choices = repr((self.precision, self.sizes))
         return digest("code", compiler_version(), machine_key(), self.program.key, choices)
 
     def _stored_code(self) -> MachineCode | None:
@@ -81,7 +82,7 @@ class CpuExecutable(Executable):
 
         steps = kernel_calls(self.module)
         safe = not functions_with_large_numbers(self.functions)
-        code = compile_object(self.text, quick=not self.tile)
+        code = compile_object(self.text, quick=not self.sizes.tiles)
         disk_store().save(self._key, pickle.dumps((steps, safe, code)))
         return MachineCode(steps, safe, CpuModule.of_object(code))
 

@@ -28,14 +28,9 @@ from tadc.runtime.arguments import (
 from tadc.runtime.executable import Executable, Plan
 from tadc.runtime.native_plan import NativePlan
 from tadc.runtime.out import run_into
+from tadc.runtime.size_class import LONG_CALLS, SizeClass, size_class
 from tadc.runtime.targets import executable_class
 from tadc.sizes import SizeMismatch, SizeUnknown, argument_shapes, bind_sizes
-
-MOST_WORK_WITHOUT_TILES = 1_000_000
-"""Operations of a call that take about a millisecond whatever the loops look like."""
-
-MOST_WORK_OF_FIXED_SIZES_WITHOUT_TILES = 100_000
-"""The limit where sizes are numbers, so that no call can ever be larger."""
 
 MOST_PLANS = 1024
 """The number of shapes of arguments whose plans a program remembers."""
@@ -64,7 +59,7 @@ class Runner:
             for t in program.args
         ]
         self._names = [t.name for t in program.args]
-        self._executables: dict[tuple[str, bool], Executable] = {}
+        self._executables: dict[tuple[str, SizeClass], Executable] = {}
         self._plans: dict[object, Plan] = {}
         self._last: Plan | None = None
 
@@ -79,7 +74,7 @@ class Runner:
         Raises `TadcError` for bad arguments.
         """
         if self._last is not None and out is None:  # most calls are like an earlier one
-            arrays = self._in_order(positional, named) if named else positional
+            arrays = self.in_order(positional, named) if named else positional
             results = self._last.try_run(arrays)
             if results is None:
                 results = self._run_like_before(arrays)
@@ -98,7 +93,7 @@ class Runner:
                 return results
         return None
 
-    def _in_order(self, positional: Sequence[Any], named: Mapping[str, Any]) -> Sequence[Any]:
+    def in_order(self, positional: Sequence[Any], named: Mapping[str, Any]) -> Sequence[Any]:
         """The arguments of the program, if all are there; else nothing."""
         missing = self._names[len(positional) :]
         if len(missing) != len(named) or any(name not in named for name in missing):
@@ -140,33 +135,26 @@ class Runner:
         with self.program.located_errors():
             return self._plan(precision, [tuple(map(int, shape)) for shape in shapes])
 
-    def executable(
-        self, precision: str, tile: bool = True, example: Mapping[str, int] | None = None
-    ) -> Executable:
-        """The program as code of its target, made best for the sizes `example` that come first.
-
-        There is one for each precision, and one without tiles for sizes that turn out small: it
-        compiles several times faster. So calls of any number of sizes compile twice at most.
-        """
-        key = precision, tile and self._kind.tiles
+    def executable(self, precision: str, sizes: SizeClass = LONG_CALLS) -> Executable:
+        """The program as code of its target, for one class of sizes."""
+        key = precision, sizes if self._kind.tiles else SizeClass()
         if key not in self._executables:
-            made = self._kind(self.program, *key, example)
-            return self._executables.setdefault(key, made)
+            return self._executables.setdefault(key, self._kind(self.program, *key))
         return self._executables[key]
 
     @recursing
     def code(self, sizes: Mapping[str, int] | None = None, precision: str = "f64") -> Executable:
-        """The code that the next call with these sizes, and undeclared tensors of this precision,
-        runs; nothing is kept of it.
+        """The code that a call with these sizes, and undeclared tensors of this precision, runs;
+        nothing is kept of it.
 
         Without sizes, in a program that has some, it is code for large calls of any sizes. Raises
         `SizeError` for sizes that no call can have.
         """
         _check_precision(precision)
         known = self._named_sizes(sizes) if sizes or not self.program.summary.size_names() else None
-        tile = self._kind.tiles and (known is None or self._pays_tiles(known))
-        made = self._executables.get((precision, tile))
-        return made or self._kind(self.program, precision, tile, known)
+        kind = LONG_CALLS if known is None else size_class(self.program.summary, known)
+        made = self._executables.get((precision, kind))
+        return made or self._kind(self.program, precision, kind)
 
     def _plan(self, precision: str, shapes: Sequence[tuple[int, ...]]) -> Plan:
         key = precision, *shapes
@@ -174,18 +162,20 @@ class Runner:
         if plan is None:
             names = (p.name for p in self._parameters)
             sizes = self._sizes(dict(zip(names, shapes, strict=True)))
-            plan = self.executable(precision, self._pays_tiles(sizes), sizes).plan(sizes)
+            plan = self.executable(precision, size_class(self.program.summary, sizes)).plan(sizes)
             while len(self._plans) >= MOST_PLANS:
                 self._plans.pop(next(iter(self._plans)), None)
         self._plans[key] = plan  # in the order of their last use
         return plan
 
-    def _pays_tiles(self, sizes: Mapping[str, int]) -> bool:
-        """True if a call of these sizes is long enough for code that takes longer to compile."""
-        least = MOST_WORK_WITHOUT_TILES if sizes else MOST_WORK_OF_FIXED_SIZES_WITHOUT_TILES
-        return self.program.summary.total_work(sizes) > least
-
     # --- sizes ---
+
+    @recursing
+    def sizes(self, positional: Sequence[Any], named: Mapping[str, Any]) -> Mapping[str, int]:
+        """Every size of the program for the arguments of a call."""
+        values = self.bind(positional, named)
+        arrays = (as_array(p, v) for p, v in zip(self._parameters, values, strict=True))
+        return self._sizes({p.name: a.shape for p, a in zip(self._parameters, arrays, strict=True)})
 
     def _sizes(self, shapes: Mapping[str, tuple[int, ...]]) -> Mapping[str, int]:
         """Every size of the program for arguments of these shapes."""

@@ -20,8 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dialects.tix import ProgramOp
-from tadc.runtime.cost import total_work
+from tadc.summary import Summary
 
 MOST_WORK_WITHOUT_TILES = 1_000_000
 """Operations of a call that take about a millisecond whatever the loops look like."""
@@ -39,7 +38,7 @@ STEP = 8
 """Sizes up to 64 from one multiple of this to the next share a bucket."""
 
 ASSUMED_SIZE = 512
-"""What stands for all sizes beyond 64."""
+"""The example of all sizes beyond 64."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ LONG_CALLS = SizeClass(tiles=True)
 """The class of long calls about whose sizes nothing is known."""
 
 
-def size_class(program: ProgramOp, sizes: Mapping[str, int]) -> SizeClass:
+def size_class(program: Summary, sizes: Mapping[str, int]) -> SizeClass:
     """The class of calls of a program with these sizes, all that it has.
 
     Takes time linear in the length of the program.
@@ -70,13 +69,13 @@ def size_class(program: ProgramOp, sizes: Mapping[str, int]) -> SizeClass:
     return SizeClass(True, tuple(numbers.items()), tuple(example.items()))
 
 
-def is_long(program: ProgramOp, sizes: Mapping[str, int]) -> bool:
+def is_long(program: Summary, sizes: Mapping[str, int]) -> bool:
     """True if a call of these sizes is long enough for code that takes longer to compile."""
     least = MOST_WORK_WITHOUT_TILES if sizes else MOST_WORK_OF_FIXED_SIZES_WITHOUT_TILES
-    return total_work(program, sizes) > least
+    return program.total_work(sizes) > least
 
 
-def short_sizes(program: ProgramOp, sizes: Mapping[str, int]) -> dict[str, int]:
+def short_sizes(program: Summary, sizes: Mapping[str, int]) -> dict[str, int]:
     """The sizes that are numbers before a program is derived: they decide what a long call stores.
 
     None for short calls.

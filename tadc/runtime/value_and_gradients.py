@@ -9,11 +9,16 @@ too, is returned once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tadc.program import Tensor
+import numpy as np
+
+from passes.differentiation.names import adjoint_names
+from passes.pipeline import pullback_passes
+from tadc.program import Program, Tensor
 from tadc.runtime.runner import Runner
+from tadc.runtime.size_class import short_sizes
 
 
 class ValueAndGradients:
@@ -39,3 +44,57 @@ class ValueAndGradients:
         Results are copied: they are the user's, who may change them.
         """
         return [computed[n].copy() if n < self._results else computed[n] for n in self._places]
+
+
+MOST_SHAPES = 1024
+"""The number of shapes of arguments for which the parts are remembered."""
+
+
+class Pullbacks:
+    """The two parts of a program, for each choice of arguments to derive by.
+
+    Long calls with short sizes have parts of their own, in which these are numbers: then gradients
+    compute short sums again instead of storing them. What a call gets depends on its sizes alone.
+    """
+
+    def __init__(self, runner: Runner):
+        self._runner = runner
+        self._program = runner.program
+        self._made: dict[object, ValueAndGradients] = {}
+        self._by_shapes: dict[object, ValueAndGradients] = {}
+        self._is_fixed = all(isinstance(n, int) for t in self._program.args for n in t.shape)
+
+    def of(self, wrt: Sequence[str]) -> ValueAndGradients:
+        """The parts for calls of any sizes."""
+        return self._parts(tuple(wrt), {})
+
+    def of_call(
+        self, wrt: Sequence[str], positional: Sequence[Any], named: Mapping[str, Any]
+    ) -> ValueAndGradients:
+        """The parts for calls like this one."""
+        if self._is_fixed:
+            return self.of(wrt)
+        arrays = self._runner.in_order(positional, named)
+        key = (wrt, *(a.shape if type(a) is np.ndarray else None for a in arrays))
+        found = self._by_shapes.get(key)
+        if found is None:
+            sizes = self._runner.sizes(positional, named)
+            found = self._parts(tuple(wrt), short_sizes(self._program.summary, sizes))
+            if None not in key:
+                while len(self._by_shapes) >= MOST_SHAPES:
+                    self._by_shapes.pop(next(iter(self._by_shapes)), None)
+                self._by_shapes[key] = found
+        return found
+
+    def _parts(self, wrt: Sequence[str], numbers: Mapping[str, int]) -> ValueAndGradients:
+        key = wrt, *numbers.items()
+        if key not in self._made:
+            program = self._program.specialised(numbers) if numbers else self._program
+            self._made[key] = _in_two(program, self._runner.target, wrt)
+        return self._made[key]
+
+
+def _in_two(program: Program, target: str, wrt: Sequence[str]) -> ValueAndGradients:
+    parts = program.derive(pullback_passes(adjoint_names(program.op), wrt).passes)
+    value, gradients = (Runner(part, target) for part in parts)
+    return ValueAndGradients(value, gradients, len(program.results))

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import random
+
+import numpy as np
 import pytest
 
 import tadc
+from tadc.runtime import size_class as classes
 from tadc.runtime.size_class import LONG_CALLS, SizeClass, is_number, short_sizes, size_class
+from tests.support.campaign import seeds
+from tests.support.derivations import assert_close, random_case
 
-MATMUL = tadc.compile("y[i, j] = sum[k](x[i, k] * w[k, j])").program.op
+MATMUL = tadc.compile("y[i, j] = sum[k](x[i, k] * w[k, j])").program.summary
 
 
 def of(size: int) -> SizeClass:
@@ -42,8 +48,8 @@ def test_short_calls_share_one_class():
 
 
 def test_programs_of_fixed_sizes_have_two():
-    short = tadc.compile("x: f64[3]\ny[i] = x[i] + 1").program.op
-    long = tadc.compile("x: f64[300000]\ny[i] = x[i] + 1").program.op
+    short = tadc.compile("x: f64[3]\ny[i] = x[i] + 1").program.summary
+    long = tadc.compile("x: f64[300000]\ny[i] = x[i] + 1").program.summary
     assert size_class(short, {}) == SizeClass()
     assert size_class(long, {}) == LONG_CALLS
 
@@ -52,3 +58,59 @@ def test_what_is_stored_depends_on_the_shortest_sizes_of_long_calls():
     sizes = {"I": 3, "K": 16, "J": 10**6}
     assert short_sizes(MATMUL, sizes) == {"I": 3}
     assert short_sizes(MATMUL, {"I": 3, "K": 2, "J": 2}) == {}
+
+
+# --- results --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def long_calls(monkeypatch: pytest.MonkeyPatch):
+    """All calls count as long, and sizes from 3 on lie in buckets."""
+    monkeypatch.setattr(classes, "MOST_WORK_WITHOUT_TILES", -1)
+    monkeypatch.setattr(classes, "LARGEST_NUMBER", 2)
+    monkeypatch.setattr(classes, "WIDTHS", (4, 6))
+    monkeypatch.setattr(classes, "STEP", 2)
+
+
+@pytest.mark.usefixtures("long_calls")
+@pytest.mark.parametrize("seed", seeds(20, of=100))
+def test_random_programs_and_pullbacks_of_long_calls(seed: int):
+    case = random_case(seed, declarations=("symbolic", "none"))
+    results, pullback = tadc.vjp(case.function, *case.values)
+    results = results if isinstance(results, tuple) else (results,)
+    assert_close(results, case.results, 1e-10, case.source)
+    interpreted = case.function.with_target("interpret").derivative()
+    expected = interpreted.call(case.inputs, {})
+    assert_close(pullback(*case.adjoints), expected, 1e-9, case.source)
+
+
+@pytest.mark.usefixtures("long_calls")
+def test_neighbours_at_all_borders_of_classes():
+    rng = np.random.default_rng(0)
+    sizes = [1, 2, 3, 4, 5, 6, 7, 40]
+    f = tadc.compile("y[n, i] = sum[c, k](w[c, k] * x[n, c, i + k])")
+    shapes = [random.Random(n).choices(sizes, k=4) for n in range(60)]
+    for batch, channels, window, length in shapes:
+        w = rng.standard_normal((channels, window))
+        x = rng.standard_normal((batch, channels, length + window - 1))
+        windows = np.lib.stride_tricks.sliding_window_view(x, window, 2)
+        y, pullback = tadc.vjp(f, w=w, x=x)
+        np.testing.assert_allclose(y, np.einsum("ck,ncik->ni", w, windows), atol=1e-12)
+        given = dict(zip([t.name for t in f.args], pullback(y), strict=True))
+        np.testing.assert_allclose(given["w"], np.einsum("ni,ncik->ck", y, windows), atol=1e-10)
+
+
+@pytest.mark.usefixtures("long_calls")
+def test_bits_do_not_depend_on_calls_before():
+    rng = np.random.default_rng(0)
+    source = "y[i] = sum[k](w[k] * x[i + k])**2"
+    calls = [
+        (rng.standard_normal(k), rng.standard_normal(n + k)) for n in (3, 5, 50) for k in (2, 7)
+    ]
+    alone = [tadc.compile(source)(w=w, x=x) for w, x in calls]
+    f = tadc.compile(source)
+    order = [*range(len(calls))] * 2
+    random.Random(1).shuffle(order)
+    for n in order:
+        w, x = calls[n]
+        np.testing.assert_array_equal(f(w=w, x=x), alone[n], strict=True)

@@ -14,7 +14,7 @@ import tadc
 from passes.schedule import schedule
 from passes.scheduling import tile_analysis, tile_choice
 from passes.set_precision import set_precision
-from tadc.runtime import runner
+from tadc.runtime import size_class
 from tadc.runtime.cpu import CpuModule
 from tadc.runtime.on_cpu import CpuExecutable
 from tadc.sizes import bind_sizes
@@ -62,7 +62,7 @@ def value_and_gradients(
     source: str, arrays: dict[str, np.ndarray], monkeypatch: pytest.MonkeyPatch, tile: bool
 ) -> list[np.ndarray]:
     monkeypatch.setattr(CpuExecutable, "tiles", tile)
-    monkeypatch.setattr(runner, "MOST_WORK_WITHOUT_TILES", -1)  # no call is too small for tiles
+    monkeypatch.setattr(size_class, "MOST_WORK_WITHOUT_TILES", -1)  # no call is too small for tiles
     f = tadc.compile(source)
     values = [arrays[t.name] for t in f.args]
     y, pullback = tadc.vjp(f, *values)
