@@ -61,15 +61,7 @@ class Function:
 
         They have the shapes and dtypes of the results, and may overlap arguments.
         """
-        if out is not None:
-            return self._call_into(positional, named, out)
-        return one_or_named(self.results, self.runner.call(positional, named))
-
-    def _call_into(self, positional: Sequence[Any], named: dict[str, Any], out: Any) -> Any:
-        if any(t.name == "out" for t in self.args):  # an argument of that name comes first
-            return one_or_named(self.results, self.runner.call(positional, {**named, "out": out}))
-        arrays: Sequence[Any] = out if isinstance(out, tuple | list) else (out,)
-        return one_or_named(self.results, self.runner.call(positional, named, arrays))
+        return one_or_named(self.results, self.runner.call(positional, named, out))
 
     def call(self, positional: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
         """The results as a list, also where there is one."""
@@ -147,7 +139,7 @@ class Function:
             return self.program.module
         if stage not in STAGES:
             raise unknown_name("stage", stage, STAGES)
-        self._check_arguments(wrt)
+        self.program.check_arguments(wrt)
         return self.program.transformed(self._pipeline(wrt, _mode(mode)).until(stage).passes)
 
     def _pipeline(self, wrt: Sequence[str], mode: str) -> Pipeline:
@@ -193,7 +185,7 @@ class Function:
 
     @recursing
     def _derive(self, differentiate: DifferentiatePass) -> Function:
-        self._check_arguments(differentiate.wrt)
+        self.program.check_arguments(differentiate.wrt)
         if not self.args:
             raise ArgumentError("the program has no argument to derive with respect to")
         if differentiate not in self._derived:
@@ -203,11 +195,8 @@ class Function:
 
     @recursing
     def with_pullback(self, *wrt: str) -> ValueAndGradients:
-        """The program cut in two: its results, and its gradients by arguments, by default all.
-
-        Nothing is saved or computed for the gradients by others.
-        """
-        self._check_arguments(wrt)
+        """The program cut in two: its results, and its gradients by arguments, by default all."""
+        self.program.check_arguments(wrt)
         return self._pullbacks.of(wrt)
 
     @recursing
@@ -215,7 +204,7 @@ class Function:
         self, positional: Sequence[Any], named: Mapping[str, Any], wrt: Sequence[str] = ()
     ) -> ValueAndGradients:
         """The same for calls like this one, whose sizes may be numbers in it."""
-        self._check_arguments(wrt)
+        self.program.check_arguments(wrt)
         return self._pullbacks.of_call(wrt, positional, named)
 
     def inverse(self, mode: str) -> Inverse:
@@ -228,12 +217,6 @@ class Function:
         if mode not in self._inverses:
             self._inverses[mode] = Inverse(self.program, self.target, mode)
         return self._inverses[mode]
-
-    def _check_arguments(self, wrt: Sequence[str]) -> None:
-        names = [t.name for t in self.args]
-        for name in wrt:
-            if name not in names:
-                raise unknown_name("argument", name, names)
 
     # --- keeping ---
 

@@ -19,7 +19,7 @@ from passes.rewriting.failure import PassFailure
 from passes.rewriting.written_sizes import write_sizes
 from passes.run_passes import run_passes
 from passes.specialise import SpecialisePass
-from tadc.errors import Span, TargetError, UnsupportedError
+from tadc.errors import Span, TargetError, UnsupportedError, unknown_name
 from tadc.language.printing.program import print_program
 from tadc.language.source import PROGRAM, Source
 from tadc.summary import Summary
@@ -116,6 +116,13 @@ class Program:
     def span_of_argument(self, name: str) -> Span | None:
         """The declaration or first use of an argument."""
         return self.span(self.op.arguments[name].location)
+
+    def check_arguments(self, names: Sequence[str]) -> None:
+        """Raise `UnknownNameError` where one is not an argument."""
+        known = [t.name for t in self.args]
+        for name in names:
+            if name not in known:
+                raise unknown_name("argument", name, known)
 
     @contextmanager
     def located_errors(self) -> Generator[None]:

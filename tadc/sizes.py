@@ -73,14 +73,14 @@ def shape_of(type: TensorType, sizes: Mapping[str, int]) -> tuple[int, ...]:
 
 
 class Typed(Protocol):
-    """What has a type: an argument or a definition."""
+    """An argument or a definition."""
 
     @property
     def type(self) -> Any: ...
 
 
 class Sized(Protocol):
-    """What has sizes: a program, or a summary of one."""
+    """A program, or a summary of one."""
 
     @property
     def arguments(self) -> Mapping[str, Typed]: ...

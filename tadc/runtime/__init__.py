@@ -9,6 +9,7 @@ A call goes this way:
 - `size_class`: which sizes are numbers in the code of a call, and which share code
 - `cost`: the number of operations of a definition, which decides about threads and tiles
 - `buffer_assignment`: the buffer of each tensor; those of dead tensors serve later ones
+- `out`: results into arrays of the caller
 - `results`: several results as one named tuple
 
 on processors:
@@ -21,8 +22,11 @@ on processors:
 - `team_regions`, `team_gates`, `team_deputy`: its code: loops in pieces, sleep, and calls that
   Ctrl-C can stop
 - `thread_count`: the number of threads, as asked for or by processors
-- `command_buffer`: all kernel calls of a program with their parameters, once per set of sizes
-- `buffer_pool`: memory that calls let go of and later ones use
+- `native_plan`: a program for given sizes as one call of machine code
+- `plan_record`: the record of such a plan in memory: steps, operands, arrays
+- `plan_runner`: the machine code that runs the record, for Python and for anyone
+- `workspace`: the places of tensors that are not results, in one block of memory
+- `buffer_pool`: memory that calls and results give back, and later ones use
 
 on other targets:
 

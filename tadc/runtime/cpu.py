@@ -37,7 +37,7 @@ def _target_machine() -> Any:
 
 
 def machine_key() -> str:
-    """What machine code is made for."""
+    """The triple, processor and libraries that machine code is made for."""
     m = machine()
     return f"{llvm.get_default_triple()} {m.cpu} {m.flags} {m.vector_bits} {library() is not None}"
 

@@ -17,11 +17,12 @@ from tadc.runtime.buffer_assignment import Tensor
 from tadc.runtime.executable import Plan
 
 
-def run_into(plan: Plan, arguments: Sequence[Array], out: Sequence[Any]) -> list[Array]:
-    """Run the plan on dense arguments; `out` has an array for each result, which are returned.
+def run_into(plan: Plan, arguments: Sequence[Array], out: Any) -> list[Array]:
+    """Run the plan on dense arguments; `out` is an array, or one for each result.
 
     Raises `ArgumentError`, `DtypeError` or `SizeError` where an array does not fit its result.
     """
+    out = out if isinstance(out, tuple | list) else (out,)
     names = [t.name for t in plan.executable.summary.results]
     if len(out) != len(names):
         raise ArgumentError(

@@ -134,7 +134,7 @@ def parts_of(work: int, grains: int) -> int:
 
 
 def mode(steps: Sequence[Step]) -> int:
-    """What a call does with the lock of the interpreter."""
+    """`HELD`, `RELEASED` or `SUPERVISED`, by the work of all steps."""
     work = sum(step.work for step in steps)
     if work < MOST_WORK_WITH_LOCK:
         return HELD

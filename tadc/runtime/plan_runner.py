@@ -37,7 +37,7 @@ MOST_WORKSPACE_ON_STACK = 1 << 14
 """Bytes of workspace that a call takes from the stack of its thread."""
 
 HELD, RELEASED, SUPERVISED = range(3)
-"""What a call does with the lock of the interpreter: see above."""
+"""The modes of a call, as to the lock of the interpreter: see above."""
 
 PLAN = """\
 %Step = type { ptr, i64, i64, i64, i64, i64 }

@@ -67,11 +67,12 @@ class Runner:
         self,
         positional: Sequence[Any],
         named: Mapping[str, Any],
-        out: Sequence[Any] | None = None,
+        out: Any = None,
     ) -> list[Any]:
-        """The results as a list, also where there is one; in arrays of the caller with `out`.
+        """The results as a list, also where there is one.
 
-        Raises `TadcError` for bad arguments.
+        `out` is an array or a tuple of arrays to hold them, or the argument of that name. Raises
+        `TadcError` for bad arguments.
         """
         if self._last is not None and out is None:  # most calls are like an earlier one
             arrays = self.in_order(positional, named) if named else positional
@@ -101,9 +102,9 @@ class Runner:
         return [*positional, *(named[name] for name in missing)]
 
     @recursing
-    def _call(
-        self, positional: Sequence[Any], named: Mapping[str, Any], out: Sequence[Any] | None
-    ) -> list[Any]:
+    def _call(self, positional: Sequence[Any], named: Mapping[str, Any], out: Any) -> list[Any]:
+        if out is not None and "out" in self._names:
+            named, out = {**named, "out": out}, None
         plan, arrays = self.prepare(positional, named)
         with self.program.located_errors():
             self._last = plan
@@ -125,7 +126,7 @@ class Runner:
 
     @recursing
     def plan(self, shapes: Sequence[Sequence[int]], precision: str) -> Plan:
-        """What runs for arguments of these shapes, in the order of the program's."""
+        """The plan for arguments of these shapes, in the order of the program's."""
         _check_precision(precision)
         if len(shapes) != len(self._parameters):
             raise ArgumentError(

@@ -4,6 +4,7 @@
 - `garbage`: the garbage collector, less often while a program is compiled
 - `recursion`: recursion on a large stack, where the usual one is too small
 - `stopwatch`: the time of each step of the compiler
+- `disk_store`: programs and machine code on disk, for later processes
 - `cache_folder`: the folder for what processes of a user share
 - `packages`: packages that only some calls need
 """

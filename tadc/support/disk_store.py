@@ -1,4 +1,4 @@
-"""What was compiled once, kept on disk for the next process.
+"""The cache on disk: programs and machine code that earlier processes made.
 
     ~/.cache/tadc/                  or $XDG_CACHE_HOME/tadc, or $TADC_CACHE
       3f/3fa0...e1.code             one file for each entry, named by its key
@@ -66,7 +66,7 @@ def compiler_version() -> str:
 
 
 class Usage(NamedTuple):
-    """What lies in the folder."""
+    """The files in the folder."""
 
     folder: Path
     files: int
@@ -120,7 +120,7 @@ class DiskStore:
             self._writes += 1
 
     def usage(self) -> Usage | None:
-        """What is kept; None where nothing ever is."""
+        """The files that are kept; None without a folder."""
         if self.folder is None:
             return None
         sizes = [status.st_size for _, status in self._files()]
