@@ -7,7 +7,6 @@ A call goes this way:
 - `targets`: the targets by name
 - `executable`: a program as code of a target, and the plan of a call with given sizes
 - `size_class`: which sizes are numbers in the code of a call, and which share code
-- `cost`: the number of operations of a definition, which decides about threads and tiles
 - `buffer_assignment`: the buffer of each tensor; those of dead tensors serve later ones
 - `out`: results into arrays of the caller
 - `results`: several results as one named tuple
@@ -17,7 +16,8 @@ on processors:
 - `on_cpu`: the target `cpu`
 - `machine`: the processor that code is made for: this one, or what `TADC_CPU` says
 - `vector_speed`: what vectors of 512 bits bring over 256, measured once per machine
-- `cpu`: LLVM IR to machine code, and calls of it on all cores
+- `cpu`: LLVM IR to machine code
+- `compiler_process`: a process of its own for that, where there is very much to compile
 - `team`: the threads that share the work of calls, in machine code
 - `team_regions`, `team_gates`, `team_deputy`: its code: loops in pieces, sleep, and calls that
   Ctrl-C can stop

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import itertools
 import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -133,8 +134,25 @@ def stored_module(text: str, quick: bool = False) -> CpuModule:
     return CpuModule.of_object(code)
 
 
+MOST_MODULES_HERE = 100
+"""The number of modules that this process compiles by itself: see `compiler_process`."""
+
+_modules_here = itertools.count(1)
+
+
 def compile_object(text: str, quick: bool = False) -> bytes:
     """LLVM IR text as an object file for this machine."""
+    if next(_modules_here) > MOST_MODULES_HERE:
+        from tadc.runtime.compiler_process import compiler_process
+
+        data = compiler_process.compile(text, quick)
+        if data is not None:
+            return data
+    return object_of(text, quick)
+
+
+def object_of(text: str, quick: bool) -> bytes:
+    """The same, in this process."""
     with _optimized(text, quick) as (module, machine):
         data: bytes = machine.emit_object(module)
         return data
