@@ -3,7 +3,7 @@
 A call of the C library inside a loop stops LLVM's vectoriser. So these functions are printed
 beside the program, without branches or tables: reduce the argument, evaluate a polynomial, scale
 the result. They are right on the whole domain (NaN, infinities, overflow, denormals), and the same
-bits in a vector as alone; docs/language.md states their accuracy.
+bits in a vector as alone; docs/accuracy.md states their accuracy.
 
 - `expression`: instructions of a function, and the numbers that describe a format
 - `exponential`: `exp`, `expm1` and the hyperbolic functions
