@@ -20,13 +20,14 @@ func.func @y(%y: memref<?xf32>, %x: memref<?xf32>, %M: index, %N: index)
   func.return
 }
 
-// The outermost index runs over what the caller gives; a loop is rotated and guarded.
+// The outermost index runs over what the caller gives; a loop is rotated and guarded. An iteration of i
+// may be long, so a word is tested between two of them.
 // CHECK:      define internal void @y(ptr noalias captures(none) writeonly %y, ptr noalias captures(none) readonly %x, i64 %M, i64 %N, i64 %begin, i64 %end, ptr %stop) #0 {
 // CHECK-NEXT: entry:
 // CHECK-NEXT:   %some = icmp slt i64 %begin, %end
 // CHECK-NEXT:   br i1 %some, label %for.i, label %done.i
 // CHECK-NEXT: for.i:
-// CHECK-NEXT:   %i = phi i64 [ %begin, %entry ], [ %i.next, %done.k ]
+// CHECK-NEXT:   %i = phi i64 [ %begin, %entry ], [ %i.next, %test.i ]
 // CHECK-NEXT:   %row = mul nsw i64 %i, %N
 // CHECK-NEXT:   %some.1 = icmp slt i64 0, %N
 // CHECK-NEXT:   br i1 %some.1, label %for.k, label %done.k
@@ -46,6 +47,17 @@ func.func @y(%y: memref<?xf32>, %x: memref<?xf32>, %M: index, %N: index)
 // CHECK-NEXT:   %r = call float @tanf(float %sum)
 // CHECK-NEXT:   %at.2 = getelementptr inbounds float, ptr %y, i64 %i
 // CHECK-NEXT:   store float %r, ptr %at.2, align 4
+// CHECK-NEXT:   %i.next = add nsw i64 %i, 1
+// CHECK-NEXT:   %more.1 = icmp slt i64 %i.next, %end
+// CHECK-NEXT:   br i1 %more.1, label %test.i, label %done.i
+// CHECK-NEXT: test.i:
+// CHECK-NEXT:   %word = load volatile i64, ptr %stop, align 8
+// CHECK-NEXT:   %is.stop = icmp ne i64 %word, 0
+// CHECK-NEXT:   br i1 %is.stop, label %stopped, label %for.i
+// CHECK-NEXT: done.i:
+// CHECK-NEXT:   ret void
+// CHECK-NEXT: stopped:
+// CHECK-NEXT:   ret void
 
 // The entry takes the arguments from an array.
 // CHECK:      define void @y.entry(ptr readonly captures(none) %params, i64 %begin, i64 %end, ptr %stop) #0 {

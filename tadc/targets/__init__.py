@@ -1,6 +1,8 @@
 """Code for scheduled programs (`dialects/loops.py`): LLVM IR for processors, CUDA C for GPUs.
 
 - `llvm`: functions, loops and branches as LLVM IR; `-t llvm`
+- `llvm_loops`: loops, and the places where they stop
+- `trip_counts`: bounds on how often loops run
 - `llvm_ops`: the instructions of each operation of `arith`, `math`, `memref` and `loops`
 - `llvm_code`: names, types and literals of a function's text
 - `llvm_math`: `exp`, `log` and their kin as LLVM IR that vectorises; a package

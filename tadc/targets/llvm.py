@@ -11,7 +11,8 @@ Each `func.func @f(buffers..., sizes...)` becomes
 
 Text rather than the `llvm` dialect: fast-math flags, unsuffixed intrinsics and function
 attributes survive in it, and `getelementptr` is what lets LLVM vectorise. Loops go straight from
-`scf` to blocks with phis, already rotated: test at the bottom, guarded by one test on top.
+`scf` to blocks with phis, already rotated: test at the bottom, guarded by one test on top. When the
+word at %stop is not 0, long loops leave the function, and its results are unfinished.
 """
 
 from __future__ import annotations
@@ -28,8 +29,10 @@ from xdsl.utils.target import Target
 
 from dialects.loops import CallOp, EndOp, ParallelOp
 from tadc.targets.llvm_code import Body, Needs, element_type, failure, llvm_type, symbol
+from tadc.targets.llvm_loops import STOPPED, Length, Loop, StripLoop, loop_of
 from tadc.targets.llvm_math import vector_math_function
 from tadc.targets.llvm_ops import BYTES, OP_PRINTERS, constant_integer
+from tadc.targets.trip_counts import most_iterations, most_trips, times
 
 ATTRIBUTES = """\
 attributes #0 = {{ noinline nounwind{width} }}
@@ -48,13 +51,17 @@ MOST_ITERATIONS_UNROLLED = 512
 
 
 def print_llvm(
-    module: ModuleOp, vector_bits: int | None = None, scaled_exponents: bool = False
+    module: ModuleOp,
+    vector_bits: int | None = None,
+    scaled_exponents: bool = False,
+    strips: bool = False,
 ) -> str:
     """The LLVM IR text of a scheduled program.
 
     LLVM uses vectors of `vector_bits` bits, by default those that it prefers for a processor.
     `scaled_exponents` is for machines that scale by powers of two in one instruction (AVX-512): the
-    text means the same with and without, but is slow on other machines.
+    text means the same with and without, but is slow on other machines. With `strips`, it also
+    stops soon inside loops of which no number says that they are short.
     """
     width = "" if vector_bits is None else f' "prefer-vector-width"="{vector_bits}"'
     needs = Needs()
@@ -64,7 +71,7 @@ def print_llvm(
             continue  # no code of its own
         if not isinstance(op, func.FuncOp):
             raise failure(op, f"no form for {op.name} outside functions")
-        functions += FunctionPrinter(op, needs).text()
+        functions += FunctionPrinter(op, needs, strips).text()
     helpers = [
         vector_math_function(name, type_, scaled_exponents) for name, type_ in needs.vector_math
     ]
@@ -79,10 +86,11 @@ class FunctionPrinter:
 
     op: func.FuncOp
     needs: Needs
+    strips: bool = False
     body: Body = field(init=False)
 
     def __post_init__(self) -> None:
-        self.body = Body(self.needs)
+        self.body = Body(self.needs, strips=self.strips)
 
     @property
     def name(self) -> str:
@@ -108,12 +116,14 @@ class FunctionPrinter:
         return found[0]
 
     def _loops(self) -> str:
-        self.body.taken = dict.fromkeys(("begin", "end", "stop", "entry"), 0)
+        self.body.taken = dict.fromkeys(("begin", "end", "stop", "stopped", "entry"), 0)
         parameters = [self._parameter(argument) for argument in self.arguments]
         header = ", ".join([*parameters, *PIECE])
         print_block(self.body, self.op.body.block)
+        stopped = STOPPED if self.body.stops else ()
         return define(
-            f"internal void {symbol(self.name)}({header})", self.body.allocas + self.body.lines
+            f"internal void {symbol(self.name)}({header})",
+            [*self.body.allocas, *self.body.lines, *stopped],
         )
 
     def _parameter(self, argument: SSAValue) -> str:
@@ -210,66 +220,15 @@ def print_ops(body: Body, ops: Iterable[Operation]) -> None:
         printer(body, op)
 
 
-@dataclass
-class Loop:
-    """A rotated loop under construction: `for i in range(low, high, step)` with carried values.
-
-    The lines of the body stand between `open` and `close`. Carried values are phis on top;
-    their last values are phis after the loop, reached also when there is no iteration.
-    """
-
-    body: Body
-    index: SSAValue
-    high: str
-    step: str
-    carried: Sequence[SSAValue]
-
-    def open(self, low: str, initial: Sequence[str]) -> None:
-        """Begin the loop at `low`; `initial` are the first carried values."""
-        body, type_ = self.body, self.body.type(self.index)
-        hint = self.index.name_hint or "i"
-        self.top, self.bottom = body.fresh(f"for.{hint}"), body.fresh(f"done.{hint}")
-        self.before, self.initial = body.block, initial
-        some = body.temporary("some", f"icmp slt {type_} {low}, {self.high}")
-        body.line(f"br i1 {some}, label %{self.top}, label %{self.bottom}")
-        body.start_block(self.top)
-        self.first = len(body.lines)
-        self.low = low
-        for value in (self.index, *self.carried):
-            body.name(value)
-        self.next = f"%{body.fresh(f'{hint}.next')}"
-
-    def close(self, yielded: Sequence[str], results: Sequence[SSAValue]) -> None:
-        """End the loop: carry `yielded` on, and give what is carried at the end to `results`."""
-        body, type_ = self.body, self.body.type(self.index)
-        last = body.block
-        heads = zip(
-            (self.index, *self.carried),
-            (self.low, *self.initial),
-            (self.next, *yielded),
-            strict=True,
-        )
-        body.lines[self.first : self.first] = [
-            f"  {body.value(value)} = phi {body.type(value)} "
-            f"[ {start}, %{self.before} ], [ {again}, %{last} ]"
-            for value, start, again in heads
-        ]
-        body.line(f"{self.next} = add nsw {type_} {body.value(self.index)}, {self.step}")
-        more = body.temporary("more", f"icmp slt {type_} {self.next}, {self.high}")
-        body.line(f"br i1 {more}, label %{self.top}, label %{self.bottom}")
-        body.start_block(self.bottom)
-        for result, start, final in zip(results, self.initial, yielded, strict=True):
-            phi = f"[ {start}, %{self.before} ], [ {final}, %{last} ]"
-            body.define(result, f"phi {body.type(result)} {phi}")
-
-
 def print_for(body: Body, op: Operation) -> None:
     assert isinstance(op, scf.ForOp)
     index, *carried = op.body.block.args
-    loop = Loop(body, index, body.value(op.ub), body.value(op.step), carried)
+    length = Length(most_trips(op), most_iterations(op.body.block))
+    loop = loop_of(body, index, body.value(op.ub), body.value(op.step), carried, length)
     loop.open(body.value(op.lb), [body.value(v) for v in op.iter_args])
     print_block(body, op.body.block)
-    loop.close(yielded_by(body, op.body.block), op.res)
+    for result, phi in zip(op.res, loop.close(yielded_by(body, op.body.block)), strict=True):
+        body.define(result, phi)
 
 
 def yielded_by(body: Body, block: Block) -> list[str]:
@@ -281,15 +240,25 @@ def yielded_by(body: Body, block: Block) -> list[str]:
 def print_parallel(body: Body, op: Operation) -> None:
     """The outermost index runs over [%begin, %end), the others from 0 to their sizes."""
     assert isinstance(op, ParallelOp)
-    opened: list[Loop] = []
-    for index, size in zip(op.body.block.args, op.sizes, strict=True):
+    opened: list[Loop | StripLoop] = []
+    for index, size, length in zip(op.body.block.args, op.sizes, lengths(op), strict=True):
         low, high = ("0", body.value(size)) if opened else ("%begin", "%end")
-        loop = Loop(body, index, high, "1", ())
+        loop = loop_of(body, index, high, "1", (), length)
         loop.open(low, ())
         opened.append(loop)
     print_block(body, op.body.block)
     for loop in reversed(opened):
-        loop.close((), ())
+        loop.close(())
+
+
+def lengths(op: ParallelOp) -> list[Length]:
+    """The length of the loop of each index; the outermost one is cut into pieces by callers."""
+    found: list[Length] = []
+    inside = most_iterations(op.body.block)
+    for size in reversed(op.sizes):
+        found.append(Length(constant_integer(size), inside))
+        inside = times(constant_integer(size), inside)
+    return [*(Length(0, length.iteration) for length in found[-1:]), *reversed(found[:-1])]
 
 
 def print_if(body: Body, op: Operation) -> None:

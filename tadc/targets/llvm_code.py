@@ -112,6 +112,10 @@ class Body:
     names: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
     taken: dict[str, int] = field(default_factory=dict[str, int])
     block: str = "entry"
+    strips: bool = False
+    """True to cut loops that no number bounds into strips."""
+    stops: bool = False
+    """True if a branch goes to the block `stopped`."""
 
     def fresh(self, hint: str | None) -> str:
         """A name nobody has, made from the hint; values and blocks share one table in LLVM."""
