@@ -160,10 +160,10 @@ class Call:
 
 
 @contextmanager
-def handled(number: int, handler: Callable[[], object]) -> Iterator[None]:
+def handled(number: int, handler: Callable[[], object], after: float = 0.1) -> Iterator[None]:
     """A signal with its handler, sent to this process in a moment."""
     before = signal.signal(number, lambda *_: handler())
-    sender = threading.Timer(0.1, os.kill, (os.getpid(), number))
+    sender = threading.Timer(after, os.kill, (os.getpid(), number))
     sender.start()
     try:
         yield
