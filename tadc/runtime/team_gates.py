@@ -4,8 +4,8 @@ The thread that sleeps counts itself first and then compares the number; the one
 adds to the number first and then looks for sleepers. All four are sequentially consistent, so one
 of the two sees the other, and no opening is missed.
 
-Threads sleep in a futex on Linux. Elsewhere they sleep at a condition variable: not on Linux too,
-because in versions 2.27 to 2.40 of the C library of GNU such a variable can lose a signal.
+Threads sleep in a futex on Linux and at a condition variable elsewhere, which wakes all that sleep
+(docs/decisions/0024-a-team-in-machine-code.md).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ _PAUSE = {
     "x86_64": ("declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"),
     "aarch64": ("declare void @llvm.aarch64.isb(i32)", "call void @llvm.aarch64.isb(i32 15)"),
 }
+_PAUSE["arm64"] = _PAUSE["aarch64"]
 """The declaration and the call that let a processor rest while it spins, by architecture."""
 
 _FUTEX = {"x86_64": 202, "aarch64": 98}
