@@ -10,7 +10,7 @@ block, the other is copied into a panel if neighbours along j lie apart.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from math import prod
@@ -45,13 +45,16 @@ def constant_extent(size: Affine) -> int | None:
     return None if size.terms else max(0, size.constant)
 
 
-def constant_range(op: tix.SumOp, index: SSAValue) -> tuple[int, int] | None:
-    """First value and length of an index whose bounds are numbers."""
+def constant_range(
+    op: tix.SumOp, index: SSAValue, sizes: Mapping[str, int] | None = None
+) -> tuple[int, int] | None:
+    """First value and length of an index whose bounds are numbers, for these `sizes`."""
+    known: dict[tix.Variable, Affine] = {s: Affine(constant=n) for s, n in (sizes or {}).items()}
     low: list[int] = []
     high: list[int] = []
     for constraint in op.constraints:
         c = constraint.form[index]
-        rest = constraint.form - Affine.of(index) * c
+        rest = (constraint.form - Affine.of(index) * c).substitute(known)
         if c and (rest.terms or abs(c) != 1 or constraint.equality):
             return None
         if c:

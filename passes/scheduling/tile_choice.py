@@ -73,6 +73,9 @@ MOST_OF_PLAIN_COST = 0.85
 # --- counting -------------------------------------------------------------------------------------
 
 
+Sizes = Mapping[str, int]
+
+
 def operations(region: Region) -> Iterator[tuple[Operation, int]]:
     """The operations of a body, each with how often it runs; long sums inside count as such."""
     for op in region.block.ops:
@@ -87,19 +90,24 @@ def operations(region: Region) -> Iterator[tuple[Operation, int]]:
             yield op, 1
 
 
-def terms_of(op: tix.SumOp) -> int:
+def terms_of(op: tix.SumOp, sizes: Sizes) -> int:
     """About how many terms a sum has."""
-    return prod((r[1] if (r := constant_range(op, v)) else ASSUMED_EXTENT) for v in op.indices)
+    return prod(_length(op, v, sizes) for v in op.indices)
 
 
-def plain_cost(sums: Iterable[tix.SumOp], lanes: int, uses: IndexUses) -> float:
+def _length(op: tix.SumOp, index: SSAValue, sizes: Sizes) -> int:
+    """The length of a range, assumed where it depends on sizes that are not given."""
+    found = constant_range(op, index, sizes)
+    return found[1] if found else ASSUMED_EXTENT
+
+
+def plain_cost(sums: Iterable[tix.SumOp], lanes: int, uses: IndexUses, sizes: Sizes) -> float:
     """The cost of the plain nest per element: its innermost sum runs along vectors where it can."""
     total = 0.0
     for op in sums:
         last = op.indices[-1]
         indices = frozenset(op.indices)
-        found = constant_range(op, last)
-        length = found[1] if found else ASSUMED_EXTENT
+        length = _length(op, last, sizes)
         vector = all(
             stride(read, last, uses) in (0, 1, -1)
             for read in op.walk()
@@ -112,7 +120,7 @@ def plain_cost(sums: Iterable[tix.SumOp], lanes: int, uses: IndexUses) -> float:
             for o, n in operations(op.body)
             if uses.of_operation(o) & indices or nested
         )
-        total += terms_of(op) * (cost + 1 / speed + 8 / length)
+        total += terms_of(op, sizes) * (cost + 1 / speed + 8 / max(length, 1))
     return total
 
 
@@ -125,9 +133,11 @@ class TileCost:
     uses: IndexUses
     reuse: int
     """Blocks that share a panel."""
+    sizes: Sizes
+    """The sizes for which the cost is asked."""
 
     def of(self, sums: Iterable[tix.SumOp]) -> float:
-        return sum(terms_of(op) * self._of_sum(op) for op in sums)
+        return sum(terms_of(op, self.sizes) * self._of_sum(op) for op in sums)
 
     def _of_sum(self, op: tix.SumOp) -> float:
         rows, columns = self.tile.rows, self.tile.columns
@@ -178,9 +188,6 @@ class TileCost:
 # --- the choice -----------------------------------------------------------------------------------
 
 
-Sizes = Mapping[str, int]
-
-
 ChooseTiles = Callable[[tix.DefineOp], Sequence[Tile]]
 """Gives the tiles of a definition, the best first; none where the plain nest is better."""
 
@@ -201,9 +208,10 @@ def choose_tiles(op: tix.DefineOp, example: Sizes | None = None) -> list[Tile]:
     cheapest tile for an `example` of these sizes follows; without an example, one along another
     axis, which may be the longer one.
     """
-    found = _good_tiles(op, {})
+    symbolic = any(size.terms for size in op.type.shape)
+    found = _good_tiles(op, {} if symbolic else example or {})
     best = found[:1]
-    if any(size.terms for size in op.type.shape):
+    if symbolic:
         others = [t for t in found if t.column_index is not best[0].column_index]
         if example is not None:
             others = _good_tiles(op, example) if example else []
@@ -233,11 +241,11 @@ def _good_tiles(op: tix.DefineOp, sizes: Sizes) -> list[Tile]:
         if not sums:
             continue
         full = _with_panels(op, tile, sums, uses, sizes)
-        cost = TileCost(full, lanes, uses, full.group).of(sums) + _store_cost(
+        cost = TileCost(full, lanes, uses, full.group, sizes).of(sums) + _store_cost(
             op, tile.column_index, lanes
         )
         cost *= _waste(op, tile, sizes)
-        if cost < MOST_OF_PLAIN_COST * (plain_cost(sums, lanes, uses) + 1 / lanes):
+        if cost < MOST_OF_PLAIN_COST * (plain_cost(sums, lanes, uses, sizes) + 1 / lanes):
             found.append((cost, full))
     return [tile for _, tile in sorted(found, key=lambda pair: pair[0])]
 
