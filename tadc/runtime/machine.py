@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 from tadc.errors import TargetError
@@ -66,6 +67,15 @@ def machine() -> Machine:
     if level not in LEVELS:
         raise TargetError(f"TADC_CPU is {level!r}", hint=f"it can be {_words()}, or not set")
     return _of_level(level)
+
+
+def machine_to_print_for() -> Machine | None:
+    """The machine; None without LLVM, where text can be printed but nothing runs."""
+    try:
+        import_module("llvmlite.binding")
+    except ImportError:
+        return None
+    return machine()
 
 
 def _native() -> Machine:

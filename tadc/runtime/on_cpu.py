@@ -47,11 +47,13 @@ class CpuExecutable(Executable):
     tiles = True
 
     def _print(self) -> str:
-        from tadc.runtime.machine import machine
+        from tadc.runtime.machine import machine_to_print_for
         from tadc.targets.llvm import print_llvm
 
-        m = machine()
-        return print_llvm(self.module, m.vector_bits, m.has("avx512f"))
+        m, strips = machine_to_print_for(), self.sizes.tiles  # short calls end soon by themselves
+        if m is None:
+            return print_llvm(self.module, strips=strips)
+        return print_llvm(self.module, m.vector_bits, m.has("avx512f"), strips)
 
     @cached_property
     def code(self) -> MachineCode:
