@@ -105,6 +105,14 @@ def test_constants_are_rounded_when_a_program_is_compiled() -> None:
     assert "dx[i] = -(18 * dy[i])" in str(derivative)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sign_keeps_zeros_and_what_is_not_a_number(dtype: type) -> None:
+    x = np.array([0.0, -0.0, np.nan, np.inf, -np.inf, 1e-45, -1e-45, 3, -3] * 5, dtype)
+    got = tadc.compile("y[i] = sign(x[i])")(x)
+    np.testing.assert_array_equal(got, np.sign(x))
+    np.testing.assert_array_equal(np.signbit(got[x == 0]), np.signbit(x[x == 0]))
+
+
 # --- erfc -----------------------------------------------------------------------------------------
 
 
