@@ -25,7 +25,7 @@ from collections.abc import Callable
 
 from tadc.targets.llvm_math import error_function, exponential, logarithm, power
 from tadc.targets.llvm_math.circular import circular_function
-from tadc.targets.llvm_math.expression import Expression
+from tadc.targets.llvm_math.expression import Expression, lanes_of
 
 INLINED: dict[str, Callable[..., str]] = {
     "cosh": exponential.cosh,
@@ -46,13 +46,16 @@ CALLED = ("cos", "sin")
 """Functions with forms for vectors, which the vectoriser calls instead."""
 
 
-def vector_math_function(name: str, type: str, scaled_exponents: bool = False) -> str:
+def vector_math_function(
+    name: str, type: str, scaled_exponents: bool = False, vector_bits: int | None = None
+) -> str:
     """The definition of `@tadc.exp.f32` and the like, with its forms for vectors if it is called.
 
-    `scaled_exponents` is a property of the machine that runs it (`Expression`).
+    `scaled_exponents` (`Expression`) and `vector_bits`, of the widest vectors that code uses, are
+    properties of the machine that runs it; by default there are forms for all widths.
     """
     if name in CALLED:
-        return circular_function(name, type)
+        return circular_function(name, type, lanes_of(type, vector_bits))
     e = Expression(type, scaled_exponents=scaled_exponents)
     arguments = ("%x", "%y") if name in OF_TWO else ("%x",)
     result = INLINED[name](e, *arguments)

@@ -16,9 +16,10 @@ lane is large.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from tadc.targets.llvm_code import overload
-from tadc.targets.llvm_math.expression import LANES, Expression
+from tadc.targets.llvm_math.expression import Expression
 
 # Rounded down: with positive parts `-0.0` stays, as the sum of zeros of one sign.
 PI = {
@@ -80,26 +81,25 @@ def _sin_of_rest(e: Expression, r: str, bits: str) -> str:
     return e.copysign(y, e.from_bits(e.integer("xor", e.bits(r), odd)))
 
 
-def circular_function(name: str, type: str) -> str:
+def circular_function(name: str, type: str, lanes: Sequence[int]) -> str:
     """The definitions of `@tadc.sin.f32` and the like, for one number and for vectors."""
-    return "\n\n".join(_definition(name, Expression(type, lanes)) for lanes in (1, *LANES[type]))
+    scalar = Expression(type)
+    suffix = scalar.suffix
+    # In the words of the vector function ABI.
+    forms = (f"_ZGV_LLVM_N{n}v_tadc.{name}.{suffix}(tadc.{name}.v{n}{suffix})" for n in lanes)
+    attribute = f' "vector-function-abi-variant"="{",".join(forms)}"'
+    vectors = [_definition(name, Expression(type, n)) for n in lanes]
+    return "\n\n".join([_definition(name, scalar, "internal ", attribute), *vectors])
 
 
-def _definition(name: str, e: Expression) -> str:
+def _definition(name: str, e: Expression, linkage: str = "", attribute: str = "") -> str:
+    """The forms for vectors are not internal, or they would be gone before they are called."""
     y = {"sin": _sin, "cos": _cos}[name](e, "%x")
     large = e.compare("ogt", e.absolute("%x"), LARGEST[e.type])
-    header = f"{e.value_type} @tadc.{name}.{e.suffix}({e.value_type} %x) #3"
-    if e.lanes == 1:
-        header = f"internal {header} {_vector_forms(name, e.type)}"
+    type_ = e.value_type
+    header = f"define {linkage}{type_} @tadc.{name}.{e.suffix}({type_} %x) #3{attribute} {{"
     rest = _by_library if e.lanes == 1 else _lanes_by_library
-    return "\n".join([f"define {header} {{", "entry:", *e.lines, *rest(e, name, y, large), "}"])
-
-
-def _vector_forms(name: str, type: str) -> str:
-    """The attribute that names the forms for vectors, in the words of the vector function ABI."""
-    suffix = overload(type)
-    forms = (f"_ZGV_LLVM_N{n}v_tadc.{name}.{suffix}(tadc.{name}.v{n}{suffix})" for n in LANES[type])
-    return f'"vector-function-abi-variant"="{",".join(forms)}"'
+    return "\n".join([header, "entry:", *e.lines, *rest(e, name, y, large), "}"])
 
 
 def _by_library(e: Expression, name: str, y: str, large: str) -> list[str]:

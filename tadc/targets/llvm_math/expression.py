@@ -40,6 +40,17 @@ LANES = {"float": (4, 8, 16), "double": (2, 4, 8)}
 """The vectors that LLVM's vectoriser may choose, from 128 to 512 bits."""
 
 
+def lanes_of(type: str, vector_bits: int | None = None) -> tuple[int, ...]:
+    """The numbers of lanes that need a form: of vectors of so many bits and of half as many.
+
+    Loops over both types have the lanes of `double`. Without a width, all numbers.
+    """
+    if vector_bits is None:
+        return LANES[type]
+    widest = vector_bits // {"float": 32, "double": 64}[type]
+    return tuple(lanes for lanes in (widest // 2, widest) if lanes > 1)
+
+
 @dataclass
 class Expression:
     """Builds the instructions of a function; methods return the names of results.

@@ -18,7 +18,7 @@ import pytest
 
 from tadc.runtime.cpu import CpuKernel, CpuModule
 from tadc.targets.llvm import print_llvm
-from tadc.targets.llvm_math import CALLED, INLINED, OF_TWO
+from tadc.targets.llvm_math import CALLED, INLINED, OF_TWO, vector_math_function
 from tests.support.campaign import CAMPAIGN
 from tests.support.paths import ROOT
 from tests.targets.llvm_kernels import DTYPES, call, elementwise, parse
@@ -185,6 +185,22 @@ def test_a_value_does_not_depend_on_how_exponents_are_scaled(name: str, type_: s
     arguments = some_of(name, type_)
     scaled = values(name, type_, arguments, scaled_exponents=True)
     np.testing.assert_array_equal(scaled, values(name, type_, arguments))
+
+
+@pytest.mark.parametrize(
+    ("vector_bits", "type_", "lanes"),
+    [
+        (None, "float", "4 8 16"),
+        (512, "float", "8 16"),
+        (256, "double", "2 4"),
+        (128, "double", "2"),
+    ],
+)
+def test_called_functions_have_forms_for_the_vectors_of_the_machine(
+    vector_bits: int | None, type_: str, lanes: str
+) -> None:
+    text = vector_math_function("sin", type_, vector_bits=vector_bits)
+    assert re.findall(r"^define <(\d+) x", text, re.MULTILINE) == lanes.split()
 
 
 # --- special values -------------------------------------------------------------------------------
