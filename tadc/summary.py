@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from math import prod
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from dialects.tix import DerivedSizeAttr, ProgramOp, TensorType
 from dialects.tix.types import ELEMENT_TYPES
@@ -56,7 +55,7 @@ class Summary:
             frozenset(name for name, v in program.arguments.items() if v in read),
         )
 
-    @cached_property
+    @property
     def arguments(self) -> Mapping[str, Typed]:
         """The arguments by name, in order."""
         return {t.name: t for t in self.inputs}
@@ -80,7 +79,7 @@ class Summary:
         """The sizes that callers choose, in order of first use in the arguments."""
         derived = {d.data.name for d in self.derived}
         forms = (form for t in self.inputs for form in t.type.shape)
-        names = dict.fromkeys(cast(str, s) for form in forms for s in form.sizes)
+        names = dict.fromkeys(s for form in forms for s in form.sizes)
         return [name for name in names if name not in derived]
 
     def work(self, sizes: Mapping[str, int]) -> Sequence[int]:

@@ -6,7 +6,7 @@ import contextlib
 import ctypes
 import itertools
 import weakref
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -172,7 +172,7 @@ def assembly(text: str, quick: bool = False) -> str:
 
 
 @contextlib.contextmanager
-def _optimized(text: str, quick: bool) -> Iterator[tuple[Any, Any]]:
+def _optimized(text: str, quick: bool) -> Generator[tuple[Any, Any]]:
     """The optimized module, and the machine that it is for."""
     target, context = _target_machine(), llvm.create_context()
     features = dict.fromkeys(machine().features, True)

@@ -88,7 +88,7 @@ class CpuExecutable(Executable):
         disk_store().save(self._key, pickle.dumps((steps, safe, code)))
         return MachineCode(steps, safe, CpuModule.of_object(code))
 
-    @property
+    @cached_property
     def steps(self) -> Sequence[KernelCall]:
         """The kernel calls for each definition, in order."""
         return self.code.steps

@@ -22,15 +22,15 @@ def run_into(plan: Plan, arguments: Sequence[Array], out: Any) -> list[Array]:
 
     Raises `ArgumentError`, `DtypeError` or `SizeError` where an array does not fit its result.
     """
-    out = out if isinstance(out, tuple | list) else (out,)
+    given = cast("Sequence[Any]", out if isinstance(out, tuple | list) else (out,))
     names = [t.name for t in plan.executable.summary.results]
-    if len(out) != len(names):
+    if len(given) != len(names):
         raise ArgumentError(
-            f"out has {len(out)} arrays for {len(names)} results",
+            f"out has {len(given)} arrays for {len(names)} results",
             hint=f"the results are {', '.join(names)}",
         )
     tensors = [plan.tensors[label] for label in plan.executable.results]
-    arrays = [_checked(*given) for given in zip(names, out, tensors, strict=True)]
+    arrays = [_checked(*given) for given in zip(names, given, tensors, strict=True)]
     for n, array in enumerate(arrays):
         others = (*arguments, *arrays[:n])
         if not _is_direct(array) or any(np.may_share_memory(array, a) for a in others):

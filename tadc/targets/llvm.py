@@ -73,7 +73,8 @@ def print_llvm(
             raise failure(op, f"no form for {op.name} outside functions")
         functions += FunctionPrinter(op, needs, strips).text()
     helpers = [
-        vector_math_function(name, type_, scaled_exponents) for name, type_ in needs.vector_math
+        vector_math_function(name, type_, scaled_exponents, vector_bits)
+        for name, type_ in needs.vector_math
     ]
     declarations = "\n".join(needs.libm.values())
     parts = [*functions, *helpers, declarations, ATTRIBUTES.format(width=width)]
