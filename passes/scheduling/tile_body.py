@@ -191,7 +191,7 @@ class TileBody:
         if segments is None:
             return self.add_terms(at, op, op.indices, acc)
         size = self.size_of(op.result)
-        totals = Totals.begin(at, segments, acc, at.index.constant(size), size)
+        totals = Totals.begin(at, segments, acc, at.index.constant(size), size, in_registers=True)
 
         def fill(inner: BodyLowering, own: Sequence[SSAValue]) -> None:
             self.add_terms(inner, op, own, acc)

@@ -129,7 +129,7 @@ class _ChunkedSum:
         if rows is not None and rows.blocks is not None:
             count = at.index.mul(rows.blocks, count)
         most = self.size * self.strip.tile.group
-        totals = Totals.begin(at, segments, self.waiting, count, most)
+        totals = Totals.begin(at, segments, self.waiting, count, most, in_registers=False)
 
         def fill(inner: BodyLowering, own: Sequence[SSAValue]) -> None:
             self.advance(inner, own)

@@ -3,11 +3,14 @@
     total[n], errors[n] = 0, 0                     n: an element of the block, or of the strip
     for segment = ... {
       acc[n] += ...                                at most as many terms as a segment has
-      total[n], errors[n] += acc[n];  acc[n] = 0   `passes/scheduling/segments.py`
+      last[n] = acc[n];  acc[n] = 0
+      total[n], errors[n] += last[n]               `passes/scheduling/segments.py`
     }
     acc[n] = total[n] + errors[n]
 
-All but the terms is left out at run time where there is one segment only.
+All but the terms is left out at run time where there is one segment only. Accumulators in registers
+are only copied and cleared as a whole: where arithmetic on them stands in loops, LLVM leaves them
+in memory.
 """
 
 from __future__ import annotations
@@ -23,12 +26,13 @@ from passes.scheduling.segments import Segments, add_segment, whole_sum
 
 @dataclass(frozen=True)
 class Totals:
-    """Running totals for the elements of an accumulator, which are `count` at run time."""
+    """Running totals for `count` elements of an accumulator."""
 
-    accumulator: SSAValue
-    count: SSAValue
     several: SSAValue | None
     """True if there are several segments; None where there may always be."""
+    accumulator: SSAValue
+    count: SSAValue
+    last: SSAValue
     total: SSAValue
     errors: SSAValue
 
@@ -40,44 +44,55 @@ class Totals:
         accumulator: SSAValue,
         count: SSAValue,
         most: int,
+        in_registers: bool,
     ) -> Totals:
-        """Totals of nothing yet; there is room for `most` elements."""
-        several = segments.are_several(at)
+        """Totals of nothing yet; `count` is at most `most`."""
+        last = buffer(at, most, "last") if in_registers else accumulator
         total, errors = buffer(at, most, "total"), buffer(at, most, "errors")
-        totals = cls(accumulator, count, several, total, errors)
+        totals = cls(segments.are_several(at), accumulator, count, last, total, errors)
 
-        def clear(inner: BodyLowering, n: SSAValue) -> None:
-            for target in (total, errors):
-                store(inner, inner.constant(0.0), target, n)
+        def clear(inner: BodyLowering) -> None:
+            totals._clear(inner, total)
+            totals._clear(inner, errors)
 
-        totals._each(at, clear)
+        when(at, totals.several, clear)
         return totals
 
     def take(self, at: BodyLowering) -> None:
-        """Empty the accumulator into the totals."""
+        """Empty the accumulator into the totals, if there are several segments."""
 
-        def move(inner: BodyLowering, n: SSAValue) -> None:
+        def add(inner: BodyLowering, n: SSAValue) -> None:
             old = (load(inner, source, n) for source in (self.total, self.errors))
-            new = add_segment(inner, *old, load(inner, self.accumulator, n))
+            new = add_segment(inner, *old, load(inner, self.last, n))
             for value, target in zip(new, (self.total, self.errors), strict=True):
                 store(inner, value, target, n)
-            store(inner, inner.constant(0.0), self.accumulator, n)
 
-        self._each(at, move)
+        def empty(inner: BodyLowering) -> None:
+            if self.last is not self.accumulator:
+                self._copy(inner, self.accumulator, self.last)
+            self._each(inner, add)
+            self._clear(inner, self.accumulator)
+
+        when(at, self.several, empty)
 
     def end(self, at: BodyLowering) -> None:
-        """Let the accumulator hold the sums of all segments."""
+        """Let the accumulator hold the sums of all segments, if there are several."""
 
-        def move(inner: BodyLowering, n: SSAValue) -> None:
+        def join(inner: BodyLowering, n: SSAValue) -> None:
             parts = (load(inner, source, n) for source in (self.total, self.errors))
-            store(inner, whole_sum(inner, *parts), self.accumulator, n)
+            store(inner, whole_sum(inner, *parts), self.total, n)
 
-        self._each(at, move)
+        def fill(inner: BodyLowering) -> None:
+            self._each(inner, join)
+            self._copy(inner, self.total, self.accumulator)
+
+        when(at, self.several, fill)
+
+    def _clear(self, at: BodyLowering, target: SSAValue) -> None:
+        self._each(at, lambda inner, n: store(inner, inner.constant(0.0), target, n))
+
+    def _copy(self, at: BodyLowering, source: SSAValue, target: SSAValue) -> None:
+        self._each(at, lambda inner, n: store(inner, load(inner, source, n), target, n))
 
     def _each(self, at: BodyLowering, fill: Fill) -> None:
-        """Do something with each element, if there are several segments."""
-        when(
-            at,
-            self.several,
-            lambda inner: loop(inner, inner.index.constant(0), self.count, "n", fill),
-        )
+        loop(at, at.index.constant(0), self.count, "n", fill)
