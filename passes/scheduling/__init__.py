@@ -3,6 +3,7 @@
 - `index_lowering`: affine forms as index arithmetic: positions, loop bounds, conditions
 - `elementary`: elementary functions as operations of `arith` and `math`
 - `body_lowering`: the scalars of a body, its sums as loops that carry a number
+- `segments`: long sums in segments, whose totals are added with their rounding errors
 - `lane_sums`: sums whose innermost index gets one partial sum per value
 - `index_uses`: the indices that a value depends on
 - `tile`: how elements are parted into register blocks, and what is copied into panels
@@ -12,5 +13,6 @@
 - `tile_loops`: a definition in tiles; its docstring draws block, strip, group, panel and chunk
 - `tile_grid`: which blocks each iteration of the parallel loop computes
 - `tile_strip`: what the blocks of one iteration share, and sums that advance by chunks
+- `tile_totals`: what the accumulators of long sums are emptied into
 - `tile_body`: one block, from its accumulators to its elements
 """

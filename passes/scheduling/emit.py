@@ -107,6 +107,15 @@ def all_of(at: BodyLowering, tests: list[SSAValue]) -> SSAValue:
     return reduce(both, tests)
 
 
+def any_of(at: BodyLowering, tests: list[SSAValue]) -> SSAValue:
+    """The disjunction of one test or more."""
+
+    def either_test(a: SSAValue, b: SSAValue) -> SSAValue:
+        return at.insert(arith.OrIOp(a, b)).result
+
+    return reduce(either_test, tests)
+
+
 # --- numbers --------------------------------------------------------------------------------------
 
 

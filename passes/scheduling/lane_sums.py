@@ -118,7 +118,7 @@ class LaneLowering(SegmentLowering):
 
 
 def has_lanes(op: tix.SumOp) -> bool:
-    """True if the innermost of several indices of a sum has a fit length, and reads lie along it."""
+    """True if the innermost of several indices has such a length, and reads lie along it."""
     last = op.indices[-1]
     found = constant_range(op, last)
     if len(op.indices) < 2 or found is None or not FEWEST_LANES <= found[1] <= MOST_LANES:

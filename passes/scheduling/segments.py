@@ -25,7 +25,7 @@ S the sum, A the sum of the absolute values of its m terms, and n the number of 
 B terms each. Adding k terms in any order errs by at most g(k) A, where g(k) = (k - 1) u / (1 - (k -
 1) u) (Higham, Accuracy and Stability of Numerical Algorithms, section 4.2). So
 
-1. the totals t of segments err by at most g(B) A in sum, and their absolute values sum up to at most
+1. the totals t of segments err by at most g(B) A together, and the sum of |t| is at most
    (1 + g(B)) A;
 2. `total + errors` over them is their sum within u |S'| + g(n)**2 sum |t|, with S' their exact sum
    (Ogita, Rump and Oishi, Accurate sum and dot product, SIAM J. Sci. Comput. 26, 2005, prop. 4.5).
@@ -55,7 +55,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from math import inf
 
 from xdsl.dialects import arith, math
@@ -65,6 +64,7 @@ from dialects import tix
 from passes.scheduling.body_lowering import BodyLowering, constraints_of
 from passes.scheduling.elementary import AS_WRITTEN
 from passes.scheduling.emit import (
+    any_of,
     at_least_one,
     carrying_loop,
     difference,
@@ -154,7 +154,7 @@ class Segments:
             width = at.index.constant(step) if isinstance(step, int) else step
             length = difference(at, high, low)
             tests.append(at.insert(arith.CmpiOp(length, width, "sgt")).result)
-        return reduce(lambda a, b: at.insert(arith.OrIOp(a, b)).result, tests)
+        return any_of(at, tests)
 
     def emit(
         self, at: BodyLowering, carried: Sequence[SSAValue], fill: FillSegment
@@ -229,10 +229,8 @@ def _room_outside(
     most = _most_values(op, own)
     if room == 1 or (most is not None and isinstance(room, int)) or _depends_on_others(op, own):
         return 1
-    if not any(
-        c.form[v] for c in constraints_of(op, own) for v in c.form.indices if v is not own[0]
-    ):
-        at = at.entry  # once, for all elements
+    if all(set(c.form.indices) <= {own[0]} for c in constraints_of(op, own)):
+        at = at.entry  # the same for all elements
     low, high = at.bounds(op, own)
     length = at_least_one(at, difference(at, high, low))
     number = at.index.constant(room) if isinstance(room, int) else room

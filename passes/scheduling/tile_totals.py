@@ -1,4 +1,4 @@
-"""Running totals of the sums of a tile: what their accumulators are emptied into after each segment.
+"""Running totals of the sums of a tile: its accumulators are emptied into them by segments.
 
     total[n], errors[n] = 0, 0                     n: an element of the block, or of the strip
     for segment = ... {
@@ -62,8 +62,10 @@ class Totals:
         """Empty the accumulator into the totals, if there are several segments."""
 
         def add(inner: BodyLowering, n: SSAValue) -> None:
-            old = (load(inner, source, n) for source in (self.total, self.errors))
-            new = add_segment(inner, *old, load(inner, self.last, n))
+            total, errors, last = (
+                load(inner, source, n) for source in (self.total, self.errors, self.last)
+            )
+            new = add_segment(inner, total, errors, last)
             for value, target in zip(new, (self.total, self.errors), strict=True):
                 store(inner, value, target, n)
 
@@ -79,8 +81,8 @@ class Totals:
         """Let the accumulator hold the sums of all segments, if there are several."""
 
         def join(inner: BodyLowering, n: SSAValue) -> None:
-            parts = (load(inner, source, n) for source in (self.total, self.errors))
-            store(inner, whole_sum(inner, *parts), self.total, n)
+            total, errors = (load(inner, source, n) for source in (self.total, self.errors))
+            store(inner, whole_sum(inner, total, errors), self.total, n)
 
         def fill(inner: BodyLowering) -> None:
             self._each(inner, join)
