@@ -92,16 +92,15 @@ def _native() -> Machine:
 
 def _of_level(level: str) -> Machine:
     llvm = _llvm()
-    if not str(llvm.get_default_triple()).startswith("x86_64"):
-        if level == "baseline":
-            return Machine("generic", frozenset(), "", 128, "generic")
-        raise TargetError(f"TADC_CPU is {level}, which this processor lacks", hint=_leave())
     cpu, features, bits = LEVELS[level]
+    if not features and not str(llvm.get_default_triple()).startswith("x86_64"):
+        cpu = "generic"
     found: dict[str, bool] = llvm.get_host_cpu_features()
     missing = [f for f in features if not found.get(f)]
     if missing:
         lacks = ", ".join(missing)
-        raise TargetError(f"TADC_CPU is {level}, but this processor lacks {lacks}", hint=_leave())
+        hint = "without TADC_CPU, code is made for this processor"
+        raise TargetError(f"TADC_CPU is {level}, but this processor lacks {lacks}", hint=hint)
     flags = ",".join(f"+{f}" for f in features)
     return Machine(cpu, frozenset(features), flags, bits, f"{cpu}, vectors of {bits} bits")
 
@@ -109,10 +108,6 @@ def _of_level(level: str) -> Machine:
 def _words() -> str:
     *words, last = ["native", *LEVELS]
     return f"{', '.join(words)} or {last}"
-
-
-def _leave() -> str:
-    return "without TADC_CPU, code is made for this processor"
 
 
 def _llvm() -> Any:

@@ -36,6 +36,8 @@ NOT_SHOWN = {
     f"{HOLE} needs the package {HOLE}, which cannot be imported: {HOLE}": (
         "the package is there; tests/test_missing_packages.py"
     ),
+    f"TADC_CPU is {HOLE}": "an environment variable; tests/runtime/test_machine.py",
+    f"TADC_CPU is {HOLE}, but this processor lacks {HOLE}": "tests/runtime/test_machine.py",
     HOLE: "a message of Python's parser, of which the page shows some",
 }
 """Messages that no example can show, with the reason."""

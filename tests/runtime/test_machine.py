@@ -104,19 +104,15 @@ def test_an_unknown_level_is_an_error(monkeypatch: pytest.MonkeyPatch):
     assert error.value.hint == "it can be native, baseline, avx2 or avx512, or not set"
 
 
-@pytest.mark.parametrize(
-    ("triple", "message"), [("x86_64-linux", "lacks .*avx512f"), ("aarch64-linux", "which this")]
-)
-def test_a_level_that_the_processor_lacks_is_an_error(
-    triple: str, message: str, monkeypatch: pytest.MonkeyPatch
-):
+@pytest.mark.parametrize("triple", ["x86_64-linux", "aarch64-linux"])
+def test_a_level_that_the_processor_lacks_is_an_error(triple: str, monkeypatch: pytest.MonkeyPatch):
     features = dict.fromkeys(machines.V3, True)
     llvm = SimpleNamespace(
         get_default_triple=lambda: triple, get_host_cpu_features=lambda: features
     )
     monkeypatch.setattr(machines, "_llvm", lambda: llvm)
     monkeypatch.setenv("TADC_CPU", "avx512")
-    with pytest.raises(TargetError, match=message):
+    with pytest.raises(TargetError, match="avx512, but this processor lacks avx512f, avx512bw"):
         LOOK_UP()
     monkeypatch.setenv("TADC_CPU", "baseline")
     assert LOOK_UP().vector_bits == 128
