@@ -29,7 +29,7 @@ class Function:
 
     Call it with arrays, by position or by name: one result comes as an array, several as a named
     tuple.
-    Sizes that the program does not declare come from the arrays; no size needs compiling again.
+    Sizes that the program does not declare come from the arrays (`tadc/runtime/size_class.py`).
     `str(f)` is the program in the language, and compiles to the same again.
 
     Raises `TadcError` for whatever is wrong with the arguments. Safe to call from several threads,
