@@ -20,13 +20,13 @@ class Text:
 
 
 def _optimized(executable: Executable) -> str:
-    from tadc.runtime.cpu import optimized_ir
+    from tadc.runtime.llvm_compiler import optimized_ir
 
     return optimized_ir(executable.text, quick=not executable.sizes.tiles)
 
 
 def _assembly(executable: Executable) -> str:
-    from tadc.runtime.cpu import assembly
+    from tadc.runtime.llvm_compiler import assembly
 
     return assembly(executable.text, quick=not executable.sizes.tiles)
 

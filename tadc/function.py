@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -16,10 +16,12 @@ from tadc.inverse.text import texts
 from tadc.modes import INVERSE_MODES, MODES, OTHER_WORDS
 from tadc.program import Program, Tensor, recursing
 from tadc.runtime.memory import Memory, PullbackMemory, memory_of, pullback_memory_of
-from tadc.runtime.native_plan import NativePlan
 from tadc.runtime.results import named as named_values
 from tadc.runtime.runner import Runner, native_plan
 from tadc.runtime.value_and_gradients import Pullbacks, ValueAndGradients
+
+if TYPE_CHECKING:
+    from tadc.runtime.native_plan import NativePlan
 
 Sizes = Mapping[str, int]
 

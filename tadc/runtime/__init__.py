@@ -16,7 +16,8 @@ on processors:
 - `on_cpu`: the target `cpu`
 - `machine`: the processor that code is made for: this one, or what `TADC_CPU` says
 - `vector_speed`: what vectors of 512 bits bring over 256, measured once per machine
-- `cpu`: LLVM IR to machine code
+- `llvm_compiler`: LLVM IR to object files
+- `cpu`: machine code in memory
 - `compiler_process`: a process of its own for that, where there is very much to compile
 - `team`: the threads that share the work of calls, in machine code
 - `team_regions`, `team_gates`, `team_deputy`: its code: loops in pieces, sleep, and calls that

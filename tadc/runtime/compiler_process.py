@@ -20,6 +20,8 @@ import sys
 import threading
 from typing import IO, Any
 
+from tadc.runtime.llvm_compiler import object_of
+
 MOST_MODULES = 1000
 """The number of modules after which such a process ends: it has grown by some 50 MB."""
 
@@ -108,8 +110,6 @@ if hasattr(os, "register_at_fork"):
 
 def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
     """Answer requests until there are no more."""
-    from tadc.runtime.cpu import object_of
-
     while True:
         try:
             text, quick = _read(requests)

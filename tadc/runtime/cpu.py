@@ -1,46 +1,19 @@
-"""LLVM IR text to machine code of this machine."""
+"""Machine code in memory: modules, their kernels, and what they may call."""
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import itertools
 import weakref
-from collections.abc import Generator
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
-from tadc.runtime.machine import machine
+from tadc.runtime.compiler_process import compiler_process
+from tadc.runtime.llvm_compiler import machine_key, object_of, target_machine
 from tadc.support.disk_store import compiler_version, digest, disk_store
 from tadc.support.packages import installed
-from tadc.targets.llvm_libmvec import LIBRARY, library, with_vector_variants
 
 llvm = installed("llvmlite.binding", "the target cpu")
-
-
-@cache
-def _load_libraries() -> None:
-    """Let machine code find the functions of the C library."""
-    if library() is not None:
-        llvm.load_library_permanently(LIBRARY)
-    with contextlib.suppress(RuntimeError):  # the process may hold it under another name
-        llvm.load_library_permanently("libm.so.6")
-
-
-def _target_machine() -> Any:
-    _load_libraries()
-    m = machine()
-    target = llvm.Target.from_default_triple()
-    return target.create_target_machine(
-        cpu=m.cpu, features=m.flags, opt=3, codemodel="jitdefault", jit=True
-    )
-
-
-def machine_key() -> str:
-    """The triple, processor and libraries that machine code is made for."""
-    m = machine()
-    return f"{llvm.get_default_triple()} {m.cpu} {m.flags} {m.vector_bits} {library() is not None}"
 
 
 def add_symbol(name: str, address: int) -> None:
@@ -92,7 +65,7 @@ class CpuModule:
     def _load(self, data: bytes) -> None:
         context = llvm.create_context()
         empty = llvm.parse_assembly("", context)
-        self._engine = llvm.create_mcjit_compiler(empty, _target_machine())
+        self._engine = llvm.create_mcjit_compiler(empty, target_machine())
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
         self._engine.finalize_object()
         # in this order: the collector ends objects that refer to each other in any order, and
@@ -143,55 +116,10 @@ _modules_here = itertools.count(1)
 def compile_object(text: str, quick: bool = False) -> bytes:
     """LLVM IR text as an object file for this machine."""
     if next(_modules_here) > MOST_MODULES_HERE:
-        from tadc.runtime.compiler_process import compiler_process
-
         data = compiler_process.compile(text, quick)
         if data is not None:
             return data
     return object_of(text, quick)
-
-
-def object_of(text: str, quick: bool) -> bytes:
-    """The same, in this process."""
-    with _optimized(text, quick) as (module, machine):
-        data: bytes = machine.emit_object(module)
-        return data
-
-
-def optimized_ir(text: str, quick: bool = False) -> str:
-    """The LLVM IR that becomes machine code."""
-    with _optimized(text, quick) as (module, _):
-        return str(module)
-
-
-def assembly(text: str, quick: bool = False) -> str:
-    """The machine code, to read."""
-    with _optimized(text, quick) as (module, machine):
-        found: str = machine.emit_assembly(module)
-        return found
-
-
-@contextlib.contextmanager
-def _optimized(text: str, quick: bool) -> Generator[tuple[Any, Any]]:
-    """The optimized module, and the machine that it is for."""
-    target, context = _target_machine(), llvm.create_context()
-    features = dict.fromkeys(machine().features, True)
-    module = llvm.parse_assembly(with_vector_variants(text, features), context)
-    module.triple = target.triple
-    module.data_layout = str(target.target_data)
-    module.verify()
-    options = llvm.create_pipeline_tuning_options(speed_level=1 if quick else 3)
-    options.loop_vectorization = True
-    options.loop_interleaving = True
-    options.loop_unrolling = not quick
-    options.slp_vectorization = not quick
-    builder = llvm.create_pass_builder(target, options)
-    manager = builder.getModulePassManager()
-    manager.run(module, builder)
-    try:
-        yield module, target
-    finally:
-        _close(manager, builder, options, module, context)
 
 
 def _close(*resources: Any) -> None:

@@ -17,7 +17,6 @@ from tadc.runtime.executable import (
     functions_with_large_numbers,
     kernel_calls,
 )
-from tadc.runtime.native_plan import NativePlan
 from tadc.support.disk_store import compiler_version, digest, disk_store
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ class CpuExecutable(Executable):
 
     @cached_property
     def _key(self) -> str:
-        from tadc.runtime.cpu import machine_key
+        from tadc.runtime.llvm_compiler import machine_key
 
         choices = repr((self.precision, self.sizes))
         return digest("code", compiler_version(), machine_key(), self.program.key, choices)
@@ -99,4 +98,6 @@ class CpuExecutable(Executable):
         return [] if self.code.safe else functions_with_large_numbers(self.functions)
 
     def _plan(self, sizes: Mapping[str, int]) -> Plan:
+        from tadc.runtime.native_plan import NativePlan
+
         return NativePlan(self, self.code.kernels, sizes)

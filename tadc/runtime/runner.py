@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -26,11 +26,13 @@ from tadc.runtime.arguments import (
     size_error,
 )
 from tadc.runtime.executable import Executable, Plan
-from tadc.runtime.native_plan import NativePlan
 from tadc.runtime.out import run_into
 from tadc.runtime.size_class import LONG_CALLS, SizeClass, size_class
 from tadc.runtime.targets import executable_class
 from tadc.sizes import SizeMismatch, SizeUnknown, argument_shapes, bind_sizes
+
+if TYPE_CHECKING:
+    from tadc.runtime.native_plan import NativePlan
 
 MOST_PLANS = 1024
 """The number of shapes of arguments whose plans a program remembers."""
@@ -236,6 +238,4 @@ def native_plan(runner: Runner, shapes: Sequence[Sequence[int]], precision: str)
             f"there is no native plan for the target {runner.target!r}",
             hint="with_target('cpu') gives a function that has some",
         )
-    plan = runner.plan(shapes, precision)
-    assert isinstance(plan, NativePlan)
-    return plan
+    return cast("NativePlan", runner.plan(shapes, precision))

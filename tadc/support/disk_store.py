@@ -55,13 +55,13 @@ def compiler_version() -> str:
 
     Size and time of change stand for the content of a file: reading all takes longer than a call.
     """
-    import llvmlite
     import xdsl
 
     root = Path(__file__).parents[2]
     files = sorted(p for package in PACKAGES for p in (root / package).rglob("*.py"))
     seen = [(str(p.relative_to(root)), (s := p.stat()).st_size, s.st_mtime_ns) for p in files]
-    libraries = (llvmlite.__version__, str(xdsl.__file__), sys.version)
+    library = Path(str(xdsl.__file__)).stat()
+    libraries = (str(xdsl.__file__), library.st_size, library.st_mtime_ns, sys.version)
     return digest(repr(seen), repr(libraries))
 
 

@@ -7,10 +7,10 @@ from functools import cache
 from types import SimpleNamespace
 
 from tadc.runtime.cpu import CpuModule
-from tadc.runtime.team import REGION, team
+from tadc.runtime.team import DECLARATIONS, team
 
 TEXT = f"""\
-{REGION}
+{DECLARATIONS}
 
 ; Add 1 to each of the numbers at %params from %begin to %end.
 define void @count(ptr %params, i64 %begin, i64 %end, ptr %stop) {{

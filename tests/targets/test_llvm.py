@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tadc.runtime.cpu import optimized_ir
+from tadc.runtime.llvm_compiler import optimized_ir
 from tadc.targets.llvm import print_llvm
 from tadc.targets.llvm_libmvec import library
 from tadc.targets.llvm_math import CALLED

@@ -16,12 +16,12 @@ import mpmath
 import numpy as np
 import pytest
 
-from tadc.runtime.cpu import CpuKernel, CpuModule
+from tadc.runtime.cpu import CpuModule
 from tadc.targets.llvm import print_llvm
 from tadc.targets.llvm_math import CALLED, INLINED, OF_TWO, vector_math_function
 from tests.support.campaign import CAMPAIGN
 from tests.support.paths import ROOT
-from tests.targets.llvm_kernels import DTYPES, call, elementwise, parse
+from tests.targets.llvm_kernels import DTYPES, CompiledKernel, elementwise, parse
 
 FUNCTIONS = sorted({*INLINED, *CALLED, "sqrt"})
 TYPES = ("f32", "f64")
@@ -100,18 +100,19 @@ def power_arguments(random: np.random.Generator, type_: str) -> Iterator[np.ndar
 
 
 @cache
-def kernel(name: str, type_: str, scaled_exponents: bool = False) -> CpuKernel:
+def kernel(name: str, type_: str, scaled_exponents: bool = False) -> CompiledKernel:
     count = 2 if name in OF_TWO else 1
     op = f"math.{'powf' if name == 'pow' else name} {', '.join(f'%{i}' for i in range(count))}"
     module = parse(elementwise(f"{op} : {type_}", type_, type_, count))
-    return CpuModule(print_llvm(module, scaled_exponents)).kernel("y")
+    text = print_llvm(module, scaled_exponents=scaled_exponents)
+    return CompiledKernel(CpuModule(text), "y")
 
 
 def values(
     name: str, type_: str, arguments: list[np.ndarray], scaled_exponents: bool = False
 ) -> np.ndarray:
     result = np.empty_like(arguments[0])
-    call(kernel(name, type_, scaled_exponents), result, *arguments, result.size)
+    kernel(name, type_, scaled_exponents)(result, *arguments, result.size)
     return result
 
 
