@@ -104,6 +104,7 @@ class SegmentLowering(BodyLowering):
         ) -> Sequence[SSAValue]:
             assert isinstance(at, SegmentLowering)
             total, errors = carried
+            total.name_hint, errors.name_hint = "total", "errors"
             return add_segment(at, total, errors, at.one_segment(segments.op, own))
 
         zero = self.constant(0.0)
@@ -117,7 +118,7 @@ class Segments:
 
     op: tix.SumOp
     steps: dict[SSAValue, SSAValue | int]
-    """How many values a segment has of each index that is cut; these are its first."""
+    """How many values a segment has of each index that is cut; they come first."""
 
     @classmethod
     def of(
