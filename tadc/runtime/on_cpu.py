@@ -49,7 +49,7 @@ class CpuExecutable(Executable):
         from tadc.runtime.machine import machine_to_print_for
         from tadc.targets.llvm import print_llvm
 
-        m, strips = machine_to_print_for(), self.sizes.tiles  # short calls end soon by themselves
+        m, strips = machine_to_print_for(), self.sizes.huge
         if m is None:
             return print_llvm(self.module, strips=strips)
         return print_llvm(self.module, m.vector_bits, m.has("avx512f"), strips)

@@ -11,7 +11,7 @@ for the example of their bucket. Short calls all share one class without numbers
 compiled fast.
 
 The class of a call depends on nothing but its sizes, neither on calls before it nor on their order,
-and so do the bits of its results. Of each size there are 21 classes, and of programs whose sizes
+and so do the bits of its results. Of each size there are 22 classes (one for millions), and of programs whose sizes
 are numbers two: a stream of ever new shapes soon finds all its code compiled.
 """
 
@@ -40,6 +40,9 @@ STEP = 8
 ASSUMED_SIZE = 512
 """The example of all sizes beyond 64."""
 
+HUGE_SIZE = 1 << 22
+"""From here on a loop over a size may take longer than somebody waits after Ctrl-C."""
+
 
 @dataclass(frozen=True)
 class SizeClass:
@@ -51,6 +54,8 @@ class SizeClass:
     """The sizes that are numbers in the code."""
     example: tuple[tuple[str, int], ...] = ()
     """Sizes, like those of its calls, for which the code is made best."""
+    huge: bool = False
+    """True if a loop may be so long that it must look inside whether the call is to end."""
 
 
 LONG_CALLS = SizeClass(tiles=True)
@@ -66,7 +71,8 @@ def size_class(program: Summary, sizes: Mapping[str, int]) -> SizeClass:
         return SizeClass()
     numbers = {name: size for name, size in sizes.items() if is_number(size)}
     example = {name: size if name in numbers else _example(size) for name, size in sizes.items()}
-    return SizeClass(True, tuple(numbers.items()), tuple(example.items()))
+    huge = any(size >= HUGE_SIZE for size in sizes.values())
+    return SizeClass(True, tuple(numbers.items()), tuple(example.items()), huge)
 
 
 def is_long(program: Summary, sizes: Mapping[str, int]) -> bool:
