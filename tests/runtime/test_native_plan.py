@@ -1,0 +1,186 @@
+"""Plans: calls on addresses, the arrays that a call takes as they are, and the same bits always."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tadc
+from tadc.errors import ArgumentError, SizeError, TargetError
+from tadc.runtime import plan_runner
+from tadc.runtime.plan_record import parts_of
+
+CONV = "y[i] = sum[k](w[k] * x[2*i + k])\nz = sum[i](y[i])\nreturn y, z"
+
+
+def addresses(*arrays: np.ndarray) -> list[int]:
+    return [a.ctypes.data for a in arrays]
+
+
+# --- calls on addresses ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("precision", ["f32", "f64"])
+def test_a_plan_runs_on_addresses(precision: str) -> None:
+    f = tadc.compile(CONV)
+    shapes = {"w": (3,), "x": (9,)}
+    plan = f.plan([shapes[t.name] for t in f.args], precision)
+    dtype = {"f32": np.float32, "f64": np.float64}[precision]
+    assert [(t.shape, t.dtype) for t in plan.results] == [((4,), dtype), ((), dtype)]
+    rng = np.random.default_rng(0)
+    arguments = [rng.standard_normal(t.shape).astype(dtype) for t in plan.arguments]
+    results = [np.full(t.shape, np.nan, t.dtype) for t in plan.results]
+    plan.run(*addresses(*arguments, *results))
+    for found, expected in zip(results, f(*arguments), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_a_plan_is_a_function_of_c() -> None:
+    f = tadc.compile("u[i] = exp(x[i])\ny[i] = u[i] * u[0]")
+    plan = f.plan([(5000,)])
+    x, y = np.linspace(0, 1, 5000), np.empty(5000)
+    table = (ctypes.c_void_p * 2)(*addresses(x, y))
+    run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(plan.function)
+    run(plan.address, table)
+    np.testing.assert_array_equal(y, f(x))
+
+
+def test_large_workspaces_are_the_plans_own() -> None:
+    f = tadc.compile("u[i] = sum[j](x[j] * a[i])\ny[i] = u[i] * u[0] + u[999 - i]")
+    shapes = {"x": (4,), "a": (1000,)}
+    plan = f.plan([shapes[t.name] for t in f.args])
+    assert plan.workspace >= 8000
+    arguments = [np.random.default_rng(0).standard_normal(t.shape) for t in plan.arguments]
+    y = np.empty(1000)
+    plan.run(*addresses(*arguments, y))
+    np.testing.assert_array_equal(y, f(*arguments))
+
+
+def test_wrong_plans_are_refused() -> None:
+    f = tadc.compile("x: f64[N]\nw: f64[N]\ny[i] = x[i] * w[i]")
+    with pytest.raises(SizeError, match="dimension 0 of w is 4"):
+        f.plan([(3,), (4,)])
+    with pytest.raises(ArgumentError, match="1 shapes for 2 arguments"):
+        f.plan([(3,)])
+    with pytest.raises(ArgumentError, match="takes 3 addresses, here are 2"):
+        f.plan([(3,), (3,)]).run(1, 2)
+    with pytest.raises(TargetError, match="no native plan"):
+        f.with_target("interpret").plan([(3,), (3,)])
+
+
+# --- arrays of all kinds --------------------------------------------------------------------------
+
+
+def kinds(x: np.ndarray) -> dict[str, Any]:
+    """The same numbers in arrays that machine code can take as they are, and in others."""
+    wide = np.empty((2 * x.shape[0], 3 * x.shape[1]), x.dtype)
+    wide[::2, ::3] = x
+    raw = np.empty(x.nbytes + 1, np.uint8)
+    odd = raw[1:].view(x.dtype).reshape(x.shape)
+    odd[...] = x
+    frozen = x.copy()
+    frozen.setflags(write=False)
+
+    class Sub(np.ndarray):
+        pass
+
+    return {
+        "dense": x,
+        "transposed": np.asfortranarray(x),
+        "strided": wide[::2, ::3],
+        "reversed": x[::-1, ::-1][::-1, ::-1],
+        "misaligned": odd,
+        "read-only": frozen,
+        "subclass": x.view(Sub),
+        "pickled dtype": x.astype(np.dtype(x.dtype.str)),
+    }
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_arrays_of_all_kinds_give_the_same(dtype: type) -> None:
+    f = tadc.compile("y[i, j] = x[i, j] * 2 + x[j, i]")
+    x = np.random.default_rng(0).standard_normal((5, 5)).astype(dtype)
+    expected = 2 * x + x.T
+    for _ in range(2):  # the second time, an array of the same shape has been seen
+        for name, array in kinds(x).items():
+            np.testing.assert_allclose(f(array), expected, rtol=1e-6, err_msg=name)
+            np.testing.assert_allclose(f(x=array), expected, rtol=1e-6, err_msg=name)
+
+
+def test_other_arguments_than_before_are_noticed() -> None:
+    f = tadc.compile("x: f64[N]\ns: f64[]\ny[i] = x[i] * s")
+    x = np.arange(4.0)
+    np.testing.assert_array_equal(f(x, 2.0), 2 * x)
+    np.testing.assert_array_equal(f(x, np.array(2.0)), 2 * x)
+    for arguments, message in (
+        ((x.astype(np.float32), np.array(2.0)), "has dtype float32"),
+        ((x[None], np.array(2.0)), "has rank 2"),
+        ((x,), "s is missing"),
+        ((x, np.array(2.0), x), "3 arguments for 2"),
+        ((None, np.array(2.0)), "NoneType"),
+    ):
+        with pytest.raises(tadc.TadcError, match=message):
+            f(*arguments)
+    np.testing.assert_array_equal(f(x[:2], np.array(2.0)), 2 * x[:2])
+
+
+def test_without_readable_arrays_calls_go_by_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where NumPy's arrays lie in memory in another way."""
+    f = tadc.compile("y[i] = x[i] * 3")
+    x = np.arange(5.0)
+    monkeypatch.setattr("tadc.runtime.native_plan.arrays_are_readable", lambda: False)
+    np.testing.assert_array_equal(f(x), 3 * x)
+
+
+def test_arrays_of_this_numpy_are_readable() -> None:
+    assert plan_runner.arrays_are_readable()
+
+
+def test_many_shapes_in_turn() -> None:
+    f = tadc.compile("y[i] = x[i] + 1")
+    for _ in range(2):
+        for n in range(1500):  # more than are remembered
+            np.testing.assert_array_equal(f(np.zeros(n)), np.ones(n))
+
+
+# --- parts ----------------------------------------------------------------------------------------
+
+
+def test_parts_are_a_function_of_work_alone() -> None:
+    assert parts_of(1000, 100) == 1
+    assert parts_of(10**6, 100) == 64
+    assert parts_of(10**6, 5) == 5
+    assert parts_of(10**12, 10**6) >= 10**12 // 10**7
+
+
+BITS = """
+import hashlib, sys, numpy as np, tadc
+tadc.set_num_threads(int(sys.argv[1]))
+rng = np.random.default_rng(0)
+x, w = rng.standard_normal((300, 200), np.float32), rng.standard_normal((200, 250), np.float32)
+source = "y[i, j] = sum[k](x[i, k] * w[k, j])\\nz[i] = sum[j](exp(-y[i, j]**2))\\nreturn y, z"
+f = tadc.compile(source)
+g = tadc.compile("s = sum[i, j](sin(x[i, j]))")
+found = hashlib.sha256()
+for _ in range(20):
+    (y, z), pullback = tadc.vjp(f, x=x, w=w)
+    for a in (y, z, *pullback(y, z), g(x=x)):
+        found.update(a.tobytes())
+    print(found.hexdigest())
+    found = hashlib.sha256()
+"""
+
+
+def test_bits_do_not_depend_on_threads() -> None:
+    hashes = set()
+    for threads in ("1", "2", "7"):
+        run = [sys.executable, "-c", BITS, threads]
+        hashes |= set(
+            subprocess.run(run, check=True, capture_output=True, text=True).stdout.split()
+        )
+    assert len(hashes) == 1
