@@ -21,7 +21,9 @@ from xdsl.ir import Operation, Region, SSAValue
 from dialects import tix
 from dialects.tix import Affine
 from passes.analysis.costs import FREE, weight
-from passes.rewriting.programs import type_of
+from passes.index_sets.context import stays_inside
+from passes.index_sets.sets import index_set
+from passes.rewriting.programs import definition_around, type_of
 from passes.scheduling.index_uses import IndexUses
 from passes.scheduling.tile import Hoisted, Tile
 
@@ -150,13 +152,13 @@ def hoisted_values(op: tix.SumOp, tile: Tile, uses: IndexUses) -> HoistedValues:
 
     Panels hold what is the same for all rows and lies apart along the columns, or apart along the
     sum. What is the same for all terms is read once per block if it lies apart or is expensive,
-    where the sum certainly has a term; and what is the same for all rows once per term if
-    expensive.
+    where it is certainly there, if only as the sum has a term; and what is the same for all rows
+    once per term if expensive.
     """
     found = HoistedValues([], [], [])
     indices = frozenset(op.indices)
     for value in _largest(op, lambda v: _same_for_terms(v, tile, indices, uses)):
-        if _is_dear(value, op, tile, uses) and (term_count(op) or 0) > 0:
+        if _is_dear(value, op, tile, uses) and (term_count(op) or _is_there(value, op)):
             found.per_block.append(value)
     for value in _largest(op, lambda v: _same_for_rows(v, tile, uses)):
         ops = list(tree_of(value, op.body))
@@ -171,6 +173,12 @@ def hoisted_values(op: tix.SumOp, tile: Tile, uses: IndexUses) -> HoistedValues:
         elif tile.row_index is not None and _is_dear(value, op, tile, uses):
             found.per_term.append(value)
     return found
+
+
+def _is_there(value: SSAValue, op: tix.SumOp) -> bool:
+    """True if all that it reads is there for all elements, even where the sum is empty."""
+    known = index_set(definition_around(op))
+    return all(stays_inside(o, known) for o in tree_of(value, op.body))
 
 
 def _same_for_terms(
