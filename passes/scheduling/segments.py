@@ -118,7 +118,7 @@ class Segments:
 
     op: tix.SumOp
     steps: dict[SSAValue, SSAValue | int]
-    """How many values a segment has of each index that is cut; they come first."""
+    """The indices that are cut, which come first, each with its number of values in a segment."""
 
     @classmethod
     def of(
@@ -226,7 +226,7 @@ def _depends_on_others(op: tix.SumOp, own: Sequence[SSAValue]) -> bool:
 def _room_outside(
     at: BodyLowering, op: tix.SumOp, own: Sequence[SSAValue], room: SSAValue | int
 ) -> SSAValue | int:
-    """How often the first of `own` can run through all its values in a segment."""
+    """The number of times that the first of `own` can run through all its values in a segment."""
     most = _most_values(op, own)
     if room == 1 or (most is not None and isinstance(room, int)) or _depends_on_others(op, own):
         return 1
