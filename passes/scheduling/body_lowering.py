@@ -22,8 +22,8 @@ class BodyLowering(ScalarLowering):
 
     `buffers` and `strides` belong to the tensors that it reads, `scalars` holds the values that are
     emitted so far, and the operations in `as_written` keep their order, without fused products.
-    `entry` is the lowering of the function's block, around all loops. `ranges` holds first values,
-    and values behind the last, of indices that run over a part of their range here.
+    `ranges` holds first values, and values behind the last, of indices that run over a part of
+    their range here.
     """
 
     def __init__(
@@ -40,7 +40,6 @@ class BodyLowering(ScalarLowering):
         self.strides = strides
         self.scalars = dict(scalars or {})
         self.as_written = as_written
-        self.entry: BodyLowering = self
         self.ranges: dict[SSAValue, tuple[SSAValue, SSAValue]] = {}
 
     def inside(self, block: Block) -> Self:

@@ -230,8 +230,6 @@ def _room_outside(
     most = _most_values(op, own)
     if room == 1 or (most is not None and isinstance(room, int)) or _depends_on_others(op, own):
         return 1
-    if all(set(c.form.indices) <= {own[0]} for c in constraints_of(op, own)):
-        at = at.entry  # the same for all elements
     low, high = at.bounds(op, own)
     length = at_least_one(at, difference(at, high, low))
     number = at.index.constant(room) if isinstance(room, int) else room
