@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -183,15 +182,14 @@ class Program:
         key = digest(compiler_version(), self.key, *map(repr, passes))
         stored = disk_store().load(key)
         if stored is not None:
-            return [self._restored(*parts) for parts in pickle.loads(stored)]
+            return [self._restored(*parts) for parts in stored]
         module = self.transformed(passes)
         programs: list[Program] = []
         for n, op in enumerate(op for op in list(module.ops) if isinstance(op, ProgramOp)):
             op.detach()
             part = ModuleOp([op])
             programs.append(Program(part, self.source, None, digest(key, str(n)), self.origin))
-        parts = [(*p._kept(), p.summary, p.key) for p in programs]
-        disk_store().save(key, pickle.dumps(parts))
+        disk_store().save(key, [(*p._kept(), p.summary, p.key) for p in programs])
         return programs
 
     def specialised(self, sizes: Mapping[str, int]) -> Program:

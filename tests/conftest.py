@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tadc.commands import cli
 from tadc.language import custom_functions
+from tadc.support.disk_store import DiskStore, disk_store
 
 os.environ["TADC_CACHE"] = "off"  # tests see what is compiled now
 
@@ -20,6 +22,15 @@ SQUARES = "x: f64[N]\ny[i] = s * x[i]**2\n"
 def _no_functions_are_left(monkeypatch: pytest.MonkeyPatch):
     """What a test defines is unknown to the next one."""
     monkeypatch.setattr(custom_functions, "_FUNCTIONS", dict(custom_functions.known_functions()))
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DiskStore]:
+    """The cache on disk, switched on: empty, in a folder of its own."""
+    monkeypatch.setenv("TADC_CACHE", str(tmp_path / "cache"))
+    disk_store.cache_clear()
+    yield disk_store()
+    disk_store.cache_clear()
 
 
 class Outcome:

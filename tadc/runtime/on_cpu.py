@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -72,10 +71,10 @@ class CpuExecutable(Executable):
     def _stored_code(self) -> MachineCode | None:
         from tadc.runtime.cpu import CpuModule
 
-        data = disk_store().load(self._key)
-        if data is None:
+        stored = disk_store().load(self._key)
+        if stored is None:
             return None
-        steps, safe, code = pickle.loads(data)
+        steps, safe, code = stored
         return MachineCode(steps, safe, CpuModule.of_object(code))
 
     def _compiled_code(self) -> MachineCode:
@@ -84,7 +83,7 @@ class CpuExecutable(Executable):
         steps = kernel_calls(self.module)
         safe = not functions_with_large_numbers(self.functions)
         code = compile_object(self.text, quick=not self.sizes.tiles)
-        disk_store().save(self._key, pickle.dumps((steps, safe, code)))
+        disk_store().save(self._key, (steps, safe, code))
         return MachineCode(steps, safe, CpuModule.of_object(code))
 
     @cached_property

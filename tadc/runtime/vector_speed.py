@@ -11,14 +11,12 @@ The ratio is kept in the user's cache, so that all processes of a machine agree 
 from __future__ import annotations
 
 import ctypes
-import hashlib
-import math
 from collections.abc import Callable, Sequence
-from pathlib import Path
+from itertools import takewhile
 from time import perf_counter_ns
 from typing import Any
 
-from tadc.support.cache_folder import cache_folder, keep
+from tadc.support.disk_store import digest, disk_store
 from tadc.support.packages import installed
 
 INDEPENDENT_SUMS = 16
@@ -40,44 +38,23 @@ def speed_of_512_bits(cpu: str, features: str) -> float:
 
     From the user's cache where it is there; measured, in a few milliseconds, where it is not.
     """
-    folder = cache_folder()
-    path = None if folder is None else folder / f"vectors-{_key(cpu, features)}"
-    known = _read(path)
-    if known is not None:
-        return known
-    measured = round(_measure(cpu, features), 3)
-    if path is None:
-        return measured
-    if not keep(path, f"{measured}\n") and (other := _read(path)) is not None:
-        return other  # another process was first
-    keep(path, f"{measured}\n", replace=True)
-    return measured
-
-
-def _key(cpu: str, features: str) -> str:
-    """Tells machines apart that share a home."""
-    text = "\n".join([cpu, features, *_model()])
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    store = disk_store()
+    key = digest("vectors", cpu, features, *_model())  # tells machines apart that share a home
+    known: float | None = store.load(key)
+    if known is None:
+        known = store.save_first(key, round(_measure(cpu, features), 3))
+    return known
 
 
 def _model() -> list[str]:
     """The words of the operating system about the first processor, without what changes."""
+    words = ("vendor_id", "cpu family", "model", "stepping")
     try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+            first = takewhile(str.strip, file)
+            return [line for line in first if line.startswith(words)]
     except OSError:
         return []
-    words = ("vendor_id", "cpu family", "model", "stepping")
-    first = lines[: lines.index("")] if "" in lines else lines
-    return [line for line in first if line.startswith(words)]
-
-
-def _read(path: Path | None) -> float | None:
-    """The ratio in a file; None where there is none that makes sense."""
-    try:
-        found = float(path.read_text(encoding="utf-8")) if path else math.nan
-    except (OSError, ValueError):
-        return None
-    return found if 0.1 < found < 10 else None
 
 
 # --- the measurement ------------------------------------------------------------------------------

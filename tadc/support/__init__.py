@@ -4,7 +4,6 @@
 - `garbage`: the garbage collector, less often while a program is compiled
 - `recursion`: recursion on a large stack, where the usual one is too small
 - `stopwatch`: the time of each step of the compiler
-- `disk_store`: programs and machine code on disk, for later processes
-- `cache_folder`: the folder for what processes of a user share
+- `disk_store`: the user's cache: programs and machine code on disk, for later processes
 - `packages`: packages that only some calls need
 """

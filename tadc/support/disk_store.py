@@ -1,32 +1,37 @@
 """The cache on disk: programs and machine code that earlier processes made.
 
     ~/.cache/tadc/                  or $XDG_CACHE_HOME/tadc, or $TADC_CACHE
-      3f/3fa0...e1.code             one file for each entry, named by its key
+      3fa0...e1.entry               one file for each entry, named by its key
 
 A key is a hash of everything that decides the content: the program (its IR, as its text may mean
 another program once a function of the user is defined again), what was asked for, the machine, and
-the version of the compiler itself, down to its files. So entries are never wrong, only unused.
+the version of the compiler itself, down to its files. So entries are never wrong, only unused: see
+`docs/decisions/0026-what-cached-code-depends-on.md`.
 
 A file is written aside and then moved to its place, so that readers see all of it or nothing, and
-begins with a hash of the rest, so that a damaged one is not used. Only files of this user are read,
-as they hold code that will run. Whatever goes wrong with the disk (full, read-only, not there) is
-as if nothing had been stored. When the files exceed `MOST_BYTES`, those that were not used for the
-longest time go.
+begins with a hash of its key and the rest, so that a damaged one is not used. Only files of this
+user are read, as they hold code that will run. Whatever goes wrong with the disk (full, read-only,
+not there) is as if nothing had been stored. When the files exceed `MOST_BYTES`, those that were not
+used for the longest time go.
 
-`TADC_CACHE=off` switches all this off.
+`TADC_CACHE=off` switches all this off: then nothing is read or written.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import pickle
 import sys
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import xdsl
 
 MOST_BYTES = 1 << 29
 """The bytes of all files together beyond which old ones go."""
@@ -34,9 +39,15 @@ MOST_BYTES = 1 << 29
 WRITES_BETWEEN_LOOKS = 64
 """The number of entries that are written until their sizes are added up again."""
 
+SECONDS_BETWEEN_MARKS = 3600
+"""An entry is marked as used where its last mark is older: most loads write nothing."""
+
 DIGEST_BYTES = 32
-SUFFIX = ".code"
+SUFFIX = ".entry"
 PACKAGES = ("dialects", "passes", "tadc")
+
+
+# --- keys -----------------------------------------------------------------------------------------
 
 
 def digest(*parts: str | bytes) -> str:
@@ -51,30 +62,39 @@ def digest(*parts: str | bytes) -> str:
 
 @cache
 def compiler_version() -> str:
-    """A hash of the files of the compiler and of the versions of what it is built on.
+    """A hash of the files of the compiler and of xDSL, and of the version of Python.
 
-    Size and time of change stand for the content of a file: reading all takes longer than a call.
+    Size and time of change stand for the content of a file, as they do for Python's own bytecode:
+    to read all of them takes longer than many a call, and so does asking for xDSL's version.
     """
-    import xdsl
+    folders = [Path(__file__).parents[2] / package for package in PACKAGES]
+    folders += map(Path, xdsl.__path__)
+    return digest(repr([sorted(_sources(str(folder))) for folder in folders]), sys.version)
 
-    root = Path(__file__).parents[2]
-    files = sorted(p for package in PACKAGES for p in (root / package).rglob("*.py"))
-    seen = [(str(p.relative_to(root)), (s := p.stat()).st_size, s.st_mtime_ns) for p in files]
-    library = Path(str(xdsl.__file__)).stat()
-    libraries = (str(xdsl.__file__), library.st_size, library.st_mtime_ns, sys.version)
-    return digest(repr(seen), repr(libraries))
+
+def _sources(folder: str) -> Iterator[tuple[str, int, int]]:
+    """Path, size and time of change of each Python file in a folder."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith(".py"):
+                status = entry.stat()
+                yield entry.path, status.st_size, status.st_mtime_ns
+            elif entry.is_dir() and entry.name != "__pycache__":
+                yield from _sources(entry.path)
+
+
+# --- entries --------------------------------------------------------------------------------------
 
 
 class Usage(NamedTuple):
-    """The files in the folder."""
+    """What a folder holds."""
 
-    folder: Path
-    files: int
+    entries: int
     nbytes: int
 
 
 class DiskStore:
-    """Entries by key; safe to use from several threads and processes."""
+    """Entries by key, any values that can be pickled; several threads and processes may use it."""
 
     def __init__(self, folder: Path | None, limit: int = MOST_BYTES):
         """Without a folder, nothing is kept."""
@@ -82,68 +102,92 @@ class DiskStore:
         self.limit = limit
         self._writes = 0
 
-    def load(self, key: str) -> bytes | None:
-        """The content under this key, or None."""
-        if self.folder is None:
+    def load(self, key: str) -> Any:
+        """The value under this key, or None."""
+        data = self._read(key)
+        if data is None:
             return None
         try:
-            with self._path(key).open("rb") as file:
-                if not _is_own(os.fstat(file.fileno())):
-                    return None
-                content = file.read()
-                with suppress(OSError):
-                    os.utime(file.fileno())  # used now
+            return pickle.loads(data)
+        except Exception:  # any, says the documentation of pickle
+            return None
+
+    def save(self, key: str, value: Any) -> None:
+        """Keep the value, if that is possible."""
+        self._write(key, value, os.replace)
+
+    def save_first(self, key: str, value: Any) -> Any:
+        """The value that all processes find: this one, unless another process was first."""
+        self._write(key, value, os.link)  # which fails where the name is taken
+        found = self.load(key)
+        if found is None:  # what has the name is damaged, or there are no links here
+            self.save(key, value)
+        return value if found is None else found
+
+    def usage(self) -> Usage:
+        """The number of entries and their bytes; raises `OSError` where the folder is none."""
+        sizes = [status.st_size for _, status in self._files()]
+        return Usage(len(sizes), sum(sizes))
+
+    def clear(self) -> int:
+        """Remove all entries; returns their number. Raises `OSError` for what cannot be removed."""
+        removed = 0
+        for path, _ in self._files():
+            with suppress(FileNotFoundError):  # another process was first
+                os.unlink(path)
+                removed += 1
+        return removed
+
+    def _path(self, key: str) -> str:
+        return os.path.join(self.folder or "", key + SUFFIX)
+
+    def _read(self, key: str) -> bytes | None:
+        if self.folder is None:
+            return None
+        path = self._path(key)
+        try:
+            with open(path, "rb") as file:
+                status = os.fstat(file.fileno())
+                content = file.read() if _is_own(status) else b""
         except OSError:
             return None
         data = content[DIGEST_BYTES:]
-        return data if hashlib.sha256(data).digest() == content[:DIGEST_BYTES] else None
+        if _seal(key, data) != content[:DIGEST_BYTES]:
+            return None
+        if time.time() - status.st_mtime > SECONDS_BETWEEN_MARKS:
+            with suppress(OSError):
+                os.utime(path)
+        return data
 
-    def save(self, key: str, data: bytes) -> None:
-        """Keep the content, if that is possible."""
-        if self.folder is None or len(data) > self.limit:
+    def _write(self, key: str, value: Any, move: Callable[[str, str], None]) -> None:
+        if self.folder is None:
             return
+        data = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
         with suppress(OSError):
-            path = self._path(key)
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            handle, aside = tempfile.mkstemp(dir=path.parent)
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            # an entry itself by its name: if this process is killed, it goes when it is old
+            handle, aside = tempfile.mkstemp(SUFFIX, "new-", self.folder)
             try:
                 with os.fdopen(handle, "wb") as file:
-                    file.write(hashlib.sha256(data).digest())
+                    file.write(_seal(key, data))
                     file.write(data)
-                os.replace(aside, path)
-            except BaseException:
-                with suppress(OSError):
+                move(aside, self._path(key))
+            finally:
+                with suppress(FileNotFoundError):
                     os.unlink(aside)
-                raise
             if self._writes % WRITES_BETWEEN_LOOKS == 0:
                 self._drop_oldest()
             self._writes += 1
 
-    def usage(self) -> Usage | None:
-        """The files that are kept; None without a folder."""
-        if self.folder is None:
-            return None
-        sizes = [status.st_size for _, status in self._files()]
-        return Usage(self.folder, len(sizes), sum(sizes))
-
-    def clear(self) -> int:
-        """Remove all entries; returns their number."""
-        removed = 0
-        for path, _ in self._files():
-            with suppress(OSError):
-                path.unlink()
-                removed += 1
-        return removed
-
-    def _path(self, key: str) -> Path:
-        assert self.folder is not None
-        return self.folder / key[:2] / f"{key}{SUFFIX}"
-
-    def _files(self) -> Iterator[tuple[Path, os.stat_result]]:
-        if self.folder is not None:
-            for path in self.folder.glob(f"??/*{SUFFIX}"):
-                with suppress(OSError):
-                    yield path, path.stat()
+    def _files(self) -> Iterator[tuple[str, os.stat_result]]:
+        """Path and status of each entry."""
+        if self.folder is None or not self.folder.exists():
+            return
+        with os.scandir(self.folder) as entries:
+            for entry in entries:
+                if entry.name.endswith(SUFFIX):
+                    with suppress(FileNotFoundError):
+                        yield entry.path, entry.stat(follow_symlinks=False)
 
     def _drop_oldest(self) -> None:
         files = sorted(self._files(), key=lambda pair: pair[1].st_mtime)
@@ -152,8 +196,12 @@ class DiskStore:
             if excess <= 0:
                 break
             with suppress(OSError):
-                path.unlink()
+                os.unlink(path)
             excess -= status.st_size
+
+
+def _seal(key: str, data: bytes) -> bytes:
+    return hashlib.sha256(key.encode() + data).digest()
 
 
 def _is_own(status: os.stat_result) -> bool:
@@ -163,20 +211,24 @@ def _is_own(status: os.stat_result) -> bool:
     return status.st_uid == os.geteuid() and not status.st_mode & 0o022
 
 
-def folder_of(environment: str | None) -> Path | None:
-    """The folder that the variable TADC_CACHE means, or the usual one."""
-    if environment == "off":
+# --- the folder -----------------------------------------------------------------------------------
+
+
+def cache_folder() -> Path | None:
+    """The folder that the environment asks for; None for `off`, and for a user without a home."""
+    chosen = os.environ.get("TADC_CACHE")
+    if chosen == "off":
         return None
-    if environment:
-        return Path(environment).expanduser()
-    base = os.environ.get("XDG_CACHE_HOME")
-    try:
-        return (Path(base) if base else Path.home() / ".cache") / "tadc"
-    except RuntimeError:  # there is no home
-        return None
+    if not chosen:
+        base = os.environ.get("XDG_CACHE_HOME", "")
+        if not os.path.isabs(base):  # to be ignored, as the XDG specification says
+            base = os.path.join("~", ".cache")
+        chosen = os.path.join(base, "tadc")
+    path = os.path.expanduser(chosen)
+    return None if path.startswith("~") else Path(os.path.abspath(path))
 
 
 @cache
 def disk_store() -> DiskStore:
-    """The store of this process."""
-    return DiskStore(folder_of(os.environ.get("TADC_CACHE")))
+    """The store of this process, in the folder that the environment asked for at first."""
+    return DiskStore(cache_folder())
