@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tadc.runtime.compiler_process import compiler_process
-from tadc.runtime.llvm_compiler import machine_key, object_of, target_machine
+from tadc.runtime.llvm_compiler import loading_machine, machine_key, object_of
 from tadc.support.disk_store import compiler_version, digest, disk_store
 from tadc.support.packages import installed
 
@@ -65,7 +65,9 @@ class CpuModule:
     def _load(self, data: bytes) -> None:
         context = llvm.create_context()
         empty = llvm.parse_assembly("", context)
-        self._engine = llvm.create_mcjit_compiler(empty, target_machine())
+        self._engine = llvm.create_mcjit_compiler(empty, loading_machine())
+        self._engine.remove_module(empty)  # else it would be compiled, which takes longer than this
+        empty.close()
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
         self._engine.finalize_object()
         # in this order: the collector ends objects that refer to each other in any order, and

@@ -32,6 +32,14 @@ def target_machine() -> Any:
     )
 
 
+def loading_machine() -> Any:
+    """A target for machine code that is there already, which its features do not concern."""
+    _load_libraries()
+    machine()  # which lets LLVM know this processor
+    target = llvm.Target.from_default_triple()
+    return target.create_target_machine(opt=0, codemodel="jitdefault", jit=True)
+
+
 def machine_key() -> str:
     """The triple, processor and libraries that machine code is made for."""
     m = machine()
