@@ -25,7 +25,7 @@ import pickle
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -62,25 +62,43 @@ def digest(*parts: str | bytes) -> str:
 
 @cache
 def compiler_version() -> str:
-    """A hash of the files of the compiler and of xDSL, and of the version of Python.
+    """A hash of the files of the compiler, of what was installed as xDSL, and of Python's version.
 
     Size and time of change stand for the content of a file, as they do for Python's own bytecode:
-    to read all of them takes longer than many a call, and so does asking for xDSL's version.
+    to read all of them takes longer than many a call.
     """
-    folders = [Path(__file__).parents[2] / package for package in PACKAGES]
-    folders += map(Path, xdsl.__path__)
-    return digest(repr([sorted(_sources(str(folder))) for folder in folders]), sys.version)
+    root = Path(__file__).parents[2]
+    files = [file for package in PACKAGES for file in _sources(str(root / package))]
+    return digest(repr(sorted(files)), repr(sorted(_installed(xdsl.__path__[0]))), sys.version)
 
 
-def _sources(folder: str) -> Iterator[tuple[str, int, int]]:
-    """Path, size and time of change of each Python file in a folder."""
+File = tuple[str, int, int]
+"""Path, size and time of change in nanoseconds."""
+
+
+def _sources(folder: str) -> Iterator[File]:
+    """Each Python file in a folder."""
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.name.endswith(".py"):
-                status = entry.stat()
-                yield entry.path, status.st_size, status.st_mtime_ns
+                yield _file(entry.path, entry.stat())
             elif entry.is_dir() and entry.name != "__pycache__":
                 yield from _sources(entry.path)
+
+
+def _installed(folder: str) -> Iterable[File]:
+    """The list of all files of a package that was installed; without one, the files themselves."""
+    parent, package = os.path.split(folder)
+    for name in os.listdir(parent):
+        if name.startswith(f"{package}-") and name.endswith(".dist-info"):
+            path = os.path.join(parent, name, "RECORD")
+            if os.path.exists(path):
+                return [_file(path, os.stat(path))]
+    return _sources(folder)
+
+
+def _file(path: str, status: os.stat_result) -> File:
+    return path, status.st_size, status.st_mtime_ns
 
 
 # --- entries --------------------------------------------------------------------------------------
