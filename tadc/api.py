@@ -12,7 +12,6 @@ from tadc.ode.flow import Flow
 from tadc.program import Program
 from tadc.pullback import pull_back
 from tadc.runtime.results import named as named_values
-from tadc.support.garbage import rarely_collecting
 
 
 def compile(source: str, target: str = "cpu", *, file: str = "<program>") -> Function:
@@ -21,10 +20,7 @@ def compile(source: str, target: str = "cpu", *, file: str = "<program>") -> Fun
     `target` is `cpu` (LLVM, all cores), `cuda` or `interpret` (the slow reference); `file` names
     the text in errors. Raises `TadcError` for whatever is wrong with the program.
     """
-    from tadc.language.parse import parse
-
-    with rarely_collecting:
-        return Function(Program(parse(source, file), source), target)
+    return Function(Program.parsed(source, file), target)
 
 
 def define_function(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property, wraps
+from functools import cached_property, partial, wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, ModuleOp, StringAttr
@@ -19,6 +19,8 @@ from passes.rewriting.written_sizes import write_sizes
 from passes.run_passes import run_passes
 from passes.specialise import SpecialisePass
 from tadc.errors import Span, TargetError, UnsupportedError, unknown_name
+from tadc.language.check import check_ranges
+from tadc.language.custom_functions import known_functions
 from tadc.language.printing.program import print_program
 from tadc.language.source import PROGRAM, Source
 from tadc.summary import Summary
@@ -57,17 +59,31 @@ class Program:
         module: ModuleOp | Callable[[], ModuleOp],
         source: str,
         summary: Summary | None = None,
-        key: str | None = None,
+        key: Callable[[], str] | None = None,
         origin: Program | None = None,
     ):
         self._module = module
         self.source = source
         self.summary = summary or Summary.of(self.op)
         self._key = key
+        self._checked_sizes: Mapping[str, int] = {}
         self.origin = origin or self
         """The program that it was derived from: where its ranges fit, those of this one do."""
         self.args = tuple(Tensor.of(*t) for t in self.summary.inputs)
         self.results = tuple(Tensor.of(*t) for t in self.summary.results)
+
+    @staticmethod
+    def parsed(source: str, file: str = PROGRAM) -> Program:
+        """The program that a text says, with the functions of the user as they are now."""
+        from tadc.language.parse import parse
+
+        functions = known_functions()
+
+        def key() -> str:
+            return repr((compiler_version(), file, source, sorted(functions.items())))
+
+        with rarely_collecting:
+            return Program(parse(source, file, functions), source, key=key)
 
     @cached_property
     def module(self) -> ModuleOp:
@@ -82,8 +98,9 @@ class Program:
 
     @cached_property
     def key(self) -> str:
-        """A hash of the program, functions of the user included; its text may mean others later."""
-        return self._key or digest(self.recurse(lambda: module_text(self.module)))
+        """A hash of what the program was made of or, where that is not known, of its IR."""
+        made = self._key or (lambda: self.recurse(lambda: module_text(self.module)))
+        return digest(made())
 
     @property
     def result_labels(self) -> Sequence[str]:
@@ -122,6 +139,12 @@ class Program:
         for name in names:
             if name not in known:
                 raise unknown_name("argument", name, known)
+
+    def check_sizes(self, sizes: Mapping[str, int]) -> None:
+        """Raise `RangeError` where calls of these sizes would read outside of a tensor."""
+        if not sizes.items() <= self._checked_sizes.items():  # else they were looked at just now
+            check_ranges(self.op, sizes, self.text)
+            self._checked_sizes = dict(sizes)
 
     @contextmanager
     def located_errors(self) -> Generator[None]:
@@ -182,14 +205,17 @@ class Program:
         key = digest(compiler_version(), self.key, *map(repr, passes))
         stored = disk_store().load(key)
         if stored is not None:
-            return [self._restored(*parts) for parts in stored]
+            return [
+                self._part(partial(_parsed, text, places), summary, key, n)
+                for n, (text, places, summary) in enumerate(stored)
+            ]
         module = self.transformed(passes)
         programs: list[Program] = []
         for n, op in enumerate(op for op in list(module.ops) if isinstance(op, ProgramOp)):
             op.detach()
             part = ModuleOp([op])
-            programs.append(Program(part, self.source, None, digest(key, str(n)), self.origin))
-        disk_store().save(key, [(*p._kept(), p.summary, p.key) for p in programs])
+            programs.append(self._part(part, None, key, n))
+        disk_store().save(key, [(*p._kept(), p.summary) for p in programs])
         return programs
 
     def specialised(self, sizes: Mapping[str, int]) -> Program:
@@ -197,8 +223,11 @@ class Program:
         (program,) = self.derive([SpecialisePass(write_sizes(sizes))])
         return program
 
-    def _restored(self, text: str, places: Sequence[Place], summary: Summary, key: str) -> Program:
-        return Program(lambda: _parsed(text, places), self.source, summary, key, self.origin)
+    def _part(
+        self, module: ModuleOp | Callable[[], ModuleOp], summary: Summary | None, key: str, n: int
+    ) -> Program:
+        """Number `n` of the programs that were derived under this key."""
+        return Program(module, self.source, summary, lambda: f"{key} {n}", self.origin)
 
     # --- keeping ---
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Mapping
 from pathlib import PurePath
 
 from xdsl.dialects.builtin import ModuleOp
@@ -26,7 +27,12 @@ from dialects.tix import Affine, DefineOp, ProgramOp, ReturnOp, TensorType
 from passes.rewriting.programs import fresh_name, set_hint
 from tadc.errors import SizeError, TadcError, TadcSyntaxError, UnknownNameError, did_you_mean
 from tadc.language.check import check_ranges
-from tadc.language.custom_functions import arities_of, function_ops, known_functions
+from tadc.language.custom_functions import (
+    ScalarFunction,
+    arities_of,
+    function_ops,
+    known_functions,
+)
 from tadc.language.declarations import declare
 from tadc.language.definitions import Definition, define, target_name
 from tadc.language.finalize import settle
@@ -35,22 +41,26 @@ from tadc.language.source import PROGRAM, Source, items
 from tadc.support.recursion import with_large_stack
 
 
-def parse(source: str, file: str = PROGRAM) -> ModuleOp:
+def parse(
+    source: str, file: str = PROGRAM, functions: Mapping[str, ScalarFunction] | None = None
+) -> ModuleOp:
     """The program that `source` says, as a module with one `tix.program`.
 
-    Raises a located `TadcError` for everything that is wrong with the text.
+    `functions` are those of the user, by default the ones that are defined now. Raises a located
+    `TadcError` for everything that is wrong with the text.
     """
     text = Source(source, file)
+    known = known_functions() if functions is None else functions
     try:
-        return with_large_stack(lambda: _Program(text).build())
+        return with_large_stack(lambda: _Program(text, known).build())
     except RecursionError:
         raise text.too_deep() from None
 
 
 class _Program:
-    def __init__(self, source: Source):
+    def __init__(self, source: Source, functions: Mapping[str, ScalarFunction]):
         self.source = source
-        self.functions = known_functions()
+        self.functions = functions
         self.names = SymbolTable(source, functions=arities_of(self.functions))
         self.definitions: list[Definition] = []
         self.results: list[Tensor] = []

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from tadc.errors import ArgumentError, SizeError, TargetError, unknown_name
-from tadc.language.check import check_ranges
 from tadc.program import Program, recursing
 from tadc.runtime.arguments import (
     DTYPES,
@@ -194,8 +193,7 @@ class Runner:
                 size=error.name,
             ) from None
         if sizes:  # numbers were checked when the program was compiled
-            origin = self.program.origin
-            check_ranges(origin.op, sizes, origin.text)
+            self.program.origin.check_sizes(sizes)
         return sizes
 
     def _named_sizes(self, given: Mapping[str, int] | None) -> Mapping[str, int]:
