@@ -3,6 +3,7 @@
     tadc derive f.tad > g.tad     the derivative, a program again
     tadc run f.tad --arg x=x.npy  results, and with --vjp gradients
     tadc check f.tad              every derivative against central differences
+    tadc cache                    what is kept on disk of earlier runs
 
 Bad input ends in one message on standard error and exit code 1. This module imports nothing of the
 compiler, so that `--help` comes at once; commands are imported when they run.
@@ -83,6 +84,20 @@ max(1, |derivative|), exceeds the tolerance.
   tadc check f.tad
   tadc check f.tad --seed 7 --size N=6 --tolerance 1e-8
 """
+CACHE = """
+What is compiled is kept on disk, so that later processes start at once: derivatives, and machine
+code for the sizes and the processor that it was made for. `tadc cache` shows the folder, what it
+holds and how much it may hold; `tadc cache clear` removes all entries, also while programs run:
+whatever is needed again is compiled again. Results are the same with and without.
+
+  tadc cache
+  tadc cache clear
+  TADC_CACHE=/scratch/tadc python train.py
+
+The variable TADC_CACHE of the environment chooses the folder; with off, nothing is read or written.
+Without it, the folder is $XDG_CACHE_HOME/tadc or ~/.cache/tadc. Files that others own or may write
+to are not used.
+"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -111,20 +126,17 @@ def parser() -> argparse.ArgumentParser:
     _derive(_add(commands, "derive", "print the derivative program", DERIVE))
     _run(_add(commands, "run", "run a program, or it and its derivatives", RUN))
     _check(_add(commands, "check", "verify every derivative numerically", CHECK))
+    _cache(_add(commands, "cache", "show or clear what is kept on disk", CACHE))
     return result
 
 
 def _add(commands: Commands, name: str, help: str, description: str) -> argparse.ArgumentParser:
-    command = commands.add_parser(
+    return commands.add_parser(
         name,
         help=help,
         description=description.strip(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    command.add_argument(
-        "file", type=_path, metavar="FILE", help="a program (.tad); - is standard input"
-    )
-    return command
 
 
 class _Version(argparse.Action):
@@ -144,6 +156,7 @@ class _Version(argparse.Action):
 
 
 def _derive(command: argparse.ArgumentParser) -> None:
+    _file(command)
     command.epilog = DERIVE_EMIT
     command.add_argument(
         "--mode",
@@ -188,6 +201,7 @@ def _derive(command: argparse.ArgumentParser) -> None:
 
 
 def _run(command: argparse.ArgumentParser) -> None:
+    _file(command)
     command.add_argument(
         "--arg",
         nargs="+",
@@ -219,6 +233,7 @@ def _wrt(command: argparse.ArgumentParser, help: str) -> None:
 
 
 def _check(command: argparse.ArgumentParser) -> None:
+    _file(command)
     _wrt(command, "the arguments to derive by, by default all")
     command.add_argument(
         "--seed", type=_natural, default=0, help="the seed of the random numbers, by default 0"
@@ -231,6 +246,21 @@ def _check(command: argparse.ArgumentParser) -> None:
         help="the largest error, by default 1e-6",
     )
     _size_option(command, "a named size; by default a small one is chosen")
+
+
+def _cache(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "action",
+        nargs="?",
+        choices=("clear",),
+        help="remove all entries, and say how many these were",
+    )
+
+
+def _file(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "file", type=_path, metavar="FILE", help="a program (.tad); - is standard input"
+    )
 
 
 def _size_option(command: argparse.ArgumentParser, help: str) -> None:

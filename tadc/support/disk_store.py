@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 
 import xdsl
 
-MOST_BYTES = 1 << 29
+MOST_BYTES = 500_000_000
 """The bytes of all files together beyond which old ones go."""
 
 WRITES_BETWEEN_LOOKS = 64

@@ -77,9 +77,7 @@ def test_a_file_under_the_name_of_another_is_not_used(store: DiskStore, entry: P
     assert store.load(digest("another")) is None
 
 
-@pytest.mark.parametrize(
-    "data", [b"", b"no pickle", pickle.dumps(3)[:-1], b"cnowhere\nmissing\n.", b"(lp0\nq\x00."]
-)
+@pytest.mark.parametrize("data", [b"", b"no pickle", pickle.dumps(3)[:-1], b"cnowhere\nmissing\n."])
 def test_what_cannot_be_unpickled_is_not_used(store: DiskStore, entry: Path, data: bytes):
     entry.write_bytes(seal(KEY, data))
     assert store.load(KEY) is None
@@ -220,14 +218,7 @@ def test_what_was_not_used_for_longest_goes_first(tmp_path: Path):
     assert written.load("1")  # which marks it as used
     limited = DiskStore(tmp_path, limit=4 * 1100)
     limited.save("new", bytes(1000))
-    assert [limited.load(k) is not None for k in "012345"] == [
-        False,
-        True,
-        False,
-        False,
-        True,
-        True,
-    ]
+    assert [k for k in "012345" if limited.load(k) is None] == ["0", "2", "3"]
     assert limited.load("new")
     assert limited.usage().nbytes <= limited.limit
 
@@ -290,7 +281,7 @@ def test_there_may_be_no_home(environment: pytest.MonkeyPatch):
 
 
 def test_the_environment_may_be_empty():
-    """Without HOME, Python asks the system for the home; a process with neither runs all the same."""
+    """Without HOME, Python asks the system for the home; a process with neither runs, too."""
     script = "from tadc.support.disk_store import disk_store; print(disk_store().folder)"
     command = [sys.executable, "-c", script]
     done = subprocess.run(command, env={}, cwd=ROOT, capture_output=True, text=True, check=True)
