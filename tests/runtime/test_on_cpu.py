@@ -1,0 +1,153 @@
+"""Machine code that is made once: for all functions that are alike, and for later processes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tadc
+from tadc.runtime import cpu
+from tadc.runtime.machine import machine
+from tadc.support.disk_store import DiskStore
+from tests.support.cached_calls import cached_calls
+from tests.support.campaign import seeds
+
+SOURCE = "x: f64[N]\ny[i] = 3 * x[i] + 0.125"
+RANDOM = [str(seed) for seed in seeds(6, of=40, start=500)]
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The texts that are compiled."""
+    texts: list[str] = []
+    compile_object: Callable[..., bytes] = cpu.compile_object
+
+    def recording(text: str, *args: Any, **named: Any) -> bytes:
+        texts.append(text)
+        return compile_object(text, *args, **named)
+
+    tadc.compile("z: f64[2]\nw[i] = z[i]")(np.ones(2))  # the code that runs all plans
+    monkeypatch.setattr(cpu, "compile_object", recording)
+    return texts
+
+
+# --- in one process -------------------------------------------------------------------------------
+
+
+def test_equal_programs_are_compiled_once(compiled: list[str]):
+    f, g = tadc.compile(SOURCE), tadc.compile(SOURCE)
+    assert f(np.ones(3))[0] == g(np.ones(3))[0] == 3.125
+    assert len(compiled) == 1
+    h = tadc.compile(SOURCE.replace("3", "4"))
+    assert h(np.ones(3))[0] == 4.125
+    assert len(compiled) == 2
+
+
+def test_code_without_a_program_is_freed(compiled: list[str]):
+    for _ in range(2):
+        f = tadc.compile(SOURCE)
+        assert f(np.ones(3))[0] == 3.125
+        del f
+    assert len(compiled) == 2
+
+
+def test_the_disk_has_what_no_program_holds(compiled: list[str], store: DiskStore):
+    for _ in range(2):
+        f = tadc.compile(SOURCE)
+        assert f(np.ones(3))[0] == 3.125
+        del f
+    assert len(compiled) == 1
+    store.clear()
+    assert tadc.compile(SOURCE)(np.ones(3))[0] == 3.125
+    assert len(compiled) == 2
+
+
+def test_a_function_that_is_defined_again_is_other_code(store: DiskStore):
+    program = "x: f64[N]\ny[i] = twice(x[i])"
+    for factor in (2, 3, 2):
+        tadc.define_function("twice", "x", value=f"{factor} * x", derivative=str(factor))
+        y, pullback = tadc.vjp(tadc.compile(program), np.ones(3))
+        assert (y[0], pullback(np.ones(3))[0][0]) == (factor, factor)
+
+
+def test_threads_compile_one_program_at_once(store: DiskStore):
+    at_once = Barrier(4)
+
+    def run(n: int) -> Any:
+        f = tadc.compile(SOURCE)
+        at_once.wait()
+        return f(np.full(3, float(n)))[0]
+
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(run, range(4))) == [3 * n + 0.125 for n in range(4)]
+
+
+def test_damaged_entries_are_made_again(store: DiskStore):
+    x = np.linspace(0, 1, 7)
+    first = tadc.compile(SOURCE)(x)
+    assert store.folder
+    for path in store.folder.iterdir():
+        path.write_bytes(path.read_bytes()[:-1])
+    assert np.array_equal(tadc.compile(SOURCE)(x), first)
+
+
+# --- in later processes ---------------------------------------------------------------------------
+
+
+def test_a_later_process_compiles_nothing(tmp_path: Path):
+    off = cached_calls("modes", cache="off")
+    cold = cached_calls("modes", cache=tmp_path)
+    assert cold.compiled > 5 and cold.derived >= 3
+    assert off == cold
+    assert cached_calls("modes", cache=tmp_path) == (0, 0, cold.results)
+
+
+def test_a_later_process_compiles_nothing_in_inverse_modes(tmp_path: Path):
+    off = cached_calls("inverse", cache="off")
+    cold = cached_calls("inverse", cache=tmp_path)
+    assert cold.compiled > 3
+    assert off == cold
+    warm = cached_calls("inverse", cache=tmp_path)
+    assert (warm.compiled, warm.results) == (0, cold.results)
+
+
+def test_random_programs_have_the_same_bits_cold_warm_and_off(tmp_path: Path):
+    off = cached_calls("random", *RANDOM, cache="off")
+    cold = cached_calls("random", *RANDOM, cache=tmp_path)
+    warm = cached_calls("random", *RANDOM, cache=tmp_path)
+    assert off.results == cold.results == warm.results
+    assert cold.compiled > len(RANDOM)
+    assert (warm.compiled, warm.derived) == (0, 0)
+
+
+def test_a_later_process_has_other_functions_of_the_same_name(tmp_path: Path):
+    twice = cached_calls("defined", "2 * x", "2", cache=tmp_path)
+    thrice = cached_calls("defined", "3 * x", "3", cache=tmp_path)
+    assert thrice.results != twice.results
+    assert thrice.results == cached_calls("defined", "3 * x", "3", cache="off").results
+    assert cached_calls("defined", "2 * x", "2", cache=tmp_path) == (0, 0, twice.results)
+
+
+@pytest.mark.skipif(not machine().has("avx2"), reason="a processor with two levels")
+def test_levels_of_processors_share_no_code(tmp_path: Path):
+    for level in ("baseline", "avx2"):
+        assert cached_calls("paper", cache=tmp_path, TADC_CPU=level).compiled > 0
+        assert cached_calls("paper", cache=tmp_path, TADC_CPU=level).compiled == 0
+
+
+def test_nothing_is_written_where_it_is_off(tmp_path: Path):
+    home = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path), "TMPDIR": str(tmp_path)}
+    cached_calls("paper", cache="off", **home)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_or_read_only_disk_is_no_error(tmp_path: Path):
+    (tmp_path / "file").write_text("")
+    assert cached_calls("paper", cache=tmp_path / "file" / "cache").compiled > 0
+    assert (tmp_path / "file").read_text() == ""
