@@ -105,7 +105,7 @@ def _file(path: str, status: os.stat_result) -> File:
 
 
 class Usage(NamedTuple):
-    """What a folder holds."""
+    """The number of entries in a folder, and their bytes."""
 
     entries: int
     nbytes: int
