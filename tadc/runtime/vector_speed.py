@@ -41,9 +41,11 @@ def speed_of_512_bits(cpu: str, features: str) -> float:
     store = disk_store()
     key = digest("vectors", cpu, features, *_model())  # tells machines apart that share a home
     known: float | None = store.load(key)
-    if known is None:
-        known = store.save_first(key, round(_measure(cpu, features), 3))
-    return known
+    if known is not None:
+        return known
+    measured = round(_measure(cpu, features), 3)
+    first: float = store.save_first(key, measured)
+    return first
 
 
 def _model() -> list[str]:
