@@ -36,7 +36,8 @@ tix.program @window (%x = "x" : !tix.tensor<[N], f64>) {
 // -----
 
 // One function per definition: buffers are the result and what it reads, sizes come in order of
-// name. Elements lie in rows; several indices of a sum share one total.
+// name. Elements lie in rows; several indices of a sum share one total. Here the length of the inner
+// range depends on the outer index, so that each value of that has segments of its own.
 tix.program @rows (%x = "x" : !tix.tensor<[N, M, 5], f64>) {
   %u = tix.define "u" (%i, %j) : !tix.tensor<[M, 5], f64> {
     %0 = tix.read %x[N - 1, %i, -%j + 4]
@@ -69,17 +70,19 @@ tix.program @rows (%x = "x" : !tix.tensor<[N, M, 5], f64>) {
 // CHECK:      func.func @y(%y: memref<?xf64>, %u: memref<?xf64>, %M: index) attributes {buffers = ["y", "u"], sizes = ["M"]} {
 // CHECK-NEXT:   loops.parallel () to () {
 // CHECK:          [[C:%.*]] = arith.constant 0.000000e+00 : f64
-// CHECK:          [[S:%.*]] = scf.for %i = %c0 to %M step %c1 iter_args(%sum = [[C]]) -> (f64) {
-// CHECK:            [[S2:%.*]] = scf.for %j = %i to %c5 step %c1{{.*}} iter_args([[SUM:%.*]] = %sum) -> (f64) {
-// CHECK:              [[I:%.*]] = arith.muli %i, %c4 : index
-// CHECK-NEXT:         [[I2:%.*]] = arith.addi [[I]], %j : index
-// CHECK-NEXT:         [[U:%.*]] = memref.load %u[[[I2]]] : memref<?xf64>
-// CHECK-NEXT:         [[V:%.*]] = arith.addf [[SUM]], [[U]] fastmath<reassoc,contract> : f64
-// CHECK-NEXT:         scf.yield [[V]] : f64
-// CHECK-NEXT:       }
-// CHECK-NEXT:       scf.yield [[S2]] : f64
+// CHECK:          [[S:%.*]], [[E:%.*]] = scf.for %i = %c0 to %M step %c1 iter_args([[S1:%.*]] = [[C]], [[E1:%.*]] = [[C]]) -> (f64, f64) {
+// CHECK:            [[S2:%.*]], [[E2:%.*]] = scf.for %segment = %i to %c5 step %c4096{{.*}} iter_args(%total = [[S1]], %errors = [[E1]]) -> (f64, f64) {
+// CHECK:              scf.for %j = %segment to {{.*}} iter_args(%sum = [[C]]) -> (f64) {
+// CHECK:                [[I:%.*]] = arith.muli %i, %c4 : index
+// CHECK-NEXT:           [[I2:%.*]] = arith.addi [[I]], %j : index
+// CHECK-NEXT:           [[U:%.*]] = memref.load %u[[[I2]]] : memref<?xf64>
+// CHECK-NEXT:           [[V:%.*]] = arith.addf %sum, [[U]] fastmath<reassoc,contract> : f64
+// CHECK-NEXT:           scf.yield [[V]] : f64
+// CHECK-NEXT:         }
+// CHECK:            }
+// CHECK-NEXT:       scf.yield [[S2]], [[E2]] : f64, f64
 // CHECK-NEXT:     }
-// CHECK-NEXT:     memref.store [[S]], %y[%c0] : memref<?xf64>
+// CHECK:          memref.store {{.*}}, %y[%c0] : memref<?xf64>
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return
 // CHECK-NEXT: }
@@ -274,3 +277,37 @@ tix.program @alike (%x = "x" : !tix.tensor<[N], f64>, %v = "v" : !tix.tensor<[N]
 // CHECK:      func.func @a(%a: memref<?xf64>, %x: memref<?xf64>, %v: memref<?xf64>, %N: index) attributes {buffers = ["a", "x", "v"], sizes = ["N"]} {
 // CHECK:      loops.call @a ["b", "v", "a"]
 // CHECK-NEXT: func.func @c(%c: memref<?xf64>, %b: memref<?xf64>, %N: index) attributes {buffers = ["c", "b"], sizes = ["N"]} {
+
+// -----
+
+// A long sum is cut into segments of at most 4096 terms: here j whole, i in parts of 1024 values. The
+// six operations that give what is lost when totals are added have no flags.
+tix.program @segments (%x = "x" : !tix.tensor<[N, 4], f32>) {
+  %s = tix.define "s" () : !tix.tensor<[], f32> {
+    %0 = tix.sum (%i, %j) in (%i >= 0, %i + 1 <= N, %j >= 0, %j <= 3) {
+      %1 = tix.read %x[%i, %j]
+      tix.yield %1
+    }
+    tix.yield %0
+  }
+  tix.return %s
+}
+// CHECK-LABEL: func.func @s(
+// CHECK:          [[T:%.*]], [[E:%.*]] = scf.for %segment = %c0 to %N step %c1024 iter_args(%total = [[C:%.*]], %errors = [[C]]) -> (f32, f32) {
+// CHECK-NEXT:       [[AFTER:%.*]] = arith.addi %segment, %c1024 : index
+// CHECK-NEXT:       [[HIGH:%.*]] = arith.minsi [[AFTER]], %N : index
+// CHECK:            [[S:%.*]] = scf.for %i = %segment to [[HIGH]] step %c1 iter_args(%sum = [[C]]) -> (f32) {
+// CHECK:              scf.for %j = %c0 to %c4 step %c1
+// CHECK:                arith.addf {{.*}} fastmath<reassoc,contract> : f32
+// CHECK:            [[T1:%.*]] = arith.addf %total, [[S]] : f32
+// CHECK-NEXT:       [[T2:%.*]] = arith.subf [[T1]], %total : f32
+// CHECK-NEXT:       [[T3:%.*]] = arith.subf [[T1]], [[T2]] : f32
+// CHECK-NEXT:       [[T4:%.*]] = arith.subf %total, [[T3]] : f32
+// CHECK-NEXT:       [[T5:%.*]] = arith.subf [[S]], [[T2]] : f32
+// CHECK-NEXT:       [[T6:%.*]] = arith.addf [[T4]], [[T5]] : f32
+// CHECK-NEXT:       [[T7:%.*]] = arith.addf %errors, [[T6]] : f32
+// CHECK-NEXT:       scf.yield [[T1]], [[T7]] : f32, f32
+// CHECK-NEXT:     }
+// CHECK:          [[FINITE:%.*]] = arith.cmpf olt,
+// CHECK:          [[BOTH:%.*]] = arith.addf [[T]], [[E]] : f32
+// CHECK-NEXT:     arith.select [[FINITE]], [[BOTH]], [[T]] : f32

@@ -4,8 +4,9 @@
 // `expand-calls` nor `set-precision` finds anything to do; nor does `shape-loops`, as no sum here has
 // conditions in it and there are no tiles. `schedule` makes a function of each
 // definition: a parallel loop over its elements, each of which one iteration alone computes and
-// writes. A sum becomes a loop with the bounds of stage 5; all divisions in bounds and indices round
-// down. Tensors are flat buffers.
+// writes. A sum becomes a loop with the bounds of stage 5, in segments of 4096 terms, whose totals are
+// added with their rounding errors; all divisions in bounds and indices round down. Tensors are flat
+// buffers.
 //
 // RUN: tadc-opt %s -p expand-calls,set-precision,shape-loops,schedule | filecheck %s
 
@@ -55,19 +56,35 @@ tix.program @program_01_source sizes (#tix.size<I = min((-2 * K + N + 5) floordi
 // CHECK:          [[C:%.*]] = arith.constant 5.000000e-01 : f64
 // CHECK-NEXT:     [[V:%.*]] = arith.mulf [[C]], [[DY]] fastmath<contract> : f64
 // CHECK:          [[C2:%.*]] = arith.constant 0.000000e+00 : f64
-// CHECK:          [[S:%.*]] = scf.for %k = %c0 to %K step %c1 iter_args(%sum = [[C2]]) -> (f64) {
-// CHECK-NEXT:       [[W:%.*]] = memref.load %w[%k] : memref<?xf64>
-// CHECK:            [[I:%.*]] = arith.muli %i, %c4 : index
-// CHECK:            [[I2:%.*]] = arith.muli %k, %c2 : index
-// CHECK-NEXT:       [[I3:%.*]] = arith.addi [[I]], [[I2]] : index
-// CHECK-NEXT:       [[X:%.*]] = memref.load %x[[[I3]]] : memref<?xf64>
-// CHECK:            [[C3:%.*]] = arith.constant 2.000000e+00 : f64
-// CHECK-NEXT:       [[V2:%.*]] = arith.mulf [[X]], [[X]] fastmath<contract> : f64
-// CHECK-NEXT:       [[V3:%.*]] = arith.mulf [[W]], [[V2]] fastmath<contract> : f64
-// CHECK-NEXT:       [[V4:%.*]] = arith.addf %sum, [[V3]] fastmath<reassoc,contract> : f64
-// CHECK-NEXT:       scf.yield [[V4]] : f64
+// CHECK:          [[T:%.*]], [[E:%.*]] = scf.for %segment = %c0 to %K step %c4096 iter_args(%total = [[C2]], %errors = [[C2]]) -> (f64, f64) {
+// CHECK-NEXT:       [[AFTER:%.*]] = arith.addi %segment, %c4096 : index
+// CHECK-NEXT:       [[STOP:%.*]] = arith.minsi [[AFTER]], %K : index
+// CHECK:            [[S:%.*]] = scf.for %k = %segment to [[STOP]] step %c1 iter_args(%sum = [[C2]]) -> (f64) {
+// CHECK-NEXT:         [[W:%.*]] = memref.load %w[%k] : memref<?xf64>
+// CHECK:              [[I:%.*]] = arith.muli %i, %c4 : index
+// CHECK:              [[I2:%.*]] = arith.muli %k, %c2 : index
+// CHECK-NEXT:         [[I3:%.*]] = arith.addi [[I]], [[I2]] : index
+// CHECK-NEXT:         [[X:%.*]] = memref.load %x[[[I3]]] : memref<?xf64>
+// CHECK:              [[C3:%.*]] = arith.constant 2.000000e+00 : f64
+// CHECK-NEXT:         [[V2:%.*]] = arith.mulf [[X]], [[X]] fastmath<contract> : f64
+// CHECK-NEXT:         [[V3:%.*]] = arith.mulf [[W]], [[V2]] fastmath<contract> : f64
+// CHECK-NEXT:         [[V4:%.*]] = arith.addf %sum, [[V3]] fastmath<reassoc,contract> : f64
+// CHECK-NEXT:         scf.yield [[V4]] : f64
+// CHECK-NEXT:       }
+// CHECK-NEXT:       [[T1:%.*]] = arith.addf %total, [[S]] : f64
+// CHECK-NEXT:       [[T2:%.*]] = arith.subf [[T1]], %total : f64
+// CHECK-NEXT:       [[T3:%.*]] = arith.subf [[T1]], [[T2]] : f64
+// CHECK-NEXT:       [[T4:%.*]] = arith.subf %total, [[T3]] : f64
+// CHECK-NEXT:       [[T5:%.*]] = arith.subf [[S]], [[T2]] : f64
+// CHECK-NEXT:       [[T6:%.*]] = arith.addf [[T4]], [[T5]] : f64
+// CHECK-NEXT:       [[T7:%.*]] = arith.addf %errors, [[T6]] : f64
+// CHECK-NEXT:       scf.yield [[T1]], [[T7]] : f64, f64
 // CHECK-NEXT:     }
-// CHECK-NEXT:     [[SQRT:%.*]] = math.sqrt [[S]] : f64
+// CHECK-NEXT:     [[ABS:%.*]] = math.absf [[E]] : f64
+// CHECK:          [[FINITE:%.*]] = arith.cmpf olt, [[ABS]], {{.*}} : f64
+// CHECK-NEXT:     [[TE:%.*]] = arith.addf [[T]], [[E]] : f64
+// CHECK-NEXT:     [[SUM:%.*]] = arith.select [[FINITE]], [[TE]], [[T]] : f64
+// CHECK-NEXT:     [[SQRT:%.*]] = math.sqrt [[SUM]] : f64
 // CHECK-NEXT:     [[V5:%.*]] = arith.divf [[V]], [[SQRT]] fastmath<contract> : f64
 // CHECK-NEXT:     memref.store [[V5]], %dy_sum[%i] : memref<?xf64>
 // CHECK-NEXT:   }
@@ -89,19 +106,35 @@ tix.program @program_01_source sizes (#tix.size<I = min((-2 * K + N + 5) floordi
 // CHECK-NEXT:       [[I8:%.*]] = arith.floordivsi [[I7]], %c4 : index
 // CHECK-NEXT:       [[I9:%.*]] = arith.maxsi %c0, [[I6]] : index
 // CHECK-NEXT:       [[I10:%.*]] = arith.minsi %I, [[I8]] : index
-// CHECK:            [[S:%.*]] = scf.for %i = [[I9]] to [[I10]] step %c1 iter_args(%sum = [[C]]) -> (f64) {
-// CHECK-NEXT:         [[DY_SUM:%.*]] = memref.load %dy_sum[%i] : memref<?xf64>
-// CHECK-NEXT:         [[I11:%.*]] = arith.muli %i, %c2 : index
-// CHECK-NEXT:         [[I12:%.*]] = arith.subi [[I]], [[I11]] : index
-// CHECK-NEXT:         [[W:%.*]] = memref.load %w[[[I12]]] : memref<?xf64>
-// CHECK-NEXT:         [[V:%.*]] = arith.mulf [[DY_SUM]], [[W]] fastmath<contract> : f64
-// CHECK-NEXT:         [[V2:%.*]] = arith.addf %sum, [[V]] fastmath<reassoc,contract> : f64
-// CHECK-NEXT:         scf.yield [[V2]] : f64
+// CHECK:            [[T:%.*]], [[E:%.*]] = scf.for %segment = [[I9]] to [[I10]] step %c4096 iter_args(%total = [[C]], %errors = [[C]]) -> (f64, f64) {
+// CHECK-NEXT:         [[AFTER:%.*]] = arith.addi %segment, %c4096 : index
+// CHECK-NEXT:         [[STOP:%.*]] = arith.minsi [[AFTER]], [[I10]] : index
+// CHECK:              [[S:%.*]] = scf.for %i = %segment to [[STOP]] step %c1 iter_args(%sum = [[C]]) -> (f64) {
+// CHECK-NEXT:           [[DY_SUM:%.*]] = memref.load %dy_sum[%i] : memref<?xf64>
+// CHECK-NEXT:           [[I11:%.*]] = arith.muli %i, %c2 : index
+// CHECK-NEXT:           [[I12:%.*]] = arith.subi [[I]], [[I11]] : index
+// CHECK-NEXT:           [[W:%.*]] = memref.load %w[[[I12]]] : memref<?xf64>
+// CHECK-NEXT:           [[V:%.*]] = arith.mulf [[DY_SUM]], [[W]] fastmath<contract> : f64
+// CHECK-NEXT:           [[V2:%.*]] = arith.addf %sum, [[V]] fastmath<reassoc,contract> : f64
+// CHECK-NEXT:           scf.yield [[V2]] : f64
+// CHECK-NEXT:         }
+// CHECK-NEXT:         [[T1:%.*]] = arith.addf %total, [[S]] : f64
+// CHECK-NEXT:         [[T2:%.*]] = arith.subf [[T1]], %total : f64
+// CHECK-NEXT:         [[T3:%.*]] = arith.subf [[T1]], [[T2]] : f64
+// CHECK-NEXT:         [[T4:%.*]] = arith.subf %total, [[T3]] : f64
+// CHECK-NEXT:         [[T5:%.*]] = arith.subf [[S]], [[T2]] : f64
+// CHECK-NEXT:         [[T6:%.*]] = arith.addf [[T4]], [[T5]] : f64
+// CHECK-NEXT:         [[T7:%.*]] = arith.addf %errors, [[T6]] : f64
+// CHECK-NEXT:         scf.yield [[T1]], [[T7]] : f64, f64
 // CHECK-NEXT:       }
+// CHECK-NEXT:       [[ABS:%.*]] = math.absf [[E]] : f64
+// CHECK:            [[FINITE:%.*]] = arith.cmpf olt, [[ABS]], {{.*}} : f64
+// CHECK-NEXT:       [[TE:%.*]] = arith.addf [[T]], [[E]] : f64
+// CHECK-NEXT:       [[SUM:%.*]] = arith.select [[FINITE]], [[TE]], [[T]] : f64
 // CHECK:            [[C2:%.*]] = arith.constant 2.000000e+00 : f64
 // CHECK-NEXT:       [[X:%.*]] = memref.load %x[[[I2]]] : memref<?xf64>
 // CHECK-NEXT:       [[V3:%.*]] = arith.mulf [[C2]], [[X]] fastmath<contract> : f64
-// CHECK-NEXT:       [[V4:%.*]] = arith.mulf [[V3]], [[S]] fastmath<contract> : f64
+// CHECK-NEXT:       [[V4:%.*]] = arith.mulf [[V3]], [[SUM]] fastmath<contract> : f64
 // CHECK-NEXT:       scf.yield [[V4]] : f64
 // CHECK-NEXT:     } else {
 // CHECK:            [[C3:%.*]] = arith.constant 0.000000e+00 : f64

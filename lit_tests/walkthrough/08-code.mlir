@@ -13,24 +13,42 @@ func.func @dy_sum(%dy_sum: memref<?xf64>, %dy: memref<?xf64>, %w: memref<?xf64>,
     %2 = arith.mulf %1, %0 fastmath<contract> : f64
     %3 = arith.constant 0.000000e+00 : f64
     %c0 = arith.constant 0 : index
-    %c1 = arith.constant 1 : index
-    %4 = scf.for %k = %c0 to %K step %c1 iter_args(%sum = %3) -> (f64) {
-      %5 = memref.load %w[%k] : memref<?xf64>
-      %c4 = arith.constant 4 : index
-      %6 = arith.muli %i, %c4 : index
-      %c2 = arith.constant 2 : index
-      %7 = arith.muli %k, %c2 : index
-      %8 = arith.addi %6, %7 : index
-      %9 = memref.load %x[%8] : memref<?xf64>
-      %10 = arith.constant 2.000000e+00 : f64
-      %11 = arith.mulf %9, %9 fastmath<contract> : f64
-      %12 = arith.mulf %5, %11 fastmath<contract> : f64
-      %13 = arith.addf %sum, %12 fastmath<reassoc,contract> : f64
-      scf.yield %13 : f64
+    %c4096 = arith.constant 4096 : index
+    %4, %5 = scf.for %segment = %c0 to %K step %c4096 iter_args(%total = %3, %errors = %3) -> (f64, f64) {
+      %6 = arith.addi %segment, %c4096 : index
+      %7 = arith.minsi %6, %K : index
+      %c1 = arith.constant 1 : index
+      %8 = scf.for %k = %segment to %7 step %c1 iter_args(%sum = %3) -> (f64) {
+        %9 = memref.load %w[%k] : memref<?xf64>
+        %c4 = arith.constant 4 : index
+        %10 = arith.muli %i, %c4 : index
+        %c2 = arith.constant 2 : index
+        %11 = arith.muli %k, %c2 : index
+        %12 = arith.addi %10, %11 : index
+        %13 = memref.load %x[%12] : memref<?xf64>
+        %14 = arith.constant 2.000000e+00 : f64
+        %15 = arith.mulf %13, %13 fastmath<contract> : f64
+        %16 = arith.mulf %9, %15 fastmath<contract> : f64
+        %17 = arith.addf %sum, %16 fastmath<reassoc,contract> : f64
+        scf.yield %17 : f64
+      }
+      %18 = arith.addf %total, %8 : f64
+      %19 = arith.subf %18, %total : f64
+      %20 = arith.subf %18, %19 : f64
+      %21 = arith.subf %total, %20 : f64
+      %22 = arith.subf %8, %19 : f64
+      %23 = arith.addf %21, %22 : f64
+      %24 = arith.addf %errors, %23 : f64
+      scf.yield %18, %24 : f64, f64
     }
-    %14 = math.sqrt %4 : f64
-    %15 = arith.divf %2, %14 fastmath<contract> : f64
-    memref.store %15, %dy_sum[%i] : memref<?xf64>
+    %25 = math.absf %5 : f64
+    %26 = arith.constant 0x7ff0000000000000 : f64
+    %27 = arith.cmpf olt, %25, %26 : f64
+    %28 = arith.addf %4, %5 : f64
+    %29 = arith.select %27, %28, %4 : f64
+    %30 = math.sqrt %29 : f64
+    %31 = arith.divf %2, %30 fastmath<contract> : f64
+    memref.store %31, %dy_sum[%i] : memref<?xf64>
   }
   func.return
 }
@@ -53,24 +71,42 @@ func.func @dx(%dx: memref<?xf64>, %dy_sum: memref<?xf64>, %w: memref<?xf64>, %x:
       %10 = arith.floordivsi %9, %c4 : index
       %11 = arith.maxsi %c0, %8 : index
       %12 = arith.minsi %I, %10 : index
-      %c1 = arith.constant 1 : index
-      %13 = scf.for %i = %11 to %12 step %c1 iter_args(%sum = %4) -> (f64) {
-        %14 = memref.load %dy_sum[%i] : memref<?xf64>
-        %15 = arith.muli %i, %c2 : index
-        %16 = arith.subi %0, %15 : index
-        %17 = memref.load %w[%16] : memref<?xf64>
-        %18 = arith.mulf %14, %17 fastmath<contract> : f64
-        %19 = arith.addf %sum, %18 fastmath<reassoc,contract> : f64
-        scf.yield %19 : f64
+      %c4096 = arith.constant 4096 : index
+      %13, %14 = scf.for %segment = %11 to %12 step %c4096 iter_args(%total = %4, %errors = %4) -> (f64, f64) {
+        %15 = arith.addi %segment, %c4096 : index
+        %16 = arith.minsi %15, %12 : index
+        %c1 = arith.constant 1 : index
+        %17 = scf.for %i = %segment to %16 step %c1 iter_args(%sum = %4) -> (f64) {
+          %18 = memref.load %dy_sum[%i] : memref<?xf64>
+          %19 = arith.muli %i, %c2 : index
+          %20 = arith.subi %0, %19 : index
+          %21 = memref.load %w[%20] : memref<?xf64>
+          %22 = arith.mulf %18, %21 fastmath<contract> : f64
+          %23 = arith.addf %sum, %22 fastmath<reassoc,contract> : f64
+          scf.yield %23 : f64
+        }
+        %24 = arith.addf %total, %17 : f64
+        %25 = arith.subf %24, %total : f64
+        %26 = arith.subf %24, %25 : f64
+        %27 = arith.subf %total, %26 : f64
+        %28 = arith.subf %17, %25 : f64
+        %29 = arith.addf %27, %28 : f64
+        %30 = arith.addf %errors, %29 : f64
+        scf.yield %24, %30 : f64, f64
       }
-      %20 = arith.constant 2.000000e+00 : f64
-      %21 = memref.load %x[%1] : memref<?xf64>
-      %22 = arith.mulf %20, %21 fastmath<contract> : f64
-      %23 = arith.mulf %22, %13 fastmath<contract> : f64
-      scf.yield %23 : f64
+      %31 = math.absf %14 : f64
+      %32 = arith.constant 0x7ff0000000000000 : f64
+      %33 = arith.cmpf olt, %31, %32 : f64
+      %34 = arith.addf %13, %14 : f64
+      %35 = arith.select %33, %34, %13 : f64
+      %36 = arith.constant 2.000000e+00 : f64
+      %37 = memref.load %x[%1] : memref<?xf64>
+      %38 = arith.mulf %36, %37 fastmath<contract> : f64
+      %39 = arith.mulf %38, %35 fastmath<contract> : f64
+      scf.yield %39 : f64
     } else {
-      %24 = arith.constant 0.000000e+00 : f64
-      scf.yield %24 : f64
+      %40 = arith.constant 0.000000e+00 : f64
+      scf.yield %40 : f64
     }
     memref.store %3, %dx[%p] : memref<?xf64>
   }
@@ -80,12 +116,21 @@ func.func @dx(%dx: memref<?xf64>, %dy_sum: memref<?xf64>, %w: memref<?xf64>, %x:
 // CUDA:      dy_sum(
 // CUDA:        const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
 // CUDA-NEXT:   if (i >= I) return;
-// CUDA-NEXT:   double sum = 0.0;
-// CUDA-NEXT:   for (long long k = 0; k < K; ++k) {
-// CUDA-NEXT:     const double [[X:.*]] = x[i * 4 + k * 2];
-// CUDA-NEXT:     sum += w[k] * ([[X]] * [[X]]);
+// CUDA-NEXT:   double total = 0.0;
+// CUDA-NEXT:   double errors = 0.0;
+// CUDA-NEXT:   for (long long segment = 0; segment < K; segment += 4096) {
+// CUDA-NEXT:     double sum = 0.0;
+// CUDA-NEXT:     for (long long k = segment; k < min(segment + 4096, K); ++k) {
+// CUDA-NEXT:       const double [[X:.*]] = x[i * 4 + k * 2];
+// CUDA-NEXT:       sum += w[k] * ([[X]] * [[X]]);
+// CUDA-NEXT:     }
+// CUDA-NEXT:     const double [[T1:.*]] = total + sum;
+// CUDA-NEXT:     const double [[T2:.*]] = [[T1]] - total;
+// CUDA-NEXT:     errors += total - ([[T1]] - [[T2]]) + (sum - [[T2]]);
+// CUDA-NEXT:     total = [[T1]];
 // CUDA-NEXT:   }
-// CUDA-NEXT:   dy_sum[i] = 0.5 * dy[i] / sqrt(sum);
+// CUDA-NEXT:   const double [[SUM:.*]] = fabs(errors) < {{.*}} ? total + errors : total;
+// CUDA-NEXT:   dy_sum[i] = 0.5 * dy[i] / sqrt([[SUM]]);
 // CUDA-NEXT: }
 
 // What may be negative, p + 5 - 2 K, is divided by a function: C rounds towards 0.
@@ -96,11 +141,16 @@ func.func @dx(%dx: memref<?xf64>, %dy_sum: memref<?xf64>, %w: memref<?xf64>, %x:
 // CUDA-NEXT:   const long long [[EVEN:.*]] = [[T]] * 2;
 // CUDA-NEXT:   double [[RESULT:.*]];
 // CUDA-NEXT:   if (p == [[EVEN]]) {
-// CUDA-NEXT:     double sum = 0.0;
-// CUDA-NEXT:     for (long long i = max(0LL, floor_div(p + 5 - K * 2, 4LL)); i < min(I, (p + 4) / 4); ++i) {
-// CUDA-NEXT:       sum += dy_sum[i] * w[[[T]] - i * 2];
-// CUDA-NEXT:     }
-// CUDA-NEXT:     [[RESULT]] = 2.0 * x[[[EVEN]]] * sum;
+// CUDA-NEXT:     const long long [[HIGH:.*]] = min(I, (p + 4) / 4);
+// CUDA-NEXT:     double total = 0.0;
+// CUDA-NEXT:     double errors = 0.0;
+// CUDA-NEXT:     for (long long segment = max(0LL, floor_div(p + 5 - K * 2, 4LL)); segment < [[HIGH]]; segment += 4096) {
+// CUDA-NEXT:       double sum = 0.0;
+// CUDA-NEXT:       for (long long i = segment; i < min(segment + 4096, [[HIGH]]); ++i) {
+// CUDA-NEXT:         sum += dy_sum[i] * w[[[T]] - i * 2];
+// CUDA-NEXT:       }
+// CUDA:          const double [[SUM:.*]] = fabs(errors) < {{.*}} ? total + errors : total;
+// CUDA-NEXT:     [[RESULT]] = 2.0 * x[[[EVEN]]] * [[SUM]];
 // CUDA-NEXT:   } else {
 // CUDA-NEXT:     [[RESULT]] = 0.0;
 // CUDA-NEXT:   }
@@ -113,8 +163,9 @@ func.func @dx(%dx: memref<?xf64>, %dy_sum: memref<?xf64>, %w: memref<?xf64>, %x:
 // LLVM-NEXT:   [[EVEN:%.*]] = mul nsw i64 [[T]], 2
 // LLVM-NEXT:   [[TEST:%.*]] = icmp eq i64 %p, [[EVEN]]
 // LLVM-NEXT:   br i1 [[TEST]], label %then, label %else
-// LLVM:        [[I:%.*]] = phi i64 [
-// LLVM-NEXT:   [[SUM:%.*]] = phi double [ 0.0, %then ], [ [[NEXT:%.*]], %{{.*}} ]
+// LLVM:        %segment{{.*}} = phi i64 [
+// LLVM:        [[I:%.*]] = phi i64 [ %segment
+// LLVM-NEXT:   [[SUM:%.*]] = phi double [ 0.0, %{{.*}} ], [ [[NEXT:%.*]], %{{.*}} ]
 // LLVM-NEXT:   [[DY_AT:%.*]] = getelementptr inbounds double, ptr %dy_sum, i64 [[I]]
 // LLVM-NEXT:   [[DY:%.*]] = load double, ptr [[DY_AT]], align 8
 // LLVM-NEXT:   [[I2:%.*]] = mul nsw i64 [[I]], 2

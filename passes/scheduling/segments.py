@@ -31,8 +31,8 @@ B terms each. Adding k terms in any order errs by at most g(k) A, where g(k) = (
    (Ogita, Rump and Oishi, Accurate sum and dot product, SIAM J. Sci. Comput. 26, 2005, prop. 4.5).
 
 Together the sum errs by at most u |S| + (g(B) + g(n)**2) A, to first order: as one segment does, as
-long as n**2 u is small beside B, which in f32 is up to a thousand million terms, and up to any
-number in f64. Errors of terms come on top. B is `SEGMENT_TERMS`, and for sums in lanes
+long as n**2 u is small beside B: in f32 up to some hundred million terms, in f64 up to any number.
+Errors of terms come on top. B is `SEGMENT_TERMS`, and for sums in lanes
 (`lane_sums`) that and the number of lanes. That is the worst case: rounding errors of segments
 mostly cancel, and within a segment a loop on vectors has many totals.
 

@@ -11,8 +11,9 @@ for the example of their bucket. Short calls all share one class without numbers
 compiled fast.
 
 The class of a call depends on nothing but its sizes, neither on calls before it nor on their order,
-and so do the bits of its results. Of each size there are 22 classes (one for millions), and of programs whose sizes
-are numbers two: a stream of ever new shapes soon finds all its code compiled.
+and so do the bits of its results. Of each size there are 21 classes, of programs whose sizes are
+numbers two, and twice as many with sizes in the millions: a stream of ever new shapes soon finds
+all its code compiled.
 """
 
 from __future__ import annotations

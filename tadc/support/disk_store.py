@@ -6,7 +6,7 @@
 A key is a hash of everything that decides the content: the program (its IR, as its text may mean
 another program once a function of the user is defined again), what was asked for, the machine, and
 the version of the compiler itself, down to its files. So entries are never wrong, only unused: see
-`docs/decisions/0026-what-cached-code-depends-on.md`.
+`docs/decisions/0029-what-cached-code-depends-on.md`.
 
 A file is written aside and then moved to its place, so that readers see all of it or nothing, and
 begins with a hash of its key and the rest, so that a damaged one is not used. Only files of this
