@@ -133,11 +133,13 @@ def code_passes(
     tile: bool = False,
     sizes: Mapping[str, int] | None = None,
     numbers: Mapping[str, int] | None = None,
+    strided: bool = False,
 ) -> Pipeline:
     """From a bounded program to `scheduled`: what every call runs, and all that is printed.
 
     `precision` is that of tensors of type `real`; `tile` is for processors with caches and vectors;
-    the code is right for all calls in which sizes are these `numbers`, and made best for `sizes`.
+    the code is right for all calls in which sizes are these `numbers`, and made best for `sizes`;
+    with `strided` it also reads tensors whose rows lie apart.
     """
     example = write_sizes(sizes or {})
     specialising = [
@@ -161,6 +163,6 @@ def code_passes(
             Step("scheduled", SetPrecisionPass(precision)),
             *shaping,
             # last: from here on there are loops over memory instead of definitions
-            Step("scheduled", SchedulePass(tile, example)),
+            Step("scheduled", SchedulePass(tile, example, strided)),
         ]
     )

@@ -41,6 +41,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 
 from xdsl.context import Context
 from xdsl.dialects import func, memref
@@ -79,27 +80,31 @@ class SchedulePass(ModulePass):
     """`schedule{tile=true sizes="N=512"}`: in tiles where they pay, made best for these sizes.
 
     Tiles are for processors with caches and vectors. The result is right for all other sizes too.
+    With `strided`, tensors that are read may lie in memory in rows that are apart: functions take
+    the strides of all dimensions but the last as sizes, named `x stride 0`, `x stride 1`, ...
     """
 
     name = "schedule"
     tile: bool = False
     sizes: tuple[str, ...] = ()
+    strided: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         choose = tile_chooser(self.tile, self.sizes)
         for program in list(op.ops):
             if isinstance(program, tix.ProgramOp):
-                for function in schedule(program, choose):
+                for function in schedule(program, choose, self.strided):
                     op.body.block.insert_op_before(function, program)
                 Rewriter.erase_op(program)
 
 
 def schedule(
-    program: tix.ProgramOp, choose: ChooseTiles | None = None
+    program: tix.ProgramOp, choose: ChooseTiles | None = None, strided: bool = False
 ) -> list[func.FuncOp | CallOp]:
     """One function per definition, in order, or a call of the function of an equivalent one.
 
-    The functions are in the tiles that `choose` gives; without it, every loop is a plain nest.
+    The functions are in the tiles that `choose` gives; without it, every loop is a plain nest. With
+    `strided` they take strides of what they read.
     """
     require_bounded(program)
     require_precision(program)
@@ -109,7 +114,7 @@ def schedule(
     compared = {m.first.label.data for m in members if m.op.label.data in labels}
     names = tensor_names(program)
     as_written = must_round_identically(program, compared)
-    functions = {op: _function(op, names, choose, as_written) for op in firsts}
+    functions = {op: _function(op, names, choose, as_written, strided) for op in firsts}
     return [_step(m, functions[m.first], names) for m in members]
 
 
@@ -124,11 +129,16 @@ def _step(member: Member, function: func.FuncOp, names: Names) -> func.FuncOp | 
 
 
 def _function(
-    op: tix.DefineOp, names: Names, choose: ChooseTiles | None, as_written: Set[Operation]
+    op: tix.DefineOp,
+    names: Names,
+    choose: ChooseTiles | None,
+    as_written: Set[Operation],
+    strided: bool,
 ) -> func.FuncOp:
     inputs = list(dict.fromkeys(r.tensor for r in op.walk() if isinstance(r, tix.ReadOp)))
     tensors = [op.result, *inputs]
-    sizes = _size_names(op, tensors)
+    strides = {t: stride_names(names[t], type_of(t).rank) for t in inputs} if strided else {}
+    sizes = [*_size_names(op, tensors), *chain.from_iterable(strides.values())]
     block = Block(arg_types=[*(_buffer(t) for t in tensors), *([IndexType()] * len(sizes))])
     labels = [*(names[t] for t in tensors), *sizes]
     for argument, label in zip(block.args, labels, strict=True):
@@ -138,6 +148,7 @@ def _function(
         op,
         dict(zip(tensors, block.args, strict=False)),
         dict(zip(sizes, block.args[len(tensors) :], strict=True)),
+        strides,
         choose,
         as_written,
     )
@@ -155,12 +166,15 @@ def _fill(
     op: tix.DefineOp,
     buffers: dict[SSAValue, SSAValue],
     sizes: dict[str, SSAValue],
+    stride_names: Mapping[SSAValue, Sequence[str]],
     choose: ChooseTiles | None,
     as_written: Set[Operation],
 ) -> None:
     index = IndexLowering(block, op.location)
     index.values.update(sizes)
     strides = {t: index.strides(type_of(t)) for t in buffers}
+    for tensor, found in stride_names.items():
+        strides[tensor][:-1] = [sizes[name] for name in found]
     tiles = list(choose(op)) if choose else []
     # elements outside tiles are few: their sums need no versions
     lowering = partial(LaneLowering, versions=not tiles) if choose else SegmentLowering
@@ -185,6 +199,11 @@ def _plain(outer: BodyLowering, op: tix.DefineOp, store: Store) -> ParallelOp:
     inner.index.values.update(zip(op.indices, body.args, strict=True))
     store(inner, inner.region(op.body))
     return ParallelOp(limits, Region(body))
+
+
+def stride_names(tensor: str, rank: int) -> list[str]:
+    """The names of the strides of a tensor, of all dimensions but the last."""
+    return [f"{tensor} stride {dimension}" for dimension in range(rank - 1)]
 
 
 def _buffer(tensor: SSAValue) -> MemRefType:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any, cast
 
 import numpy as np
@@ -180,6 +181,45 @@ def common_precision(
         if parameter.dtype == "real" and not is_number(value)
     ]
     return "f32" if free and all(d == np.float32 for d in free) else "f64"
+
+
+FEWEST_BYTES_NOT_COPIED = 1 << 16
+"""Bytes of an array from which on it is read where it lies: code for that is made apart."""
+
+
+def strides_of(array: Array, dtype: np.dtype[Any]) -> tuple[int, ...] | None:
+    """The strides of an array that machine code can read where it lies; None if it must be copied.
+
+    Elements of a row are neighbours, in their own type and aligned; rows lie anywhere.
+    """
+    if array.dtype != dtype or not array.flags.aligned or array.ndim < 1 or not array.size:
+        return None
+    width, strides = dtype.itemsize, array.strides
+    rows = array.shape[-1] == 1 or strides[-1] == width
+    return strides if rows and all(n % width == 0 for n in strides) else None
+
+
+def strides_to_read(
+    arrays: Sequence[Array], dtypes: Sequence[np.dtype[Any]]
+) -> list[tuple[int, ...]] | None:
+    """The strides of all arrays where a large one has rows apart; None where copies are as good.
+
+    Those of an array that must be copied are those of the copy.
+    """
+    if all(a.flags.c_contiguous or a.nbytes < FEWEST_BYTES_NOT_COPIED for a in arrays):
+        return None
+    found = [strides_of(a, d) for a, d in zip(arrays, dtypes, strict=True)]
+    if all(s is None or a.flags.c_contiguous for a, s in zip(arrays, found, strict=True)):
+        return None
+    return [
+        s if s is not None else dense_strides(a.shape, d.itemsize)
+        for a, s, d in zip(arrays, found, dtypes, strict=True)
+    ]
+
+
+def dense_strides(shape: Sequence[int], width: int) -> tuple[int, ...]:
+    """The strides of a tensor in row-major order, of elements of this width."""
+    return tuple(width * prod(shape[n + 1 :]) for n in range(len(shape)))
 
 
 def dense(array: Array, dtype: np.dtype[Any]) -> Array:

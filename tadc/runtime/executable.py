@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -23,7 +24,7 @@ from passes.run_passes import run_passes
 from passes.schedule import names_in
 from tadc.errors import SizeError
 from tadc.program import Program
-from tadc.runtime.arguments import DTYPES, Array
+from tadc.runtime.arguments import DTYPES, Array, dense
 from tadc.runtime.buffer_assignment import Tensor, assign_buffers
 from tadc.runtime.size_class import LONG_CALLS, SizeClass
 from tadc.sizes import shape_of
@@ -31,6 +32,9 @@ from tadc.support.garbage import rarely_collecting
 from tadc.support.ir_text import context
 from tadc.support.stopwatch import timed
 from tadc.targets.index_ranges import INT64, Ranges, indices
+
+Strides = Sequence[tuple[int, ...]]
+"""The strides of each argument, in bytes."""
 
 
 @dataclass(frozen=True)
@@ -66,13 +70,17 @@ class Plan(ABC):
         """The bytes of all buffers at the worst moment."""
         return self.assignment.peak
 
+    def readable(self, array: Array, dtype: np.dtype[Any]) -> Array:
+        """The array as a run can read it, copied if need be."""
+        return dense(array, dtype)
+
     def try_run(self, arrays: Sequence[Any]) -> list[Any] | None:
         """The results, if that takes no look at the arguments by Python; else None."""
         return None
 
     @abstractmethod
     def run_on(self, arrays: Sequence[Array], out: Sequence[Array] | None = None) -> list[Any]:
-        """The results, in order, for dense arguments of the declared types.
+        """The results, in order, for arguments that are `readable`.
 
         They are the arrays `out` where there are some: dense ones, of the results' types and
         shapes, apart from each other and from the arguments.
@@ -93,6 +101,8 @@ class Executable(ABC):
 
     tiles = False
     """True if this target can use tiles."""
+    strided = False
+    """True if this target can read arrays whose rows lie apart."""
     reuses_buffers = True
     """True if a tensor takes the buffer of a dead one."""
 
@@ -110,7 +120,7 @@ class Executable(ABC):
         """The scheduled program."""
         sizes = self.sizes
         numbers, example = dict(sizes.numbers), dict(sizes.example)
-        passes = code_passes(self.precision, sizes.tiles, example, numbers).passes
+        passes = code_passes(self.precision, sizes.tiles, example, numbers, sizes.strided).passes
         with rarely_collecting:
             # a copy: passes replace the program, and several threads may come here at once
             module = ModuleOp([self.program.op.clone()])
@@ -132,8 +142,10 @@ class Executable(ABC):
         """The functions with a number so large that a product with a size may exceed 64 bits."""
         return functions_with_large_numbers(self.functions)
 
-    def plan(self, sizes: Mapping[str, int]) -> Plan:
+    def plan(self, sizes: Mapping[str, int], strides: Strides | None = None) -> Plan:
         """Shapes and work of every definition for these sizes, and buffers for all.
+
+        `strides` are those of the arguments, for code of a strided class.
 
         Raises `SizeError` where an index, or a number on the way to it, may exceed 64 bits.
         """
@@ -145,10 +157,10 @@ class Executable(ABC):
                     hint="for such sizes its coefficients must be smaller",
                 )
         with rarely_collecting:
-            return self._plan(sizes)
+            return self._plan(sizes, strides)
 
     @abstractmethod
-    def _plan(self, sizes: Mapping[str, int]) -> Plan: ...
+    def _plan(self, sizes: Mapping[str, int], strides: Strides | None) -> Plan: ...
 
     def tensors(self, sizes: Mapping[str, int]) -> dict[str, Tensor]:
         """Shape and dtype of the tensor that each definition makes."""
@@ -175,13 +187,20 @@ class Executable(ABC):
 
 def kernel_calls(module: ModuleOp) -> Sequence[KernelCall]:
     """The calls that a scheduled program makes."""
-    functions = [f for f in module.ops if isinstance(f, FuncOp)]
-    sizes = {f.sym_name.data: tuple(names_in(f, "sizes")) for f in functions}
+    functions = {f.sym_name.data: f for f in module.ops if isinstance(f, FuncOp)}
     steps: list[KernelCall] = []
     for op in module.ops:
         name, buffers = kernel_of(op)
-        steps.append(KernelCall(name, tuple(buffers), sizes[name]))
+        own, sizes = (names_in(functions[name], kind) for kind in ("buffers", "sizes"))
+        other = dict(zip(own, buffers, strict=True))
+        steps.append(KernelCall(name, tuple(buffers), tuple(_renamed(s, other) for s in sizes)))
     return steps
+
+
+def _renamed(size: str, other: Mapping[str, str]) -> str:
+    """The name of a size where a function is called on other tensors, whose strides differ."""
+    tensor, stride, dimension = size.partition(" stride ")
+    return f"{other[tensor]}{stride}{dimension}" if stride else size
 
 
 def kernel_of(op: Operation) -> tuple[str, list[str]]:

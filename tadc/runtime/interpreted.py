@@ -12,7 +12,7 @@ from dialects.tix import ProgramOp
 from passes.schedule import forms_of
 from passes.set_precision import set_precision
 from tadc.runtime.arguments import Array
-from tadc.runtime.executable import LARGEST_SAFE_FACTOR, Executable, KernelCall, Plan, into
+from tadc.runtime.executable import LARGEST_SAFE_FACTOR, Executable, KernelCall, Plan, Strides, into
 
 
 class InterpretedExecutable(Executable):
@@ -39,7 +39,7 @@ class InterpretedExecutable(Executable):
         numbers = (n for form in forms for n in (*form.terms.values(), form.constant))
         return super().large_functions if any(abs(n) > LARGEST_SAFE_FACTOR for n in numbers) else []
 
-    def _plan(self, sizes: Mapping[str, int]) -> Plan:
+    def _plan(self, sizes: Mapping[str, int], strides: Strides | None) -> Plan:
         return _InterpretedPlan(self, sizes)
 
 

@@ -6,16 +6,17 @@ and hands their addresses over with those of the arguments.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from passes.schedule import stride_names
 from tadc.errors import ArgumentError
-from tadc.runtime.arguments import Array
+from tadc.runtime.arguments import Array, dense, dense_strides, strides_of
 from tadc.runtime.buffer_assignment import Tensor
 from tadc.runtime.buffer_pool import FEWEST_BYTES_LEASED, pool
-from tadc.runtime.executable import Executable, KernelCall, Plan
+from tadc.runtime.executable import Executable, KernelCall, Plan, Strides
 from tadc.runtime.plan_record import Places, Step, address, mode, parts_of, record
 from tadc.runtime.plan_runner import (
     MOST_WORKSPACE_ON_STACK,
@@ -47,6 +48,7 @@ class NativePlan(Plan):
         executable: Executable,
         kernels: Mapping[str, Kernel],
         sizes: Mapping[str, int],
+        strides: Strides | None = None,
     ):
         super().__init__(executable, sizes)
         inputs = executable.summary.inputs
@@ -54,14 +56,16 @@ class NativePlan(Plan):
         self.arguments = list(map(Tensor, shapes, executable.argument_dtypes))
         if len(set(executable.results)) < len(executable.results):
             raise ValueError("two results are the same tensor")
+        self._is_strided = strides is not None
         self.results = [self.tensors[name] for name in executable.results]
-        places = Places(self.assignment, [t.name for t in inputs], executable.results, sizes)
+        numbers = {**sizes, **dict(self._strides(strides) if strides else ())}
+        places = Places(self.assignment, [t.name for t in inputs], executable.results, numbers)
         self.workspace = places.workspace
         """Bytes that a run takes beside arguments and results."""
         calls = (s for s in executable.steps if self.tensors[s.buffers[0]].nbytes)
         steps = [self._step(call, kernels[call.kernel], places) for call in calls]
         tensors = [*self.arguments, *self.results]
-        self._record = record(steps, tensors, self.workspace, team.load().team)
+        self._record = record(steps, tensors, strides, self.workspace, team.load().team)
         self.address = address(self._record)
         """The address of the record, for `tadc_run_plan`: see `plan_runner`."""
         self.function = plan_runner().address
@@ -76,6 +80,18 @@ class NativePlan(Plan):
             or any(t.nbytes >= FEWEST_BYTES_LEASED for t in self.results)
         )
 
+    def _strides(self, given: Strides) -> Iterator[tuple[str, int]]:
+        """The strides of all tensors by name, in elements: those of the arguments are given."""
+        for t, tensor, own in zip(
+            self.executable.summary.inputs, self.arguments, given, strict=True
+        ):
+            width = tensor.dtype.itemsize
+            yield from zip(stride_names(t.name, len(own)), (n // width for n in own), strict=False)
+        for name, tensor in self.tensors.items():
+            yield from zip(
+                stride_names(name, len(tensor.shape)), dense_strides(tensor.shape, 1), strict=False
+            )
+
     def _step(self, call: KernelCall, kernel: Kernel, places: Places) -> Step:
         operands = list(places.operands(call))
         words = np.array([addend for _, addend in operands] or [0], np.int64)
@@ -86,6 +102,9 @@ class NativePlan(Plan):
     @property
     def peak(self) -> int:
         return self.workspace + sum(t.nbytes for t in self.results)
+
+    def readable(self, array: Array, dtype: np.dtype[Any]) -> Array:
+        return array if self._is_strided and strides_of(array, dtype) else dense(array, dtype)
 
     def try_run(self, arrays: Sequence[Any]) -> list[Array] | None:
         """The results, or None where these are not dense arrays of the plan's types and shapes."""

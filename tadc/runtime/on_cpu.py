@@ -13,6 +13,7 @@ from tadc.runtime.executable import (
     Executable,
     KernelCall,
     Plan,
+    Strides,
     functions_with_large_numbers,
     kernel_calls,
 )
@@ -43,6 +44,7 @@ class CpuExecutable(Executable):
     """Machine code of this machine, through LLVM; made once, also for later processes."""
 
     tiles = True
+    strided = True
 
     def _print(self) -> str:
         from tadc.runtime.machine import machine_to_print_for
@@ -96,7 +98,7 @@ class CpuExecutable(Executable):
         """The functions with a number so large that a product with a size may exceed 64 bits."""
         return [] if self.code.safe else functions_with_large_numbers(self.functions)
 
-    def _plan(self, sizes: Mapping[str, int]) -> Plan:
+    def _plan(self, sizes: Mapping[str, int], strides: Strides | None) -> Plan:
         from tadc.runtime.native_plan import NativePlan
 
-        return NativePlan(self, self.code.kernels, sizes)
+        return NativePlan(self, self.code.kernels, sizes, strides)

@@ -10,7 +10,7 @@ from xdsl.dialects.func import FuncOp
 
 from passes.schedule import names_in
 from tadc.runtime.arguments import Array
-from tadc.runtime.executable import Executable, Plan, into
+from tadc.runtime.executable import Executable, Plan, Strides, into
 
 
 class CudaExecutable(Executable):
@@ -30,7 +30,7 @@ class CudaExecutable(Executable):
         functions = {f.sym_name.data: f for f in self.functions}
         return {name: (module.kernel(names[name]), f) for name, f in functions.items()}
 
-    def _plan(self, sizes: Mapping[str, int]) -> Plan:
+    def _plan(self, sizes: Mapping[str, int], strides: Strides | None) -> Plan:
         return _CudaPlan(self, sizes)
 
     def launches(self, sizes: Mapping[str, int]) -> dict[str, Callable[..., None]]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tadc.runtime.arguments import Array
 from tadc.runtime.buffer_assignment import BufferAssignment, Tensor
-from tadc.runtime.executable import KernelCall
+from tadc.runtime.executable import KernelCall, Strides
 from tadc.runtime.plan_runner import HELD, RELEASED, SUPERVISED
 from tadc.runtime.workspace import Lifetime, pack
 
@@ -32,7 +32,7 @@ LEAST_WORK_TO_SUPERVISE = 20_000_000
 
 Words = npt.NDArray[np.int64]
 BYTES_OF_A_WORD = 8
-WORDS_OF_HEADER, WORDS_OF_TENSOR = 9, 3
+WORDS_OF_HEADER, WORDS_OF_TENSOR = 9, 4
 
 
 def address(array: Array) -> int:
@@ -96,11 +96,17 @@ def _lifetimes(assignment: BufferAssignment) -> Iterator[tuple[int, Lifetime]]:
         yield number, Lifetime(assignment.buffers[number].nbytes, step, len(assignment.changes))
 
 
-def record(steps: Sequence[Step], tensors: Sequence[Tensor], workspace: int, team: int) -> Words:
+def record(
+    steps: Sequence[Step],
+    tensors: Sequence[Tensor],
+    strides: Strides | None,
+    workspace: int,
+    team: int,
+) -> Words:
     """The words of `%Plan`, and behind them all that it points to.
 
     Shapes and dtypes of `tensors`, which are the arguments and then the results, are what calls
-    compare arrays with.
+    compare arrays with; `strides` are those of the arguments where they need not be dense.
     """
     operands = [word for step in steps for pair in step.operands for word in pair]
     firsts = accumulate((len(step.operands) for step in steps), initial=0)
@@ -109,16 +115,18 @@ def record(steps: Sequence[Step], tensors: Sequence[Tensor], workspace: int, tea
         for step, first in zip(steps, firsts, strict=False)
         for word in (*step[:4], first, len(step.operands))
     ]
-    shapes = [size for t in tensors for size in t.shape]
+    given = [*(strides or ()), *[()] * len(tensors)]
+    shapes = [n for t, own in zip(tensors, given, strict=False) for n in (*t.shape, *own)]
     lengths = WORDS_OF_HEADER, len(rows), len(operands), WORDS_OF_TENSOR * len(tensors)
     found = np.zeros(sum(lengths) + len(shapes) + 1, np.int64)
     begin = address(found)
     places = [begin + BYTES_OF_A_WORD * n for n in accumulate(lengths)]
     rows_at, operands_at, tensors_at, shapes_at = places
     arrays: list[int] = []
-    for t in tensors:
-        arrays += [id(t.dtype), len(t.shape), shapes_at]
-        shapes_at += BYTES_OF_A_WORD * len(t.shape)
+    for t, own in zip(tensors, given, strict=False):
+        strides_at = shapes_at + BYTES_OF_A_WORD * len(t.shape)
+        arrays += [id(t.dtype), len(t.shape), shapes_at, strides_at if own else 0]
+        shapes_at = strides_at + BYTES_OF_A_WORD * len(own)
     most = max((len(step.operands) for step in steps), default=0)
     counts = len(steps), rows_at, operands_at, most, workspace, len(tensors), tensors_at
     words = [*counts, mode(steps), team, *rows, *operands, *arrays, *shapes]

@@ -42,8 +42,8 @@ HELD, RELEASED, SUPERVISED = range(3)
 PLAN = """\
 %Step = type { ptr, i64, i64, i64, i64, i64 }
 %Operand = type { i64, i64 }
-; of an array: its dtype, its number of dimensions, its shape
-%Tensor = type { ptr, i64, ptr }
+; of an array: its dtype, its number of dimensions, its shape, its strides or null if it is dense
+%Tensor = type { ptr, i64, ptr, ptr }
 ; number of steps, steps, operands, most operands of a step, bytes of workspace, number of arrays,
 ; arrays, mode, the team
 %Plan = type { i64, ptr, ptr, i64, i64, i64, ptr, i64, ptr }
@@ -160,6 +160,29 @@ filled:
 }
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 
+define internal i1 @equal(ptr %a, ptr %b, i64 %count) {
+start:
+  br label %next
+next:
+  %k = phi i64 [ 0, %start ], [ %k.next, %same ]
+  %more = icmp slt i64 %k, %count
+  br i1 %more, label %compare, label %right
+compare:
+  %a.at = getelementptr i64, ptr %a, i64 %k
+  %x = load i64, ptr %a.at
+  %b.at = getelementptr i64, ptr %b, i64 %k
+  %y = load i64, ptr %b.at
+  %alike = icmp eq i64 %x, %y
+  br i1 %alike, label %same, label %wrong
+same:
+  %k.next = add i64 %k, 1
+  br label %next
+right:
+  ret i1 1
+wrong:
+  ret i1 0
+}
+
 @tadc_ndarray = external global i8
 
 ; the address of the elements of an array, or null where it is not as the plan expects it
@@ -172,8 +195,12 @@ start:
   br i1 %right.type, label %array.it.is, label %other
 array.it.is:
   %flags = load i32, ptr %flags.at
-  %dense.flags = and i32 %flags, DENSE
-  %dense = icmp eq i32 %dense.flags, DENSE
+  %strides.expected.at = getelementptr %Tensor, ptr %expected, i32 0, i32 3
+  %strides.expected = load ptr, ptr %strides.expected.at
+  %strided = icmp ne ptr %strides.expected, null
+  %needed.flags = select i1 %strided, i32 ALIGNED, i32 DENSE
+  %found.flags = and i32 %flags, %needed.flags
+  %lies.right = icmp eq i32 %found.flags, %needed.flags
   %dtype.at = getelementptr i8, ptr %array, i64 DTYPE
   %dtype = load ptr, ptr %dtype.at
   %dtype.expected = load ptr, ptr %expected
@@ -184,7 +211,7 @@ array.it.is:
   %rank.expected.at = getelementptr %Tensor, ptr %expected, i32 0, i32 1
   %rank.expected = load i64, ptr %rank.expected.at
   %right.rank = icmp eq i64 %rank, %rank.expected
-  %a = and i1 %dense, %right.dtype
+  %a = and i1 %lies.right, %right.dtype
   %b = and i1 %a, %right.rank
   br i1 %b, label %shapes, label %other
 shapes:
@@ -192,21 +219,15 @@ shapes:
   %shape = load ptr, ptr %shape.at
   %shape.expected.at = getelementptr %Tensor, ptr %expected, i32 0, i32 2
   %shape.expected = load ptr, ptr %shape.expected.at
-  br label %next
-next:
-  %k = phi i64 [ 0, %shapes ], [ %k.next, %same ]
-  %more = icmp slt i64 %k, %rank
-  br i1 %more, label %compare, label %right
-compare:
-  %size.at = getelementptr i64, ptr %shape, i64 %k
-  %size = load i64, ptr %size.at
-  %size.expected.at = getelementptr i64, ptr %shape.expected, i64 %k
-  %size.expected = load i64, ptr %size.expected.at
-  %equal = icmp eq i64 %size, %size.expected
-  %k.next = add i64 %k, 1
-  br i1 %equal, label %same, label %other
-same:
-  br label %next
+  %same.shape = call i1 @equal(ptr %shape, ptr %shape.expected, i64 %rank)
+  br i1 %same.shape, label %lies, label %other
+lies:
+  br i1 %strided, label %strides, label %right
+strides:
+  %strides.at = getelementptr i8, ptr %array, i64 STRIDES
+  %found.strides = load ptr, ptr %strides.at
+  %same.strides = call i1 @equal(ptr %found.strides, ptr %strides.expected, i64 %rank)
+  br i1 %same.strides, label %right, label %other
 right:
   %data.at = getelementptr i8, ptr %array, i64 DATA
   %data = load ptr, ptr %data.at
@@ -302,7 +323,15 @@ raise:
 """
 
 # Bytes from the begin of an object of Python, and of a NumPy array, to what is read here.
-FIELDS = {"TYPE": 8, "DATA": 16, "RANK": 24, "SHAPE": 32, "DTYPE": 56, "FLAGS": 64}
+FIELDS = {
+    "TYPE": 8,
+    "DATA": 16,
+    "RANK": 24,
+    "SHAPE": 32,
+    "STRIDES": 40,
+    "DTYPE": 56,
+    "FLAGS": 64,
+}
 
 PYTHON_FUNCTIONS = (
     "PyEval_SaveThread",
@@ -330,7 +359,7 @@ METH_FASTCALL = 0x80
 
 def _plan_text() -> str:
     text = PLAN
-    for name, number in (FIELDS | {"DENSE": C_CONTIGUOUS | ALIGNED}).items():
+    for name, number in (FIELDS | {"ALIGNED": ALIGNED, "DENSE": C_CONTIGUOUS | ALIGNED}).items():
         text = text.replace(f" {name}", f" {number}")
     return text
 
@@ -374,13 +403,14 @@ def arrays_are_readable() -> bool:
     def field(name: str, kind: Any = ctypes.c_void_p) -> Any:
         return kind.from_address(id(array) + FIELDS[name]).value
 
-    shape = (ctypes.c_int64 * 2).from_address(field("SHAPE"))
+    shape, strides = ((ctypes.c_int64 * 2).from_address(field(n)) for n in ("SHAPE", "STRIDES"))
     flags = field("FLAGS", ctypes.c_int)
     return (
         field("TYPE") == id(np.ndarray)
         and field("DATA") == array.ctypes.data
         and field("RANK", ctypes.c_int) == 2
         and tuple(shape) == (2, 3)
+        and tuple(strides) == (12, 4)
         and field("DTYPE") == id(array.dtype)
         and bool(flags & C_CONTIGUOUS)
         and bool(flags & ALIGNED)

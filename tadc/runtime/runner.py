@@ -7,6 +7,7 @@ A call goes this way: arguments by name -> arrays -> precision and sizes -> `Exe
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -21,10 +22,10 @@ from tadc.runtime.arguments import (
     as_array,
     bind,
     common_precision,
-    dense,
     size_error,
+    strides_to_read,
 )
-from tadc.runtime.executable import Executable, Plan
+from tadc.runtime.executable import Executable, Plan, Strides
 from tadc.runtime.out import run_into
 from tadc.runtime.size_class import LONG_CALLS, SizeClass, size_class
 from tadc.runtime.targets import executable_class
@@ -109,7 +110,7 @@ class Runner:
         plan, arrays = self.prepare(positional, named)
         with self.program.located_errors():
             self._last = plan
-            inputs = list(map(dense, arrays, plan.executable.argument_dtypes))
+            inputs = list(map(plan.readable, arrays, plan.executable.argument_dtypes))
             return plan.run_on(inputs) if out is None else run_into(plan, inputs, out)
 
     def bind(self, positional: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
@@ -123,7 +124,7 @@ class Runner:
         arrays = [as_array(p, v) for p, v in zip(self._parameters, values, strict=True)]
         precision = common_precision(self._parameters, values, arrays)
         with self.program.located_errors():
-            return Prepared(self._plan(precision, [a.shape for a in arrays]), arrays)
+            return Prepared(self._plan_of(precision, arrays), arrays)
 
     @recursing
     def plan(self, shapes: Sequence[Sequence[int]], precision: str) -> Plan:
@@ -158,13 +159,23 @@ class Runner:
         made = self._executables.get((precision, kind))
         return made or self._kind(self.program, precision, kind)
 
-    def _plan(self, precision: str, shapes: Sequence[tuple[int, ...]]) -> Plan:
-        key = precision, *shapes
+    def _plan_of(self, precision: str, arrays: Sequence[Array]) -> Plan:
+        shapes = [a.shape for a in arrays]
+        if not self._kind.strided:
+            return self._plan(precision, shapes)
+        dtypes = [DTYPES[precision if p.dtype == "real" else p.dtype] for p in self._parameters]
+        return self._plan(precision, shapes, strides_to_read(arrays, dtypes))
+
+    def _plan(
+        self, precision: str, shapes: Sequence[tuple[int, ...]], strides: Strides | None = None
+    ) -> Plan:
+        key = precision, *shapes, *(strides or ())
         plan = self._plans.pop(key, None)
         if plan is None:
             names = (p.name for p in self._parameters)
             sizes = self._sizes(dict(zip(names, shapes, strict=True)))
-            plan = self.executable(precision, size_class(self.program.summary, sizes)).plan(sizes)
+            kind = replace(size_class(self.program.summary, sizes), strided=strides is not None)
+            plan = self.executable(precision, kind).plan(sizes, strides)
             while len(self._plans) >= MOST_PLANS:
                 self._plans.pop(next(iter(self._plans)), None)
         self._plans[key] = plan  # in the order of their last use

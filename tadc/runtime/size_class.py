@@ -55,6 +55,8 @@ class SizeClass:
     """The sizes that are numbers in the code."""
     example: tuple[tuple[str, int], ...] = ()
     """Sizes, like those of its calls, for which the code is made best."""
+    strided: bool = False
+    """True if tensors are read whose rows lie apart; their strides are sizes."""
     huge: bool = False
     """True if a loop may be so long that it must look inside whether the call is to end."""
 
@@ -73,7 +75,7 @@ def size_class(program: Summary, sizes: Mapping[str, int]) -> SizeClass:
     numbers = {name: size for name, size in sizes.items() if is_number(size)}
     example = {name: size if name in numbers else _example(size) for name, size in sizes.items()}
     huge = any(size >= HUGE_SIZE for size in sizes.values())
-    return SizeClass(True, tuple(numbers.items()), tuple(example.items()), huge)
+    return SizeClass(True, tuple(numbers.items()), tuple(example.items()), huge=huge)
 
 
 def is_long(program: Summary, sizes: Mapping[str, int]) -> bool:
