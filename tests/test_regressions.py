@@ -135,3 +135,11 @@ else pad(z[0, j - 1], 0.5))**2)) + 2.5)
 x *= 0.5 * sin(x)
 y[i] += 0.5"""
     check_gradients(source, x=numbers(), y=numbers(10), z=numbers(1, 1))
+
+
+@pytest.mark.parametrize("declaration", ["x: f64[3]", "x: f64[N]"])
+def test_loops_inside_of_loops_may_be_empty(declaration: str):
+    f = tadc.compile(f"{declaration}\ny[i, j in range(0)] = x[i]")
+    y, pullback = tadc.vjp(f, np.ones(3))
+    assert y.shape == (3, 0)
+    assert np.array_equal(pullback(y)[0], np.zeros(3))

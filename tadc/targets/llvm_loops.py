@@ -165,7 +165,7 @@ class Length:
         """The iterations of a strip; None where all fit into one, or the loop tests itself."""
         if self.iteration is None or self.tests:
             return None
-        strip = MOST_ITERATIONS_OF_STRIPS // self.iteration
+        strip = MOST_ITERATIONS_OF_STRIPS // max(1, self.iteration)
         return None if self.trips is not None and self.trips <= strip else strip
 
 
