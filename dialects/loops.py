@@ -17,13 +17,15 @@ A definition that is like an earlier one has no function of its own. In its plac
 
     loops.call @y ["z", "y"]
 
-which runs the earlier function on other buffers, for the same sizes. So the functions and calls of
-a module, from the first to the last, are the steps of its program.
+which runs the earlier function on other buffers, for the same sizes; a size that is a stride of the
+first, `y stride 0`, is that of the second there. So the functions and calls of a module, from the
+first to the last, are the steps of its program.
 
 Conventions that the printers in `tadc/targets` rely on:
 
 - the arguments are the buffers in the order of `buffers`, the written one first, then the sizes
-  in the order of `sizes`; a buffer is dense, row-major and flat (rank 1), indices are linear;
+  in the order of `sizes`; a buffer is row-major and flat (rank 1), indices are linear; it is dense,
+  or the strides of all dimensions but the last are among the sizes, as `x stride 0`;
 - a function holds exactly one `loops.parallel`, at its top level; what stands before it is pure;
 - every element is written by exactly one iteration of the parallel loop (which may write it twice,
   with the same bits: so blocks of a fixed size cover a range that they do not divide);

@@ -14,6 +14,7 @@ import tadc
 from tadc.errors import ArgumentError, SizeError, TargetError
 from tadc.runtime import plan_runner
 from tadc.runtime.plan_record import parts_of
+from tests.support.derivations import random_case
 
 CONV = "y[i] = sum[k](w[k] * x[2*i + k])\nz = sum[i](y[i])\nreturn y, z"
 
@@ -146,6 +147,55 @@ def test_many_shapes_in_turn() -> None:
     for _ in range(2):
         for n in range(1500):  # more than are remembered
             np.testing.assert_array_equal(f(np.zeros(n)), np.ones(n))
+
+
+# --- rows that lie apart --------------------------------------------------------------------------
+
+
+def apart(x: np.ndarray) -> dict[str, np.ndarray]:
+    """The same matrix in rows that lie apart."""
+    wide = np.zeros((2 * x.shape[0], x.shape[1] + 5), x.dtype)
+    wide[::2, 3:-2] = x
+    back = x[::-1].copy()
+    return {"wider rows": wide[::2, 3:-2], "rows in reverse": back[::-1], "dense": x}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("target", ["cpu", "interpret"])
+def test_rows_apart_give_the_same(dtype: type, target: str) -> None:
+    """Several definitions that share code, of arguments and of tensors between them."""
+    source = "u[i, j] = x[i, j] * 2\nv[i, j] = w[i, j] * 2\ny[i, j] = u[j, i] + v[i, j] * x[i, j]"
+    f = tadc.compile(source, target=target)
+    shape = (150, 150) if target == "cpu" else (30, 30)
+    rng = np.random.default_rng(0)
+    x, w = (rng.standard_normal(shape).astype(dtype) for _ in range(2))
+    expected = 2 * x.T + 2 * w * x
+    for first in apart(x).values():
+        for second in apart(w).values():
+            np.testing.assert_allclose(f(x=first, w=second), expected, rtol=2e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_random_programs_read_rows_apart(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tadc.runtime.arguments.FEWEST_BYTES_NOT_COPIED", 0)
+    case = random_case(seed)
+    gradients = case.function.derivative()
+    for f, values in ((case.function, case.values), (gradients, case.inputs)):
+        given = [apart(v)["wider rows"] if np.ndim(v) == 2 else v for v in values]
+        for found, expected in zip(f.call(given, {}), f.call(values, {}), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_large_views_are_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    f = tadc.compile("y[i] = sum[j](x[i, j])")
+    x = np.ones((300, 500))
+    for view in (x[:, 100:400], x[::-1], x[::3], np.broadcast_to(x[0], (300, 500))):
+        np.testing.assert_allclose(f(view), view.sum(1))
+    monkeypatch.setattr(np, "require", None)  # what makes copies
+    for view in (x[:, 100:400], x[::-1], x[::3], np.broadcast_to(x[0], (300, 500))):
+        np.testing.assert_allclose(f(view), view.sum(1))
+    with pytest.raises(TypeError, match="NoneType"):
+        f(x[:, ::2])
 
 
 # --- parts ----------------------------------------------------------------------------------------
