@@ -149,6 +149,46 @@ def test_many_shapes_in_turn() -> None:
             np.testing.assert_array_equal(f(np.zeros(n)), np.ones(n))
 
 
+def calls_of_python(f: Any, *arrays: np.ndarray) -> int:
+    """The number of calls, of Python and of C functions, in one call of `f`."""
+    seen = []
+    f(*arrays)
+    sys.setprofile(lambda frame, event, argument: seen.append(event))
+    try:
+        f(*arrays)
+    finally:
+        sys.setprofile(None)
+    return sum(event in ("call", "c_call") for event in seen)
+
+
+def test_a_call_costs_python_the_same_for_any_number_of_definitions() -> None:
+    x = np.ones(3)
+    few, many = (
+        tadc.compile("x: f64[3]\n" + "x[i] = x[i] * 0.5 + x[2 - i]\n" * n) for n in (1, 300)
+    )
+    assert calls_of_python(many, x) == calls_of_python(few, x) < 20
+
+
+def test_shapes_in_turn_cost_python_the_same() -> None:
+    f = tadc.compile("y[i] = x[i] + 1")
+    arrays = [np.ones(n) for n in range(1, 201)]
+    for x in arrays:
+        f(x)
+    x, *others = arrays
+    f(x)
+    assert max(calls_of_turn(f, x, other) for other in others) < 40
+
+
+def calls_of_turn(f: Any, x: np.ndarray, other: np.ndarray) -> int:
+    """The number of calls of a call on `other` that comes behind one on `x`."""
+
+    def turn(_: np.ndarray) -> None:
+        f(x)
+        f(other)
+
+    return calls_of_python(turn, x) - calls_of_python(f, x) - 1
+
+
 # --- rows that lie apart --------------------------------------------------------------------------
 
 
