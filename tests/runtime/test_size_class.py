@@ -29,12 +29,17 @@ def test_a_varying_size_has_few_classes():
 
 @pytest.mark.parametrize(
     ("low", "high", "example"),
-    [(9, 15, 8), (17, 23, 16), (24, 31, 24), (33, 39, 32), (56, 63, 56), (65, 10**9, 512)],
+    [(9, 15, 8), (17, 23, 16), (24, 31, 24), (33, 39, 32), (56, 63, 56), (65, 4_000_000, 512)],
 )
 def test_sizes_of_a_bucket_share_code_made_best_for_an_example(low: int, high: int, example: int):
     assert of(low) == of(high) != of(low - 1)
     assert dict(of(low).example)["I"] == example
     assert not of(low).numbers
+
+
+def test_sizes_in_the_millions_have_a_class_that_looks_for_an_end_inside_of_loops():
+    assert of(10**9) == of(5_000_000) != of(4_000_000)
+    assert of(10**9).huge
 
 
 @pytest.mark.parametrize("size", [1, 8, 16, 64])

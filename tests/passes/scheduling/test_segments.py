@@ -15,7 +15,7 @@ from passes.schedule import schedule
 from passes.scheduling import segments
 from passes.set_precision import set_precision
 from tadc.interpreter.loops import run
-from tadc.runtime import runner
+from tadc.runtime import size_class
 from tadc.runtime.on_cpu import CpuExecutable
 from tests.support.random_programs import random_program
 
@@ -33,7 +33,7 @@ MANY = 3 * 2**23
 def tiles(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Code in tiles for all calls, or in plain nests."""
     monkeypatch.setattr(CpuExecutable, "tiles", request.param)
-    monkeypatch.setattr(runner, "MOST_WORK_WITHOUT_TILES", -1)
+    monkeypatch.setattr(size_class, "MOST_WORK_WITHOUT_TILES", -1)
 
 
 @pytest.mark.usefixtures("tiles")
@@ -64,7 +64,7 @@ def test_blocks_of_columns_go_on_counting(
     source: str, columns: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A total that ones would not change is in the first segment; the others are ones."""
-    monkeypatch.setattr(runner, "MOST_WORK_WITHOUT_TILES", -1)
+    monkeypatch.setattr(size_class, "MOST_WORK_WITHOUT_TILES", -1)
     rows = 3 * segments.SEGMENT_TERMS + 1000
     w = np.ones((rows, columns), np.float32)
     w[: segments.SEGMENT_TERMS] = 0
