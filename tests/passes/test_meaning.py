@@ -44,6 +44,8 @@ from tests.support.random_programs import EVERYTHING
 from tests.support.random_updates import random_update
 
 CHUNK = 25
+MOST_SUBSETS = 4
+"""Of the subsets of the sizes of a program, so many are tried."""
 
 
 def again(module: ModuleOp) -> ModuleOp:
@@ -233,7 +235,8 @@ def check_specialise(seed: int) -> None:
     case = random_case(seed, **EVERYTHING, declarations=("symbolic", "none"))
     program, derivative = case.function.program.op, case.function.derivative().program.op
     gradients = interpret(derivative, case.inputs)
-    for sizes in subsets(sizes_of(program, case.values)):
+    found = list(subsets(sizes_of(program, case.values)))
+    for sizes in random.Random(seed).sample(found, min(len(found), MOST_SUBSETS)):
         for whole, inputs, results in (
             (program, case.values, case.results),
             (derivative, case.inputs, gradients),
@@ -245,8 +248,8 @@ def check_specialise(seed: int) -> None:
     bounded(specialise(derivative, sizes_of(derivative, case.inputs)))
 
 
-@chunks(25, of=100, start=6000)
-def test_specialise_keeps_the_meaning_for_every_subset_of_sizes(first: int) -> None:
+@chunks(25, of=75, start=6000)
+def test_specialise_keeps_the_meaning_for_subsets_of_sizes(first: int) -> None:
     check_seeds(check_specialise, range(first, first + CHUNK))
 
 

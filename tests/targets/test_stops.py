@@ -39,7 +39,7 @@ def text(columns: str, high: str, step: str = "one") -> str:
 
 
 def run(program: str, strips: bool, stop: int, shape: tuple[int, int], terms: int) -> np.ndarray:
-    module = CpuModule(print_llvm(parse(program), strips))
+    module = CpuModule(print_llvm(parse(program), strips=strips))
     word = ctypes.c_void_p
     entry: Any = ctypes.CFUNCTYPE(None, word, ctypes.c_int64, ctypes.c_int64, word)
     y = np.full(shape, -1.0)

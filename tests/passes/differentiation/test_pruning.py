@@ -12,6 +12,7 @@ import tadc
 from dialects import tix
 from passes.differentiate import DifferentiatePass
 from passes.outline_reductions import OutlineReductionsPass
+from passes.split_pullback import MOST_COST_TO_RECOMPUTE_RESULT
 from tadc.errors import UnknownNameError
 from tadc.interpreter.tensor_index import count_operations
 from tadc.support.ir_text import context
@@ -60,13 +61,18 @@ def check_adjoints(case: Case, wrt: Sequence[str]) -> None:
 
 
 def operations(f: tadc.Function, case: Case, wrt: Sequence[str]) -> tuple[int, int]:
-    """Of the values with what is saved, and of the gradients from that."""
+    """Of the values with what is saved, and of the gradients from that.
+
+    An element of a result that is copied for them counts as what computing it again may cost.
+    """
     both = f.with_target("interpret").with_pullback(*wrt)
     value, gradients = both.value.program.op, both.gradients.program.op
     first = count_operations(value, dict(zip(value.arguments, case.values, strict=True)))
     saved = both.saved_of(both.value.call(case.values, {}))
     given = zip(gradients.arguments, [*case.values, *saved, *case.adjoints], strict=True)
-    return first.total(), count_operations(gradients, dict(given)).total()
+    copied = (np.size(s) for n, s in zip(both.saved, saved, strict=True) if n in both.result_labels)
+    copies = MOST_COST_TO_RECOMPUTE_RESULT * sum(copied)
+    return first.total(), copies + count_operations(gradients, dict(given)).total()
 
 
 def check_pruned(f: tadc.Function, case: Case, wrt: Sequence[str]) -> None:
