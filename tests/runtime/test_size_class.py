@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import tadc
-from tadc.runtime import size_class as classes
 from tadc.runtime.size_class import LONG_CALLS, SizeClass, is_number, short_sizes, size_class
 from tests.support.campaign import seeds
 from tests.support.derivations import assert_close, random_case
+from tests.support.long_calls import count_all_calls_as_long
 
 MATMUL = tadc.compile("y[i, j] = sum[k](x[i, k] * w[k, j])").program.summary
 
@@ -70,11 +70,7 @@ def test_what_is_stored_depends_on_the_shortest_sizes_of_long_calls():
 
 @pytest.fixture
 def long_calls(monkeypatch: pytest.MonkeyPatch):
-    """All calls count as long, and sizes from 3 on lie in buckets."""
-    monkeypatch.setattr(classes, "MOST_WORK_WITHOUT_TILES", -1)
-    monkeypatch.setattr(classes, "LARGEST_NUMBER", 2)
-    monkeypatch.setattr(classes, "WIDTHS", (4, 6))
-    monkeypatch.setattr(classes, "STEP", 2)
+    count_all_calls_as_long(monkeypatch)
 
 
 @pytest.mark.usefixtures("long_calls")

@@ -5,10 +5,14 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
+from collections.abc import Iterable
 
 import numpy as np
 
 MARGIN = 64
+PAGE = mmap.PAGESIZE
+NAN_BYTE = 0xFF
+"""Memory filled with this byte holds NaN in every precision."""
 
 
 def between_nan(array: np.ndarray) -> np.ndarray:
@@ -21,14 +25,52 @@ def between_nan(array: np.ndarray) -> np.ndarray:
 
 def before_a_locked_page(array: np.ndarray) -> np.ndarray:
     """The same array, dense, its last byte in front of a page that cannot be read."""
-    page = mmap.PAGESIZE
-    used = -(-max(array.nbytes, 1) // page) * page
-    memory = mmap.mmap(-1, used + page)
-    start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.mprotect(ctypes.c_void_p(start + used), ctypes.c_size_t(page), 0):
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-    flat = np.frombuffer(memory, array.dtype, array.size, used - array.nbytes)
-    inside = flat.reshape(array.shape)
+    inside = Guarded(array.shape, array.dtype, at_end=True).array
     inside[...] = array
     return inside
+
+
+class Guarded:
+    """An array of NaN between two locked pages, at the begin or `at_end` of the memory there.
+
+    Its rows lie `gap` elements apart; the last one ends at the page behind, or the first one begins
+    at the page in front.
+    """
+
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype, at_end: bool, gap: int = 0):
+        gap = gap if len(shape) > 1 else 0
+        wide = (*shape[:-1], shape[-1] + gap) if shape else ()
+        nbytes = int(np.prod(wide)) * dtype.itemsize
+        used = whole_pages(max(nbytes, 1))
+        memory = with_locked_pages(PAGE + used + PAGE, [0, PAGE + used])
+        first = PAGE + (used - nbytes if at_end else 0)
+        rows = memory[first : first + nbytes].view(dtype).reshape(wide)
+        around = [memory[PAGE:first], memory[first + nbytes : PAGE + used]]
+        self.array = rows
+        if gap:
+            begin = gap if at_end else 0
+            self.array = rows[..., begin : begin + shape[-1]]
+            around.append(rows[..., :gap] if at_end else rows[..., shape[-1] :])
+        self._around = around
+
+    @property
+    def is_intact(self) -> bool:
+        """True if nothing was written beside the array, in the pages that it shares."""
+        return all(set(part.tobytes()) <= {NAN_BYTE} for part in self._around)
+
+
+def whole_pages(nbytes: int) -> int:
+    """The bytes of the pages that hold so many."""
+    return -(-nbytes // PAGE) * PAGE
+
+
+def with_locked_pages(nbytes: int, locked: Iterable[int]) -> np.ndarray:
+    """Pages of bytes `NAN_BYTE`; those at the offsets `locked` can be neither read nor written."""
+    memory = mmap.mmap(-1, nbytes)
+    memory.write(bytes([NAN_BYTE]) * nbytes)
+    begin = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    libc = ctypes.CDLL(None, use_errno=True)
+    for offset in locked:
+        if libc.mprotect(ctypes.c_void_p(begin + offset), ctypes.c_size_t(PAGE), 0):
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return np.frombuffer(memory, np.uint8)

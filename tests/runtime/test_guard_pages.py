@@ -1,0 +1,73 @@
+"""Calls touch their arrays alone: each lies at the edge of a page that must not be touched."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from tests.support.campaign import seeds
+from tests.support.paths import ROOT
+
+AT_ONCE = 10
+SEEDS = seeds(25, of=1000)
+
+
+def run(*words: str) -> subprocess.CompletedProcess[str]:
+    """A process that a touched page ends."""
+    command = [sys.executable, "-X", "faulthandler", *words]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("first", SEEDS[::AT_ONCE])
+def test_random_programs_touch_their_arrays_alone(first: int):
+    batch = [str(seed) for seed in SEEDS if first <= seed < first + AT_ONCE]
+    done = run("-m", "tests.support.guarded_calls", *batch)
+    last = done.stdout.splitlines()[-1:]
+    assert done.returncode == 0, f"exit {done.returncode} at {last}\n{done.stderr[-3000:]}"
+    assert all(f"seed {seed}," in done.stdout for seed in batch)
+
+
+TOO_LONG = """
+import numpy as np, tadc
+from tadc.runtime.workspace import Lifetime
+from tests.support.guarded_calls import GuardedWorkspace, check
+pack = GuardedWorkspace.pack
+def short(self, buffers):
+    return pack(self, [Lifetime(b.nbytes - 8, b.first, b.last) for b in buffers])
+f = tadc.compile("u[i] = sum[j](x[j] * a[i])\\ny[i] = u[i] * u[0]\\nz[i] = u[i] - y[0]")
+values = [np.ones(512) for _ in f.args]
+check("as long as it is", f.runner, values)
+GuardedWorkspace.pack = short
+check("too long", f.runner, values)
+"""
+
+
+def test_a_tensor_too_long_for_its_place_is_noticed():
+    done = run("-c", TOO_LONG)
+    assert done.returncode == -signal.SIGSEGV, done.stderr
+    *lines, last = done.stdout.splitlines()
+    assert "as long as it is, behind a page" in lines
+    assert last == "too long, before a page"
+
+
+TOUCH = """
+import numpy as np
+from tests.support.guarded_memory import Guarded
+guarded = Guarded((5,), np.dtype(np.float32), at_end={at_end})
+at = guarded.array.ctypes.data
+guarded.array[...] = 0
+assert guarded.is_intact
+import ctypes
+ctypes.c_float.from_address(at + 4 * {index}).value {touch}
+"""
+
+
+@pytest.mark.parametrize(("at_end", "index"), [(True, 5), (False, -1)])
+@pytest.mark.parametrize("touch", ["", "= 0"])
+def test_one_element_beside_an_array_is_noticed(at_end: bool, index: int, touch: str):
+    done = run("-c", TOUCH.format(at_end=at_end, index=index, touch=touch))
+    assert done.returncode == -signal.SIGSEGV, done.stderr
+    assert "Segmentation fault" in done.stderr

@@ -1,0 +1,20 @@
+"""Small calls that are compiled and run as large ones are."""
+
+from __future__ import annotations
+
+import pytest
+
+from tadc.runtime import plan_record, size_class
+
+
+def count_all_calls_as_long(patch: pytest.MonkeyPatch) -> None:
+    """All calls count as long, and sizes from 3 on lie in buckets."""
+    patch.setattr(size_class, "MOST_WORK_WITHOUT_TILES", -1)
+    patch.setattr(size_class, "LARGEST_NUMBER", 2)
+    patch.setattr(size_class, "WIDTHS", (4, 6))
+    patch.setattr(size_class, "STEP", 2)
+
+
+def cut_all_steps(patch: pytest.MonkeyPatch) -> None:
+    """Steps are cut into as many parts as they can be, which the team shares."""
+    patch.setattr(plan_record, "MOST_WORK_ON_ONE_THREAD", -1)
