@@ -25,7 +25,7 @@ on processors:
 - `thread_count`: the number of threads, as asked for or by processors
 - `native_plan`: a program for given sizes as one call of machine code
 - `plan_record`: the record of such a plan in memory: steps, operands, arrays
-- `plan_runner`: the machine code that runs the record, for Python and for anyone
+- `plan_runner`, `plan_code`: the machine code that runs the record, for Python and for anyone
 - `workspace`: the places of tensors that are not results, in one block of memory
 - `buffer_pool`: memory that calls and results give back, and later ones use
 
