@@ -50,6 +50,11 @@ class CompilerProcess:
             except (OSError, EOFError, pickle.UnpicklingError):
                 self._end()
                 return None
+            except BaseException:  # of a signal: the answer must not become that of the next one
+                if self._process is not None:
+                    self._process.kill()
+                self._end()
+                raise
         if isinstance(answer, Exception):
             raise answer
         return answer

@@ -68,12 +68,13 @@ class CpuModule:
         self._engine = llvm.create_mcjit_compiler(empty, loading_machine())
         self._engine.remove_module(empty)  # else it would be compiled, which takes longer than this
         empty.close()
-        self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
-        self._engine.finalize_object()
         # in this order: the collector ends objects that refer to each other in any order, and
         # the end of a context is the end of its modules, which the engine ends too
         self._end = weakref.finalize(self, _close, self._engine, context)
         self._end.atexit = False
+        # these take time, in which a signal may come that raises
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
+        self._engine.finalize_object()
         self._context = context
 
     def keep(self) -> None:

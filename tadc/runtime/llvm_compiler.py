@@ -70,23 +70,27 @@ def assembly(text: str, quick: bool = False) -> str:
 
 @contextlib.contextmanager
 def _optimized(text: str, quick: bool) -> Generator[tuple[Any, Any]]:
-    """The optimized module, and the machine that it is for."""
-    target, context = target_machine(), llvm.create_context()
+    """The optimized module, and the machine that it is for.
+
+    What LLVM made ends in reverse order, also where a signal raises on the way.
+    """
+    target = target_machine()
     features = dict.fromkeys(machine().features, True)
-    module = llvm.parse_assembly(with_vector_variants(text, features), context)
-    module.triple = target.triple
-    module.data_layout = str(target.target_data)
-    module.verify()
-    options = llvm.create_pipeline_tuning_options(speed_level=1 if quick else 3)
-    options.loop_vectorization = True
-    options.loop_interleaving = True
-    options.loop_unrolling = not quick
-    options.slp_vectorization = not quick
-    builder = llvm.create_pass_builder(target, options)
-    manager = builder.getModulePassManager()
-    manager.run(module, builder)
-    try:
-        yield module, target
-    finally:
-        for resource in (manager, builder, options, module, context):
-            resource.close()
+    with (
+        llvm.create_context() as context,
+        llvm.parse_assembly(with_vector_variants(text, features), context) as module,
+        llvm.create_pipeline_tuning_options(speed_level=1 if quick else 3) as options,
+    ):
+        module.triple = target.triple
+        module.data_layout = str(target.target_data)
+        module.verify()
+        options.loop_vectorization = True
+        options.loop_interleaving = True
+        options.loop_unrolling = not quick
+        options.slp_vectorization = not quick
+        with (
+            llvm.create_pass_builder(target, options) as builder,
+            builder.getModulePassManager() as manager,
+        ):
+            manager.run(module, builder)
+            yield module, target
