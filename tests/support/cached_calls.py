@@ -24,6 +24,8 @@ from tadc.program import Program
 from tadc.runtime import cpu
 from tests.support.derivations import random_case
 from tests.support.paths import ROOT
+from tests.support.workloads import WORKLOADS, workload
+from tests.support.workloads import results as values_and_gradients
 
 UPDATE = """
 w: f64[3]
@@ -73,6 +75,12 @@ def random(*seeds: str) -> Results:
         yield from pullback(*case.adjoints)
 
 
+def workloads() -> Results:
+    """Values and gradients of larger programs, on several threads."""
+    for name in WORKLOADS:
+        yield from values_and_gradients(*workload(name))
+
+
 def paper() -> Results:
     """The value of one program."""
     yield tadc.compile(PAPER)(*(np.full(s, 0.25) for s in ((4, 3), (4, 3), (4, 4), (6,))))
@@ -116,7 +124,7 @@ def _counted(owner: Any, name: str, counts: dict[str, int]) -> None:
 
 def _main(name: str, words: list[str]) -> None:
     functions: Mapping[str, Callable[..., Results]] = {
-        f.__name__: f for f in (modes, inverse, random, paper, defined)
+        f.__name__: f for f in (modes, inverse, random, workloads, paper, defined)
     }
     counts: dict[str, int] = {}
     _counted(cpu, "compile_object", counts)
