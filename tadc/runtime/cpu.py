@@ -12,6 +12,7 @@ from tadc.runtime.compiler_process import compiler_process
 from tadc.runtime.llvm_compiler import loading_machine, machine_key, object_of
 from tadc.support.disk_store import compiler_version, digest, disk_store
 from tadc.support.packages import installed
+from tadc.support.uninterrupted import uninterrupted
 
 llvm = installed("llvmlite.binding", "the target cpu")
 
@@ -122,7 +123,7 @@ def compile_object(text: str, quick: bool = False) -> bytes:
         data = compiler_process.compile(text, quick)
         if data is not None:
             return data
-    return object_of(text, quick)
+    return uninterrupted(object_of, text, quick)
 
 
 def _close(*resources: Any) -> None:

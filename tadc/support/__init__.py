@@ -3,6 +3,7 @@
 - `ir_text`: text of the IR to modules and back
 - `garbage`: the garbage collector, less often while a program is compiled
 - `recursion`: recursion on a large stack, where the usual one is too small
+- `uninterrupted`: calls that no signal ends in between
 - `stopwatch`: the time of each step of the compiler
 - `disk_store`: the user's cache: programs and machine code on disk, for later processes
 - `packages`: packages that only some calls need

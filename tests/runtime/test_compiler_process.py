@@ -38,9 +38,9 @@ from tadc.runtime import cpu
 cpu.MOST_MODULES_HERE = int(sys.argv[1])
 x, ended = np.linspace(0, 1, 9), 0
 tadc.compile("y[i] = x[i]")(x)
-for n in range(30):
+for n in range(60):
     f = tadc.compile(f"y[i] = {n} * x[i]\\n" + "y[i] += sum[j](sin(y[j] * x[i]))\\n" * 5)
-    timer = threading.Timer(0.005 * n, os.kill, (os.getpid(), signal.SIGINT))
+    timer = threading.Timer(0.002 * n, os.kill, (os.getpid(), signal.SIGINT))
     try:
         timer.start()
         found = f(x)
