@@ -202,6 +202,11 @@ def _is_dear(value: SSAValue, op: tix.SumOp, tile: Tile, uses: IndexUses) -> boo
     )
 
 
+def has_functions(value: SSAValue, op: tix.SumOp) -> bool:
+    """True if a part of a sum takes an elementary function."""
+    return any(weight(o) > 1 for o in tree_of(value, op.body) if not isinstance(o, FREE))
+
+
 def is_slow(step: int | None) -> bool:
     """True if vectors of elements at this distance take more than a few instructions."""
     return step is None or abs(step) > 2
