@@ -70,7 +70,7 @@ class NativePlan(Plan):
         """The address of the record, for `tadc_run_plan`: see `plan_runner`."""
         self.function = plan_runner().address
         """The address of `void tadc_run_plan(record, addresses)`."""
-        self._call = plan_runner().builtin(self.address)
+        self._call = plan_runner().builtin(self.address) if arrays_are_readable() else _refuse
         self._outputs = [(t.shape, t.dtype) for t in self.results]
         self._block = self.workspace if self.workspace > MOST_WORKSPACE_ON_STACK else 0
         self._is_small = not (
@@ -119,7 +119,7 @@ class NativePlan(Plan):
     def run_on(self, arrays: Sequence[Array], out: Sequence[Array] | None = None) -> list[Array]:
         """The results for dense arrays, in arrays `out` of the caller where there are some."""
         results = list(out or (pool.empty(shape, dtype) for shape, dtype in self._outputs))
-        if not (arrays_are_readable() and self._run(arrays, results)):
+        if not self._run(arrays, results):
             self.run(*map(address, (*arrays, *results)))
         return results
 
@@ -141,3 +141,8 @@ class NativePlan(Plan):
         team.address()
         table = np.array(addresses, np.int64)
         plan_runner().run(self.address, address(table))
+
+
+def _refuse(*_: object) -> int:
+    """The answer of a plan that cannot look into arrays: it runs on addresses alone."""
+    return 0

@@ -135,7 +135,9 @@ def test_without_readable_arrays_calls_go_by_address(monkeypatch: pytest.MonkeyP
     f = tadc.compile("y[i] = x[i] * 3")
     x = np.arange(5.0)
     monkeypatch.setattr("tadc.runtime.native_plan.arrays_are_readable", lambda: False)
-    np.testing.assert_array_equal(f(x), 3 * x)
+    monkeypatch.setattr(plan_runner.PlanRunner, "builtin", None)
+    for _ in range(2):  # the second call is like one before
+        np.testing.assert_array_equal(f(x), 3 * x)
 
 
 def test_arrays_of_this_numpy_are_readable() -> None:
