@@ -23,7 +23,7 @@ from benchmarks.timing import Run, Times, measure
 
 ADD = "y[i, j] = a[i, j] + b[i, j]"
 Calls = dict[str, tuple[Run, int]]
-"""What is timed, and how many calls it makes."""
+"""A function to time, and the number of calls that it makes."""
 
 
 def calls(definitions: list[int]) -> Calls:

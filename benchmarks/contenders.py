@@ -1,4 +1,4 @@
-"""Who computes a workload: tadc in its variants, hand-written C, and the rivals that are installed.
+"""Contenders for a workload: tadc in its variants, hand-written C, and rivals that are installed.
 
 A contender's maker takes a workload with arrays and gives calls for the value and for both, or
 nothing where it has no such program; `ready` says which makers work on this machine.

@@ -25,7 +25,7 @@ FLAGS = ("-O3", "-march=native", "-mprefer-vector-width=512", "-ffast-math", "-f
 
 
 class Unavailable(Exception):
-    """What a contender lacks on this machine, and how to get it."""
+    """A package or tool that a contender lacks on this machine, and how to get it."""
 
 
 def library(threads: int) -> ctypes.CDLL:

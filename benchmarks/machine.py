@@ -21,7 +21,7 @@ POOLS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NU
 
 
 def about() -> dict[str, Any]:
-    """What the times depend on."""
+    """The facts that times depend on: processor, threads, versions, commit, load."""
     return {
         "date": date.today().isoformat(),
         "commit": commit(),
@@ -88,7 +88,7 @@ def environment(threads: int) -> dict[str, str]:
 
 
 def pinned(threads: int) -> Callable[[], None] | None:
-    """What binds a new process to that many processors: tadc and jax count those."""
+    """A command that binds a new process to that many processors, which tadc and jax count."""
     if not hasattr(os, "sched_setaffinity"):
         return None
     return lambda: os.sched_setaffinity(0, cores()[-threads:])

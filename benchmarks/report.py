@@ -86,7 +86,7 @@ def _times(ratio: float) -> str:
 
 
 def change(before: Mapping[str, Turn], after: Mapping[str, Turn]) -> str:
-    """What became of the ratios to the C: before -> after, for all that both runs have.
+    """The ratios to the C before and after, of all that both runs have.
 
     Ratios were taken within a run, so that they compare across runs where milliseconds may not:
     the column of the C, in milliseconds, shows how much the machine has changed.

@@ -21,7 +21,7 @@ from benchmarks import machine, tables
 from benchmarks.timing import Clock, Watch, fresh, least
 
 CHECKS = 10
-"""How often memory is looked at."""
+"""The number of times that memory is looked at."""
 
 
 def turn(clock: Clock) -> dict[str, float]:

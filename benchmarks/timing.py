@@ -52,7 +52,7 @@ def measure(
 
 
 def _batch(run: Run) -> int:
-    """How many calls a reading covers; the first calls are warmed up here too."""
+    """The number of calls that a reading of the clock covers; the first ones are made here."""
     for _ in range(2):
         run()
     start = time.perf_counter()
@@ -88,7 +88,7 @@ class Watch:
 
 
 def fresh(module: str, *arguments: Any, text: str = "") -> dict[str, Any]:
-    """What `python -m module arguments`, a process of its own, prints as JSON."""
+    """The JSON that `python -m module arguments` prints, in a process of its own."""
     command = [sys.executable, "-m", module, *map(str, arguments)]
     printed = subprocess.run(command, input=text, text=True, check=True, stdout=-1).stdout
     return json.loads(printed)

@@ -117,7 +117,7 @@ class _Specialiser(Cloner):
     """Copies with numbers in the place of sizes, which it finds among its indices."""
 
     def constraints(self, old: Sequence[Constraint]) -> list[Constraint]:
-        """Those that are not true for all indices and all sizes that are left."""
+        """The constraints that are not true for all indices and all sizes that are left."""
         return [c for c in super().constraints(old) if not _always_holds(c)]
 
     def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:

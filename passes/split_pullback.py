@@ -108,7 +108,7 @@ def split_pullback(
 def _again(
     saved: Sequence[tix.DefineOp], late: Sequence[tix.DefineOp], values: Sequence[SSAValue]
 ) -> list[tix.DefineOp]:
-    """Those of `saved` that `late` computes again, of arguments and of what else is saved."""
+    """The definitions of `saved` that `late` computes again, of arguments and other saved ones."""
     kept: set[SSAValue] = {op.result for op in saved}
     decisive = {r.tensor for op in late if _decides(op) for r in reads_of(op)}
     again: list[tix.DefineOp] = []

@@ -205,7 +205,7 @@ class Function:
     def pullback_of(
         self, positional: Sequence[Any], named: Mapping[str, Any], wrt: Sequence[str] = ()
     ) -> ValueAndGradients:
-        """The same for calls like this one, whose sizes may be numbers in it."""
+        """The program cut in two for calls like this one, whose sizes may be numbers in it."""
         self.program.check_arguments(wrt)
         return self._pullbacks.of_call(wrt, positional, named)
 

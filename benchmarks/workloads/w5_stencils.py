@@ -10,7 +10,7 @@ from benchmarks.workloads.workload import Array, Numba, Workload, normal
 
 N = 4096
 NEIGHBOURS = ((0, 1), (2, 1), (1, 0), (1, 2))
-"""Where the four neighbours stand, in a square of 3 x 3 around (1, 1)."""
+"""The places of the four neighbours in a square of 3 x 3 around (1, 1)."""
 
 DECLARATIONS = "x: f32[H + 2, W + 2]\n"
 SIZES = {"H": N - 2, "W": N - 2}

@@ -14,7 +14,7 @@ from passes.scheduling.body_lowering import BodyLowering
 Fill = Callable[[BodyLowering, SSAValue], None]
 """Fills the block of a loop: gets its lowering and its index."""
 FillCarrying = Callable[[BodyLowering, SSAValue, Sequence[SSAValue]], Sequence[SSAValue]]
-"""The same for a loop that carries values: gets them, too, and gives the next ones."""
+"""Fills the block of a loop that carries values: gets those, too, and gives the next ones."""
 
 
 def loop(

@@ -23,7 +23,7 @@ def add_symbol(name: str, address: int) -> None:
 
 
 def add_python_function(name: str) -> None:
-    """The same for a function of Python's C API, by its own name."""
+    """Let machine code call a function of Python's C API, by its own name."""
     function = getattr(ctypes.pythonapi, name)
     add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value or 0)
 

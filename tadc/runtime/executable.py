@@ -216,7 +216,7 @@ LARGEST_SAFE_FACTOR = 1 << 20
 
 
 def functions_with_large_numbers(functions: Sequence[FuncOp]) -> Sequence[FuncOp]:
-    """Those in which a product with a size may exceed 64 bits."""
+    """The functions in which a product with a size may exceed 64 bits."""
     return [f for f in functions if _has_large_number(f)]
 
 

@@ -46,7 +46,7 @@ class Machine:
     features: frozenset[str]
     """The names that LLVM has for what it can do beyond every processor of its kind."""
     flags: str
-    """The same for LLVM, as `+avx2,-avx512f`."""
+    """The features in the form of LLVM, as `+avx2,-avx512f`."""
     vector_bits: int
     """The bits of the vectors that code should use."""
     description: str

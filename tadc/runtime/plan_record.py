@@ -77,7 +77,7 @@ class Places:
         self._sizes = sizes
 
     def operands(self, step: KernelCall) -> Iterator[tuple[int, int]]:
-        """Those of the parameters of a step; a tensor without elements is nowhere."""
+        """The operands of a step, one for each parameter; a tensor without elements is nowhere."""
         for name in step.buffers:
             yield self.operand_of.get(name, (0, 0))
         for name in step.sizes:

@@ -1,4 +1,4 @@
-"""What a function made goes away with it: machine code too, however the collector comes to it."""
+"""A function takes what it made with it, machine code too, however the collector comes to it."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def test_sizes_and_precision_choose_the_code_of_a_call(
 def test_calls_before_do_not_choose_the_code(
     sizes: tuple[int, int, int], monkeypatch: pytest.MonkeyPatch
 ):
-    """What runs, and so the bits of results, depends on the sizes of the call alone."""
+    """The code, and so the bits of results, depends on the sizes of the call alone."""
     known = dict(zip("IKJ", sizes, strict=True))
     printed = tadc.compile(MATMUL).emit("llvm", known)
     f = tadc.compile(MATMUL)

@@ -67,7 +67,7 @@ def threads(request: pytest.FixtureRequest) -> Iterator[int]:
 
 @contextmanager
 def interrupted() -> Iterator[None]:
-    """What runs in here gets a SIGINT in a moment, raises `KeyboardInterrupt`, and ends soon."""
+    """A context whose body gets a SIGINT in a moment, raises `KeyboardInterrupt`, and ends soon."""
     sent: list[float] = []
 
     def send() -> None:

@@ -78,7 +78,7 @@ def test_wrong_plans_are_refused() -> None:
 
 
 def kinds(x: np.ndarray) -> dict[str, Any]:
-    """The same numbers in arrays that machine code can take as they are, and in others."""
+    """Arrays of equal numbers, some of which machine code can take as they are."""
     wide = np.empty((2 * x.shape[0], 3 * x.shape[1]), x.dtype)
     wide[::2, ::3] = x
     raw = np.empty(x.nbytes + 1, np.uint8)
@@ -195,7 +195,7 @@ def calls_of_turn(f: Any, x: np.ndarray, other: np.ndarray) -> int:
 
 
 def apart(x: np.ndarray) -> dict[str, np.ndarray]:
-    """The same matrix in rows that lie apart."""
+    """Equal matrices whose rows lie apart in memory."""
     wide = np.zeros((2 * x.shape[0], x.shape[1] + 5), x.dtype)
     wide[::2, 3:-2] = x
     back = x[::-1].copy()

@@ -1,4 +1,4 @@
-"""The same bits always: on any threads, at any addresses, with any memory of calls before."""
+"""Results have the same bits on any threads, at any addresses, with any memory of calls before."""
 
 from __future__ import annotations
 

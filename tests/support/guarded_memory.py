@@ -16,7 +16,7 @@ NAN_BYTE = 0xFF
 
 
 def between_nan(array: np.ndarray) -> np.ndarray:
-    """The same array, dense, with NaN in front of it and behind it."""
+    """A dense copy of an array, with NaN in front of it and behind it."""
     around = np.full(array.size + 2 * MARGIN, np.nan, array.dtype)
     inside = around[MARGIN : MARGIN + array.size].reshape(array.shape)
     inside[...] = array
@@ -24,7 +24,7 @@ def between_nan(array: np.ndarray) -> np.ndarray:
 
 
 def before_a_locked_page(array: np.ndarray) -> np.ndarray:
-    """The same array, dense, its last byte in front of a page that cannot be read."""
+    """A dense copy of an array, its last byte in front of a page that cannot be read."""
     inside = Guarded(array.shape, array.dtype, at_end=True).array
     inside[...] = array
     return inside

@@ -204,7 +204,7 @@ class Expression:
         return result
 
     def halves(self, x: str, coefficients: Sequence[float]) -> str:
-        """The same by even and odd powers, a chain of half the length, for long functions.
+        """A polynomial by even and odd powers, a chain of half the length, for long functions.
 
         In these the processor waits for results: what it can look ahead is less than a turn of
         the loop.

@@ -194,7 +194,7 @@ def test_random_programs_in_short_segments_agree_with_the_interpreter(seed: int)
 
 @pytest.mark.usefixtures("short_segments")
 def test_loops_mean_the_same_one_operation_at_a_time() -> None:
-    """What is lost is exact in the operations themselves, not only as a compiler takes them."""
+    """The rounding error that is kept is exact in the operations, whatever a compiler does."""
     program = set_precision(tadc.compile(f"x: f32[N]\n{SCALAR}").program.op, "f32")
     (function,) = schedule(program)
     x, s = np.array([2**24, 0, 0, 0, 1, 0, 0, 0, 1, 1], np.float32), np.zeros(1, np.float32)
