@@ -30,6 +30,7 @@ from tadc.runtime.out import run_into
 from tadc.runtime.size_class import LONG_CALLS, SizeClass, size_class
 from tadc.runtime.targets import executable_class
 from tadc.sizes import SizeMismatch, SizeUnknown, argument_shapes, bind_sizes
+from tadc.support.recent import Recent
 
 if TYPE_CHECKING:
     from tadc.runtime.native_plan import NativePlan
@@ -62,7 +63,7 @@ class Runner:
         ]
         self._names = [t.name for t in program.args]
         self._executables: dict[tuple[str, SizeClass], Executable] = {}
-        self._plans: dict[object, Plan] = {}
+        self._plans: Recent[object, Plan] = Recent(MOST_PLANS)
         self._last: Plan | None = None
 
     def call(
@@ -89,7 +90,7 @@ class Runner:
         """The results, if there was a call with dense arrays of these shapes and types."""
         shapes = [a.shape if type(a) is np.ndarray else None for a in arrays]
         for precision in DTYPES:
-            plan = self._plans.get((precision, *shapes))
+            plan = self._plans.peek((precision, *shapes))
             results = plan and plan.try_run(arrays)
             if results is not None:
                 self._last = plan
@@ -170,15 +171,13 @@ class Runner:
         self, precision: str, shapes: Sequence[tuple[int, ...]], strides: Strides | None = None
     ) -> Plan:
         key = precision, *shapes, *(strides or ())
-        plan = self._plans.pop(key, None)
+        plan = self._plans.get(key)
         if plan is None:
             names = (p.name for p in self._parameters)
             sizes = self._sizes(dict(zip(names, shapes, strict=True)))
             kind = replace(size_class(self.program.summary, sizes), strided=strides is not None)
             plan = self.executable(precision, kind).plan(sizes, strides)
-            while len(self._plans) >= MOST_PLANS:
-                self._plans.pop(next(iter(self._plans)), None)
-        self._plans[key] = plan  # in the order of their last use
+            self._plans.put(key, plan)
         return plan
 
     # --- sizes ---
@@ -188,7 +187,12 @@ class Runner:
         """Every size of the program for the arguments of a call."""
         values = self.bind(positional, named)
         arrays = (as_array(p, v) for p, v in zip(self._parameters, values, strict=True))
-        return self._sizes({p.name: a.shape for p, a in zip(self._parameters, arrays, strict=True)})
+        return self.sizes_of([a.shape for a in arrays])
+
+    @recursing
+    def sizes_of(self, shapes: Sequence[tuple[int, ...]]) -> Mapping[str, int]:
+        """Every size of the program for arguments of these shapes, in the order of its own."""
+        return self._sizes(dict(zip(self._names, shapes, strict=True)))
 
     def _sizes(self, shapes: Mapping[str, tuple[int, ...]]) -> Mapping[str, int]:
         """Every size of the program for arguments of these shapes."""

@@ -19,6 +19,7 @@ from passes.pipeline import pullback_passes
 from tadc.program import Program, Tensor
 from tadc.runtime.runner import Runner
 from tadc.runtime.size_class import short_sizes
+from tadc.support.recent import Recent
 
 
 class ValueAndGradients:
@@ -61,7 +62,7 @@ class Pullbacks:
         self._runner = runner
         self._program = runner.program
         self._made: dict[object, ValueAndGradients] = {}
-        self._by_shapes: dict[object, ValueAndGradients] = {}
+        self._by_shapes: Recent[object, ValueAndGradients] = Recent(MOST_SHAPES)
         self._is_fixed = all(isinstance(n, int) for t in self._program.args for n in t.shape)
 
     def of(self, wrt: Sequence[str]) -> ValueAndGradients:
@@ -75,15 +76,19 @@ class Pullbacks:
         if self._is_fixed:
             return self.of(wrt)
         arrays = self._runner.in_order(positional, named)
-        key = (wrt, *(a.shape if type(a) is np.ndarray else None for a in arrays))
+        if not all(type(a) is np.ndarray for a in arrays) or not arrays:
+            sizes = self._runner.sizes(positional, named)
+            return self._parts(tuple(wrt), short_sizes(self._program.summary, sizes))
+        return self.of_shapes(wrt, [a.shape for a in arrays])
+
+    def of_shapes(self, wrt: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> ValueAndGradients:
+        """The parts for arguments of these shapes, in the order of the program's."""
+        key = wrt, *shapes
         found = self._by_shapes.get(key)
         if found is None:
-            sizes = self._runner.sizes(positional, named)
+            sizes = self._runner.sizes_of(shapes)
             found = self._parts(tuple(wrt), short_sizes(self._program.summary, sizes))
-            if None not in key:
-                while len(self._by_shapes) >= MOST_SHAPES:
-                    self._by_shapes.pop(next(iter(self._by_shapes)), None)
-                self._by_shapes[key] = found
+            self._by_shapes.put(key, found)
         return found
 
     def _parts(self, wrt: Sequence[str], numbers: Mapping[str, int]) -> ValueAndGradients:

@@ -5,6 +5,7 @@
 - `recursion`: recursion on a large stack, where the usual one is too small
 - `uninterrupted`: calls that no signal ends in between
 - `stopwatch`: the time of each step of the compiler
+- `recent`: values of the keys that were used last
 - `disk_store`: the user's cache: programs and machine code on disk, for later processes
 - `packages`: packages that only some calls need
 """
