@@ -22,7 +22,8 @@ linear systems between them. `ode` follows differential equations and derives th
 What users see beside numbers
 -----------------------------
 `explain` says where each sum, guard and bound of a derivative comes from; `verify` compares
-derivatives with differences; `commands` is the command line, which `__main__` runs.
+derivatives with differences; `commands` is the command line, which `__main__` runs. `frameworks`
+makes programs operations of PyTorch and JAX.
 
 - `choices` and `modes` are the words that options choose from: they need no compiler
 - `universe` tells xDSL of the dialects, passes and targets, for `tadc-opt`

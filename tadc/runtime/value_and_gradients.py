@@ -16,7 +16,7 @@ import numpy as np
 
 from passes.differentiation.names import adjoint_names
 from passes.pipeline import pullback_passes
-from tadc.program import Program, Tensor
+from tadc.program import Program, Tensor, recursing
 from tadc.runtime.runner import Runner
 from tadc.runtime.size_class import short_sizes
 from tadc.support.recent import Recent
@@ -60,10 +60,10 @@ class Pullbacks:
 
     def __init__(self, runner: Runner):
         self._runner = runner
-        self._program = runner.program
+        self.program = runner.program
         self._made: dict[object, ValueAndGradients] = {}
         self._by_shapes: Recent[object, ValueAndGradients] = Recent(MOST_SHAPES)
-        self._is_fixed = all(isinstance(n, int) for t in self._program.args for n in t.shape)
+        self._is_fixed = all(isinstance(n, int) for t in self.program.args for n in t.shape)
 
     def of(self, wrt: Sequence[str]) -> ValueAndGradients:
         """The parts for calls of any sizes."""
@@ -78,23 +78,26 @@ class Pullbacks:
         arrays = self._runner.in_order(positional, named)
         if not all(type(a) is np.ndarray for a in arrays) or not arrays:
             sizes = self._runner.sizes(positional, named)
-            return self._parts(tuple(wrt), short_sizes(self._program.summary, sizes))
-        return self.of_shapes(wrt, [a.shape for a in arrays])
+            return self._parts(tuple(wrt), short_sizes(self.program.summary, sizes))
+        return self.of_shapes(tuple(wrt), tuple(a.shape for a in arrays))
 
-    def of_shapes(self, wrt: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> ValueAndGradients:
+    @recursing
+    def of_shapes(
+        self, wrt: tuple[str, ...], shapes: tuple[tuple[int, ...], ...]
+    ) -> ValueAndGradients:
         """The parts for arguments of these shapes, in the order of the program's."""
-        key = wrt, *shapes
+        key = wrt, shapes
         found = self._by_shapes.get(key)
         if found is None:
             sizes = self._runner.sizes_of(shapes)
-            found = self._parts(tuple(wrt), short_sizes(self._program.summary, sizes))
+            found = self._parts(wrt, short_sizes(self.program.summary, sizes))
             self._by_shapes.put(key, found)
         return found
 
     def _parts(self, wrt: Sequence[str], numbers: Mapping[str, int]) -> ValueAndGradients:
         key = wrt, *numbers.items()
         if key not in self._made:
-            program = self._program.specialised(numbers) if numbers else self._program
+            program = self.program.specialised(numbers) if numbers else self.program
             self._made[key] = _in_two(program, self._runner.target, wrt)
         return self._made[key]
 

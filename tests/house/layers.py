@@ -14,6 +14,8 @@ LAYERS = (
     ("tadc.__main__",),
     ("tadc", "tadc.commands"),
     ("tadc.api",),
+    ("tadc.torch", "tadc.jax"),
+    ("tadc.frameworks",),
     ("tadc.ode", "tadc.pullback", "tadc.explain", "tadc.verify"),
     ("tadc.function",),
     ("tadc.inverse",),
