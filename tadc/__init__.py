@@ -18,12 +18,12 @@ without running it. `interpreter` is the slow reference that all tests compare w
 What `tadc.api.vjp` returns is a `pullback`: its program is cut in two, the value and, given what
 that saved, the gradients. Programs that update their arguments have an `inverse`, run in parts with
 linear systems between them. `ode` follows differential equations and derives their solutions.
+`frameworks` makes operations of programs for PyTorch and JAX.
 
 What users see beside numbers
 -----------------------------
 `explain` says where each sum, guard and bound of a derivative comes from; `verify` compares
-derivatives with differences; `commands` is the command line, which `__main__` runs. `frameworks`
-makes programs operations of PyTorch and JAX.
+derivatives with differences; `commands` is the command line, which `__main__` runs.
 
 - `choices` and `modes` are the words that options choose from: they need no compiler
 - `universe` tells xDSL of the dialects, passes and targets, for `tadc-opt`
