@@ -311,3 +311,33 @@ tix.program @segments (%x = "x" : !tix.tensor<[N, 4], f32>) {
 // CHECK:          [[FINITE:%.*]] = arith.cmpf olt,
 // CHECK:          [[BOTH:%.*]] = arith.addf [[T]], [[E]] : f32
 // CHECK-NEXT:     arith.select [[FINITE]], [[BOTH]], [[T]] : f32
+
+// -----
+
+// Bounds with coefficients may leave a number of values, too: here k has at most 3, which times 32
+// is less than a segment, so that the sum is one nest. In 1500 times 3 there are two segments.
+tix.program @windows (%x = "x" : !tix.tensor<[1500, N], f32>) {
+  %s = tix.define "s" (%i) : !tix.tensor<[N], f32> {
+    %0 = tix.sum (%o, %k) in (%o >= 0, %o <= 31, 2 * %k + 4 >= %i, %i >= 2 * %k, %k >= 0) {
+      %1 = tix.read %x[%o, %k]
+      tix.yield %1
+    }
+    tix.yield %0
+  }
+  %t = tix.define "t" (%i) : !tix.tensor<[N], f32> {
+    %0 = tix.sum (%o, %k) in (%o >= 0, %o <= 1499, 2 * %k + 4 >= %i, %i >= 2 * %k, %k >= 0) {
+      %1 = tix.read %x[%o, %k]
+      tix.yield %1
+    }
+    tix.yield %0
+  }
+  tix.return %s, %t
+}
+// CHECK-LABEL: func.func @s(
+// CHECK-NOT:      segment
+// CHECK:          scf.for %o = %c0 to %c32 step %c1 iter_args(%sum =
+// CHECK:            scf.for %k =
+// CHECK-LABEL: func.func @t(
+// CHECK:          scf.for %segment = %c0 to %c1500 step %c1365
+// CHECK:            scf.for %o = %segment to
+// CHECK:              scf.for %k =

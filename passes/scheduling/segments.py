@@ -135,7 +135,7 @@ class Segments:
         steps: dict[SSAValue, SSAValue | int] = {}
         for n in reversed(range(len(own))):
             inside = op.indices[n:]
-            most = _most_values(op, inside)
+            most = most_values(op, inside)
             if not steps and isinstance(room, int) and most is not None and most <= room:
                 room //= max(1, most)
                 continue
@@ -205,15 +205,18 @@ class Segments:
         return carrying_loop(at, low, high, width, hint, carried, one)
 
 
-def _most_values(op: tix.SumOp, own: Sequence[SSAValue]) -> int | None:
+def most_values(op: tix.SumOp, own: Sequence[SSAValue]) -> int | None:
     """The largest number of values that the first of `own` has, where a number bounds it.
 
-    `k >= a` and `k <= b` leave `b - a + 1`: `i - 2 <= k <= i + 2` leaves 5.
+    `c k + f >= 0` and `-d k + g >= 0` with c, d > 0 leave the integers from -f/c to g/d: at most
+    one more than the whole part of g/d + f/c = (c g + d f) / (c d). In that sum of both, times d
+    and times c, k cancels, and so may all else: `i <= 2 k + 4` and `2 k <= i` leave 8 // 4 + 1 = 3.
     """
     index = own[0]
-    forms = [c.form for c in constraints_of(op, own) if abs(c.form[index]) == 1]
-    widths = [a + b for a in forms if a[index] > 0 for b in forms if b[index] < 0]
-    numbers = [w.constant + 1 for w in widths if not w.terms]
+    forms = [c.form for c in constraints_of(op, own)]
+    pairs = [(a, b) for a in forms if a[index] > 0 for b in forms if b[index] < 0]
+    widths = [(a * -b[index] + b * a[index], a[index] * -b[index]) for a, b in pairs]
+    numbers = [w.constant // divisor + 1 for w, divisor in widths if not w.terms]
     return max(0, min(numbers)) if numbers else None
 
 
@@ -227,7 +230,7 @@ def _room_outside(
     at: BodyLowering, op: tix.SumOp, own: Sequence[SSAValue], room: SSAValue | int
 ) -> SSAValue | int:
     """The number of times that the first of `own` can run through all its values in a segment."""
-    most = _most_values(op, own)
+    most = most_values(op, own)
     if room == 1 or (most is not None and isinstance(room, int)) or _depends_on_others(op, own):
         return 1
     low, high = at.bounds(op, own)

@@ -11,12 +11,14 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import tadc
+from dialects import tix
 from passes.schedule import schedule
 from passes.scheduling import segments
 from passes.set_precision import set_precision
 from tadc.interpreter.loops import run
 from tadc.runtime import size_class
 from tadc.runtime.on_cpu import CpuExecutable
+from tests.interpreter.tix_text import parse
 from tests.support.random_programs import random_program
 
 SCALAR = "s = sum[i](x[i])"
@@ -208,3 +210,54 @@ def test_sums_that_are_compared_keep_their_order() -> None:
     x = np.random.default_rng(0).uniform(0, 1, (3, 20_000)).astype(np.float32)
     _, pullback = tadc.vjp(tadc.compile("m = max[i](sum[j](x[i, j]))"), x)
     assert pullback(np.float32(1))[0].sum() == 20_000
+
+
+def sum_over_k(constraints: str) -> tix.SumOp:
+    program = parse(f"""
+        tix.program @f (%x = "x" : !tix.tensor<[N], f32>) {{
+          %y = tix.define "y" (%i) : !tix.tensor<[N], f32> {{
+            %0 = tix.sum (%k) in ({constraints}) {{
+              %1 = tix.read %x[%k]
+              tix.yield %1
+            }}
+            tix.yield %0
+          }}
+          tix.return %y
+        }}""")
+    (op,) = (o for o in program.walk() if isinstance(o, tix.SumOp))
+    return op
+
+
+@pytest.mark.parametrize(
+    ("constraints", "most"),
+    [
+        ("%k >= 0, %k <= 6", 7),
+        ("%k + 2 >= %i, %i + 2 >= %k", 5),
+        ("2 * %k + 4 >= %i, %i >= 2 * %k", 3),
+        ("2 * %k + 4 >= %i, %i >= 2 * %k, %k >= 0, %k + 1 <= N", 3),
+        ("4 * %k >= %i, %i + 1 >= 2 * %k, %i + 3 >= 4 * %k", 1),
+        ("3 * %k >= %i + 1, %i - 1 >= 3 * %k", 0),
+        ("%k >= 0, %k + 1 <= N", None),
+        ("2 * %k >= %i, %i >= %k", None),
+    ],
+)
+def test_the_length_of_a_range_that_a_number_bounds(constraints: str, most: int | None) -> None:
+    op = sum_over_k(constraints)
+    assert segments.most_values(op, op.indices) == most
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_range_is_longer_than_its_bound(seed: int) -> None:
+    """Ranges are counted value by value; some is at most one value shorter than the bound."""
+    rng = random.Random(seed)
+    c, d, slope = rng.randint(1, 6), rng.randint(1, 6), rng.randint(-3, 3)
+    a, b = (slope * n // math.gcd(c, d) for n in (c, d))
+    low, high = rng.randint(-9, 9), rng.randint(-9, 25)
+    op = sum_over_k(f"{c} * %k >= {a} * %i + {low}, {b} * %i + {high} >= {d} * %k")
+    lengths = [
+        sum(c * k >= a * i + low and b * i + high >= d * k for k in range(-99, 99))
+        for i in range(30)
+    ]
+    most = segments.most_values(op, op.indices)
+    assert most is not None
+    assert max(lengths) <= most <= max(lengths) + 1
