@@ -1,6 +1,6 @@
 // Sums that read the same elements for many elements of the result are computed in register blocks.
-// RUN: tadc-opt %s -p 'schedule{tile=true}' | filecheck %s
-// RUN: tadc-opt %s -p schedule | filecheck %s --check-prefix PLAIN
+// RUN: tadc-opt %s --split-input-file -p 'schedule{tile=true}' | filecheck %s
+// RUN: tadc-opt %s --split-input-file -p schedule | filecheck %s --check-prefix PLAIN
 
 tix.program @f (%a = "a" : !tix.tensor<[128, 300], f32>, %b = "b" : !tix.tensor<[300, 128], f32>) {
   %c = tix.define "c" (%i, %j) : !tix.tensor<[128, 128], f32> {
@@ -71,3 +71,29 @@ tix.program @f (%a = "a" : !tix.tensor<[128, 300], f32>, %b = "b" : !tix.tensor<
 // PLAIN:         loops.parallel (%i, %j) to (%c128, %c128) {
 // PLAIN-NOT:     memref.alloca
 // PLAIN:         memref.store {{.*}}, %d[
+
+// -----
+
+// What all rows share but lies apart along the columns is read once a term, where there are too few
+// blocks of rows for a panel: here one.
+tix.program @shared (%x = "x" : !tix.tensor<[8, 300], f32>, %w = "w" : !tix.tensor<[300, 64, 5], f32>) {
+  %y = tix.define "y" (%n, %c, %p) : !tix.tensor<[8, 64, 5], f32> {
+    %0 = tix.sum (%o) in (%o >= 0, %o <= 299) {
+      %1 = tix.read %x[%n, %o]
+      %2 = tix.read %w[%o, %c, %p]
+      %3 = tix.mul %1, %2
+      tix.yield %3
+    }
+    tix.yield %0
+  }
+  tix.return %y
+}
+
+// CHECK-LABEL: func.func @y(
+// CHECK-NOT:     %panel
+// CHECK:         scf.for %o
+// CHECK:           %term = memref.alloca
+// CHECK:           [[W:%.*]] = memref.load %w[
+// CHECK-NEXT:      memref.store [[W]], %term[
+// CHECK-NOT:       memref.load %w[
+// CHECK:         memref.store {{.*}}, %y[

@@ -151,15 +151,17 @@ def hoisted_values(op: tix.SumOp, tile: Tile, uses: IndexUses) -> HoistedValues:
     """The largest parts of a sum that depend on the column and are better computed once.
 
     Panels hold what is the same for all rows and lies apart along the columns, or apart along the
-    sum. What is the same for all terms is read once per block if it lies apart or is expensive,
-    where it is certainly there, if only as the sum has a term; and what is the same for all rows
-    once per term if expensive.
+    sum: a tile that has no panel for it reads it once per term. What is the same for all terms is
+    read once per block if it lies apart or is expensive, where it is certainly there, if only as
+    the sum has a term; and what is the same for all rows once per term if expensive.
     """
     found = HoistedValues([], [], [])
     indices = frozenset(op.indices)
     for value in _largest(op, lambda v: _same_for_terms(v, tile, indices, uses)):
         if _is_dear(value, op, tile, uses) and (term_count(op) or _is_there(value, op)):
             found.per_block.append(value)
+    if tile.row_index is None:
+        return found
     for value in _largest(op, lambda v: _same_for_rows(v, tile, uses)):
         ops = list(tree_of(value, op.body))
         if value in found.per_block or any(
@@ -170,7 +172,7 @@ def hoisted_values(op: tix.SumOp, tile: Tile, uses: IndexUses) -> HoistedValues:
         reads = [o for o in ops if isinstance(o, tix.ReadOp)]
         if used and any(_lies_apart(read, tile.column_index, indices, uses) for read in reads):
             found.panels.append(Hoisted(value, used))
-        elif tile.row_index is not None and _is_dear(value, op, tile, uses):
+        elif _is_dear(value, op, tile, uses):
             found.per_term.append(value)
     return found
 
@@ -200,11 +202,6 @@ def _is_dear(value: SSAValue, op: tix.SumOp, tile: Tile, uses: IndexUses) -> boo
         or (isinstance(o, tix.ReadOp) and is_slow(stride(o, tile.column_index, uses)))
         for o in ops
     )
-
-
-def has_functions(value: SSAValue, op: tix.SumOp) -> bool:
-    """True if a part of a sum takes an elementary function."""
-    return any(weight(o) > 1 for o in tree_of(value, op.body) if not isinstance(o, FREE))
 
 
 def is_slow(step: int | None) -> bool:

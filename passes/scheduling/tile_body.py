@@ -31,12 +31,7 @@ from passes.scheduling.emit import buffer, difference, load, loop, repeat, store
 from passes.scheduling.index_uses import IndexUses
 from passes.scheduling.segments import Segments
 from passes.scheduling.tile import Hoisted, Tile
-from passes.scheduling.tile_analysis import (
-    constant_range,
-    has_functions,
-    hoisted_values,
-    tileable_sums,
-)
+from passes.scheduling.tile_analysis import constant_range, hoisted_values, tileable_sums
 from passes.scheduling.tile_totals import Totals
 
 Load = Callable[[BodyLowering, SSAValue, SSAValue], SSAValue]
@@ -231,8 +226,7 @@ class TileBody:
         for inner in tileable_sums(op.body, self.tile, self.uses):
             body.add_sum(at, inner, body.accumulators(at, inner))
         hoisted = hoisted_values(op, self.tile, self.uses)
-        costly = (h.value for h in hoisted.panels if has_functions(h.value, op))
-        for value in (*hoisted.per_term, *costly):
+        for value in (*hoisted.per_term, *(h.value for h in hoisted.panels)):
             if value not in body.available:  # as the elements of a panel are, where there is one
                 body.hoist(at, value, "term")
         rows = self.rows_of(op.result)

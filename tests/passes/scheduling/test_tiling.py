@@ -29,6 +29,7 @@ CONVOLUTION = "y[n, o, t in range(40)] = sum[c, s](w[o, c, s] * x[n, c, 2*t + 3*
 CORRELATION = "y[i] = sum[k](d[i + k] * v[k])"
 PAPER = "f[i, j] = exp(-sum[k]((a[i, k] + b[j, k])**2 * c[i, i] + d[i + k]**3) / 9)"
 TWO_SUMS = "y[i, j] = sum[k](x[i, k] * w[j, k]) / (1 + sum[k](abs(w[j, k])) + sum[k](x[i, k]**2))"
+SHARED = "y[n, c, p] = sum[o](x[n, o] * w[o, c, p])"
 
 CASES: list[tuple[str, dict[str, tuple[int, ...]]]] = [
     (PAPER, {"a": (67, 37), "b": (69, 37), "c": (67, 67), "d": (103,)}),
@@ -42,6 +43,7 @@ CASES: list[tuple[str, dict[str, tuple[int, ...]]]] = [
     (DISTANCES, {"x": (70, 40), "z": (150, 40)}),
     (CORRELATION, {"d": (299,), "v": (100,)}),
     (TWO_SUMS, {"x": (30, 50), "w": (90, 50)}),
+    (SHARED, {"x": (9, 40), "w": (40, 70, 5)}),
 ]
 
 
