@@ -13,7 +13,8 @@ order is `passes.pipeline`.
 looked at. A call goes through `runtime`: arguments become arrays, their shapes give `sizes`, and a
 program becomes code for its target, which `targets` print as LLVM IR or CUDA C. What a call needs
 to know of a program, its types, sizes and `cost`, is its `summary`. `emit` prints the same code
-without running it. `interpreter` is the slow reference that all tests compare with.
+without running it, and `stages` a derivative on the way to it. `interpreter` is the slow reference
+that all tests compare with.
 
 What `tadc.api.vjp` returns is a `pullback`: its program is cut in two, the value and, given what
 that saved, the gradients. Programs that update their arguments have an `inverse`, run in parts with

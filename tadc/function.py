@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 from xdsl.dialects.builtin import ModuleOp
 
 from passes.differentiate import DifferentiatePass
-from passes.pipeline import STAGES, Pipeline, derivative_passes, inverse_passes
+from passes.pipeline import derivative_passes
 from tadc.emit import emit
 from tadc.errors import ArgumentError, unknown_name
 from tadc.inverse.inverse import Inverse
-from tadc.inverse.text import texts
-from tadc.modes import INVERSE_MODES, MODES, OTHER_WORDS
+from tadc.modes import INVERSE_MODES
 from tadc.program import Program, Tensor, recursing
 from tadc.runtime.memory import Memory, PullbackMemory, memory_of, pullback_memory_of
 from tadc.runtime.results import named as named_values
 from tadc.runtime.runner import Runner, native_plan
 from tadc.runtime.value_and_gradients import Pullbacks, ValueAndGradients
+from tadc.stages import module_at, text_at
 
 if TYPE_CHECKING:
     from tadc.runtime.native_plan import NativePlan
@@ -120,34 +120,11 @@ class Function:
         `code` show that as loops and as text of the target, for `sizes` and a `precision` as in
         `emit`. `tadc derive --emit STAGE` prints the same. `emit` shows this program itself.
         """
-        match stage:
-            case "source":
-                return str(self)
-            case "scheduled":
-                kind = "scheduled"
-            case "code":
-                kind = "cuda" if self.target == "cuda" else "llvm"
-            case _:
-                return str(self.module_at(stage, wrt, mode))
-        mode = _mode(mode)
-        if mode in INVERSE_MODES:
-            return texts(self.runner, mode, kind, sizes, precision)
-        derivative = self.forward(*wrt) if mode == "forward" else self.derivative(*wrt)
-        return derivative.emit(kind, sizes, precision)
+        return text_at(self, stage, wrt, mode, sizes, precision)
 
     def module_at(self, stage: str, wrt: Sequence[str] = (), mode: str = "reverse") -> ModuleOp:
         """The module at a stage from `tensor-index` to `simplified`: see `ir`."""
-        if stage == "tensor-index":
-            return self.program.module
-        if stage not in STAGES:
-            raise unknown_name("stage", stage, STAGES)
-        self.program.check_arguments(wrt)
-        return self.program.transformed(self._pipeline(wrt, _mode(mode)).until(stage).passes)
-
-    def _pipeline(self, wrt: Sequence[str], mode: str) -> Pipeline:
-        if mode in INVERSE_MODES:
-            return inverse_passes(mode, keep_pivots=False)
-        return derivative_passes(DifferentiatePass(tuple(wrt), mode=mode))
+        return module_at(self.program, stage, wrt, mode)
 
     def with_target(self, target: str) -> Function:
         """This program for another target."""
@@ -229,11 +206,3 @@ class Function:
 def one_or_named(tensors: Sequence[Tensor], values: Sequence[Any]) -> Any:
     """The only value, or a tuple of several named like `tensors`."""
     return values[0] if len(values) == 1 else named_values([t.name for t in tensors], values)
-
-
-def _mode(word: str) -> str:
-    """The mode that a word of `tadc derive --mode` stands for."""
-    mode = OTHER_WORDS.get(word, word)
-    if mode not in MODES:
-        raise unknown_name("mode", mode, MODES)
-    return mode

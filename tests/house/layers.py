@@ -18,6 +18,7 @@ LAYERS = (
     ("tadc.frameworks",),
     ("tadc.ode", "tadc.pullback", "tadc.explain", "tadc.verify"),
     ("tadc.function",),
+    ("tadc.stages",),
     ("tadc.inverse",),
     ("tadc.emit",),
     ("tadc.runtime",),

@@ -1,0 +1,79 @@
+"""The stages of a program on the way to the code of its derivative, as modules and as text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from xdsl.dialects.builtin import ModuleOp
+
+from passes.differentiate import DifferentiatePass
+from passes.pipeline import STAGES, Pipeline, derivative_passes, inverse_passes
+from tadc.errors import unknown_name
+from tadc.inverse.text import texts
+from tadc.modes import INVERSE_MODES, MODES, OTHER_WORDS
+from tadc.program import Program
+from tadc.runtime.runner import Runner
+
+
+class Derivable(Protocol):
+    """A function of its derivatives."""
+
+    @property
+    def program(self) -> Program: ...
+    @property
+    def runner(self) -> Runner: ...
+    @property
+    def target(self) -> str: ...
+    def derivative(self, *wrt: str) -> Derivable: ...
+    def forward(self, *wrt: str) -> Derivable: ...
+    def emit(self, kind: str, sizes: Mapping[str, int] | None, precision: str) -> str: ...
+
+
+def text_at(
+    function: Derivable,
+    stage: str,
+    wrt: Sequence[str],
+    mode: str,
+    sizes: Mapping[str, int] | None,
+    precision: str,
+) -> str:
+    """A function at a stage: its source, and from `derivative` on its derivative in a mode."""
+    match stage:
+        case "source":
+            return str(function)
+        case "scheduled":
+            kind = "scheduled"
+        case "code":
+            kind = "cuda" if function.target == "cuda" else "llvm"
+        case _:
+            return str(module_at(function.program, stage, wrt, mode))
+    mode = _mode(mode)
+    if mode in INVERSE_MODES:
+        return texts(function.runner, mode, kind, sizes, precision)
+    derivative = function.forward(*wrt) if mode == "forward" else function.derivative(*wrt)
+    return derivative.emit(kind, sizes, precision)
+
+
+def module_at(program: Program, stage: str, wrt: Sequence[str], mode: str) -> ModuleOp:
+    """The module at a stage from `tensor-index` to `simplified`."""
+    if stage == "tensor-index":
+        return program.module
+    if stage not in STAGES:
+        raise unknown_name("stage", stage, STAGES)
+    program.check_arguments(wrt)
+    return program.transformed(_pipeline(wrt, _mode(mode)).until(stage).passes)
+
+
+def _pipeline(wrt: Sequence[str], mode: str) -> Pipeline:
+    if mode in INVERSE_MODES:
+        return inverse_passes(mode, keep_pivots=False)
+    return derivative_passes(DifferentiatePass(tuple(wrt), mode=mode))
+
+
+def _mode(word: str) -> str:
+    """The mode that a word of `tadc derive --mode` stands for."""
+    mode = OTHER_WORDS.get(word, word)
+    if mode not in MODES:
+        raise unknown_name("mode", mode, MODES)
+    return mode
