@@ -100,7 +100,8 @@ class Runner:
     def in_order(self, positional: Sequence[Any], named: Mapping[str, Any]) -> Sequence[Any]:
         """The arguments of the program, if all are there; else nothing."""
         missing = self._names[len(positional) :]
-        if len(missing) != len(named) or any(name not in named for name in missing):
+        count = len(positional) + len(named)
+        if count != len(self._names) or any(name not in named for name in missing):
             return ()
         return [*positional, *(named[name] for name in missing)]
 
