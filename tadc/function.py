@@ -18,6 +18,7 @@ from tadc.runtime.memory import Memory, PullbackMemory, memory_of, pullback_memo
 from tadc.runtime.results import named as named_values
 from tadc.runtime.runner import Runner, native_plan
 from tadc.runtime.value_and_gradients import Pullbacks, ValueAndGradients
+from tadc.sizes import NUMBERS, Integers, Size
 from tadc.stages import module_at, text_at
 
 if TYPE_CHECKING:
@@ -72,6 +73,18 @@ class Function:
     def memory(self, *positional: Any, **named: Any) -> Memory:
         """Bytes that a call with these arguments allocates at its worst moment; it is not run."""
         return memory_of(self.runner, positional, named)
+
+    def result_shapes(
+        self, shapes: Sequence[Sequence[Size]], integers: Integers = NUMBERS
+    ) -> list[tuple[Size, ...]]:
+        """The shapes of the results for arguments of these shapes, each in order.
+
+        Nothing is compiled or run. With `integers` of a framework that traces programs for any
+        sizes dimensions may be symbolic: see `tadc.sizes`. Raises `SizeError` for sizes that do
+        not fit, `ArgumentError` for ranks, and `RangeError` where the program would read outside of
+        a tensor; where sizes are symbolic, the call that runs the program does.
+        """
+        return self.runner.result_shapes(shapes, integers)
 
     def plan(self, shapes: Sequence[Sequence[int]], precision: str = "f64") -> NativePlan:
         """This program for arguments of these shapes, as one call of machine code on addresses.

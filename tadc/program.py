@@ -27,8 +27,12 @@ from tadc.summary import Summary
 from tadc.support.disk_store import compiler_version, digest, disk_store
 from tadc.support.garbage import rarely_collecting
 from tadc.support.ir_text import context, module_text, parse_module
+from tadc.support.recent import Recent
 from tadc.support.recursion import with_large_stack
 from tadc.support.stopwatch import timed
+
+MOST_CHECKED_SIZES = 1024
+"""The number of sizes of calls for which it is remembered that their ranges fit."""
 
 SHOW_IR = "tadc derive --emit shows the program at each stage, and tadc-opt runs single passes"
 
@@ -66,7 +70,7 @@ class Program:
         self.source = source
         self.summary = summary or Summary.of(self.op)
         self._key = key
-        self._checked_sizes: Mapping[str, int] = {}
+        self._checked_sizes: Recent[object, bool] = Recent(MOST_CHECKED_SIZES)
         self.origin = origin or self
         """The program that it was derived from: where its ranges fit, those of this one do."""
         self.args = tuple(Tensor.of(*t) for t in self.summary.inputs)
@@ -142,9 +146,14 @@ class Program:
 
     def check_sizes(self, sizes: Mapping[str, int]) -> None:
         """Raise `RangeError` where calls of these sizes would read outside of a tensor."""
-        if not sizes.items() <= self._checked_sizes.items():  # else they were looked at just now
+        key = tuple([sizes.get(name) for name in self._size_names])
+        if not self._checked_sizes.get(key):
             check_ranges(self.op, sizes, self.text)
-            self._checked_sizes = dict(sizes)
+            self._checked_sizes.put(key, True)
+
+    @cached_property
+    def _size_names(self) -> Sequence[str]:
+        return self.summary.size_names()
 
     @contextmanager
     def located_errors(self) -> Generator[None]:

@@ -13,7 +13,7 @@ over their numbers in an attribute (`attributes`), so that equal maps are equal 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from xdsl.ir import SSAValue
 from xdsl.parser import AttrParser
@@ -137,9 +137,12 @@ class Affine:
         sizes = tuple(sorted((s, self.terms[s]) for s in self.sizes))
         return FormRow(tuple(self[v] for v in dimensions), sizes, self.constant)
 
-    def evaluate(self, values: Mapping[Variable, int]) -> int:
+    def evaluate(self, values: Mapping[Any, int]) -> int:
         """The number at these values of the variables. Raises KeyError if one is missing."""
-        return self.constant + sum(c * values[v] for v, c in self.terms.items())
+        total = self.constant
+        for v, c in self.terms.items():
+            total += values[v] if c == 1 else c * values[v]
+        return total
 
 
 # --- rows: affine forms over numbered operands ---------------------------------------------------

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, reduce
+from typing import Any, NamedTuple, TypeAlias
 
 from xdsl.dialects.builtin import Float32Type, Float64Type, f32, f64
 from xdsl.ir import Attribute, Data, ParametrizedAttribute, TypeAttribute
@@ -12,7 +13,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from dialects.tix.affine import Affine, FormRow, Variable, parse_affine, show, split
+from dialects.tix.affine import Affine, FormRow, parse_affine, show, split
 from dialects.tix.attributes import MapAttr, MapData
 
 ElementType: TypeAlias = "Float32Type | Float64Type | RealType"
@@ -107,14 +108,28 @@ class DerivedSizeAttr(Data[DerivedSize]):
         divisors = (divisor for _, divisor in bounds)
         return DerivedSizeAttr(DerivedSize(name, tuple(zip(rows, divisors, strict=True))))
 
-    @property
-    def bounds(self) -> list[tuple[Affine, int]]:
+    @cached_property
+    def bounds(self) -> tuple[tuple[Affine, int], ...]:
         """The form and the divisor of each bound."""
-        return [(row.bind(()), divisor) for row, divisor in self.data.bounds]
+        return tuple((row.bind(()), divisor) for row, divisor in self.data.bounds)
 
-    def evaluate(self, sizes: Mapping[Variable, int]) -> int:
-        """The size as a number, for numbers of the sizes that it needs."""
-        return max(0, min(form.evaluate(sizes) // divisor for form, divisor in self.bounds))
+    @cached_property
+    def needs(self) -> frozenset[str]:
+        """The sizes that it is computed from."""
+        return frozenset(name for form, _ in self.bounds for name in form.sizes)
+
+    def evaluate(
+        self,
+        sizes: Mapping[Any, Any],
+        larger: Callable[[Any, Any], Any] = max,
+        smaller: Callable[[Any, Any], Any] = min,
+    ) -> Any:
+        """The size as a number, for numbers of the sizes that it needs.
+
+        These may be symbolic integers, of which the functions give the larger and the smaller.
+        """
+        values = [form.evaluate(sizes) // divisor for form, divisor in self.bounds]
+        return larger(0, reduce(smaller, values))
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> DerivedSize:

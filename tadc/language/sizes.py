@@ -29,7 +29,7 @@ class Sizes:
         self._fixed = fixed
         self._known: dict[Variable, Affine] = {}
         self._wishes: dict[str, str] = {}
-        self.derived = {d.data.name: d.bounds for d in derived}
+        self.derived: dict[str, Sequence[Bound]] = {d.data.name: d.bounds for d in derived}
 
     def open(self) -> Affine:
         """A new open size, equal to no other so far."""

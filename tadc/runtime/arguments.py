@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
+from operator import index
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from tadc.errors import ArgumentError, DtypeError, SizeError, Span, did_you_mean
-from tadc.sizes import SizeMismatch
+from tadc.sizes import NUMBERS, Integers, Size, SizeMismatch
 
 Array = npt.NDArray[Any]
 
@@ -73,6 +74,23 @@ def _check_name(name: str, values: Mapping[str, Any], parameters: Sequence[Param
 
 def _listed(parameters: Sequence[Parameter]) -> str:
     return ", ".join(p.name for p in parameters) or "none"
+
+
+def bind_shapes(
+    names: Sequence[str], shapes: Sequence[Sequence[Size]], integers: Integers
+) -> dict[str, tuple[Size, ...]]:
+    """The shapes of the arguments of these names; raises `ArgumentError` for what is no shape."""
+    if len(shapes) != len(names):
+        raise ArgumentError(
+            f"{len(shapes)} shapes for {len(names)} arguments",
+            hint=f"the arguments are {', '.join(names) or 'none'}",
+        )
+    try:
+        found = [tuple(map(index, s) if integers is NUMBERS else s) for s in shapes]
+    except TypeError as error:
+        hint = "a shape is a tuple of whole numbers, as that of an array"
+        raise ArgumentError(f"these are no shapes: {error}", hint=hint) from None
+    return dict(zip(names, found, strict=True))
 
 
 def as_array(parameter: Parameter, value: Any) -> Array:
@@ -145,9 +163,16 @@ def _check_dtype(parameter: Parameter, array: Array) -> None:
     )
 
 
-def size_error(parameters: Sequence[Parameter], found: SizeMismatch) -> SizeError:
+def shape_error(parameters: Sequence[Parameter], found: SizeMismatch) -> SizeError | ArgumentError:
     """The error about an argument of a shape that does not fit the program."""
     parameter = next(p for p in parameters if p.name == found.argument)
+    if found.dimension is None:
+        return ArgumentError(
+            f"the argument {parameter.name} has rank {found.actual}, not {found.expected}",
+            parameter.span,
+            "a shape has one dimension for each index",
+            argument=parameter.name,
+        )
     return SizeError(
         f"dimension {found.dimension} of {found.argument} is {found.actual}, "
         f"expected {found.expected}",

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
+from dialects.tix import Affine
 from tadc.errors import ArgumentError, SizeError, TargetError, unknown_name
 from tadc.program import Program, recursing
 from tadc.runtime.arguments import (
@@ -21,15 +22,25 @@ from tadc.runtime.arguments import (
     Parameter,
     as_array,
     bind,
+    bind_shapes,
     common_precision,
-    size_error,
+    shape_error,
     strides_to_read,
 )
 from tadc.runtime.executable import Executable, Plan, Strides
 from tadc.runtime.out import run_into
 from tadc.runtime.size_class import LONG_CALLS, SizeClass, size_class
 from tadc.runtime.targets import executable_class
-from tadc.sizes import SizeMismatch, SizeUnknown, argument_shapes, bind_sizes
+from tadc.sizes import (
+    NUMBERS,
+    Integers,
+    Size,
+    SizeEquations,
+    SizeMismatch,
+    SizeUnknown,
+    argument_shapes,
+    dimensions_of,
+)
 from tadc.support.recent import Recent
 
 if TYPE_CHECKING:
@@ -132,13 +143,9 @@ class Runner:
     def plan(self, shapes: Sequence[Sequence[int]], precision: str) -> Plan:
         """The plan for arguments of these shapes, in the order of the program's."""
         _check_precision(precision)
-        if len(shapes) != len(self._parameters):
-            raise ArgumentError(
-                f"{len(shapes)} shapes for {len(self._parameters)} arguments",
-                hint=f"the arguments are {', '.join(self._names) or 'none'}",
-            )
+        numbers = list(bind_shapes(self._names, shapes, NUMBERS).values())
         with self.program.located_errors():
-            return self._plan(precision, [tuple(map(int, shape)) for shape in shapes])
+            return self._plan(precision, numbers)
 
     def executable(self, precision: str, sizes: SizeClass = LONG_CALLS) -> Executable:
         """The program as code of its target, for one class of sizes."""
@@ -195,12 +202,34 @@ class Runner:
         """Every size of the program for arguments of these shapes, in the order of its own."""
         return self._sizes(dict(zip(self._names, shapes, strict=True)))
 
-    def _sizes(self, shapes: Mapping[str, tuple[int, ...]]) -> Mapping[str, int]:
-        """Every size of the program for arguments of these shapes."""
+    @recursing
+    def result_shapes(
+        self, shapes: Sequence[Sequence[Size]], integers: Integers
+    ) -> list[tuple[Size, ...]]:
+        """The shapes of the results for arguments of these shapes; nothing is compiled or run."""
+        sizes = self._sizes(bind_shapes(self._names, shapes, integers), integers)
+        return [dimensions_of(forms, sizes, integers) for forms in self._result_forms]
+
+    @cached_property
+    def _equations(self) -> SizeEquations:
+        return SizeEquations(self.program.summary)
+
+    @cached_property
+    def _result_forms(self) -> Sequence[Sequence[Affine]]:
+        return [t.type.shape for t in self.program.summary.results]
+
+    def _sizes(
+        self, shapes: Mapping[str, tuple[Size, ...]], integers: Integers = NUMBERS
+    ) -> Mapping[str, Size]:
+        """Every size of the program for arguments of these shapes.
+
+        Where all are numbers, `RangeError` tells of reads outside of tensors; of symbolic ones the
+        calls tell that run the program.
+        """
         try:
-            sizes = bind_sizes(self.program.summary, shapes)
+            sizes = self._equations.solve(shapes, integers)
         except SizeMismatch as error:
-            raise size_error(self._parameters, error) from None
+            raise shape_error(self._parameters, error) from None
         except SizeUnknown as error:
             raise SizeError(
                 f"no argument determines the size {error.name}",
@@ -208,7 +237,8 @@ class Runner:
                 file=self.program.file,
                 size=error.name,
             ) from None
-        if sizes:  # numbers were checked when the program was compiled
+        # sizes that are numbers in the program were checked when it was compiled
+        if sizes and all(isinstance(size, int) for size in sizes.values()):
             self.program.origin.check_sizes(sizes)
         return sizes
 

@@ -45,7 +45,7 @@ def called(entry: str) -> str:
 
 def shape_of(signature: str) -> list[tuple[str, object, object]]:
     """Name, kind and default of each parameter."""
-    scope: dict[str, Any] = {"inf": math.inf}
+    scope: dict[str, Any] = {"inf": math.inf, "tadc": tadc}
     exec(f"def function{signature}: ...", scope)
     return shown(inspect.signature(scope["function"]))
 
