@@ -118,7 +118,7 @@ class _Specialiser(Cloner):
 
     def constraints(self, old: Sequence[Constraint]) -> list[Constraint]:
         """The constraints that are not true for all indices and all sizes that are left."""
-        return [c for c in super().constraints(old) if not _always_holds(c)]
+        return [c for c in super().constraints(old) if not c.decided]
 
     def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
         """Over no point, a reduction is its identity."""
@@ -138,10 +138,3 @@ class _Specialiser(Cloner):
 
     def _branch(self, op: tix.IfOp, region: int) -> Body:
         return lambda e, _: self.inner(e).copy_body(op.regions[region])
-
-
-def _always_holds(constraint: Constraint) -> bool:
-    form = constraint.form
-    if form.terms:
-        return False
-    return form.constant == 0 or (form.constant > 0 and not constraint.equality)

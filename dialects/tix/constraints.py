@@ -25,6 +25,13 @@ class Constraint:
         """The constraint with variables replaced by forms; those that `values` lacks stay."""
         return Constraint(self.form.substitute(values), self.equality)
 
+    @property
+    def decided(self) -> bool | None:
+        """True or False where the form is a number, None where it has variables."""
+        if self.form.terms:
+            return None
+        return self.form.constant == 0 or (self.form.constant > 0 and not self.equality)
+
 
 def between(low: Affine | int, value: Affine, size: Affine | int) -> list[Constraint]:
     """`low <= value < size`."""

@@ -105,9 +105,17 @@ class BodyBuilder(ScalarBuilder):
     def choose(
         self, disjuncts: Sequence[Sequence[Constraint]], then: Body, otherwise: Body
     ) -> SSAValue:
-        """One of two values by indices, or just that value where both are the same number."""
+        """One of two values by indices.
+
+        Just that value where both are the same number, and one of them where numbers decide it.
+        """
+        possible = _possible(disjuncts)
+        if not possible:
+            return otherwise(self, [])
+        if [] in possible:
+            return then(self, [])
         regions = self.region([], then), self.region([], otherwise)
-        return self._unless_equal(regions, lambda: tix.IfOp(disjuncts, *regions))
+        return self._unless_equal(regions, lambda: tix.IfOp(possible, *regions))
 
     def where(
         self, predicate: tix.Predicate, x: SSAValue, y: SSAValue, then: Body, otherwise: Body
@@ -142,6 +150,15 @@ class BodyBuilder(ScalarBuilder):
                 region.drop_all_references()  # what they use may be unused without them
             return self.constant(first)
         return self.insert(choice()).result
+
+
+def _possible(disjuncts: Sequence[Sequence[Constraint]]) -> list[list[Constraint]]:
+    """The disjuncts that no number contradicts, without what numbers grant."""
+    return [
+        [c for c in disjunct if not c.decided]
+        for disjunct in disjuncts
+        if all(c.decided is not False for c in disjunct)
+    ]
 
 
 def whole_part(form: Affine, divisor: int) -> Affine:
