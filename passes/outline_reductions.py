@@ -28,9 +28,10 @@ An element that a block reads several times becomes one read: it has one adjoint
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import TypeAlias
 
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
@@ -53,6 +54,9 @@ from passes.rewriting.programs import (
 MOST_TERMS_TO_RECOMPUTE = 8
 """The number of terms up to which a sum inside a sum is computed again rather than stored."""
 
+Wanted: TypeAlias = Callable[[tix.ReductionOp, tix.DefineOp], bool]
+"""True for a reduction in a definition that is to become a definition of its own."""
+
 
 @dataclass(frozen=True)
 class OutlineReductionsPass(ProgramPass):
@@ -64,25 +68,32 @@ class OutlineReductionsPass(ProgramPass):
         return outline_reductions(program)
 
 
-def outline_reductions(program: tix.ProgramOp) -> tix.ProgramOp:
-    """The program with a definition for every sum whose value a derivative needs."""
-    return copy_program(program, define=_outlined)
+def outline_reductions(program: tix.ProgramOp, wanted: Wanted | None = None) -> tix.ProgramOp:
+    """The program with a definition for every sum whose value a derivative needs.
 
+    With `wanted`, for those that it wants in their definitions.
+    """
+    wanted = wanted or _must_be_named
 
-def _outlined(program: ProgramBuilder, tensors: Cloner, op: tix.DefineOp) -> SSAValue:
-    """Append a copy of `op`, behind definitions of those of its sums that need a name."""
-    program.labels.add(op.label.data)
-    return copy_definition(program, _Outliner(program, tensors, op), op)
+    def outlined(program: ProgramBuilder, tensors: Cloner, op: tix.DefineOp) -> SSAValue:
+        """Append a copy of `op`, behind definitions of those of its sums that need a name."""
+        program.labels.add(op.label.data)
+        return copy_definition(program, _Outliner(program, tensors, op, wanted), op)
+
+    return copy_program(program, define=outlined)
 
 
 class _Outliner(Cloner):
     """Copies a body; sums that need a name become definitions in front of it."""
 
-    def __init__(self, program: ProgramBuilder, tensors: Cloner, definition: tix.DefineOp):
+    def __init__(
+        self, program: ProgramBuilder, tensors: Cloner, definition: tix.DefineOp, wanted: Wanted
+    ):
         super().__init__(tensors.builder, tensors.values)
         self.program = program
         self.tensors = tensors
         self.definition = definition
+        self.wanted = wanted
         self.reads: dict[tuple[Block, SSAValue, tuple[Affine, ...]], SSAValue] = {}
         """Elements that a block reads already: each gives one contribution to a gradient."""
 
@@ -97,7 +108,7 @@ class _Outliner(Cloner):
             self.reads[element] = self.values[op.result]
 
     def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
-        if not _must_be_named(op, self.definition):
+        if not self.wanted(op, self.definition):
             return super().copy_reduction(op)
         path = Path.to(op, self.definition)
         indices = _used_indices(op, path)
@@ -119,7 +130,7 @@ class _Outliner(Cloner):
         guards: Sequence[Constraint],
     ) -> SSAValue:
         def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
-            outliner = _Outliner(self.program, self.tensors, self.definition)
+            outliner = _Outliner(self.program, self.tensors, self.definition, self.wanted)
             cloner = outliner.inner(e, indices, own)
             return e.guard(guards, lambda e, _: cloner.inner(e)._under(path, op))
 
