@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
 
+from passes.batch import BatchPass
 from passes.differentiate import DifferentiatePass
 from passes.pipeline import derivative_passes
 from tadc.emit import emit
@@ -43,7 +45,7 @@ class Function:
         self.program = program
         self.target = target
         self.runner = Runner(program, target)
-        self._derived: dict[DifferentiatePass, Function] = {}
+        self._derived: dict[ModulePass, Function] = {}
         self._inverses: dict[str, Inverse] = {}
         self.pullbacks = Pullbacks(self.runner)
 
@@ -155,7 +157,7 @@ class Function:
         for name in observe:
             if name not in known:
                 raise unknown_name("definition", name, known)
-        return self._derive(DifferentiatePass(wrt, observe=tuple(observe)))
+        return self._made(DifferentiatePass(wrt, observe=tuple(observe)), wrt)
 
     def forward(self, *wrt: str, keep_values: bool = False) -> Function:
         """The derivative in the direction of tangents of these arguments, all by default.
@@ -163,27 +165,28 @@ class Function:
         A function of the same arguments and of one tangent `x_dot` for each argument `x` in `wrt`;
         its results are `f_dot` for each result `f`, after the results if these are kept.
         """
-        return self._derive(DifferentiatePass(wrt, mode="forward", keep_values=keep_values))
+        return self._made(DifferentiatePass(wrt, mode="forward", keep_values=keep_values), wrt)
 
     def gradient(self, *wrt: str) -> Function:
         """The gradient of the only result, a scalar: a function of the same arguments."""
-        if len(self.results) != 1 or self.results[0].shape:
-            names = ", ".join(f"{t.name}[{', '.join(map(str, t.shape))}]" for t in self.results)
-            raise ArgumentError(
-                f"a gradient needs one scalar result, not {names}",
-                hint="derivative(...) and vjp(...) take adjoints of any results",
-            )
-        return self._derive(DifferentiatePass(wrt, unit_adjoint=True))
+        _check_scalar(self.results)
+        return self._made(DifferentiatePass(wrt, unit_adjoint=True), wrt)
+
+    def batched(self, *names: str) -> Function:
+        """This program for many values of these arguments at once, of all arguments by default.
+
+        They, and all that depends on them, have one more index, the first one: slice b of a result
+        is the result for the slices b. An argument that is updated has the index where its new
+        version has it, and the other way round; the ranks of `args` and `results` tell.
+        """
+        return self._made(BatchPass(names), names)
 
     @recursing
-    def _derive(self, differentiate: DifferentiatePass) -> Function:
-        self.program.check_arguments(differentiate.wrt)
-        if not self.args:
-            raise ArgumentError("the program has no argument to derive with respect to")
-        if differentiate not in self._derived:
-            (program,) = self.program.derive(derivative_passes(differentiate).passes)
-            self._derived[differentiate] = Function(program, self.target)
-        return self._derived[differentiate]
+    def _made(self, first: ModulePass, names: Sequence[str]) -> Function:
+        """The program that `first` by these arguments and the passes behind it make, made once."""
+        if first not in self._derived:
+            self._derived[first] = Function(_made(self.program, first, names), self.target)
+        return self._derived[first]
 
     @recursing
     def with_pullback(self, *wrt: str) -> ValueAndGradients:
@@ -219,3 +222,24 @@ class Function:
 def one_or_named(tensors: Sequence[Tensor], values: Sequence[Any]) -> Any:
     """The only value, or a tuple of several named like `tensors`."""
     return values[0] if len(values) == 1 else named_values([t.name for t in tensors], values)
+
+
+def _check_scalar(results: Sequence[Tensor]) -> None:
+    """Raise `ArgumentError` where there is no gradient of these results."""
+    if len(results) != 1 or results[0].shape:
+        names = ", ".join(f"{t.name}[{', '.join(map(str, t.shape))}]" for t in results)
+        raise ArgumentError(
+            f"a gradient needs one scalar result, not {names}",
+            hint="derivative(...) and vjp(...) take adjoints of any results",
+        )
+
+
+def _made(program: Program, first: ModulePass, names: Sequence[str]) -> Program:
+    """The program that `first` by these arguments and the passes behind it make of `program`."""
+    program.check_arguments(names)
+    derives = isinstance(first, DifferentiatePass)
+    if not program.args:
+        verb = "derive with respect to" if derives else "batch"
+        raise ArgumentError(f"the program has no argument to {verb}")
+    (made,) = program.derive(derivative_passes(first).passes if derives else [first])
+    return made

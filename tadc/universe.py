@@ -22,6 +22,7 @@ DIALECTS = {
 
 # In the order of the pipeline; docs/new-pass.md is the recipe for a new line.
 PASSES = {
+    "batch": ("passes.batch", "BatchPass"),
     "outline-reductions": ("passes.outline_reductions", "OutlineReductionsPass"),
     "differentiate": ("passes.differentiate", "DifferentiatePass"),
     "solve-index-kernels": ("passes.solve_index_kernels", "SolveIndexKernelsPass"),

@@ -3,7 +3,8 @@
 The interpreter says what a program means. Up to `differentiate` the results are compared, from
 there on the gradients for random adjoints. A pass must also take its input as text from a file.
 Passes behind a cut (`split-pullback`, `split-solves`) and on the way to code have tests of their
-own; loops have an interpreter of their own, too.
+own, and so has `batch`, which changes what a program means (`tests/passes/test_batch.py`); loops
+have an interpreter of their own, too.
 """
 
 from __future__ import annotations
