@@ -231,6 +231,13 @@ def test_the_new_version_of_an_argument_has_its_index():
     check_slices(f, [np.arange(3.0), np.ones(3)], ["p"])
 
 
+def test_padding_stays_padding():
+    f = tadc.compile("x: f64[N]\nw: f64[3]\ny[i in range(N)] = sum[k](w[k] * pad(x[i + k - 1]))")
+    text = str(f.batched("x"))
+    assert "y[b, i in range(N)] = sum[k](w[k] * pad(x[b, i + k - 1]))\n" in text
+    assert str(tadc.compile(text)) == text
+
+
 def test_names_that_are_taken():
     tadc.define_function("b_1", "v", value="v**2", derivative="2 * v")
     f = tadc.compile("b: f64[B, B_1]\nb_2: f64[B_2]\ny[b_3] = sum[j](b_1(b[b_3, j])) * b_2[b_3]")

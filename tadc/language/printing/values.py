@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from xdsl.ir import Operation, Region, SSAValue
+from xdsl.ir import BlockArgument, Operation, Region, SSAValue
 
 from dialects.tix import (
     BINARY,
@@ -15,6 +15,7 @@ from dialects.tix import (
     CallOp,
     ConstantOp,
     Constraint,
+    DefineOp,
     IfOp,
     IndexToRealOp,
     MaxOp,
@@ -144,7 +145,7 @@ class ValuePrinter:
         if disjuncts in ([], [[]]):
             return self.text(yielded(op.then if disjuncts else op.otherwise), names)
         then, otherwise = yielded(op.then), yielded(op.otherwise)
-        if isinstance(then.owner, ReadOp) and disjuncts == _inside(then.owner):
+        if isinstance(then.owner, ReadOp) and disjuncts == _inside(then.owner, disjuncts):
             read = self._read(then.owner, names)
             outside = self.text(otherwise, names).text
             return Text(f"pad({read})" if outside == "0" else f"pad({read}, {outside})", ATOM)
@@ -207,10 +208,28 @@ def index_names(indices: Sequence[SSAValue], default: str, taken: set[str]) -> d
     return names
 
 
-def _inside(op: ReadOp) -> list[list[Constraint]]:
-    """The condition that `pad` stands for."""
-    shape = op.tensor_type.shape
-    return decided([[c for f, n in zip(op.forms, shape, strict=True) for c in between(0, f, n)]])
+def _inside(op: ReadOp, known: Sequence[Sequence[Constraint]]) -> list[list[Constraint]]:
+    """The condition that `pad` stands for.
+
+    Dimensions that an index of the definition runs through are part of it as far as `known` has
+    them: `pad` asks for them, but they say nothing.
+    """
+    dimensions = [
+        between(0, form, size)
+        for form, size in zip(op.forms, op.tensor_type.shape, strict=True)
+        if not _runs_through(form, size)
+        or any(set(between(0, form, size)) <= set(d) for d in known)
+    ]
+    return decided([[c for dimension in dimensions for c in dimension]])
+
+
+def _runs_through(form: Affine, size: Affine) -> bool:
+    """True if the form is an index of a definition whose range is this size."""
+    index = form.single_index
+    if not isinstance(index, BlockArgument):
+        return False
+    around = index.owner.parent_op()
+    return isinstance(around, DefineOp) and around.type.shape[index.index] == size
 
 
 def _number(value: float) -> Text:
