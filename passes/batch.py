@@ -74,10 +74,14 @@ from passes.rewriting.programs import (
 
 @dataclass(frozen=True)
 class BatchPass(ProgramPass):
-    """`batch{arguments=x,y}`: these arguments get the index, by default all."""
+    """`batch{arguments=x,y results=z}`: these arguments get the index, by default all.
+
+    So do these results, whatever they depend on.
+    """
 
     name = "batch"
     arguments: tuple[str, ...] = ()
+    results: tuple[str, ...] = ()
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for system in op.ops:
@@ -90,13 +94,15 @@ class BatchPass(ProgramPass):
         unknown = [name for name in self.arguments if name not in program.arguments]
         if unknown:
             raise PassFailure(program.location, f"no argument is named {unknown[0]}")
-        return batch(program, self.arguments or tuple(program.arguments))
+        return batch(program, self.arguments or tuple(program.arguments), self.results)
 
 
-def batch(program: tix.ProgramOp, names: Collection[str]) -> tix.ProgramOp:
-    """The program in which these arguments, and what depends on them, have one more index."""
-    program = _with_invariants(program, batched_tensors(program, names))
-    batched = batched_tensors(program, names)
+def batch(
+    program: tix.ProgramOp, names: Collection[str], results: Collection[str] = ()
+) -> tix.ProgramOp:
+    """The program in which these arguments, all that depends on them and these results have it."""
+    program = _with_invariants(program, batched_tensors(program, names, results))
+    batched = batched_tensors(program, names, results)
     taken = _names(program)
     size, index = Affine.of(fresh_name("B", taken)), fresh_name("b", taken)
     arguments = [
@@ -115,19 +121,22 @@ def batch(program: tix.ProgramOp, names: Collection[str]) -> tix.ProgramOp:
     return builder.finish(program, [cloner.value(v) for v in program.returned])
 
 
-def batched_tensors(program: tix.ProgramOp, names: Collection[str]) -> set[SSAValue]:
-    """The tensors that have the index once these arguments have it.
+def batched_tensors(
+    program: tix.ProgramOp, names: Collection[str], results: Collection[str] = ()
+) -> set[SSAValue]:
+    """The tensors that have the index once these arguments and results have it.
 
-    The least set that holds these arguments, what reads a tensor in it, and of an argument and its
+    The least set that holds these, what reads a tensor in it, and of an argument and its
     new version either both or none.
     """
+    returned = dict(zip(program.result_names, program.returned, strict=True))
     versions = [
         {program.arguments[name], value}
-        for name, value in zip(program.result_names, program.returned, strict=True)
+        for name, value in returned.items()
         if name in program.arguments
     ]
     found: set[SSAValue] = set()
-    wanted = {program.arguments[name] for name in names}
+    wanted = {program.arguments[name] for name in names} | {returned[name] for name in results}
     while wanted - found:
         found = varied(program, found | wanted)
         wanted = set[SSAValue]().union(*(pair for pair in versions if pair & found))
