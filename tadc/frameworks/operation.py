@@ -1,13 +1,15 @@
 """`Operation`: a program as a framework sees it, and the rules that make operations of it again.
 
-Frameworks ask some things of an operation, and a program answers each with a program:
+Frameworks ask five things of an operation, and a program answers each with a program:
 
+    shapes without running     result_shapes(shapes)
     numbers                    plan(shapes, precision), addresses in and addresses out
     tangents of some inputs    forward(wrt)
     adjoints of some results   reverse(wrt, of), or split(wrt): values that keep what gradients need
+    one more leading axis      batched(which)
 
-So every order of derivation is one of these again. Arguments are numbered in the order of the
-function's.
+So every order of derivation, and every nesting with batching, is one of these again. Arguments are
+numbered in the order of the function's.
 
 A pullback that `split` makes takes kept values, which are neither variables nor constants. So it
 has a *meaning*: the operation that computes the same from the arguments alone. The pullback is what
@@ -22,8 +24,9 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
+from passes.batch import BatchPass
 from tadc.function import Function
-from tadc.program import Program
+from tadc.program import Program, Tensor
 
 if TYPE_CHECKING:
     from tadc.runtime.native_plan import NativePlan
@@ -66,6 +69,15 @@ class Meaning(NamedTuple):
             tuple(self.own[n] for n in found.inputs),
             tuple(self.own[n] for n in found.wrt),
         )
+
+
+class Batched(NamedTuple):
+    """An operation with one more leading axis in some arguments, and in what depends on them."""
+
+    operation: Operation
+    arguments: tuple[bool, ...]
+    """True for each argument that has it: more than were asked for where updates need them."""
+    results: tuple[bool, ...]
 
 
 class Operation:
@@ -121,6 +133,11 @@ class Operation:
         free = [n for n, t in enumerate(args) if t.dtype == "real"]
         return frozenset(unread - set(free[-1:]) if unread.issuperset(free) else unread)
 
+    @property
+    def is_pullback(self) -> bool:
+        """True for the second part of a `Split`, which has a meaning."""
+        return self._meaning is not None
+
     def precision(self, dtypes: Sequence[str | None]) -> str:
         """`f32` or `f64` for tensors of undeclared precision: that of the widest among them.
 
@@ -133,6 +150,10 @@ class Operation:
     def result_dtypes(self, precision: str) -> list[str]:
         """`f32` or `f64` for each result."""
         return [precision if t.dtype == "real" else t.dtype for t in self.function.results]
+
+    def result_shapes(self, shapes: Sequence[Shape]) -> list[tuple[Any, ...]]:
+        """The shapes of the results; see `Function.result_shapes`."""
+        return self.function.result_shapes(shapes)
 
     def plan(self, shapes: Sequence[Sequence[int]], precision: str) -> NativePlan:
         """The machine code for arguments of these shapes; see `Function.plan`.
@@ -157,10 +178,10 @@ class Operation:
 
         None where they are 0: kept values have none.
         """
-        if of != tuple(range(len(self.function.results))):
-            raise NotImplementedError("adjoints of some results")
         if self._meaning:
             return self._meaning.derived(wrt, lambda operation, own: operation.reverse(own, of))
+        if of != tuple(range(len(self.function.results))):
+            raise NotImplementedError("adjoints of some results")
         return self._derived(("reverse", of), wrt, lambda names: self.function.derivative(*names))
 
     def _derived(
@@ -188,6 +209,32 @@ class Operation:
         else:
             both = self.function.pullbacks.of_shapes(names, tuple(map(tuple, shapes)))
         return self._once(("split", wrt, both), lambda: Split(self, wrt, both))
+
+    def batched(self, which: Numbers) -> Batched:
+        """The operation for several values of the arguments `which` at once."""
+        return self._once(("batched", which), lambda: self._batched(which))
+
+    def _batched(self, which: Numbers) -> Batched:
+        if self._meaning is None:
+            program = self._batch(which)
+            return Batched(_of(program), *_batched_tensors(self.function.program, program))
+        meaning, own = self._meaning
+        if not any(n in own for n in which):
+            which = tuple(range(len(self.names)))
+        # both have every result batched, so that each may stand for the other
+        everything = tuple(t.name for t in self.function.results)
+        program = self._batch(which, everything)
+        arguments, results = _batched_tensors(self.function.program, program)
+        also = tuple(k for k, n in enumerate(own) if arguments[n])
+        like = meaning._batch(also, tuple(t.name for t in meaning.function.results))
+        if _batched_tensors(meaning.function.program, like)[0] != tuple(arguments[n] for n in own):
+            raise AssertionError("a pullback and its meaning are batched differently")
+        return Batched(_of(program, Meaning(_of(like), own)), arguments, results)
+
+    def _batch(self, which: Numbers, results: tuple[str, ...] = ()) -> Program:
+        names = tuple(self.names[n] for n in which)
+        (program,) = self.function.program.derive([BatchPass(names, results)])
+        return program
 
     def _once(self, key: object, make: Callable[[], T]) -> T:
         if key not in self._made:
@@ -235,3 +282,15 @@ def _once_each(function: Function, meaning: Meaning | None) -> Operation:
         if found is None:
             found = _operations[function.program.key] = Operation(function, meaning)
         return found
+
+
+def _batched_tensors(
+    program: Program, batched: Program
+) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
+    """The arguments and the results of a program that have one more axis when it is batched."""
+
+    def longer(old: Sequence[Tensor], new: Sequence[Tensor]) -> tuple[bool, ...]:
+        pairs = zip(old, new, strict=True)
+        return tuple(len(b.shape) > len(a.shape) for a, b in pairs)
+
+    return longer(program.args, batched.args), longer(program.results, batched.results)

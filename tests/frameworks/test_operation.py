@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import tadc
+from passes.batch import BatchPass
 from tadc.frameworks.operation import Operation
+from tadc.function import Function
 
 Arrays = Sequence[np.ndarray]
 
@@ -114,3 +116,43 @@ def test_what_decides_the_precision_is_read() -> None:
 
 def test_the_listing_has_no_declarations() -> None:
     assert repr(operation_of("x: f64[3]\ny[i] = 2 * x[i]")) == "y[i] = 2 * x[i]; return y"
+
+
+def test_batches_are_made_of_slices(arrays: Arrays) -> None:
+    w, x = arrays
+    batch = np.stack([x, 2 * x])
+    batched = operation_of(CONVOLUTION).batched((1,))
+    assert (batched.arguments, batched.results) == ((False, True), (True,))
+    (found,) = run(batched.operation, [w, batch])
+    f = tadc.compile(CONVOLUTION)
+    assert np.array_equal(found, np.stack([f(w, slice) for slice in batch]))
+
+
+def test_batched_pullbacks_are_derived_by_their_meaning() -> None:
+    """Though only the adjoints are batched, all gradients are: also those that do not read them."""
+    numbers = np.random.default_rng(2)
+    a, x, direction = numbers.uniform(0.5, 1, 7), *numbers.uniform(0.5, 1, (2, 4))
+    dy, dz = numbers.uniform(0.5, 1, (2, 3, 4))
+    whole = operation_of(TWO)
+    split = whole.split((0, 1))
+    computed = run(split.value, [a, x])
+    given = [a, x, *(computed[n] for n in split.kept), dy, dz]
+    count = len(split.pullback.names)
+    batched = split.pullback.batched((count - 2, count - 1))
+    assert all(batched.results)
+    derived = batched.operation.forward((1,))
+    assert derived
+    tangents = run(derived.operation, [*(given[n] for n in derived.inputs), direction])
+    forward = tadc.compile(TWO).derivative().forward("x")
+    for n in range(3):
+        expected = forward(a, x, dy[n], dz[n], direction)
+        for tangent, wanted in zip(tangents, expected, strict=True):
+            assert np.allclose(tangent[n], wanted, rtol=1e-13)
+
+
+def test_results_that_depend_on_no_batched_argument_may_be_batched() -> None:
+    f = tadc.compile("y[i] = 2 * x[i]\nz[i] = 3 * w[i]\nreturn y, z")
+    (program,) = f.program.derive([BatchPass(("x",), ("z",))])
+    x, w = np.arange(6.0).reshape(3, 2), np.arange(2.0)
+    y, z = Function(program, "cpu")(x, w)
+    assert np.array_equal(y, 2 * x) and np.array_equal(z, np.stack([3 * w] * 3))
