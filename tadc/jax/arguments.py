@@ -1,0 +1,81 @@
+"""The arguments of a call in JAX: checked as those of a call in NumPy, and made arrays of JAX."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tadc.errors import DtypeError
+from tadc.frameworks.operation import Operation
+from tadc.jax.package import Array, jax
+from tadc.jax.package import numpy as jnp
+from tadc.runtime.arguments import DTYPES, Parameter, as_array, is_number
+
+NAMES = {dtype: name for name, dtype in DTYPES.items()}
+X64_HINT = 'jax.config.update("jax_enable_x64", True) lets JAX have float64'
+
+
+def prepare(
+    operation: Operation, parameters: Sequence[Parameter], values: Sequence[Any]
+) -> tuple[str, list[Array]]:
+    """The precision of a call, and its arguments as arrays of the dtypes that it computes in.
+
+    Raises `TadcError` for what is no array of float32 or float64.
+    """
+    arrays = [_array(p, v) for p, v in zip(parameters, values, strict=True)]
+    wanted = [DTYPES.get(p.dtype) for p in parameters]
+    for parameter, array, dtype in zip(parameters, arrays, wanted, strict=True):
+        _check(parameter, array, dtype)
+    precision = _precision(operation, arrays)
+    common = DTYPES[precision]
+    return precision, [_converted(a, d or common) for a, d in zip(arrays, wanted, strict=True)]
+
+
+def as_known_array(parameter: Parameter, value: Any) -> Any:
+    """The value, as an array of NumPy where JAX does not know its type."""
+    return value if isinstance(value, jax.Array) else as_array(parameter, value)
+
+
+def _array(parameter: Parameter, value: Any) -> Array:
+    if isinstance(value, jax.Array):
+        return value
+    if type(value) is np.ndarray or isinstance(value, np.generic) or is_number(value):
+        return jnp.asarray(value)
+    return jnp.asarray(as_array(parameter, value))
+
+
+def _precision(operation: Operation, arrays: Sequence[Array]) -> str:
+    """The precision of undeclared tensors; JAX may have no float64 (`jax_enable_x64`)."""
+    found = operation.precision([None if a.weak_type else NAMES[a.dtype] for a in arrays])
+    return NAMES[jax.dtypes.canonicalize_dtype(DTYPES[found])]
+
+
+def _converted(array: Array, dtype: np.dtype[Any]) -> Array:
+    if array.dtype == dtype and not array.weak_type:
+        return array
+    return jax.lax.convert_element_type(array, dtype)
+
+
+def _check(parameter: Parameter, array: Array, wanted: np.dtype[Any] | None) -> None:
+    if wanted is not None and jax.dtypes.canonicalize_dtype(wanted) != wanted:
+        raise DtypeError(
+            f"the argument {parameter.name} is declared as {parameter.dtype}, "
+            f"and JAX has no {wanted} now",
+            parameter.span,
+            X64_HINT,
+            argument=parameter.name,
+        )
+    # weak types are those of Python's numbers, which have no precision of their own
+    is_weak_number = array.weak_type and array.dtype.kind in "if"
+    if array.dtype == wanted or (wanted is None and array.dtype in NAMES) or is_weak_number:
+        return
+    name = "float32" if wanted is None else wanted.name
+    raise DtypeError(
+        f"the argument {parameter.name} has dtype {array.dtype}, "
+        f"not {'float32 or float64' if wanted is None else wanted.name}",
+        parameter.span,
+        f"{parameter.name}.astype(jax.numpy.{name}) converts it",
+        argument=parameter.name,
+    )

@@ -1,0 +1,88 @@
+"""`op`: a program as a function of arrays of JAX."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tadc.frameworks import signature
+from tadc.frameworks.operation import Operation
+from tadc.frameworks.signature import Signature, Source
+from tadc.function import Function
+from tadc.jax.arguments import as_known_array, prepare
+from tadc.jax.package import jax
+from tadc.jax.transposed import bind
+from tadc.runtime.arguments import Parameter
+
+_NOT_FOR_JIT = (jax.core.Tracer, np.ma.MaskedArray)
+"""Values of a call that is traced already, and arrays whose mask `jax.jit` would not see."""
+
+
+class Op:
+    """A program as a function of JAX, which `op` makes.
+
+    Call it with arrays, by position or by name: one result comes as an array, several as a tuple.
+    `function` is the program. Safe to call from several threads and to pickle.
+    """
+
+    def __init__(self, found: Signature, name: str = "tadc", doc: str | None = None):
+        self.function: Function = found.function
+        """The program: `op.function(...)` computes the same in NumPy."""
+        self.__name__ = self.__qualname__ = name
+        self.__doc__ = doc
+        self.__signature__ = _python_signature(found.names)
+        self._signature = found
+        self._operation = Operation.of(found.function)
+        locate = found.function.program.span_of_argument
+        self._parameters = [
+            Parameter(t.name, t.dtype, len(t.shape), partial(locate, t.name))
+            for t in found.function.args
+        ]
+        self._compiled = jax.jit(self._traced)
+
+    def __call__(self, /, *positional: Any, **named: Any) -> Any:
+        """The result, or a tuple of results. Raises `TadcError` for arguments that do not fit."""
+        values = self._signature.bind(positional, named)
+        if any(isinstance(v, _NOT_FOR_JIT) for v in values):
+            results = self._traced(*values)
+        else:
+            results = self._called(values)
+        return results[0] if len(results) == 1 else results
+
+    def _traced(self, *values: Any) -> tuple[Any, ...]:
+        precision, arrays = prepare(self._operation, self._parameters, values)
+        return tuple(bind(self._operation, precision, arrays))
+
+    def _called(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        with suppress(TypeError, ValueError):  # about a value that is no array for JAX
+            return self._compiled(*values)
+        return self._compiled(*map(as_known_array, self._parameters, values))
+
+    def __repr__(self) -> str:
+        arguments = ", ".join(self._signature.names)
+        results = ", ".join(t.name for t in self.function.results)
+        return f"<tadc.jax.op ({arguments}) -> {results}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Op, (self._signature, self.__name__, self.__doc__)
+
+
+def op(source: Source) -> Op:
+    """A program as a function of JAX: given as text, as a `tadc.Function`, or in a docstring.
+
+    Raises `TadcError` for what is wrong with it.
+    """
+    found = signature.of(source)
+    if isinstance(source, str | Function):
+        return Op(found)
+    return Op(found, source.__name__, source.__doc__)
+
+
+def _python_signature(names: Sequence[str]) -> inspect.Signature:
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return inspect.Signature([inspect.Parameter(name, kind) for name in names])
