@@ -4,7 +4,8 @@
 - `timing`, `machine`, `tables`: taking turns, where it was measured, results as Markdown and JSON
 - `hand_written`, `contenders`: who computes a workload
 - `cpu`: the comparison; `report`: its tables, geometric means, and the change to an earlier run
-- `calls`: microseconds of small calls; `start`: the way to the first gradient, and memory
+- `calls`, `jax_calls`: microseconds of small calls, in NumPy and in JAX
+- `start`: the way to the first gradient, and memory
 - `compile_time`, `long_programs`, `inverse_modes`: steps of compilation, long texts, modes
 
 `benchmarks/README.md` says how to run and read them.
