@@ -15,10 +15,11 @@ gives each index bounds, so that a sum runs over exactly the points that contrib
 `simplify_sums` reads single points, moves factors and merges guards, and `join_guards` makes one
 choice of terms that exclude each other.
 
-For a value and its pullback `split_pullback` cuts the program in two, for inverse modes
-`split_solves` cuts it where a linear system is solved. `inline_definitions` decides what is stored
-and what is computed where it is read, `order_definitions` when. `batch` gives arguments, and all
-that depends on them, one more index: it goes before derivatives or behind them.
+For a value and its pullback `split_pullback` cuts the program in two, and `zero_arguments` leaves
+out of the pullback what adjoints would contribute that are not there. For inverse modes
+`split_solves` cuts the program where a linear system is solved. `inline_definitions` decides what
+is stored and what is computed where it is read, `order_definitions` when. `batch` gives arguments,
+and all that depends on them, one more index: it goes before derivatives or behind them.
 
 Code begins with `specialise`, which makes numbers of sizes that a call has. `expand_calls` puts
 formulas in the place of the user's functions, `set_precision` types of elements in the place of

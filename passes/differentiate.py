@@ -70,6 +70,7 @@ from passes.rewriting.programs import label_of, location_of
 class DifferentiatePass(ProgramPass):
     """`differentiate{mode=reverse wrt=a,b}`: derivatives by these arguments, by default all.
 
+    With `of=f` only these results have adjoints, and the gradients are theirs alone.
     `mode=forward` gives tangents instead of gradients. With `unit_adjoint=true` the adjoints of the
     results are 1 instead of arguments: the gradient of a scalar. With `keep_values=true` the
     results of the program come first, before the derivatives; the adjoints of the definitions that
@@ -84,11 +85,15 @@ class DifferentiatePass(ProgramPass):
     mode: str = "reverse"
     keep_pivots: bool = False
     observe: tuple[str, ...] = ()
+    of: tuple[str, ...] = ()
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
-        unknown = [name for name in self.wrt if name not in program.arguments]
-        if unknown:
-            raise PassFailure(program.location, f"no argument is named {unknown[0]}")
+        for what, names, known in (
+            ("argument", self.wrt, program.arguments),
+            ("result", self.of, program.result_names),
+        ):
+            if unknown := [name for name in names if name not in known]:
+                raise PassFailure(program.location, f"no {what} is named {unknown[0]}")
         match self.mode:
             case "reverse":
                 return self._reverse(program)
@@ -106,8 +111,10 @@ class DifferentiatePass(ProgramPass):
                 raise PassFailure(program.location, reason)
 
     def _reverse(self, program: tix.ProgramOp) -> tix.ProgramOp:
-        results = dict.fromkeys(v for v in program.returned if isinstance(v.owner, tix.DefineOp))
-        seeds = zip(adjoint_names(program), results, strict=True)
+        names = dict(zip(program.returned, program.result_names, strict=True))
+        seeds = zip(adjoint_names(program), names, strict=True)
+        seeds = [(adjoint, v) for adjoint, v in seeds if not self.of or names[v] in self.of]
+        results = [v for _, v in seeds]
         new = ExtendedProgram(
             program,
             () if self.unit_adjoint else seeds,

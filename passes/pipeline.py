@@ -30,6 +30,7 @@ from passes.specialise import SpecialisePass
 from passes.split_pullback import SplitPullbackPass
 from passes.split_solves import SplitSolvesPass
 from passes.split_sums import SplitSumsPass
+from passes.zero_arguments import ZeroArgumentsPass
 
 STAGES = (
     "source",
@@ -107,6 +108,19 @@ def pullback_passes(adjoints: Sequence[str], wrt: Sequence[str] = ()) -> Pipelin
             *_simplifying_steps(DifferentiatePass(tuple(wrt), keep_values=True)),
             # before definitions move: then each program decides alone what it stores
             Step("simplified", SplitPullbackPass(tuple(adjoints))),
+            *_storing_steps(),
+        ]
+    )
+
+
+def zeroing_passes(zero_arguments: ZeroArgumentsPass) -> Pipeline:
+    """From `simplified` to `simplified`, without the arguments that are zero."""
+    return Pipeline(
+        [
+            Step("simplified", zero_arguments),
+            # sums have fewer terms: factors may leave them, and guards become one
+            Step("simplified", SimplifySumsPass()),
+            Step("simplified", JoinGuardsPass()),
             *_storing_steps(),
         ]
     )

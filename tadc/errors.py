@@ -140,6 +140,13 @@ def unknown_name(what: str, name: str, names: Sequence[str]) -> UnknownNameError
     return UnknownNameError(f"there is no {what} {name!r}", hint=hint)
 
 
+def check_names(what: str, names: Iterable[str], known: Sequence[str]) -> None:
+    """Raise `UnknownNameError` where a name is none of those known."""
+    for name in names:
+        if name not in known:
+            raise unknown_name(what, name, known)
+
+
 class RankError(TadcError):
     """A wrong number of indices."""
 

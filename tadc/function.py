@@ -10,9 +10,10 @@ from xdsl.passes import ModulePass
 
 from passes.batch import BatchPass
 from passes.differentiate import DifferentiatePass
-from passes.pipeline import derivative_passes
+from passes.pipeline import derivative_passes, zeroing_passes
+from passes.zero_arguments import ZeroArgumentsPass
 from tadc.emit import emit
-from tadc.errors import ArgumentError, unknown_name
+from tadc.errors import ArgumentError, check_names, unknown_name
 from tadc.inverse.inverse import Inverse
 from tadc.modes import INVERSE_MODES
 from tadc.program import Program, Tensor, recursing
@@ -147,17 +148,29 @@ class Function:
 
     # --- deriving ---
 
-    def derivative(self, *wrt: str, observe: Sequence[str] = ()) -> Function:
-        """The derivative with respect to these arguments, all of them by default.
+    def derivative(
+        self, *wrt: str, of: Sequence[str] = (), observe: Sequence[str] = ()
+    ) -> Function:
+        """The derivative of these results with respect to these arguments, by default of all.
 
         A function of the same arguments and of one adjoint `df` per result `f`; its results are
         `dx` for each argument `x`, and then the adjoints of the definitions that `observe` names.
         """
-        known = self.program.definition_labels
-        for name in observe:
-            if name not in known:
-                raise unknown_name("definition", name, known)
-        return self._made(DifferentiatePass(wrt, observe=tuple(observe)), wrt)
+        results = [t.name for t in self.results]
+        check_names("result", of, results)
+        check_names("definition", observe, self.program.definition_labels)
+        some = tuple(name for name in results if name in of)
+        of = some if len(some) < len(results) else ()
+        return self._made(DifferentiatePass(wrt, observe=tuple(observe), of=of), wrt)
+
+    def without(self, *names: str) -> Function:
+        """This program for zeros in place of these arguments, which it no longer takes.
+
+        For adjoints and tangents that are not there: what they would be multiplied with contributes
+        nothing, not even where it is infinite.
+        """
+        some = tuple(t.name for t in self.args if t.name in names)
+        return self._made(ZeroArgumentsPass(some), names) if names else self
 
     def forward(self, *wrt: str, keep_values: bool = False) -> Function:
         """The derivative in the direction of tangents of these arguments, all by default.
@@ -237,9 +250,15 @@ def _check_scalar(results: Sequence[Tensor]) -> None:
 def _made(program: Program, first: ModulePass, names: Sequence[str]) -> Program:
     """The program that `first` by these arguments and the passes behind it make of `program`."""
     program.check_arguments(names)
-    derives = isinstance(first, DifferentiatePass)
     if not program.args:
-        verb = "derive with respect to" if derives else "batch"
+        verb = "batch" if isinstance(first, BatchPass) else "derive with respect to"
         raise ArgumentError(f"the program has no argument to {verb}")
-    (made,) = program.derive(derivative_passes(first).passes if derives else [first])
+    match first:
+        case DifferentiatePass():
+            passes = derivative_passes(first).passes
+        case ZeroArgumentsPass():
+            passes = zeroing_passes(first).passes
+        case _:
+            passes = [first]
+    (made,) = program.derive(passes)
     return made

@@ -18,7 +18,7 @@ from passes.rewriting.failure import PassFailure
 from passes.rewriting.written_sizes import write_sizes
 from passes.run_passes import run_passes
 from passes.specialise import SpecialisePass
-from tadc.errors import Span, TargetError, UnsupportedError, unknown_name
+from tadc.errors import Span, TargetError, UnsupportedError, check_names
 from tadc.language.check import check_ranges
 from tadc.language.custom_functions import known_functions
 from tadc.language.printing.program import print_program
@@ -139,10 +139,7 @@ class Program:
 
     def check_arguments(self, names: Sequence[str]) -> None:
         """Raise `UnknownNameError` where one is not an argument."""
-        known = [t.name for t in self.args]
-        for name in names:
-            if name not in known:
-                raise unknown_name("argument", name, known)
+        check_names("argument", names, [t.name for t in self.args])
 
     def check_sizes(self, sizes: Mapping[str, int]) -> None:
         """Raise `RangeError` where calls of these sizes would read outside of a tensor."""

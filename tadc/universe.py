@@ -31,6 +31,7 @@ PASSES = {
     "simplify-sums": ("passes.simplify_sums", "SimplifySumsPass"),
     "join-guards": ("passes.join_guards", "JoinGuardsPass"),
     "split-pullback": ("passes.split_pullback", "SplitPullbackPass"),
+    "zero-arguments": ("passes.zero_arguments", "ZeroArgumentsPass"),
     "split-solves": ("passes.split_solves", "SplitSolvesPass"),
     "inline-definitions": ("passes.inline_definitions", "InlineDefinitionsPass"),
     "order-definitions": ("passes.order_definitions", "OrderDefinitionsPass"),

@@ -26,6 +26,7 @@ from passes.schedule import names_in
 from passes.scheduling import tile_analysis, tile_choice
 from passes.set_precision import set_precision
 from passes.specialise import specialise
+from tadc.function import Function
 from tadc.interpreter.loops import run
 from tadc.runtime.arguments import DTYPES
 from tadc.runtime.executable import kernel_of
@@ -189,6 +190,31 @@ def check_split_pullback(seed: int) -> None:
 @chunks(25, of=50, start=3000)
 def test_split_pullback_keeps_the_meaning(first: int) -> None:
     check_seeds(check_split_pullback, range(first, first + CHUNK))
+
+
+def check_zero_arguments(seed: int) -> None:
+    """Gradients without some adjoints, after a cut and in one, are those for zeros."""
+    case = random_case(seed, **EVERYTHING)
+    both = case.function.with_target("interpret").with_pullback()
+    computed = both.value.call(case.values, {})
+    names = [t.name for t in both.adjoints]
+    gone = set(random.Random(seed).sample(names, random.Random(seed).randint(1, len(names))))
+    pairs = list(zip(names, case.adjoints, strict=True))
+    zeros = [np.zeros_like(a) if name in gone else a for name, a in pairs]
+    left = [a for name, a in pairs if name not in gone]
+    derivative = case.function.derivative()
+    expected = interpret(derivative.program.op, [*case.values, *zeros])
+    alone = interpret(derivative.without(*gone).program.op, [*case.values, *left])
+    assert_close(alone, expected, 1e-11, "zero-arguments")
+    pullback = Function(both.gradients.program, "interpret").without(*gone)
+    bounded(pullback.program.op)
+    found = pullback.call([*case.values, *both.saved_of(computed), *left], {})
+    assert_close(found, expected, 1e-11, "zero-arguments, pullback")
+
+
+@chunks(25, of=100, start=4000)
+def test_zero_arguments_keeps_the_meaning(first: int) -> None:
+    check_seeds(check_zero_arguments, range(first, first + CHUNK))
 
 
 def check_split_solves(seed: int) -> None:
