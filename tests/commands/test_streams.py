@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.campaign import seeds
 from tests.support.paths import ROOT
 
 TADC = f"{sys.executable} -m tadc"
@@ -32,7 +33,7 @@ def program(tmp_path: Path) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("n", range(3))
+@pytest.mark.parametrize("n", seeds(1, of=3))
 @pytest.mark.parametrize("lines", [1, 10**6])
 def test_the_exit_code_is_that_of_the_program_whoever_reads(program: str, lines: int, n: int):
     command = f"{TADC} derive {program} | head -n {lines} | wc -l; echo ${{PIPESTATUS[0]}}"
@@ -53,7 +54,7 @@ def test_no_reader_at_all(program: str, tool: str):
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-@pytest.mark.parametrize("n", range(3))
+@pytest.mark.parametrize("n", seeds(1, of=3))
 def test_a_closed_output_is_an_error(program: str, n: int):
     done = shell(f"{TADC} derive {program} >&-")
     assert (done.returncode, done.stderr) == (1, f"tadc: {CLOSED}")

@@ -45,7 +45,7 @@ from tests.support.derivations import (
 from tests.support.random_programs import EVERYTHING
 from tests.support.random_updates import random_update
 
-CHUNK = 25
+CHUNK = 5
 MOST_SUBSETS = 4
 """Of the subsets of the sizes of a program, so many are tried."""
 
@@ -153,22 +153,22 @@ def chunks(some: int, of: int, start: int = 0) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("first", seeds(some, of, start)[::CHUNK])
 
 
-@chunks(75, of=150)
+@chunks(50, of=150)
 def test_every_pass_keeps_the_meaning(first: int) -> None:
     check_seeds(check, range(first, first + CHUNK))
 
 
-@chunks(25, of=50, start=1000)
+@chunks(15, of=50, start=1000)
 def test_every_pass_runs_alone_on_a_file(first: int) -> None:
     check_seeds(check_through_text, range(first, first + CHUNK))
 
 
-@chunks(25, of=50, start=2000)
+@chunks(20, of=50, start=2000)
 def test_every_pass_with_everything(first: int) -> None:
     check_seeds(check_everything, range(first, first + CHUNK))
 
 
-@chunks(25, of=50)
+@chunks(15, of=50)
 def test_set_precision_keeps_the_meaning(first: int) -> None:
     check_seeds(check_precision, range(first, first + CHUNK))
 
@@ -179,7 +179,7 @@ def test_set_precision_keeps_the_meaning(first: int) -> None:
 def check_split_pullback(seed: int) -> None:
     """Value and gradients, given what the value saved, are those of the derivative program."""
     case = random_case(seed, **EVERYTHING)
-    both = case.function.with_target("interpret").with_pullback()
+    both = case.interpreted.with_pullback()
     computed = both.value.call(case.values, {})
     assert_close(computed[: len(case.results)], case.results, 1e-11, "split-pullback, value")
     given = [*case.values, *both.saved_of(computed), *case.adjoints]
@@ -187,7 +187,7 @@ def check_split_pullback(seed: int) -> None:
     assert_close(both.gradients.call(given, {}), gradients, 1e-11, "split-pullback, gradients")
 
 
-@chunks(25, of=50, start=3000)
+@chunks(15, of=50, start=3000)
 def test_split_pullback_keeps_the_meaning(first: int) -> None:
     check_seeds(check_split_pullback, range(first, first + CHUNK))
 
@@ -232,7 +232,7 @@ def check_split_solves(seed: int) -> None:
         np.testing.assert_allclose(back, v[t.name], rtol=1e-6, atol=1e-6)
 
 
-@chunks(25, of=50, start=100)
+@chunks(15, of=50, start=100)
 def test_split_solves_keeps_the_meaning(first: int) -> None:
     check_seeds(check_split_solves, range(first, first + CHUNK))
 
@@ -275,7 +275,7 @@ def check_specialise(seed: int) -> None:
     bounded(specialise(derivative, sizes_of(derivative, case.inputs)))
 
 
-@chunks(25, of=75, start=6000)
+@chunks(15, of=75, start=6000)
 def test_specialise_keeps_the_meaning_for_subsets_of_sizes(first: int) -> None:
     check_seeds(check_specialise, range(first, first + CHUNK))
 

@@ -9,6 +9,7 @@ import pytest
 
 from tadc.runtime import compiler_process as compilers
 from tadc.runtime.cpu import CpuModule
+from tests.support.campaign import CAMPAIGN
 from tests.support.paths import ROOT
 
 
@@ -39,7 +40,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored in the
 cpu.MOST_MODULES_HERE = int(sys.argv[1])
 x, ended = np.linspace(0, 1, 9), 0
 tadc.compile("y[i] = x[i]")(x)
-for n in range(60):
+for n in range(0, 60, int(sys.argv[2])):
     f = tadc.compile(f"y[i] = {n} * x[i]\\n" + "y[i] += sum[j](sin(y[j] * x[i]))\\n" * 5)
     timer = threading.Timer(0.002 * n, os.kill, (os.getpid(), signal.SIGINT))
     try:
@@ -57,10 +58,14 @@ print(ended)
 """
 
 
+EACH = "1" if CAMPAIGN else "3"
+"""Every so many times two milliseconds, up to 120, a signal comes."""
+
+
 @pytest.mark.parametrize("modules_here", [0, 1000])
 def test_signals_while_code_is_made(modules_here: int):
     """In a process of its own, which the end of LLVM's objects in a wrong order ends."""
-    command = [sys.executable, "-X", "faulthandler", "-c", COMPILE, str(modules_here)]
+    command = [sys.executable, "-X", "faulthandler", "-c", COMPILE, str(modules_here), EACH]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert int(done.stdout) > 0

@@ -11,8 +11,8 @@ import pytest
 from tests.support.campaign import seeds
 from tests.support.paths import ROOT
 
-AT_ONCE = 10
-SEEDS = seeds(25, of=1000)
+AT_ONCE = 8
+SEEDS = seeds(16, of=1000)
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:

@@ -14,6 +14,7 @@ import tadc
 from tadc.errors import ArgumentError, SizeError, TargetError
 from tadc.runtime import plan_runner
 from tadc.runtime.plan_record import parts_of
+from tests.support.campaign import seeds
 from tests.support.derivations import random_case
 
 CONV = "y[i] = sum[k](w[k] * x[2*i + k])\nz = sum[i](y[i])\nreturn y, z"
@@ -217,7 +218,7 @@ def test_rows_apart_give_the_same(dtype: type, target: str) -> None:
             np.testing.assert_allclose(f(x=first, w=second), expected, rtol=2e-6, atol=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", seeds(8, of=15))
 def test_random_programs_read_rows_apart(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tadc.runtime.arguments.FEWEST_BYTES_NOT_COPIED", 0)
     case = random_case(seed)

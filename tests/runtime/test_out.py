@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tadc
+from tests.support.campaign import seeds
 from tests.support.derivations import random_case
 
 TWO = "y[i] = x[i] + 1\nz[i, j] = x[i] * x[j]\nreturn y, z"
@@ -69,7 +70,7 @@ def test_what_cannot_hold_the_result() -> None:
     np.testing.assert_array_equal(f(x), 2 * x)
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", seeds(12, of=25))
 def test_random_programs_give_the_same_bits(seed: int) -> None:
     case = random_case(seed)
     expected = case.function.call(case.values, {})

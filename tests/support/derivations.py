@@ -66,6 +66,11 @@ class Case:
         return tadc.compile(self.source)
 
     @cached_property
+    def interpreted(self) -> tadc.Function:
+        """The function for the interpreter; what is derived of it is kept with it."""
+        return self.function.with_target("interpret")
+
+    @cached_property
     def values(self) -> list[np.ndarray]:
         """The arguments in the order of the function."""
         return [self.arguments[t.name] for t in self.function.args]

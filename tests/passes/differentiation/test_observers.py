@@ -135,7 +135,7 @@ def test_programs_with_observed_adjoints() -> None:
 def check_random(seed: int) -> None:
     """Gradients do not change; a result that no later line reads has the adjoint that is given."""
     case = random_case(seed, **(EVERYTHING if seed % 2 else {}))
-    f = case.function.with_target("cpu" if seed % 4 == 0 else "interpret")
+    f = case.interpreted if seed % 4 else case.function
     program = f.program.op
     _, pullback = tadc.vjp(f, *case.values)
     seen: dict[str, np.ndarray] = {}
@@ -151,4 +151,4 @@ def check_random(seed: int) -> None:
 
 @pytest.mark.parametrize("first", [0, 3000])
 def test_observed_adjoints_are_those_of_differences(first: int) -> None:
-    check_seeds(check_random, seeds(15, of=25, start=first))
+    check_seeds(check_random, seeds(6, of=25, start=first))

@@ -13,6 +13,7 @@ from passes.inversion.classify import classify, classify_all
 from passes.inversion.lumps import lumps
 from passes.inversion.signed_permutations import SignedPermutation
 from passes.rewriting.failure import PassFailure
+from tests.support.campaign import seeds
 from tests.support.lump_programs import program
 from tests.support.structure_checks import check_structures
 
@@ -309,7 +310,7 @@ def random_structured_program(rng: random.Random) -> str:
     return "\n".join([*lines, "return z"]) + "\n"
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", seeds(100, of=200))
 def test_jacobians_of_random_programs_have_their_structure(seed: int):
     rng = random.Random(seed)
     check_structures(random_structured_program(rng), {"N": rng.choice([5, 6, 7])})

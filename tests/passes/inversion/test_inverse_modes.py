@@ -21,7 +21,7 @@ from passes.inversion.classify import classify_all
 from passes.inversion.lumps import Lump, lumps
 from passes.rewriting.programs import type_of
 from tadc.errors import IllConditionedWarning, SingularError, UnsupportedError
-from tests.support.campaign import seeds
+from tests.support.campaign import CAMPAIGN, seeds
 from tests.support.derivations import check_seeds
 from tests.support.inverse_checks import (
     TOLERANCE,
@@ -34,7 +34,8 @@ from tests.support.lump_programs import random_state_program
 from tests.support.random_updates import Update, random_update
 
 SEEDS = 300
-CHUNK = 25
+TESTED = seeds(50, of=SEEDS)
+CHUNK = 5
 
 
 def check(seed: int, dtype: str = "f64") -> None:
@@ -87,7 +88,7 @@ def random_source(seed: int) -> str:
     return random_update(random.Random(seed)).source
 
 
-@pytest.mark.parametrize("first", seeds(100, of=SEEDS)[::CHUNK])
+@pytest.mark.parametrize("first", TESTED[::CHUNK])
 def test_inverse_modes_invert_the_jacobian(first: int) -> None:
     check_seeds(check, range(first, first + CHUNK), random_source)
 
@@ -113,11 +114,11 @@ def check_any(seed: int) -> None:
 
 
 def test_what_is_singular_is_refused_and_nothing_else() -> None:
-    check_seeds(check_any, seeds(20, of=40), any_source)
+    check_seeds(check_any, seeds(10, of=40), any_source)
 
 
 def test_inverse_modes_invert_the_jacobian_in_single_precision() -> None:
-    check_seeds(partial(check, dtype="f32"), seeds(15, of=30, start=SEEDS), random_source)
+    check_seeds(partial(check, dtype="f32"), seeds(10, of=30, start=SEEDS), random_source)
 
 
 def kinds(lump: Lump, structure: structures.Structure) -> list[str]:
@@ -159,13 +160,15 @@ LEAST = {
     ),
     **dict.fromkeys(("DiagonalPlusNilpotent, elsewhere", "Triangular, elsewhere"), 3),
 }
-"""The number of random programs in which each kind of structure has to occur."""
+"""The number of all random programs in which each kind of structure has to occur."""
 
 
 def test_every_structure_occurs_in_random_updates() -> None:
+    """In a campaign that often, and each one in the programs that are always tested."""
     found: Counter[str] = Counter()
-    for seed in range(SEEDS):
+    for seed in TESTED:
         steps = lumps(tadc.compile(random_update(random.Random(seed)).source).program.op)
         for lump, structure in zip(steps, classify_all(steps), strict=True):
             found.update(kinds(lump, structure))
-    assert {name: found[name] for name in LEAST if found[name] < LEAST[name]} == {}
+    least = LEAST if CAMPAIGN else dict.fromkeys(LEAST, 1)
+    assert {name: found[name] for name in least if found[name] < least[name]} == {}

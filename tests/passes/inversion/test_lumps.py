@@ -17,6 +17,7 @@ from passes.inversion.lumps import Lump, lumps
 from passes.inversion.state import active_reads, state_of
 from passes.rewriting.failure import PassFailure
 from passes.rewriting.programs import type_of
+from tests.support.campaign import seeds
 from tests.support.lump_programs import (
     jacobian,
     lump_jacobian,
@@ -269,7 +270,7 @@ def states(whole: ProgramOp, found: list[Lump]) -> list[list[SSAValue]]:
     return found_states
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", seeds(75, of=150))
 def test_jacobians_of_lumps_multiply_to_that_of_the_program(seed: int):
     rng = random.Random(seed)
     source = random_state_program(rng)
@@ -298,7 +299,7 @@ def test_jacobians_of_lumps_multiply_to_that_of_the_program(seed: int):
 SYMBOLIC: dict[Variable, int] = {"N": 101, "M": 1009}
 
 
-@pytest.mark.parametrize("seed", range(100))
+@pytest.mark.parametrize("seed", seeds(50, of=100))
 def test_lumps_of_symbolic_sizes_are_smallest(seed: int):
     source = random_state_program(random.Random(seed), same_sizes=True)
     for number, name in (("2", "N"), ("3", "M")):

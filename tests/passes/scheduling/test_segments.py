@@ -19,6 +19,7 @@ from tadc.interpreter.loops import run
 from tadc.runtime import size_class
 from tadc.runtime.on_cpu import CpuExecutable
 from tests.interpreter.tix_text import parse
+from tests.support.campaign import seeds
 from tests.support.random_programs import random_program
 
 SCALAR = "s = sum[i](x[i])"
@@ -184,7 +185,7 @@ def test_nests_whose_bounds_depend_on_each_other(
 
 
 @pytest.mark.usefixtures("tiles", "short_segments")
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", seeds(12, of=24))
 def test_random_programs_in_short_segments_agree_with_the_interpreter(seed: int) -> None:
     program = random_program(random.Random(seed), index_values=seed % 2 == 0)
     f = tadc.compile(program.source)

@@ -19,6 +19,7 @@ from tadc.runtime.cpu import CpuModule
 from tadc.runtime.on_cpu import CpuExecutable
 from tadc.sizes import bind_sizes
 from tadc.targets.llvm import print_llvm
+from tests.support.campaign import seeds
 from tests.support.random_programs import random_program
 from tests.targets.llvm_kernels import CompiledKernel
 
@@ -173,7 +174,7 @@ def small_tiles(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("small_tiles")
-@pytest.mark.parametrize("seed", range(32))
+@pytest.mark.parametrize("seed", seeds(16, of=32))
 def test_random_programs_in_small_tiles_agree_with_the_interpreter(seed: int):
     program = random_program(random.Random(seed), index_values=seed % 2 == 0)
     f = tadc.compile(program.source)
