@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 from collections.abc import Iterator
@@ -16,6 +17,12 @@ from tadc.support.disk_store import DiskStore, disk_store
 os.environ["TADC_CACHE"] = "off"  # tests see what is compiled now
 
 SQUARES = "x: f64[N]\ny[i] = s * x[i]**2\n"
+
+
+def pytest_collection_finish() -> None:
+    """What there is before the first test lasts: the collector need not look at it again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
