@@ -14,6 +14,7 @@ from dialects.tix import Affine, Constraint, Variable
 from tadc.interpreter import index_sets
 from tadc.interpreter.index_sets import expand
 from tadc.interpreter.points import Points
+from tests.support.campaign import seeds
 
 REACH = 4
 SIZES = {"N": 3}
@@ -32,7 +33,7 @@ def boxed(rng: random.Random, own: list[SSAValue]) -> list[Constraint]:
     return [Constraint(c) for f in forms for c in (f + REACH, REACH - f)]
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", seeds(75, of=150))
 def test_random_sets_have_the_points_of_brute_force(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

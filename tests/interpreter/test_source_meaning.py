@@ -9,6 +9,7 @@ import pytest
 
 from dialects.tix import ProgramOp
 from tadc.interpreter.tensor_index import evaluate
+from tests.support.campaign import seeds
 from tests.support.random_programs import EVERYTHING, random_program, reference
 
 parser = pytest.importorskip("tadc.language.parse", reason="there is no parser")
@@ -24,12 +25,12 @@ def check(seed: int, rtol: float = 1e-9, **options: object) -> None:
         assert result.dtype == expected.dtype, program.source
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", seeds(100, of=200))
 def test_parsed_programs_mean_what_python_says(seed: int) -> None:
     check(seed)
 
 
-@pytest.mark.parametrize("seed", range(100))
+@pytest.mark.parametrize("seed", seeds(50, of=100))
 def test_random_programs_with_everything(seed: int) -> None:
     check(seed, **EVERYTHING)
 

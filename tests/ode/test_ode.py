@@ -196,7 +196,7 @@ zdot[i in range(M)] = slope[N + i]
 """)
 
 
-@pytest.mark.parametrize("seed", seeds(10, of=20))
+@pytest.mark.parametrize("seed", seeds(5, of=20))
 def test_modes_of_random_equations_agree(seed: int):
     """Networks of random sizes, followed for some time in either direction."""
     rng = np.random.default_rng(seed)

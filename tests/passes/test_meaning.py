@@ -333,12 +333,12 @@ def check_code(seed: int, tile: bool) -> None:
         assert_close(found, case.results, 1e-9, step.name)
 
 
-@chunks(25, of=50, start=4000)
+@chunks(20, of=50, start=4000)
 def test_every_pass_to_plain_code_keeps_the_meaning(first: int) -> None:
     check_seeds(lambda seed: check_code(seed, tile=False), range(first, first + CHUNK))
 
 
 @pytest.mark.usefixtures("small_tiles")
-@chunks(25, of=50, start=5000)
+@chunks(20, of=50, start=5000)
 def test_every_pass_to_code_in_tiles_keeps_the_meaning(first: int) -> None:
     check_seeds(lambda seed: check_code(seed, tile=True), range(first, first + CHUNK))

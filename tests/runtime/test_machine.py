@@ -19,8 +19,9 @@ from tests.support.paths import ROOT
 LOOK_UP = machine.__wrapped__
 
 RANDOM_PROGRAMS = """
+from tests.support.campaign import seeds
 from tests.support.derivations import assert_close, random_case
-for seed in range(12):
+for seed in seeds(6, of=12):
     case = random_case(seed, kinks=True, reductions=True, value_conditions=True)
     assert_close(case.function.call(case.values, {}), case.results, 1e-9, case.source)
 """

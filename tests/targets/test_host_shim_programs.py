@@ -1,4 +1,4 @@
-"""CUDA C of the derivatives of hundreds of random programs, run on the CPU."""
+"""CUDA C of the derivatives of random programs, run on the CPU."""
 
 from __future__ import annotations
 

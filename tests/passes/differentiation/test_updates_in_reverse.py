@@ -1,4 +1,4 @@
-"""Reverse mode through updates: five hundred random programs that overwrite what they have read."""
+"""Reverse mode through updates: random programs that overwrite what they have read."""
 
 from __future__ import annotations
 

@@ -21,11 +21,12 @@ from tests.passes.polyhedral.boxed_systems import (
     run,
     to_isl,
 )
+from tests.support.campaign import seeds
 
 
-@pytest.mark.parametrize("seed", range(50))
+@pytest.mark.parametrize("seed", seeds(25, of=50))
 def test_the_nest_runs_through_exactly_the_points(seed: int) -> None:
-    """1,000 random systems of up to four loops and two parameters."""
+    """Random systems of up to four loops and two parameters."""
     random_ = random.Random(seed)
     for _ in range(20):
         rows, context, loops, parameters = random_system(random_, 4)
@@ -53,7 +54,7 @@ def test_the_kept_rows_are_the_same_set_for_isl(seed: int) -> None:
         assert ours.is_equal(original)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", seeds(5, of=10))
 def test_differences_have_no_empty_loops(seed: int) -> None:
     """Rows z_i - z_j + c: eliminations are exact, and the projection is the only condition."""
     random_ = random.Random(seed)
