@@ -55,7 +55,11 @@ def test_derivatives_on_the_cpu(first: int) -> None:
 
 
 @pytest.mark.skipif(not has_nvrtc(), reason="compiling CUDA C needs nvidia-cuda-nvrtc")
-@pytest.mark.parametrize("first", [0, 500, EVERY])
-def test_derivatives_compile_for_a_gpu(first: int) -> None:
-    programs = [derived(seed) for seed in seeds(10, of=50, start=first)]
+@pytest.mark.parametrize(
+    "some",
+    [seeds(10, of=50), seeds(10, of=50, start=500), seeds(10, of=50, start=EVERY)],
+    ids=str,
+)
+def test_derivatives_compile_for_a_gpu(some: range) -> None:
+    programs = [derived(seed) for seed in some]
     nvrtc.compile(text_of(programs), arch="sm_90")
