@@ -31,9 +31,8 @@ def seeds_in(path: Path) -> Iterator[tuple[int, int]]:
         if isinstance(target, ast.Name)
     }
     for call in ast.walk(tree):
-        given = {k.arg: k.value for k in call.keywords} if isinstance(call, ast.Call) else {}
-        if isinstance(call, ast.Call) and "of" in given:
-            of = given["of"]
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "seeds":
+            of = next(k.value for k in call.keywords if k.arg == "of")
             of = constants[of.id] if isinstance(of, ast.Name) else of
             yield ast.literal_eval(call.args[0]), ast.literal_eval(of)
 
