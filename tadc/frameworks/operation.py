@@ -180,9 +180,10 @@ class Operation:
         """
         if self._meaning:
             return self._meaning.derived(wrt, lambda operation, own: operation.reverse(own, of))
-        if of != tuple(range(len(self.function.results))):
-            raise NotImplementedError("adjoints of some results")
-        return self._derived(("reverse", of), wrt, lambda names: self.function.derivative(*names))
+        results = [self.function.results[n].name for n in of]
+        return self._derived(
+            ("reverse", of), wrt, lambda names: self.function.derivative(*names, of=results)
+        )
 
     def _derived(
         self, rule: object, wrt: Numbers, derive: Callable[[Sequence[str]], Function]

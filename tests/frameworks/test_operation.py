@@ -95,6 +95,16 @@ def test_a_pullback_is_derived_by_its_meaning() -> None:
         assert np.allclose(tangent, (ahead - behind) / (2 * step), rtol=1e-8)
 
 
+def test_results_may_have_no_adjoint() -> None:
+    numbers = np.random.default_rng(3)
+    a, x, dz = numbers.uniform(0.5, 1, 7), *numbers.uniform(0.5, 1, (2, 4))
+    derived = operation_of(TWO).reverse((1,), (1,))
+    assert derived
+    (found,) = run(derived.operation, [a, x, dz])
+    expected = tadc.compile(TWO).derivative("x")(a, x, np.zeros(4), dz)
+    assert np.allclose(found, expected, rtol=1e-14)
+
+
 def test_arguments_that_only_give_sizes_are_unread() -> None:
     whole = operation_of("y[i] = 2 * x[i] + a[i] * a[i]")
     by_x, by_a = whole.reverse((0,), (0,)), whole.reverse((1,), (0,))
