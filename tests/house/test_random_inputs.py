@@ -2,7 +2,7 @@
 
     python -m tests.house.test_random_inputs        brings it up to date
 
-Counted are the calls `seeds(some, of=all)` in tests, by folder.
+Counted are the calls `seeds(some, of=all)`, or like it, in tests, by folder.
 """
 
 from __future__ import annotations
@@ -31,10 +31,14 @@ def seeds_in(path: Path) -> Iterator[tuple[int, int]]:
         if isinstance(target, ast.Name)
     }
     for call in ast.walk(tree):
-        if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "seeds":
-            of = next(k.value for k in call.keywords if k.arg == "of")
-            of = constants[of.id] if isinstance(of, ast.Name) else of
-            yield ast.literal_eval(call.args[0]), ast.literal_eval(of)
+        if not isinstance(call, ast.Call) or not call.args:
+            continue
+        given = [call.args[0], *(k.value for k in call.keywords if k.arg == "of")]
+        numbers = [constants.get(getattr(n, "id", ""), n) for n in given]
+        if len(numbers) == 2 and all(isinstance(n, ast.Constant) for n in numbers):
+            few, many = map(ast.literal_eval, numbers)
+            if isinstance(few, int):
+                yield few, many
 
 
 def table() -> str:
