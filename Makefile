@@ -31,6 +31,11 @@ $(VENV)/lint: $(VENV)/test
 	@$(PIP) -e '.[test,lint]'
 	@touch $@
 
+$(VENV)/docs: $(VENV)/test
+	@echo "installing what the site is built with"
+	@$(PIP) -e '.[test,docs]'
+	@touch $@
+
 .PHONY: demo
 demo: $(VENV)/core ## derive and verify the example of the paper
 	@cat examples/paper.tad
@@ -80,6 +85,13 @@ format: $(VENV)/lint ## let ruff put the code in order
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
+.PHONY: docs
+docs: $(VENV)/docs ## build the site into build/docs, run its gallery, and follow its links
+	@rm -rf build/docs docs/tour
+	@$(BIN)/sphinx-build -q -W --keep-going -d build/doctrees -E docs build/docs
+	@TADC_SITE=build/docs $(BIN)/python -m pytest tests/house/test_site.py
+	@echo "open build/docs/index.html"
+
 .PHONY: dist
 dist: $(VENV)/core ## build the archives for a release, and try the wheel in a fresh environment
 	@$(PIP) build
@@ -91,4 +103,4 @@ versions: ## run the quick tests with the oldest and the newest Python and depen
 
 .PHONY: clean
 clean: ## remove what the other targets made
-	@rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis lit_tests/Output
+	@rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis lit_tests/Output docs/tour docs/gallery

@@ -1,8 +1,8 @@
 """The time of each step of the compiler: steps are `timed`, a `Stopwatch` collects them.
 
-    with Stopwatch() as watch:
-        function.derivative()
-    print("\\n".join(watch.table()))
+with Stopwatch() as watch:
+    function.derivative()
+print("\\n".join(watch.table()))
 """
 
 from __future__ import annotations

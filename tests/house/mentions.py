@@ -35,9 +35,9 @@ DOTTED = re.compile(r"`([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)`")
 INVENTED = {
     *("passes/multiply_squares.py", "passes.multiply_squares"),
     "lit_tests/passes/multiply-squares.mlir",
-    "results.md",
+    *("results.md", "docs/gallery", "docs/tour"),
 }
-"""Names in examples: the pass of docs/new-pass.md, and what benchmarks write."""
+"""Names in examples: the pass of docs/new-pass.md, what benchmarks write, and the site's tools."""
 
 
 @cache
@@ -67,7 +67,7 @@ def named_files_exist() -> Iterator[str]:
         if not re.search(rf"\n{re.escape(path)}(?!\w)", known):
             yield f"{place}: {path}"
     for place, path in mentioned(FILE):
-        if not re.search(rf"[\n/]{re.escape(path)}\n", known):
+        if not re.search(rf"[\n/]{re.escape(path.removeprefix('../'))}\n", known):
             yield f"{place}: {path}"
 
 

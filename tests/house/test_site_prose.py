@@ -1,0 +1,51 @@
+"""Prose as the site shows it: docstrings become reStructuredText, blocks get their class."""
+
+from __future__ import annotations
+
+import runpy
+from textwrap import dedent
+from typing import Any
+
+import pytest
+
+from tests.support.paths import DOCS
+
+
+def site(name: str) -> dict[str, Any]:
+    """The names of a module of `docs/site`."""
+    return runpy.run_path(str(DOCS / "site" / f"{name}.py"))
+
+
+PROSE = {
+    "J^T * v and |det J| of x_ and x_dot": r"J^T \* v and \|det J\| of x\_ and x_dot",
+    "`a * b_` stays, a\\b too": r"`a * b_` stays, a\\b too",
+    "code `over\n  two` lines": "code `over two` lines",
+    "Heading\n-------\ntext": ".. rubric:: Heading\n\ntext",
+    "so\n\n    f = a\n\n    g_ = a\n\nthen *": "so\n\n::\n\n    f = a\n\n    g_ = a\n\nthen \\*",
+    "- `a`: one\n  of *\n- two": "- `a`: one\n  of \\*\n- two",
+}
+
+
+@pytest.mark.parametrize("text", PROSE)
+def test_docstrings_are_restructured(text: str):
+    assert "\n".join(site("prose")["restructured"](text.split("\n"))) == PROSE[text]
+
+
+def test_blocks_get_their_class():
+    page = dedent("""\
+        ```tad
+        y = x
+        ```
+        ```tad derivative
+        dx = dy
+        ```
+
+           ```text
+           1
+           ```
+        """)
+    source = [page]
+    site("blocks")["read"](None, "page", source)
+    assert source[0] == page.replace(
+        "```tad derivative\n", "```{code-block} tad\n:class: derivative\n\n"
+    ).replace("```text\n", "```{code-block} text\n   :class: printed\n\n")
