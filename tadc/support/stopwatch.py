@@ -1,8 +1,10 @@
 """The time of each step of the compiler: steps are `timed`, a `Stopwatch` collects them.
 
-with Stopwatch() as watch:
-    function.derivative()
-print("\\n".join(watch.table()))
+    with Stopwatch() as watch:
+        function.derivative()
+    print("\\n".join(watch.table()))
+
+`tadc derive --time` prints such a table.
 """
 
 from __future__ import annotations
