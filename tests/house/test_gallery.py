@@ -11,10 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.frameworks import missing, settings_kept
 from tests.support.paths import EXAMPLES
 
 SCRIPTS = sorted((EXAMPLES / "gallery").glob("*.py"))
-SMALLER = {"normalising_flow": {"STEPS = 2000": "STEPS = 50", "LAYERS = 6": "LAYERS = 2"}}
+SMALLER = {
+    "normalising_flow": {"STEPS = 2000": "STEPS = 50", "LAYERS = 6": "LAYERS = 2"},
+}
 """For each script, lines and what stands in their place."""
 COMPARISON = re.compile(r"assert_allclose\(|assert_close\(|^assert ", re.MULTILINE)
 
@@ -29,11 +32,12 @@ def smaller(script: Path) -> str:
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda p: p.stem)
 def test_a_script_runs(script: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("MPLBACKEND", "agg")
+    pytest.importorskip("matplotlib")
     text = smaller(script)
-    for package in ("matplotlib", *re.findall(r"^import (torch|jax)$", text, re.MULTILINE)):
-        pytest.importorskip(package, reason=f"{package} is not installed")
-    with warnings.catch_warnings():
+    if missing(text):
+        pytest.skip(f"{' and '.join(missing(text))} is not installed")
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    with warnings.catch_warnings(), settings_kept():
         # what matplotlib says where no window can be shown
         warnings.filterwarnings("ignore", "FigureCanvasAgg is non-interactive")
         exec(compile(text, script, "exec"), {"__name__": "__main__"})
