@@ -9,6 +9,8 @@ PARALLEL := -n auto --dist worksteal
 QUICK := tests/house/test_architecture.py tests/house/test_filecheck_files.py tests/language \
 	tests/interpreter tests/passes/polyhedral tests/passes/analysis/test_element_counts.py \
 	tests/test_constructs.py tests/test_failures.py lit_tests
+# whose pages `make docs` runs; `torch` too where it is installed without gigabytes of CUDA
+FRAMEWORKS := jax
 .DEFAULT_GOAL := help
 
 .PHONY: help
@@ -33,7 +35,7 @@ $(VENV)/lint: $(VENV)/test
 
 $(VENV)/docs: $(VENV)/test
 	@echo "installing what the site is built with"
-	@$(PIP) -e '.[test,docs]'
+	@$(PIP) -e '.[test,docs,$(FRAMEWORKS)]'
 	@touch $@
 
 .PHONY: demo
