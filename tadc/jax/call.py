@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,9 @@ from tadc.frameworks.operation import Numbers, Operation
 from tadc.jax import private
 from tadc.jax.package import jax
 from tadc.runtime.arguments import DTYPES
+
+MOST_REMEMBERED = 4096
+"""The number of calls for which operations made of them, and what JAX compiled, are remembered."""
 
 Shape = tuple[int, ...]
 Argument = Any
@@ -97,6 +101,13 @@ def gradients_of(operation: Operation, wrt: Numbers, of: Numbers) -> Operation:
     derived = operation.reverse(wrt, of)
     assert derived, "only a pullback with a meaning has gradients that are zero"
     return derived.operation
+
+
+@lru_cache(MOST_REMEMBERED)
+def without(operation: Operation, arguments: Numbers) -> Operation:
+    """The operation for zeros in place of these arguments, which it no longer takes."""
+    names = (operation.names[n] for n in arguments)
+    return Operation(operation.function.without(*names)) if arguments else operation
 
 
 def results_of(operation: Operation) -> Numbers:

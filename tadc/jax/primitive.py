@@ -18,13 +18,17 @@ from typing import Any
 from tadc.errors import UnsupportedError
 from tadc.frameworks.operation import Operation
 from tadc.jax import lowering
-from tadc.jax.call import Argument, Call, gradients_of, results_of, tangents_of, unread_of
+from tadc.jax.call import (
+    MOST_REMEMBERED,
+    Argument,
+    Call,
+    gradients_of,
+    tangents_of,
+    unread_of,
+)
 from tadc.jax.package import Array, Primitive, ad, batching, jax, mlir
 from tadc.jax.package import numpy as jnp
 from tadc.jax.private import vary_alike
-
-MOST_COMPILED = 4096
-"""The number of calls outside of `jax.jit` for which JAX's compiled function is remembered."""
 
 call_p = Primitive("tadc")
 call_p.multiple_results = True
@@ -39,7 +43,7 @@ def bind(operation: Operation, precision: str, arguments: Sequence[Argument]) ->
     return call_p.bind(*vary_alike(operands), call=call)
 
 
-@lru_cache(MOST_COMPILED)
+@lru_cache(MOST_REMEMBERED)
 def _compiled(call: Call) -> Any:
     return jax.jit(partial(call_p.bind, call=call))
 
@@ -75,10 +79,10 @@ def _transpose(adjoints: Sequence[Array], *operands: Array, call: Call) -> Seque
     for n in unknown:
         aval = arguments[n].aval
         arguments[n] = jax.ShapeDtypeStruct(aval.shape, aval.dtype)
-    derived = gradients_of(call.operation, tuple(unknown), results_of(call.operation))
+    given = {n: adjoint for n, adjoint in enumerate(adjoints) if type(adjoint) is not ad.Zero}
+    derived = gradients_of(call.operation, tuple(unknown), tuple(given))
     _check_linear(call.operation, derived, unknown)
-    given = map(ad.instantiate_zeros, adjoints)
-    gradients = iter(bind(derived, call.precision, [*arguments, *given]))
+    gradients = iter(bind(derived, call.precision, [*arguments, *given.values()]))
     return [next(gradients) if ad.is_undefined_primal(v) else None for v in operands]
 
 

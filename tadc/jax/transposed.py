@@ -22,9 +22,9 @@ from typing import Any, NamedTuple
 from tadc.frameworks.operation import Numbers, Operation
 from tadc.function import Function
 from tadc.jax import private
-from tadc.jax.call import Call, Shape, gradients_of, results_of
+from tadc.jax.call import MOST_REMEMBERED, Call, Shape, gradients_of, results_of, without
 from tadc.jax.package import Array, Primitive, ad, batching, jax, mlir
-from tadc.jax.primitive import MOST_COMPILED, bind, call_p
+from tadc.jax.primitive import bind, call_p
 
 transposed_p = Primitive("tadc_transposed")
 transposed_p.multiple_results = True
@@ -39,7 +39,7 @@ class Cut(NamedTuple):
     pullback: Operation
 
 
-@lru_cache(MOST_COMPILED)
+@lru_cache(MOST_REMEMBERED)
 def _cut(operation: Operation, wrt: Sequence[int], shapes: tuple[Shape, ...]) -> Cut:
     """The two parts, for gradients by the arguments `wrt`.
 
@@ -87,16 +87,18 @@ def _apply(*operands: Array, call: Call, linear: Numbers) -> list[Array]:
 def _transpose(
     adjoints: Sequence[Array], *operands: Array, call: Call, linear: Numbers
 ) -> Sequence[Array]:
-    """The gradients by the tangents: the pullback."""
+    """The gradients by the tangents: the pullback, of the adjoints that are not zero."""
     count = len(call.numbers)
     arguments = call.arguments(operands[:count])
-    given = map(ad.instantiate_zeros, adjoints)
-    gradients = bind(call.operation, call.precision, [*arguments[: linear[0]], *given])
+    given = dict(zip(linear, adjoints, strict=True))
+    zero = tuple(n for n, adjoint in given.items() if type(adjoint) is ad.Zero)
+    known = [given.get(n, argument) for n, argument in enumerate(arguments) if n not in zero]
+    gradients = bind(without(call.operation, zero), call.precision, known)
     tangents = zip(gradients, operands[count:], strict=True)
     return [None] * count + [g if ad.is_undefined_primal(t) else None for g, t in tangents]
 
 
-@lru_cache(MOST_COMPILED)
+@lru_cache(MOST_REMEMBERED)
 def _compiled(call: Call, linear: Numbers) -> Any:
     return jax.jit(partial(_apply, call=call, linear=linear))
 

@@ -125,6 +125,8 @@ def test_programs_are_transposed_in_what_they_are_linear_in():
         (found,) = jax.linear_transpose(by, at)(y)
         (expected,) = jax.vjp(by, at)[1](y)
         assert_same(found, expected)
+    both = tadc.jax.op("y[i] = 2 * x[i]\nz[i] = 3 * x[i]\nreturn y, z")
+    assert_same(jax.linear_transpose(lambda x: both(x)[1], X)(X)[0], jnp.asarray(3 * X))
     twice = jax.linear_transpose(lambda y: jax.linear_transpose(lambda x: LINEAR(W, x), X)(y)[0], y)
     assert_same(twice(X)[0], LINEAR(W, X))
 

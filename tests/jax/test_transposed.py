@@ -68,3 +68,13 @@ def test_a_linear_function_reads_what_was_kept():
     equations = calls_in(jaxpr.jaxpr)
     assert [e.primitive for e in equations] == [transposed_p]
     np.testing.assert_allclose(linear(W, X), jax.jvp(f, (W, X), (W, X))[1], rtol=1e-12)
+
+
+def test_adjoints_of_results_that_nobody_reads_cost_nothing():
+    g = tadc.jax.op("h[i] = exp(x[i])\ny[i] = h[i]**2\nz[i] = sin(x[i])\nreturn y, z")
+    jaxpr = jax.make_jaxpr(jax.grad(lambda x: g(x)[1].sum()))(X)
+    *_, pullback = calls_in(jaxpr.jaxpr)
+    assert "dz[i] * cos(x[i])" in str(pullback.params["call"])
+    assert "dy" not in str(pullback.params["call"])
+    assert_same(jax.grad(lambda x: g(x)[1].sum())(X), jnp.cos(X))
+    assert_same(jax.hessian(lambda x: g(x)[0].sum())(X), jnp.diag(4 * jnp.exp(2 * X)))
