@@ -76,7 +76,7 @@ class Team:
         with self._lock:
             self._count = count
             self._ready = False
-            if self._helpers:  # those that work now are to see it too
+            if self._helpers or self._deputies:  # those that work now are to see it too
                 self._begin()
 
     def load(self) -> _Code:

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -134,6 +135,26 @@ def begun_at_once(threads: int) -> int:
     stop.value = 1
     caller.join()
     return int(numbers.sum())
+
+
+ONE_THEN_THREE = """
+import os
+from tadc.runtime.team import team
+team.count = 1
+team.address()
+before = len(os.listdir("/proc/self/task"))
+team.count = 3
+print(len(os.listdir("/proc/self/task")) - before)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="counts threads under /proc")
+def test_threads_begin_when_there_may_be_more():
+    """Also for callers that never ask Python for the address again."""
+    done = subprocess.run(
+        [sys.executable, "-c", ONE_THEN_THREE], capture_output=True, text=True, cwd=ROOT, check=True
+    )
+    assert int(done.stdout) == 2
 
 
 def test_so_many_threads_work_as_are_set():
