@@ -48,7 +48,7 @@ class Function:
         self.runner = Runner(program, target)
         self._derived: dict[ModulePass, Function] = {}
         self._inverses: dict[str, Inverse] = {}
-        self.pullbacks = Pullbacks(self.runner)
+        self._pullbacks = Pullbacks(self.runner)
 
     @property
     def args(self) -> tuple[Tensor, ...]:
@@ -205,7 +205,7 @@ class Function:
     def with_pullback(self, *wrt: str) -> ValueAndGradients:
         """The program cut in two: its results, and its gradients by arguments, by default all."""
         self.program.check_arguments(wrt)
-        return self.pullbacks.of(wrt)
+        return self._pullbacks.of(wrt)
 
     @recursing
     def pullback_of(
@@ -213,7 +213,7 @@ class Function:
     ) -> ValueAndGradients:
         """The program cut in two for calls like this one, whose sizes may be numbers in it."""
         self.program.check_arguments(wrt)
-        return self.pullbacks.of_call(wrt, positional, named)
+        return self._pullbacks.of_call(wrt, positional, named)
 
     def inverse(self, mode: str) -> Inverse:
         """The program of an inverse mode, made when it is first asked for.

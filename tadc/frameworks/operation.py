@@ -27,6 +27,7 @@ from weakref import WeakValueDictionary
 from passes.batch import BatchPass
 from tadc.function import Function
 from tadc.program import Program, Tensor
+from tadc.runtime.value_and_gradients import Pullbacks
 
 if TYPE_CHECKING:
     from tadc.runtime.native_plan import NativePlan
@@ -99,6 +100,11 @@ class Operation:
         return _once_each(function.with_target("cpu"), None)
 
     # --- what it is ---
+
+    @cached_property
+    def pullbacks(self) -> Pullbacks:
+        """The program cut in two, for gradients by any arguments."""
+        return Pullbacks(self.function.runner)
 
     @property
     def key(self) -> str:
@@ -206,9 +212,9 @@ class Operation:
             raise TypeError("a pullback is derived as a whole")
         names = tuple(self.names[n] for n in wrt)
         if shapes is None:
-            both = self.function.with_pullback(*names)
+            both = self.pullbacks.of(names)
         else:
-            both = self.function.pullbacks.of_shapes(names, tuple(map(tuple, shapes)))
+            both = self.pullbacks.of_shapes(names, tuple(map(tuple, shapes)))
         return self._once(("split", wrt, both), lambda: Split(self, wrt, both))
 
     def batched(self, which: Numbers) -> Batched:

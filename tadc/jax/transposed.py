@@ -46,7 +46,7 @@ def _cut(operation: Operation, wrt: Sequence[int], shapes: tuple[Shape, ...]) ->
     `Operation.split` gives them for frameworks in which kept values are no variables.
     """
     names = tuple(operation.names[n] for n in wrt)
-    both = operation.function.pullbacks.of_shapes(names, shapes)
+    both = operation.pullbacks.of_shapes(names, shapes)
     labels = both.value.program.result_labels
     value, pullback = (
         Operation(Function(part.program, "cpu")) for part in (both.value, both.gradients)

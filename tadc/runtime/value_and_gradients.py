@@ -65,6 +65,7 @@ class Pullbacks:
         self._by_shapes: Recent[object, ValueAndGradients] = Recent(MOST_SHAPES)
         self._is_fixed = all(isinstance(n, int) for t in self.program.args for n in t.shape)
 
+    @recursing
     def of(self, wrt: Sequence[str]) -> ValueAndGradients:
         """The parts for calls of any sizes."""
         return self._parts(tuple(wrt), {})

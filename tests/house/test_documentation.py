@@ -173,7 +173,7 @@ def test_what_is_shown_is_so(page: Path):
 def update_pages() -> None:
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
-        with folder_with_examples():
+        with folder_with_examples(), settings_kept():
             page.write_text(updated(text), encoding="utf-8")
 
 
