@@ -6,7 +6,7 @@ and hands their addresses over with those of the arguments.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,13 +30,17 @@ from tadc.sizes import shape_of
 if TYPE_CHECKING:
     from tadc.runtime.cpu import Kernel
 
+Call = Callable[..., int]
+"""A builtin function that runs a plan, and answers 0 where its values do not fit."""
+
 
 class NativePlan(Plan):
     """A program for given sizes, as a record in memory that one call of machine code runs.
 
     `plan.run(*addresses)` runs it on the addresses of arguments and results, in their order: dense
     arrays in row-major order, of the types and shapes in `plan.arguments` and `plan.results`, apart
-    from each other. `plan.function` is the address of the C function that does so,
+    from each other; arguments have the strides that the plan was made for, if any.
+    `plan.function` is the address of the C function that does so,
     `void (void *record, void **addresses)`, and `plan.address` that of the record: for whoever
     calls it without Python. Both hold as long as the plan lives. It takes a workspace of
     `plan.workspace` bytes by itself, runs on the threads of `tadc.set_num_threads`, and may be
@@ -68,9 +72,11 @@ class NativePlan(Plan):
         self._record = record(steps, tensors, strides, self.workspace, team.load().team)
         self.address = address(self._record)
         """The address of the record, for `tadc_run_plan`: see `plan_runner`."""
-        self.function = plan_runner().address
+        runner = plan_runner()
+        self.function = runner.address
         """The address of `void tadc_run_plan(record, addresses)`."""
-        self._call = plan_runner().builtin(self.address) if arrays_are_readable() else _refuse
+        self._call = runner.on_arrays(self.address) if arrays_are_readable() else _refuse
+        self._call_at = runner.on_addresses(self.address)
         self._outputs = [(t.shape, t.dtype) for t in self.results]
         self._block = self.workspace if self.workspace > MOST_WORKSPACE_ON_STACK else 0
         self._is_small = not (
@@ -114,33 +120,38 @@ class NativePlan(Plan):
             results = [np.empty(shape, dtype) for shape, dtype in self._outputs]
             return results if self._call(*arrays, *results) else None
         results = [pool.empty(shape, dtype) for shape, dtype in self._outputs]
-        return results if self._run(arrays, results) else None
+        return results if self._run_arrays(arrays, results) else None
 
     def run_on(self, arrays: Sequence[Array], out: Sequence[Array] | None = None) -> list[Array]:
         """The results for dense arrays, in arrays `out` of the caller where there are some."""
         results = list(out or (pool.empty(shape, dtype) for shape, dtype in self._outputs))
-        if not self._run(arrays, results):
+        if not self._run_arrays(arrays, results):
             self.run(*map(address, (*arrays, *results)))
         return results
 
-    def _run(self, arrays: Sequence[Any], results: Sequence[Array]) -> int:
-        team.address()  # its threads begin with the first call that may want them
-        if not self._block:
-            return self._call(*arrays, *results)
-        block = pool.take(self._block)
-        try:
-            return self._call(*arrays, *results, block)
-        finally:
-            pool.give(block)
+    def _run_arrays(self, arrays: Sequence[Any], results: Sequence[Array]) -> int:
+        return self._run(self._call, (*arrays, *results), lambda block: block)
 
     def run(self, *addresses: int) -> None:
         """Run on the addresses of arguments and results; raises `ArgumentError` for too few."""
         wanted = len(self.arguments) + len(self.results)
         if len(addresses) != wanted:
             raise ArgumentError(f"the plan takes {wanted} addresses, here are {len(addresses)}")
-        team.address()
-        table = np.array(addresses, np.int64)
-        plan_runner().run(self.address, address(table))
+        if self._is_small:
+            self._call_at(*addresses)
+        else:
+            self._run(self._call_at, addresses, address)
+
+    def _run(self, call: Call, values: Sequence[Any], as_value: Callable[[Array], Any]) -> int:
+        """What a builtin function answers, given these values and a block of workspace."""
+        team.address()  # its threads begin with the first call that may want them
+        if not self._block:
+            return call(*values)
+        block = pool.take(self._block)
+        try:
+            return call(*values, as_value(block))
+        finally:
+            pool.give(block)
 
 
 def _refuse(*_: object) -> int:

@@ -19,6 +19,7 @@ declare ptr @PyEval_SaveThread()
 declare void @PyEval_RestoreThread(ptr)
 declare ptr @PyLong_AsVoidPtr(ptr)
 declare ptr @PyLong_FromLong(i64)
+declare ptr @PyErr_Occurred()
 
 define internal void @run_steps(ptr %plan, ptr %bases, ptr %stop) {
 start:
@@ -200,58 +201,22 @@ other:
   ret ptr null
 }
 
-; %arrays are the arguments, the results, and the workspace where the plan needs a large one
-define ptr @tadc_call(ptr %self, ptr %arrays, i64 %given) {
+; %bases are complete but for the workspace: the one at %block or, where that is null, a small one
+define internal ptr @call(ptr %plan, ptr %bases, ptr %block) {
 start:
-  %plan = call ptr @PyLong_AsVoidPtr(ptr %self)
-  %count.at = getelementptr %Plan, ptr %plan, i32 0, i32 5
-  %count = load i64, ptr %count.at
-  %tensors.at = getelementptr %Plan, ptr %plan, i32 0, i32 6
-  %tensors = load ptr, ptr %tensors.at
-  %enough = icmp sge i64 %given, %count
-  br i1 %enough, label %begin, label %refuse
-begin:
-  %slots = add i64 %count, 2
-  %bases = alloca i64, i64 %slots
   %stop = alloca i64
-  store i64 0, ptr %bases
   store i64 0, ptr %stop
-  br label %next
-next:
-  %k = phi i64 [ 0, %begin ], [ %k.next, %fits ]
-  %more = icmp slt i64 %k, %count
-  br i1 %more, label %look, label %prepared
-look:
-  %array.at = getelementptr ptr, ptr %arrays, i64 %k
-  %array = load ptr, ptr %array.at
-  %expected = getelementptr %Tensor, ptr %tensors, i64 %k
-  %data = call ptr @elements_of(ptr %array, ptr %expected)
-  %fit = icmp ne ptr %data, null
-  br i1 %fit, label %fits, label %refuse
-fits:
-  %slot = add i64 %k, 2
-  %base.at = getelementptr i64, ptr %bases, i64 %slot
-  store ptr %data, ptr %base.at
-  %k.next = add i64 %k, 1
-  br label %next
-prepared:
   %workspace.at = getelementptr i64, ptr %bases, i64 1
-  %large = icmp sgt i64 %given, %count
-  br i1 %large, label %given.workspace, label %small.workspace
-given.workspace:
-  %last.at = getelementptr ptr, ptr %arrays, i64 %count
-  %last = load ptr, ptr %last.at
-  %last.data.at = getelementptr i8, ptr %last, i64 DATA
-  %last.data = load ptr, ptr %last.data.at
-  store ptr %last.data, ptr %workspace.at
-  br label %modes
-small.workspace:
+  %large = icmp ne ptr %block, null
+  br i1 %large, label %modes, label %small
+small:
   %bytes.at = getelementptr %Plan, ptr %plan, i32 0, i32 4
   %bytes = load i64, ptr %bytes.at
-  %block = alloca i8, i64 %bytes, align 64
-  store ptr %block, ptr %workspace.at
+  %own = alloca i8, i64 %bytes, align 64
   br label %modes
 modes:
+  %workspace = phi ptr [ %block, %start ], [ %own, %small ]
+  store ptr %workspace, ptr %workspace.at
   %mode.at = getelementptr %Plan, ptr %plan, i32 0, i32 7
   %mode = load i64, ptr %mode.at
   switch i64 %mode, label %held [ i64 1, label %released i64 2, label %supervised ]
@@ -278,6 +243,97 @@ supervised:
 done:
   %yes = call ptr @PyLong_FromLong(i64 1)
   ret ptr %yes
+raise:
+  ret ptr null
+}
+
+; %arrays are the arguments, the results, and the workspace where the plan needs a large one
+define ptr @tadc_call(ptr %self, ptr %arrays, i64 %given) {
+start:
+  %plan = call ptr @PyLong_AsVoidPtr(ptr %self)
+  %count.at = getelementptr %Plan, ptr %plan, i32 0, i32 5
+  %count = load i64, ptr %count.at
+  %tensors.at = getelementptr %Plan, ptr %plan, i32 0, i32 6
+  %tensors = load ptr, ptr %tensors.at
+  %enough = icmp sge i64 %given, %count
+  br i1 %enough, label %begin, label %refuse
+begin:
+  %slots = add i64 %count, 2
+  %bases = alloca i64, i64 %slots
+  store i64 0, ptr %bases
+  br label %next
+next:
+  %k = phi i64 [ 0, %begin ], [ %k.next, %fits ]
+  %more = icmp slt i64 %k, %count
+  br i1 %more, label %look, label %prepared
+look:
+  %array.at = getelementptr ptr, ptr %arrays, i64 %k
+  %array = load ptr, ptr %array.at
+  %expected = getelementptr %Tensor, ptr %tensors, i64 %k
+  %data = call ptr @elements_of(ptr %array, ptr %expected)
+  %fit = icmp ne ptr %data, null
+  br i1 %fit, label %fits, label %refuse
+fits:
+  %slot = add i64 %k, 2
+  %base.at = getelementptr i64, ptr %bases, i64 %slot
+  store ptr %data, ptr %base.at
+  %k.next = add i64 %k, 1
+  br label %next
+prepared:
+  %large = icmp sgt i64 %given, %count
+  br i1 %large, label %given.workspace, label %run
+given.workspace:
+  %last.at = getelementptr ptr, ptr %arrays, i64 %count
+  %last = load ptr, ptr %last.at
+  %last.data.at = getelementptr i8, ptr %last, i64 DATA
+  %last.data = load ptr, ptr %last.data.at
+  br label %run
+run:
+  %block = phi ptr [ null, %prepared ], [ %last.data, %given.workspace ]
+  %done = call ptr @call(ptr %plan, ptr %bases, ptr %block)
+  ret ptr %done
+refuse:
+  %no = call ptr @PyLong_FromLong(i64 0)
+  ret ptr %no
+}
+
+; %numbers are the addresses of what `tadc_call` takes
+define ptr @tadc_call_at(ptr %self, ptr %numbers, i64 %given) {
+start:
+  %plan = call ptr @PyLong_AsVoidPtr(ptr %self)
+  %count.at = getelementptr %Plan, ptr %plan, i32 0, i32 5
+  %count = load i64, ptr %count.at
+  %enough = icmp sge i64 %given, %count
+  br i1 %enough, label %begin, label %refuse
+begin:
+  %slots = add i64 %given, 3
+  %bases = alloca i64, i64 %slots
+  store i64 0, ptr %bases
+  %block.at = getelementptr i64, ptr %bases, i64 %count
+  %last.at = getelementptr i64, ptr %block.at, i64 2
+  store i64 0, ptr %last.at
+  br label %next
+next:
+  %k = phi i64 [ 0, %begin ], [ %k.next, %read ]
+  %more = icmp slt i64 %k, %given
+  br i1 %more, label %read, label %prepared
+read:
+  %number.at = getelementptr ptr, ptr %numbers, i64 %k
+  %number = load ptr, ptr %number.at
+  %address = call ptr @PyLong_AsVoidPtr(ptr %number)
+  %slot = add i64 %k, 2
+  %base.at = getelementptr i64, ptr %bases, i64 %slot
+  store ptr %address, ptr %base.at
+  %k.next = add i64 %k, 1
+  br label %next
+prepared:
+  %error = call ptr @PyErr_Occurred()
+  %wrong = icmp ne ptr %error, null
+  br i1 %wrong, label %raise, label %run
+run:
+  %block = load ptr, ptr %last.at
+  %done = call ptr @call(ptr %plan, ptr %bases, ptr %block)
+  ret ptr %done
 refuse:
   %no = call ptr @PyLong_FromLong(i64 0)
   ret ptr %no

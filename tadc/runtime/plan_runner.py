@@ -2,6 +2,7 @@
 
     tadc_run_plan(plan, addresses)     runs a plan on the addresses of its arguments and results
     tadc_call(number, arrays...)       the same as a builtin function of Python, on NumPy arrays
+    tadc_call_at(number, numbers...)   and on addresses
 
 A plan is a record in memory (`native_plan` writes it). Each step gets its parameters as 64-bit
 words: `word = base + addend`, where the base is 0 (so the word is a size), the address of the
@@ -54,6 +55,7 @@ FIELDS = {
 PYTHON_FUNCTIONS = (
     "PyEval_SaveThread",
     "PyEval_RestoreThread",
+    "PyErr_Occurred",
     "PyLong_AsVoidPtr",
     "PyLong_FromLong",
 )
@@ -75,6 +77,11 @@ class _MethodDefinition(ctypes.Structure):
 METH_FASTCALL = 0x80
 
 
+def _method(address: int) -> _MethodDefinition:
+    """A builtin function whose machine code is at this address."""
+    return _MethodDefinition(b"call", address, METH_FASTCALL, None)
+
+
 def _plan_text() -> str:
     text = PLAN
     for name, number in (FIELDS | {"ALIGNED": ALIGNED, "DENSE": C_CONTIGUOUS | ALIGNED}).items():
@@ -93,18 +100,22 @@ class PlanRunner:
         module = stored_module(DECLARATIONS + _plan_text(), quick=True)
         self.address = module.address("tadc_run_plan")
         """The address of `void tadc_run_plan(plan, addresses)`."""
-        self.run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(self.address)
-        call = module.address("tadc_call")
+        self._call, self._call_at = map(_method, map(module.address, ("tadc_call", "tadc_call_at")))
         module.keep()
-        self._definition = _MethodDefinition(b"call", call, METH_FASTCALL, None)
         new: Any = ctypes.pythonapi.PyCFunction_NewEx
         new.restype, new.argtypes = ctypes.py_object, (ctypes.c_void_p, *[ctypes.py_object] * 2)
         self._new = new
 
-    def builtin(self, plan: int) -> Callable[..., int]:
+    def on_arrays(self, plan: int) -> Callable[..., int]:
         """A function of arrays that runs the plan at this address; 0 where arrays do not fit."""
-        made = self._new(ctypes.addressof(self._definition), plan, "tadc")
-        return cast("Callable[..., int]", made)
+        return self._builtin(self._call, plan)
+
+    def on_addresses(self, plan: int) -> Callable[..., int]:
+        """A function of addresses that runs the plan at this address; 0 where there are too few."""
+        return self._builtin(self._call_at, plan)
+
+    def _builtin(self, method: _MethodDefinition, plan: int) -> Callable[..., int]:
+        return cast("Callable[..., int]", self._new(ctypes.addressof(method), plan, "tadc"))
 
 
 @cache

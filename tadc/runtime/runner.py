@@ -140,12 +140,14 @@ class Runner:
             return Prepared(self._plan_of(precision, arrays), arrays)
 
     @recursing
-    def plan(self, shapes: Sequence[Sequence[int]], precision: str) -> Plan:
+    def plan(
+        self, shapes: Sequence[Sequence[int]], precision: str, strides: Strides | None = None
+    ) -> Plan:
         """The plan for arguments of these shapes, in the order of the program's."""
         _check_precision(precision)
         numbers = list(bind_shapes(self._names, shapes, NUMBERS).values())
         with self.program.located_errors():
-            return self._plan(precision, numbers)
+            return self._plan(precision, numbers, strides)
 
     def executable(self, precision: str, sizes: SizeClass = LONG_CALLS) -> Executable:
         """The program as code of its target, for one class of sizes."""
@@ -272,7 +274,12 @@ def chosen_sizes(program: Program, given: Mapping[str, int]) -> Mapping[str, int
     return given
 
 
-def native_plan(runner: Runner, shapes: Sequence[Sequence[int]], precision: str) -> NativePlan:
+def native_plan(
+    runner: Runner,
+    shapes: Sequence[Sequence[int]],
+    precision: str,
+    strides: Strides | None = None,
+) -> NativePlan:
     """The plan of a program of the target `cpu` for arguments of these shapes.
 
     Raises `SizeError` for shapes that do not fit, `TargetError` for other targets.
@@ -282,4 +289,4 @@ def native_plan(runner: Runner, shapes: Sequence[Sequence[int]], precision: str)
             f"there is no native plan for the target {runner.target!r}",
             hint="with_target('cpu') gives a function that has some",
         )
-    return cast("NativePlan", runner.plan(shapes, precision))
+    return cast("NativePlan", runner.plan(shapes, precision, strides))

@@ -52,6 +52,20 @@ def test_a_plan_is_a_function_of_c() -> None:
     np.testing.assert_array_equal(y, f(x))
 
 
+def test_a_plan_reads_rows_apart() -> None:
+    f = tadc.compile("y[i, j] = 2 * x[i, j] + b[j]")
+    x, b, y = np.arange(24.0).reshape(3, 8), np.ones(5), np.empty((3, 5))
+    plan = f.plan([(3, 5), (5,)], strides=[x.strides, b.strides])
+    plan.run(*addresses(x, b, y))
+    np.testing.assert_array_equal(y, 2 * x[:, :5] + b)
+
+
+def test_addresses_are_integers() -> None:
+    plan = tadc.compile("y[i] = 2 * x[i]").plan([(3,)])
+    with pytest.raises(TypeError):
+        plan.run("0", 0)  # pyright: ignore[reportArgumentType]
+
+
 def test_large_workspaces_are_the_plans_own() -> None:
     f = tadc.compile("u[i] = sum[j](x[j] * a[i])\ny[i] = u[i] * u[0] + u[999 - i]")
     shapes = {"x": (4,), "a": (1000,)}
@@ -136,7 +150,7 @@ def test_without_readable_arrays_calls_go_by_address(monkeypatch: pytest.MonkeyP
     f = tadc.compile("y[i] = x[i] * 3")
     x = np.arange(5.0)
     monkeypatch.setattr("tadc.runtime.native_plan.arrays_are_readable", lambda: False)
-    monkeypatch.setattr(plan_runner.PlanRunner, "builtin", None)
+    monkeypatch.setattr(plan_runner.PlanRunner, "on_arrays", None)
     for _ in range(2):  # the second call is like one before
         np.testing.assert_array_equal(f(x), 3 * x)
 
