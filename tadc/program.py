@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -241,6 +242,19 @@ class Program:
         """The module as text, and the places of its arguments, for which IR has no text."""
         places = [_place(v.location) for v in self.op.arguments.values()]
         return self.recurse(lambda: module_text(self.module)), places
+
+    def serialised(self) -> str:
+        """The program as text for `deserialised`, in this process or another one.
+
+        It is IR, with the functions of the user in it as they were when it was compiled.
+        """
+        return json.dumps((*self._kept(), self.source))
+
+    @staticmethod
+    def deserialised(text: str) -> Program:
+        """The program that `serialised` gave as text."""
+        module, places, source = json.loads(text)
+        return _restore(module, places, source)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (*self._kept(), self.source)
