@@ -30,8 +30,8 @@ from tadc.sizes import shape_of
 if TYPE_CHECKING:
     from tadc.runtime.cpu import Kernel
 
-Call = Callable[..., int]
-"""A builtin function that runs a plan, and answers 0 where its values do not fit."""
+Call = Callable[..., Any]
+"""A function that runs a plan; a builtin one answers 0 where its values do not fit."""
 
 
 class NativePlan(Plan):
@@ -141,6 +141,12 @@ class NativePlan(Plan):
             self._call_at(*addresses)
         else:
             self._run(self._call_at, addresses, address)
+
+    @property
+    def caller(self) -> Call:
+        """A function like `run` for those who count the addresses themselves: a builtin one, if the
+        plan is small."""
+        return self._call_at if self._is_small else self.run
 
     def _run(self, call: Call, values: Sequence[Any], as_value: Callable[[Array], Any]) -> int:
         """What a builtin function answers, given these values and a block of workspace."""

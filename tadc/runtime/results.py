@@ -13,7 +13,12 @@ def named(names: Sequence[str], values: Sequence[Any]) -> tuple[Any, ...]:
 
     A name that no attribute can have, like `_x`, is left to its position: `_0`, `_1`, ...
     """
-    return _kind(tuple(names))(*values)
+    return kind(names)(*values)
+
+
+def kind(names: Sequence[str]) -> type[tuple[Any, ...]]:
+    """The named tuples of values of these names."""
+    return _kind(tuple(names))
 
 
 @cache
@@ -21,6 +26,6 @@ def _kind(names: tuple[str, ...]) -> Any:
     def reduced(results: tuple[Any, ...]) -> tuple[Any, ...]:
         return named, (names, tuple(results))
 
-    kind: Any = namedtuple("Results", names, rename=True)  # pyright: ignore[reportUntypedNamedTuple]
-    kind.__reduce__ = reduced  # pickle would look for the class by its name, which several have
-    return kind
+    made: Any = namedtuple("Results", names, rename=True)  # pyright: ignore[reportUntypedNamedTuple]
+    made.__reduce__ = reduced  # pickle would look for the class by its name, which several have
+    return made

@@ -77,6 +77,11 @@ class Runner:
         self._plans: Recent[object, Plan] = Recent(MOST_PLANS)
         self._last: Plan | None = None
 
+    @property
+    def parameters(self) -> Sequence[Parameter]:
+        """The arguments as the program declares them."""
+        return self._parameters
+
     def call(
         self,
         positional: Sequence[Any],
