@@ -1,0 +1,169 @@
+"""Gradients and tangents of operators: a node of PyTorch's graph whose rules call operators again.
+
+`torch.library.register_autograd` has no forward mode and is refused by `torch.func.grad`; so the
+kernel of the key `Autograd` is our own, and makes the node for the layer that the dispatcher has
+come to. It is called by every layer of `torch.func`, and traced by `torch.compile`.
+
+Where gradients are wanted, the operator that runs also returns what they need of its values, and
+the pullback takes that (`Split`). The pullback in turn is derived by what it means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tadc.frameworks.operation import Numbers, Split
+from tadc.torch import private
+from tadc.torch.layout import Layout, Results, Shape, is_symbolic, shape_of
+from tadc.torch.operator import Operator
+from tadc.torch.package import Tensor, torch
+
+
+class Rule:
+    """How an operator is derived by the arguments `wrt`: what runs, what is kept, what comes back.
+
+    With a split, its value runs in place of the operator itself, and gradients are its pullback.
+    """
+
+    def __init__(self, operator: Operator, wrt: Numbers, split: Split | None):
+        self.operator = operator
+        self.wrt = wrt
+        self._read = operator.layout.read
+        self._count = operator.count
+        self.value = operator.like(split.value) if split else operator
+        self._kept: Numbers = split.kept if split else ()
+        self._pullback = operator.like(split.pullback) if split else None
+        self._saved = [k for k, n in enumerate(self._read) if wrt and self._needs(n)]
+        """Of the tensors, those of which gradients of any order read elements."""
+        self._saves_all = len(self._saved) == len(self._read) and not self._kept
+        if self._pullback:
+            self._inputs, self._shapes = self._places(self._pullback.layout)
+
+    def _needs(self, n: int) -> bool:
+        if not self._pullback:
+            return True
+        whole = self.operator.operation.reverse(self.wrt, tuple(range(self.operator.count)))
+        assert whole, "an operation that can be split has gradients"
+        return n in self._pullback.layout.read or n not in whole.operation.unread
+
+    def _places(self, layout: Layout) -> tuple[list[int], list[int]]:
+        """Where a pullback has its tensors from, among what is saved and the adjoints behind it,
+        and its shapes, among those of all arguments and of the adjoints behind them."""
+        count, kept = len(self.operator.operation.names), len(self._kept)
+        saved = {self._read[k]: place for place, k in enumerate(self._saved)}
+        tensors = [saved[n] if n < count else n - count + len(saved) for n in layout.read]
+        return tensors, [n if n < count else n - kept for n in layout.unread]
+
+    def keep(self, ctx: Any, tensors: Sequence[Tensor], computed: Results) -> Any:
+        """Keep in a node what gradients need; answers with the results, as a node does."""
+        if self._saves_all:
+            ctx.save_for_backward(*tensors)
+        else:
+            kept = [computed[n] for n in self._kept]
+            ctx.save_for_backward(*[tensors[k] for k in self._saved], *kept)
+        if self._count == 1:
+            return computed[0]
+        ctx.set_materialize_grads(False)
+        return tuple(computed[: self._count])
+
+    def gradients(
+        self, ctx: Any, shapes: Sequence[Shape], adjoints: Sequence[Tensor | None]
+    ) -> Sequence[Any]:
+        """A gradient or None for each tensor, given the shapes of all arguments.
+
+        Results without adjoint have None.
+        """
+        saved = ctx.saved_tensors
+        given = [a for a in adjoints if a is not None]
+        if self._pullback and len(given) == len(adjoints):
+            both = [*saved, *given]
+            every = [*shapes, *[a.shape for a in given]] if self._shapes else ()
+            own = tuple([every[n] for n in self._shapes])
+            found = self._pullback.run([both[k] for k in self._inputs], own)
+            return found if self.wrt == self._read else self._in_places(self.wrt, found)
+        of = tuple(n for n, a in enumerate(adjoints) if a is not None)
+        derived = self.operator.operation.reverse(self.wrt, of) if of else None
+        if derived is None:
+            return self._in_places((), ())
+        values: list[Any] = list(shapes)
+        for k, tensor in zip(self._saved, saved, strict=False):
+            values[self._read[k]] = tensor
+        inputs = [values[n] for n in derived.inputs] + given
+        return self._in_places(derived.wrt, self.operator.like(derived.operation)(inputs))
+
+    def _in_places(self, wrt: Numbers, found: Results) -> Sequence[Any]:
+        """These gradients by the arguments `wrt`, and None for the other tensors."""
+        by_number = dict(zip(wrt, found, strict=True))
+        return [by_number.get(n) for n in self._read]
+
+
+class Node(torch.autograd.Function):
+    """A call that PyTorch's dispatcher has brought to one layer of transforms, in that layer's
+    graph of gradients. The layers below it follow the operators that run."""
+
+    @staticmethod
+    def forward(ctx: Any, operator: Operator, shapes: Sequence[Shape], *tensors: Any) -> Any:
+        values = operator.layout.values(tensors, shapes)
+        ctx.operator, ctx.own, ctx.shapes = operator, shapes, [shape_of(v) for v in values]
+        needed = zip(operator.layout.read, ctx.needs_input_grad[2:], strict=True)
+        wrt = tuple(n for n, asked in needed if asked and n in operator.derivable)
+        ctx.rule = rule_of(operator, wrt, ctx.shapes)
+        value = ctx.rule.value
+        # `apply` turned gradients and tangents off, which the layers below may want; without this
+        # a second gradient of `torch.func` is 0
+        with torch.enable_grad(), private.with_tangents(), private.below_autograd():
+            computed = value.dispatch(*value.layout.parts(values))
+        ctx.save_for_forward(*tensors)
+        ctx.like = [(r.shape, r.dtype, r.device) for r in computed[: operator.count]]
+        return ctx.rule.keep(ctx, tensors, computed)
+
+    @staticmethod
+    def backward(ctx: Any, *adjoints: Tensor | None) -> Any:
+        return None, None, *ctx.rule.gradients(ctx, ctx.shapes, adjoints)
+
+    @staticmethod
+    def jvp(ctx: Any, _operator: None, _shapes: None, *tangents: Tensor | None) -> Any:
+        operator: Operator = ctx.operator
+        pairs = zip(operator.layout.read, tangents, strict=True)
+        given = {n: tangent for n, tangent in pairs if tangent is not None}
+        derived = operator.operation.forward(tuple(given)) if given else None
+        if derived is None:
+            found = [torch.zeros(s, dtype=dtype, device=device) for s, dtype, device in ctx.like]
+        else:
+            values = operator.layout.values(ctx.saved_tensors, ctx.own)
+            inputs = [values[n] for n in derived.inputs] + [given[n] for n in derived.wrt]
+            found = operator.like(derived.operation)(inputs)
+        return found[0] if operator.count == 1 else tuple(found)
+
+
+_apply = private.apply_of(Node)
+
+
+def rule_of(operator: Operator, wrt: Numbers, shapes: Sequence[Shape]) -> Rule:
+    """How an operator is derived by the arguments `wrt`, for arguments of these shapes."""
+    split = None
+    if wrt and operator.splits and not operator.operation.is_pullback:
+        known = None if any(map(is_symbolic, shapes)) else shapes
+        split = operator.operation.split(wrt, known)
+    found = operator.rules.get((wrt, split))
+    if found is None:
+        found = operator.rules[wrt, split] = Rule(operator, wrt, split)
+    return found
+
+
+def differentiable(operator: Operator) -> Callable[..., Results]:
+    """The kernel of an operator under the key `Autograd`."""
+    places = [k for k, n in enumerate(operator.layout.read) if n in operator.derivable]
+
+    def kernel(tensors: Sequence[Tensor], shapes: Sequence[Shape]) -> Results:
+        variables = [tensors[k] for k in places]
+        gradients = torch.is_grad_enabled() and private.any_requires_grad(*variables)
+        if gradients or private.follows_tangents() or private.transforms():
+            with private.single_layer():
+                found = _apply(operator, shapes, *tensors)
+            return (found,) if operator.count == 1 else found
+        with private.below_autograd():
+            return operator.dispatch(tensors, shapes)
+
+    return kernel

@@ -1,0 +1,73 @@
+"""Checks of the tensors of a call: errors name the argument and point to its place in the program,
+and say what to do about it in terms of PyTorch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tadc.errors import ArgumentError, DtypeError
+from tadc.runtime.arguments import Parameter, is_number
+from tadc.torch.package import torch
+
+DTYPES = {"f32": torch.float32, "f64": torch.float64}
+NAMES = {dtype: name for name, dtype in DTYPES.items()}
+DEVICES = ("cpu", "meta")
+
+
+def check(parameters: Sequence[Parameter], values: Sequence[Any]) -> None:
+    """Raise `ArgumentError` or `DtypeError` for what is no tensor that an operation can take."""
+    for parameter, value in zip(parameters, values, strict=True):
+        check_tensor(parameter, value)
+
+
+def check_tensor(p: Parameter, value: Any) -> None:
+    """Raise where a value is no dense tensor of the CPU, of the right precision and rank."""
+    if not isinstance(value, torch.Tensor):
+        _refuse(p, f"is a {type(value).__name__}, not a tensor", "torch.as_tensor(...) makes one")
+    if value.layout is not torch.strided:
+        _refuse(p, f"has the layout {value.layout}", f"{p.name}.to_dense() is a dense tensor")
+    if value.device.type not in DEVICES:
+        _refuse(p, f"is on the device {value.device}", f"{p.name}.cpu() copies it to the CPU")
+    wanted = DTYPES.get(p.dtype)
+    if value.dtype not in NAMES or (wanted or value.dtype) is not value.dtype:
+        name = str(wanted or torch.float64)
+        raise DtypeError(
+            f"the argument {p.name} has dtype {value.dtype}, "
+            f"not {name if wanted else 'torch.float32 or torch.float64'}",
+            p.span,
+            f"{p.name}.to({name}) converts it",
+            argument=p.name,
+        )
+    if value.dim() != p.rank:
+        _refuse(p, f"has rank {value.dim()}, not {p.rank}", f"its shape is {tuple(value.shape)}")
+
+
+def _refuse(p: Parameter, reason: str, hint: str) -> None:
+    raise ArgumentError(f"the argument {p.name} {reason}", p.span, hint, argument=p.name)
+
+
+def as_tensors(parameters: Sequence[Parameter], values: Sequence[Any]) -> Sequence[Any]:
+    """The values, with tensors for numbers: of the precision of the tensors beside them."""
+    if not any(map(is_scalar, values)):
+        return values
+    tensors = [v for v in values if isinstance(v, torch.Tensor)]
+    free = [
+        v.dtype
+        for p, v in zip(parameters, values, strict=True)
+        if p.dtype == "real" and isinstance(v, torch.Tensor)
+    ]
+    precision = "f32" if free and all(d is torch.float32 for d in free) else "f64"
+    device = tensors[0].device if tensors else torch.device("cpu")
+    return [
+        torch.scalar_tensor(v, dtype=DTYPES.get(p.dtype, DTYPES[precision]), device=device)
+        if is_scalar(v)
+        else v
+        for p, v in zip(parameters, values, strict=True)
+    ]
+
+
+def is_scalar(value: Any) -> bool:
+    """True for a number of Python, also a symbolic one."""
+    return is_number(value) or isinstance(value, (torch.SymInt, torch.SymFloat))

@@ -1,0 +1,138 @@
+"""`Kernel`: runs an operation on tensors of the CPU, where they lie.
+
+Dense tensors are handed over by address, and so are large ones whose rows lie apart; others are
+copied first. Results are new. What does not depend on numbers is found out once for tensors alike:
+that is `Ready`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tadc.frameworks.operation import Operation
+from tadc.runtime.arguments import DTYPES as NUMPY_DTYPES
+from tadc.runtime.arguments import Array, dense_strides, strides_of, strides_to_read
+from tadc.runtime.buffer_pool import FEWEST_BYTES_LEASED, pool
+from tadc.support.recent import Recent
+from tadc.torch import private
+from tadc.torch.checks import DTYPES, NAMES, check
+from tadc.torch.layout import Layout, Shape, shape_of
+from tadc.torch.package import Dtype, Tensor, torch
+
+if TYPE_CHECKING:
+    from tadc.runtime.buffer_assignment import Tensor as Result
+    from tadc.runtime.native_plan import NativePlan
+
+MOST_READY = 1024
+"""The number of kinds of tensors for which an operation remembers what runs."""
+
+
+class Kernel:
+    """An operation as a function of the tensors that it reads, and of the shapes of the others.
+
+    Raises `TadcError` for tensors that do not fit. Safe to call from several threads.
+    """
+
+    def __init__(self, operation: Operation, layout: Layout):
+        self._operation = operation
+        self._layout = layout
+        self.parameters = [operation.function.runner.parameters[n] for n in layout.read]
+        self._ready: Recent[object, Ready] = Recent(MOST_READY)
+
+    def __call__(self, tensors: Sequence[Tensor], shapes: Sequence[Shape]) -> list[Tensor]:
+        """The results, new tensors."""
+        return self.ready(tensors, shapes)(tensors)
+
+    def ready(self, tensors: Sequence[Tensor], shapes: Sequence[Shape]) -> Ready:
+        """What runs for tensors like these."""
+        key = (*map(tuple, shapes), *[(t.shape, t.dtype, t.stride()) for t in tensors])
+        found = self._ready.get(key)
+        if found is None:
+            found = self._make(tensors, shapes)
+            self._ready.put(key, found)
+        return found
+
+    def precision(self, tensors: Sequence[Tensor]) -> str:
+        """The precision in which undeclared elements are computed."""
+        check(self.parameters, tensors)
+        dtypes: list[str | None] = [None] * len(self._operation.names)
+        for n, t in zip(self._layout.read, tensors, strict=True):
+            dtypes[n] = NAMES[t.dtype]
+        return self._operation.precision(dtypes)
+
+    def _make(self, tensors: Sequence[Tensor], shapes: Sequence[Shape]) -> Ready:
+        precision = self.precision(tensors)
+        wanted = [precision if p.dtype == "real" else p.dtype for p in self.parameters]
+        arrays = [t.detach().numpy() for t in tensors]
+        dtypes = [NUMPY_DTYPES[name] for name in wanted]
+        strides = strides_to_read(arrays, dtypes)
+        copied = {
+            n: DTYPES[wanted[n]]
+            for n, (array, dtype) in enumerate(zip(arrays, dtypes, strict=True))
+            if not _is_dense(array, dtype) and not (strides and strides_of(array, dtype))
+        }
+        every = [tuple(shape_of(v)) for v in self._layout.values(tensors, shapes)]
+        if strides is not None:  # what is not read may lie anywhere
+            strides = self._layout.values(strides, [dense_strides(s, 8) for s in shapes])
+        plan = self._operation.function.plan(every, precision, strides)
+        return Ready(plan, self._layout.unread, copied)
+
+
+def _is_dense(array: Array, dtype: np.dtype[Any]) -> bool:
+    return array.dtype == dtype and array.flags.c_contiguous and array.flags.aligned
+
+
+class Ready:
+    """What runs for tensors of certain shapes, strides and types, which it does not look at."""
+
+    def __init__(self, plan: NativePlan, unread: Sequence[int], copied: Mapping[int, Dtype]):
+        self._plan = plan
+        self._run = plan.caller
+        self._unread = unread
+        self._copied = copied
+        self._is_special = bool(unread or copied)
+        self._new = [_allocator(t) for t in plan.results]
+        self._only = self._new[0] if len(self._new) == 1 else None
+
+    def __call__(self, tensors: Sequence[Tensor]) -> list[Tensor]:
+        """The results, new tensors."""
+        addresses: Iterable[int] = map(ADDRESS, tensors)
+        if self._is_special:
+            tensors, addresses = self._addresses(tensors)
+        if self._only:
+            result = self._only()
+            self._run(*addresses, result.data_ptr())
+            return [result]
+        results = [new() for new in self._new]
+        self._run(*addresses, *map(ADDRESS, results))
+        return results
+
+    def _addresses(self, tensors: Sequence[Tensor]) -> tuple[Sequence[Tensor], list[int]]:
+        """The tensors where some are copied, which hold their memory, and all addresses."""
+        copies = {n: _copied(tensors[n], dtype) for n, dtype in self._copied.items()}
+        tensors = [copies.get(n, t) for n, t in enumerate(tensors)]
+        addresses = list(map(ADDRESS, tensors))
+        for n in self._unread:  # in ascending order
+            addresses.insert(n, 0)
+        return tensors, addresses
+
+
+ADDRESS: Callable[[Tensor], int] = torch.Tensor.data_ptr
+
+
+def _copied(tensor: Tensor, dtype: Dtype) -> Tensor:
+    """A dense copy of a tensor, in this type."""
+    return torch.empty(tensor.shape, dtype=dtype, device="cpu").copy_(tensor)
+
+
+def _allocator(result: Result) -> Callable[[], Tensor]:
+    """A function that makes a new tensor for a result: a large one from the pool of results."""
+    if result.nbytes >= FEWEST_BYTES_LEASED:
+        return lambda: torch.from_numpy(pool.empty(result.shape, result.dtype))
+    strides = dense_strides(result.shape, 1)
+    (name,) = (name for name, dtype in NUMPY_DTYPES.items() if dtype == result.dtype)
+    return partial(private.empty, result.shape, strides, DTYPES[name])
