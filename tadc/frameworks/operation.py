@@ -132,10 +132,14 @@ class Operation:
     def unread(self) -> frozenset[int]:
         """Arguments of which the program reads no element, only the shape.
 
-        Frameworks need not keep them. One that decides the precision of results is none of them.
+        Frameworks need not keep them. One that decides the precision of results is none of them,
+        nor is one of a pullback that its meaning reads: its derivatives take that.
         """
         read, args = self.function.program.summary.read, self.function.args
         unread = {n for n, t in enumerate(args) if t.name not in read}
+        if self._meaning:
+            operation, own = self._meaning
+            unread -= {n for k, n in enumerate(own) if k not in operation.unread}
         free = [n for n, t in enumerate(args) if t.dtype == "real"]
         return frozenset(unread - set(free[-1:]) if unread.issuperset(free) else unread)
 
