@@ -34,18 +34,12 @@ class Rule:
         self.value = operator.like(split.value) if split else operator
         self._kept: Numbers = split.kept if split else ()
         self._pullback = operator.like(split.pullback) if split else None
-        self._saved = [k for k, n in enumerate(self._read) if wrt and self._needs(n)]
-        """Of the tensors, those of which gradients of any order read elements."""
+        saved = self._pullback.layout.read if self._pullback else self._read if wrt else ()
+        self._saved = [k for k, n in enumerate(self._read) if n in saved]
+        """The tensors of which gradients of any order read elements."""
         self._saves_all = len(self._saved) == len(self._read) and not self._kept
         if self._pullback:
             self._inputs, self._shapes = self._places(self._pullback.layout)
-
-    def _needs(self, n: int) -> bool:
-        if not self._pullback:
-            return True
-        whole = self.operator.operation.reverse(self.wrt, tuple(range(self.operator.count)))
-        assert whole, "an operation that can be split has gradients"
-        return n in self._pullback.layout.read or n not in whole.operation.unread
 
     def _places(self, layout: Layout) -> tuple[list[int], list[int]]:
         """Where a pullback has its tensors from, among what is saved and the adjoints behind it,

@@ -39,7 +39,9 @@ class Operator(ABC):
         self.rules: dict[object, Any] = {}
         """How it is derived: see `autograd`."""
         names, read = operation.names, operation.function.program.summary.read
-        self.derivable = frozenset(n for n in self.layout.read if names[n] in read)
+        self.derivable = frozenset(
+            n for n in self.layout.read if names[n] in read or operation.is_pullback
+        )
         """The arguments on whose elements results depend."""
 
     def __call__(self, values: Sequence[Value]) -> Results:
