@@ -7,14 +7,14 @@ several, as it goes from machine code to Python and back for each key.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tadc.support.recent import Recent
 from tadc.torch import private
 from tadc.torch.autograd import rule_of
 from tadc.torch.kernel import MOST_READY
-from tadc.torch.layout import Results, Shape, shape_of
+from tadc.torch.layout import Results, Shape, Value, shape_of
 from tadc.torch.operator import Operator
 from tadc.torch.package import Tensor, torch
 
@@ -72,14 +72,24 @@ class EagerCall:
         wrt = tuple(n for n, t in pairs if t.requires_grad and n in operator.derivable)
         if wrt:
             self.rule = rule_of(operator, wrt, self.every)
-            value = self.rule.value
-            self.value = value.kernel.ready(*value.layout.parts(values))
+            self.value = _value_of(operator, self.rule.value, values)
             self._single = operator.count == 1
 
     def derivable(self, tensors: Sequence[Tensor]) -> Results:
         """The results, with a node in the graph of gradients."""
         found = _apply(self, *tensors)
         return (found,) if self._single else found
+
+
+def _value_of(
+    operator: Operator, value: Operator, values: Sequence[Value]
+) -> Callable[[Sequence[Tensor]], Results]:
+    """What runs in place of an operator, on the tensors that this reads: it may read fewer."""
+    ready = value.kernel.ready(*value.layout.parts(values))
+    if value.layout == operator.layout:
+        return ready
+    places = [operator.layout.read.index(n) for n in value.layout.read]
+    return lambda tensors: ready([tensors[k] for k in places])
 
 
 class EagerNode(torch.autograd.Function):

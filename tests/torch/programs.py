@@ -1,4 +1,4 @@
-"""Programs for the tests of `tadc.torch`: examples with small tensors, and plain PyTorch beside one."""
+"""Programs for the tests of `tadc.torch`: examples on small tensors, and one in plain PyTorch."""
 
 from __future__ import annotations
 
