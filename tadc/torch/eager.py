@@ -18,6 +18,9 @@ from tadc.torch.layout import Results, Shape, Value, shape_of
 from tadc.torch.operator import Operator
 from tadc.torch.package import Tensor, torch
 
+_is_watched = private.is_watched
+_is_grad_enabled: Callable[[], bool] = torch.is_grad_enabled
+
 
 class Eager:
     """Runs an operator on plain tensors. Safe to call from several threads."""
@@ -30,14 +33,9 @@ class Eager:
     def again(self, tensors: Sequence[Tensor], shapes: Sequence[Shape]) -> Results | None:
         """The results, if this call is like the last one."""
         last = self._last
-        if (
-            last is None
-            or not last.matches(*tensors)
-            or last.shapes != shapes
-            or private.is_watched()
-        ):
+        if last is None or not last.matches(*tensors) or last.shapes != shapes or _is_watched():
             return None
-        if last.rule is None or not torch.is_grad_enabled():
+        if last.rule is None or not _is_grad_enabled():
             return last.ready(tensors)
         return last.derivable(tensors)
 
@@ -46,9 +44,9 @@ class Eager:
         if not tensors or not private.is_plain(tensors):
             return None
         kinds = [(t.shape, t.dtype, t.stride(), t.requires_grad) for t in tensors]
-        key = (torch.is_inference_mode_enabled(), *map(tuple, shapes), *kinds)
+        key = (*map(tuple, shapes), *kinds)
         call = self._calls.get(key)
-        if call is None:
+        if call is None or not call.matches(*tensors):  # as under autocast, or a parameter
             call = EagerCall(self._operator, tensors, shapes)
             self._calls.put(key, call)
         self._last = call
@@ -65,7 +63,7 @@ class EagerCall:
         values = operator.layout.values(tensors, shapes)
         self.every = [tuple(shape_of(value)) for value in values]
         """The shapes of all arguments."""
-        self.ready = operator.kernel.ready(tensors, shapes)
+        self.ready = operator.kernel.ready(tensors, shapes).__call__
         """What runs where no gradients are wanted."""
         self.rule: Any = None
         pairs = zip(operator.layout.read, tensors, strict=True)
@@ -85,7 +83,7 @@ def _value_of(
     operator: Operator, value: Operator, values: Sequence[Value]
 ) -> Callable[[Sequence[Tensor]], Results]:
     """What runs in place of an operator, on the tensors that this reads: it may read fewer."""
-    ready = value.kernel.ready(*value.layout.parts(values))
+    ready = value.kernel.ready(*value.layout.parts(values)).__call__
     if value.layout == operator.layout:
         return ready
     places = [operator.layout.read.index(n) for n in value.layout.read]

@@ -103,6 +103,16 @@ def test_gradients_that_are_batched_in_the_old_way() -> None:
     assert_close(found, torch.func.jacrev(lambda w: conv(w, x))(w))
 
 
+def test_calls_like_the_last_one_need_no_dispatcher() -> None:
+    """Also under autocast, and with a parameter after a tensor."""
+    f, w, x = op(CONV), rand(3, requires_grad=True), rand(9)
+    for weights in (w, torch.nn.Parameter(w.detach())):
+        for enabled in (False, True):
+            with torch.autocast("cpu", enabled=enabled):
+                f(weights, x)
+                assert f._eager.again((weights, x), ()) is not None
+
+
 def test_kinds_of_tensors_in_turn() -> None:
     f = op(CONV)
     for _ in range(2):
