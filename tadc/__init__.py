@@ -19,7 +19,8 @@ that all tests compare with.
 What `tadc.api.vjp` returns is a `pullback`: its program is cut in two, the value and, given what
 that saved, the gradients. Programs that update their arguments have an `inverse`, run in parts with
 linear systems between them. `ode` follows differential equations and derives their solutions.
-`frameworks` makes operations of programs for PyTorch and JAX; `jax` has them as functions of JAX.
+`frameworks` makes operations of programs for PyTorch and JAX; `torch` and `jax` have them as
+functions of their tensors.
 
 What users see beside numbers
 -----------------------------

@@ -89,19 +89,13 @@ class Function:
         """
         return self.runner.result_shapes(shapes, integers)
 
-    def plan(
-        self,
-        shapes: Sequence[Sequence[int]],
-        precision: str = "f64",
-        strides: Sequence[tuple[int, ...]] | None = None,
-    ) -> NativePlan:
+    def plan(self, shapes: Sequence[Sequence[int]], precision: str = "f64") -> NativePlan:
         """This program for arguments of these shapes, as one call of machine code on addresses.
 
-        See `NativePlan`. Tensors of undeclared precision are `precision`, f32 or f64. Arguments are
-        dense or, with `strides` in bytes, of neighbouring elements in rows that lie anywhere.
-        Raises `SizeError` for shapes that do not fit, `TargetError` where the target is not `cpu`.
+        See `NativePlan`. Tensors of undeclared precision are `precision`, f32 or f64. Raises
+        `SizeError` for shapes that do not fit, `TargetError` where the target is not `cpu`.
         """
-        return native_plan(self.runner, shapes, precision, strides)
+        return native_plan(self.runner, shapes, precision)
 
     def pullback_memory(self, *positional: Any, **named: Any) -> PullbackMemory:
         """Bytes that `tadc.vjp` allocates, that its pullback does, and that are kept between."""

@@ -222,7 +222,7 @@ class Program:
             op.detach()
             part = ModuleOp([op])
             programs.append(self._part(part, None, key, n))
-        disk_store().save(key, [(*p._kept(), p.summary) for p in programs])
+        disk_store().save(key, [(*p.kept(), p.summary) for p in programs])
         return programs
 
     def specialised(self, sizes: Mapping[str, int]) -> Program:
@@ -238,26 +238,13 @@ class Program:
 
     # --- keeping ---
 
-    def _kept(self) -> tuple[str, Sequence[Place]]:
+    def kept(self) -> tuple[str, Sequence[Place]]:
         """The module as text, and the places of its arguments, for which IR has no text."""
         places = [_place(v.location) for v in self.op.arguments.values()]
         return self.recurse(lambda: module_text(self.module)), places
 
-    def serialised(self) -> str:
-        """The program as text for `deserialised`, in this process or another one.
-
-        It is IR, with the functions of the user in it as they were when it was compiled.
-        """
-        return json.dumps((*self._kept(), self.source))
-
-    @staticmethod
-    def deserialised(text: str) -> Program:
-        """The program that `serialised` gave as text."""
-        module, places, source = json.loads(text)
-        return _restore(module, places, source)
-
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (*self._kept(), self.source)
+        return _restore, (*self.kept(), self.source)
 
 
 P = ParamSpec("P")
@@ -286,6 +273,20 @@ def recursing(method: Callable[Concatenate[T, P], R]) -> Callable[Concatenate[T,
 
 Place = tuple[str, int, int] | None
 """File, line and column."""
+
+
+def serialised(program: Program) -> str:
+    """A program as text for `deserialised`, in this process or another one.
+
+    It is IR, with the functions of the user in it as they were when the program was compiled.
+    """
+    return json.dumps((*program.kept(), program.source))
+
+
+def deserialised(text: str) -> Program:
+    """The program that `serialised` gave as text."""
+    module, places, source = json.loads(text)
+    return _restore(module, places, source)
 
 
 def _restore(text: str, places: Sequence[Place], source: str) -> Program:

@@ -149,7 +149,7 @@ class NativePlan(Plan):
         return self._call_at if self._is_small else self.run
 
     def _run(self, call: Call, values: Sequence[Any], as_value: Callable[[Array], Any]) -> int:
-        """What a builtin function answers, given these values and a block of workspace."""
+        """The answer of a builtin function for these values and a block of workspace."""
         team.address()  # its threads begin with the first call that may want them
         if not self._block:
             return call(*values)

@@ -287,6 +287,8 @@ def native_plan(
 ) -> NativePlan:
     """The plan of a program of the target `cpu` for arguments of these shapes.
 
+    Arguments are dense or, with strides in bytes, of neighbouring elements in rows anywhere.
+
     Raises `SizeError` for shapes that do not fit, `TargetError` for other targets.
     """
     if runner.target != "cpu":

@@ -21,7 +21,7 @@ from tadc.torch.package import Tensor, torch
 
 
 class Rule:
-    """How an operator is derived by the arguments `wrt`: what runs, what is kept, what comes back.
+    """A way to derive an operator by the arguments `wrt`: what runs, what is kept, what comes back.
 
     With a split, its value runs in place of the operator itself, and gradients are its pullback.
     """
@@ -42,8 +42,8 @@ class Rule:
             self._inputs, self._shapes = self._places(self._pullback.layout)
 
     def _places(self, layout: Layout) -> tuple[list[int], list[int]]:
-        """Where a pullback has its tensors from, among what is saved and the adjoints behind it,
-        and its shapes, among those of all arguments and of the adjoints behind them."""
+        """Places of the tensors of a pullback, among what is saved and the adjoints behind it, and
+        of its shapes, among those of all arguments and of the adjoints behind them."""
         count, kept = len(self.operator.operation.names), len(self._kept)
         saved = {self._read[k]: place for place, k in enumerate(self._saved)}
         tensors = [saved[n] if n < count else n - count + len(saved) for n in layout.read]
@@ -98,6 +98,7 @@ class Node(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, operator: Operator, shapes: Sequence[Shape], *tensors: Any) -> Any:
+        """The results, by the value of a rule for the gradients that this layer asks for."""
         values = operator.layout.values(tensors, shapes)
         ctx.operator, ctx.own, ctx.shapes = operator, shapes, [shape_of(v) for v in values]
         needed = zip(operator.layout.read, ctx.needs_input_grad[2:], strict=True)
@@ -135,7 +136,7 @@ _apply = private.apply_of(Node)
 
 
 def rule_of(operator: Operator, wrt: Numbers, shapes: Sequence[Shape]) -> Rule:
-    """How an operator is derived by the arguments `wrt`, for arguments of these shapes."""
+    """The way to derive an operator by the arguments `wrt`, of these shapes."""
     split = None
     if wrt and operator.splits and not operator.operation.is_pullback:
         known = None if any(map(is_symbolic, shapes)) else shapes

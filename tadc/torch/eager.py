@@ -64,7 +64,7 @@ class EagerCall:
         self.every = [tuple(shape_of(value)) for value in values]
         """The shapes of all arguments."""
         self.ready = operator.kernel.ready(tensors, shapes).__call__
-        """What runs where no gradients are wanted."""
+        """The function that runs where no gradients are wanted."""
         self.rule: Any = None
         pairs = zip(operator.layout.read, tensors, strict=True)
         wrt = tuple(n for n, t in pairs if t.requires_grad and n in operator.derivable)
@@ -82,7 +82,7 @@ class EagerCall:
 def _value_of(
     operator: Operator, value: Operator, values: Sequence[Value]
 ) -> Callable[[Sequence[Tensor]], Results]:
-    """What runs in place of an operator, on the tensors that this reads: it may read fewer."""
+    """The function that runs in place of an operator, which may read fewer of its tensors."""
     ready = value.kernel.ready(*value.layout.parts(values)).__call__
     if value.layout == operator.layout:
         return ready

@@ -13,7 +13,7 @@ from typing import Any
 
 from tadc.frameworks.operation import Operation
 from tadc.function import Function
-from tadc.program import Program
+from tadc.program import deserialised, serialised
 from tadc.torch.autograd import differentiable
 from tadc.torch.layout import Results, Shape
 from tadc.torch.operator import Operator, library
@@ -40,7 +40,7 @@ class ExportedOperator(Operator):
     @cached_property
     def text(self) -> str:
         """The program as a graph holds it."""
-        return self.operation.function.program.serialised()
+        return serialised(self.operation.function.program)
 
     def dispatch(self, tensors: Sequence[Tensor], shapes: Sequence[Shape]) -> Results:
         sizes = [n for shape in shapes for n in shape]
@@ -59,7 +59,7 @@ class ExportedOperator(Operator):
 
 @lru_cache(MOST_PROGRAMS)
 def _known(text: str) -> ExportedOperator:
-    return ExportedOperator.of(Operation.of(Function(Program.deserialised(text), "cpu")))
+    return ExportedOperator.of(Operation.of(Function(deserialised(text), "cpu")))
 
 
 def _entry(function_of: Callable[[ExportedOperator], Any]) -> Callable[..., Any]:

@@ -17,6 +17,7 @@ from tadc.frameworks.operation import Operation
 from tadc.runtime.arguments import DTYPES as NUMPY_DTYPES
 from tadc.runtime.arguments import Array, dense_strides, strides_of, strides_to_read
 from tadc.runtime.buffer_pool import FEWEST_BYTES_LEASED, pool
+from tadc.runtime.runner import native_plan
 from tadc.support.recent import Recent
 from tadc.torch import private
 from tadc.torch.checks import DTYPES, NAMES, check
@@ -48,7 +49,7 @@ class Kernel:
         return self.ready(tensors, shapes)(tensors)
 
     def ready(self, tensors: Sequence[Tensor], shapes: Sequence[Shape]) -> Ready:
-        """What runs for tensors like these."""
+        """The plan for tensors like these, ready to run."""
         key = (*map(tuple, shapes), *[(t.shape, t.dtype, t.stride()) for t in tensors])
         found = self._ready.get(key)
         if found is None:
@@ -78,7 +79,7 @@ class Kernel:
         every = [tuple(shape_of(v)) for v in self._layout.values(tensors, shapes)]
         if strides is not None:  # what is not read may lie anywhere
             strides = self._layout.values(strides, [dense_strides(s, 8) for s in shapes])
-        plan = self._operation.function.plan(every, precision, strides)
+        plan = native_plan(self._operation.function.runner, every, precision, strides)
         return Ready(plan, self._layout.unread, copied)
 
 
@@ -87,7 +88,7 @@ def _is_dense(array: Array, dtype: np.dtype[Any]) -> bool:
 
 
 class Ready:
-    """What runs for tensors of certain shapes, strides and types, which it does not look at."""
+    """A plan for tensors of certain shapes, strides and types, at which it does not look."""
 
     def __init__(self, plan: NativePlan, unread: Sequence[int], copied: Mapping[int, Dtype]):
         self._plan = plan

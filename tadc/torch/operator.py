@@ -37,7 +37,7 @@ class Operator(ABC):
         self.count = len(operation.function.results)
         """The number of results."""
         self.rules: dict[object, Any] = {}
-        """How it is derived: see `autograd`."""
+        """The ways to derive it: see `autograd`."""
         names, read = operation.names, operation.function.program.summary.read
         self.derivable = frozenset(
             n for n in self.layout.read if names[n] in read or operation.is_pullback

@@ -50,7 +50,7 @@ transforms: Callable[[], Any] = _C._functorch.peek_interpreter_stack
 any_requires_grad: Callable[..., bool] = _C._any_requires_grad
 
 below_autograd: Callable[[], AbstractContextManager[None]] = _C._AutoDispatchBelowAutograd
-"""What is called within comes to the kernels below autograd."""
+"""Brings operators that are called within to their kernels below autograd."""
 
 
 def follows_tangents() -> bool:

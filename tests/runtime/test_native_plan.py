@@ -14,6 +14,7 @@ import tadc
 from tadc.errors import ArgumentError, SizeError, TargetError
 from tadc.runtime import plan_runner
 from tadc.runtime.plan_record import parts_of
+from tadc.runtime.runner import native_plan
 from tests.support.campaign import seeds
 from tests.support.derivations import random_case
 
@@ -55,7 +56,7 @@ def test_a_plan_is_a_function_of_c() -> None:
 def test_a_plan_reads_rows_apart() -> None:
     f = tadc.compile("y[i, j] = 2 * x[i, j] + b[j]")
     x, b, y = np.arange(24.0).reshape(3, 8), np.ones(5), np.empty((3, 5))
-    plan = f.plan([(3, 5), (5,)], strides=[x.strides, b.strides])
+    plan = native_plan(f.runner, [(3, 5), (5,)], "f64", [x.strides, b.strides])
     plan.run(*addresses(x, b, y))
     np.testing.assert_array_equal(y, 2 * x[:, :5] + b)
 
