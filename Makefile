@@ -2,15 +2,14 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/pip install --quiet --disable-pip-version-check
+# constraints: the versions of frameworks that the tests know
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint .ci/constraints.txt
 # one process per processor; a process that is done takes tests from the others
 PARALLEL := -n auto --dist worksteal
 # the tests of a minute: the rules of the house, the language, the mathematics, all FileCheck files
 QUICK := tests/house/test_architecture.py tests/house/test_filecheck_files.py tests/language \
 	tests/interpreter tests/passes/polyhedral tests/passes/analysis/test_element_counts.py \
 	tests/test_constructs.py tests/test_failures.py lit_tests
-# whose pages `make docs` runs; `torch` too where it is installed without gigabytes of CUDA
-FRAMEWORKS := jax
 .DEFAULT_GOAL := help
 
 .PHONY: help
@@ -35,7 +34,7 @@ $(VENV)/lint: $(VENV)/test
 
 $(VENV)/docs: $(VENV)/test
 	@echo "installing what the site is built with"
-	@$(PIP) -e '.[test,docs,$(FRAMEWORKS)]'
+	@$(PIP) -e '.[test,docs]'
 	@touch $@
 
 .PHONY: demo
@@ -101,7 +100,7 @@ dist: $(VENV)/core ## build the archives for a release, and try the wheel in a f
 
 .PHONY: versions
 versions: ## run the quick tests with the oldest and the newest Python and dependencies
-	@$(PYTHON) .ci/versions.py $(QUICK)
+	@$(PYTHON) .ci/versions.py $(QUICK) tests/frameworks tests/torch tests/jax
 
 .PHONY: clean
 clean: ## remove what the other targets made

@@ -2,7 +2,7 @@
 
     python .ci/versions.py tests/language lit_tests
 
-Oldest is the lower bound of Python and of each dependency; newest is the newest Python on this
+Oldest is the lower bound of Python, of each dependency and of each framework; newest is the newest Python on this
 machine with whatever pip takes. Each runs in a fresh environment; a Python that is not installed
 is skipped. Dependencies of the tests alone are the newest in both.
 """
@@ -24,7 +24,9 @@ LEAST = re.compile(r"([\w-]+)[>=]=(\d+(?:\.\d+)*)(?:\.\*)?$")
 def oldest() -> tuple[int, list[str]]:
     """The minor version of Python, and requirements for exactly the lower bounds."""
     python = int(PROJECT["requires-python"].removeprefix(">=3."))
-    bounds = [LEAST.match(each) for each in PROJECT["dependencies"]]
+    extras = PROJECT["optional-dependencies"]
+    wanted = [*PROJECT["dependencies"], *extras["torch"], *extras["jax"]]
+    bounds = [LEAST.match(each) for each in wanted]
     return python, [f"{bound[1]}=={bound[2]}" for bound in bounds if bound]
 
 
