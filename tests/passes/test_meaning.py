@@ -153,17 +153,17 @@ def chunks(some: int, of: int, start: int = 0) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("first", seeds(some, of, start)[::CHUNK])
 
 
-@chunks(50, of=150)
+@chunks(30, of=150)
 def test_every_pass_keeps_the_meaning(first: int) -> None:
     check_seeds(check, range(first, first + CHUNK))
 
 
-@chunks(15, of=50, start=1000)
+@chunks(10, of=50, start=1000)
 def test_every_pass_runs_alone_on_a_file(first: int) -> None:
     check_seeds(check_through_text, range(first, first + CHUNK))
 
 
-@chunks(20, of=50, start=2000)
+@chunks(10, of=50, start=2000)
 def test_every_pass_with_everything(first: int) -> None:
     check_seeds(check_everything, range(first, first + CHUNK))
 
@@ -187,7 +187,7 @@ def check_split_pullback(seed: int) -> None:
     assert_close(both.gradients.call(given, {}), gradients, 1e-11, "split-pullback, gradients")
 
 
-@chunks(15, of=50, start=3000)
+@chunks(10, of=50, start=3000)
 def test_split_pullback_keeps_the_meaning(first: int) -> None:
     check_seeds(check_split_pullback, range(first, first + CHUNK))
 
@@ -275,7 +275,7 @@ def check_specialise(seed: int) -> None:
     bounded(specialise(derivative, sizes_of(derivative, case.inputs)))
 
 
-@chunks(15, of=75, start=6000)
+@chunks(10, of=75, start=6000)
 def test_specialise_keeps_the_meaning_for_subsets_of_sizes(first: int) -> None:
     check_seeds(check_specialise, range(first, first + CHUNK))
 

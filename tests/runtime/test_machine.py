@@ -21,7 +21,7 @@ LOOK_UP = machine.__wrapped__
 RANDOM_PROGRAMS = """
 from tests.support.campaign import seeds
 from tests.support.derivations import assert_close, random_case
-for seed in seeds(6, of=12):
+for seed in seeds(4, of=12):
     case = random_case(seed, kinks=True, reductions=True, value_conditions=True)
     assert_close(case.function.call(case.values, {}), case.results, 1e-9, case.source)
 """

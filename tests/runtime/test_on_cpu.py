@@ -19,7 +19,7 @@ from tests.support.cached_calls import cached_calls
 from tests.support.campaign import seeds
 
 SOURCE = "x: f64[N]\ny[i] = 3 * x[i] + 0.125"
-RANDOM = [str(seed) for seed in seeds(4, of=40, start=500)]
+RANDOM = [str(seed) for seed in seeds(3, of=40, start=500)]
 
 
 @pytest.fixture

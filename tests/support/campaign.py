@@ -1,6 +1,6 @@
 """Seeds of the random programs that a test checks: some of them always, all in a campaign.
 
-    @pytest.mark.parametrize("first", seeds(150, of=1000)[::CHUNK])
+    @pytest.mark.parametrize("first", seeds(100, of=1000)[::CHUNK])
 
 With `TADC_CAMPAIGN=1` in the environment, as `make campaign` sets it, every test takes all of its
 seeds. Those that are always checked are the first ones, so that a failure has the same number.

@@ -14,7 +14,7 @@ from tests.support.derivations import assert_close, interpret, random_case
 from tests.support.gradient_kernels import GradientKernels, gradient_kernels
 from tests.support.random_programs import EVERYTHING
 
-CHUNK = 50
+CHUNK = 25
 
 EVERY = 10_000
 """From this seed on, programs hold all that the language has."""
@@ -48,7 +48,7 @@ def check_together(seeds: Sequence[int]) -> None:
 
 @host_shim.needs_compiler
 @pytest.mark.parametrize(
-    "first", [*seeds(100, of=1000)[::CHUNK], *seeds(50, of=100, start=EVERY)[::CHUNK]]
+    "first", [*seeds(50, of=1000)[::CHUNK], *seeds(25, of=100, start=EVERY)[::CHUNK]]
 )
 def test_derivatives_on_the_cpu(first: int) -> None:
     check_together(range(first, first + CHUNK))

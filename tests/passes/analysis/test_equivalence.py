@@ -131,7 +131,7 @@ def test_values_of_long_programs() -> None:
 
 
 def test_gradients_of_long_programs() -> None:
-    check_seeds(check_gradients, seeds(4, of=10))
+    check_seeds(check_gradients, seeds(3, of=10))
 
 
 @host_shim.needs_compiler
@@ -173,8 +173,8 @@ def check_folding_of_long_programs(seed: int) -> None:
 
 
 def test_folding_changes_nothing() -> None:
-    check_seeds(check_folding, seeds(10, of=40))
-    check_seeds(check_folding_of_long_programs, seeds(4, of=8))
+    check_seeds(check_folding, seeds(6, of=40))
+    check_seeds(check_folding_of_long_programs, seeds(2, of=8))
 
 
 def test_local_passes_see_the_first_of_each_kind() -> None:

@@ -23,7 +23,7 @@ from tests.support.derivations import (
 )
 from tests.support.random_programs import EVERYTHING
 
-CHUNK = 25
+CHUNK = 10
 
 
 def assert_reads_back(function: tadc.Function, inputs: Arrays, expected: Arrays) -> None:
@@ -66,12 +66,12 @@ def check_second(seed: int) -> None:
         assert_close(second.call([*case.inputs, adjoint], {}), found, 1e-9, "cpu")
 
 
-@pytest.mark.parametrize("first", seeds(150, of=1000)[::CHUNK])
+@pytest.mark.parametrize("first", seeds(100, of=1000)[::CHUNK])
 def test_first_derivatives_are_those_of_differences(first: int) -> None:
     check_seeds(check_first, range(first, first + CHUNK))
 
 
-@pytest.mark.parametrize("first", seeds(25, of=100)[::CHUNK])
+@pytest.mark.parametrize("first", seeds(10, of=100)[::CHUNK])
 def test_second_derivatives_are_those_of_differences(first: int) -> None:
     check_seeds(check_second, range(first, first + CHUNK))
 
@@ -102,7 +102,7 @@ def check_third(seed: int) -> None:
         function, values = derivative, inputs
 
 
-@pytest.mark.parametrize("first", seeds(50, of=300)[::CHUNK])
+@pytest.mark.parametrize("first", seeds(30, of=300)[::CHUNK])
 def test_first_to_third_derivatives(first: int) -> None:
     check_seeds(check_third, range(first, first + CHUNK))
 
@@ -121,7 +121,7 @@ def check_everything(seed: int) -> None:
     )
 
 
-@pytest.mark.parametrize("first", seeds(25, of=200)[::CHUNK])
+@pytest.mark.parametrize("first", seeds(10, of=200)[::CHUNK])
 def test_all_targets_and_stages_agree_on_random_programs(first: int) -> None:
     check_seeds(check_everything, range(first, first + CHUNK))
 
