@@ -39,7 +39,7 @@ def test_examples_pass_gradcheck(name: str) -> None:
     assert checked
 
 
-QUICK = ("convolution", "coupled", "layer", "leapfrog", "matmul")
+QUICK = ("convolution", "coupled", "layer", "matmul")
 """Examples whose second derivatives are compiled in a second or two."""
 
 
