@@ -12,11 +12,14 @@ import pytest
 
 import tadc
 from tadc.errors import ArgumentError, SizeError, TargetError
+from tadc.function import Function
 from tadc.runtime import plan_runner
 from tadc.runtime.plan_record import parts_of
 from tadc.runtime.runner import native_plan
+from tadc.sizes import argument_shapes
 from tests.support.campaign import seeds
 from tests.support.derivations import random_case
+from tests.support.random_programs import EVERYTHING
 
 CONV = "y[i] = sum[k](w[k] * x[2*i + k])\nz = sum[i](y[i])\nreturn y, z"
 
@@ -88,6 +91,29 @@ def test_wrong_plans_are_refused() -> None:
         f.plan([(3,), (3,)]).run(1, 2)
     with pytest.raises(TargetError, match="no native plan"):
         f.with_target("interpret").plan([(3,), (3,)])
+
+
+def programs_of(f: tadc.Function) -> list[tadc.Function]:
+    """A program with its derivatives, and its gradients given values that were kept."""
+    pullback = Function(f.with_pullback().gradients.program, "cpu")
+    return [f, f.derivative(), f.forward(), f.derivative(f.args[0].name), pullback]
+
+
+@pytest.mark.parametrize("seed", seeds(8, of=100))
+def test_what_is_not_read_may_lie_nowhere(seed: int) -> None:
+    case = random_case(seed, **(EVERYTHING if seed % 2 else {}))
+    rng = np.random.default_rng(seed)
+    sizes = case.function.runner.sizes(case.values, {})
+    for f in programs_of(case.function):
+        shapes = argument_shapes(f.program.summary, sizes)
+        plan = f.plan(list(shapes.values()))
+        arguments = [rng.uniform(0.5, 1, t.shape).astype(t.dtype) for t in plan.arguments]
+        expected, read = f.call(arguments, {}), f.program.summary.read
+        places = [a.ctypes.data if n in read else 0 for n, a in zip(shapes, arguments, strict=True)]
+        results = [np.full(t.shape, np.nan, t.dtype) for t in plan.results]
+        plan.run(*places, *addresses(*results))
+        for found, wanted in zip(results, expected, strict=True):
+            np.testing.assert_array_equal(found, wanted)
 
 
 # --- arrays of all kinds --------------------------------------------------------------------------
