@@ -98,6 +98,20 @@ def test_an_object_that_refuses_to_be_an_array() -> None:
         tadc.compile("f = x * 2")(Broken())
 
 
+def test_the_hint_about_tensors_that_torch_derives() -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    with pytest.raises(ArgumentError, match="requires grad") as caught:
+        tadc.compile("y[i] = x[i]**2")(torch.ones(3, requires_grad=True))
+    assert caught.value.hint is not None and "tadc.torch.op" in caught.value.hint
+
+
+def test_the_hint_about_arrays_that_jax_traces() -> None:
+    jax = pytest.importorskip("jax", reason="JAX is not installed")
+    with pytest.raises(ArgumentError, match="traced array") as caught:
+        jax.jit(tadc.compile("y[i] = x[i]**2"))(np.ones(3, np.float32))
+    assert caught.value.hint is not None and "tadc.jax.op" in caught.value.hint
+
+
 PRODUCT = "c[i, j] = sum[k](a[i, k] * b[k, j])"
 
 

@@ -134,8 +134,17 @@ def _converted(parameter: Parameter, value: Any, dtype: Any = None) -> Array:
         raise ArgumentError(
             f"the argument {parameter.name} gives no array: {error}",
             parameter.span,
+            _hint_of_framework(value),
             argument=parameter.name,
         ) from error
+
+
+def _hint_of_framework(value: Any) -> str | None:
+    """The way to let a framework derive or trace a program, whose tensors then are no arrays."""
+    framework = type(value).__module__.partition(".")[0]
+    if framework not in ("torch", "jax"):
+        return None
+    return f"tadc.{framework}.op(...) makes an operation that {framework} derives and traces"
 
 
 def _check_mask(parameter: Parameter, array: Array) -> None:
