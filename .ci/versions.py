@@ -2,9 +2,9 @@
 
     python .ci/versions.py tests/language lit_tests
 
-Oldest is the lower bound of Python, of each dependency and of each framework; newest is the newest Python on this
-machine with whatever pip takes. Each runs in a fresh environment; a Python that is not installed
-is skipped. Dependencies of the tests alone are the newest in both.
+Oldest is the lower bound of Python, of each dependency and of each framework; newest is the newest
+Python on this machine with whatever pip takes. Each runs in a fresh environment; a Python that is
+not installed is skipped. Dependencies of the tests alone are the newest in both.
 """
 
 from __future__ import annotations
