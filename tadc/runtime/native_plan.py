@@ -25,6 +25,7 @@ from tadc.runtime.plan_runner import (
     plan_runner,
 )
 from tadc.runtime.team import team
+from tadc.runtime.thread_count import MOST_THREADS
 from tadc.sizes import shape_of
 
 if TYPE_CHECKING:
@@ -132,25 +133,35 @@ class NativePlan(Plan):
     def _run_arrays(self, arrays: Sequence[Any], results: Sequence[Array]) -> int:
         return self._run(self._call, (*arrays, *results), lambda block: block)
 
-    def run(self, *addresses: int) -> None:
-        """Run on the addresses of arguments and results; raises `ArgumentError` for too few."""
+    def run(self, *addresses: int, threads: int = MOST_THREADS) -> None:
+        """Run on the addresses of arguments and results; raises `ArgumentError` for too few.
+
+        At most so many threads work on it, and no more than `tadc.set_num_threads` allows.
+        """
         wanted = len(self.arguments) + len(self.results)
         if len(addresses) != wanted:
             raise ArgumentError(f"the plan takes {wanted} addresses, here are {len(addresses)}")
         if self._is_small:
             self._call_at(*addresses)
         else:
-            self._run(self._call_at, addresses, address)
+            self._run(self._call_at, addresses, address, threads)
 
-    @property
-    def caller(self) -> Call:
+    def caller(self, threads: Callable[[], int]) -> Call:
         """A function like `run` for those who count the addresses themselves: a builtin one, if the
-        plan is small."""
-        return self._call_at if self._is_small else self.run
+        plan is small, else one that asks `threads` for the limit of each call."""
+        if self._is_small:
+            return self._call_at
+        return lambda *addresses: self.run(*addresses, threads=threads()) or 1
 
-    def _run(self, call: Call, values: Sequence[Any], as_value: Callable[[Array], Any]) -> int:
+    def _run(
+        self,
+        call: Call,
+        values: Sequence[Any],
+        as_value: Callable[[Array], Any],
+        threads: int = MOST_THREADS,
+    ) -> int:
         """The answer of a builtin function for these values and a block of workspace."""
-        team.address()  # its threads begin with the first call that may want them
+        team.address(threads)  # they begin with the first call that may want them
         if not self._block:
             return call(*values)
         block = pool.take(self._block)

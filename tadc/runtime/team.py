@@ -31,7 +31,11 @@ from contextlib import contextmanager
 
 from tadc.runtime.cpu import add_python_function, add_symbol, stored_module
 from tadc.runtime.team_regions import team_code
-from tadc.runtime.thread_count import checked_thread_count, default_thread_count
+from tadc.runtime.thread_count import (
+    MOST_THREADS,
+    checked_thread_count,
+    default_thread_count,
+)
 
 DECLARATIONS = """\
 declare void @tadc_region(ptr, ptr, ptr, i64, i64, i64, ptr)
@@ -62,7 +66,8 @@ class Team:
         self._lock = threading.RLock()
         self._helpers = 0
         self._deputies = 0
-        self._ready = False
+        self._most = 0  # the limit of the caller that asked last; 0 if it is to be looked at again
+        self._working: int = 0  # the threads that may work, callers among them; 0 before they begin
 
     @property
     def count(self) -> int:
@@ -75,9 +80,9 @@ class Team:
     def count(self, count: int) -> None:
         with self._lock:
             self._count = count
-            self._ready = False
+            self._most = 0
             if self._helpers or self._deputies:  # those that work now are to see it too
-                self._begin()
+                self._begin(MOST_THREADS)
 
     def load(self) -> _Code:
         """The machine code, compiled once; other modules can call it from then on."""
@@ -86,11 +91,15 @@ class Team:
                 self._code = _Code()
             return self._code
 
-    def address(self) -> int:
-        """The address of the team for regions and supervision, with its threads begun."""
-        if self._code is None or not self._ready:
+    def address(self, most: int = MOST_THREADS) -> int:
+        """The address of the team for regions and supervision, with its threads begun.
+
+        From now on at most so many of them work, until somebody asks again: a call that has a limit
+        of its own says it here. Where callers differ, regions that run meanwhile keep their bits.
+        """
+        if self._code is None or self._most != most:
             with self._lock:
-                return self._begin().team
+                return self._begin(checked_thread_count(most, "the limit of threads")).team
         return self._code.team
 
     @property
@@ -98,17 +107,22 @@ class Team:
         """`tadc_supervise`, which raises what a handler of signals raised."""
         return self.load().supervise
 
-    def _begin(self) -> _Code:
-        """Begin the threads that are missing, and let as many helpers work as may."""
-        code, wanted = self.load(), self.count - 1
+    def _begin(self, most: int) -> _Code:
+        """Let as many threads work as may, for a caller with this limit."""
+        code, working = self.load(), min(most, self.count)
+        if working != self._working:
+            self._resize(code, working - 1)
+        self._most, self._working = most, working
+        return code
+
+    def _resize(self, code: _Code, wanted: int) -> None:
+        """Begin the threads that are missing, and let so many helpers work."""
         with _signals_for_others():
             if not self._deputies:
                 self._deputies += _begin_thread(code.deputize, code.team)
             while self._helpers < wanted and _begin_thread(code.help, code.team):
                 self._helpers += 1
         code.resize(code.team, min(wanted, self._helpers), self._deputies)
-        self._ready = True
-        return code
 
     def after_fork(self) -> None:
         """Forget the threads, which are in the other process, and what they were doing."""

@@ -92,7 +92,7 @@ class Ready:
 
     def __init__(self, plan: NativePlan, unread: Sequence[int], copied: Mapping[int, Dtype]):
         self._plan = plan
-        self._run = plan.caller
+        self._run = plan.caller(torch.get_num_threads)
         self._unread = unread
         self._copied = copied
         self._is_special = bool(unread or copied)

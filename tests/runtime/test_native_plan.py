@@ -70,6 +70,19 @@ def test_addresses_are_integers() -> None:
         plan.run("0", 0)  # pyright: ignore[reportArgumentType]
 
 
+@pytest.mark.parametrize("threads", [1, 2, 7])
+def test_the_limit_of_threads_changes_no_bit(threads: int) -> None:
+    f = tadc.compile("u[i] = sum[k](exp(x[i] * w[k]))\ny = sum[i](u[i])\nreturn u, y")
+    x, w = np.linspace(0, 1, 20_000), np.linspace(-1, 1, 7)
+    shapes = {"x": x, "w": w}
+    inputs = [shapes[t.name] for t in f.args]
+    plan = f.plan([a.shape for a in inputs])
+    results = [np.full(t.shape, np.nan, t.dtype) for t in plan.results]
+    plan.run(*addresses(*inputs, *results), threads=threads)
+    for found, expected in zip(results, f(*inputs), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
 def test_large_workspaces_are_the_plans_own() -> None:
     f = tadc.compile("u[i] = sum[j](x[j] * a[i])\ny[i] = u[i] * u[0] + u[999 - i]")
     shapes = {"x": (4,), "a": (1000,)}

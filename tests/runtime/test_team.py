@@ -17,7 +17,9 @@ import numpy as np
 import pytest
 
 import tadc
+from tadc.errors import ArgumentError
 from tadc.runtime.team import team
+from tadc.runtime.thread_count import MOST_THREADS
 from tests.runtime.machine_code import machine_code
 from tests.support.paths import ROOT
 
@@ -120,16 +122,15 @@ def test_the_number_of_threads_changes_while_regions_run():
     thread.join()
 
 
-def begun_at_once(threads: int) -> int:
+def begun_at_once(threads: int, most: int = MOST_THREADS) -> int:
     """The number of pieces of one region that are running at the same time, of 10."""
     tadc.set_num_threads(threads)
     numbers, stop = np.zeros(10, np.int64), ctypes.c_int64(0)
-    caller = threading.Thread(
-        target=region, args=(machine_code().until_stopped, numbers, 10, 1, 10, stop)
-    )
+    entry, address = machine_code().until_stopped, team.address(most)
+    caller = threading.Thread(target=region, args=(entry, numbers, 10, 1, 10, stop, address))
     caller.start()
     before = time.monotonic()
-    while numbers.sum() < threads and time.monotonic() < before + 30:
+    while numbers.sum() < min(threads, most) and time.monotonic() < before + 30:
         time.sleep(0.01)
     time.sleep(0.05)  # for more than there should be
     stop.value = 1
@@ -161,6 +162,27 @@ def test_so_many_threads_work_as_are_set():
     for threads in (1, 3, 5, 2, 4):
         # a helper that has just looked at the number may still take a piece
         assert any(begun_at_once(threads) == threads for _ in range(3))
+
+
+def test_a_caller_may_limit_the_threads_of_its_calls():
+    for most in (1, 3, 2, 7):
+        assert any(begun_at_once(4, most) == min(4, most) for _ in range(3))
+        assert tadc.get_num_threads() == 4
+    with pytest.raises(ArgumentError, match="the limit of threads is 0"):
+        team.address(0)
+    assert any(begun_at_once(4) == 4 for _ in range(3))
+
+
+def test_callers_of_different_limits():
+    tadc.set_num_threads(4)
+    limits = [1, 2, 3, MOST_THREADS] * 50
+    callers = [threading.Thread(target=team.address, args=(most,)) for most in limits]
+    for caller in callers:
+        caller.start()
+    count_regions(5000, seed=0)
+    for caller in callers:
+        caller.join()
+    assert any(begun_at_once(4) == 4 for _ in range(3))
 
 
 # --- signals --------------------------------------------------------------------------------------
