@@ -18,8 +18,10 @@ PAGES = {
     "CONTRIBUTING.md": "contributing",
     "CHANGELOG.md": "changelog",
     "docs/decisions": "decisions",
+    "examples/gallery": "gallery/index",
 }
 """Files and folders of the repository, and parts of them, with the pages that show them."""
+SCRIPTS = "examples/gallery/"
 
 
 def in_repository(root: Path, page: str, target: str) -> str | None:
@@ -35,6 +37,8 @@ def shown_at(root: Path, path: str, anchor: str) -> tuple[str, str] | None:
     """The page that shows a file or a folder, and the anchor there."""
     if page := PAGES.get(f"{path}#{anchor}") or PAGES.get(path):
         return page, ""
+    if path.startswith(SCRIPTS):
+        return path.removeprefix("examples/").removesuffix(".py"), ""
     module = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     package = module if (root / path).is_dir() else module.rpartition(".")[0]
     for name in (module, package):

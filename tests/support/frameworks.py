@@ -19,15 +19,16 @@ def missing(text: str) -> list[str]:
 
 @contextmanager
 def settings_kept() -> Iterator[None]:
-    """Whatever a text sets, JAX has the precision afterwards that it had (or would begin with).
+    """Whatever a text sets, frameworks compute in the precision afterwards that they begin with.
 
     Inside, what PyTorch deprecates of its own is no error.
     """
-    before = sys.modules["jax"].config.jax_enable_x64 if "jax" in sys.modules else False
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "`torch.jit", DeprecationWarning)
             yield
     finally:
         if "jax" in sys.modules:
-            sys.modules["jax"].config.update("jax_enable_x64", before)
+            sys.modules["jax"].config.update("jax_enable_x64", False)
+        if "torch" in sys.modules:
+            sys.modules["torch"].set_default_dtype(sys.modules["torch"].float32)
