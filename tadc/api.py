@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import Any, cast
+from typing import Any
 
-from tadc.errors import ArgumentError, FileError, unknown_name
+from tadc.errors import ArgumentError, FileError
 from tadc.function import Function, one_or_named
+from tadc.inverse.vectors import by_name, vectors
 from tadc.ode.flow import Flow
 from tadc.program import Program
 from tadc.pullback import pull_back
@@ -105,7 +106,7 @@ def jvp(
     (`tadc.ode`) too.
     """
     names = [t.name for t in f.args]
-    tangents = _by_name(tangents, names, "argument") if isinstance(tangents, Mapping) else tangents
+    tangents = by_name(tangents, names, "argument") if isinstance(tangents, Mapping) else tangents
     if isinstance(f, Flow):
         return f.jvp(arguments, tangents)
     given = [v.name for v, tangent in zip(f.args, tangents, strict=False) if tangent is not None]
@@ -138,8 +139,8 @@ def inverse_jvp(f: Function | Flow, arguments: Sequence[Any], ydot: Any, /) -> t
     """
     if isinstance(f, Flow):
         return f.inverse_jvp(arguments, ydot)
-    found = f.inverse("inverse-jvp")(arguments, _vectors(f, ydot, "tangent"))
-    return named_values([t.name for t in f.results], found)
+    found = f.inverse("inverse-jvp")(arguments, vectors(_results(f), ydot, "tangent"))
+    return named_values(_results(f), found)
 
 
 def inverse_vjp(f: Function | Flow, arguments: Sequence[Any], xbar: Any, /) -> tuple[Any, ...]:
@@ -149,8 +150,8 @@ def inverse_vjp(f: Function | Flow, arguments: Sequence[Any], xbar: Any, /) -> t
     """
     if isinstance(f, Flow):
         return f.inverse_vjp(arguments, xbar)
-    found = f.inverse("inverse-vjp")(arguments, _vectors(f, xbar, "adjoint"))
-    return named_values([t.name for t in f.results], found)
+    found = f.inverse("inverse-vjp")(arguments, vectors(_results(f), xbar, "adjoint"))
+    return named_values(_results(f), found)
 
 
 def log_abs_det(f: Function | Flow, arguments: Sequence[Any], /) -> tuple[float, float]:
@@ -165,36 +166,8 @@ def log_abs_det(f: Function | Flow, arguments: Sequence[Any], /) -> tuple[float,
     return sign, logarithm
 
 
-def _by_name(given: Mapping[str, Any], names: Sequence[str], what: str) -> list[Any]:
-    """The values in the order of `names`, None where there is none."""
-    for name in given:
-        if name not in names:
-            raise unknown_name(what, name, names)
-    return [given.get(name) for name in names]
-
-
-def _sequence(given: Any) -> list[Any]:
-    return list(given) if isinstance(given, tuple | list) else [given]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-
-
-def _vectors(f: Function, given: Any, what: str) -> Sequence[Any]:
-    """One vector per result: those given in order or by name, or a single one."""
-    count = len(f.results)
-    if isinstance(given, Mapping):
-        names = [t.name for t in f.results]
-        found = _by_name(cast("Mapping[str, Any]", given), names, "result")
-        vectors = [v for v in found if v is not None]
-    else:
-        vectors = _sequence(given)
-    if count == 1 and len(vectors) != 1:
-        return [given]
-    if len(vectors) != count:
-        names = ", ".join(t.name for t in f.results)
-        raise ArgumentError(
-            f"{count} {what}s are needed, here are {len(vectors)}",
-            hint=f"one for each tensor that the program updates: {names}",
-        )
-    return vectors
+def _results(f: Function) -> list[str]:
+    return [t.name for t in f.results]
 
 
 def grad(loss: Function, wrt: str | Sequence[str] | None = None) -> Function:

@@ -89,8 +89,8 @@ class Inverse:
                 case Runner():
                     computed = step.call([known[t.name] for t in step.program.args], {})
                     known.update(zip(step.program.result_labels, computed, strict=True))
-                    for pivot in self._pivots_of(step):
-                        self._check_pivot(pivot, np.asarray(known[pivot.label]))
+                    for pivot in self.pivots_of(step):
+                        self.check_pivot(pivot, np.asarray(known[pivot.label]))
                 case SolveOp():
                     known.update(self._solved(step, known))
                 case DeterminantOp():
@@ -99,11 +99,11 @@ class Inverse:
         results = [known[r.label] for r in self.results]
         return determinant.times(*results) if self.mode == "log-abs-det" else results
 
-    def _pivots_of(self, step: Runner) -> list[Result]:
+    def pivots_of(self, step: Runner) -> list[Result]:
         """The divisors that a part returns to be checked."""
         return [self.pivots[n] for n in step.program.result_labels if n in self.pivots]
 
-    def _check_pivot(self, pivot: Result, values: Array) -> None:
+    def check_pivot(self, pivot: Result, values: Array) -> None:
         """Raise where a divisor is 0 or not finite, warn where they differ beyond the precision."""
         bad = np.argwhere(~np.isfinite(values) | (values == 0))
         if len(bad):
@@ -120,6 +120,13 @@ class Inverse:
             self._warn(float(sizes.min() / sizes.max()), pivot.location)
 
     def _solved(self, system: SolveOp, known: Mapping[str, Any]) -> dict[str, Array]:
+        given = {name: _precision(known[name]) for name in self.args if name in known}
+        wanted = self.precisions(system.solution_names, given)
+        solutions = zip(system.solution_names, self.solutions(system, known), wanted, strict=True)
+        return {name: np.asarray(x, DTYPES[p] if p else x.dtype) for name, x, p in solutions}
+
+    def solutions(self, system: SolveOp, known: Mapping[str, Any]) -> list[Array]:
+        """The solutions of a system, in its precision; raises and warns as a call does."""
         matrix = Matrix.of(system.form, [np.asarray(known[n]) for n in system.matrix_names])
         rhs = [np.asarray(known[n]) for n in system.rhs_names]
         try:
@@ -128,23 +135,21 @@ class Inverse:
             raise self._without_inverse(system, matrix, error) from None
         if condition < np.finfo(matrix.array.dtype).eps:
             self._warn(condition, system.location)
-        wanted = self._precisions(system.solution_names, known)
-        casts = zip(solutions, wanted, strict=True)
-        solutions = [np.asarray(x, dtype or x.dtype) for x, dtype in casts]
-        return dict(zip(system.solution_names, solutions, strict=True))
+        return solutions
 
-    def _precisions(
-        self, names: Sequence[str], known: Mapping[str, Any]
-    ) -> list[np.dtype[Any] | None]:
-        """Dtypes of arguments of parts: systems of both precisions are solved in the wider one."""
+    def precisions(self, names: Sequence[str], given: Mapping[str, str | None]) -> list[str | None]:
+        """The precisions, f32 or f64, of solutions; None for that of the system.
+
+        Systems of both precisions are solved in the wider one. `given` are those of the arguments,
+        None for numbers.
+        """
         parts = [step.program for step in self.steps if isinstance(step, Runner)]
         declared = {t.name: t.dtype for part in parts for t in part.args}
         solved = {n for s in self.steps if isinstance(s, SolveOp) for n in s.solution_names}
-        given = [known[n] for n in self.args if n not in solved and declared.get(n) == "real"]
-        arrays = [np.asarray(x) for x in given if not is_number(x)]
-        narrow = arrays and all(a.dtype == np.float32 for a in arrays)
-        free = DTYPES["f32" if narrow else "f64"] if given else None
-        return [DTYPES.get(declared[name], free) for name in names]
+        free = [given[n] for n in self.args if n not in solved and declared.get(n) == "real"]
+        narrow = set(free) - {None} == {"f32"}
+        common = ("f32" if narrow else "f64") if free else None
+        return [declared[n] if declared[n] in DTYPES else common for n in names]
 
     def _without_inverse(self, system: SolveOp, matrix: Matrix, error: Singular) -> SingularError:
         """The error about a system: rows and columns as elements of tensors."""
@@ -179,6 +184,12 @@ class Inverse:
     def __str__(self) -> str:
         """The programs in the language, and the systems between them as comments."""
         return texts(Runner(self.program, self.target), self.mode, "source")
+
+
+def _precision(value: Any) -> str | None:
+    if is_number(value):
+        return None
+    return "f32" if np.asarray(value).dtype == np.float32 else "f64"
 
 
 def _with_place(span: Span | None, condition: float) -> str:

@@ -53,8 +53,8 @@ class Matrix:
     rows: list[tuple[int, ...]]
 
     @staticmethod
-    def of(form: MatrixForm, blocks: Sequence[Array]) -> Matrix:
-        """The matrix of these blocks, row by row."""
+    def of(form: MatrixForm, blocks: Sequence[Any], numpy: Any = np) -> Matrix:
+        """The matrix of these blocks, row by row; `numpy` has `concatenate` for such arrays."""
         batch = form.batch
         width = len(blocks) // len(form.rows)
         grid = [blocks[n : n + width] for n in range(0, len(blocks), width)]
@@ -62,11 +62,12 @@ class Matrix:
         rows = [row[0].shape[batch : batch + rank] for rank, row in ranks]
         columns = [b.shape[batch + form.rows[0] :] for b in grid[0]]
         lead = blocks[0].shape[:batch]
-        parts = [
-            [b.reshape(*lead, prod(r), prod(c)) for b, c in zip(row, columns, strict=True)]
+        lines = [
+            [b.reshape((*lead, prod(r), prod(c))) for b, c in zip(row, columns, strict=True)]
             for row, r in zip(grid, rows, strict=True)
         ]
-        array = np.block(parts) if len(blocks) > 1 else parts[0][0]
+        parts = [line[0] if len(line) == 1 else numpy.concatenate(line, -1) for line in lines]
+        array = parts[0] if len(parts) == 1 else numpy.concatenate(parts, -2)
         if form.kind == "banded":
             columns = rows  # stored are as many as the band is wide
         return Matrix(form, array, columns, rows)
