@@ -22,6 +22,7 @@ The derivatives of a program are programs, and so is the program with one more i
 that PyTorch asks of an operation is one more operation, and every order and nesting works.
 
 - `op`: `op`, which users call, and the object that it makes
+- `inverse`: inverse modes of programs, as functions of tensors
 - `registered`: an operator of PyTorch for each program, `tadc::p_<hash>`
 - `exported`: one operator for all programs, `tadc::run`, for `torch.export`
 - `operator`: what both have in common: shapes, types and `torch.vmap`

@@ -10,9 +10,11 @@ from typing import Any
 from tadc.frameworks import signature
 from tadc.frameworks.operation import Operation
 from tadc.frameworks.signature import Signature, Source
+from tadc.inverse.vectors import vectors
 from tadc.runtime.results import kind
 from tadc.torch.checks import as_tensors, check
 from tadc.torch.exported import ExportedOperator
+from tadc.torch.inverse import InverseModes
 from tadc.torch.layout import Results
 from tadc.torch.package import torch
 from tadc.torch.registered import RegisteredOperator
@@ -52,8 +54,10 @@ class Op:
         self._operator = RegisteredOperator.of(operation)
         self._exported = ExportedOperator.of(operation)
         self._eager = self._operator.eager
+        self._inverse_modes = InverseModes(program.function)
         names = [t.name for t in program.function.results]
-        self._tuple = None if len(names) == 1 else kind(names)
+        self._state = kind(names)
+        self._tuple = None if len(names) == 1 else self._state
         count = len(self._names)
         direct = program.order == self._operator.layout.read == tuple(range(count))
         self._direct = count if direct else -1
@@ -75,6 +79,38 @@ class Op:
             return self._operator.dispatch(*self._operator.layout.parts(values))
         check(self._parameters, values)
         return self._operator(values)
+
+    # --- inverse modes ---
+
+    def inverse_jvp(self, arguments: Sequence[Any], ydot: Any, /) -> tuple[Any, ...]:
+        """`J⁻¹ ydot`, as `tadc.inverse_jvp` gives it: one tangent per tensor that is updated.
+
+        Differentiable to any order by arguments and vectors, and vectorised by `torch.vmap`. Linear
+        systems are solved by PyTorch, as matrices that hold all their elements, and once more
+        by `tadc` where elements can be looked at, which raises `SingularError` and warns. Where
+        they cannot, in `torch.compile` and `torch.vmap`, what is singular gives inf and nan.
+        """
+        return self._inverse("inverse-jvp", arguments, ydot, "tangent")
+
+    def inverse_vjp(self, arguments: Sequence[Any], xbar: Any, /) -> tuple[Any, ...]:
+        """`J⁻ᵀ xbar`, one adjoint per tensor that is updated; see `inverse_jvp`."""
+        return self._inverse("inverse-vjp", arguments, xbar, "adjoint")
+
+    def log_abs_det(self, arguments: Sequence[Any], /) -> tuple[Any, Any]:
+        """Sign and logarithm of |det J|, tensors without dimensions; 0 and -inf where J is singular.
+
+        Differentiable as `inverse_jvp` is; the sign has the gradient 0.
+        """
+        values = self._signature.bind(arguments, {})
+        sign, logarithm = self._inverse_modes("log-abs-det", values)
+        return sign, logarithm
+
+    def _inverse(
+        self, mode: str, arguments: Sequence[Any], given: Any, what: str
+    ) -> tuple[Any, ...]:
+        values = self._signature.bind(arguments, {})
+        seeds = vectors([t.name for t in self.function.results], given, what)
+        return self._state(*self._inverse_modes(mode, values, seeds))
 
     @property
     def __signature__(self) -> inspect.Signature:

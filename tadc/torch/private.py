@@ -11,6 +11,8 @@ from contextlib import AbstractContextManager
 from importlib import import_module
 from typing import Any, Protocol, cast
 
+import numpy as np
+
 from tadc.torch.package import Dtype, Tensor, torch
 
 _C = torch._C
@@ -104,6 +106,20 @@ def is_plain(tensors: Sequence[Tensor]) -> bool:
         and _modes() in _ORDINARY_MODES
         and all(type(t) in _PLAIN_TYPES and _keys(t) in _ORDINARY_KEYS for t in tensors)
     )
+
+
+def elements(tensor: Tensor) -> np.ndarray[Any, Any] | None:
+    """The elements of a tensor, also within layers of `torch.func`; None where it has none yet, or
+    stands for the tensors of a batch."""
+    functorch = _C._functorch
+    while functorch.is_functorch_wrapped_tensor(tensor):
+        if functorch.is_batchedtensor(tensor):
+            return None
+        tensor = functorch.get_unwrapped(tensor)
+    if type(tensor) not in _PLAIN_TYPES or _keys(tensor) not in _ORDINARY_KEYS:
+        return None
+    with _C._DisableFuncTorch():
+        return cast(Any, tensor.detach().numpy())
 
 
 def apply_of(node: type[Any]) -> Callable[..., Any]:
