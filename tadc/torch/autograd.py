@@ -77,7 +77,7 @@ class Rule:
             found = self._pullback.run([both[k] for k in self._inputs], own)
             return found if self.wrt == self._read else self._in_places(self.wrt, found)
         of = tuple(n for n, a in enumerate(adjoints) if a is not None)
-        derived = self.operator.operation.reverse(self.wrt, of) if of else None
+        derived = self.operator.operation.reverse(self.wrt, of) if of and self.wrt else None
         if derived is None:
             return self._in_places((), ())
         values: list[Any] = list(shapes)

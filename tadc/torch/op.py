@@ -97,7 +97,7 @@ class Op:
         return self._inverse("inverse-vjp", arguments, xbar, "adjoint")
 
     def log_abs_det(self, arguments: Sequence[Any], /) -> tuple[Any, Any]:
-        """Sign and logarithm of |det J|, tensors without dimensions; 0 and -inf where J is singular.
+        """Sign and logarithm of |det J|, tensors without dimensions; 0 and -inf where that is 0.
 
         Differentiable as `inverse_jvp` is; the sign has the gradient 0.
         """
