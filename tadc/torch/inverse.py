@@ -54,41 +54,44 @@ class Tensors(Arrays):
 TENSORS = Tensors()
 
 
-class InverseModes:
-    """The inverse modes of a function, each made when it is first asked for.
+class InverseOp:
+    """An inverse mode of a function, made when it is first asked for.
 
     Safe to call from several threads.
     """
 
-    def __init__(self, function: Function):
+    def __init__(self, function: Function, mode: str):
         self._function = function
-        self._made: dict[str, tuple[InverseMode, list[Parameter]]] = {}
+        self._mode = mode
+        self._run: InverseMode | None = None
+        self._parameters = list(function.runner.parameters)
 
-    def __call__(
-        self, mode: str, arguments: Sequence[Any], vectors: Sequence[Any] = ()
-    ) -> list[Tensor]:
-        """The results of a mode, for arguments in the order of the function's.
+    def __call__(self, arguments: Sequence[Any], vectors: Sequence[Any] = ()) -> list[Tensor]:
+        """The results for arguments in the order of the function's, and one vector per result.
 
         Raises as `tadc.inverse_jvp` does, and `TadcError` for tensors that do not fit.
         """
-        run, parameters = self._made.get(mode) or self._of(mode)
-        values = as_tensors(parameters, [*arguments, *vectors])
+        self._make()
+        run = self._run
+        assert run is not None
+        values = as_tensors(self._parameters, [*arguments, *vectors])
         if not torch.compiler.is_dynamo_compiling():
-            check(parameters, values)
+            check(self._parameters, values)
         count = len(arguments)
         return run(values[:count], values[count:])
 
-    @torch.compiler.assume_constant_result
-    def _of(self, mode: str) -> tuple[InverseMode, list[Parameter]]:
-        """The mode, and its parameters: those of the function, and its vectors."""
-        f, inverse = self._function, self._function.inverse(mode)
+    @torch.compiler.assume_constant_result  # `torch.compile` runs it instead of following it
+    def _make(self) -> None:
+        """Make the mode, where it is not there yet, and its parameters: vectors stand last."""
+        if self._run:
+            return
+        f, inverse = self._function, self._function.inverse(self._mode)
         parameters = list(f.runner.parameters)
-        if mode != "log-abs-det":
+        if self._mode != "log-abs-det":
             names = inverse.args[len(f.args) : len(f.args) + len(f.results)]
             locate = f.program.span_of_argument
             parameters += [
                 Parameter(name, t.dtype, len(t.shape), partial(locate, t.name))
                 for name, t in zip(names, f.results, strict=True)
             ]
-        self._made[mode] = InverseMode(inverse, TENSORS), parameters
-        return self._made[mode]
+        self._parameters, self._run = parameters, InverseMode(inverse, TENSORS)

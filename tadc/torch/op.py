@@ -11,10 +11,11 @@ from tadc.frameworks import signature
 from tadc.frameworks.operation import Operation
 from tadc.frameworks.signature import Signature, Source
 from tadc.inverse.vectors import vectors
+from tadc.modes import INVERSE_MODES
 from tadc.runtime.results import kind
 from tadc.torch.checks import as_tensors, check
 from tadc.torch.exported import ExportedOperator
-from tadc.torch.inverse import InverseModes
+from tadc.torch.inverse import InverseOp
 from tadc.torch.layout import Results
 from tadc.torch.package import torch
 from tadc.torch.registered import RegisteredOperator
@@ -54,7 +55,7 @@ class Op:
         self._operator = RegisteredOperator.of(operation)
         self._exported = ExportedOperator.of(operation)
         self._eager = self._operator.eager
-        self._inverse_modes = InverseModes(program.function)
+        self._modes = {mode: InverseOp(program.function, mode) for mode in INVERSE_MODES}
         names = [t.name for t in program.function.results]
         self._state = kind(names)
         self._tuple = None if len(names) == 1 else self._state
@@ -102,7 +103,7 @@ class Op:
         Differentiable as `inverse_jvp` is; the sign has the gradient 0.
         """
         values = self._signature.bind(arguments, {})
-        sign, logarithm = self._inverse_modes("log-abs-det", values)
+        sign, logarithm = self._modes["log-abs-det"](values)
         return sign, logarithm
 
     def _inverse(
@@ -110,7 +111,7 @@ class Op:
     ) -> tuple[Any, ...]:
         values = self._signature.bind(arguments, {})
         seeds = vectors([t.name for t in self.function.results], given, what)
-        return self._state(*self._inverse_modes(mode, values, seeds))
+        return self._state(*self._modes[mode](values, seeds))
 
     @property
     def __signature__(self) -> inspect.Signature:
