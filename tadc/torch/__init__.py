@@ -23,6 +23,7 @@ that PyTorch asks of an operation is one more operation, and every order and nes
 
 - `op`: `op`, which users call, and the object that it makes
 - `inverse`: inverse modes of programs, as functions of tensors
+- `flow`: flows of differential equations, with first derivatives
 - `registered`: an operator of PyTorch for each program, `tadc::p_<hash>`
 - `exported`: one operator for all programs, `tadc::run`, for `torch.export`
 - `operator`: what both have in common: shapes, types and `torch.vmap`
@@ -35,6 +36,7 @@ that PyTorch asks of an operation is one more operation, and every order and nes
 - `package`: PyTorch itself
 """
 
+from tadc.torch.flow import FlowOp
 from tadc.torch.op import Op, op
 
-__all__ = ["Op", "op"]
+__all__ = ["FlowOp", "Op", "op"]

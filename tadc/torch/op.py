@@ -5,16 +5,18 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, overload
 
 from tadc.frameworks import signature
 from tadc.frameworks.operation import Operation
 from tadc.frameworks.signature import Signature, Source
 from tadc.inverse.vectors import vectors
 from tadc.modes import INVERSE_MODES
+from tadc.ode.flow import Flow
 from tadc.runtime.results import kind
 from tadc.torch.checks import as_tensors, check
 from tadc.torch.exported import ExportedOperator
+from tadc.torch.flow import FlowOp
 from tadc.torch.inverse import InverseOp
 from tadc.torch.layout import Results
 from tadc.torch.package import torch
@@ -134,7 +136,11 @@ class Op:
         return Op, (self._signature, self._attributes)
 
 
-def op(source: Source) -> Op:
+@overload
+def op(source: Flow) -> FlowOp: ...  # pyright: ignore[reportOverlappingOverload]
+@overload
+def op(source: Source) -> Op: ...
+def op(source: Source | Flow) -> Op | FlowOp:
     """An operation of PyTorch: of a text, of a `tadc.Function`, or of a function with a docstring.
 
         conv = tadc.torch.op("y[i] = sum[k](w[k] * x[2*i + k])")
@@ -144,9 +150,11 @@ def op(source: Source) -> Op:
             \"\"\"y[i] = sum[k](w[k] * x[2*i + k])\"\"\"
 
     Of a function, the signature gives the order of the arguments, and the docstring is the program.
-    Functions of the user (`tadc.define_function`) are taken as they are now. Raises `TadcError` for
-    whatever is wrong with the program.
+    Functions of the user (`tadc.define_function`) are taken as they are now. A flow of `tadc.ode`
+    gives a `FlowOp`. Raises `TadcError` for whatever is wrong with the program.
     """
+    if isinstance(source, Flow):
+        return FlowOp(source)
     program = signature.of(source)
     if not inspect.isroutine(source):
         return Op(program)

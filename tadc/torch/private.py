@@ -119,7 +119,7 @@ def elements(tensor: Tensor) -> np.ndarray[Any, Any] | None:
     if type(tensor) not in _PLAIN_TYPES or _keys(tensor) not in _ORDINARY_KEYS:
         return None
     with _C._DisableFuncTorch():
-        return cast(Any, tensor.detach().numpy())
+        return tensor.detach().numpy()
 
 
 def apply_of(node: type[Any]) -> Callable[..., Any]:
