@@ -74,19 +74,19 @@ def assert_same(found: list[list[Array]], wanted: Any, rtol: float = 1e-9) -> No
             np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol)
 
 
-@pytest.mark.parametrize("traced", [False, True])
 @pytest.mark.parametrize("name", [*BY_NAME, "parameters"])
-def test_values_are_those_of_calls(name: str, traced: bool) -> None:
+def test_values_are_those_of_calls(name: str) -> None:
     f = tadc.compile(BY_NAME.get(name, DENSE))
-    for size in (0, 1, 4):
+    for size in (0, 4):
         state = state_of(f, size)
         given = dict(zip((t.name for t in f.args), state, strict=True))
         vectors = [given[t.name] + 0.5 for t in f.results]
-        found = modes(f, state, vectors, NumPyArrays(traced))
-        assert_same(found, expected(f, state, vectors))
+        wanted = expected(f, state, vectors)
+        for traced in (False, True):
+            assert_same(modes(f, state, vectors, NumPyArrays(traced)), wanted)
 
 
-@pytest.mark.parametrize("seed", seeds(6, of=200))
+@pytest.mark.parametrize("seed", seeds(4, of=200))
 def test_values_of_random_programs_are_those_of_calls(seed: int) -> None:
     update = random_update(random.Random(seed))
     f = tadc.compile(update.source)
@@ -99,7 +99,7 @@ def test_values_of_random_programs_are_those_of_calls(seed: int) -> None:
     "source",
     [
         "p: f64[N]\np[i] *= p[i]",
-        "p: f64[N]\np[i] = sum[j](p[j])",
+        "p: f64[N]\np[i] = p[i] * sum[j](p[j])",
         "p: f64[N]\np[i] = p[i] * (p[i] + pad(p[i - 1]))",
         "p: f64[N]\np[i] = p[i] * sum[j in range(i + 1)](p[j])",
     ],
