@@ -18,6 +18,11 @@
     torch.func.hessian(lambda w: conv(w, x).sum())(w)
     torch.vmap(conv, (None, 0))(w, batch)
 
+Inverse modes are methods, of the same orders; an operation can be a flow of `tadc.ode`, too:
+
+    sign, logarithm = tadc.torch.op(layer).log_abs_det((x, w))
+    tadc.torch.op(tadc.ode.flow(g, 0, 1))(x)
+
 The derivatives of a program are programs, and so is the program with one more index. So every rule
 that PyTorch asks of an operation is one more operation, and every order and nesting works.
 
