@@ -41,10 +41,13 @@ class NumPyArrays(Arrays):
         return array.astype(np.float32 if precision == "f32" else np.float64)
 
     def solve(self, matrix: Array, rhs: Array) -> Array:
-        return np.linalg.solve(matrix, rhs)
+        try:
+            return np.linalg.solve(matrix, rhs)
+        except np.linalg.LinAlgError:
+            return np.full_like(rhs, np.nan)
 
     def solve_triangular(self, matrix: Array, rhs: Array, lower: bool) -> Array:
-        return np.linalg.solve(np.tril(matrix) if lower else np.triu(matrix), rhs)
+        return self.solve(np.tril(matrix) if lower else np.triu(matrix), rhs)
 
     def elements(self, array: Array) -> Array | None:
         return None if self.traced else array

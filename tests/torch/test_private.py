@@ -86,3 +86,20 @@ def test_a_second_gradient_is_not_zero() -> None:
     grad = torch.func.grad
     found = grad(lambda x: grad(lambda x: f(x).sum())(x).sum())(x)
     torch.testing.assert_close(found, 6 * x)
+
+
+def test_elements() -> None:
+    """Without it: None within `torch.func`, so that what is singular is not noticed there."""
+    x = rand(3, requires_grad=True)
+    seen: list[Any] = []
+    look: Any = lambda a: (seen.append(private.elements(a)), a.sum())[1]
+    look(x)
+    torch.func.grad(lambda a: torch.func.grad(look)(a).sum())(x)
+    with torch.autograd.forward_ad.dual_level():
+        look(torch.autograd.forward_ad.make_dual(x, x))
+    for values in seen:
+        assert values.tolist() == x.tolist()
+    assert len(seen) == 3
+    torch.vmap(look)(torch.stack([x, x]))
+    look(x.to("meta"))
+    assert seen[3:] == [None, None]
