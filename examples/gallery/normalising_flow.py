@@ -9,8 +9,10 @@ written, and tadc makes the other two. So a layer may have no inverse in closed 
 
 import matplotlib.pyplot as plt
 import numpy as np
+import torch
 
 import tadc
+import tadc.torch
 
 # %%
 # The layers
@@ -35,57 +37,51 @@ t{k}[n] = sum[j](t[{k}, j] * h{k}[n, j])
 {a}[n] = exp(s{k}[n]) * {a}[n] + exp(w[{k}]) * tanh({a}[n]) + t{k}[n]
 """
 layers = [LAYER.format(k=k, a="ab"[k % 2], b="ba"[k % 2]) for k in range(LAYERS)]
-flow = tadc.compile(HEADER + "".join(layers))
+flow = tadc.torch.op(HEADER + "".join(layers))
 
 # %%
 # The determinant
 # ---------------
 # Each layer changes `a[n]` by its own old value and by what stays: its Jacobian is a diagonal.
-# tadc proves that from the indices. What it finds is a program of the old values and the weights,
-# which can be derived in turn; this line of it is the slope of the last layer.
+# tadc proves that from the indices; this line of what it finds is the slope of the last layer.
 
-log_det = tadc.compile(str(flow.inverse("log-abs-det")))
+log_det = tadc.compile(str(flow.function.inverse("log-abs-det")))
 print(str(log_det).splitlines()[-4])
 
 # %%
 # Train
 # -----
 # The mean of `-log p`, where p is the normal density at the end times the determinant.
+# `flow.log_abs_det` has gradients, as the flow has.
 
-rng = np.random.default_rng(0)
-angle = rng.uniform(0, np.pi, 4000)
-side = 1 - 2 * rng.integers(0, 2, 4000)
-moons = side * np.array([np.cos(angle) - 0.5, np.sin(angle) - 0.25]) + 0.08 * rng.normal(
-    size=(2, 4000)
-)
-moons *= 1.4
-WEIGHTS = ("w", "u", "c", "s", "t")
-sizes = {"w": LAYERS} | dict.fromkeys(WEIGHTS[1:], (LAYERS, 24))
-spread = {"w": 0, "u": 1.5, "c": 1.5, "s": 0.1, "t": 0.1}
-weights = {name: spread[name] * rng.normal(size=sizes[name]) for name in WEIGHTS}
-weights["w"] -= 1
+torch.manual_seed(0)
+torch.set_default_dtype(torch.float64)
+angle, side = np.pi * torch.rand(4000), torch.randint(2, (4000,)) * 2 - 1
+moons = 1.4 * side * torch.stack([angle.cos() - 0.5, angle.sin() - 0.25])
+moons += 0.1 * torch.randn_like(moons)
+
+w = torch.full((LAYERS,), -1.0)
+u, c = 1.5 * torch.randn(2, LAYERS, 24)
+s, t = 0.1 * torch.randn(2, LAYERS, 24)
+weights = [each.requires_grad_() for each in (w, u, c, s, t)]
 
 
-def loss_and_gradient(a, b):
-    (z, y), pull_flow = tadc.vjp(flow, a=a, b=b, **weights, wrt=WEIGHTS)
-    (_, log), pull_log = tadc.vjp(log_det, a=a, b=b, **weights, wrt=WEIGHTS)
-    loss = (z @ z + y @ y) / 2 / len(a) + np.log(2 * np.pi) - log / len(a)
-    gradients = zip(pull_flow(z / len(a), y / len(a)), pull_log(0.0, -1 / len(a)), strict=True)
-    return loss, [of_flow + of_log for of_flow, of_log in gradients]
+def loss(a, b):
+    z, y = flow(a, b, *weights)
+    _, log = flow.log_abs_det((a, b, *weights))
+    return (z.square() + y.square()).mean() / 2 + np.log(2 * np.pi) - log / len(a)
 
 
 STEPS = 2000
-losses, mean, square = [], dict.fromkeys(WEIGHTS, 0.0), dict.fromkeys(WEIGHTS, 0.0)
-for step in range(1, STEPS + 1):  # Adam, at a rate that falls to 0
-    loss, gradients = loss_and_gradient(*moons[:, rng.integers(0, 4000, 256)])
-    losses.append(loss)
-    for name, g in zip(WEIGHTS, gradients, strict=True):
-        mean[name] = 0.9 * mean[name] + 0.1 * g
-        square[name] = 0.99 * square[name] + 0.01 * g**2
-        size = np.sqrt(square[name] / (1 - 0.99**step)) + 1e-8
-        weights[name] -= 0.02 * (1 - step / STEPS) * mean[name] / (1 - 0.9**step) / size
-normal = 1 + np.log(2 * np.pi) + np.linalg.slogdet(np.cov(moons))[1] / 2
-print(f"-log p: {normal:.2f} of a normal density, {np.mean(losses[-100:]):.2f} of the flow")
+optimizer = torch.optim.Adam(weights, 0.02, betas=(0.9, 0.99))
+schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1, 0, total_iters=STEPS)
+for _ in range(STEPS):
+    optimizer.zero_grad()
+    loss(*moons[:, torch.randint(4000, (256,))]).backward()
+    optimizer.step()
+    schedule.step()
+normal = 1 + np.log(2 * np.pi) + moons.cov().logdet() / 2
+print(f"-log p: {normal:.2f} of a normal density, {loss(*moons):.2f} of the flow")
 
 # %%
 # The inverse
@@ -93,46 +89,55 @@ print(f"-log p: {normal:.2f} of a normal density, {np.mean(losses[-100:]):.2f} o
 # Newton's method takes a result back through each layer: `x - J^-1 (layer(x) - z)`, again and
 # again. `J^-1` times a vector is a mode of tadc; no matrix is made.
 
+layer = tadc.torch.op(HEADER + LAYER.format(k=0, a="a", b="b"))
 
-layer = tadc.compile(HEADER + LAYER.format(k=0, a="a", b="b"))
 
-
-def inverse(*point):
+@torch.no_grad()
+def inverse(point):
     point = list(point)
     for k in reversed(range(LAYERS)):
         goal, other = point[k % 2], point[1 - k % 2]
-        own = [weights[name][k : k + 1] for name in WEIGHTS]
+        own = [each[k : k + 1] for each in weights]
         x = goal
         for _ in range(20):
             wrong = layer(x, other, *own) - goal
-            x = x - tadc.inverse_jvp(layer, (x, other, *own), wrong)[0]
+            x = x - layer.inverse_jvp((x, other, *own), wrong)[0]
         point[k % 2] = x
-    return np.array(point)
+    return torch.stack(point)
 
 
-z = rng.normal(size=(2, 3000))
-samples = inverse(*z)
-print("error of the inverse:", np.abs(flow(*samples, **weights) - z).max())
-np.testing.assert_allclose(flow(*samples, **weights), z, atol=1e-9)
+z = torch.randn(2, 3000)
+samples = inverse(z)
+back = torch.stack(flow(*samples, *weights)).detach()
+print("error of the inverse:", (back - z).abs().max().item())
+torch.testing.assert_close(back, z, atol=1e-9, rtol=0)
 
 # %%
 # A second way to the same numbers
 # --------------------------------
-# The determinant of one point is that of a matrix of differences. And a density has the integral
-# 1: here it is summed over a grid, of which each point is a batch of its own.
+# PyTorch's own Jacobian of the same layers, at one point. And a density has the integral 1: here it
+# is summed over a grid, of which each point is a batch of its own.
 
-point, h = samples[:, :1], 1e-6 * np.eye(2)[:, :, None]
-columns = [
-    (np.array(flow(*(point + e), **weights)) - flow(*(point - e), **weights)) / 2e-6 for e in h
-]
-expected = np.linalg.slogdet(np.hstack(columns))[1]
-print("log |det J|:", log_det(*point, **weights)[1], "and from differences", expected)
-np.testing.assert_allclose(log_det(*point, **weights)[1], expected, rtol=1e-5)
+
+def plain_flow(point):
+    point = list(point)
+    for k in range(LAYERS):
+        a, h = point[k % 2], torch.tanh(u[k] * point[1 - k % 2] + c[k])
+        point[k % 2] = torch.exp(s[k] @ h) * a + torch.exp(w[k]) * torch.tanh(a) + t[k] @ h
+    return torch.stack(point)
+
+
+one = samples[:, 0]
+expected = torch.func.jacrev(plain_flow)(one).detach().slogdet().logabsdet
+found = flow.log_abs_det((*one[:, None], *weights))[1].detach()
+print(f"log |det J|: {found:.6f} and {expected:.6f}")
+torch.testing.assert_close(found, expected)
 
 line = np.linspace(-4, 4, 320)
 grid = np.array([part.ravel() for part in np.meshgrid(line, line)])
-_, log = log_det.batched("a", "b")(a=grid[0][:, None], b=grid[1][:, None], **weights)
-density = np.exp(log - np.sum(np.square(flow(*grid, **weights)), axis=0) / 2) / (2 * np.pi)
+values = [each.detach().numpy() for each in weights]
+_, log = log_det.batched("a", "b")(*grid[:, :, None], *values)
+density = np.exp(log - np.sum(np.square(flow.function(*grid, *values)), axis=0) / 2) / (2 * np.pi)
 integral = density.sum() * (line[1] - line[0]) ** 2
 print(f"integral of the density: {integral:.4f}")
 np.testing.assert_allclose(integral, 1, atol=0.01)
