@@ -74,10 +74,11 @@ def outline_reductions(program: tix.ProgramOp, wanted: Wanted | None = None) -> 
     With `wanted`, for those that it wants in their definitions.
     """
     wanted = wanted or _must_be_named
+    taken = {op.label.data for op in program.definitions}
 
     def outlined(program: ProgramBuilder, tensors: Cloner, op: tix.DefineOp) -> SSAValue:
         """Append a copy of `op`, behind definitions of those of its sums that need a name."""
-        program.labels.add(op.label.data)
+        program.labels |= taken  # those of later definitions, too
         return copy_definition(program, _Outliner(program, tensors, op, wanted), op)
 
     return copy_program(program, define=outlined)

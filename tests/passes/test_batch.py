@@ -247,6 +247,16 @@ def test_names_that_are_taken():
     assert tadc.compile(str(g)).args == g.args
 
 
+def test_a_sum_takes_no_name_of_a_later_definition():
+    text = "f[i] = x[i] * sum[k](sin(w[k]))\nf_sum[i] = 2 * f[i]\nreturn f, f_sum"
+    g = tadc.compile(text).batched("x")
+    assert g.program.definition_labels == ["f_sum_1", "f", "f_sum"]
+    x, w = np.arange(6.0).reshape(2, 3), np.ones(4)
+    f, f_sum = g(x=x, w=w)
+    np.testing.assert_allclose(f, 4 * np.sin(1) * x, rtol=1e-14)
+    np.testing.assert_allclose(f_sum, 2 * f, rtol=1e-14)
+
+
 def test_twice():
     f = tadc.compile("w: f64[K]\nx: f64[N]\ny[i] = sum[k](w[k] * x[i + k])", "interpret")
     g = f.batched("x").batched("x", "w")
