@@ -105,6 +105,14 @@ def test_vmap_of_what_no_element_is_read_of() -> None:
     assert_close(torch.vmap(f, (1, None))(x.T, w), f(x[0], w).expand(5, 3))
 
 
+def test_derivatives_by_what_no_element_is_read_of() -> None:
+    f, x = op("x: f64[N]\ny[i in range(N)] = 2.0 * i"), rand(3)
+    none = torch.zeros(3, 3, dtype=torch.float64)
+    assert_close(torch.func.jacrev(f)(x), none)
+    assert_close(torch.func.jacfwd(f)(x), none)
+    assert_close(torch.func.grad(lambda x: f(x).sum())(x), none[0])
+
+
 def test_modules_in_functional_calls() -> None:
     f = op(KEEPING)
 
