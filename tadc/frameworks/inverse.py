@@ -40,7 +40,7 @@ Step = Callable[[Known], Factor | None]
 
 
 class Arrays(ABC):
-    """What a framework does with its arrays."""
+    """The functions of a framework on its arrays."""
 
     numpy: Any
     """Its functions, by the names that they have in NumPy too."""
