@@ -186,7 +186,7 @@ class _Value(torch.autograd.Function):
 
 
 class _Underived(torch.autograd.Function):
-    """What has no derivatives."""
+    """A computation that has no derivatives."""
 
     @staticmethod
     def forward(mode: _Mode, *tensors: Tensor) -> tuple[Tensor, ...]:
