@@ -141,6 +141,8 @@ def rule_of(operator: Operator, wrt: Numbers, shapes: Sequence[Shape]) -> Rule:
     if wrt and operator.splits and not operator.operation.is_pullback:
         known = None if any(map(is_symbolic, shapes)) else shapes
         split = operator.operation.split(wrt, known)
+        if not (operator.fits(split.value) and operator.fits(split.pullback)):
+            split = None  # a pullback of another kind would not say what it means
     found = operator.rules.get((wrt, split))
     if found is None:
         found = operator.rules[wrt, split] = Rule(operator, wrt, split)

@@ -17,7 +17,7 @@ from tadc.torch.checks import DTYPES, NAMES, as_tensors, check
 from tadc.torch.exported import ExportedOperator
 from tadc.torch.layout import Results, Value
 from tadc.torch.package import Tensor, torch
-from tadc.torch.registered import RegisteredOperator
+from tadc.torch.registered import operator_of
 
 
 class Tensors(Arrays):
@@ -26,7 +26,7 @@ class Tensors(Arrays):
     numpy: Any = torch
 
     def function_of(self, operation: Operation) -> Callable[[Sequence[Tensor]], Results]:
-        registered, exported = RegisteredOperator.of(operation), ExportedOperator.of(operation)
+        registered, exported = operator_of(operation), ExportedOperator.of(operation)
 
         def run(values: Sequence[Value]) -> Results:
             return exported(values) if torch.compiler.is_exporting() else registered(values)

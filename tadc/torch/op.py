@@ -20,7 +20,7 @@ from tadc.torch.flow import FlowOp
 from tadc.torch.inverse import InverseOp
 from tadc.torch.layout import Results
 from tadc.torch.package import torch
-from tadc.torch.registered import RegisteredOperator
+from tadc.torch.registered import operator_of
 
 is_traced: Callable[[], bool] = torch.compiler.is_dynamo_compiling
 """True where `torch.compile` follows this code instead of running it."""
@@ -54,9 +54,9 @@ class Op:
         self.__dict__.update(self._attributes)
         self._parameters = program.function.runner.parameters
         operation = Operation.of(program.function)
-        self._operator = RegisteredOperator.of(operation)
+        self._operator = operator_of(operation)
         self._exported = ExportedOperator.of(operation)
-        self._eager = self._operator.eager
+        self._again = self._operator.again
         self._modes = {mode: InverseOp(program.function, mode) for mode in INVERSE_MODES}
         names = [t.name for t in program.function.results]
         self._state = kind(names)
@@ -69,7 +69,7 @@ class Op:
     def __call__(self, *positional: Any, **named: Any) -> Any:
         results = None
         if len(positional) == self._direct and not named and not is_traced():
-            results = self._eager.again(positional, ())  # most calls are like the last one
+            results = self._again(positional, ())  # most calls are like the last one
         if results is None:
             results = self._results(positional, named)
         return self._tuple(*results) if self._tuple else results[0]

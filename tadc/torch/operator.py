@@ -56,6 +56,15 @@ class Operator(ABC):
         """The results, by the dispatcher where that is needed."""
         return self.dispatch(tensors, shapes)
 
+    @staticmethod
+    def fits(operation: Operation) -> bool:
+        """True if an operation can be an operator of this kind."""
+        return True
+
+    def again(self, tensors: Sequence[Tensor], shapes: Sequence[Shape]) -> Results | None:
+        """The results, if that is quick for a call like the last one."""
+        return None
+
     @abstractmethod
     def like(self, operation: Operation) -> Operator:
         """Another operation as an operator of the same kind."""

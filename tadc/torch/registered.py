@@ -13,9 +13,20 @@ from typing import Any
 from tadc.frameworks.operation import Operation
 from tadc.torch.autograd import differentiable
 from tadc.torch.eager import Eager
+from tadc.torch.exported import ExportedOperator
 from tadc.torch.layout import Results, Shape
 from tadc.torch.operator import Operator, library
 from tadc.torch.package import Tensor, torch
+
+MOST_ARGUMENTS = 64
+"""The number of arguments, and that of results, up to which PyTorch takes operators."""
+
+
+def operator_of(operation: Operation) -> Operator:
+    """The operator of an operation: that of all programs, where it has too many arguments."""
+    if RegisteredOperator.fits(operation):
+        return RegisteredOperator.of(operation)
+    return ExportedOperator.of(operation)
 
 
 class RegisteredOperator(Operator):
@@ -24,6 +35,7 @@ class RegisteredOperator(Operator):
     def __init__(self, operation: Operation):
         super().__init__(operation)
         self.eager = Eager(self)
+        self.again = self.eager.again
         self.name = f"p_{operation.key[:32]}"
         self._register()
         self.overload: Callable[..., Any] = getattr(torch.ops.tadc, self.name).default
@@ -37,13 +49,17 @@ class RegisteredOperator(Operator):
                 found = _operators[operation.key] = RegisteredOperator(operation)
             return found
 
+    @staticmethod
+    def fits(operation: Operation) -> bool:
+        return max(len(operation.names), len(operation.function.results)) <= MOST_ARGUMENTS
+
     def like(self, operation: Operation) -> Operator:
-        return RegisteredOperator.of(operation)
+        return operator_of(operation)
 
     def run(self, tensors: Sequence[Tensor], shapes: Sequence[Shape]) -> Results:
         if torch.compiler.is_dynamo_compiling():
             return self.dispatch(tensors, shapes)
-        found = self.eager.again(tensors, shapes)
+        found = self.again(tensors, shapes)
         if found is None:
             found = self.eager(tensors, shapes)
         return self.dispatch(tensors, shapes) if found is None else found

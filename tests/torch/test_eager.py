@@ -110,7 +110,7 @@ def test_calls_like_the_last_one_need_no_dispatcher() -> None:
         for enabled in (False, True):
             with torch.autocast("cpu", enabled=enabled):
                 f(weights, x)
-                assert f._eager.again((weights, x), ()) is not None
+                assert f._again((weights, x), ()) is not None
 
 
 def test_kinds_of_tensors_in_turn() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tadc.frameworks.operation import Operation
-from tests.torch.programs import CONV, KEEPING, SIZES, TWO, example, rand, torch
+from tests.torch.programs import CONV, KEEPING, SIZES, TWO, assert_close, example, rand, torch
 
 op = pytest.importorskip("tadc.torch").op
 
@@ -60,3 +60,19 @@ def test_programs_without_arguments() -> None:
     assert torch.equal(f(), expected)
     assert torch.equal(torch.compile(f, fullgraph=True, backend="aot_eager")(), expected)
     assert torch.vmap(lambda a: a * f())(rand(2, 3)).shape == (2, 3)
+
+
+def test_programs_may_have_more_arguments_than_pytorch_takes() -> None:
+    many = 70
+    terms = " + ".join(f"sin(a{n}[i]) * a{(n + 1) % many}[i]" for n in range(many))
+    layer = op(f"y[i] = {terms}")
+    inputs = [rand(2, requires_grad=True) for _ in range(many)]
+    expected = sum(torch.sin(a) * b for a, b in zip(inputs, [*inputs[1:], inputs[0]], strict=True))
+    found = layer(*inputs)
+    assert_close(found, expected)
+    first = torch.func.grad(lambda *a: layer(*a).sum())(*inputs)
+    assert_close(first, torch.cos(inputs[0]) * inputs[1] + torch.sin(inputs[-1]))
+    for a, b in zip(
+        *(torch.autograd.grad(y.sum(), inputs) for y in (found, expected)), strict=True
+    ):
+        assert_close(a, b)
