@@ -92,7 +92,7 @@ class Inverse:
                     for pivot in self.pivots_of(step):
                         self.check_pivot(pivot, np.asarray(known[pivot.label]))
                 case SolveOp():
-                    known.update(self._solved(step, known))
+                    known.update(self._named(step, self.solutions(step, known), known))
                 case DeterminantOp():
                     blocks = [np.asarray(known[n]) for n in step.matrix_names]
                     determinant.multiply(*log_abs_det(step.form, blocks))
@@ -119,11 +119,14 @@ class Inverse:
         if sizes.size and sizes.min() < np.finfo(values.dtype).eps * sizes.max():
             self._warn(float(sizes.min() / sizes.max()), pivot.location)
 
-    def _solved(self, system: SolveOp, known: Mapping[str, Any]) -> dict[str, Array]:
+    def _named(
+        self, system: SolveOp, solutions: Sequence[Array], known: Mapping[str, Any]
+    ) -> dict[str, Array]:
+        """Solutions by name, in the precisions of the arguments of parts that they become."""
         given = {name: _precision(known[name]) for name in self.args if name in known}
         wanted = self.precisions(system.solution_names, given)
-        solutions = zip(system.solution_names, self.solutions(system, known), wanted, strict=True)
-        return {name: np.asarray(x, DTYPES[p] if p else x.dtype) for name, x, p in solutions}
+        pairs = zip(system.solution_names, solutions, wanted, strict=True)
+        return {name: np.asarray(x, DTYPES[p] if p else x.dtype) for name, x, p in pairs}
 
     def solutions(self, system: SolveOp, known: Mapping[str, Any]) -> list[Array]:
         """The solutions of a system, in its precision; raises and warns as a call does."""
