@@ -22,6 +22,7 @@ those of `tadc.vjp`.
 How it is made, in the order in which to read it:
 
 - `ops`: the functions that users call
+- `inverse`: inverse modes, `op.log_abs_det((x, w))` and others
 - `arguments`: what a call accepts
 - `call`: an operation with everything that is fixed when JAX traces
 - `primitive`: what JAX asks of a call (types, tangents, transposition, batching)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -11,11 +11,15 @@ from typing import Any
 import numpy as np
 
 from tadc.frameworks import signature
+from tadc.frameworks.inverse import InverseMode
 from tadc.frameworks.operation import Operation
 from tadc.frameworks.signature import Signature, Source
 from tadc.function import Function
+from tadc.inverse.vectors import vectors
 from tadc.jax.arguments import as_known_array, prepare
+from tadc.jax.inverse import inverse_mode
 from tadc.jax.package import jax
+from tadc.jax.package import numpy as jnp
 from tadc.jax.transposed import bind
 from tadc.runtime.arguments import Parameter
 
@@ -44,6 +48,7 @@ class Op:
             for t in found.function.args
         ]
         self._compiled = jax.jit(self._traced)
+        self._modes: dict[str, InverseMode] = {}
 
     def __call__(self, /, *positional: Any, **named: Any) -> Any:
         """The result, or a tuple of results. Raises `TadcError` for arguments that do not fit."""
@@ -62,6 +67,44 @@ class Op:
         with suppress(TypeError, ValueError):  # about a value that is no array for JAX
             return self._compiled(*values)
         return self._compiled(*map(as_known_array, self._parameters, values))
+
+    # --- inverse modes ---
+
+    def inverse_jvp(self, arguments: Sequence[Any], ydot: Any, /) -> tuple[Any, ...]:
+        """`J⁻¹ ydot`, as `tadc.inverse_jvp` gives it: one tangent per tensor that is updated.
+
+        Differentiable to any order, and under `jit` and `vmap`. Linear systems are solved by JAX,
+        as matrices that hold all their elements. What is singular raises `SingularError` where
+        nothing is traced; where JAX traces (`jit`, `grad`, `vmap`), it gives inf and nan.
+        """
+        return self._inverse("inverse-jvp", arguments, ydot, "tangent")
+
+    def inverse_vjp(self, arguments: Sequence[Any], xbar: Any, /) -> tuple[Any, ...]:
+        """`J⁻ᵀ xbar`, one adjoint per tensor that is updated; see `inverse_jvp`."""
+        return self._inverse("inverse-vjp", arguments, xbar, "adjoint")
+
+    def log_abs_det(self, arguments: Sequence[Any], /) -> tuple[Any, Any]:
+        """Sign and logarithm of |det J|; 0 and -inf where that is 0. See `inverse_jvp`."""
+        sign, logarithm = self._mode("log-abs-det")(self._signature.bind(arguments, {}))
+        return sign, logarithm
+
+    def _inverse(
+        self, mode: str, arguments: Sequence[Any], given: Any, what: str
+    ) -> tuple[Any, ...]:
+        names = [t.name for t in self.function.results]
+        seeds = [jnp.asarray(v) for v in vectors(names, given, what)]
+        return tuple(self._mode(mode)(self._signature.bind(arguments, {}), seeds))
+
+    def _mode(self, mode: str) -> Callable[..., Sequence[Any]]:
+        made = self._modes.get(mode)
+        if made is None:
+            made = self._modes[mode] = inverse_mode(self.function, mode)
+
+        def run(values: Sequence[Any], seeds: Sequence[Any] = ()) -> Sequence[Any]:
+            _, arrays = prepare(self._operation, self._parameters, values)
+            return made(arrays, seeds)
+
+        return run
 
     def __repr__(self) -> str:
         arguments = ", ".join(self._signature.names)
