@@ -80,6 +80,7 @@ def in_numpy(threads: int) -> Maker:
 
 
 def in_numba(threads: int) -> Maker:
+    """Loops by hand, compiled by numba, of the workloads that have some."""
     nb = _library("numba", "numba")
 
     def make(workload: Workload, arrays: Arrays, dy: Array) -> Contender | None:
@@ -104,6 +105,7 @@ def in_numba(threads: int) -> Maker:
 
 
 def in_torch(threads: int, compiled: bool = False) -> Maker:
+    """The workload in PyTorch, eagerly or under `torch.compile`; gradients by its autograd."""
     t = _library("torch", "torch")
     t.set_num_threads(threads)
 
@@ -136,6 +138,7 @@ def in_compiled_torch(threads: int) -> Maker:
 
 
 def in_jax(threads: int) -> Maker:
+    """The workload under `jax.jit`; gradients by `jax.vjp`."""
     j = _library("jax", "jax")
 
     def make(workload: Workload, arrays: Arrays, dy: Array) -> Contender:

@@ -62,6 +62,7 @@ def single_threaded_blas() -> ctypes.CDLL:
 def contender(
     kernels: ctypes.CDLL, workload: Workload, arrays: dict[str, Array], dy: Array
 ) -> Contender:
+    """The functions in C of a workload, on 64-byte aligned copies of these arrays."""
     given = [aligned(a) for a in arrays.values()]
     y = aligned(np.zeros_like(dy))
     saved = [aligned(np.zeros(shape, np.float32)) for shape in workload.saved]

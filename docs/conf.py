@@ -1,4 +1,4 @@
-"""How Sphinx makes a site of these pages, the docstrings and the examples: `make docs`.
+"""The settings of Sphinx, which makes a site of pages, docstrings and examples: `make docs`.
 
 Everything that a page needs lies beside it: no font, script or style of another host. Decision 0031
 says why it is Sphinx, and `docs/site` holds what Sphinx has to be told of our prose.

@@ -76,6 +76,7 @@ def nonlinear_text() -> str:
 
 
 def nonlinear_numba(nb: Any) -> Numba:
+    """The value and the gradients of the nonlinear stencil as loops for numba."""
     f32 = np.float32
 
     @nb.njit(fastmath=True)

@@ -52,7 +52,7 @@ after = jax.vmap(simulate, (None, 0))(truth, before) + 0.001 * rng.normal(size=b
 
 
 def loss(log_c, simulate):
-    """How far predictions are off, and a little for jumps of c from cell to cell."""
+    """The squared errors of predictions, and a small penalty on jumps of c between cells."""
     predicted = jax.vmap(simulate, (None, 0))(jnp.exp(log_c), before)
     return jnp.sum((predicted - after) ** 2) + 1e-4 * jnp.sum(jnp.diff(log_c) ** 2)
 

@@ -87,7 +87,7 @@ class Rule:
         return self._in_places(derived.wrt, self.operator.like(derived.operation)(inputs))
 
     def _in_places(self, wrt: Numbers, found: Results) -> Sequence[Any]:
-        """These gradients by the arguments `wrt`, and None for the other tensors."""
+        """A gradient for each tensor: those found by the arguments `wrt`, None for the others."""
         by_number = dict(zip(wrt, found, strict=True))
         return [by_number.get(n) for n in self._read]
 

@@ -124,13 +124,13 @@ class _Call:
         return _several(value)
 
     def gradients(self, *arrays: Any) -> Sequence[Any]:
-        """Those of all arguments, given these and the adjoints behind them."""
+        """The gradients by all arguments, given these and the adjoints behind them."""
         count = len(self.flow.args)
         pullback = self.pullback or self.flow.vjp(*arrays[:count])[1]
         return pullback(*arrays[count:])
 
     def tangents(self, given: Sequence[int], *arrays: Any) -> Sequence[Any]:
-        """Those of the state, given the arguments and behind them tangents of those in `given`."""
+        """The tangents of the state, given the arguments and the tangents of those in `given`."""
         count = len(self.flow.args)
         known = dict(zip(given, arrays[count:], strict=True))
         return _several(self.flow.jvp(arrays[:count], [known.get(n) for n in range(count)])[1])

@@ -43,7 +43,7 @@ def longer(before: Sequence[Tensor], after: Sequence[Tensor]) -> Flags:
 
 
 def stacked(values: Sequence[np.ndarray], flags: Flags, count: int = COUNT) -> Arrays:
-    """These values and others near them one after the other, where a flag says so."""
+    """Batches of `count` values, of each array whose flag is set; the others as they are."""
 
     def stack(v: np.ndarray) -> np.ndarray:
         return np.stack([np.asarray(v * (1 + 0.05 * b), v.dtype) for b in range(count)])

@@ -79,8 +79,8 @@ def test_any_requires_grad() -> None:
 
 
 def test_a_second_gradient_is_not_zero() -> None:
-    """What `below_autograd`, `with_tangents`, `single_layer` and `apply_of` are for: where one of
-    them does something else, a gradient of a gradient is 0, or PyTorch fails within."""
+    """Second gradients need `below_autograd`, `with_tangents`, `single_layer` and `apply_of`: where
+    one of them does something else, they are 0, or PyTorch fails within."""
     tadc_torch = pytest.importorskip("tadc.torch")
     f, x = tadc_torch.op("y[i] = x[i]**3"), rand(3)
     grad = torch.func.grad
