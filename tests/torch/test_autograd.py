@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
 
 import tadc
-from tests.support.campaign import CAMPAIGN
+from tests.support.campaign import CAMPAIGN, seeds
+from tests.support.random_programs import random_program
 from tests.torch.programs import (
     CONV,
     KEEPING,
@@ -54,6 +56,20 @@ def test_examples_pass_gradgradcheck(name: str) -> None:
         check_batched_grad=name == "convolution",
         fast_mode=name in ("coupled", "paper"),
     )
+
+
+@pytest.mark.parametrize("seed", seeds(1, of=200))
+def test_random_programs_pass_both_checks(seed: int) -> None:
+    program = random_program(random.Random(seed), definitions=1 + seed % 2, depth=2, points=30)
+    f = op(tadc.compile(program.source))
+    names = [t.name for t in f.function.args]
+    tensors = [torch.from_numpy(program.arguments[n]).requires_grad_() for n in names]
+    if not tensors:
+        pytest.skip("nothing to derive by")
+    forward = {"check_forward_ad": True, "check_batched_forward_grad": True}
+    assert torch.autograd.gradcheck(f, tensors, check_batched_grad=True, atol=1e-4, **forward)
+    second = {"check_fwd_over_rev": True, "check_rev_over_rev": True, "fast_mode": True}
+    assert torch.autograd.gradgradcheck(f, tensors, atol=1e-4, **second)
 
 
 @pytest.mark.parametrize("name", SIZES)
