@@ -153,7 +153,7 @@ def chunks(some: int, of: int, start: int = 0) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("first", seeds(some, of, start)[::CHUNK])
 
 
-@chunks(30, of=150)
+@chunks(20, of=150)
 def test_every_pass_keeps_the_meaning(first: int) -> None:
     check_seeds(check, range(first, first + CHUNK))
 
@@ -163,12 +163,12 @@ def test_every_pass_runs_alone_on_a_file(first: int) -> None:
     check_seeds(check_through_text, range(first, first + CHUNK))
 
 
-@chunks(10, of=50, start=2000)
+@chunks(5, of=50, start=2000)
 def test_every_pass_with_everything(first: int) -> None:
     check_seeds(check_everything, range(first, first + CHUNK))
 
 
-@chunks(15, of=50)
+@chunks(10, of=50)
 def test_set_precision_keeps_the_meaning(first: int) -> None:
     check_seeds(check_precision, range(first, first + CHUNK))
 
@@ -187,7 +187,7 @@ def check_split_pullback(seed: int) -> None:
     assert_close(both.gradients.call(given, {}), gradients, 1e-11, "split-pullback, gradients")
 
 
-@chunks(10, of=50, start=3000)
+@chunks(5, of=50, start=3000)
 def test_split_pullback_keeps_the_meaning(first: int) -> None:
     check_seeds(check_split_pullback, range(first, first + CHUNK))
 
@@ -212,7 +212,7 @@ def check_zero_arguments(seed: int) -> None:
     assert_close(found, expected, 1e-11, "zero-arguments, pullback")
 
 
-@chunks(10, of=100, start=4000)
+@chunks(5, of=100, start=4000)
 def test_zero_arguments_keeps_the_meaning(first: int) -> None:
     check_seeds(check_zero_arguments, range(first, first + CHUNK))
 
@@ -333,12 +333,12 @@ def check_code(seed: int, tile: bool) -> None:
         assert_close(found, case.results, 1e-9, step.name)
 
 
-@chunks(20, of=50, start=4000)
+@chunks(10, of=50, start=4000)
 def test_every_pass_to_plain_code_keeps_the_meaning(first: int) -> None:
     check_seeds(lambda seed: check_code(seed, tile=False), range(first, first + CHUNK))
 
 
 @pytest.mark.usefixtures("small_tiles")
-@chunks(20, of=50, start=5000)
+@chunks(15, of=50, start=5000)
 def test_every_pass_to_code_in_tiles_keeps_the_meaning(first: int) -> None:
     check_seeds(lambda seed: check_code(seed, tile=True), range(first, first + CHUNK))

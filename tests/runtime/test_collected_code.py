@@ -113,12 +113,12 @@ for n in range(60, 60 + int(sys.argv[1])):
 print(resident() - before)
 """
 MOST_KILOBYTES = 4096
-"""Little more than the noise of allocators: 60 programs that are kept take 16 megabytes."""
+"""Little more than the noise of allocators: 30 programs that are kept take 8 megabytes."""
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="there is no /proc here")
 def test_memory_does_not_grow_with_programs():
-    more = str(len(seeds(60, of=300)))
+    more = str(len(seeds(30, of=300)))
     command = [sys.executable, "-c", GROWTH, more]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     assert int(done.stdout) < MOST_KILOBYTES

@@ -41,7 +41,7 @@ def test_examples_pass_gradcheck(name: str) -> None:
     assert checked
 
 
-QUICK = ("convolution", "coupled", "layer", "matmul")
+QUICK = ("convolution", "coupled", "matmul")
 """Examples whose second derivatives are compiled in a second or two."""
 
 
