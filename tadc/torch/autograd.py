@@ -59,6 +59,7 @@ class Rule:
         if self._count == 1:
             return computed[0]
         ctx.set_materialize_grads(False)
+        ctx.results = [(r.shape, r.dtype) for r in computed[: self._count]]
         return tuple(computed[: self._count])
 
     def gradients(
@@ -80,16 +81,26 @@ class Rule:
         derived = self.operator.operation.reverse(self.wrt, of) if of and self.wrt else None
         if derived is None:
             return self._in_places((), ())
+        operator = self.operator.like(derived.operation)
         values: list[Any] = list(shapes)
         for k, tensor in zip(self._saved, saved, strict=False):
             values[self._read[k]] = tensor
         inputs = [values[n] for n in derived.inputs] + given
-        return self._in_places(derived.wrt, self.operator.like(derived.operation)(inputs))
+        if not all(isinstance(inputs[n], torch.Tensor) for n in operator.layout.read):
+            # it reads what the pullback has as kept values
+            return self.gradients(ctx, shapes, _with_zeros(adjoints, ctx.results))
+        return self._in_places(derived.wrt, operator(inputs))
 
     def _in_places(self, wrt: Numbers, found: Results) -> Sequence[Any]:
         """A gradient for each tensor: those found by the arguments `wrt`, None for the others."""
         by_number = dict(zip(wrt, found, strict=True))
         return [by_number.get(n) for n in self._read]
+
+
+def _with_zeros(adjoints: Sequence[Tensor | None], results: Sequence[Any]) -> list[Tensor]:
+    """The adjoints, zeros for results of these shapes and types that have none."""
+    pairs = zip(adjoints, results, strict=True)
+    return [torch.zeros(s, dtype=dtype) if a is None else a for a, (s, dtype) in pairs]
 
 
 class Node(torch.autograd.Function):

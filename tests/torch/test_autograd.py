@@ -63,13 +63,26 @@ def test_random_programs_pass_both_checks(seed: int) -> None:
     program = random_program(random.Random(seed), definitions=1 + seed % 2, depth=2, points=30)
     f = op(tadc.compile(program.source))
     names = [t.name for t in f.function.args]
-    tensors = [torch.from_numpy(program.arguments[n]).requires_grad_() for n in names]
-    if not tensors:
+    tensors = [torch.from_numpy(program.arguments[n].copy()).requires_grad_() for n in names]
+    if not tensors or not all(t.numel() for t in tensors):
         pytest.skip("nothing to derive by")
     forward = {"check_forward_ad": True, "check_batched_forward_grad": True}
     assert torch.autograd.gradcheck(f, tensors, check_batched_grad=True, atol=1e-4, **forward)
     second = {"check_fwd_over_rev": True, "check_rev_over_rev": True, "fast_mode": True}
     assert torch.autograd.gradgradcheck(f, tensors, atol=1e-4, **second)
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_one_of_two_results_has_gradients_alone(n: int) -> None:
+    """Whatever the gradients of both read: here elements of x, and of y the shape."""
+    f = op("f[i] = x[i, i] - x[i, 0]**2\ng[i in range(4)] = 0.5 * y[2*i, i]")
+    tensors = [torch.from_numpy(rand(*s).numpy()).requires_grad_() for s in ((2, 2), (7, 4))]
+    results = f(*tensors)
+    alone = torch.autograd.grad(results[n].sum(), tensors, retain_graph=True, allow_unused=True)
+    adjoints = [torch.full_like(r, k == n) for k, r in enumerate(results)]
+    every = torch.autograd.grad(results, tensors, adjoints)
+    for one, other in zip(alone, every, strict=True):
+        assert_close(torch.zeros_like(other) if one is None else one, other)
 
 
 @pytest.mark.parametrize("name", SIZES)
