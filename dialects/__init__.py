@@ -1,5 +1,5 @@
 """The compiler's own operations and types, as dialects of xDSL.
 
 - `tix`: tensors defined element by element over index sets; programs from parsing to simplifying
-- `loops`: parallel loops and calls of kernels; scheduled programs, beside xDSL's own dialects
+- `loops`: parallel loops, calls of kernels, lanes; scheduled programs, beside xDSL's own dialects
 """

@@ -33,7 +33,7 @@ nothing needs an atomic operation. A body computes in the precision of its resul
 another precision are converted where they are read.
 
 On entry sums are bounded, precisions set and loops shaped (`infer-ranges`, `set-precision`,
-`shape-loops`). The result obeys the conventions of `dialects/loops.py`.
+`shape-loops`). The result obeys the conventions of `dialects/loops`.
 """
 
 from __future__ import annotations

@@ -1,36 +1,4 @@
-"""The `loops` dialect: what scheduled programs need beside `scf`, `arith`, `math` and `memref`.
-
-A *scheduled* program is a module of `func.func`, one per definition, over `scf`, `arith`, `math`
-and `memref`, plus `loops.parallel`:
-
-    func.func @y(%y: memref<?xf64>, %x: memref<?xf64>, %N: index)
-        attributes {buffers = ["y", "x"], sizes = ["N"]} {
-      loops.parallel (%i) to (%N) {
-        %0 = memref.load %x[%i] : memref<?xf64>
-        %1 = math.exp %0 : f64
-        memref.store %1, %y[%i] : memref<?xf64>
-      }
-      func.return
-    }
-
-A definition that is like an earlier one has no function of its own. In its place stands
-
-    loops.call @y ["z", "y"]
-
-which runs the earlier function on other buffers, for the same sizes; a size that is a stride of the
-first, `y stride 0`, is that of the second there. So the functions and calls of a module, from the
-first to the last, are the steps of its program.
-
-Conventions that the printers in `tadc/targets` rely on:
-
-- the arguments are the buffers in the order of `buffers`, the written one first, then the sizes
-  in the order of `sizes`; a buffer is row-major and flat (rank 1), indices are linear; it is dense,
-  or the strides of all dimensions but the last are among the sizes, as `x stride 0`;
-- a function holds exactly one `loops.parallel`, at its top level; what stands before it is pure;
-- every element is written by exactly one iteration of the parallel loop (which may write it twice,
-  with the same bits: so blocks of a fixed size cover a range that they do not divide);
-- a body may hold stack buffers of constant size (`memref.alloca`): registers of a block, panels.
-"""
+"""Operations that scheduled programs need beside those of other dialects (`dialects/loops`)."""
 
 from __future__ import annotations
 
@@ -45,9 +13,10 @@ from xdsl.dialects.builtin import (
     MemRefType,
     StringAttr,
     SymbolRefAttr,
+    VectorType,
 )
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Dialect, Region, SSAValue
+from xdsl.ir import Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     VarConstraint,
@@ -191,7 +160,7 @@ class LibmOp(IRDLOperation):
     which may round otherwise, can take its place.
     """
 
-    T: ClassVar = VarConstraint("T", AnyFloatConstr)
+    T: ClassVar = VarConstraint("T", AnyFloatConstr | VectorType.constr(AnyFloatConstr))
     name = "loops.libm"
     function = prop_def(StringAttr)
     operand = operand_def(T)
@@ -203,6 +172,3 @@ class LibmOp(IRDLOperation):
     def __init__(self, function: str, operand: SSAValue, fastmath: FastMathFlagsAttr | None = None):
         properties = {"function": StringAttr(function), "fastmath": fastmath}
         super().__init__(operands=[operand], result_types=[operand.type], properties=properties)
-
-
-Loops = Dialect("loops", [ParallelOp, EndOp, CallOp, LibmOp], [])

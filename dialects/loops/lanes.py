@@ -1,0 +1,172 @@
+"""Operations on the lanes of vectors (`dialects/loops`): what xDSL has for numbers alone."""
+
+from __future__ import annotations
+
+from typing import ClassVar, cast
+
+from xdsl.dialects import vector
+from xdsl.dialects.builtin import (
+    I1,
+    AnyFloat,
+    AnyFloatConstr,
+    BoolAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    VectorType,
+    i1,
+)
+from xdsl.dialects.utils import FastMathFlag
+from xdsl.dialects.vector import CombiningKindFlag
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    VarConstraint,
+    base,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+LANES = {(lanes,) for lanes in (2, 4, 8, 16, 32, 64)}
+"""The shapes of vectors."""
+
+
+def alignment_of(op: Operation) -> int:
+    """The bytes of which an operation on memory promises its address to be a multiple, or 0."""
+    promised = op.attributes.get("alignment")
+    alignment = promised.value.data if isinstance(promised, IntegerAttr) else 0
+    if not isinstance(op, vector.StoreOp) or not is_nontemporal(op):
+        return alignment
+    stored = vector_type(op.vector)
+    assert isinstance(stored.element_type, AnyFloat)
+    return max(alignment, min(64, stored.get_shape()[0] * stored.element_type.size))
+
+
+def is_nontemporal(op: Operation) -> bool:
+    """True if a store bypasses the caches."""
+    return op.properties.get("nontemporal") == BoolAttr.from_bool(True)
+
+
+def sums_in_order(op: vector.ReductionOp) -> bool:
+    """True if a reduction must go from the first lane to the last, which has no form here."""
+    real = isinstance(op.dest.type, AnyFloat)
+    rounds = op.kind.data in (CombiningKindFlag.ADD, CombiningKindFlag.MUL)
+    return real and rounds and FastMathFlag.REASSOC not in op.fastmath.data
+
+
+INTEGER_PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
+FLOAT_PREDICATES = (
+    *("false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord"),
+    *("ueq", "ugt", "uge", "ult", "ule", "une", "uno", "true"),
+)
+"""Comparisons by name, in the order of their numbers in `arith.cmpi` and `arith.cmpf`."""
+
+IntegerConstr = base(IntegerType) | base(IndexType)
+
+
+def vector_type(value: SSAValue | Operation) -> VectorType[Attribute]:
+    """The type of a value that is a vector."""
+    type_ = SSAValue.get(value).type
+    assert isinstance(type_, VectorType)
+    return cast("VectorType[Attribute]", type_)
+
+
+def _like(value: SSAValue | Operation, element: Attribute) -> VectorType[Attribute]:
+    """The type of a vector of as many lanes, with another element."""
+    return VectorType(element, vector_type(value).shape)
+
+
+def _verify_same_lanes(*values: SSAValue) -> None:
+    types = [vector_type(value) for value in values]
+    if len({type_.shape for type_ in types}) > 1:
+        raise VerifyException(f"different lanes: {', '.join(map(str, types))}")
+
+
+@irdl_op_definition
+class CompareLanesOp(IRDLOperation):
+    """A comparison in each lane: `loops.compare "olt" %a, %b : vector<4xf32> -> vector<4xi1>`.
+
+    The predicates are those of `arith.cmpf` for real numbers, of `arith.cmpi` for integers.
+    """
+
+    T: ClassVar = VarConstraint("T", VectorType.constr(AnyFloatConstr | IntegerConstr))
+    name = "loops.compare"
+    predicate = prop_def(StringAttr)
+    lhs = operand_def(T)
+    rhs = operand_def(T)
+    result = result_def(VectorType[I1])
+    traits = traits_def(Pure())
+    assembly_format = "$predicate $lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)"
+
+    def __init__(self, predicate: str, lhs: SSAValue | Operation, rhs: SSAValue | Operation):
+        super().__init__(
+            operands=[lhs, rhs],
+            result_types=[_like(lhs, i1)],
+            properties={"predicate": StringAttr(predicate)},
+        )
+
+    @property
+    def is_real(self) -> bool:
+        """True if real numbers are compared."""
+        return isinstance(vector_type(self.lhs).element_type, AnyFloat)
+
+    @property
+    def number(self) -> int:
+        """The number of the predicate in `arith`."""
+        predicates = FLOAT_PREDICATES if self.is_real else INTEGER_PREDICATES
+        return predicates.index(self.predicate.data)
+
+    def verify_(self) -> None:
+        _verify_same_lanes(self.lhs, self.result)
+        known = FLOAT_PREDICATES if self.is_real else INTEGER_PREDICATES
+        if self.predicate.data not in known:
+            raise VerifyException(f'"{self.predicate.data}" is none of {", ".join(known)}')
+
+
+@irdl_op_definition
+class SelectLanesOp(IRDLOperation):
+    """A choice in each lane: `loops.select %m, %a, %b : vector<4xi1>, vector<4xf32>`."""
+
+    T: ClassVar = VarConstraint("T", base(VectorType[Attribute]))
+    name = "loops.select"
+    mask = operand_def(VectorType[I1])
+    lhs = operand_def(T)
+    rhs = operand_def(T)
+    result = result_def(T)
+    traits = traits_def(Pure())
+    assembly_format = "$mask `,` $lhs `,` $rhs attr-dict `:` type($mask) `,` type($result)"
+
+    def __init__(
+        self, mask: SSAValue | Operation, lhs: SSAValue | Operation, rhs: SSAValue | Operation
+    ):
+        super().__init__(operands=[mask, lhs, rhs], result_types=[vector_type(lhs)])
+
+    def verify_(self) -> None:
+        _verify_same_lanes(self.mask, self.lhs)
+
+
+@irdl_op_definition
+class ConvertLanesOp(IRDLOperation):
+    """Signed integers in another type: `loops.convert %i : vector<4xindex> to vector<4xf32>`.
+
+    To real numbers it rounds, to wider integers it keeps the sign, and narrower ones must hold the
+    numbers.
+    """
+
+    name = "loops.convert"
+    input = operand_def(VectorType.constr(IntegerConstr))
+    result = result_def(VectorType.constr(AnyFloatConstr | IntegerConstr))
+    traits = traits_def(Pure())
+    assembly_format = "$input attr-dict `:` type($input) `to` type($result)"
+
+    def __init__(self, input: SSAValue | Operation, element: Attribute):
+        super().__init__(operands=[input], result_types=[_like(input, element)])
+
+    def verify_(self) -> None:
+        _verify_same_lanes(self.input, self.result)
