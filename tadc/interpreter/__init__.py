@@ -4,5 +4,6 @@
 - `points`: the points of index sets on which a body is evaluated at once
 - `index_sets`: enumerates the integer points of an index set
 - `loops`: the effect of a scheduled function on its buffers
-- `loops_scalars`: the scalar operations of `arith` and `math`
+- `loops_scalars`: the operations of `arith` and `math` on numbers
+- `loops_vectors`: those on vectors
 """

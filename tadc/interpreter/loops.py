@@ -1,21 +1,23 @@
-"""The meaning of scheduled programs: `func`, `scf`, `arith`, `math`, `memref` and `loops`.
+"""The meaning of scheduled programs: `func`, `scf`, `arith`, `math`, `memref`, `vector`, `loops`.
 
     run(module, "y", [y, x], [n])    what the function `@y` writes is in `y` afterwards
 
 One element after another, in plain Python: slow, and free of everything that code for machines
-gets wrong. A load or store outside its buffer, an integer that its type does not hold and two
-iterations of a parallel loop that write the same element are errors.
+gets wrong. A load or store outside its buffer, an address that is not aligned as promised, an
+integer that its type does not hold and two iterations of a parallel loop that write the same
+element are errors.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects import arith, func, memref, scf
+from xdsl.dialects import arith, func, memref, scf, vector
 from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
     Float32Type,
     Float64Type,
     FloatAttr,
@@ -24,13 +26,21 @@ from xdsl.dialects.builtin import (
     IntegerType,
     MemRefType,
     ModuleOp,
+    VectorType,
     i1,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from dialects.loops import EndOp, LibmOp, ParallelOp
+from dialects.loops import EndOp, LibmOp, ParallelOp, alignment_of, vector_type
 from dialects.tix.elementary import Array
-from tadc.interpreter.loops_scalars import LIBRARY, SCALAR, compare_floats, compare_integers
+from tadc.interpreter.loops_scalars import (
+    LIBRARY,
+    SCALAR,
+    LoopsError,
+    compare_floats,
+    compare_integers,
+)
+from tadc.interpreter.loops_vectors import VECTOR, Lanes, by_lanes, lanes_of
 
 INDEX_BITS = 64
 
@@ -39,13 +49,8 @@ FLOATS: dict[type[Attribute], Callable[[Any], Any]] = {
     Float64Type: np.float64,
 }
 
-
-class LoopsError(Exception):
-    """An operation that has no meaning with the values it was given."""
-
-    def __init__(self, op: Operation, message: str):
-        self.op = op
-        super().__init__(f"{message}: {op}")
+STACK_ALIGNMENT = 64
+"""The bytes of which the addresses of stack buffers are multiples."""
 
 
 def run(module: ModuleOp, name: str, buffers: Sequence[Array], sizes: Sequence[int]) -> None:
@@ -73,7 +78,7 @@ class _Execution:
         for op in block.ops:
             if isinstance(op, TERMINATORS):
                 return self.read(op.operands)
-            handler = HANDLERS.get(type(op), _Execution.scalar)
+            handler = HANDLERS.get(type(op), _Execution.operation)
             results = handler(self, op)
             for result, value in zip(op.results, results, strict=True):
                 self.values[result] = _of_type(op, result.type, value)
@@ -82,17 +87,21 @@ class _Execution:
     def read(self, operands: Sequence[SSAValue]) -> list[Any]:
         return [self.values[operand] for operand in operands]
 
-    def scalar(self, op: Operation) -> list[Any]:
+    def operation(self, op: Operation) -> list[Any]:
+        if type(op) in VECTOR:
+            return [VECTOR[type(op)](op, *self.read(op.operands))]
         if type(op) not in SCALAR:
             raise LoopsError(op, f"{op.name} has no meaning here")
-        return [SCALAR[type(op)](*self.read(op.operands))]
+        return [by_lanes(SCALAR[type(op)], self.read(op.operands))]
 
     def library(self, op: LibmOp) -> list[Any]:
         if op.function.data not in LIBRARY:
             raise LoopsError(op, f"{op.function.data} has no meaning here")
-        return [LIBRARY[op.function.data](*self.read(op.operands))]
+        return [by_lanes(LIBRARY[op.function.data], self.read(op.operands))]
 
     def constant(self, op: arith.ConstantOp) -> list[Any]:
+        if isinstance(op.value, DenseIntOrFPElementsAttr):
+            return [tuple(op.value.iter_values())]
         assert isinstance(op.value, IntegerAttr | FloatAttr)
         return [op.value.value.data]
 
@@ -106,31 +115,68 @@ class _Execution:
         """A buffer of this iteration alone, full of NaN until it is written."""
         assert isinstance(op.memref.type, MemRefType)
         round_to = FLOATS[type(op.memref.type.element_type)]
-        buffer = np.full(op.memref.type.get_shape(), round_to(np.nan))
+        buffer = _aligned(np.full(op.memref.type.get_shape(), round_to(np.nan)))
         self.stack[id(buffer)] = buffer
         return [buffer]
 
+    def address(self, op: memref.ExtractAlignedPointerAsIndexOp) -> list[Any]:
+        return [self.values[op.source].ctypes.data]
+
     def load(self, op: memref.LoadOp) -> list[Any]:
-        buffer, position = self._element(op, op.memref, op.indices)
-        return [buffer[position]]
+        return [self._get(op, *self._place(op, op.memref, op.indices))]
 
     def store(self, op: memref.StoreOp) -> list[Any]:
-        buffer, position = self._element(op, op.memref, op.indices)
-        buffer[position] = self.values[op.value]
+        self._put(op, *self._place(op, op.memref, op.indices), self.values[op.value])
+        return []
+
+    def load_lanes(self, op: vector.LoadOp) -> list[Any]:
+        buffer, first = self._place(op, op.base, op.indices)
+        lanes = range(lanes_of(op, vector_type(op.result)))
+        return [tuple(self._get(op, buffer, first + lane) for lane in lanes)]
+
+    def store_lanes(self, op: vector.StoreOp) -> list[Any]:
+        self._put_lanes(op, self.values[op.vector])
+        return []
+
+    def load_where(self, op: vector.MaskedLoadOp) -> list[Any]:
+        buffer, first = self._place(op, op.base, op.indices)
+        lanes = enumerate(zip(*self.read([op.mask, op.pass_thru]), strict=True), first)
+        return [tuple(self._get(op, buffer, i) if on else other for i, (on, other) in lanes)]
+
+    def store_where(self, op: vector.MaskedStoreOp) -> list[Any]:
+        self._put_lanes(op, self.values[op.value_to_store], self.values[op.mask])
+        return []
+
+    def _place(
+        self, op: Operation, memref: SSAValue, indices: Sequence[SSAValue]
+    ) -> tuple[Array, int]:
+        """A buffer and a position, which may lie outside; its address is as aligned as promised."""
+        buffer = self.values[memref]
+        (position,) = self.read(indices)
+        alignment = alignment_of(op)
+        if alignment and (buffer.ctypes.data + position * buffer.itemsize) % alignment:
+            raise LoopsError(op, f"the address is no multiple of {alignment} bytes")
+        return buffer, position
+
+    def _get(self, op: Operation, buffer: Array, position: int) -> Any:
+        _check_inside(op, buffer, position)
+        return buffer[position]
+
+    def _put(self, op: Operation, buffer: Array, position: int, value: Any) -> None:
+        _check_inside(op, buffer, position)
+        buffer[position] = value
         if self.iteration is not None and id(buffer) not in self.stack:
             writer = self.writers.setdefault((id(buffer), position), self.iteration)
             if writer != self.iteration:
                 raise LoopsError(op, f"{writer} and {self.iteration} both write {position}")
-        return []
 
-    def _element(
-        self, op: Operation, memref: SSAValue, indices: Sequence[SSAValue]
-    ) -> tuple[Array, int]:
-        buffer = self.values[memref]
-        (position,) = self.read(indices)
-        if not 0 <= position < buffer.size:
-            raise LoopsError(op, f"element {position} of {buffer.size}")
-        return buffer, position
+    def _put_lanes(
+        self, op: vector.StoreOp | vector.MaskedStoreOp, values: Lanes, mask: Lanes | None = None
+    ) -> None:
+        buffer, first = self._place(op, op.base, op.indices)
+        for lane, value in enumerate(values):
+            if mask is None or mask[lane]:
+                self._put(op, buffer, first + lane, value)
 
     def for_loop(self, op: scf.ForOp) -> list[Any]:
         low, high, step, *carried = self.read(op.operands)
@@ -154,10 +200,28 @@ class _Execution:
         return []
 
 
+def _check_inside(op: Operation, buffer: Array, position: int) -> None:
+    if not 0 <= position < buffer.size:
+        raise LoopsError(op, f"element {position} of {buffer.size}")
+
+
+def _aligned(array: Array) -> Array:
+    """A copy at an address as aligned as those of stack buffers."""
+    memory = np.empty(array.nbytes + STACK_ALIGNMENT, np.uint8)
+    first = -memory.ctypes.data % STACK_ALIGNMENT
+    copy = memory[first : first + array.nbytes].view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy
+
+
 def _of_type(op: Operation, type_: Attribute, value: Any) -> Any:
     """Round floats to their precision; integers must fit."""
     if convert := FLOATS.get(type(type_)):
         return convert(value)
+    if isinstance(type_, VectorType):
+        type_ = cast("VectorType[Attribute]", type_)
+        lanes_of(op, type_)
+        return tuple(_of_type(op, type_.element_type, lane) for lane in value)
     if type_ == i1:
         return bool(value)
     if isinstance(type_, IntegerType | IndexType):
@@ -175,8 +239,13 @@ HANDLERS: dict[type[Operation], Callable[[_Execution, Any], list[Any]]] = {
     arith.CmpiOp: _Execution.compare_integers,
     arith.CmpfOp: _Execution.compare_floats,
     memref.AllocaOp: _Execution.alloca,
+    memref.ExtractAlignedPointerAsIndexOp: _Execution.address,
     memref.LoadOp: _Execution.load,
     memref.StoreOp: _Execution.store,
+    vector.LoadOp: _Execution.load_lanes,
+    vector.MaskedLoadOp: _Execution.load_where,
+    vector.MaskedStoreOp: _Execution.store_where,
+    vector.StoreOp: _Execution.store_lanes,
     scf.ForOp: _Execution.for_loop,
     scf.IfOp: _Execution.if_else,
     ParallelOp: _Execution.parallel,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math as python
 import operator
 from collections.abc import Callable
+from math import copysign, inf, isfinite, nextafter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,6 +18,15 @@ from xdsl.ir import Operation
 from dialects.tix import UNARY
 
 Function: TypeAlias = Callable[..., Any]
+
+
+class LoopsError(Exception):
+    """An operation that has no meaning with the values it was given."""
+
+    def __init__(self, op: Operation, message: str):
+        self.op = op
+        super().__init__(f"{message}: {op}")
+
 
 PYTHON: dict[type[Operation], str] = {
     arith.AddiOp: "add",
@@ -37,8 +47,6 @@ PYTHON: dict[type[Operation], str] = {
 """Functions of Python's `operator`."""
 
 NUMPY: dict[type[Operation], str] = {
-    arith.MaximumfOp: "maximum",
-    arith.MinimumfOp: "minimum",
     arith.MaxnumfOp: "fmax",
     arith.MinnumfOp: "fmin",
     math.AbsFOp: "abs",
@@ -101,9 +109,43 @@ def select(condition: bool, a: Any, b: Any) -> Any:
     return a if condition else b
 
 
+def maximum(a: Any, b: Any) -> Any:
+    """NaN if one is, and 0 is above -0, of which NumPy does not say which it gives."""
+    return a + b if a == b == 0 else np.maximum(a, b)
+
+
+def minimum(a: Any, b: Any) -> Any:
+    return -maximum(-a, -b)
+
+
 def fused(a: Any, b: Any, c: Any) -> Any:
-    """With two roundings: one would cost more than it is worth in an oracle."""
-    return a * b + c
+    """`a b + c`, rounded once: the fraction of integers that it is, as the nearest number."""
+    if not (isfinite(a) and isfinite(b)):
+        return a * b + c
+    if not isfinite(c):
+        return c
+    (i, p), (j, q), (k, r) = (float(x).as_integer_ratio() for x in (a, b, c))
+    numerator, denominator = i * j * r + k * p * q, p * q * r
+    if numerator == 0:
+        return a * b + c  # both terms are exact, and give the sign of zero
+    return type(a)(_nearest(numerator, denominator, odd=type(a) is np.float32))
+
+
+def _nearest(numerator: int, denominator: int, odd: bool) -> float:
+    """A fraction as the nearest number; an inexact one that is `odd` as its odd neighbour.
+
+    The last bit of an odd neighbour says that there is more behind it, so that it can be rounded
+    again to half as many bits, as if it were the fraction: it is no tie.
+    """
+    try:
+        x = numerator / denominator  # which Python rounds rightly
+    except OverflowError:
+        return copysign(inf, numerator)
+    n, d = x.as_integer_ratio()
+    rest = numerator * d - n * denominator
+    if rest and odd and not np.float64(x).view(np.int64) & 1:
+        x = nextafter(x, copysign(inf, rest))
+    return x
 
 
 def integer_power(x: Any, n: int) -> Any:
@@ -125,7 +167,9 @@ SCALAR: dict[type[Operation], Function] = {
     arith.CeilDivSIOp: ceiling_quotient,
     arith.DivSIOp: truncating_quotient,
     arith.FPToSIOp: int,
+    arith.MaximumfOp: maximum,
     arith.MaxSIOp: max,
+    arith.MinimumfOp: minimum,
     arith.MinSIOp: min,
     arith.RemSIOp: truncating_remainder,
     arith.SelectOp: select,
@@ -153,8 +197,10 @@ FLOAT_RELATIONS: tuple[Function, ...] = tuple(
 
 
 def compare_integers(predicate: int, a: int, b: int) -> bool:
-    """Signed predicates only: indices have no other."""
-    return INTEGER_RELATIONS[predicate](a, b)
+    """0-5 with signs; from 6 on without: then negative numbers, in their order, are above all."""
+    if predicate < len(INTEGER_RELATIONS):
+        return INTEGER_RELATIONS[predicate](a, b)
+    return INTEGER_RELATIONS[predicate - 4]((a < 0, a), (b < 0, b))
 
 
 def compare_floats(predicate: int, a: Any, b: Any) -> bool:

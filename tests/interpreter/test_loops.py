@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from xdsl.context import Context
-from xdsl.dialects import arith, builtin, func, math, memref, scf
+from xdsl.dialects import arith, builtin, func, math, memref, scf, vector
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
@@ -16,7 +16,16 @@ from tadc.interpreter.loops import LoopsError, run
 def parse(text: str) -> ModuleOp:
     context = Context()
     for dialect in (
-        *(arith.Arith, builtin.Builtin, func.Func, math.Math, memref.MemRef, scf.Scf, Loops),
+        *(
+            arith.Arith,
+            builtin.Builtin,
+            func.Func,
+            math.Math,
+            memref.MemRef,
+            scf.Scf,
+            vector.Vector,
+            Loops,
+        ),
     ):
         context.load_dialect(dialect)
     module = Parser(context, text).parse_module()
