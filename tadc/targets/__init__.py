@@ -1,9 +1,11 @@
-"""Code for scheduled programs (`dialects/loops.py`): LLVM IR for processors, CUDA C for GPUs.
+"""Code for scheduled programs (`dialects/loops`): LLVM IR for processors, CUDA C for GPUs.
 
 - `llvm`: functions, loops and branches as LLVM IR; `-t llvm`
 - `llvm_loops`: loops, and the places where they stop
 - `trip_counts`: bounds on how often loops run
-- `llvm_ops`: the instructions of each operation of `arith`, `math`, `memref` and `loops`
+- `llvm_ops`: the instructions of each operation of `arith` and `math`, of numbers and of vectors
+- `llvm_memory`: loads and stores, of elements and of vectors
+- `llvm_vectors`: how vectors are made, permuted, compared, and summed up
 - `llvm_code`: names, types and literals of a function's text
 - `llvm_math`: `exp`, `log` and their kin as LLVM IR that vectorises; a package
 - `llvm_libmvec`: vector forms of C library functions, added on the machine that runs the code

@@ -17,21 +17,23 @@ word at %stop is not 0, long loops leave the function, and its results are unfin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import IO
 
 from xdsl.context import Context
-from xdsl.dialects import func, memref, scf
-from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.dialects import func, scf
+from xdsl.dialects.builtin import MemRefType, ModuleOp, VectorType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.target import Target
 
 from dialects.loops import CallOp, EndOp, ParallelOp
-from tadc.targets.llvm_code import Body, Needs, element_type, failure, llvm_type, symbol
+from tadc.targets.llvm_code import Body, Needs, failure, llvm_type, symbol
 from tadc.targets.llvm_loops import STOPPED, Length, Loop, StripLoop, loop_of
 from tadc.targets.llvm_math import vector_math_function
-from tadc.targets.llvm_ops import BYTES, OP_PRINTERS, constant_integer
+from tadc.targets.llvm_memory import MEMORY_PRINTERS, access
+from tadc.targets.llvm_ops import OP_PRINTERS, OpPrinter, constant_integer
+from tadc.targets.llvm_vectors import VECTOR_PRINTERS
 from tadc.targets.trip_counts import most_iterations, most_trips, times
 
 ATTRIBUTES = """\
@@ -39,6 +41,9 @@ attributes #0 = {{ noinline nounwind{width} }}
 attributes #1 = {{ alwaysinline nounwind willreturn memory(none) }}
 attributes #2 = {{ nounwind willreturn memory(none) }}
 attributes #3 = {{ noinline nounwind willreturn memory(none) }}"""
+
+NONTEMPORAL = "!0 = !{i32 1}"
+"""The metadata to which stores that bypass the caches refer."""
 
 PIECE = ("i64 %begin", "i64 %end", "ptr %stop")
 """The last parameters of functions: what to compute, and a word that is not 0 to stop."""
@@ -73,11 +78,12 @@ def print_llvm(
             raise failure(op, f"no form for {op.name} outside functions")
         functions += FunctionPrinter(op, needs, strips).text()
     helpers = [
-        vector_math_function(name, type_, scaled_exponents, vector_bits)
-        for name, type_ in needs.vector_math
+        vector_math_function(name, type_, lanes, scaled_exponents, vector_bits)
+        for (name, type_), lanes in needs.vector_math.items()
     ]
     declarations = "\n".join(needs.libm.values())
-    parts = [*functions, *helpers, declarations, ATTRIBUTES.format(width=width)]
+    metadata = NONTEMPORAL if needs.nontemporal else ""
+    parts = [*functions, *helpers, declarations, ATTRIBUTES.format(width=width), metadata]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -131,7 +137,7 @@ class FunctionPrinter:
         name = self.body.name(argument)
         if not isinstance(argument.type, MemRefType):
             return f"{llvm_type(argument.type)} {name}"
-        return f"ptr noalias captures(none){access(argument)} {name}"
+        return f"ptr noalias {access(argument)} {name}"
 
     def _entry(self) -> str:
         body = Body(self.needs, taken=dict.fromkeys(("params", "begin", "end", "stop", "entry"), 0))
@@ -159,13 +165,6 @@ def define(header: str, lines: Iterable[str]) -> str:
     return "\n".join([f"define {header} #0 {{", "entry:", *lines, "}"])
 
 
-def access(buffer: SSAValue) -> str:
-    """` readonly` or ` writeonly`, where it holds."""
-    stored = any(isinstance(use.operation, memref.StoreOp) for use in buffer.uses)
-    loaded = any(isinstance(use.operation, memref.LoadOp) for use in buffer.uses)
-    return "" if stored and loaded else " writeonly" if stored else " readonly"
-
-
 def load_arguments(
     body: Body, arguments: Sequence[SSAValue], needed: set[SSAValue] | None = None
 ) -> None:
@@ -188,7 +187,9 @@ def ancestors(value: SSAValue) -> set[SSAValue]:
 
 
 def grain(parallel: ParallelOp) -> int:
-    """1 if LLVM cannot vectorise the outermost loop, since there is a real loop inside it."""
+    """1 if LLVM cannot vectorise the outermost loop: it holds a real loop, or vectors already."""
+    if any(isinstance(v.type, VectorType) for op in parallel.walk() for v in op.operands):
+        return 1
     iterations = 1
     for trips in [*map(constant_integer, parallel.sizes[1:]), *map(trip_count, loops(parallel))]:
         iterations = MOST_ITERATIONS_UNROLLED if trips is None else iterations * max(trips, 1)
@@ -215,7 +216,7 @@ def print_block(body: Body, block: Block) -> None:
 
 def print_ops(body: Body, ops: Iterable[Operation]) -> None:
     for op in ops:
-        printer = CONTROL_PRINTERS.get(type(op)) or OP_PRINTERS.get(type(op))
+        printer = PRINTERS.get(type(op))
         if printer is None:
             raise failure(op, f"no form for {op.name}")
         printer(body, op)
@@ -286,21 +287,6 @@ def _branch(body: Body, label: str, block: Block, after: str) -> tuple[str, list
     return body.block, yielded_by(body, block)
 
 
-def print_alloca(body: Body, op: Operation) -> None:
-    """A small buffer of one iteration, of constant size, on the stack of the function."""
-    assert isinstance(op, memref.AllocaOp)
-    type_ = op.memref.type
-    assert isinstance(type_, MemRefType)
-    if op.dynamic_sizes or not type_.has_static_shape():
-        raise failure(op, "memref.alloca must have a constant size")
-    element, count = element_type(op.memref), 1
-    for size in type_.get_shape():
-        count *= size
-    # In the entry block, or every iteration would take new stack.
-    name = body.name(op.memref)
-    body.allocas.append(f"  {name} = alloca [{count} x {element}], align {BYTES[element] * 16}")
-
-
 def print_nothing(_body: Body, _op: Operation) -> None:
     """Terminators: the op around them prints the branch."""
 
@@ -308,17 +294,22 @@ def print_nothing(_body: Body, _op: Operation) -> None:
 def print_return(body: Body, op: Operation) -> None:
     if op.operands:
         raise failure(op, "functions return nothing: results are buffers")
+    if body.streams:
+        # What bypasses the caches has no order among stores unless a fence gives it one.
+        body.line("fence seq_cst")
     body.line("ret void")
 
 
-CONTROL_PRINTERS: dict[type[Operation], Callable[[Body, Operation], None]] = {
+PRINTERS: dict[type[Operation], OpPrinter] = {
+    **OP_PRINTERS,
+    **MEMORY_PRINTERS,
+    **VECTOR_PRINTERS,
     ParallelOp: print_parallel,
     EndOp: print_nothing,
     scf.ForOp: print_for,
     scf.IfOp: print_if,
     scf.YieldOp: print_nothing,
     func.ReturnOp: print_return,
-    memref.AllocaOp: print_alloca,
 }
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import re
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Any, cast
 
 from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
     Float32Type,
     Float64Type,
     FloatAttr,
@@ -18,10 +20,12 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     MemRefType,
+    VectorType,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
+from dialects.loops import LANES
 from passes.rewriting.failure import PassFailure
 
 
@@ -43,13 +47,42 @@ def llvm_type(type: Attribute) -> str:
             return f"i{type.width.data}"
         case MemRefType():
             return "ptr"
+        case VectorType() if type.get_shape() in LANES and not any(type.get_scalable_dims()):
+            return vector_of(type.get_shape()[0], llvm_type(type.element_type))
         case _:
             raise PassFailedException(f"llvm: no type for {type}")
 
 
+VECTOR = re.compile(r"<(\d+) x (\w+)>")
+
+
+def vector_of(lanes: int, element: str) -> str:
+    """The type of a vector; that of a number, where there is one lane."""
+    return element if lanes == 1 else f"<{lanes} x {element}>"
+
+
+def lanes_and_element(type: str) -> tuple[int, str]:
+    """The number of lanes and their type; a number is one lane."""
+    found = VECTOR.fullmatch(type)
+    return (int(found[1]), found[2]) if found else (1, type)
+
+
+def with_element(type: str, element: str) -> str:
+    """The type of as many lanes, with another element."""
+    return vector_of(lanes_and_element(type)[0], element)
+
+
 def overload(type: str) -> str:
-    """The suffix that names a type in an overloaded intrinsic: `float` is `f32`."""
-    return {"float": "f32", "double": "f64"}.get(type, type)
+    """The suffix that names a type in an overloaded intrinsic: `<4 x float>` is `v4f32`."""
+    lanes, element = lanes_and_element(type)
+    name = {"float": "f32", "double": "f64"}.get(element, element)
+    return name if lanes == 1 else f"v{lanes}{name}"
+
+
+def splat(literal: str, type: str) -> str:
+    """A number of this type, or a vector that has it in all lanes."""
+    lanes, element = lanes_and_element(type)
+    return literal if lanes == 1 else f"splat ({element} {literal})"
 
 
 def float_literal(value: float, type: str) -> str:
@@ -76,12 +109,28 @@ def literal(attr: Attribute) -> str:
     """The text of an `arith.constant` value."""
     match attr:
         case IntegerAttr(value=IntAttr(data=value), type=type_):
-            is_bit = llvm_type(cast(Attribute, type_)) == "i1"
-            return ("true" if value else "false") if is_bit else str(value)
+            return number_literal(value, llvm_type(cast(Attribute, type_)))
         case FloatAttr(value=FloatData(data=value), type=type_):
-            return float_literal(value, llvm_type(cast(Attribute, type_)))
+            return number_literal(value, llvm_type(cast(Attribute, type_)))
+        case DenseIntOrFPElementsAttr(type=VectorType() as type_):
+            return _vector_literal(list(attr.iter_values()), llvm_type(type_))
         case _:
             raise PassFailedException(f"llvm: no literal for {attr}")
+
+
+def number_literal(value: Any, type: str) -> str:
+    """The text of a number, or of a truth value."""
+    if type in ("float", "double"):
+        return float_literal(value, type)
+    return ("true" if value else "false") if type == "i1" else str(value)
+
+
+def _vector_literal(values: Sequence[Any], type: str) -> str:
+    _, element = lanes_and_element(type)
+    texts = [number_literal(value, element) for value in values]
+    if len(set(texts)) == 1:
+        return splat(texts[0], type)
+    return f"<{', '.join(f'{element} {text}' for text in texts)}>"
 
 
 def element_type(buffer: SSAValue) -> str:
@@ -96,10 +145,15 @@ def symbol(name: str) -> str:
 
 @dataclass
 class Needs:
-    """Functions that the bodies call and the module must therefore define or declare."""
+    """Functions and metadata that the bodies refer to, so that the module must have them."""
 
-    vector_math: dict[tuple[str, str], None] = field(default_factory=dict[tuple[str, str], None])
+    vector_math: dict[tuple[str, str], set[int]] = field(
+        default_factory=dict[tuple[str, str], set[int]]
+    )
+    """The numbers of lanes in which a function of a type is called."""
     libm: dict[str, str] = field(default_factory=dict[str, str])
+    nontemporal: bool = False
+    """True if a store bypasses the caches, which an entry of metadata says."""
 
 
 @dataclass
@@ -116,6 +170,8 @@ class Body:
     """True to cut loops that no number bounds into strips."""
     stops: bool = False
     """True if a branch goes to the block `stopped`."""
+    streams: bool = False
+    """True if a store bypasses the caches."""
 
     def fresh(self, hint: str | None) -> str:
         """A name nobody has, made from the hint; values and blocks share one table in LLVM."""

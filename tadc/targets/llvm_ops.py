@@ -1,16 +1,27 @@
-"""The LLVM instructions of `arith`, `math` and `memref` ops: one table from op to printer."""
+"""The LLVM instructions of `arith` and `math` ops: one table from op to printer.
+
+On vectors they are the same instructions.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from xdsl.dialects import arith, math, memref
-from xdsl.dialects.builtin import IndexType, IntegerAttr
+from xdsl.dialects import arith, math, vector
+from xdsl.dialects.builtin import IndexType, IntegerAttr, VectorType
 from xdsl.dialects.utils.fast_math import FastMathAttrBase, FastMathFlag
 from xdsl.ir import Operation, SSAValue
 
-from dialects.loops import LibmOp
-from tadc.targets.llvm_code import Body, element_type, failure, literal, overload
+from dialects.loops import FLOAT_PREDICATES, INTEGER_PREDICATES, LibmOp
+from tadc.targets.llvm_code import (
+    Body,
+    failure,
+    lanes_and_element,
+    literal,
+    overload,
+    splat,
+    with_element,
+)
 
 OpPrinter = Callable[[Body, Operation], None]
 
@@ -58,6 +69,7 @@ INTRINSIC: dict[type[Operation], str] = {
     math.RoundOp: "round",
     math.SqrtOp: "sqrt",
     math.TruncOp: "trunc",
+    vector.FMAOp: "fma",
 }
 
 # Printed beside the program by `llvm_math`, so that they vectorise wherever LLVM runs.
@@ -103,12 +115,6 @@ CAST: dict[type[Operation], str] = {
     arith.TruncIOp: "trunc",
     arith.BitcastOp: "bitcast",
 }
-
-INTEGER_PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
-FLOAT_PREDICATES = (
-    *("false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord"),
-    *("ueq", "ugt", "uge", "ult", "ule", "une", "uno", "true"),
-)
 
 FLAG_ORDER = tuple(flag for flag in FastMathFlag)
 
@@ -159,19 +165,48 @@ def print_intrinsic(body: Body, op: Operation) -> None:
 
 def print_vector_math(body: Body, op: Operation) -> None:
     name, type_ = VECTOR_MATH[type(op)], body.type(op.results[0])
-    body.needs.vector_math[name, type_] = None
+    lanes, element = lanes_and_element(type_)
+    body.needs.vector_math.setdefault((name, element), set()).add(lanes)
     call(body, op, f"@tadc.{name}.{overload(type_)}")
 
 
 def print_libm(body: Body, op: Operation) -> None:
+    """A call of the C library, which knows numbers: for vectors, in each lane."""
     type_ = body.type(op.results[0])
+    lanes, element = lanes_and_element(type_)
     name = op.function.data if isinstance(op, LibmOp) else LIBM[type(op)]
-    name += "f" if type_ == "float" else ""
-    parameters = ", ".join(body.type(operand) for operand in op.operands)
-    body.needs.libm[name] = f"declare {type_} @{name}({parameters}) #2"
-    arguments = ", ".join(body.typed(operand) for operand in op.operands)
+    name += "f" if element == "float" else ""
+    parameters = ", ".join([element] * len(op.operands))
+    body.needs.libm[name] = f"declare {element} @{name}({parameters}) #2"
     suffix = "" if _may_approximate(op) else " nobuiltin"
+    if lanes > 1:
+        name = _called_by_lanes(body, name, type_, len(op.operands), suffix)
+        suffix = ""
+    arguments = ", ".join(body.typed(operand) for operand in op.operands)
     body.define(op.results[0], f"call {type_} @{name}({arguments}){suffix}")
+
+
+def _called_by_lanes(body: Body, name: str, type: str, arity: int, suffix: str) -> str:
+    """The name of a function of vectors that calls a C library function for each lane."""
+    lanes, element = lanes_and_element(type)
+    by_lanes = f"tadc.{name}.{overload(type)}{'.' if suffix else ''}{suffix.strip()}"
+    lines: list[str] = []
+    for lane in range(lanes):
+        numbers = [f"%x{lane}.{i}" for i in range(arity)]
+        lines += [
+            f"  {number} = extractelement {type} %x{i}, i64 {lane}"
+            for i, number in enumerate(numbers)
+        ]
+        arguments = ", ".join(f"{element} {number}" for number in numbers)
+        before = f"%r{lane - 1}" if lane else "poison"
+        lines += [
+            f"  %y{lane} = call {element} @{name}({arguments}){suffix}",
+            f"  %r{lane} = insertelement {type} {before}, {element} %y{lane}, i64 {lane}",
+        ]
+    parameters = ", ".join(f"{type} %x{i}" for i in range(arity))
+    header = f"define internal {type} @{by_lanes}({parameters}) #3 {{"
+    body.needs.libm[by_lanes] = "\n".join([header, *lines, f"  ret {type} %r{lanes - 1}", "}"])
+    return by_lanes
 
 
 def _may_approximate(op: Operation) -> bool:
@@ -185,10 +220,10 @@ def print_cast(body: Body, op: Operation) -> None:
     body.define(result, f"{CAST[type(op)]} {body.typed(source)} to {body.type(result)}")
 
 
-def print_index_cast(body: Body, op: Operation) -> None:
+def print_integer_cast(body: Body, op: Operation) -> None:
     """`index` is `i64`: casts between the two vanish."""
     source, result = op.operands[0], op.results[0]
-    narrow, wide = int(body.type(source)[1:]), int(body.type(result)[1:])
+    narrow, wide = (int(lanes_and_element(body.type(v))[1][1:]) for v in (source, result))
     if narrow == wide:
         body.names[result] = body.value(source)
         return
@@ -254,19 +289,21 @@ def _divide_by_constant(body: Body, op: Operation, divisor: int, down: bool) -> 
 def _divide(body: Body, op: Operation, down: bool) -> None:
     a, b = op.operands
     type_ = body.type(a)
+    zero = splat("0", type_)
     quotient = body.temporary("quo", f"sdiv {body.typed(a)}, {body.value(b)}")
     remainder = body.temporary("rem", f"srem {body.typed(a)}, {body.value(b)}")
     signs = body.temporary("signs", f"xor {type_} {remainder}, {body.value(b)}")
-    side = body.temporary("side", f"icmp {'slt' if down else 'sge'} {type_} {signs}, 0")
-    inexact = body.temporary("inexact", f"icmp ne {type_} {remainder}, 0")
-    off = body.temporary("off", f"and i1 {side}, {inexact}")
+    side = body.temporary("side", f"icmp {'slt' if down else 'sge'} {type_} {signs}, {zero}")
+    inexact = body.temporary("inexact", f"icmp ne {type_} {remainder}, {zero}")
+    off = body.temporary("off", f"and {with_element(type_, 'i1')} {side}, {inexact}")
     _correct(body, op.results[0], quotient, off, down)
 
 
 def _correct(body: Body, result: SSAValue, quotient: str, off: str, down: bool) -> None:
     type_ = body.type(result)
     # `sext` of a true bit is -1, `zext` is 1.
-    step = body.temporary("step", f"{'sext' if down else 'zext'} i1 {off} to {type_}")
+    bits, extend = with_element(type_, "i1"), "sext" if down else "zext"
+    step = body.temporary("step", f"{extend} {bits} {off} to {type_}")
     body.define(result, f"add nsw {type_} {quotient}, {step}")
 
 
@@ -279,17 +316,18 @@ def print_integer_power(body: Body, op: Operation) -> None:
         _power_by_libm(body, op)
         return
     product = _repeated_squaring(body, base, abs(exponent))
-    one = f"{body.type(result)} 1.0"
+    one = f"{body.type(result)} {splat('1.0', body.type(result))}"
     body.define(result, f"fdiv {one}, {product}" if exponent < 0 else f"fmul {one}, {product}")
 
 
 def _repeated_squaring(body: Body, base: SSAValue, exponent: int) -> str:
-    type_, square, product = body.type(base), body.value(base), "1.0"
+    type_, square = body.type(base), body.value(base)
+    one = product = splat("1.0", type_)
     while exponent:
         if exponent & 1:
             product = (
                 square
-                if product == "1.0"
+                if product == one
                 else body.temporary("power", f"fmul {type_} {product}, {square}")
             )
         exponent >>= 1
@@ -301,6 +339,8 @@ def _repeated_squaring(body: Body, base: SSAValue, exponent: int) -> str:
 def _power_by_libm(body: Body, op: Operation) -> None:
     base, power = op.operands
     type_ = body.type(base)
+    if isinstance(base.type, VectorType):
+        raise failure(op, "no form for a power of vectors that is not constant")
     exponent = body.temporary("exponent", f"sitofp {body.typed(power)} to {type_}")
     name = "powf" if type_ == "float" else "pow"
     body.needs.libm[name] = f"declare {type_} @{name}({type_}, {type_}) #2"
@@ -311,31 +351,7 @@ def print_rsqrt(body: Body, op: Operation) -> None:
     type_ = body.type(op.operands[0])
     callee = f"@llvm.sqrt.{overload(type_)}"
     root = body.temporary("root", f"call {type_} {callee}({body.typed(op.operands[0])})")
-    body.define(op.results[0], f"fdiv {fast_math(op)}{type_} 1.0, {root}")
-
-
-BYTES = {"float": 4, "double": 8, "i1": 1, "i8": 1, "i32": 4, "i64": 8}
-
-
-def _element(body: Body, op: Operation, buffer: SSAValue, indices: list[SSAValue]) -> str:
-    """The address of an element, and its alignment behind it in the instruction."""
-    if len(indices) != 1:
-        raise failure(op, "buffers are flat: one linear index")
-    type_ = element_type(buffer)
-    step = f"getelementptr inbounds {type_}, {body.typed(buffer)}, {body.typed(indices[0])}"
-    return f"ptr {body.temporary('at', step)}, align {BYTES[type_]}"
-
-
-def print_load(body: Body, op: Operation) -> None:
-    assert isinstance(op, memref.LoadOp)
-    address = _element(body, op, op.memref, list(op.indices))
-    body.define(op.res, f"load {body.type(op.res)}, {address}")
-
-
-def print_store(body: Body, op: Operation) -> None:
-    assert isinstance(op, memref.StoreOp)
-    address = _element(body, op, op.memref, list(op.indices))
-    body.line(f"store {body.typed(op.value)}, {address}")
+    body.define(op.results[0], f"fdiv {fast_math(op)}{type_} {splat('1.0', type_)}, {root}")
 
 
 def _table(ops: dict[type[Operation], str], printer: OpPrinter) -> dict[type[Operation], OpPrinter]:
@@ -354,12 +370,10 @@ OP_PRINTERS: dict[type[Operation], OpPrinter] = {
     arith.CmpiOp: print_integer_comparison,
     arith.ConstantOp: print_constant,
     arith.FloorDivSIOp: print_rounded_division,
-    arith.IndexCastOp: print_index_cast,
+    arith.IndexCastOp: print_integer_cast,
     LibmOp: print_libm,
     arith.NegfOp: print_negation,
     arith.SelectOp: print_select,
     math.FPowIOp: print_integer_power,
     math.RsqrtOp: print_rsqrt,
-    memref.LoadOp: print_load,
-    memref.StoreOp: print_store,
 }

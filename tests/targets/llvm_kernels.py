@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects import arith, builtin, func, math, memref, scf
+from xdsl.dialects import arith, builtin, func, math, memref, scf, vector
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
@@ -20,7 +20,16 @@ DTYPES = {"f32": np.float32, "f64": np.float64, "i64": np.int64, "i1": np.bool_}
 
 def parse(text: str) -> ModuleOp:
     ctx = Context()
-    dialects = (arith.Arith, builtin.Builtin, func.Func, math.Math, memref.MemRef, scf.Scf, Loops)
+    dialects = (
+        arith.Arith,
+        builtin.Builtin,
+        func.Func,
+        math.Math,
+        memref.MemRef,
+        scf.Scf,
+        vector.Vector,
+        Loops,
+    )
     for dialect in dialects:
         ctx.load_dialect(dialect)
     module = Parser(ctx, text).parse_module()

@@ -21,7 +21,7 @@ and the relative error it leaves in the result.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 
 from tadc.targets.llvm_math import error_function, exponential, logarithm, power
 from tadc.targets.llvm_math.circular import circular_function
@@ -47,18 +47,28 @@ CALLED = ("cos", "sin")
 
 
 def vector_math_function(
-    name: str, type: str, scaled_exponents: bool = False, vector_bits: int | None = None
+    name: str,
+    type: str,
+    lanes: Set[int] = frozenset({1}),
+    scaled_exponents: bool = False,
+    vector_bits: int | None = None,
 ) -> str:
-    """The definition of `@tadc.exp.f32` and the like, with its forms for vectors if it is called.
+    """The definitions of `@tadc.exp.f32`, `@tadc.exp.v16f32` and the like, for numbers of `lanes`.
 
-    `scaled_exponents` (`Expression`) and `vector_bits`, of the widest vectors that code uses, are
-    properties of the machine that runs it; by default there are forms for all widths.
+    One lane is a number, in loops that LLVM may vectorise: then functions that it calls have forms
+    for vectors, too. `scaled_exponents` (`Expression`) and `vector_bits`, of the widest vectors
+    that LLVM chooses, are properties of the machine that runs it; by default there are forms for
+    all widths.
     """
     if name in CALLED:
-        return circular_function(name, type, lanes_of(type, vector_bits))
-    e = Expression(type, scaled_exponents=scaled_exponents)
+        return circular_function(name, type, lanes, lanes_of(type, vector_bits))
+    forms = (Expression(type, n, scaled_exponents) for n in sorted(lanes))
+    return "\n\n".join(_inlined(name, e) for e in forms)
+
+
+def _inlined(name: str, e: Expression) -> str:
     arguments = ("%x", "%y") if name in OF_TWO else ("%x",)
-    result = INLINED[name](e, *arguments)
-    parameters = ", ".join(f"{type} {argument}" for argument in arguments)
-    header = f"define internal {type} @tadc.{name}.{e.suffix}({parameters}) #1 {{"
-    return "\n".join([header, *e.lines, f"  ret {type} {result}", "}"])
+    result, type_ = INLINED[name](e, *arguments), e.value_type
+    parameters = ", ".join(f"{type_} {argument}" for argument in arguments)
+    header = f"define internal {type_} @tadc.{name}.{e.suffix}({parameters}) #1 {{"
+    return "\n".join([header, *e.lines, f"  ret {type_} {result}", "}"])

@@ -16,7 +16,7 @@ lane is large.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from tadc.targets.llvm_code import overload
 from tadc.targets.llvm_math.expression import Expression
@@ -81,14 +81,19 @@ def _sin_of_rest(e: Expression, r: str, bits: str) -> str:
     return e.copysign(y, e.from_bits(e.integer("xor", e.bits(r), odd)))
 
 
-def circular_function(name: str, type: str, lanes: Sequence[int]) -> str:
-    """The definitions of `@tadc.sin.f32` and the like, for one number and for vectors."""
+def circular_function(name: str, type: str, lanes: Set[int], chosen: Sequence[int] = ()) -> str:
+    """The definitions of `@tadc.sin.f32`, `@tadc.sin.v16f32` and the like, for numbers of lanes.
+
+    A number, which is one lane, comes with the forms for vectors that LLVM may have `chosen`.
+    """
+    if 1 not in lanes:
+        return "\n\n".join(_definition(name, Expression(type, n)) for n in sorted(lanes))
     scalar = Expression(type)
     suffix = scalar.suffix
     # In the words of the vector function ABI.
-    forms = (f"_ZGV_LLVM_N{n}v_tadc.{name}.{suffix}(tadc.{name}.v{n}{suffix})" for n in lanes)
+    forms = (f"_ZGV_LLVM_N{n}v_tadc.{name}.{suffix}(tadc.{name}.v{n}{suffix})" for n in chosen)
     attribute = f' "vector-function-abi-variant"="{",".join(forms)}"'
-    vectors = [_definition(name, Expression(type, n)) for n in lanes]
+    vectors = [_definition(name, Expression(type, n)) for n in sorted({*lanes, *chosen} - {1})]
     return "\n\n".join([_definition(name, scalar, "internal ", attribute), *vectors])
 
 

@@ -1,0 +1,118 @@
+"""Loads, stores and stack buffers as LLVM instructions, of numbers and of vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.dialects import memref, vector
+from xdsl.dialects.builtin import IntegerAttr, MemRefType
+from xdsl.ir import Operation, SSAValue
+
+from dialects.loops import alignment_of, is_nontemporal
+from tadc.targets.llvm_code import Body, element_type, failure, overload
+from tadc.targets.llvm_ops import OpPrinter
+
+BYTES = {"float": 4, "double": 8, "i1": 1, "i8": 1, "i32": 4, "i64": 8}
+
+LOADS = (memref.LoadOp, vector.LoadOp, vector.MaskedLoadOp)
+STORES = (memref.StoreOp, vector.StoreOp, vector.MaskedStoreOp)
+
+
+def access(buffer: SSAValue) -> str:
+    """The attributes of a parameter that tell what a function does with a buffer, where it holds.
+
+    A function that computes with the address captures that, though not the buffer.
+    """
+    users = [use.operation for use in buffer.uses]
+    captured = any(isinstance(user, memref.ExtractAlignedPointerAsIndexOp) for user in users)
+    stored = any(isinstance(user, STORES) for user in users)
+    loaded = any(isinstance(user, LOADS) for user in users)
+    way = "" if stored and loaded else " writeonly" if stored else " readonly"
+    return f"captures({'address' if captured else 'none'}){way}"
+
+
+def _address(
+    body: Body, op: Operation, buffer: SSAValue, indices: Sequence[SSAValue], inside: bool = True
+) -> str:
+    """The address of an element, which may be outside of the buffer unless it is `inside`."""
+    if len(indices) != 1:
+        raise failure(op, "buffers are flat: one linear index")
+    step = "getelementptr inbounds" if inside else "getelementptr"
+    return body.temporary(
+        "at", f"{step} {element_type(buffer)}, {body.typed(buffer)}, {body.typed(indices[0])}"
+    )
+
+
+def _alignment(op: Operation, buffer: SSAValue) -> str:
+    return f"align {max(alignment_of(op), BYTES[element_type(buffer)])}"
+
+
+def print_load(body: Body, op: Operation) -> None:
+    assert isinstance(op, memref.LoadOp | vector.LoadOp)
+    buffer = op.operands[0]
+    address, result = _address(body, op, buffer, op.indices), op.results[0]
+    body.define(result, f"load {body.type(result)}, ptr {address}, {_alignment(op, buffer)}")
+
+
+def print_store(body: Body, op: Operation) -> None:
+    assert isinstance(op, memref.StoreOp | vector.StoreOp)
+    value, buffer = op.operands[:2]
+    address = _address(body, op, buffer, op.indices)
+    store = f"store {body.typed(value)}, ptr {address}, {_alignment(op, buffer)}"
+    if is_nontemporal(op):
+        body.needs.nontemporal = body.streams = True
+        store += ", !nontemporal !0"
+    body.line(store)
+
+
+def print_masked_load(body: Body, op: Operation) -> None:
+    assert isinstance(op, vector.MaskedLoadOp)
+    address = _address(body, op, op.base, op.indices, inside=False)
+    type_ = body.type(op.result)
+    arguments = f"ptr {_alignment(op, op.base)} {address}, {body.typed(op.mask)}"
+    body.define(
+        op.result,
+        f"call {type_} @llvm.masked.load.{overload(type_)}.p0({arguments}, "
+        f"{body.typed(op.pass_thru)})",
+    )
+
+
+def print_masked_store(body: Body, op: Operation) -> None:
+    assert isinstance(op, vector.MaskedStoreOp)
+    address = _address(body, op, op.base, op.indices, inside=False)
+    value = op.value_to_store
+    callee = f"@llvm.masked.store.{overload(body.type(value))}.p0"
+    where = f"ptr {_alignment(op, op.base)} {address}, {body.typed(op.mask)}"
+    body.line(f"call void {callee}({body.typed(value)}, {where})")
+
+
+def print_address(body: Body, op: Operation) -> None:
+    assert isinstance(op, memref.ExtractAlignedPointerAsIndexOp)
+    body.define(op.aligned_pointer, f"ptrtoint {body.typed(op.source)} to i64")
+
+
+def print_alloca(body: Body, op: Operation) -> None:
+    """A small buffer of one iteration, of constant size, on the stack of the function."""
+    assert isinstance(op, memref.AllocaOp)
+    type_ = op.memref.type
+    assert isinstance(type_, MemRefType)
+    if op.dynamic_sizes or not type_.has_static_shape():
+        raise failure(op, "memref.alloca must have a constant size")
+    element, count = element_type(op.memref), prod(type_.get_shape())
+    wanted = op.alignment.value.data if isinstance(op.alignment, IntegerAttr) else 0
+    # In the entry block, or every iteration would take new stack.
+    name, alignment = body.name(op.memref), max(wanted, BYTES[element] * 16)
+    body.allocas.append(f"  {name} = alloca [{count} x {element}], align {alignment}")
+
+
+MEMORY_PRINTERS: dict[type[Operation], OpPrinter] = {
+    memref.AllocaOp: print_alloca,
+    memref.ExtractAlignedPointerAsIndexOp: print_address,
+    memref.LoadOp: print_load,
+    memref.StoreOp: print_store,
+    vector.LoadOp: print_load,
+    vector.MaskedLoadOp: print_masked_load,
+    vector.MaskedStoreOp: print_masked_store,
+    vector.StoreOp: print_store,
+}
