@@ -50,6 +50,7 @@ the same bits. xDSL has some of them for numbers alone; for vectors `loops.compa
 - `vector.load`, `vector.store`, `vector.maskedload` and `vector.maskedstore` take one linear index,
   that of the first lane, and touch neighbouring elements; where the mask is off they touch nothing,
   and the element may lie outside the buffer.
+- `loops.strided_load` reads elements that lie apart, backwards if its stride is negative.
 - An attribute `alignment = 64 : i64` of these promises that the address is a multiple of so many
   bytes; without it, of an element. Buffers of users begin anywhere: the address of one is
   `memref.extract_aligned_pointer_as_index`.
@@ -76,6 +77,7 @@ from dialects.loops.lanes import (
     CompareLanesOp,
     ConvertLanesOp,
     SelectLanesOp,
+    StridedLoadOp,
     alignment_of,
     is_nontemporal,
     sums_in_order,
@@ -95,6 +97,7 @@ __all__ = [
     "Loops",
     "ParallelOp",
     "SelectLanesOp",
+    "StridedLoadOp",
     "alignment_of",
     "is_nontemporal",
     "sums_in_order",
@@ -103,6 +106,9 @@ __all__ = [
 
 Loops = Dialect(
     "loops",
-    [ParallelOp, EndOp, CallOp, LibmOp, CompareLanesOp, SelectLanesOp, ConvertLanesOp],
+    [
+        *(ParallelOp, EndOp, CallOp, LibmOp),
+        *(CompareLanesOp, SelectLanesOp, ConvertLanesOp, StridedLoadOp),
+    ],
     [],
 )

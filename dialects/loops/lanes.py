@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
     IntegerType,
+    MemRefType,
     StringAttr,
     VectorType,
     i1,
@@ -30,7 +31,7 @@ from xdsl.irdl import (
     result_def,
     traits_def,
 )
-from xdsl.traits import Pure
+from xdsl.traits import MemoryReadEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
 LANES = {(lanes,) for lanes in (2, 4, 8, 16, 32, 64)}
@@ -170,3 +171,34 @@ class ConvertLanesOp(IRDLOperation):
 
     def verify_(self) -> None:
         _verify_same_lanes(self.input, self.result)
+
+
+@irdl_op_definition
+class StridedLoadOp(IRDLOperation):
+    """Elements that lie apart: `loops.strided_load %x[%i], %s : memref<?xf32>, vector<4xf32>`.
+
+    Lane l reads `x[i + l s]`, for any stride s. A constant one of a few elements costs as many
+    loads and shuffles, any other one a load for each lane.
+    """
+
+    name = "loops.strided_load"
+    base = operand_def(MemRefType)
+    index = operand_def(IndexType)
+    stride = operand_def(IndexType)
+    result = result_def(VectorType.constr(AnyFloatConstr | IntegerConstr))
+    traits = traits_def(MemoryReadEffect())
+    assembly_format = "$base `[` $index `]` `,` $stride attr-dict `:` type($base) `,` type($result)"
+
+    def __init__(
+        self,
+        base: SSAValue | Operation,
+        index: SSAValue | Operation,
+        stride: SSAValue | Operation,
+        type: VectorType[Attribute],
+    ):
+        super().__init__(operands=[base, index, stride], result_types=[type])
+
+    def verify_(self) -> None:
+        held = cast("MemRefType[Attribute]", self.base.type).element_type
+        if held != vector_type(self.result).element_type:
+            raise VerifyException(f"elements of type {held} in a {self.result.type}")

@@ -40,3 +40,9 @@
 %a = "test.op"() : () -> vector<4xf32>
 %0 = loops.convert %a : vector<4xf32> to vector<4xi32>
 // CHECK: Unexpected attribute f32
+
+// -----
+
+%x, %i = "test.op"() : () -> (memref<?xf64>, index)
+%0 = loops.strided_load %x[%i], %i : memref<?xf64>, vector<4xf32>
+// CHECK: elements of type f64 in a vector<4xf32>

@@ -20,8 +20,10 @@ func.func @lanes(%a: vector<4xf32>, %i: vector<4xindex>) -> vector<4xf32> {
 func.func @memory(%y: memref<?xf32>, %i: index) -> f32 {
   %0 = vector.load %y[%i] {alignment = 32 : i64} : memref<?xf32>, vector<8xf32>
   vector.store %0, %y[%i] {nontemporal = true} : memref<?xf32>, vector<8xf32>
-  %1 = vector.reduction <add>, %0 fastmath<reassoc> : vector<8xf32> into f32
-  func.return %1 : f32
+  %1 = loops.strided_load %y[%i], %i : memref<?xf32>, vector<8xf32>
+  %2 = arith.addf %0, %1 : vector<8xf32>
+  %3 = vector.reduction <add>, %2 fastmath<reassoc> : vector<8xf32> into f32
+  func.return %3 : f32
 }
 
 // CHECK:      func.func @lanes(%a: vector<4xf32>, %i: vector<4xindex>) -> vector<4xf32> {
@@ -37,7 +39,9 @@ func.func @memory(%y: memref<?xf32>, %i: index) -> f32 {
 // CHECK:      func.func @memory(
 // CHECK-NEXT:   %0 = vector.load %y[%i] {alignment = 32 : i64} : memref<?xf32>, vector<8xf32>
 // CHECK-NEXT:   vector.store %0, %y[%i] {nontemporal = true} : memref<?xf32>, vector<8xf32>
-// CHECK-NEXT:   %1 = vector.reduction <add>, %0 fastmath<reassoc> : vector<8xf32> into f32
+// CHECK-NEXT:   %1 = loops.strided_load %y[%i], %i : memref<?xf32>, vector<8xf32>
+// CHECK-NEXT:   %2 = arith.addf %0, %1 : vector<8xf32>
+// CHECK-NEXT:   %3 = vector.reduction <add>, %2 fastmath<reassoc> : vector<8xf32> into f32
 
 // PURE-LABEL: func.func @lanes(
 // PURE:         loops.select

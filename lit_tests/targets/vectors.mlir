@@ -110,6 +110,32 @@ func.func @places(%y: memref<?xf64>, %x: memref<?xf64>, %N: index)
 // CHECK:         fence seq_cst
 // CHECK-NEXT:    ret void
 
+// Elements that lie apart: at a short constant stride, lanes of whole vectors, here backwards.
+func.func @apart(%y: memref<?xf32>, %x: memref<?xf32>, %N: index, %S: index)
+    attributes {buffers = ["y", "x"], sizes = ["N", "S"]} {
+  %back = arith.constant -2 : index
+  loops.parallel (%i) to (%N) {
+    %a = loops.strided_load %x[%i], %back : memref<?xf32>, vector<4xf32>
+    %b = loops.strided_load %x[%i], %S : memref<?xf32>, vector<2xf32>
+    %c = vector.shuffle %b, %b [0, 1, 0, 1] : vector<2xf32>, vector<2xf32>
+    %d = arith.addf %a, %c : vector<4xf32>
+    vector.store %d, %y[%i] : memref<?xf32>, vector<4xf32>
+  }
+  func.return
+}
+// CHECK-LABEL: define internal void @apart(
+// CHECK:         %at = getelementptr inbounds float, ptr %x, i64 %i
+// CHECK-NEXT:    %at.1 = getelementptr inbounds float, ptr %at, i64 -6
+// CHECK-NEXT:    %whole = load <4 x float>, ptr %at.1, align 4
+// CHECK-NEXT:    %at.2 = getelementptr inbounds float, ptr %at, i64 -3
+// CHECK-NEXT:    %whole.1 = load <4 x float>, ptr %at.2, align 4
+// CHECK-NEXT:    %a = shufflevector <4 x float> %whole, <4 x float> %whole.1, <4 x i32> <i32 7, i32 5, i32 2, i32 0>
+// CHECK:         %number = load float,
+// CHECK-NEXT:    %part = insertelement <2 x float> poison, float %number, i64 0
+// CHECK-NEXT:    %index = add nsw i64 %i, %S
+// CHECK:         %number.1 = load float,
+// CHECK-NEXT:    %b = insertelement <2 x float> %part, float %number.1, i64 1
+
 // Functions of vectors stand beside the program; those of the C library are called for each lane.
 // CHECK-LABEL: define internal <4 x float> @tadc.exp.v4f32(<4 x float> %x) #1 {
 // CHECK-LABEL: define internal <4 x float> @tadc.erfcf.v4f32.nobuiltin(<4 x float> %x0) #3 {

@@ -31,7 +31,14 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from dialects.loops import EndOp, LibmOp, ParallelOp, alignment_of, vector_type
+from dialects.loops import (
+    EndOp,
+    LibmOp,
+    ParallelOp,
+    StridedLoadOp,
+    alignment_of,
+    vector_type,
+)
 from dialects.tix.elementary import Array
 from tadc.interpreter.loops_scalars import (
     LIBRARY,
@@ -137,6 +144,11 @@ class _Execution:
     def store_lanes(self, op: vector.StoreOp) -> list[Any]:
         self._put_lanes(op, self.values[op.vector])
         return []
+
+    def load_strided(self, op: StridedLoadOp) -> list[Any]:
+        buffer, first = self._place(op, op.base, [op.index])
+        stride, lanes = self.values[op.stride], range(lanes_of(op, vector_type(op.result)))
+        return [tuple(self._get(op, buffer, first + lane * stride) for lane in lanes)]
 
     def load_where(self, op: vector.MaskedLoadOp) -> list[Any]:
         buffer, first = self._place(op, op.base, op.indices)
@@ -249,5 +261,6 @@ HANDLERS: dict[type[Operation], Callable[[_Execution, Any], list[Any]]] = {
     scf.ForOp: _Execution.for_loop,
     scf.IfOp: _Execution.if_else,
     ParallelOp: _Execution.parallel,
+    StridedLoadOp: _Execution.load_strided,
     LibmOp: _Execution.library,
 }

@@ -5,6 +5,7 @@
 - `trip_counts`: bounds on how often loops run
 - `llvm_ops`: the instructions of each operation of `arith` and `math`, of numbers and of vectors
 - `llvm_memory`: loads and stores, of elements and of vectors
+- `llvm_strided`: loads of elements that lie apart
 - `llvm_vectors`: how vectors are made, permuted, compared, and summed up
 - `llvm_code`: names, types and literals of a function's text
 - `llvm_math`: `exp`, `log` and their kin as LLVM IR that vectorises; a package

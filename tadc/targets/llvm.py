@@ -27,12 +27,13 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp, VectorType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.target import Target
 
-from dialects.loops import CallOp, EndOp, ParallelOp
+from dialects.loops import CallOp, EndOp, ParallelOp, StridedLoadOp
 from tadc.targets.llvm_code import Body, Needs, failure, llvm_type, symbol
 from tadc.targets.llvm_loops import STOPPED, Length, Loop, StripLoop, loop_of
 from tadc.targets.llvm_math import vector_math_function
 from tadc.targets.llvm_memory import MEMORY_PRINTERS, access
 from tadc.targets.llvm_ops import OP_PRINTERS, OpPrinter, constant_integer
+from tadc.targets.llvm_strided import print_strided_load
 from tadc.targets.llvm_vectors import VECTOR_PRINTERS
 from tadc.targets.trip_counts import most_iterations, most_trips, times
 
@@ -304,6 +305,7 @@ PRINTERS: dict[type[Operation], OpPrinter] = {
     **OP_PRINTERS,
     **MEMORY_PRINTERS,
     **VECTOR_PRINTERS,
+    StridedLoadOp: print_strided_load,
     ParallelOp: print_parallel,
     EndOp: print_nothing,
     scf.ForOp: print_for,

@@ -9,13 +9,13 @@ from xdsl.dialects import memref, vector
 from xdsl.dialects.builtin import IntegerAttr, MemRefType
 from xdsl.ir import Operation, SSAValue
 
-from dialects.loops import alignment_of, is_nontemporal
+from dialects.loops import StridedLoadOp, alignment_of, is_nontemporal
 from tadc.targets.llvm_code import Body, element_type, failure, overload
 from tadc.targets.llvm_ops import OpPrinter
 
 BYTES = {"float": 4, "double": 8, "i1": 1, "i8": 1, "i32": 4, "i64": 8}
 
-LOADS = (memref.LoadOp, vector.LoadOp, vector.MaskedLoadOp)
+LOADS = (memref.LoadOp, vector.LoadOp, vector.MaskedLoadOp, StridedLoadOp)
 STORES = (memref.StoreOp, vector.StoreOp, vector.MaskedStoreOp)
 
 
@@ -32,7 +32,7 @@ def access(buffer: SSAValue) -> str:
     return f"captures({'address' if captured else 'none'}){way}"
 
 
-def _address(
+def address_of(
     body: Body, op: Operation, buffer: SSAValue, indices: Sequence[SSAValue], inside: bool = True
 ) -> str:
     """The address of an element, which may be outside of the buffer unless it is `inside`."""
@@ -44,22 +44,23 @@ def _address(
     )
 
 
-def _alignment(op: Operation, buffer: SSAValue) -> str:
+def alignment(op: Operation, buffer: SSAValue) -> str:
+    """The alignment of an access, as instructions have it."""
     return f"align {max(alignment_of(op), BYTES[element_type(buffer)])}"
 
 
 def print_load(body: Body, op: Operation) -> None:
     assert isinstance(op, memref.LoadOp | vector.LoadOp)
     buffer = op.operands[0]
-    address, result = _address(body, op, buffer, op.indices), op.results[0]
-    body.define(result, f"load {body.type(result)}, ptr {address}, {_alignment(op, buffer)}")
+    address, result = address_of(body, op, buffer, op.indices), op.results[0]
+    body.define(result, f"load {body.type(result)}, ptr {address}, {alignment(op, buffer)}")
 
 
 def print_store(body: Body, op: Operation) -> None:
     assert isinstance(op, memref.StoreOp | vector.StoreOp)
     value, buffer = op.operands[:2]
-    address = _address(body, op, buffer, op.indices)
-    store = f"store {body.typed(value)}, ptr {address}, {_alignment(op, buffer)}"
+    address = address_of(body, op, buffer, op.indices)
+    store = f"store {body.typed(value)}, ptr {address}, {alignment(op, buffer)}"
     if is_nontemporal(op):
         body.needs.nontemporal = body.streams = True
         store += ", !nontemporal !0"
@@ -68,9 +69,9 @@ def print_store(body: Body, op: Operation) -> None:
 
 def print_masked_load(body: Body, op: Operation) -> None:
     assert isinstance(op, vector.MaskedLoadOp)
-    address = _address(body, op, op.base, op.indices, inside=False)
+    address = address_of(body, op, op.base, op.indices, inside=False)
     type_ = body.type(op.result)
-    arguments = f"ptr {_alignment(op, op.base)} {address}, {body.typed(op.mask)}"
+    arguments = f"ptr {alignment(op, op.base)} {address}, {body.typed(op.mask)}"
     body.define(
         op.result,
         f"call {type_} @llvm.masked.load.{overload(type_)}.p0({arguments}, "
@@ -80,10 +81,10 @@ def print_masked_load(body: Body, op: Operation) -> None:
 
 def print_masked_store(body: Body, op: Operation) -> None:
     assert isinstance(op, vector.MaskedStoreOp)
-    address = _address(body, op, op.base, op.indices, inside=False)
+    address = address_of(body, op, op.base, op.indices, inside=False)
     value = op.value_to_store
     callee = f"@llvm.masked.store.{overload(body.type(value))}.p0"
-    where = f"ptr {_alignment(op, op.base)} {address}, {body.typed(op.mask)}"
+    where = f"ptr {alignment(op, op.base)} {address}, {body.typed(op.mask)}"
     body.line(f"call void {callee}({body.typed(value)}, {where})")
 
 
@@ -102,8 +103,8 @@ def print_alloca(body: Body, op: Operation) -> None:
     element, count = element_type(op.memref), prod(type_.get_shape())
     wanted = op.alignment.value.data if isinstance(op.alignment, IntegerAttr) else 0
     # In the entry block, or every iteration would take new stack.
-    name, alignment = body.name(op.memref), max(wanted, BYTES[element] * 16)
-    body.allocas.append(f"  {name} = alloca [{count} x {element}], align {alignment}")
+    name, most = body.name(op.memref), max(wanted, BYTES[element] * 16)
+    body.allocas.append(f"  {name} = alloca [{count} x {element}], align {most}")
 
 
 MEMORY_PRINTERS: dict[type[Operation], OpPrinter] = {
