@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
-from tests.targets.llvm_kernels import DTYPES, compile_kernel, elementwise
+from tadc.runtime.llvm_compiler import optimized_ir
+from tadc.targets.llvm import print_llvm
+from tadc.targets.llvm_libmvec import library
+from tests.targets.llvm_kernels import DTYPES, compile_kernel, elementwise, parse
 from tests.targets.vector_kernels import (
     apply,
     arguments,
@@ -268,3 +273,22 @@ def test_the_order_of_a_sum() -> None:
     x = np.array([1e8, -1e8, 0, 0, 3, 0, 0, 0], np.float32)
     got, _ = run_both(total("add", "f32", 8), np.zeros_like(x), x, sizes=(1,))
     assert got[0] == 0  # 1e8 + 3 is 1e8
+
+
+@pytest.mark.skipif(library() is None, reason="no libmvec on this platform")
+@pytest.mark.parametrize("lanes", [2, 4, 8, 16, 64])
+@pytest.mark.parametrize("type_", ["f32", "f64"])
+@pytest.mark.parametrize("op", ["math.tan %0", "math.atan2 %0, %1", 'loops.libm "erfc" %0'])
+def test_library_functions_of_vectors(op: str, type_: str, lanes: int) -> None:
+    """Where they may round otherwise, they call the vector forms that the machine has."""
+    x = np.random.default_rng(0).uniform(-1.5, 1.5, (2 if "%1" in op else 1, 8 * lanes))
+    lines = f"%r = {op} fastmath<afn> : V"
+    got, expected = apply(lines, lanes, type_, type_, *x)
+    np.testing.assert_allclose(got, expected, rtol=1e-6 if type_ == "f32" else 1e-14, atol=1e-30)
+    buffers = {"y": type_} | {f"x{i}": type_ for i in range(len(x))}
+    ir = optimized_ir(print_llvm(parse(of_vectors(lines, buffers, lanes))))
+    if lanes * (32 if type_ == "f32" else 64) >= 128:
+        assert re.search(r"call <\d+ x (float|double)> @_ZGV", ir)
+    assert "@_ZGV" not in optimized_ir(
+        print_llvm(parse(of_vectors(f"%r = {op} : V", buffers, lanes)))
+    )
