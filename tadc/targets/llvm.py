@@ -187,9 +187,14 @@ def ancestors(value: SSAValue) -> set[SSAValue]:
     return found
 
 
+def has_vectors(op: Operation) -> bool:
+    """True if there are vectors in it: then LLVM has nothing to vectorise, and needs no passes."""
+    return any(isinstance(v.type, VectorType) for inner in op.walk() for v in inner.operands)
+
+
 def grain(parallel: ParallelOp) -> int:
     """1 if LLVM cannot vectorise the outermost loop: it holds a real loop, or vectors already."""
-    if any(isinstance(v.type, VectorType) for op in parallel.walk() for v in op.operands):
+    if has_vectors(parallel):
         return 1
     iterations = 1
     for trips in [*map(constant_integer, parallel.sizes[1:]), *map(trip_count, loops(parallel))]:

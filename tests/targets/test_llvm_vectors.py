@@ -7,10 +7,12 @@ import re
 import numpy as np
 import pytest
 
-from tadc.runtime.llvm_compiler import optimized_ir
+from tadc.runtime.cpu import CpuModule
+from tadc.runtime.llvm_compiler import assembly, optimized_ir
+from tadc.runtime.machine import machine
 from tadc.targets.llvm import print_llvm
 from tadc.targets.llvm_libmvec import library
-from tests.targets.llvm_kernels import DTYPES, compile_kernel, elementwise, parse
+from tests.targets.llvm_kernels import DTYPES, CompiledKernel, compile_kernel, elementwise, parse
 from tests.targets.vector_kernels import (
     apply,
     arguments,
@@ -203,6 +205,23 @@ def test_elementary_functions_have_the_bits_of_numbers(name: str, type_: str) ->
     numbers = np.empty_like(got)
     compile_kernel(elementwise(f"{op} : {type_}", type_, type_, len(x)))(numbers, *x, got.size)
     assert_same_bits(got, numbers)
+
+
+@pytest.mark.skipif(not machine().has("avx512f"), reason="no AVX-512")
+@pytest.mark.parametrize("type_", ["f32", "f64"])
+@pytest.mark.parametrize("op", ["math.exp %0", "math.sinh %0", "math.powf %0, %1"])
+def test_exponents_that_scale_at_once(op: str, type_: str) -> None:
+    """One instruction of AVX-512 in vectors of every width, never a call of the C library."""
+    x = [np.resize(a, 512) for a in arguments(type_, 2 if "%1" in op else 1, 2)]
+    buffers = {"y": type_} | {f"x{i}": type_ for i in range(len(x))}
+    plain, _ = apply(f"%r = {op} : V", 4, type_, type_, *x)
+    for lanes in (2, 8, 16, 64):
+        text = of_vectors(f"%r = {op} : V", buffers, lanes)
+        code = print_llvm(parse(text), 512, scaled_exponents=True)
+        got = np.zeros_like(plain)
+        CompiledKernel(CpuModule(code), "y")(got, *x, 512 // lanes)
+        assert_same_bits(got, plain)
+        assert "ldexp" not in assembly(code).replace("llvm.ldexp", "")
 
 
 def test_numbers_and_vectors_of_one_function() -> None:
