@@ -61,13 +61,16 @@ def print_llvm(
     vector_bits: int | None = None,
     scaled_exponents: bool = False,
     strips: bool = False,
+    vectors: bool | None = None,
 ) -> str:
     """The LLVM IR text of a scheduled program.
 
     LLVM uses vectors of `vector_bits` bits, by default those that it prefers for a processor.
     `scaled_exponents` is for machines that scale by powers of two in one instruction (AVX-512): the
     text means the same with and without, but is slow on other machines. With `strips`, it also
-    stops soon inside loops of which no number says that they are short.
+    stops soon inside loops of which no number says that they are short. `vectors` are the functions
+    to print: True for those with explicit vectors, which need no passes of LLVM, False for the
+    others; by default all.
     """
     width = "" if vector_bits is None else f' "prefer-vector-width"="{vector_bits}"'
     needs = Needs()
@@ -77,7 +80,8 @@ def print_llvm(
             continue  # no code of its own
         if not isinstance(op, func.FuncOp):
             raise failure(op, f"no form for {op.name} outside functions")
-        functions += FunctionPrinter(op, needs, strips).text()
+        if vectors is None or vectors == has_vectors(op):
+            functions += FunctionPrinter(op, needs, strips).text()
     helpers = [
         vector_math_function(name, type_, lanes, scaled_exponents, vector_bits)
         for (name, type_), lanes in needs.vector_math.items()

@@ -87,7 +87,8 @@ def circular_function(name: str, type: str, lanes: Set[int], chosen: Sequence[in
     A number, which is one lane, comes with the forms for vectors that LLVM may have `chosen`.
     """
     if 1 not in lanes:
-        return "\n\n".join(_definition(name, Expression(type, n)) for n in sorted(lanes))
+        forms = (_definition(name, Expression(type, n), "internal ") for n in sorted(lanes))
+        return "\n\n".join(forms)
     scalar = Expression(type)
     suffix = scalar.suffix
     # In the words of the vector function ABI.
@@ -98,7 +99,7 @@ def circular_function(name: str, type: str, lanes: Set[int], chosen: Sequence[in
 
 
 def _definition(name: str, e: Expression, linkage: str = "", attribute: str = "") -> str:
-    """The forms for vectors are not internal, or they would be gone before they are called."""
+    """Those that LLVM may choose are not internal, or they would be gone before they are called."""
     y = {"sin": _sin, "cos": _cos}[name](e, "%x")
     large = e.compare("ogt", e.absolute("%x"), LARGEST[e.type])
     type_ = e.value_type
