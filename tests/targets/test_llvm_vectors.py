@@ -296,6 +296,7 @@ def test_the_order_of_a_sum() -> None:
 
 
 @pytest.mark.skipif(library() is None, reason="no libmvec on this platform")
+@pytest.mark.skipif(not machine().has("sse4.2"), reason="instructions that libmvec has no form for")
 @pytest.mark.parametrize("lanes", [2, 4, 8, 16, 64])
 @pytest.mark.parametrize("type_", ["f32", "f64"])
 @pytest.mark.parametrize("op", ["math.tan %0", "math.atan2 %0, %1", 'loops.libm "erfc" %0'])
