@@ -65,7 +65,8 @@ def print_llvm(
 ) -> str:
     """The LLVM IR text of a scheduled program.
 
-    LLVM uses vectors of `vector_bits` bits, by default those that it prefers for a processor.
+    LLVM makes vectors of `vector_bits` bits, by default those that it prefers for a processor; what
+    is written with vectors takes the widest registers that fit.
     `scaled_exponents` is for machines that scale by powers of two in one instruction (AVX-512): the
     text means the same with and without, but is slow on other machines. With `strips`, it also
     stops soon inside loops of which no number says that they are short. `vectors` are the functions
