@@ -69,8 +69,7 @@ from passes.scheduling.index_lowering import IndexLowering
 from passes.scheduling.lane_sums import LaneLowering
 from passes.scheduling.segments import SegmentLowering
 from passes.scheduling.tile_choice import ChooseTiles, tile_chooser
-from passes.scheduling.tile_loops import tiled
-from passes.scheduling.tile_strip import Store
+from passes.scheduling.tile_loops import Store, tiled
 
 Names = Mapping[SSAValue, str]
 

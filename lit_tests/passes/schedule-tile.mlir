@@ -31,30 +31,29 @@ tix.program @f (%a = "a" : !tix.tensor<[128, 300], f32>, %b = "b" : !tix.tensor<
   tix.return %c, %d, %y
 }
 
-// A product of matrices: an element of a serves a row of the block, elements of b lie side by side.
+// A product of matrices: an element of a serves a row of the block, a vector of b all rows. The sums
+// of the block are carried through the loop.
 // CHECK-LABEL: func.func @c(
 // CHECK:         loops.parallel (%unit) to (
 // CHECK:           scf.for %block
-// CHECK:             %acc = memref.alloca() : memref<[[SIZE:.*]]xf32>
-// CHECK:             scf.for %k
+// CHECK:             [[ZEROS:%.*]] = vector.broadcast {{.*}} : f32 to vector<16xf32>
+// CHECK:             scf.for %k{{.*}} iter_args([[OLD:%[^ ]+]] = [[ZEROS]], {{.*}}) -> (vector<16xf32>, {{.*}}) {
 // CHECK:               [[A:%.*]] = memref.load %a[
-// CHECK-NEXT:          scf.for %q
-// CHECK:                 [[B:%.*]] = memref.load %b[
-// CHECK:                 [[AB:%.*]] = arith.mulf [[A]], [[B]] fastmath<contract> : f32
-// CHECK:                 [[OLD:%.*]] = memref.load %acc[[[AT:%.*]]] : memref<[[SIZE]]xf32>
-// CHECK:                 [[NEW:%.*]] = arith.addf [[OLD]], [[AB]]
-// CHECK:                 memref.store [[NEW]], %acc[[[AT]]] : memref<[[SIZE]]xf32>
-// CHECK:             memref.store {{.*}}, %c[
+// CHECK:               [[B:%.*]] = vector.load %b[
+// CHECK:               [[AS:%.*]] = vector.broadcast [[A]] : f32 to vector<16xf32>
+// CHECK:               [[AB:%.*]] = arith.mulf [[AS]], [[B]] fastmath<contract> : vector<16xf32>
+// CHECK:               arith.addf [[OLD]], [[AB]] fastmath<contract> : vector<16xf32>
+// CHECK:             vector.store {{.*}}, %c[
 
 // With the transposed matrix, what lies apart along a row of the block is copied side by side.
 // CHECK-LABEL: func.func @d(
 // CHECK:         %panel = memref.alloca
-// CHECK:           [[COPIED:%.*]] = memref.load %a[
-// CHECK:           memref.store [[COPIED]], %panel[
+// CHECK:           [[COPIED:%.*]] = loops.strided_load %a[
+// CHECK:           vector.store [[COPIED]], %panel[
 // CHECK:           [[A:%.*]] = memref.load %a[
-// CHECK:             [[B:%.*]] = memref.load %panel[
-// CHECK:             arith.mulf [[A]], [[B]]
-// CHECK:         memref.store {{.*}}, %d[
+// CHECK:             [[B:%.*]] = vector.load %panel[
+// CHECK:             vector.store {{.*}}, %sums[
+// CHECK:         vector.store {{.*}}, %d[
 
 // A short sum over few elements stays a loop per element.
 // CHECK-LABEL: func.func @y(
@@ -92,8 +91,6 @@ tix.program @shared (%x = "x" : !tix.tensor<[8, 300], f32>, %w = "w" : !tix.tens
 // CHECK-LABEL: func.func @y(
 // CHECK-NOT:     %panel
 // CHECK:         scf.for %o
-// CHECK:           %term = memref.alloca
-// CHECK:           [[W:%.*]] = memref.load %w[
-// CHECK-NEXT:      memref.store [[W]], %term[
-// CHECK-NOT:       memref.load %w[
+// CHECK-COUNT-2:   loops.strided_load %w[
+// CHECK-NOT:       loops.strided_load
 // CHECK:         memref.store {{.*}}, %y[

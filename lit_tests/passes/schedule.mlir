@@ -308,8 +308,8 @@ tix.program @segments (%x = "x" : !tix.tensor<[N, 4], f32>) {
 // CHECK-NEXT:       [[T7:%.*]] = arith.addf %errors, [[T6]] : f32
 // CHECK-NEXT:       scf.yield [[T1]], [[T7]] : f32, f32
 // CHECK-NEXT:     }
-// CHECK:          [[FINITE:%.*]] = arith.cmpf olt,
 // CHECK:          [[BOTH:%.*]] = arith.addf [[T]], [[E]] : f32
+// CHECK:          [[FINITE:%.*]] = arith.cmpf olt,
 // CHECK-NEXT:     arith.select [[FINITE]], [[BOTH]], [[T]] : f32
 
 // -----

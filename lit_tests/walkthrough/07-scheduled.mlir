@@ -81,8 +81,8 @@ tix.program @program_01_source sizes (#tix.size<I = min((-2 * K + N + 5) floordi
 // CHECK-NEXT:       scf.yield [[T1]], [[T7]] : f64, f64
 // CHECK-NEXT:     }
 // CHECK-NEXT:     [[ABS:%.*]] = math.absf [[E]] : f64
-// CHECK:          [[FINITE:%.*]] = arith.cmpf olt, [[ABS]], {{.*}} : f64
 // CHECK-NEXT:     [[TE:%.*]] = arith.addf [[T]], [[E]] : f64
+// CHECK:          [[FINITE:%.*]] = arith.cmpf olt, [[ABS]], {{.*}} : f64
 // CHECK-NEXT:     [[SUM:%.*]] = arith.select [[FINITE]], [[TE]], [[T]] : f64
 // CHECK-NEXT:     [[SQRT:%.*]] = math.sqrt [[SUM]] : f64
 // CHECK-NEXT:     [[V5:%.*]] = arith.divf [[V]], [[SQRT]] fastmath<contract> : f64
@@ -128,8 +128,8 @@ tix.program @program_01_source sizes (#tix.size<I = min((-2 * K + N + 5) floordi
 // CHECK-NEXT:         scf.yield [[T1]], [[T7]] : f64, f64
 // CHECK-NEXT:       }
 // CHECK-NEXT:       [[ABS:%.*]] = math.absf [[E]] : f64
-// CHECK:            [[FINITE:%.*]] = arith.cmpf olt, [[ABS]], {{.*}} : f64
 // CHECK-NEXT:       [[TE:%.*]] = arith.addf [[T]], [[E]] : f64
+// CHECK:            [[FINITE:%.*]] = arith.cmpf olt, [[ABS]], {{.*}} : f64
 // CHECK-NEXT:       [[SUM:%.*]] = arith.select [[FINITE]], [[TE]], [[T]] : f64
 // CHECK:            [[C2:%.*]] = arith.constant 2.000000e+00 : f64
 // CHECK-NEXT:       [[X:%.*]] = memref.load %x[[[I2]]] : memref<?xf64>

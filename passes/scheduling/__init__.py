@@ -13,6 +13,10 @@
 - `tile_loops`: a definition in tiles; its docstring draws block, strip, group, panel and chunk
 - `tile_grid`: which blocks each iteration of the parallel loop computes
 - `tile_strip`: what the blocks of one iteration share, and sums that advance by chunks
-- `tile_totals`: what the accumulators of long sums are emptied into
-- `tile_body`: one block, from its accumulators to its elements
+- `tile_totals`: what sums that wait in memory are emptied into
+- `tile_block`: one block, from its sums to its elements
+- `lanes_lowering`: values at the rows and vectors of a block
+- `lane_reads`: reads in the lanes of vectors
+- `vector_lowering`: arithmetic on vectors and numbers
+- `trees`: what a value or a bound needs, before it can be emitted
 """

@@ -6,7 +6,8 @@ x[2 * i + k]  of  x: [N, 3]        %0 = arith.muli %i, %c2 : index
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from functools import lru_cache, reduce
 from typing import TypeVar
 
@@ -20,19 +21,31 @@ OpT = TypeVar("OpT", bound=Operation)
 
 
 class IndexLowering:
-    """Emits index arithmetic into a block; equal forms are computed once per block."""
+    """Emits index arithmetic into a block; equal forms are computed once per block.
+
+    An index has a value, or a place: an affine form of others that have, as the third row of a
+    block is at `i + 2`. So elements that several places share have equal forms.
+    """
 
     def __init__(self, block: Block, location: LocationAttr):
         self.block = block
         self.location = location
         self.values: dict[Variable, SSAValue] = {}
+        self.places: dict[Variable, Affine] = {}
         self.known: dict[object, SSAValue] = {}
 
     def inside(self, block: Block) -> IndexLowering:
         """The lowering of a block inside, which can use what this one has computed so far."""
         inner = IndexLowering(block, self.location)
         inner.values = dict(self.values)
+        inner.places = dict(self.places)
         inner.known = dict(self.known)
+        return inner
+
+    def placed(self, places: Mapping[Variable, Affine]) -> IndexLowering:
+        """The lowering of the same block where these indices have other places."""
+        inner = copy(self)
+        inner.places = {**self.places, **places}
         return inner
 
     def insert(self, op: OpT) -> OpT:
@@ -56,6 +69,8 @@ class IndexLowering:
 
     def form(self, form: Affine) -> SSAValue:
         """The value of an affine form of lowered indices and sizes."""
+        if self.places:
+            form = form.substitute(self.places)
         if form not in self.known:
             self.known[form] = self._sum(form)
         return self.known[form]

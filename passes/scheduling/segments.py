@@ -69,7 +69,6 @@ from passes.scheduling.emit import (
     carrying_loop,
     difference,
     quotient,
-    select,
     smaller,
 )
 
@@ -260,6 +259,5 @@ def add_segment(
 def whole_sum(at: BodyLowering, total: SSAValue, errors: SSAValue) -> SSAValue:
     """The running total with its errors; without them where it has left the numbers."""
     size = at.insert(math.AbsFOp(errors)).result
-    finite = at.insert(arith.CmpfOp(size, at.constant(inf), "olt")).result
     both = at.insert(arith.AddfOp(total, errors, AS_WRITTEN)).result
-    return select(at, finite, both, total)
+    return at.select("olt", size, at.constant(inf), both, total)

@@ -34,6 +34,8 @@ class Tile:
     """The index along which vectors run."""
     rows: int
     columns: int
+    lanes: int = 1
+    """Elements of a vector, of which `columns` is a multiple."""
     group: int = 1
     """Blocks along the rows that one iteration computes, one after the other."""
     panels: dict[tix.SumOp, tuple[Hoisted, ...]] = field(

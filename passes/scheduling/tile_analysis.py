@@ -143,8 +143,6 @@ class HoistedValues:
     """Once for a block, ahead of all terms."""
     panels: list[Hoisted]
     """Once for a strip, for all of its blocks of rows."""
-    per_term: list[SSAValue]
-    """Once for a term, ahead of the rows."""
 
 
 def hoisted_values(op: tix.SumOp, tile: Tile, uses: IndexUses) -> HoistedValues:
@@ -153,9 +151,9 @@ def hoisted_values(op: tix.SumOp, tile: Tile, uses: IndexUses) -> HoistedValues:
     Panels hold what is the same for all rows and lies apart along the columns, or apart along the
     sum: a tile that has no panel for it reads it once per term. What is the same for all terms is
     read once per block if it lies apart or is expensive, where it is certainly there, if only as
-    the sum has a term; and what is the same for all rows once per term if expensive.
+    the sum has a term.
     """
-    found = HoistedValues([], [], [])
+    found = HoistedValues([], [])
     indices = frozenset(op.indices)
     for value in _largest(op, lambda v: _same_for_terms(v, tile, indices, uses)):
         if _is_dear(value, op, tile, uses) and (term_count(op) or _is_there(value, op)):
@@ -172,8 +170,6 @@ def hoisted_values(op: tix.SumOp, tile: Tile, uses: IndexUses) -> HoistedValues:
         reads = [o for o in ops if isinstance(o, tix.ReadOp)]
         if used and any(_lies_apart(read, tile.column_index, indices, uses) for read in reads):
             found.panels.append(Hoisted(value, used))
-        elif _is_dear(value, op, tile, uses):
-            found.per_term.append(value)
     return found
 
 

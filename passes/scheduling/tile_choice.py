@@ -18,7 +18,7 @@ chosen.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
 
@@ -254,18 +254,18 @@ def _candidates(op: tix.DefineOp, lanes: int, sizes: Sizes) -> Iterator[Tile]:
     """Every pair of indices and every single one, the last ones first: results lie along these."""
     for column_index in reversed(op.indices):
         columns = min(MOST_COLUMNS, _power_of_two_below(_extent(op, column_index, sizes)))
-        while columns >= max(lanes // 2, MOST_COLUMNS // 4, 1):
+        while columns >= max(lanes // 2, MOST_COLUMNS // 4, 2):
             most = min(MOST_ROWS, VECTORS_OF_SUMS * lanes // columns)
             for row_index in reversed(op.indices):
                 extent = _extent(op, row_index, sizes)
                 if row_index is not column_index and extent > 1:
                     rows = _rows(extent, most, extent != ASSUMED_EXTENT)
-                    yield Tile(row_index, column_index, rows, columns)
-            yield Tile(None, column_index, 1, columns)
+                    yield Tile(row_index, column_index, rows, columns, min(lanes, columns))
+            yield Tile(None, column_index, 1, columns, min(lanes, columns))
             columns //= 2
         wide = ADDITIONS_UNDER_WAY * lanes
         if _extent(op, column_index, sizes) >= wide > MOST_COLUMNS and not _is_heavy(op):
-            yield Tile(None, column_index, 1, wide)
+            yield Tile(None, column_index, 1, wide, lanes)
 
 
 def _is_heavy(op: tix.DefineOp) -> bool:
@@ -327,4 +327,4 @@ def _with_panels(
                 chunks[s] = cut
     if not panels:
         group = min(group, 64 // tile.rows)
-    return Tile(tile.row_index, tile.column_index, tile.rows, tile.columns, group, panels, chunks)
+    return replace(tile, group=group, panels=panels, chunks=chunks)

@@ -9,21 +9,19 @@
       %panel = memref.alloca()                  | strip 0 | strip 1 | strip 2 |
       filled: panel[k * Q + q] = w[j0 + q, k]   | group 1 | group 1 | group 1 |
       scf.for %block ... {                      +---------+---------+---------+
-        %acc = memref.alloca()
-        scf.for %k ... {                        a group: blocks of P rows and Q columns
-          for each row p:                         +-------+
-            scf.for %q = 0 to Q {                 | block | 0
-              acc[p * Q + q] +=                   +-------+
-                x[i0 + p, k] * panel              | block | 1
-            }                                     +-------+
-        }                                       a panel: what all blocks of a strip read
-        y[i0 + p, j0 + q] = acc[p * Q + q]      a chunk: the part of a sum that a panel holds
-      }
-    }
+        %sums:n = scf.for %k ... {
+          for each row p and vector v:          a group: blocks of P rows and Q columns
+            sums[p, v] += x[i0 + p, k]            +-------+
+              * panel[k, v]                       | block | 0
+        }                                         +-------+
+        y[i0 + p, j0 + v] = sums[p, v]            | block | 1
+      }                                           +-------+
+    }                                           a panel: what all blocks of a strip read
+                                                a chunk: the part of a sum that a panel holds
 
-The bounds of the loops over p and q are numbers: a compiler unrolls them, keeps `acc` in registers
-and puts neighbours along q into vectors. Sums longer than a panel are cut into chunks, and `acc` of
-all blocks of the iteration then waits in memory while the next chunk is copied (`tile_strip`).
+Rows and vectors are written out, and the sums of a block are vectors in registers (`tile_block`).
+Sums longer than a panel are cut into chunks, and the sums of all blocks of the iteration then wait
+in memory while the next chunk is copied (`tile_strip`).
 
 Blocks that would reach beyond the last row or column start earlier (`tile_grid`). The elements that
 one shares with the block before are computed twice, by the same iteration, from the same
@@ -32,6 +30,8 @@ element.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Region, SSAValue
@@ -42,7 +42,10 @@ from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.emit import either, loop, select
 from passes.scheduling.tile import Tile
 from passes.scheduling.tile_grid import Grid
-from passes.scheduling.tile_strip import ChunkedStrip, Store, Strip
+from passes.scheduling.tile_strip import ChunkedStrip, Strip
+
+Store = Callable[[BodyLowering, SSAValue], None]
+"""Stores the value of the element whose indices the lowering knows."""
 
 
 def tiled(outer: BodyLowering, op: tix.DefineOp, tiles: list[Tile], store: Store) -> ParallelOp:
@@ -99,7 +102,7 @@ class TiledLoops:
 
         def strip(inner: BodyLowering, block: SSAValue) -> None:
             first = columns.start(inner, block)
-            kind(self.op, self.tile, first, rows, self.store).emit(inner)
+            kind(self.op, self.tile, first, rows).emit(inner)
 
         if columns.blocks is None:
             strip(at, at.index.constant(0))

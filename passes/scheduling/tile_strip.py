@@ -28,68 +28,70 @@ from xdsl.ir import SSAValue
 
 from dialects import tix
 from passes.scheduling.body_lowering import BodyLowering
-from passes.scheduling.emit import buffer, load, loop, smaller, store, zeroed
+from passes.scheduling.emit import loop, smaller, zeroed
 from passes.scheduling.index_uses import IndexUses
+from passes.scheduling.lanes_lowering import Panel
 from passes.scheduling.segments import Segments
 from passes.scheduling.tile import Tile
 from passes.scheduling.tile_analysis import tileable_sums
-from passes.scheduling.tile_body import Chunk, TileBody, bounds, provide_bounds
+from passes.scheduling.tile_block import BlockLowering, Chunk, Sums
 from passes.scheduling.tile_grid import Span
 from passes.scheduling.tile_totals import Totals
+from passes.scheduling.trees import bounds, provide_bounds
 
-Store = Callable[[BodyLowering, SSAValue], None]
-"""Stores the value of the element whose indices the lowering knows."""
-FillBlock = Callable[[BodyLowering, TileBody, SSAValue], None]
-"""Emits a block: its lowering, its body and its number in the strip."""
+FillBlock = Callable[[BlockLowering, SSAValue], None]
+"""Emits a block: its lowering and its number in the strip."""
 
 
 class Strip:
     """Emits a strip whose panels hold all terms of their sums."""
 
-    def __init__(
-        self, op: tix.DefineOp, tile: Tile, column: SSAValue, rows: Span | None, store: Store
-    ):
+    def __init__(self, op: tix.DefineOp, tile: Tile, column: SSAValue, rows: Span | None):
         self.op = op
         self.tile = tile
         self.rows = rows
-        self.store = store
-        self.shared = TileBody(tile, IndexUses(), None, column)
-        self.sums = tileable_sums(op.body, tile, self.shared.uses)
+        self.column = column
+        self.uses = IndexUses()
+        self.sums = tileable_sums(op.body, tile, self.uses)
+        self.panels: dict[SSAValue, Panel] = {}
 
     def emit(self, at: BodyLowering) -> None:
         for op in self.sums:
             self.fill_panels(at, op)
 
-        def fill(inner: BodyLowering, body: TileBody, _: SSAValue) -> None:
+        def fill(block: BlockLowering, _: SSAValue) -> None:
             for op in self.sums:
-                body.add_sum(inner, op, body.accumulators(inner, op))
-            self.finish(inner, body)
+                block.add_sum(op)
+            block.finish(self.op)
 
         self.each_block(at, fill)
+
+    def block(self, at: BodyLowering, first_row: SSAValue | None) -> BlockLowering:
+        """The lowering of the block that begins with this row."""
+        block = BlockLowering(at, self.op, self.tile, self.uses)
+        block.index.values[self.tile.column_index] = self.column
+        if self.tile.row_index is not None and first_row is not None:
+            block.index.values[self.tile.row_index] = first_row
+        block.panels.update(self.panels)
+        return block
 
     def fill_panels(self, at: BodyLowering, op: tix.SumOp, chunk: Chunk | None = None) -> None:
         """Fill the panels of a sum, which all blocks load from."""
         for hoisted in self.tile.panels.get(op, ()):
-            self.shared.fill_panel(at, op, hoisted, chunk)
+            self.panels.pop(hoisted.value, None)
+            self.panels[hoisted.value] = self.block(at, None).fill_panel(op, hoisted, chunk)
 
     def each_block(self, at: BodyLowering, fill: FillBlock) -> None:
         """The loop over the blocks, each of which knows what the strip knows."""
 
         def one(inner: BodyLowering, number: SSAValue) -> None:
             first_row = self.rows.start(inner, number) if self.rows else None
-            shared = self.shared
-            available = dict(shared.available)
-            body = TileBody(self.tile, shared.uses, first_row, shared.first_column, available)
-            fill(inner, body, number)
+            fill(self.block(inner, first_row), number)
 
         if self.rows is None or self.rows.blocks is None:
             one(at, at.index.constant(0))
         else:
             loop(at, at.index.constant(0), self.rows.blocks, "block", one)
-
-    def finish(self, at: BodyLowering, body: TileBody) -> None:
-        """Store the elements of a block."""
-        body.finish(at, self.op, lambda at, value, _row, _column: self.store(at, value))
 
 
 class ChunkedStrip(Strip):
@@ -100,10 +102,10 @@ class ChunkedStrip(Strip):
         for chunked in sums:
             chunked.add(at)
 
-        def fill(inner: BodyLowering, body: TileBody, number: SSAValue) -> None:
+        def fill(block: BlockLowering, number: SSAValue) -> None:
             for chunked in sums:
-                chunked.resume(inner, body, number)
-            self.finish(inner, body)
+                block.provide(chunked.op, chunked.sums(block, number))
+            block.finish(self.op)
 
         self.each_block(at, fill)
 
@@ -114,7 +116,8 @@ class _ChunkedSum:
     def __init__(self, strip: Strip, at: BodyLowering, op: tix.SumOp):
         self.strip = strip
         self.op = op
-        self.size = strip.shared.size_of(op.result)
+        by_row = strip.tile.row_index in strip.uses.of(op.result)
+        self.size = (strip.tile.rows if by_row else 1) * strip.tile.columns
         self.waiting = zeroed(at, self.size * strip.tile.group, "sums")
 
     def add(self, at: BodyLowering) -> None:
@@ -128,8 +131,7 @@ class _ChunkedSum:
         count = at.index.constant(self.size)
         if rows is not None and rows.blocks is not None:
             count = at.index.mul(rows.blocks, count)
-        most = self.size * self.strip.tile.group
-        totals = Totals.begin(at, segments, self.waiting, count, most, in_registers=False)
+        totals = Totals.begin(at, segments, self.waiting, count, self.size * self.strip.tile.group)
 
         def fill(inner: BodyLowering, own: Sequence[SSAValue]) -> None:
             self.advance(inner, own)
@@ -166,31 +168,18 @@ class _ChunkedSum:
     ) -> None:
         """Add the terms of one chunk to the sums of all blocks."""
 
-        def fill(inner: BodyLowering, body: TileBody, number: SSAValue) -> None:
-            acc = self.resume(inner, body, number)
-            body.hoist_from_terms(inner, self.op)
-            body.add_terms(inner, self.op, indices, acc, chunk)
-            self._suspend(inner, acc, number)
+        def fill(block: BlockLowering, number: SSAValue) -> None:
+            if chunk is not None:
+                block.index.values[chunk.low] = chunk.low
+            block.hoist(self.op)
+            sums = block.add_terms(self.op, indices, self.sums(block, number), chunk)
+            block.store_sums(sums, self.waiting, self._first(block, number))
 
         self.strip.each_block(at, fill)
 
-    def resume(self, at: BodyLowering, body: TileBody, number: SSAValue) -> SSAValue:
-        """The accumulators of a block, with what its sums have reached."""
-        acc = buffer(at, self.size, "acc")
-        first = at.index.mul(number, at.index.constant(self.size))
+    def sums(self, block: BlockLowering, number: SSAValue) -> Sums:
+        """The sums of a block so far."""
+        return block.loaded_sums(self.waiting, self._first(block, number), self.op)
 
-        def take(inner: BodyLowering, n: SSAValue) -> None:
-            store(inner, load(inner, self.waiting, inner.index.add(first, n)), acc, n)
-
-        loop(at, at.index.constant(0), at.index.constant(self.size), "n", take)
-        body.provide(self.op.result, acc)
-        return acc
-
-    def _suspend(self, at: BodyLowering, acc: SSAValue, number: SSAValue) -> None:
-        """Store what the sums of a block have reached."""
-        first = at.index.mul(number, at.index.constant(self.size))
-
-        def put(inner: BodyLowering, n: SSAValue) -> None:
-            store(inner, load(inner, acc, n), self.waiting, inner.index.add(first, n))
-
-        loop(at, at.index.constant(0), at.index.constant(self.size), "n", put)
+    def _first(self, block: BlockLowering, number: SSAValue) -> SSAValue:
+        return block.index.mul(number, block.index.constant(self.size))

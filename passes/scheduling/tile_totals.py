@@ -1,4 +1,4 @@
-"""Running totals of the sums of a tile: its accumulators are emptied into them by segments.
+"""Running totals of sums that wait in memory: these are emptied into them by segments.
 
     total[n], errors[n] = 0, 0                     n: an element of the block, or of the strip
     for segment = ... {
@@ -32,7 +32,6 @@ class Totals:
     """True if there are several segments; None where there may always be."""
     accumulator: SSAValue
     count: SSAValue
-    last: SSAValue
     total: SSAValue
     errors: SSAValue
 
@@ -44,12 +43,10 @@ class Totals:
         accumulator: SSAValue,
         count: SSAValue,
         most: int,
-        in_registers: bool,
     ) -> Totals:
         """Totals of nothing yet; `count` is at most `most`."""
-        last = buffer(at, most, "last") if in_registers else accumulator
         total, errors = buffer(at, most, "total"), buffer(at, most, "errors")
-        totals = cls(segments.are_several(at), accumulator, count, last, total, errors)
+        totals = cls(segments.are_several(at), accumulator, count, total, errors)
 
         def clear(inner: BodyLowering) -> None:
             totals._clear(inner, total)
@@ -63,15 +60,13 @@ class Totals:
 
         def add(inner: BodyLowering, n: SSAValue) -> None:
             total, errors, last = (
-                load(inner, source, n) for source in (self.total, self.errors, self.last)
+                load(inner, source, n) for source in (self.total, self.errors, self.accumulator)
             )
             new = add_segment(inner, total, errors, last)
             for value, target in zip(new, (self.total, self.errors), strict=True):
                 store(inner, value, target, n)
 
         def empty(inner: BodyLowering) -> None:
-            if self.last is not self.accumulator:
-                self._copy(inner, self.accumulator, self.last)
             self._each(inner, add)
             self._clear(inner, self.accumulator)
 

@@ -164,7 +164,7 @@ def test_exactly_one_iteration_writes_an_element_and_alone_with_the_same_bits(
 @pytest.fixture
 def small_tiles(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Blocks of few elements, taken wherever they are possible."""
-    analysis = {"VECTOR_BYTES": 8, "MOST_TERMS_TO_UNROLL": 0, "PANEL_ELEMENTS": 6}
+    analysis = {"VECTOR_BYTES": 16, "MOST_TERMS_TO_UNROLL": 0, "PANEL_ELEMENTS": 6}
     choice = {"MOST_COLUMNS": 2, "MOST_ROWS_PER_PANEL": 4, "MOST_OF_PLAIN_COST": 1e9}
     for name, value in analysis.items():
         monkeypatch.setattr(tile_analysis, name, value)

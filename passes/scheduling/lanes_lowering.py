@@ -1,0 +1,265 @@
+"""Values of a body at the points of a register block: numbers, and vectors along the columns.
+
+    y[i, j] = sum[k](x[i, k] * w[k, j])          row 1, vector 2 of 16 lanes:
+
+    x[i, k]              the same for all lanes       %0 = memref.load %x[(i + 1) * K + k]
+    w[k, j]              along the lanes              %1 = vector.load %w[k * J + j + 32]
+    x[i, k] * w[k, j]    a vector                     %2 = arith.mulf (vector.broadcast %0), %1
+
+A value is asked for at a point, a row and a vector of the block, and emitted where it is asked for
+first; what is the same for all rows, or for all vectors, is one value. Two rows may read the same
+element at different terms, as `x[i + k]` does: then it is loaded once.
+
+What has no form for vectors is computed lane by lane, in a loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass
+from typing import Self
+
+from xdsl.dialects import arith, scf
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from dialects import tix
+from dialects.loops import ConvertLanesOp, SelectLanesOp
+from dialects.tix import Affine, Variable
+from passes.scheduling.body_lowering import BodyLowering
+from passes.scheduling.elementary import AS_WRITTEN, CONTRACT, REASSOCIATED
+from passes.scheduling.emit import all_of, any_of, buffer, load, loop, store
+from passes.scheduling.index_uses import IndexUses
+from passes.scheduling.lane_reads import LaneReads
+from passes.scheduling.tile import Tile
+from passes.scheduling.tile_analysis import constant_range, is_short
+from passes.scheduling.trees import missing
+from passes.scheduling.vector_lowering import load_vector, store_vector
+
+Key = tuple[SSAValue, int | None, int | None]
+"""A value, and its row and vector, where it depends on them."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A value that was computed ahead, for all columns of a block and all values of `indices`."""
+
+    buffer: SSAValue
+    columns: int
+    ranges: Sequence[tuple[SSAValue, Affine, int]]
+    """Indices of a sum, each with its first value and the number of values with room."""
+
+    def position(self, at: LanesLowering, vector: int) -> SSAValue:
+        """The place of a vector for the term at hand."""
+        term = Affine()
+        for index, low, length in self.ranges:
+            term = term * length + Affine.of(index) - low
+        return at.index.form(term * self.columns + vector * at.lanes)
+
+
+class LanesLowering(LaneReads):
+    """Emits values at points of a block, whose first row and column its indices have as values."""
+
+    def __init__(self, at: BodyLowering, op: tix.DefineOp, tile: Tile, uses: IndexUses):
+        super().__init__(
+            at.index.inside(at.index.block),
+            op.type,
+            at.buffers,
+            at.strides,
+            at.scalars,
+            at.as_written,
+        )
+        self.tile = tile
+        self.uses = uses
+        self.row: int | None = None
+        self.vector: int | None = None
+        self.known: dict[Key, SSAValue] = {}
+        """Values at points that are emitted."""
+        self.loaded = {}
+        self.panels: dict[SSAValue, Panel] = {}
+        """Values that are in memory."""
+
+    def inside(self, block: Block) -> Self:
+        inner = super().inside(block)
+        inner.known = dict(self.known)
+        inner.loaded = dict(self.loaded)
+        return inner
+
+    def apart(self) -> Self:
+        """The lowering of the same block for another term: all but loads is computed anew."""
+        inner = copy(self)
+        inner.scalars, inner.known = dict(self.scalars), dict(self.known)
+        inner.index = self.index.placed({})
+        return inner
+
+    def at(self, row: int | None, vector: int | None) -> Self:
+        """The lowering of the same block at a point."""
+        inner = copy(self)
+        inner.row, inner.vector = row, vector
+        inner.scalars = dict(self.scalars)
+        offsets = {self.tile.row_index: row, self.tile.column_index: (vector or 0) * self.lanes}
+        inner.index = self.index.placed(
+            {v: Affine.of(v) + n for v, n in offsets.items() if v is not None and n}
+        )
+        return inner
+
+    # --- values at this point ---
+
+    def value(self, value: SSAValue) -> SSAValue:
+        """A value at this point: a number where it is the same for all lanes, else a vector."""
+        found = self.uses.of(value)
+        row = self.row if self.tile.row_index in found else None
+        vector = self.vector if self.tile.column_index in found else None
+        key = value, row, vector
+        if key not in self.known:
+            self.known[key] = self.at(row, vector)._emitted(value)
+        return self.known[key]
+
+    def lanes_of(self, value: SSAValue) -> SSAValue:
+        """A value at this point as a vector."""
+        return self.splat(self.value(value))
+
+    def _emitted(self, value: SSAValue) -> SSAValue:
+        op = value.owner
+        assert isinstance(op, Operation)
+        self.index.location = op.location
+        if value in self.panels:
+            panel = self.panels[value]
+            return load_vector(self, panel.buffer, panel.position(self, self.vector or 0))
+        match op:
+            case tix.ConstantOp():
+                return self.constant(op.value.data)
+            case tix.UnaryOp() | tix.BinaryOp():
+                operands = self.unified([self.value(v) for v in op.operands])
+                self.flags = AS_WRITTEN if op in self.as_written else CONTRACT
+                return self.elementwise(op, operands)
+            case tix.SumOp() if is_short(op):
+                return self._unrolled(op)
+            case _ if self.vector is None:
+                return self.number(op) if isinstance(op, tix.ReadOp) else self._number(value)
+            case tix.IndexToRealOp() if not self.is_divided([op.form]):
+                self.provide_quotients([op.form])
+                return self.insert(ConvertLanesOp(self.integers(op.form), self.element)).result
+            case tix.IfOp():
+                return self._either(op)
+            case _:
+                found = self.elements(op) if isinstance(op, tix.ReadOp) else None
+                return self._lane_by_lane(value) if found is None else found
+
+    def _number(self, value: SSAValue) -> SSAValue:
+        """A value and all that it needs, as numbers at this point."""
+        for op in missing(self, [value], ())[0]:
+            self.operation(op)
+        return self.scalars[value]
+
+    def _unrolled(self, op: tix.SumOp) -> SSAValue:
+        """All terms of a short sum, one after the other."""
+        total = self.constant(0.0)
+        flags = AS_WRITTEN if op in self.as_written else REASSOCIATED
+        for places in _points(op):
+            inner = self.apart()
+            inner.index = self.index.placed(places)
+            operands = self.unified([total, inner.value(tix.yielded(op.body))])
+            total = self.insert(arith.AddfOp(*operands, flags)).result
+        return total
+
+    # --- choices ---
+
+    def _either(self, op: tix.IfOp) -> SSAValue:
+        column = self.tile.column_index
+        own = {v for disjunct in op.condition for c in disjunct for v in c.form.indices}
+        forms = [c.form for disjunct in op.condition for c in disjunct]
+        if not any(column in self.uses.of(v) for v in own):
+            self.provide_quotients(forms)
+            return self._branching(self.index.holds(op.condition), op)
+        if self.is_divided(forms) or not self._is_maskable(op):
+            return self._lane_by_lane(op.results[0])
+        return self._masked(op)
+
+    def _branching(self, condition: SSAValue, op: tix.IfOp) -> SSAValue:
+        blocks = Block(), Block()
+        for block, region in zip(blocks, (op.then, op.otherwise), strict=True):
+            block.add_op(scf.YieldOp(self.inside(block).lanes_of(tix.yielded(region))))
+        branches = Region(blocks[0]), Region(blocks[1])
+        return self.insert(scf.IfOp(condition, [self.type], branches[0], branches[1])).results[0]
+
+    def _is_maskable(self, op: tix.IfOp) -> bool:
+        """True if reads inside are vectors, of which lanes can be left out."""
+        inner = [o for region in op.regions for o in region.walk()]
+        column = self.tile.column_index
+        return all(
+            isinstance(o, tix.UnaryOp | tix.BinaryOp | tix.ConstantOp | tix.YieldOp)
+            or (isinstance(o, tix.ReadOp) and self.step(o) in (1, -1))
+            or (isinstance(o, tix.SumOp) and is_short(o) and column in self.uses.of_operation(o))
+            for o in inner
+        )
+
+    def _masked(self, op: tix.IfOp) -> SSAValue:
+        """Both branches, each with the lanes for which it is taken."""
+        tests = [all_of(self, [self._test(c) for c in disjunct]) for disjunct in op.condition]
+        holds = any_of(self, tests)
+        assert holds is not None
+        then, otherwise = self._under(holds, op.then), self._under(self.others(holds), op.otherwise)
+        return self.insert(SelectLanesOp(holds, then, otherwise)).result
+
+    def _test(self, constraint: tix.Constraint) -> SSAValue:
+        self.provide_quotients([constraint.form])
+        return self.holds_in(constraint.form, constraint.equality)
+
+    def _under(self, mask: SSAValue, region: Region) -> SSAValue:
+        """The value of a branch in the lanes for which it is taken."""
+        inner = self.apart()
+        inner.mask = mask if self.mask is None else all_of(self, [mask, self.mask])
+        return inner.lanes_of(tix.yielded(region))
+
+    # --- lane by lane ---
+
+    def _lane_by_lane(self, value: SSAValue) -> SSAValue:
+        """A vector of numbers, each computed in an iteration of a loop."""
+        target = buffer(self, self.lanes, "gathered")
+        there = [v for v, row, vec in self.known if (row, vec) == (self.row, self.vector)]
+        sources = self._in_memory(value, there)
+
+        def one(inner: BodyLowering, lane: SSAValue) -> None:
+            assert isinstance(inner, LanesLowering)
+            inner.index.values[lane] = lane
+            inner.index.places[self.tile.column_index] = self._column(Affine.of(lane))
+            for v, source in sources.items():
+                inner.scalars[v] = load(inner, source, lane)
+            store(inner, inner._number(value), target, lane)
+
+        zero = self.index.constant(0)
+        loop(self, zero, self.index.constant(self.lanes), "lane", one)
+        return load_vector(self, target, zero)
+
+    def _in_memory(self, root: SSAValue, there: Sequence[SSAValue]) -> dict[SSAValue, SSAValue]:
+        """Buffers with the vectors, of those that are there, that a value needs."""
+        _, needed = missing(self, [root], set(there) - {root})
+        found: dict[SSAValue, SSAValue] = {}
+        for v in needed:
+            found[v] = buffer(self, self.lanes, "known")
+            store_vector(self, self.lanes_of(v), found[v], self.index.constant(0))
+        return found
+
+    def _column(self, lane: Affine) -> Affine:
+        """The column of a lane of this vector."""
+        return Affine.of(self.tile.column_index) + (self.vector or 0) * self.lanes + lane
+
+    def at_lane(self, lane: int) -> Self:
+        """The lowering of the same block for one lane of this vector."""
+        inner = self.apart()
+        places: dict[Variable, Affine] = {
+            self.tile.column_index: self._column(Affine(constant=lane))
+        }
+        inner.index = self.index.placed(places)
+        return inner
+
+
+def _points(op: tix.SumOp) -> list[dict[Variable, Affine]]:
+    """The indices of all terms of a sum over a box of numbers, in order."""
+    found: list[dict[Variable, Affine]] = [{}]
+    for index in op.indices:
+        first, length = constant_range(op, index) or (0, 0)
+        values = [Affine(constant=n) for n in range(first, first + length)]
+        found = [{**places, index: n} for places in found for n in values]
+    return found

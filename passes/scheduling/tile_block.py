@@ -1,0 +1,297 @@
+"""A block of rows x columns, from its sums to its elements, as vectors in registers.
+
+    %0 = arith.constant dense<0.0> : vector<16xf32>
+    %sums:8 = scf.for %k = ... iter_args(%s0 = %0, ..., %s7 = %0) {        two rows of four vectors
+      %w0, ..., %w3                                                        read once for both rows
+      %x0 = vector.broadcast x[i0, k];  %s0 + %x0 * %w0, ..., %s3 + %x0 * %w3
+      %x1 = vector.broadcast x[i0 + 1, k];  ...
+    }
+    y[i0, j0 .. j0 + 15] = f(%sums#0); ...
+
+Rows and vectors are written out, and so are the innermost indices of a sum while they have few
+values. Long sums empty their registers into totals after each segment
+(`passes/scheduling/segments.py`):
+
+    total, errors = 0, 0                          in memory, for each vector
+    for segment = ... {
+      sums = ...                                  at most as many terms as a segment has
+      if there are several segments: total, errors += sums;  sums = 0
+    }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import memref, scf, vector
+from xdsl.ir import Block, Region, SSAValue
+
+from dialects import tix
+from dialects.tix import Affine
+from passes.scheduling.body_lowering import BodyLowering
+from passes.scheduling.emit import buffer, carrying_loop, loop, when
+from passes.scheduling.lanes_lowering import LanesLowering, Panel
+from passes.scheduling.segments import Segments, add_segment, whole_sum
+from passes.scheduling.tile import Hoisted
+from passes.scheduling.tile_analysis import constant_range, hoisted_values, tileable_sums
+from passes.scheduling.trees import bounds
+from passes.scheduling.vector_lowering import load_vector, store_vector
+
+MOST_TERMS_WRITTEN_OUT = 8
+"""Terms of the innermost indices of a sum that are written out one after the other."""
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """The part [low, high) of the range of a sum's index, at most `length` long."""
+
+    index: SSAValue
+    low: SSAValue
+    high: SSAValue
+    length: int
+
+    def inside(self, op: tix.SumOp) -> list[SSAValue]:
+        """The index with those inside it."""
+        return op.indices[op.indices.index(self.index) :]
+
+
+Sums = Sequence[SSAValue]
+"""A vector for each point of a block: row by row, from the first vector to the last."""
+
+
+class BlockLowering(LanesLowering):
+    """Emits one block: its sums, what they share, and its elements."""
+
+    def points(self, value: SSAValue) -> list[tuple[int | None, int | None]]:
+        """The rows and vectors in which a value differs."""
+        found = self.uses.of(value)
+        rows = range(self.tile.rows) if self.tile.row_index in found else [None]
+        vectors = range(self.tile.columns // self.lanes)
+        return [
+            (r, v) for r in rows for v in (vectors if self.tile.column_index in found else [None])
+        ]
+
+    def starts(self, op: tix.SumOp) -> Sums:
+        """Sums without terms."""
+        return [self.splat(self.constant(0.0))] * len(self.points(op.result))
+
+    def provide(self, op: tix.SumOp, sums: Sums) -> None:
+        """From now on the sums have these values."""
+        for (row, vector_), value in zip(self.points(op.result), sums, strict=True):
+            self.known[op.result, row, vector_] = value
+
+    def add_sum(self, op: tix.SumOp) -> None:
+        """Add all terms of a sum."""
+        self.hoist(op)
+        sums = self.starts(op)
+        segments = Segments.of(self, op, op.indices)
+        if segments is None:
+            return self.provide(op, self.add_terms(op, op.indices, sums))
+        totals = Totals(self, segments, len(sums))
+
+        def fill(
+            at: BodyLowering, own: Sequence[SSAValue], carried: Sequence[SSAValue]
+        ) -> Sequence[SSAValue]:
+            assert isinstance(at, BlockLowering)
+            return totals.take(at, at.add_terms(op, own, carried))
+
+        self.provide(op, totals.end(self, segments.emit(self, sums, fill)))
+
+    def hoist(self, op: tix.SumOp) -> None:
+        """Compute what is the same for all terms of a sum."""
+        for value in hoisted_values(op, self.tile, self.uses).per_block:
+            for row, vector_ in self.points(value):
+                self.at(row, vector_).value(value)
+
+    def add_terms(
+        self, op: tix.SumOp, own: Sequence[SSAValue], sums: Sums, chunk: Chunk | None = None
+    ) -> Sums:
+        """The loops of some indices of a sum, the first one over a chunk, with the block inside."""
+        if not own:
+            return self._add_term(op, sums)
+        index, *rest = own
+        if chunk is None and (found := written_out(op, own)):
+            for k in range(found[0], sum(found)):
+                inner = self.apart()
+                inner.index = self.index.placed({index: Affine(constant=k)})
+                sums = inner.add_terms(op, rest, sums)
+            return sums
+
+        def fill(at: BodyLowering, k: SSAValue, carried: Sums) -> Sums:
+            assert isinstance(at, BlockLowering)
+            at.index.values[index] = k
+            return at.add_terms(op, rest, carried)
+
+        low, high = (chunk.low, chunk.high) if chunk else bounds(self, op, own)
+        one = self.index.constant(1)
+        return carrying_loop(self, low, high, one, index.name_hint, sums, fill)
+
+    def _add_term(self, op: tix.SumOp, sums: Sums) -> Sums:
+        """The sums with one more term."""
+        for inner in tileable_sums(op.body, self.tile, self.uses):
+            self.add_sum(inner)
+        term = tix.yielded(op.body)
+        points = zip(self.points(op.result), sums, strict=True)
+        return [self.add(before, self.at(*p).lanes_of(term), op) for p, before in points]
+
+    # --- memory ---
+
+    def loaded_sums(self, source: SSAValue, first: SSAValue, op: tix.SumOp) -> Sums:
+        """The sums that lie in memory from a position on."""
+        places = self.places(first, len(self.points(op.result)))
+        return [load_vector(self, source, place) for place in places]
+
+    def store_sums(self, sums: Sums, target: SSAValue, first: SSAValue) -> None:
+        """Let the sums lie in memory from a position on."""
+        for place, value in zip(self.places(first, len(sums)), sums, strict=True):
+            store_vector(self, value, target, place)
+
+    def places(self, first: SSAValue, count: int) -> list[SSAValue]:
+        return [
+            self.index.add(first, self.index.constant(n * self.lanes)) if n else first
+            for n in range(count)
+        ]
+
+    def fill_panel(self, op: tix.SumOp, hoisted: Hoisted, chunk: Chunk | None) -> Panel:
+        """A value of a sum for all its terms, or those of a chunk, side by side along columns."""
+        indices = [v for v in hoisted.indices if chunk is None or v in chunk.inside(op)]
+        ranges = [(v, *_panel_range(op, v, chunk)) for v in indices]
+        size = self.tile.columns
+        for _, _, length in ranges:
+            size *= length
+        panel = Panel(buffer(self, size, "panel"), self.tile.columns, ranges)
+
+        def fill(at: BodyLowering, rest: Sequence[SSAValue]) -> None:
+            assert isinstance(at, BlockLowering)
+            if not rest:
+                return at._store_columns(hoisted.value, panel)
+            low, high = _panel_bounds(at, op, rest[0], chunk)
+
+            def one(inner: BodyLowering, k: SSAValue) -> None:
+                inner.index.values[rest[0]] = k
+                fill(inner, rest[1:])
+
+            loop(at, low, high, rest[0].name_hint, one)
+
+        if chunk is not None:
+            self.index.values[chunk.low] = chunk.low
+        fill(self, indices)
+        return panel
+
+    def _store_columns(self, value: SSAValue, panel: Panel) -> None:
+        for row, vector_ in self.points(value):
+            lanes = self.at(row, vector_).lanes_of(value)
+            store_vector(self, lanes, panel.buffer, panel.position(self, vector_ or 0))
+
+    # --- elements ---
+
+    def finish(self, op: tix.DefineOp) -> None:
+        """Store all elements of the block."""
+        value = tix.yielded(op.body)
+        for row in range(self.tile.rows):
+            for vector_ in range(self.tile.columns // self.lanes):
+                at = self.at(row, vector_)
+                at._store(op, at.lanes_of(value))
+
+    def _store(self, op: tix.DefineOp, lanes: SSAValue) -> None:
+        """Store the elements of a vector: side by side, or one by one."""
+        forms = [Affine.of(v) for v in op.indices]
+        target, strides = self.buffers[op.result], self.strides[op.result]
+        if self.tile.column_index is op.indices[-1]:
+            return store_vector(self, lanes, target, self.index.linear(forms, strides))
+        for lane in range(self.lanes):
+            number = self.insert(vector.ExtractOp(lanes, [lane], self.element)).result
+            place = self.at_lane(lane).index.linear(forms, strides)
+            self.insert(memref.StoreOp.get(number, target, [place]))
+
+
+def written_out(op: tix.SumOp, own: Sequence[SSAValue]) -> tuple[int, int] | None:
+    """The first value and the length of the first of `own`, if the terms of all are written out."""
+    terms = 1
+    for index in own:
+        found = constant_range(op, index)
+        if found is None:
+            return None
+        terms *= found[1]
+    return constant_range(op, own[0]) if terms <= MOST_TERMS_WRITTEN_OUT else None
+
+
+def _panel_range(op: tix.SumOp, v: SSAValue, chunk: Chunk | None) -> tuple[Affine, int]:
+    """The first value of an index of a panel, and the number of values that there is room for."""
+    if chunk is not None and v is chunk.index:
+        return Affine.of(chunk.low), chunk.length
+    found = constant_range(op, v)
+    assert found is not None
+    return Affine(constant=found[0]), found[1]
+
+
+def _panel_bounds(
+    at: BodyLowering, op: tix.SumOp, v: SSAValue, chunk: Chunk | None
+) -> tuple[SSAValue, SSAValue]:
+    """The bounds of an index of a panel."""
+    if chunk is not None and v is chunk.index:
+        return chunk.low, chunk.high
+    low, length = constant_range(op, v) or (0, 0)
+    return at.index.constant(low), at.index.constant(low + length)
+
+
+class Totals:
+    """Running totals of the sums of a block, which are emptied into them after each segment."""
+
+    def __init__(self, at: BlockLowering, segments: Segments, count: int):
+        self._several = segments.are_several(at)
+        self._total, self._errors = (
+            buffer(at, count * at.lanes, hint) for hint in ("total", "errors")
+        )
+
+        def clear(inner: BodyLowering) -> None:
+            assert isinstance(inner, BlockLowering)
+            zeros = [inner.splat(inner.constant(0.0))] * count
+            for target in (self._total, self._errors):
+                inner.store_sums(zeros, target, inner.index.constant(0))
+
+        when(at, self._several, clear)
+
+    def take(self, at: BlockLowering, sums: Sums) -> Sums:
+        """Zeros, with the sums in the totals, if there are several segments; else the sums."""
+
+        def empty(inner: BlockLowering) -> Sums:
+            places = inner.places(inner.index.constant(0), len(sums))
+            for place, last in zip(places, sums, strict=True):
+                total, errors = (load_vector(inner, m, place) for m in self._memory)
+                new = add_segment(inner, total, errors, last)
+                for value, target in zip(new, self._memory, strict=True):
+                    store_vector(inner, value, target, place)
+            return [inner.splat(inner.constant(0.0))] * len(sums)
+
+        return _if_several(at, self._several, empty, sums)
+
+    @property
+    def _memory(self) -> tuple[SSAValue, SSAValue]:
+        return self._total, self._errors
+
+    def end(self, at: BlockLowering, sums: Sums) -> Sums:
+        """The sums of all segments."""
+
+        def whole(inner: BlockLowering) -> Sums:
+            places = inner.places(inner.index.constant(0), len(sums))
+            return [
+                whole_sum(inner, *(load_vector(inner, m, place) for m in self._memory))
+                for place in places
+            ]
+
+        return _if_several(at, self._several, whole, sums)
+
+
+def _if_several(
+    at: BlockLowering, test: SSAValue | None, then: Callable[[BlockLowering], Sums], sums: Sums
+) -> Sums:
+    """Emit a branch that gives other sums where a test holds; without a test, always those."""
+    if test is None:
+        return then(at)
+    taken, left = Block(), Block()
+    taken.add_op(scf.YieldOp(*then(at.inside(taken))))
+    left.add_op(scf.YieldOp(*sums))
+    branch = scf.IfOp(test, [at.type] * len(sums), Region(taken), Region(left))
+    return at.insert(branch).results

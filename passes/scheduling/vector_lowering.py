@@ -1,0 +1,124 @@
+"""Arithmetic on vectors: operations on numbers and vectors together, integers along the lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import (
+    I1,
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    Float64Type,
+    VectorType,
+    i1,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from dialects import tix
+from dialects.loops import CompareLanesOp, SelectLanesOp, vector_type
+from dialects.tix import Affine
+from passes.scheduling.elementary import AS_WRITTEN, CONTRACT
+from passes.scheduling.segments import SegmentLowering
+from passes.scheduling.tile import Tile
+
+
+class VectorLowering(SegmentLowering):
+    """Emits operations of which operands may be vectors: numbers among them go to all lanes."""
+
+    tile: Tile
+
+    @property
+    def lanes(self) -> int:
+        """The number of elements of a vector."""
+        return self.tile.lanes
+
+    @property
+    def type(self) -> VectorType[Attribute]:
+        """The type of a vector of real numbers."""
+        return VectorType(self.element, [self.lanes])
+
+    def splat(self, number: SSAValue) -> SSAValue:
+        """A number in all lanes; a vector as it is."""
+        if isinstance(number.type, VectorType):
+            return number
+        kind = VectorType(number.type, [self.lanes])
+        return self.index.once(("splat", number), lambda: vector.BroadcastOp(number, kind))
+
+    def unified(self, operands: Sequence[SSAValue]) -> list[SSAValue]:
+        """The operands of an operation: vectors if one of them is."""
+        if any(isinstance(v.type, VectorType) for v in operands):
+            return [self.splat(v) for v in operands]
+        return list(operands)
+
+    def arith(self, kind: Callable[..., Operation], *operands: SSAValue) -> SSAValue:
+        return super().arith(kind, *self.unified(operands))
+
+    def math(self, kind: Callable[..., Operation], *operands: SSAValue) -> SSAValue:
+        return super().math(kind, *self.unified(operands))
+
+    def select(self, predicate: str, a: SSAValue, b: SSAValue, x: SSAValue, y: SSAValue):
+        a, b, x, y = self.unified([a, b, x, y])
+        if not isinstance(a.type, VectorType):
+            return super().select(predicate, a, b, x, y)
+        test = self.insert(CompareLanesOp(predicate, a, b)).result
+        return self.insert(SelectLanesOp(test, x, y)).result
+
+    def add(self, a: SSAValue, b: SSAValue, op: tix.SumOp) -> SSAValue:
+        """The next partial sum."""
+        flags = AS_WRITTEN if op in self.as_written else CONTRACT
+        return self.insert(arith.AddfOp(a, b, flags)).result
+
+    def reversed(self, lanes: SSAValue) -> SSAValue:
+        """The lanes from the last to the first."""
+        order = DenseArrayBase.from_list(i64, list(range(self.lanes))[::-1])
+        kind = vector_type(lanes)
+        return self.insert(vector.ShuffleOp(lanes, lanes, order, result_type=kind)).result
+
+    def widened(self, lanes: SSAValue) -> SSAValue:
+        """Elements of another precision in that of the result."""
+        if vector_type(lanes).element_type == self.element:
+            return lanes
+        kind = arith.ExtFOp if isinstance(self.element, Float64Type) else arith.TruncFOp
+        return self.insert(kind(lanes, self.type)).result
+
+    # --- constants, integers and masks ---
+
+    def zeros(self, element: Any) -> SSAValue:
+        """Real zeros of this precision."""
+        numbers = DenseIntOrFPElementsAttr.from_list(VectorType(element, [self.lanes]), [0.0])
+        return self.index.once(("zeros", element), lambda: arith.ConstantOp(numbers))
+
+    def _integers(self, numbers: Sequence[int]) -> SSAValue:
+        values = DenseIntOrFPElementsAttr.from_list(VectorType(i64, [self.lanes]), list(numbers))
+        return self.index.once(("integers", *numbers), lambda: arith.ConstantOp(values))
+
+    def integers(self, form: Affine) -> SSAValue:
+        """An affine form in all lanes; the column grows along them."""
+        first = self.insert(arith.IndexCastOp(self.index.form(form), i64)).result
+        steps = [form[self.tile.column_index] * lane for lane in range(self.lanes)]
+        return self.insert(arith.AddiOp(self.splat(first), self._integers(steps))).result
+
+    def holds_in(self, form: Affine, equality: bool) -> SSAValue:
+        """The lanes in which `form >= 0`, or `form == 0`."""
+        zeros = self._integers([0] * self.lanes)
+        predicate = "eq" if equality else "sge"
+        return self.insert(CompareLanesOp(predicate, self.integers(form), zeros)).result
+
+    def others(self, mask: SSAValue) -> SSAValue:
+        """The lanes that are off."""
+        kind: VectorType[I1] = VectorType(i1, [self.lanes])
+        ones = DenseIntOrFPElementsAttr.from_list(kind, [1])
+        every = self.index.once(("every lane", self.lanes), lambda: arith.ConstantOp(ones))
+        return self.insert(arith.XOrIOp(mask, every)).result
+
+
+def load_vector(at: VectorLowering, source: SSAValue, position: SSAValue) -> SSAValue:
+    """The vector that begins at a position."""
+    return at.insert(vector.LoadOp(source, [position], at.type)).result
+
+
+def store_vector(at: VectorLowering, value: SSAValue, target: SSAValue, position: SSAValue) -> None:
+    at.insert(vector.StoreOp(value, target, [position]))
