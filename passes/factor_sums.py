@@ -44,6 +44,9 @@ from passes.rewriting.program_pass import ProgramPass
 from passes.rewriting.programs import ProgramBuilder, copy_definition, copy_program
 from passes.rewriting.terms import add_terms, terms_of
 
+MOST_ROUNDS = 100
+"""Each round makes a sum cheaper, so that a few are enough; more are a mistake."""
+
 Extractions = Mapping[tix.ReductionOp, Extraction]
 
 
@@ -59,9 +62,12 @@ class FactorSumsPass(ProgramPass):
 
 def factor_sums(program: tix.ProgramOp) -> tix.ProgramOp:
     """The program with partial sums as tensors; itself where none is worth it."""
-    while found := _extractions(program):
+    for _ in range(MOST_ROUNDS):
+        found = _extractions(program)
+        if not found:
+            return program
         program = _extracted(program, found)
-    return program
+    raise RuntimeError(f"partial sums of partial sums without end: {program}")
 
 
 def _extractions(program: tix.ProgramOp) -> Extractions:

@@ -154,7 +154,9 @@ class _Term:
         self.place = place
         self.position = position
         self.product = Product.of(term.value, place.op.body.block)
-        self.values = [*self.product.factors, *self.product.divisors]
+        factors = [v for v in self.product.factors if tix.constant_value(v) is None]
+        self.values = [*factors, *self.product.divisors]
+        """What is multiplied and divided, but for numbers: these stay outside."""
         self.operations = [_operations(v) for v in self.values]
 
     def extraction(self) -> Extraction | None:
@@ -260,8 +262,9 @@ class _Term:
 
     def _parts(self, partial: PartialSum) -> tuple[Product, Product]:
         """The product of the members, and that of the other factors with the sign of all."""
-        count = len(self.product.factors)
-        inside, outside = Product(), Product(negative=self.product.negative)
+        count = len(self.values) - len(self.product.divisors)
+        numbers = [v for v in self.product.factors if tix.constant_value(v) is not None]
+        inside, outside = Product(), Product(numbers, negative=self.product.negative)
         for n, value in enumerate(self.values):
             part = inside if n in partial.members else outside
             (part.factors if n < count else part.divisors).append(value)
