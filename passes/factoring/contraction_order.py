@@ -121,7 +121,7 @@ class Contraction:
                     yield [block, *cut]
 
     def _blocks(self, members: Members, whole: Members) -> Iterator[_Block]:
-        """What a set of factors is in a product: a factor, or a partial sum of less than all."""
+        """The forms of a set of factors in a product: a factor, or a partial sum of less than all."""
         if len(members) == 1:
             (n,) = members
             yield _Block(self.works[n], frozenset(), 0, None)
@@ -145,7 +145,7 @@ class _Block(NamedTuple):
     summed: Indices
     """The indices that it is summed over already."""
     cost: int
-    """What it costs before the product begins."""
+    """The cost before the product begins."""
     first: PartialSum | None
 
 

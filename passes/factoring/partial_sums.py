@@ -4,7 +4,7 @@
 
 A partial sum of some factors over some indices, its *inner* ones, depends on the other indices
 through the forms in which its reads use them. Where these have *coordinates*, `p - k` here
-(`passes/polyhedral/images.py`), it is a tensor over the values of the coordinates, each of which
+(`passes/index_sets/images.py`), it is a tensor over the values of the coordinates, each of which
 runs from 0 to a size: that of a dimension that it reads, or the range of an index. Which partial
 sum is worth it the order of least cost tells (`contraction_order`).
 
@@ -24,12 +24,13 @@ from math import prod
 from xdsl.ir import Operation, SSAValue
 
 from dialects import tix
-from dialects.tix import Affine, Constraint, Variable, between
-from passes.analysis.contraction_order import Contraction, PartialSum
+from dialects.tix import Affine, Constraint, between
 from passes.analysis.costs import FREE, weight
 from passes.analysis.machine_facts import ASSUMED_LENGTH
 from passes.analysis.speculation import is_speculatable_product
+from passes.factoring.contraction_order import Contraction, PartialSum
 from passes.index_sets.context import stays_inside
+from passes.index_sets.images import Dimension, Image
 from passes.index_sets.paths import Path
 from passes.index_sets.sets import (
     boxed_indices,
@@ -39,44 +40,11 @@ from passes.index_sets.sets import (
     within,
 )
 from passes.index_sets.space import Space, conditions_of_a_point
-from passes.polyhedral.images import coordinates
 from passes.rewriting.products import Product
 from passes.rewriting.terms import Term, terms_of
 
 LEAST_GAIN = 2
 """A partial sum is stored where the sum costs so many times as much without it."""
-
-
-@dataclass(frozen=True)
-class Image:
-    """A tensor by the coordinates of its elements: forms of indices, each from 0 to a size."""
-
-    forms: tuple[Affine, ...]
-    sizes: tuple[Affine, ...]
-    variables: tuple[Variable, ...]
-    section: tuple[tuple[int, ...], ...]
-
-    def point(self, coordinates: Sequence[SSAValue]) -> dict[Variable, Affine]:
-        """Values of the variables, by the section, at which the forms are these indices."""
-        constants = [
-            Affine({v: c for v, c in f.terms.items() if v not in self.variables}, f.constant)
-            for f in self.forms
-        ]
-        shifted = [Affine.of(u) - c for u, c in zip(coordinates, constants, strict=True)]
-        return {
-            v: Affine.sum(form * c for form, c in zip(shifted, row, strict=True))
-            for v, row in zip(self.variables, self.section, strict=True)
-        }
-
-    @property
-    def dimensions(self) -> list[tuple[Affine, Affine]]:
-        """Each form with its size."""
-        return list(zip(self.forms, self.sizes, strict=True))
-
-    @property
-    def elements(self) -> int:
-        """The number of elements, as far as numbers tell."""
-        return prod(map(_length, self.sizes))
 
 
 @dataclass(frozen=True)
@@ -86,7 +54,7 @@ class Extraction:
     position: int
     """The number of the term."""
     inside: Product
-    """What is summed."""
+    """The product that is summed."""
     outside: Product
     """The other factors of the term."""
     indices: Sequence[SSAValue]
@@ -132,7 +100,7 @@ class _Place:
             self.lengths.update({v: _range_length(v, around.constraints) for v in others})
 
     def facts(self, forms: Iterable[Affine]) -> list[Constraint]:
-        """What is known around the sum of the indices in these forms."""
+        """All that is known around the sum of the indices in these forms."""
         disjuncts = self.path.disjuncts({})
         return [
             *index_set(self.path.definition),
@@ -156,7 +124,7 @@ class _Term:
         self.product = Product.of(term.value, place.op.body.block)
         factors = [v for v in self.product.factors if tix.constant_value(v) is None]
         self.values = [*factors, *self.product.divisors]
-        """What is multiplied and divided, but for numbers: these stay outside."""
+        """The factors and divisors, but for numbers: these stay outside."""
         self.operations = [_operations(v) for v in self.values]
 
     def extraction(self) -> Extraction | None:
@@ -200,31 +168,18 @@ class _Term:
 
     def _elements(self, partial: PartialSum) -> int | None:
         image = self._image(partial)
-        return None if image is None else image.elements
+        return None if image is None else prod(map(_length, image.sizes))
 
     def _image(self, partial: PartialSum) -> Image | None:
         """The tensor that a partial sum is."""
         operations = self._inside(partial)
         forms = [*_forms(operations), *(c.form for c in self._crossing(partial))]
         inner = set(partial.indices)
-        variables = tuple(dict.fromkeys(v for f in forms for v in f.indices if v not in inner))
-        boxes = list(self._coordinates(operations, inner))
-        rows = [row for f in forms if any(row := tuple(f[v] for v in variables))]
-        candidates = [tuple(form[v] for v in variables) for form, _ in boxes]
-        found = coordinates(list(dict.fromkeys(rows)), candidates, len(variables))
-        if found is None:
-            return None
-        numbers, section = found
-        return Image(
-            tuple(boxes[n][0] for n in numbers),
-            tuple(boxes[n][1] for n in numbers),
-            variables,
-            section,
-        )
+        return Image.of(forms, self._coordinates(operations, inner), inner)
 
     def _coordinates(
         self, operations: Sequence[Operation], inner: set[SSAValue]
-    ) -> Iterator[tuple[Affine, Affine]]:
+    ) -> Iterator[Dimension]:
         """Forms that may be coordinates, with their sizes, in the order of dimensions of reads."""
         for op in operations:
             if isinstance(op, tix.ReadOp):
