@@ -10,9 +10,9 @@ import pytest
 
 import tadc
 from dialects import tix
-from passes.factoring import contraction_order, partial_sums
 from passes.analysis.machine_facts import MachineFacts
 from passes.factor_sums import factor_sums
+from passes.factoring import contraction_order, partial_sums
 from passes.pipeline import pullback_passes
 from tadc.sizes import bind_sizes
 from tadc.summary import Summary
