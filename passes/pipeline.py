@@ -157,6 +157,18 @@ def splitting_passes() -> Pipeline:
     return Pipeline([Step("simplified", SplitSolvesPass()), *_storing_steps()])
 
 
+def summing_passes(numbers: Mapping[str, int]) -> Pipeline:
+    """From `tensor-index` to the same in fewer operations: what code for these sizes is made of."""
+    return Pipeline(
+        [
+            # first: a partial sum over a short range may cost more than it saves
+            *([Step("tensor-index", SpecialisePass(write_sizes(numbers)))] if numbers else []),
+            # before a plan of buffers is made: partial sums are tensors
+            Step("tensor-index", FactorSumsPass()),
+        ]
+    )
+
+
 def code_passes(
     precision: str = "f64",
     tile: bool = False,

@@ -121,7 +121,7 @@ class Contraction:
                     yield [block, *cut]
 
     def _blocks(self, members: Members, whole: Members) -> Iterator[_Block]:
-        """The forms of a set of factors in a product: a factor, or a partial sum of less than all."""
+        """The forms of a set of factors in a product: a factor, or a partial sum."""
         if len(members) == 1:
             (n,) = members
             yield _Block(self.works[n], frozenset(), 0, None)
