@@ -19,7 +19,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from dialects.loops import CallOp
-from passes.pipeline import code_passes, summing_passes
+from passes.pipeline import code_passes
 from passes.run_passes import run_passes
 from passes.schedule import names_in
 from tadc.errors import SizeError
@@ -110,19 +110,12 @@ class Executable(ABC):
 
     def __init__(self, program: Program, precision: str, sizes: SizeClass = LONG_CALLS):
         """The code is right for all calls of the class `sizes`."""
+        self.program = program
         self.sizes = sizes if self.tiles else SizeClass()
-        self.program = self._in_few_operations(program)
         self.precision = precision
-        self.summary = self.program.summary.with_precision(precision)
+        self.summary = program.summary.with_precision(precision)
         self.argument_dtypes = [DTYPES[t.type.dtype] for t in self.summary.inputs]
         self.results = self.summary.result_labels
-
-    def _in_few_operations(self, program: Program) -> Program:
-        """The program with partial sums as tensors, where this target wants that."""
-        if not self.factors_sums or not any(d.cost.reductions for d in program.summary.definitions):
-            return program
-        (made,) = program.derive(summing_passes(dict(self.sizes.numbers)).passes)
-        return made
 
     @cached_property
     def module(self) -> ModuleOp:
