@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from dialects.tix import Affine
-from passes.pipeline import summing_passes
 from tadc.errors import ArgumentError, SizeError, TargetError, unknown_name
 from tadc.program import Program, recursing
 from tadc.runtime.arguments import (
@@ -29,6 +28,7 @@ from tadc.runtime.arguments import (
     strides_to_read,
 )
 from tadc.runtime.executable import Executable, Plan, Strides
+from tadc.runtime.factored import Factored
 from tadc.runtime.out import run_into
 from tadc.runtime.size_class import LONG_CALLS, SizeClass, size_class
 from tadc.runtime.targets import executable_class
@@ -75,7 +75,7 @@ class Runner:
         ]
         self._names = [t.name for t in program.args]
         self._executables: dict[tuple[str, SizeClass], Executable] = {}
-        self._factored: dict[object, Program] = {}
+        self._factored = Factored(program, self._kind)
         self._plans: Recent[object, Plan] = Recent(MOST_PLANS)
         self._last: Plan | None = None
 
@@ -160,7 +160,7 @@ class Runner:
         """The program as code of its target, for one class of sizes."""
         key = precision, sizes if self._kind.tiles else SizeClass()
         if key not in self._executables:
-            return self._executables.setdefault(key, self._kind(self._to_run(key[1]), *key))
+            return self._executables.setdefault(key, self._kind(self._factored.of(key[1]), *key))
         return self._executables[key]
 
     @recursing
@@ -175,18 +175,7 @@ class Runner:
         known = self._named_sizes(sizes) if sizes or not self.program.summary.size_names() else None
         kind = LONG_CALLS if known is None else size_class(self.program.summary, known)
         made = self._executables.get((precision, kind))
-        return made or self._kind(self._to_run(kind), precision, kind)
-
-    def _to_run(self, sizes: SizeClass) -> Program:
-        """The program in as few operations as its target may take, for sizes of a class."""
-        definitions = self.program.summary.definitions
-        if not (self._kind.factors_sums and any(d.cost.reductions for d in definitions)):
-            return self.program
-        numbers = sizes.numbers if self._kind.tiles else ()
-        if numbers not in self._factored:
-            (made,) = self.program.derive(summing_passes(dict(numbers)).passes)
-            self._factored[numbers] = made
-        return self._factored[numbers]
+        return made or self._kind(self._factored.of(kind), precision, kind)
 
     def _plan_of(self, precision: str, arrays: Sequence[Array]) -> Plan:
         shapes = [a.shape for a in arrays]
