@@ -5,7 +5,8 @@ Only passes lie here, beside `pipeline`, which holds their order with a reason f
 
 The way of a program, pass by pass
 ----------------------------------
-A program comes as tensors that are defined element by element (`dialects.tix`). First
+A program comes as tensors that are defined element by element (`dialects.tix`). First `factor_sums`
+makes tensors of sums within sums, where that saves operations; it does so again at the end. Then
 `outline_reductions` gives a name to every sum whose value a derivative will need. `differentiate`
 defines adjoints beside it: each read `x[A i + a]` adds a sum over the points with `A i = p - a`, an
 equation in the sum's own indices that is not solved yet; in other modes it defines tangents, or
@@ -30,6 +31,7 @@ function of loops over flat buffers of each definition (`dialects.loops`).
 The packages, each of which knows those below it alone
 ------------------------------------------------------
 - `inversion`: lumps, the structure of their matrices, and the programs that solve with these
+- `factoring`: the sum within a sum that is worth a tensor of its own
 - `differentiation`: rules of elementary functions; forward and reverse mode over definitions
 - `scheduling`: from bodies to `scf`, `arith` and `memref`; the choice of tiles and their loops
 - `analysis`: activity, equivalence, rounding, costs, what is safe to compute where nobody asks

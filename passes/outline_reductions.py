@@ -41,7 +41,7 @@ from dialects.tix import elementwise as ew
 from passes.index_sets.context import stays_inside
 from passes.index_sets.disjuncts import complement, disjoint
 from passes.index_sets.paths import Path
-from passes.index_sets.sets import index_set, quotient_constraints
+from passes.index_sets.sets import boxed_indices, index_set, quotient_constraints
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner, free_values
 from passes.rewriting.program_pass import ProgramPass
@@ -233,7 +233,7 @@ def _sizes(indices: Sequence[SSAValue], path: Path) -> list[Affine] | None:
     """The size of each index if all run over a box from 0, else None."""
     shape = dict(zip(path.definition.indices, path.definition.type.shape, strict=True))
     for op in path.reductions:
-        shape.update(_box(op))
+        shape.update(boxed_indices(op))
     sizes = [shape.get(v) for v in indices]
     return None if None in sizes else [s for s in sizes if s is not None]
 
@@ -249,7 +249,7 @@ def _guards(
     """
     shape = dict(zip(path.definition.indices, path.definition.type.shape, strict=True))
     for around in path.reductions:
-        shape.update(_box(around))
+        shape.update(boxed_indices(around))
     others = [shape.get(v) for v in path.indices if v not in indices]
     guards = [Constraint(size - 1) for size in others if size is not None]
     open_guards = [c for c in guards if c.form.terms or c.form.constant < 0]
@@ -277,20 +277,8 @@ def _stays_inside(op: tix.ReductionOp, path: Path, indices: Sequence[SSAValue]) 
     return stays_inside(op, known)
 
 
-def _box(op: tix.ReductionOp) -> dict[SSAValue, Affine]:
-    """The sizes of own indices that are constrained by `0 <= k < size` alone."""
-    boxes: dict[SSAValue, Affine] = {}
-    for v in op.indices:
-        around = [c for c in op.constraints if c.form[v]]
-        upper = [c.form + Affine.of(v) + 1 for c in around if c.form[v] == -1 and not c.equality]
-        from_zero = len(around) == 2 and Constraint(Affine.of(v)) in around
-        if from_zero and len(upper) == 1 and not upper[0].indices:
-            boxes[v] = upper[0]
-    return boxes
-
-
 def _is_short(op: tix.ReductionOp) -> bool:
-    boxes = _box(op)
+    boxes = boxed_indices(op)
     sizes = [boxes.get(v) for v in op.indices]
     numbers = [s.constant for s in sizes if s is not None and not s.terms]
     return len(numbers) == len(sizes) and prod(numbers) <= MOST_TERMS_TO_RECOMPUTE

@@ -15,6 +15,7 @@ from xdsl.passes import ModulePass
 from passes.absorb_conditions import AbsorbConditionsPass
 from passes.differentiate import DifferentiatePass
 from passes.expand_calls import ExpandCallsPass
+from passes.factor_sums import FactorSumsPass
 from passes.infer_ranges import InferRangesPass
 from passes.inline_definitions import InlineDefinitionsPass
 from passes.join_guards import JoinGuardsPass
@@ -68,7 +69,21 @@ class Pipeline(tuple[Step, ...]):
 
 def derivative_passes(differentiate: DifferentiatePass) -> Pipeline:
     """From `tensor-index` to `simplified`, by the derivative that `differentiate` describes."""
-    return Pipeline([*_simplifying_steps(differentiate), *_storing_steps()])
+    return Pipeline([*_deriving_steps(differentiate), *_storing_steps()])
+
+
+def _deriving_steps(differentiate: DifferentiatePass) -> Sequence[Step]:
+    """From `tensor-index` to definitions as small as they get, by as few operations as possible."""
+    return [
+        # before adjoints are there: those of few operations are few, and what a partial sum is
+        # adjoints read instead of computing it again
+        Step("derivative", FactorSumsPass()),
+        # factors that leave a sum leave its adjoint, too; terms are apart now that have some
+        Step("derivative", SimplifySumsPass()),
+        *_simplifying_steps(differentiate),
+        # when bounds are known and guards are joined: adjoints may hold sums within sums, too
+        Step("simplified", FactorSumsPass()),
+    ]
 
 
 def _simplifying_steps(differentiate: DifferentiatePass) -> Sequence[Step]:
@@ -105,7 +120,7 @@ def pullback_passes(adjoints: Sequence[str], wrt: Sequence[str] = ()) -> Pipelin
     """From `tensor-index` to two programs: the values, and the gradients given what those save."""
     return Pipeline(
         [
-            *_simplifying_steps(DifferentiatePass(tuple(wrt), keep_values=True)),
+            *_deriving_steps(DifferentiatePass(tuple(wrt), keep_values=True)),
             # before definitions move: then each program decides alone what it stores
             Step("simplified", SplitPullbackPass(tuple(adjoints))),
             *_storing_steps(),
@@ -140,6 +155,18 @@ def splitting_passes() -> Pipeline:
     """From one program of an inverse mode to its parts, and the systems between them."""
     # before definitions move: a solution is known between two programs
     return Pipeline([Step("simplified", SplitSolvesPass()), *_storing_steps()])
+
+
+def summing_passes(numbers: Mapping[str, int]) -> Pipeline:
+    """From `tensor-index` to the same in fewer operations: what code for these sizes is made of."""
+    return Pipeline(
+        [
+            # first: a partial sum over a short range may cost more than it saves
+            *([Step("tensor-index", SpecialisePass(write_sizes(numbers)))] if numbers else []),
+            # before a plan of buffers is made: partial sums are tensors
+            Step("tensor-index", FactorSumsPass()),
+        ]
+    )
 
 
 def code_passes(

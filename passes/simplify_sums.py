@@ -17,20 +17,20 @@ Rounding may change by the reordering of products; nothing else does.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import product
 
 from xdsl.ir import Operation, SSAValue
 
 from dialects import tix
 from dialects.tix import Affine, Constraint, between
-from dialects.tix import elementwise as ew
-from passes.analysis.speculation import is_speculatable
+from passes.analysis.speculation import is_speculatable, is_speculatable_product
 from passes.index_sets.context import ContextCloner
 from passes.index_sets.disjuncts import negate, tightened
 from passes.index_sets.space import conditions_of_a_point
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.guards import is_guard
+from passes.rewriting.products import Product, multiply
 from passes.rewriting.program_pass import LocalPass
 from passes.rewriting.programs import copy_program, type_of
 
@@ -118,9 +118,9 @@ class _Simplifier(ContextCloner):
         self, op: tix.SumOp, free: Sequence[SSAValue], limits: Sequence[Constraint]
     ) -> SSAValue:
         """The sum, times the factors of its value that none of its indices enter."""
-        product = _Product.of(tix.yielded(op.body), op)
+        product = Product.of(tix.yielded(op.body), op.body.block)
         outside, inside = product.split(lambda v: self._can_leave(v, op, free))
-        if outside.is_speculatable():
+        if is_speculatable_product(outside):
             return self._factored(op, free, limits, outside, inside)
         conditions = conditions_of_a_point(free, limits)
         if conditions is None:
@@ -143,27 +143,11 @@ class _Simplifier(ContextCloner):
         op: tix.SumOp,
         free: Sequence[SSAValue],
         limits: Sequence[Constraint],
-        outside: _Product,
-        inside: _Product,
+        outside: Product,
+        inside: Product,
     ) -> SSAValue:
-        total = self.reduced(op, free, limits, lambda cloner: cloner.product(inside, op))
-        return self.product(outside, op, total)
-
-    def product(self, product: _Product, op: tix.SumOp, start: SSAValue | None = None) -> SSAValue:
-        """Emit a product of values from the body of `op`, times `start`."""
-        e = self.builder
-        for v in [*product.factors, *product.divisors]:
-            self.fetch(v)
-        value = None
-        for v in product.factors:
-            value = self.value(v) if value is None else e.mul(value, self.value(v))
-        if start is not None:
-            value = start if value is None else e.mul(value, start)
-        if value is None:
-            value = e.constant(1)
-        for v in product.divisors:
-            value = e.div(value, self.value(v))
-        return e.neg(value) if product.negative else value
+        total = self.reduced(op, free, limits, lambda cloner: multiply(cloner, inside))
+        return multiply(self, outside, [total])
 
     def _can_leave(self, value: SSAValue, op: tix.SumOp, free: Sequence[SSAValue]) -> bool:
         """True if `value` depends on none of `free`, and all elements it reads are there anyway."""
@@ -234,51 +218,3 @@ def _is_false(constraint: Constraint) -> bool:
 
 def _is_half_space(disjuncts: Sequence[Sequence[Constraint]]) -> bool:
     return len(disjuncts) == 1 and len(disjuncts[0]) == 1 and not disjuncts[0][0].equality
-
-
-@dataclass
-class _Product:
-    """A value as (-1)^negative · Π factors / Π divisors, taken apart within the body of one sum."""
-
-    factors: list[SSAValue] = field(default_factory=list[SSAValue])
-    divisors: list[SSAValue] = field(default_factory=list[SSAValue])
-    negative: bool = False
-
-    @staticmethod
-    def of(value: SSAValue, op: tix.SumOp) -> _Product:
-        """Take `value` apart as far as its operations lie in the body of `op` itself."""
-        product = _Product()
-        pending = [(value, product.factors)]
-        while pending:
-            v, into = pending.pop()
-            owner = v.owner if v.owner.parent is op.body.block else None
-            match owner:
-                case ew.MulOp():
-                    pending += [(owner.rhs, into), (owner.lhs, into)]
-                case ew.NegOp():
-                    product.negative = not product.negative
-                    pending.append((owner.operand, into))
-                case ew.DivOp() if into is product.factors:
-                    pending += [(owner.rhs, product.divisors), (owner.lhs, into)]
-                case _:
-                    into.append(v)
-        return product
-
-    def split(self, leaves: Callable[[SSAValue], bool]) -> tuple[_Product, _Product]:
-        """The factors that leave, with the sign, and those that stay."""
-        outside = _Product(negative=self.negative)
-        inside = _Product()
-        for v in self.factors:
-            (outside if leaves(v) else inside).factors.append(v)
-        for v in self.divisors:
-            (outside if leaves(v) else inside).divisors.append(v)
-        return outside, inside
-
-    def is_speculatable(self) -> bool:
-        """True if all factors are finite and nothing is divided."""
-        return not self.divisors and all(map(is_speculatable, self.factors))
-
-    def take_divisors(self, other: _Product) -> None:
-        """Divide by what `other` divides by."""
-        self.divisors += other.divisors
-        other.divisors = []

@@ -29,6 +29,7 @@ PASSES = {
     "absorb-conditions": ("passes.absorb_conditions", "AbsorbConditionsPass"),
     "infer-ranges": ("passes.infer_ranges", "InferRangesPass"),
     "simplify-sums": ("passes.simplify_sums", "SimplifySumsPass"),
+    "factor-sums": ("passes.factor_sums", "FactorSumsPass"),
     "join-guards": ("passes.join_guards", "JoinGuardsPass"),
     "split-pullback": ("passes.split_pullback", "SplitPullbackPass"),
     "zero-arguments": ("passes.zero_arguments", "ZeroArgumentsPass"),

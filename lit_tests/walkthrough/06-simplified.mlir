@@ -2,14 +2,15 @@
 //
 // `simplify-sums` puts in the one point of a sum over one point, and takes 2 * x[p] out of the sum:
 // it does not depend on i, and p is an index of x, so that the element is there even if the sum is
-// empty. `join-guards` finds no guards that exclude each other. `inline-definitions` decides what is
-// stored. y_sum is read by y alone, and y by dy_sum alone, each element once: they move to where
-// they are read. dy_sum is read in a sum, several times per element, and stays.
+// empty. `join-guards` finds no guards that exclude each other, `factor-sums` no sum within a sum.
+// `inline-definitions` decides what is stored. y_sum is read by y alone, and y by dy_sum alone, each
+// element once: they move to where they are read. dy_sum is read in a sum, several times per element,
+// and stays.
 // `order-definitions` leaves the order as it is: each is read by the next.
 //
 // What is left is eq. (47) of the paper, except for the factor and the stored adjoint.
 //
-// RUN: tadc-opt %s -p simplify-sums,join-guards,inline-definitions,order-definitions | filecheck %s
+// RUN: tadc-opt %s -p simplify-sums,join-guards,factor-sums,inline-definitions,order-definitions | filecheck %s
 
 tix.program @program_01_source sizes (#tix.size<I = min((-2 * K + N + 5) floordiv 4)>) (%w = "w" : !tix.tensor<[K], f64>, %x = "x" : !tix.tensor<[N], f64>, %dy = "dy" : !tix.tensor<[I], f64>) {
   %y_sum = tix.define "y_sum" (%i) : !tix.tensor<[I], f64> {

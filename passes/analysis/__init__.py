@@ -2,6 +2,7 @@
 
 - `activity`: the tensors that depend on others, and those that results depend on
 - `costs`: the costs of operations, in additions
+- `machine_facts`: the costs of memory in terms of arithmetic
 - `speculation`: values that are finite wherever they are computed
 - `rounding`: operations that must round identically wherever they are computed
 - `equivalence`: definitions that are equal but for the tensors that they read

@@ -10,6 +10,7 @@ from xdsl.ir import Operation, SSAValue
 
 from dialects import tix
 from dialects.tix import elementwise as ew
+from passes.rewriting.products import Product
 
 _EVERYWHERE = (
     *(ew.AddOp, ew.SubOp, ew.MulOp, ew.NegOp, ew.AbsOp, ew.StepOp, ew.MaximumOp, ew.MinimumOp),
@@ -35,6 +36,11 @@ def is_speculatable(value: SSAValue) -> bool:
             return False
         pending += [*op.operands, *(tix.yielded(region) for region in op.regions)]
     return True
+
+
+def is_speculatable_product(product: Product) -> bool:
+    """True if all factors are finite and nothing is divided."""
+    return not product.divisors and all(map(is_speculatable, product.factors))
 
 
 def _is_defined_everywhere(op: Operation) -> bool:

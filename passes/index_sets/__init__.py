@@ -5,6 +5,7 @@ What is asked of them is answered by the exact mathematics of `passes/polyhedral
 - `space`: constraints as rows of numbers, and whether any point meets them
 - `disjuncts`: unions of convex sets: complements, and parts that are disjoint
 - `sets`: the index set of a definition, and the constraints of quotients
+- `images`: the values that index forms take together, as the index set of a tensor
 - `paths`: the reductions and branches around an operation
 - `context`: a cloner that knows the constraints at the place of the copy
 - `conditional_constants`: values of a body once some conditions are assumed true or false

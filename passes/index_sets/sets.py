@@ -1,8 +1,10 @@
-"""The index set of a definition, and the constraints of the quotients in index forms."""
+"""The index sets of definitions and boxes of reductions; the constraints of quotients in forms."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+
+from xdsl.ir import SSAValue
 
 from dialects import tix
 from dialects.tix import Affine, Constraint, between
@@ -15,15 +17,34 @@ def index_set(op: tix.DefineOp) -> list[Constraint]:
     """
     program = op.parent_op()
     assert isinstance(program, tix.ProgramOp)
+    pairs = zip(op.indices, op.type.shape, strict=True)
+    return within([(Affine.of(index), size) for index, size in pairs], program)
+
+
+def within(dimensions: Iterable[tuple[Affine, Affine]], program: tix.ProgramOp) -> list[Constraint]:
+    """Each form from 0 to the size beside it, with what follows where that is a derived one."""
+    dimensions = list(dimensions)
     bounds = {Affine.of(size.data.name): size.bounds for size in program.derived}
     return [
-        *op.constraints,
+        *(c for form, size in dimensions for c in between(0, form, size)),
         *(
-            Constraint(form - (Affine.of(index) + 1) * divisor)
-            for index, size in zip(op.indices, op.type.shape, strict=True)
-            for form, divisor in bounds.get(size, ())
+            Constraint(bound - (form + 1) * divisor)
+            for form, size in dimensions
+            for bound, divisor in bounds.get(size, ())
         ),
     ]
+
+
+def boxed_indices(op: tix.ReductionOp) -> dict[SSAValue, Affine]:
+    """The sizes of own indices that are constrained by `0 <= k < size` alone."""
+    boxes: dict[SSAValue, Affine] = {}
+    for v in op.indices:
+        around = [c for c in op.constraints if c.form[v]]
+        upper = [c.form + Affine.of(v) + 1 for c in around if c.form[v] == -1 and not c.equality]
+        from_zero = len(around) == 2 and Constraint(Affine.of(v)) in around
+        if from_zero and len(upper) == 1 and not upper[0].indices:
+            boxes[v] = upper[0]
+    return boxes
 
 
 def quotient_constraints(op: tix.FloorDivOp) -> list[Constraint]:

@@ -9,6 +9,7 @@ Everything is Python `int` or `Fraction`, nothing is rounded, every result is im
 - `particular`: a particular solution while it is being found
 - `canonical`: one choice among the equal ways to write the solutions down
 - `diophantine`: all integer solutions of `M ξ = h (p, 1)` with their guards
+- `images`: coordinates of the values that several forms take together
 - `simplex`: rational feasibility by integer pivoting
 - `inequalities`: normal form, implication and irredundance of inequalities
 - `fourier_motzkin`: projections of a polyhedron

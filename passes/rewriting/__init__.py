@@ -16,6 +16,7 @@ program as it was.
 - `program_pass`: the kinds of passes: on modules, on programs, on single definitions
 - `guards`: `E if condition else 0`, and taking one branch of a choice
 - `terms`: the terms of a sum, taken apart and added up again
+- `products`: the factors of a product, taken apart and multiplied again
 - `running_totals`: long sums that are added as soon as their terms are there
 - `formulas`: the formulas of functions that a program brings along, where they are called
 - `written_sizes`: sizes as options of passes have them, `N=512`

@@ -103,6 +103,8 @@ class Executable(ABC):
     """True if this target can use tiles."""
     strided = False
     """True if this target can read arrays whose rows lie apart."""
+    factors_sums = True
+    """True if sums may be computed in other orders, with fewer operations."""
     reuses_buffers = True
     """True if a tensor takes the buffer of a dead one."""
 

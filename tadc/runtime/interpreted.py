@@ -18,6 +18,7 @@ from tadc.runtime.executable import LARGEST_SAFE_FACTOR, Executable, KernelCall,
 class InterpretedExecutable(Executable):
     """The reference interpreter, on the program itself."""
 
+    factors_sums = False
     reuses_buffers = False
 
     @cached_property

@@ -28,6 +28,7 @@ from tadc.runtime.arguments import (
     strides_to_read,
 )
 from tadc.runtime.executable import Executable, Plan, Strides
+from tadc.runtime.factored import Factored
 from tadc.runtime.out import run_into
 from tadc.runtime.size_class import LONG_CALLS, SizeClass, size_class
 from tadc.runtime.targets import executable_class
@@ -74,6 +75,7 @@ class Runner:
         ]
         self._names = [t.name for t in program.args]
         self._executables: dict[tuple[str, SizeClass], Executable] = {}
+        self._factored = Factored(program, self._kind)
         self._plans: Recent[object, Plan] = Recent(MOST_PLANS)
         self._last: Plan | None = None
 
@@ -158,7 +160,7 @@ class Runner:
         """The program as code of its target, for one class of sizes."""
         key = precision, sizes if self._kind.tiles else SizeClass()
         if key not in self._executables:
-            return self._executables.setdefault(key, self._kind(self.program, *key))
+            return self._executables.setdefault(key, self._kind(self._factored.of(key[1]), *key))
         return self._executables[key]
 
     @recursing
@@ -173,7 +175,7 @@ class Runner:
         known = self._named_sizes(sizes) if sizes or not self.program.summary.size_names() else None
         kind = LONG_CALLS if known is None else size_class(self.program.summary, known)
         made = self._executables.get((precision, kind))
-        return made or self._kind(self.program, precision, kind)
+        return made or self._kind(self._factored.of(kind), precision, kind)
 
     def _plan_of(self, precision: str, arrays: Sequence[Array]) -> Plan:
         shapes = [a.shape for a in arrays]

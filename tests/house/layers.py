@@ -30,7 +30,7 @@ LAYERS = (
     ("passes.pipeline", "passes.run_passes"),
     ("passes",),
     ("passes.inversion",),
-    ("passes.differentiation", "passes.scheduling"),
+    ("passes.differentiation", "passes.factoring", "passes.scheduling"),
     ("passes.analysis", "passes.index_sets"),
     ("passes.rewriting", "passes.polyhedral"),
     ("dialects.loops", "dialects.tix"),

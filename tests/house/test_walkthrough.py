@@ -72,13 +72,12 @@ def after_each_pass() -> dict[str, str]:
     modules = iter(re.findall(r"^builtin\.module \{\n.*?^\}$", text, re.MULTILINE | re.DOTALL))
     shown: dict[str, str] = {}
     last = printed(PAPER)
+    headings = re.findall(r"^IR after (\S+):( the same)?$", text, re.MULTILINE)
     # the result stands last, without a heading
-    for name, same in [
-        *re.findall(r"^IR after (\S+):( the same)?$", text, re.MULTILINE),
-        (names[-1], ""),
-    ]:
+    after = [*headings, (names[-1], "")]
+    assert [name for name, _ in after] == names
+    for name, same in after:
         last = shown[name] = last if same else next(modules)
-    assert list(shown) == names
     return shown
 
 

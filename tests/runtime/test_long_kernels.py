@@ -24,9 +24,9 @@ PROGRAMS = {
     "one long sum": "s = sum[k in range(10**12)](1/(k + 1))",
     "one long maximum": "s = max[k in range(10**12)](sin(0.5*k))",
     "a product of sums": "s = prod[j in range(10**6)](sum[k in range(10**6)](cos(0.5*j*k)))",
-    "short sums in long ones": "s = sum[j in range(10**12), l in range(7)](j*l)",
+    "short sums in long ones": "s = sum[j in range(10**12), l in range(7)](1/(j + l + 1))",
     "long elements": "y[i in range(4)] = sum[j in range(10**6), k in range(10**6)](exp(-i*j*k))",
-    "elements of one piece": "y[i in range(3), j in range(3)] = sum[k in range(10**12)](i + j*k)",
+    "elements of one piece": "y[i in range(3), j in range(3)] = sum[k in range(10**12)](1/(i + j*k + 1))",
 }
 
 

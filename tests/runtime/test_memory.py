@@ -146,7 +146,7 @@ def test_long_sums_of_all_kinds_become_running_totals() -> None:
     [
         "u[i] = exp(x[i])\ny[i] = sin(u[i])",
         "u[i] = x[i] / (1 + x[i])\ny[i] = sin(u[i])",
-        "u[i] = sum[j](x[j] * x[i - j + j])\ny[i] = sin(u[i])",
+        "u[i] = sum[j](sin(x[j] * x[i]))\ny[i] = sin(u[i])",
         "u[i] = 3 * x[i] * x[i]\ny[i] = abs(u[i])",
         "u[i] = 3 * x[i] * x[i]\ny = max[i](u[i])",
         "u[i] = 3 * x[i] * x[i]\ny[i] = u[i] if u[i] > 1 else 0",

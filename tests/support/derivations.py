@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import dropwhile, pairwise
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -51,6 +51,12 @@ def stages(
         if between:
             current = between(current)
         yield step.name, current
+
+
+def derivative_stages(module: ModuleOp) -> Iterator[tuple[str, ModuleOp]]:
+    """The module after each pass from `differentiate` on, which takes adjoints."""
+    found = stages(module)
+    yield from dropwhile(lambda stage: stage[0] != "differentiate", found)
 
 
 @dataclass

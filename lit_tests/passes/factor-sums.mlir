@@ -1,0 +1,192 @@
+// Sums within sums that are worth it become tensors.
+// RUN: tadc-opt %s -p factor-sums | filecheck %s
+
+// Of a product of three matrices the product of two is a tensor.
+tix.program @chain (%a = "a" : !tix.tensor<[I, K], real>, %b = "b" : !tix.tensor<[K, L], real>, %c = "c" : !tix.tensor<[L, J], real>) {
+  %f = tix.define "f" (%i, %j) : !tix.tensor<[I, J], real> {
+    %0 = tix.sum (%k, %l) in (%k >= 0, %k + 1 <= K, %l >= 0, %l + 1 <= L) {
+      %1 = tix.read %a[%i, %k]
+      %2 = tix.read %b[%k, %l]
+      %3 = tix.mul %1, %2
+      %4 = tix.read %c[%l, %j]
+      %5 = tix.mul %3, %4
+      tix.yield %5
+    }
+    tix.yield %0
+  }
+  tix.return %f
+}
+// CHECK-LABEL: tix.program @chain
+// CHECK:        %f_sum = tix.define "f_sum" (%k, %j) : !tix.tensor<[K, J], real> {
+// CHECK-NEXT:     %0 = tix.sum (%l) in (%l >= 0, %l + 1 <= L) {
+// CHECK-NEXT:       %1 = tix.read %b[%k, %l]
+// CHECK-NEXT:       %2 = tix.read %c[%l, %j]
+// CHECK-NEXT:       %3 = tix.mul %1, %2
+// CHECK-NEXT:       tix.yield %3
+// CHECK-NEXT:     }
+// CHECK-NEXT:     tix.yield %0
+// CHECK-NEXT:   }
+// CHECK-NEXT:   %f = tix.define "f" (%i, %j_1) : !tix.tensor<[I, J], real> {
+// CHECK-NEXT:     %4 = tix.sum (%k_1) in (%k_1 >= 0, %k_1 + 1 <= K) {
+// CHECK-NEXT:       %5 = tix.read %f_sum[%k_1, %j_1]
+// CHECK-NEXT:       %6 = tix.read %a[%i, %k_1]
+// CHECK-NEXT:       %7 = tix.mul %6, %5
+// CHECK-NEXT:       tix.yield %7
+// CHECK-NEXT:     }
+// CHECK-NEXT:     tix.yield %4
+// CHECK-NEXT:   }
+// CHECK-NEXT:   tix.return %f
+
+// A partial sum that depends on i + 2 k alone has one element for each of its values.
+tix.program @coordinates (%e = "e" : !tix.tensor<[P, J], f64>, %w = "w" : !tix.tensor<[K], f64>) {
+  %g = tix.define "g" (%i) : !tix.tensor<[-2 * K + P], f64> {
+    %0 = tix.sum (%k, %j) in (%k >= 0, %k + 1 <= K, %j >= 0, %j + 1 <= J) {
+      %1 = tix.read %e[%i + 2 * %k, %j]
+      %2 = tix.read %w[%k]
+      %3 = tix.mul %1, %2
+      tix.yield %3
+    }
+    tix.yield %0
+  }
+  tix.return %g
+}
+// CHECK-LABEL: tix.program @coordinates
+// CHECK:        %g_sum = tix.define "g_sum" (%i) : !tix.tensor<[P], f64> {
+// CHECK-NEXT:     %0 = tix.sum (%j) in (%j >= 0, %j + 1 <= J) {
+// CHECK-NEXT:       %1 = tix.read %e[%i, %j]
+// CHECK-NEXT:       tix.yield %1
+// CHECK-NEXT:     }
+// CHECK-NEXT:     tix.yield %0
+// CHECK-NEXT:   }
+// CHECK-NEXT:   %g = tix.define "g" (%i_1) : !tix.tensor<[-2 * K + P], f64> {
+// CHECK-NEXT:     %2 = tix.sum (%k) in (%k >= 0, %k + 1 <= K) {
+// CHECK-NEXT:       %3 = tix.read %g_sum[%i_1 + 2 * %k]
+// CHECK-NEXT:       %4 = tix.read %w[%k]
+// CHECK-NEXT:       %5 = tix.mul %4, %3
+// CHECK-NEXT:       tix.yield %5
+// CHECK-NEXT:     }
+// CHECK-NEXT:     tix.yield %2
+// CHECK-NEXT:   }
+// CHECK-NEXT:   tix.return %g
+
+// A term that is the same for many elements leaves the sum. The program reads d[i + k] only where
+// there is a j: sizes tell.
+tix.program @terms (%u = "u" : !tix.tensor<[I, K], real>, %v = "v" : !tix.tensor<[K, J], real>, %d = "d" : !tix.tensor<[D_0], real>) {
+  %h = tix.define "h" (%i, %j) : !tix.tensor<[I, J], real> {
+    %0 = tix.sum (%k) in (%k >= 0, %k + 1 <= K) {
+      %1 = tix.read %u[%i, %k]
+      %2 = tix.read %v[%k, %j]
+      %3 = tix.mul %1, %2
+      %4 = tix.read %d[%i + %k]
+      %5 = tix.add %3, %4
+      tix.yield %5
+    }
+    tix.yield %0
+  }
+  tix.return %h
+}
+// CHECK-LABEL: tix.program @terms
+// CHECK:        %h_sum = tix.define "h_sum" (%i) : !tix.tensor<[I], real> {
+// CHECK-NEXT:     %0 = tix.if (J >= 1) {
+// CHECK-NEXT:       %1 = tix.sum (%k) in (%k >= 0, %k + 1 <= K) {
+// CHECK-NEXT:         %2 = tix.read %d[%i + %k]
+// CHECK-NEXT:         tix.yield %2
+// CHECK-NEXT:       }
+// CHECK-NEXT:       tix.yield %1
+// CHECK-NEXT:     } else {
+// CHECK-NEXT:       %3 = tix.constant 0.0
+// CHECK-NEXT:       tix.yield %3
+// CHECK-NEXT:     }
+// CHECK-NEXT:     tix.yield %0
+// CHECK-NEXT:   }
+// CHECK-NEXT:   %h = tix.define "h" (%i_1, %j) : !tix.tensor<[I, J], real> {
+// CHECK-NEXT:     %4 = tix.read %h_sum[%i_1]
+// CHECK-NEXT:     %5 = tix.sum (%k_1) in (%k_1 >= 0, %k_1 + 1 <= K) {
+// CHECK-NEXT:       %6 = tix.read %u[%i_1, %k_1]
+// CHECK-NEXT:       %7 = tix.read %v[%k_1, %j]
+// CHECK-NEXT:       %8 = tix.mul %6, %7
+// CHECK-NEXT:       tix.yield %8
+// CHECK-NEXT:     }
+// CHECK-NEXT:     %9 = tix.add %5, %4
+// CHECK-NEXT:     tix.yield %9
+// CHECK-NEXT:   }
+// CHECK-NEXT:   tix.return %h
+
+// Here a partial sum would have as many terms as the sum: it stays.
+tix.program @bilinear (%x = "x" : !tix.tensor<[N, I], real>, %w = "w" : !tix.tensor<[O, I, J], real>, %z = "z" : !tix.tensor<[N, J], real>) {
+  %y = tix.define "y" (%n, %o) : !tix.tensor<[N, O], real> {
+    %0 = tix.sum (%i, %j) in (%i >= 0, %i + 1 <= I, %j >= 0, %j + 1 <= J) {
+      %1 = tix.read %x[%n, %i]
+      %2 = tix.read %w[%o, %i, %j]
+      %3 = tix.mul %1, %2
+      %4 = tix.read %z[%n, %j]
+      %5 = tix.mul %3, %4
+      tix.yield %5
+    }
+    tix.yield %0
+  }
+  tix.return %y
+}
+// CHECK-LABEL: tix.program @bilinear
+// CHECK:         %y = tix.define "y" (%n, %o) : !tix.tensor<[N, O], real> {
+// CHECK:           %0 = tix.sum (%i, %j) in (%i >= 0, %i + 1 <= I, %j >= 0, %j + 1 <= J) {
+
+// A short sum stays: to store its parts would cost more.
+tix.program @short (%x = "x" : !tix.tensor<[N, M], f64>, %u = "u" : !tix.tensor<[3], f64>, %v = "v" : !tix.tensor<[3], f64>) {
+  %y = tix.define "y" (%i, %j) : !tix.tensor<[N - 2, M - 2], f64> {
+    %0 = tix.sum (%s, %t) in (%s >= 0, %s <= 2, %t >= 0, %t <= 2) {
+      %1 = tix.read %u[%s]
+      %2 = tix.read %v[%t]
+      %3 = tix.mul %1, %2
+      %4 = tix.read %x[%i + %s, %j + %t]
+      %5 = tix.mul %3, %4
+      tix.yield %5
+    }
+    tix.yield %0
+  }
+  tix.return %y
+}
+// CHECK-LABEL: tix.program @short
+// CHECK:         %y = tix.define "y" (%i, %j) : !tix.tensor<[N - 2, M - 2], f64> {
+// CHECK:           %0 = tix.sum (%s, %t) in (%s >= 0, %s <= 2, %t >= 0, %t <= 2) {
+
+// 1 / w[i, k] may be infinite, and the sum over j empty: it stays.
+tix.program @infinite (%w = "w" : !tix.tensor<[I, K], real>, %x = "x" : !tix.tensor<[K, J], real>) {
+  %y = tix.define "y" (%i) : !tix.tensor<[I], real> {
+    %0 = tix.sum (%k, %j) in (%k >= 0, %k + 1 <= K, %j >= 0, %j + 1 <= J) {
+      %1 = tix.read %w[%i, %k]
+      %2 = tix.constant 1.0
+      %3 = tix.div %2, %1
+      %4 = tix.read %x[%k, %j]
+      %5 = tix.mul %3, %4
+      tix.yield %5
+    }
+    tix.yield %0
+  }
+  tix.return %y
+}
+// CHECK-LABEL: tix.program @infinite
+// CHECK:         %y = tix.define "y" (%i) : !tix.tensor<[I], real> {
+// CHECK:           %0 = tix.sum (%k, %j) in (%k >= 0, %k + 1 <= K, %j >= 0, %j + 1 <= J) {
+
+// Terms of an extremum are compared with it: they round as they are written.
+tix.program @compared (%x = "x" : !tix.tensor<[I, K], real>, %w = "w" : !tix.tensor<[K, J], real>, %z = "z" : !tix.tensor<[N, J], real>) {
+  %m = tix.define "m" (%i) : !tix.tensor<[I], real> {
+    %0 = tix.max (%n) in (%n >= 0, %n + 1 <= N) {
+      %1 = tix.sum (%k, %j) in (%k >= 0, %k + 1 <= K, %j >= 0, %j + 1 <= J) {
+        %2 = tix.read %x[%i, %k]
+        %3 = tix.read %w[%k, %j]
+        %4 = tix.mul %2, %3
+        %5 = tix.read %z[%n, %j]
+        %6 = tix.mul %4, %5
+        tix.yield %6
+      }
+      tix.yield %1
+    }
+    tix.yield %0
+  }
+  tix.return %m
+}
+// CHECK-LABEL: tix.program @compared
+// CHECK:         %m = tix.define "m" (%i) : !tix.tensor<[I], real> {
+// CHECK:             %1 = tix.sum (%k, %j) in (%k >= 0, %k + 1 <= K, %j >= 0, %j + 1 <= J) {

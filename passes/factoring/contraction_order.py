@@ -1,0 +1,154 @@
+"""The cheapest order in which to sum a product of factors over several indices.
+
+    sum[k, l](a[i, k] * b[k, l] * c[l, j])      takes  I K L J  terms,
+    t[i, l] = sum[k](a[i, k] * b[k, l])         takes  I K L  terms, and
+              sum[l](t[i, l] * c[l, j])         I L J  more.
+
+By the distributive law a sum over k of a product in which only some factors depend on k is the
+product of the others and a *partial sum*, a tensor of its own. A way to sum is thus a tree: a
+set S of factors is cut into blocks, each of them a factor or the partial sum of a smaller set
+over the indices that no factor outside of it depends on,
+
+    cost(S) = min over cuts of  points · work + Σ over partial sums P of (cost(P) + storing P)
+
+The points are those of the tensor of S and of the indices that no block sums; the work is that of
+the factors, and one operation for each block. For matrices this is the search for the best order
+of a chain of products, and of an `einsum`. All cuts of all sets are tried, 21,147 for eight
+factors: sums of longer products, which hardly occur, stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from math import prod
+from typing import NamedTuple
+
+from xdsl.ir import SSAValue
+
+from passes.analysis.machine_facts import MACHINE
+
+MOST_FACTORS = 8
+"""The number of factors up to which an order is looked for."""
+
+Members = frozenset[int]
+"""A set of factors, by their numbers."""
+Indices = frozenset[SSAValue]
+
+
+class PartialSum(NamedTuple):
+    """The product of some factors, to be summed over some indices and stored."""
+
+    members: Members
+    indices: Indices
+
+
+class Way(NamedTuple):
+    """A way to sum: its cost in additions, and the first partial sum to store, if there is one."""
+
+    cost: int
+    first: PartialSum | None
+
+
+@dataclass
+class Contraction:
+    """A sum of a product, asked for at each point of what is around it."""
+
+    own: Indices
+    """The indices of the sum."""
+    factors: Sequence[Indices]
+    """The indices that each factor depends on, own and others."""
+    works: Sequence[int]
+    """The operations that make each factor."""
+    lengths: Mapping[SSAValue, int]
+    """The number of values of each own index."""
+    outer: int
+    """The number of points around the sum."""
+    elements: Callable[[PartialSum], int | None]
+    """The number of elements of the tensor of a partial sum; None where it cannot be stored."""
+    _found: dict[Members, Way | None] = field(default_factory=dict[Members, "Way | None"])
+
+    def best(self) -> Way:
+        """The cheapest way; the sum as it stands where it has too many factors."""
+        if len(self.factors) > MOST_FACTORS:
+            return self.plain()
+        everything = frozenset(range(len(self.factors)))
+        ways = [self.plain(), self._summed(everything, self.own, self.outer)]
+        if (whole := self._stored(everything)) is not None:
+            ways.append(Way(whole.cost + self.outer, whole.first))
+        return min(ways, key=lambda way: way.cost)
+
+    def plain(self) -> Way:
+        """The sum as it stands."""
+        leaves = [_Block(work, frozenset(), 0, None) for work in self.works]
+        return self._way(leaves, self.own, self.outer)
+
+    def _stored(self, members: Members) -> Way | None:
+        """The cheapest way to compute and store the partial sum of these factors, if it has one."""
+        if members not in self._found:
+            partial = PartialSum(members, self._inner(members))
+            elements = self.elements(partial) if partial.indices else None
+            self._found[members] = None if elements is None else self._to_store(partial, elements)
+        return self._found[members]
+
+    def _to_store(self, partial: PartialSum, elements: int) -> Way:
+        cost, first = self._summed(*partial, elements)
+        cost += MACHINE.moving(elements, 2) + MACHINE.definition
+        return Way(cost, first or partial)
+
+    def _inner(self, members: Members) -> Indices:
+        """The own indices that these factors depend on, and no others."""
+        outside = [f for n, f in enumerate(self.factors) if n not in members]
+        inside = (self.factors[n] & self.own for n in members)
+        return frozenset(v for f in inside for v in f).difference(*outside)
+
+    def _summed(self, members: Members, indices: Indices, points: int) -> Way:
+        """The cheapest way to sum a product over these indices, at so many points."""
+        cuts = self._cuts(sorted(members), members)
+        return min((self._way(cut, indices, points) for cut in cuts), key=lambda way: way.cost)
+
+    def _cuts(self, rest: Sequence[int], whole: Members) -> Iterator[list[_Block]]:
+        """All ways to cut these factors, a part of `whole`, into blocks."""
+        if not rest:
+            yield []
+            return
+        first, *others = rest
+        for more in _subsets(others):
+            remaining = [n for n in others if n not in more]
+            for block in self._blocks(frozenset((first, *more)), whole):
+                for cut in self._cuts(remaining, whole):
+                    yield [block, *cut]
+
+    def _blocks(self, members: Members, whole: Members) -> Iterator[_Block]:
+        """The forms of a set of factors in a product: a factor, or a partial sum."""
+        if len(members) == 1:
+            (n,) = members
+            yield _Block(self.works[n], frozenset(), 0, None)
+        if members != whole and (way := self._stored(members)) is not None:
+            yield _Block(0, self._inner(members), *way)
+
+    def _way(self, blocks: Sequence[_Block], indices: Indices, points: int) -> Way:
+        """The sum of the product of these blocks over indices that some of them have summed."""
+        left = indices.difference(*(block.summed for block in blocks))
+        points *= prod(self.lengths[v] for v in left)
+        work = sum(block.work for block in blocks) + len(blocks)
+        first = next((block.first for block in blocks if block.first), None)
+        return Way(points * work + sum(block.cost for block in blocks), first)
+
+
+class _Block(NamedTuple):
+    """A factor, or the partial sum of several, in a product."""
+
+    work: int
+    """The operations for each point of the product, beside the multiplication."""
+    summed: Indices
+    """The indices that it is summed over already."""
+    cost: int
+    """The cost before the product begins."""
+    first: PartialSum | None
+
+
+def _subsets(items: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    for count in range(len(items) + 1):
+        yield from combinations(items, count)

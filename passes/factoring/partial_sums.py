@@ -1,0 +1,318 @@
+"""The sum within a sum that is worth a tensor of its own.
+
+    sum[k, j](e[p - k, j])       is   sum[k](r[p - k])   with   r[i] = sum[j](e[i, j])
+
+A partial sum of some factors over some indices, its *inner* ones, depends on the other indices
+through the forms in which its reads use them. Where these have *coordinates*, `p - k` here
+(`passes/index_sets/images.py`), it is a tensor over the values of the coordinates, each of which
+runs from 0 to a size: that of a dimension that it reads, or the range of an index. Which partial
+sum is worth it the order of least cost tells (`contraction_order`).
+
+The tensor is computed for all values of its coordinates, also those that the formula never asks
+for: they must be in the range of all that is read. The other factors are then multiplied with a
+partial sum that may be empty: what they read must be there anyway, and be finite for finite
+arguments, unless the partial sum is known to have a term.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product as pairs_of
+from math import prod
+
+from xdsl.ir import Operation, SSAValue
+
+from dialects import tix
+from dialects.tix import Affine, Constraint, between
+from passes.analysis.costs import FREE, weight
+from passes.analysis.machine_facts import ASSUMED_LENGTH
+from passes.analysis.speculation import is_speculatable_product
+from passes.factoring.contraction_order import Contraction, PartialSum
+from passes.index_sets.context import stays_inside
+from passes.index_sets.images import Dimension, Image
+from passes.index_sets.paths import Path
+from passes.index_sets.sets import (
+    boxed_indices,
+    index_set,
+    quotient_constraints,
+    quotients_of,
+    within,
+)
+from passes.index_sets.space import Space, conditions_of_a_point
+from passes.rewriting.products import Product
+from passes.rewriting.terms import Term, terms_of
+
+LEAST_GAIN = 2
+"""A partial sum is stored where the sum costs so many times as much without it."""
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """A partial sum within one term of a sum, as a tensor."""
+
+    position: int
+    """The number of the term."""
+    inside: Product
+    """The product that is summed."""
+    outside: Product
+    """The other factors of the term."""
+    indices: Sequence[SSAValue]
+    """The inner indices."""
+    image: Image
+    within: Sequence[Constraint]
+    """The constraints on inner indices."""
+    around: Sequence[Constraint]
+    """The constraints of the sum that stay with it."""
+    guards: Sequence[Constraint] = ()
+    """Conditions on sizes, without which nobody asks for the partial sum."""
+
+
+def find_extraction(op: tix.SumOp, definition: tix.DefineOp) -> Extraction | None:
+    """The first partial sum to store of the first term of `op` that gains by one.
+
+    Terms of extrema stay as they are: derivatives compare them with the extremum.
+    """
+    place = _Place(op, definition)
+    compared = any(isinstance(around, tix.ExtremumOp) for around in place.path.reductions)
+    if compared or any(c.equality for c in op.constraints):
+        return None
+    terms = terms_of(tix.yielded(op.body), op.body.block)
+    found = (_Term(place, n, term).extraction() for n, term in enumerate(terms))
+    return next((e for e in found if e is not None), None)
+
+
+class _Place:
+    """A sum with what is known around it."""
+
+    def __init__(self, op: tix.SumOp, definition: tix.DefineOp):
+        self.op = op
+        self.path = Path.to(op, definition)
+        program = definition.parent_op()
+        assert isinstance(program, tix.ProgramOp)
+        self.program = program
+        self.boxes = dict(zip(definition.indices, definition.type.shape, strict=True))
+        for around in (*self.path.reductions, op):
+            self.boxes.update(boxed_indices(around))
+        self.lengths = {v: _length(size) for v, size in self.boxes.items()}
+        for around in (*self.path.reductions, op):
+            others = (v for v in around.indices if v not in self.lengths)
+            self.lengths.update({v: _range_length(v, around.constraints) for v in others})
+
+    def facts(self, forms: Iterable[Affine]) -> list[Constraint]:
+        """All that is known around the sum of the indices in these forms."""
+        disjuncts = self.path.disjuncts({})
+        return [
+            *index_set(self.path.definition),
+            *(c for op in self.path.reductions for c in op.constraints),
+            *(disjuncts[0] if len(disjuncts) == 1 else []),
+            *(c for q in quotients_of(forms) for c in quotient_constraints(q)),
+        ]
+
+    @property
+    def outer(self) -> int:
+        """The number of points around the sum."""
+        return prod(self.lengths[v] for v in self.path.indices)
+
+
+class _Term:
+    """One term of a sum as a product, with the operations that make each factor."""
+
+    def __init__(self, place: _Place, position: int, term: Term):
+        self.place = place
+        self.position = position
+        self.product = Product.of(term.value, place.op.body.block)
+        factors = [v for v in self.product.factors if tix.constant_value(v) is None]
+        self.values = [*factors, *self.product.divisors]
+        """The factors and divisors, but for numbers: these stay outside."""
+        self.operations = [_operations(v) for v in self.values]
+
+    def extraction(self) -> Extraction | None:
+        """The partial sum to store first, if the term gains by one that is safe to store."""
+        if not all(map(self._is_plain, self.operations)) or self._is_irreducible():
+            return None
+        contraction = Contraction(
+            frozenset(self.place.op.indices),
+            [frozenset(v for f in _forms(ops) for v in f.indices) for ops in self.operations],
+            [sum(weight(op) for op in ops if self._counts(op)) for ops in self.operations],
+            self.place.lengths,
+            self.place.outer,
+            self._elements,
+        )
+        best = contraction.best()
+        if best.first is None or best.cost * LEAST_GAIN >= contraction.plain().cost:
+            return None
+        return self._safe(best.first)
+
+    def _is_plain(self, operations: Sequence[Operation]) -> bool:
+        """True if these operations have no bodies, and no quotient has an index of the sum."""
+        own = set(self.place.op.indices)
+        return not any(
+            op.regions or (isinstance(op, tix.FloorDivOp) and own.intersection(op.form.indices))
+            for op in operations
+        )
+
+    def _is_irreducible(self) -> bool:
+        """True if no partial sum can have fewer elements or terms than the sum itself."""
+        own = set(self.place.op.indices)
+        forms = [_forms(ops) for ops in self.operations]
+        if any(not own <= {v for f in part for v in f.indices} for part in forms):
+            return False
+        others = ([v for v in f.indices if v not in own] for part in forms for f in part)
+        alone = {found[0] for found in others if len(found) == 1}
+        return alone >= set(self.place.path.indices)
+
+    def _counts(self, op: Operation) -> bool:
+        """True if an operation is done at each point of the sum."""
+        return self.place.op.is_ancestor(op) and not isinstance(op, (*FREE, tix.ReadOp))
+
+    def _elements(self, partial: PartialSum) -> int | None:
+        image = self._image(partial)
+        return None if image is None else prod(map(_length, image.sizes))
+
+    def _image(self, partial: PartialSum) -> Image | None:
+        """The tensor that a partial sum is."""
+        operations = self._inside(partial)
+        forms = [*_forms(operations), *(c.form for c in self._crossing(partial))]
+        inner = set(partial.indices)
+        return Image.of(forms, self._coordinates(operations, inner), inner)
+
+    def _coordinates(
+        self, operations: Sequence[Operation], inner: set[SSAValue]
+    ) -> Iterator[Dimension]:
+        """Forms that may be coordinates, with their sizes, in the order of dimensions of reads."""
+        for op in operations:
+            if isinstance(op, tix.ReadOp):
+                for form, size in zip(op.forms, op.tensor_type.shape, strict=True):
+                    others = [v for v in form.indices if v not in inner]
+                    if len(others) == 1 and others[0] in self.place.boxes:
+                        yield Affine.of(others[0]), self.place.boxes[others[0]]
+                    elif others and len(others) == len(form.indices):
+                        yield form, size
+
+    def _inside(self, partial: PartialSum) -> list[Operation]:
+        return [op for n in sorted(partial.members) for op in self.operations[n]]
+
+    def _crossing(self, partial: PartialSum) -> list[Constraint]:
+        """The constraints of the sum on inner indices."""
+        return [
+            c for c in self.place.op.constraints if partial.indices.intersection(c.form.indices)
+        ]
+
+    def _safe(self, partial: PartialSum) -> Extraction | None:
+        """The partial sum as a tensor, if all of it can be computed and what is left is bounded."""
+        op, image = self.place.op, self._image(partial)
+        assert image is not None
+        crossing = self._crossing(partial)
+        around = [c for c in op.constraints if c not in crossing]
+        indices = [v for v in op.indices if v in partial.indices]
+        left = [v for v in op.indices if v not in partial.indices]
+        inside, outside = self._parts(partial)
+        found = Extraction(self.position, inside, outside, indices, image, crossing, around)
+        bounded = _is_bounded(indices, crossing) and _is_bounded(left, around)
+        guards = self._guards(partial, found)
+        if not bounded or guards is None or not self._is_safe(partial, found):
+            return None
+        return replace(found, guards=guards)
+
+    def _parts(self, partial: PartialSum) -> tuple[Product, Product]:
+        """The product of the members, and that of the other factors with the sign of all."""
+        count = len(self.values) - len(self.product.divisors)
+        numbers = [v for v in self.product.factors if tix.constant_value(v) is not None]
+        inside, outside = Product(), Product(numbers, negative=self.product.negative)
+        for n, value in enumerate(self.values):
+            part = inside if n in partial.members else outside
+            (part.factors if n < count else part.divisors).append(value)
+        return inside, outside
+
+    def _guards(self, partial: PartialSum, found: Extraction) -> list[Constraint] | None:
+        """Conditions on sizes under which the partial sum may be computed at all coordinates.
+
+        There are none where all that it reads is provably there. Where the coordinates are indices,
+        the program reads it for all of their values, unless another index has an empty range: where
+        that is a box, sizes tell. Else None.
+        """
+        place, image = self.place, found.image
+        box = [*within(image.dimensions, place.program), *found.within]
+        if all(stays_inside(op, box) for op in self._inside(partial)):
+            return []
+        around = [*place.path.indices, *place.op.indices]
+        others = [v for v in around if v not in image.variables and v not in found.indices]
+        indices = [form.single_index for form in image.forms]
+        in_boxes = all(v in place.boxes for v in (*indices, *others))
+        if place.path.branches or set(indices) != set(image.variables) or not in_boxes:
+            return None
+        return [c for v in others if not (c := Constraint(place.boxes[v] - 1)).decided]
+
+    def _is_safe(self, partial: PartialSum, found: Extraction) -> bool:
+        """True if coordinates are in their range, and no factor is infinite times an empty sum."""
+        others = [n for n in range(len(self.values)) if n not in partial.members]
+        operations = [op for n in others for op in self.operations[n]]
+        known = self.place.facts([*found.image.forms, *_forms(operations)]) + list(found.around)
+        if not all(
+            _implied(c, known)
+            for form, size in found.image.dimensions
+            for c in between(0, form, size)
+        ):
+            return False
+        conditions = conditions_of_a_point(found.indices, found.within)
+        if not others or (conditions is not None and all(_implied(c, known) for c in conditions)):
+            return True
+        there = all(stays_inside(op, known) for op in operations)
+        return there and is_speculatable_product(found.outside)
+
+
+def _operations(value: SSAValue) -> list[Operation]:
+    """The operations that make a value, within its definition."""
+    found: dict[Operation, None] = {}
+    pending = [value]
+    while pending:
+        op = pending.pop().owner
+        if isinstance(op, Operation) and not isinstance(op, tix.DefineOp) and op not in found:
+            found[op] = None
+            pending += op.operands
+    return list(found)
+
+
+def _forms(operations: Iterable[Operation]) -> list[Affine]:
+    """The forms in which operations use indices."""
+    found: list[Affine] = []
+    for op in operations:
+        if isinstance(op, tix.ReadOp):
+            found += op.forms
+        elif isinstance(op, tix.IndexToRealOp):
+            found.append(op.form)
+    return found
+
+
+def _is_bounded(indices: Sequence[SSAValue], constraints: Sequence[Constraint]) -> bool:
+    """True if each index has bounds by those before it, on both sides."""
+    sides: set[tuple[SSAValue, bool]] = set()
+    for c in constraints:
+        own = [v for v in indices if c.form[v]]
+        if own:
+            sides.add((own[-1], c.form[own[-1]] > 0))
+    return len(sides) == 2 * len(indices)
+
+
+def _implied(constraint: Constraint, known: Sequence[Constraint]) -> bool:
+    """True if the known constraints imply another one."""
+    space = Space(list(constraint.form.terms), known)
+    return space.implied(constraint, space.rows(known) + space.sizes_not_negative())
+
+
+def _length(size: Affine) -> int:
+    """The number of values of an index from 0 to a size."""
+    return ASSUMED_LENGTH if size.terms else max(0, size.constant)
+
+
+def _range_length(index: SSAValue, constraints: Iterable[Constraint]) -> int:
+    """The number of values of an index between two bounds that move together, at most."""
+    forms = [c.form for c in constraints if c.form[index]]
+    low, high = ([f for f in forms if (f[index] > 0) == up] for up in (True, False))
+    lengths = [
+        _length((a + b) // a[index] + 1)
+        for a, b in pairs_of(low, high)
+        if a[index] == -b[index] and not (a + b).indices
+    ]
+    return min(lengths, default=ASSUMED_LENGTH)

@@ -1,0 +1,176 @@
+"""Partial sums: what programs mean, what they cost, and that gradients gain by them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import tadc
+from dialects import tix
+from passes.analysis.machine_facts import MachineFacts
+from passes.factor_sums import factor_sums
+from passes.factoring import contraction_order, partial_sums
+from passes.pipeline import pullback_passes
+from tadc.sizes import bind_sizes
+from tadc.summary import Summary
+from tests.support.campaign import seeds
+from tests.support.derivations import (
+    Case,
+    assert_close,
+    assert_derivative,
+    interpret,
+    random_case,
+)
+from tests.support.random_programs import EVERYTHING
+
+
+@pytest.fixture
+def free_tensors(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Storing costs nothing: programs here are small."""
+    monkeypatch.setattr(contraction_order, "MACHINE", MachineFacts(0, 0, 0, 0))
+    monkeypatch.setattr(partial_sums, "LEAST_GAIN", 1)
+    yield
+
+
+# --- meaning --------------------------------------------------------------------------------------
+
+
+def random_sum(rng: random.Random) -> Case:
+    """A sum of one or two products over up to three indices, some of them in the same forms."""
+    own = ["k", "l", "m"][: rng.randint(1, 3)]
+    outer = ["i", "j"][: rng.randint(1, 2)]
+    ranges = {v: rng.choice([0, 1, 2, 3, 4]) if rng.random() < 0.3 else 3 for v in (*own, *outer)}
+    shapes: dict[str, tuple[int, ...]] = {}
+
+    def index() -> tuple[str, int]:
+        """A form that is at least 0, and the size that it needs."""
+        used = rng.sample([*own, *outer], rng.choice([1, 1, 1, 2]))
+        coefficients = [rng.choice([1, 1, 1, 2]) for _ in used]
+        start = rng.choice([0, 0, 1])
+        text = " + ".join(f"{c}*{v}" for v, c in zip(used, coefficients, strict=True))
+        size = sum(c * max(ranges[v] - 1, 0) for v, c in zip(used, coefficients, strict=True))
+        return f"{text} + {start}", size + start + 1
+
+    def factor() -> str:
+        forms = [index() for _ in range(rng.randint(1, 2))]
+        name = "abcdefgh"[len(shapes)]
+        shapes[name] = tuple(size for _, size in forms)
+        element = f"{name}[{', '.join(text for text, _ in forms)}]"
+        return rng.choice([element, element, f"exp({element})", f"{element}**2", f"1 / {element}"])
+
+    terms = [
+        " * ".join(factor() for _ in range(rng.randint(1, 3))) for _ in range(rng.randint(1, 2))
+    ]
+    bounds = [f"{v} in range({ranges[v]})" for v in own]
+    if len(own) > 1 and rng.random() < 0.3:
+        bounds[1] = f"{own[1]} in range({own[0]}, {ranges[own[1]]})"
+    result = ", ".join(f"{v} in range({ranges[v]})" for v in outer)
+    total = f"sum[{', '.join(bounds)}]({rng.choice([' + ', ' - ']).join(terms)})"
+    body = rng.choice([total, total, f"exp(-{total}**2)", f"{total} if i >= 1 else 0"])
+    numbers = np.random.default_rng(rng.randrange(1 << 30))
+    lines = [f"{name}: f64[{', '.join(map(str, shape))}]" for name, shape in shapes.items()]
+    arguments = {name: numbers.uniform(0.5, 1.5, shape) for name, shape in shapes.items()}
+    return Case("\n".join([*lines, f"y[{result}] = {body}"]), arguments)
+
+
+@pytest.mark.usefixtures("free_tensors")
+@pytest.mark.parametrize("seed", seeds(60, of=600))
+def test_sums_of_products_keep_their_meaning(seed: int) -> None:
+    case = random_sum(random.Random(seed))
+    program = factor_sums(case.function.program.op)
+    program.verify()
+    assert_close(interpret(program, case.values), case.results, 1e-12, case.source)
+
+
+@pytest.mark.usefixtures("free_tensors")
+def test_many_random_sums_have_partial_sums() -> None:
+    cases = [random_sum(random.Random(seed)) for seed in range(60)]
+    programs = [case.function.program.op for case in cases]
+    assert sum(factor_sums(program) is not program for program in programs) > 20
+
+
+@pytest.mark.usefixtures("free_tensors")
+@pytest.mark.parametrize("seed", seeds(20, of=400, start=1000))
+def test_random_programs_keep_their_meaning(seed: int) -> None:
+    case = random_case(seed, **(EVERYTHING if seed % 2 else {}))
+    program = factor_sums(case.function.program.op)
+    assert_close(interpret(program, case.values), case.results, 1e-11, case.source)
+
+
+@pytest.mark.usefixtures("free_tensors")
+@pytest.mark.parametrize("seed", seeds(10, of=100, start=2000))
+def test_gradients_of_sums_of_products(seed: int) -> None:
+    case = random_sum(random.Random(seed))
+    gradients = interpret(case.function.derivative().program.op, case.inputs)
+    f = case.interpreted
+    assert_derivative(lambda v: f.call(v, {}), case.values, case.adjoints, gradients, case.source)
+
+
+def test_an_empty_partial_sum_is_not_multiplied_by_infinity() -> None:
+    f = tadc.compile("y[i] = sum[k, j](1 / w[i, k] * x[k, j])")
+    np.testing.assert_array_equal(f(np.zeros((2, 3)), np.zeros((3, 0))), np.zeros(2))
+    program = factor_sums(f.program.op)
+    assert interpret(program, [np.zeros((2, 3)), np.zeros((3, 0))])[0].tolist() == [0, 0]
+
+
+def test_a_partial_sum_reads_nothing_that_the_sum_does_not() -> None:
+    """Where there is no j, nothing is read of d: it may be too short."""
+    f = tadc.compile("h[i, j] = sum[k](u[i, k] * v[k, j] + d[i + k])")
+    program = factor_sums(f.program.op)
+    assert len(program.definitions) == 2
+    arguments = {"u": np.ones((4, 3)), "v": np.ones((3, 0)), "d": np.ones(1)}
+    assert interpret(program, [arguments[name] for name in program.arguments])[0].shape == (4, 0)
+
+
+# --- operations -----------------------------------------------------------------------------------
+
+
+def work(program: tix.ProgramOp, length: int) -> int:
+    """About how many operations a program takes where all arguments have dimensions of `length`."""
+    return Summary.of(program).total_work(dict.fromkeys(Summary.of(program).size_names(), length))
+
+
+def gains(source: str, length: int = 32) -> float:
+    """How many times as many operations a program takes without partial sums."""
+    program = tadc.compile(source).program.op
+    return work(program, length) / work(factor_sums(program), length)
+
+
+@pytest.mark.parametrize(
+    ("source", "least"),
+    [
+        ("f[i, j] = sum[k, l](a[i, k] * b[k, l] * c[l, j])", 20),
+        ("f[i, j] = sum[k, l, m](a[i, k] * b[k, l] * c[l, m] * d[m, j])", 600),
+        ("y = sum[i, j](u[i] * x[i, j] * v[j])", 1),
+        ("s = sum[i, j](x[i] * y[j])", 15),
+        ("f[i, j] = exp(-sum[k](a[k, j] * a[i, k] + c[k, k] * b[i, k] * exp(b[i, k])))", 2),
+    ],
+)
+def test_partial_sums_save_operations(source: str, least: float) -> None:
+    assert gains(source) >= least
+
+
+def test_a_separable_convolution_is_two() -> None:
+    f = tadc.compile("y[i, j] = sum[s, t](u[s] * v[t] * x[i + s, j + t])")
+    program = factor_sums(f.program.op)
+    sizes = bind_sizes(program, {"u": (16,), "v": (16,), "x": (100, 100)})
+    before, after = (Summary.of(p).total_work(sizes) for p in (f.program.op, program))
+    assert before > 6 * after
+
+
+def test_the_example_of_the_paper_computes_no_sum_twice() -> None:
+    """The pullback takes as many operations as the value, up to a small factor."""
+    f = tadc.compile("f[i, j] = exp(-sum[k]((a[i, k] + b[j, k])**2 * c[i, i] + d[i + k]**3))")
+    parts = f.program.derive(pullback_passes(("df",)).passes)
+    sizes = bind_sizes(f.program.op, {"a": (64, 32), "b": (64, 32), "c": (64, 64), "d": (95,)})
+    value, pullback = (part.summary.total_work(sizes) for part in parts)
+    assert pullback < 3 * value
+
+
+def test_the_gradient_by_a_factor_of_a_sum_reads_the_sum() -> None:
+    f = tadc.compile("y[c] = sum[n, h, w](x[n, c, h, w] * g[c])")
+    _, pullback = f.program.derive(pullback_passes(("dy",)).passes)
+    assert not any(isinstance(op, tix.SumOp) for op in pullback.op.walk())
