@@ -39,6 +39,7 @@ PASSES = {
     "expand-calls": ("passes.expand_calls", "ExpandCallsPass"),
     "set-precision": ("passes.set_precision", "SetPrecisionPass"),
     "split-sums": ("passes.split_sums", "SplitSumsPass"),
+    "share-values": ("passes.share_values", "ShareValuesPass"),
     "shape-loops": ("passes.shape_loops", "ShapeLoopsPass"),
     "schedule": ("passes.schedule", "SchedulePass"),
 }
