@@ -18,6 +18,7 @@ from passes.expand_calls import ExpandCallsPass
 from passes.infer_ranges import InferRangesPass
 from passes.inline_definitions import InlineDefinitionsPass
 from passes.join_guards import JoinGuardsPass
+from passes.merge_axes import MergeAxesPass
 from passes.order_definitions import OrderDefinitionsPass
 from passes.outline_reductions import OutlineReductionsPass
 from passes.rewriting.written_sizes import write_sizes
@@ -170,6 +171,8 @@ def code_passes(
         Step("scheduled", ShareValuesPass()),
         # needs terms apart; decides between narrow loops and boxes, before loops are there
         Step("scheduled", ShapeLoopsPass(tile, example)),
+        # conditions are where they stay: indices that none of them mentions may become one
+        Step("scheduled", MergeAxesPass(strided)),
     ]
     return Pipeline(
         [

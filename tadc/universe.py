@@ -41,6 +41,7 @@ PASSES = {
     "split-sums": ("passes.split_sums", "SplitSumsPass"),
     "share-values": ("passes.share_values", "ShareValuesPass"),
     "shape-loops": ("passes.shape_loops", "ShapeLoopsPass"),
+    "merge-axes": ("passes.merge_axes", "MergeAxesPass"),
     "schedule": ("passes.schedule", "SchedulePass"),
 }
 

@@ -20,7 +20,7 @@ def index_set(op: tix.DefineOp) -> list[Constraint]:
         *op.constraints,
         *(
             Constraint(form - (Affine.of(index) + 1) * divisor)
-            for index, size in zip(op.indices, op.type.shape, strict=True)
+            for index, size in zip(op.indices, op.shape, strict=True)
             for form, divisor in bounds.get(size, ())
         ),
     ]
