@@ -19,12 +19,14 @@ from passes.factor_sums import FactorSumsPass
 from passes.infer_ranges import InferRangesPass
 from passes.inline_definitions import InlineDefinitionsPass
 from passes.join_guards import JoinGuardsPass
+from passes.merge_axes import MergeAxesPass
 from passes.order_definitions import OrderDefinitionsPass
 from passes.outline_reductions import OutlineReductionsPass
 from passes.rewriting.written_sizes import write_sizes
 from passes.schedule import SchedulePass
 from passes.set_precision import SetPrecisionPass
 from passes.shape_loops import ShapeLoopsPass
+from passes.share_values import ShareValuesPass
 from passes.simplify_sums import SimplifySumsPass
 from passes.solve_index_kernels import SolveIndexKernelsPass
 from passes.specialise import SpecialisePass
@@ -192,8 +194,12 @@ def code_passes(
     shaping = [
         # loops share what they read where their terms depend on the same indices
         *([Step("scheduled", SplitSumsPass())] if tile else []),
+        # terms that are parts of several sums are apart now; conditions are still those of indices
+        Step("scheduled", ShareValuesPass()),
         # needs terms apart; decides between narrow loops and boxes, before loops are there
         Step("scheduled", ShapeLoopsPass(tile, example)),
+        # conditions are where they stay: indices that none of them mentions may become one
+        Step("scheduled", MergeAxesPass(strided)),
     ]
     return Pipeline(
         [

@@ -60,10 +60,11 @@ from xdsl.utils.hints import isa
 
 from dialects import tix
 from dialects.loops import CallOp, ParallelOp
+from dialects.tix.affine import factors_of
 from passes.analysis.equivalence import Member, equivalent_definitions
 from passes.analysis.rounding import compared_definitions, must_round_identically
 from passes.analysis.stage_checks import require_bounded, require_precision
-from passes.rewriting.programs import is_hint, tensor_names, type_of
+from passes.rewriting.programs import is_hint, reads_of, tensor_names, type_of
 from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.index_lowering import IndexLowering
 from passes.scheduling.lane_sums import LaneLowering
@@ -171,16 +172,19 @@ def _fill(
 ) -> None:
     index = IndexLowering(block, op.location)
     index.values.update(sizes)
-    strides = {t: index.strides(type_of(t)) for t in buffers}
+    seen = [(op.result, op.shape), *((r.tensor, r.shape) for r in reads_of(op))]
+    strides = {(tensor, shape): index.strides(shape) for tensor, shape in seen}
     for tensor, found in stride_names.items():
-        strides[tensor][:-1] = [sizes[name] for name in found]
+        strides[tensor, type_of(tensor).shape][:-1] = [sizes[name] for name in found]
     tiles = list(choose(op)) if choose else []
     # elements outside tiles are few: their sums need no versions
     lowering = partial(LaneLowering, versions=not tiles) if choose else SegmentLowering
     outer = lowering(index, op.type, buffers, strides, as_written=as_written)
 
     def store(at: BodyLowering, value: SSAValue) -> None:
-        place = at.index.linear([tix.Affine.of(v) for v in op.indices], strides[op.result])
+        place = at.index.linear(
+            [tix.Affine.of(v) for v in op.indices], strides[op.result, op.shape]
+        )
         at.insert(memref.StoreOp.get(value, buffers[op.result], [place]))
 
     nest = tiled(outer, op, tiles, store) if tiles else _plain(outer, op, store)
@@ -193,7 +197,7 @@ def _plain(outer: BodyLowering, op: tix.DefineOp, store: Store) -> ParallelOp:
     body = Block(arg_types=[IndexType()] * len(op.indices))
     for new, old in zip(body.args, op.indices, strict=True):
         new.name_hint = old.name_hint
-    limits = [outer.index.form(size) for size in op.type.shape]
+    limits = [outer.index.form(size) for size in op.shape]
     inner = outer.inside(body)
     inner.index.values.update(zip(op.indices, body.args, strict=True))
     store(inner, inner.region(op.body))
@@ -214,7 +218,7 @@ def _size_names(op: tix.DefineOp, tensors: Sequence[SSAValue]) -> list[str]:
     forms = [f for t in tensors for f in type_of(t).shape]
     for inner in op.walk():
         forms += forms_of(inner)
-    return sorted({s for f in forms for s in f.sizes})
+    return sorted({name for f in forms for size in f.sizes for name in factors_of(size)})
 
 
 def forms_of(op: Operation) -> list[tix.Affine]:

@@ -169,7 +169,7 @@ class _ShortBoxer(ContextCloner):
         return builder.read(self.value(read.tensor), [self.form(f) for f in read.forms])
 
     def _is_there(self, read: tix.ReadOp) -> bool:
-        limits = zip(read.forms, read.tensor_type.shape, strict=True)
+        limits = zip(read.forms, read.shape, strict=True)
         return all(self.holds(c) for form, n in limits for c in between(0, self.form(form), n))
 
 
@@ -201,7 +201,7 @@ def _box(op: tix.ReductionOp, long: bool) -> list[Constraint] | None:
 def _extremes(op: tix.ReductionOp) -> Callable[[Constraint], dict[tix.Variable, Affine]]:
     """For a constraint, the values of the definition's indices where it allows the most."""
     around = definition_around(op)
-    last = {v: n - 1 for v, n in zip(around.indices, around.type.shape, strict=True)}
+    last = {v: n - 1 for v, n in zip(around.indices, around.shape, strict=True)}
     return lambda c: {v: end if c.form[v] > 0 else Affine() for v, end in last.items()}
 
 

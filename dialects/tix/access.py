@@ -11,6 +11,7 @@ from xdsl.irdl import (
     eq,
     irdl_op_definition,
     operand_def,
+    opt_prop_def,
     prop_def,
     result_def,
     traits_def,
@@ -22,26 +23,41 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from dialects.tix.affine import Affine
-from dialects.tix.attributes import MapAttr, map_over
-from dialects.tix.text import parse_form, parse_forms, parse_tensor, print_forms
+from dialects.tix.attributes import MapAttr, map_over, shape_map, shape_of_map
+from dialects.tix.text import (
+    parse_form,
+    parse_forms,
+    parse_tensor,
+    parse_view,
+    print_forms,
+    print_view,
+    verify_view,
+)
 from dialects.tix.types import TensorType, real
 
 
 @irdl_op_definition
 class ReadOp(IRDLOperation):
-    """An element of a tensor, at affine forms of the indices: `tix.read %d[%i + %k, 0]`."""
+    """An element of a tensor, at affine forms of the indices: `tix.read %d[%i + %k, 0]`.
+
+    `tix.read %d[%p] as [N * M]` sees the elements in row-major order as a tensor of another shape.
+    """
 
     name = "tix.read"
     tensor = operand_def(TensorType)
     indices = var_operand_def(IndexType)
     map = prop_def(MapAttr)
+    view = opt_prop_def(MapAttr)
     result = result_def(eq(real))
     traits = traits_def(Pure())
 
-    def __init__(self, tensor: SSAValue, forms: Sequence[Affine]):
+    def __init__(
+        self, tensor: SSAValue, forms: Sequence[Affine], view: Sequence[Affine] | None = None
+    ):
         operands, map = map_over(forms)
+        properties = {"map": map} if view is None else {"map": map, "view": shape_map(view)}
         Operation.__init__(
-            self, operands=[tensor, *operands], properties={"map": map}, result_types=[real]
+            self, operands=[tensor, *operands], properties=properties, result_types=[real]
         )
 
     @property
@@ -54,9 +70,14 @@ class ReadOp(IRDLOperation):
         assert isinstance(self.tensor.type, TensorType)
         return self.tensor.type
 
+    @property
+    def shape(self) -> tuple[Affine, ...]:
+        """The size of each dimension, as the forms count them."""
+        return self.tensor_type.shape if self.view is None else shape_of_map(self.view)
+
     @classmethod
     def parse(cls, parser: Parser) -> ReadOp:
-        return cls(parse_tensor(parser), parse_forms(parser))
+        return cls(parse_tensor(parser), parse_forms(parser), parse_view(parser))
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -64,13 +85,16 @@ class ReadOp(IRDLOperation):
         printer.print_string("[")
         print_forms(printer, self.forms)
         printer.print_string("]")
+        print_view(printer, self.view)
 
     def verify_(self) -> None:
         _verify_map(self.map, self.indices)
-        if len(self.map.data.rows) != self.tensor_type.rank:
+        if len(self.map.data.rows) != len(self.shape):
             raise VerifyException(
-                f"{len(self.map.data.rows)} indices read a tensor of rank {self.tensor_type.rank}"
+                f"{len(self.map.data.rows)} indices read a tensor of rank {len(self.shape)}"
             )
+        if self.view is not None:
+            verify_view(self.shape, self.tensor_type.shape)
 
 
 @irdl_op_definition

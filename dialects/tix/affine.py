@@ -8,12 +8,16 @@ over their numbers in an attribute (`attributes`), so that equal maps are equal 
     operands, row    (%i, %k), FormRow((1, 1), (), -1)
     attribute        #tix.map<(d0, d1) -> (d0 + d1 - 1)>
     in an operation  tix.read %d[%i + %k - 1]
+
+Where dimensions are seen as one, a product of sizes is a variable like any size, and its name is
+the product: `H * W`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from math import prod
+from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
 from xdsl.ir import SSAValue
 from xdsl.parser import AttrParser
@@ -145,6 +149,42 @@ class Affine:
         return total
 
 
+# --- products of sizes ----------------------------------------------------------------------------
+
+TIMES = " * "
+"""Stands between the names of sizes in the name of their product."""
+
+
+def factors_of(size: str) -> list[str]:
+    """The sizes of which a size is the product: itself unless it is one."""
+    return size.split(TIMES)
+
+
+def _product_name(factors: Iterable[str]) -> str:
+    return TIMES.join(sorted(factors))
+
+
+def product(a: Affine, b: Affine) -> Affine:
+    """The product of two forms in sizes alone, multiplied out."""
+    terms: dict[Variable, int] = {}
+    for x, c in [*a.terms.items(), ("", a.constant)]:
+        for y, d in [*b.terms.items(), ("", b.constant)]:
+            names = [name for v in (x, y) if v for name in factors_of(str(v))]
+            size = _product_name(names)
+            terms[size] = terms.get(size, 0) + c * d
+    constant = terms.pop("")
+    return Affine(terms, constant)
+
+
+class SizeValues(dict[str, int]):
+    """The numbers that sizes are; those of products follow."""
+
+    def __missing__(self, size: str) -> int:
+        if size not in (factors := factors_of(size)):
+            return prod(self[name] for name in factors)
+        raise KeyError(size)
+
+
 # --- rows: affine forms over numbered operands ---------------------------------------------------
 
 
@@ -195,7 +235,10 @@ ParseVariable: TypeAlias = Callable[[], Variable | None]
 
 
 def parse_affine(parser: AttrParser, parse_variable: ParseVariable) -> Affine:
-    """Read what `show` wrote: sums of `[integer *] variable` and of integers."""
+    """Read what `show` wrote: sums of `[integer *] variable` and of integers.
+
+    A variable that is a size may be a product of several.
+    """
     total = _parse_term(parser, parse_variable, -1 if parser.parse_optional_punctuation("-") else 1)
     while True:
         if parser.parse_optional_punctuation("+"):
@@ -215,4 +258,14 @@ def _parse_term(parser: AttrParser, parse_variable: ParseVariable, sign: int) ->
     variable = parse_variable()
     if variable is None:
         parser.raise_error("expected an index or a size")
+    while _is_size(variable) and parser.parse_optional_characters("*"):
+        factor = parse_variable()
+        if not _is_size(factor):
+            parser.raise_error("expected a size")
+        variable = _product_name([*factors_of(variable), factor])
     return Affine({variable: sign * (1 if number is None else number)})
+
+
+def _is_size(variable: Variable | None) -> TypeGuard[str]:
+    """True for a size; a numbered dimension of an attribute stands as `#0`."""
+    return isinstance(variable, str) and not variable.startswith("#")

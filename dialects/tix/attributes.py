@@ -98,6 +98,17 @@ def map_over(forms: Iterable[Affine]) -> tuple[list[SSAValue], MapAttr]:
     return operands, MapAttr(MapData(len(operands), rows))
 
 
+def shape_map(shape: Sequence[Affine]) -> MapAttr:
+    """The sizes of dimensions, as a map without indices."""
+    _, rows = split(shape)
+    return MapAttr(MapData(0, rows))
+
+
+def shape_of_map(attribute: MapAttr) -> tuple[Affine, ...]:
+    """The sizes of dimensions: the inverse of `shape_map`."""
+    return tuple(row.bind(()) for row in attribute.data.rows)
+
+
 def set_over(constraints: Sequence[Constraint], dimensions: Sequence[SSAValue]) -> SetAttr:
     """The set of `constraints` over these dimensions, in this order."""
     rows = tuple((c.form.row(dimensions), c.equality) for c in constraints)

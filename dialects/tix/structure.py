@@ -21,11 +21,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import ArrayAttr, IndexType, StringAttr, SymbolNameConstraint
-from xdsl.ir import BlockArgument, Region, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
     lazy_traits_def,
+    opt_prop_def,
     prop_def,
     region_def,
     result_def,
@@ -44,9 +45,17 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from dialects.tix.affine import Affine
+from dialects.tix.attributes import MapAttr, shape_map, shape_of_map
 from dialects.tix.bodies import HasBody, verify_yields
 from dialects.tix.constraints import Constraint, between
-from dialects.tix.text import parse_optional_tensor, parse_tensor, print_body
+from dialects.tix.text import (
+    parse_optional_tensor,
+    parse_tensor,
+    parse_view,
+    print_body,
+    print_view,
+    verify_view,
+)
 from dialects.tix.types import DerivedSizeAttr, TensorType
 
 
@@ -54,24 +63,35 @@ from dialects.tix.types import DerivedSizeAttr, TensorType
 class DefineOp(IRDLOperation):
     """A tensor given element by element: `%f = tix.define "f" (%i) : !tix.tensor<[N], f64> {...}`.
 
-    Index `d` runs from 0 to the size of dimension `d` of the type.
+    Index `d` runs from 0 to the size of dimension `d` of the type, or of the shape behind `as`,
+    `(%p) : !tix.tensor<[N, M], f64> as [M * N] {...}`, in which its elements are the same ones in
+    row-major order.
     """
 
     name = "tix.define"
     label = prop_def(StringAttr)
+    view = opt_prop_def(MapAttr)
     body = region_def("single_block")
     result = result_def(TensorType)
     traits = lazy_traits_def(lambda: (Pure(), HasParent(ProgramOp), HasBody()))
 
-    def __init__(self, label: str, type: TensorType, body: Region):
-        super().__init__(
-            properties={"label": StringAttr(label)}, result_types=[type], regions=[body]
-        )
+    def __init__(
+        self, label: str, type: TensorType, body: Region, view: Sequence[Affine] | None = None
+    ):
+        properties: dict[str, Attribute] = {"label": StringAttr(label)}
+        if view is not None:
+            properties["view"] = shape_map(view)
+        super().__init__(properties=properties, result_types=[type], regions=[body])
 
     @property
     def type(self) -> TensorType:
         assert isinstance(self.result.type, TensorType)
         return self.result.type
+
+    @property
+    def shape(self) -> tuple[Affine, ...]:
+        """The size of each dimension, as the indices count them."""
+        return self.type.shape if self.view is None else shape_of_map(self.view)
 
     @property
     def indices(self) -> list[SSAValue]:
@@ -83,7 +103,7 @@ class DefineOp(IRDLOperation):
         """The index set: every index within its dimension."""
         return [
             constraint
-            for index, size in zip(self.indices, self.type.shape, strict=True)
+            for index, size in zip(self.indices, self.shape, strict=True)
             for constraint in between(0, Affine.of(index), size)
         ]
 
@@ -98,7 +118,8 @@ class DefineOp(IRDLOperation):
         type = parser.parse_type()
         if not isinstance(type, TensorType):
             parser.raise_error("expected a tensor type")
-        return cls(label, type, parser.parse_region(indices))
+        view = parse_view(parser)
+        return cls(label, type, parser.parse_region(indices), view)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(f' "{self.label.data}" ')
@@ -106,12 +127,15 @@ class DefineOp(IRDLOperation):
             printer.print_list(self.indices, printer.print_ssa_value)
         printer.print_string(" : ")
         printer.print_attribute(self.type)
+        print_view(printer, self.view)
         print_body(printer, self.body)
 
     def verify_(self) -> None:
         verify_yields(self.body)
-        if len(self.indices) != self.type.rank:
-            raise VerifyException(f"{len(self.indices)} indices define rank {self.type.rank}")
+        if len(self.indices) != len(self.shape):
+            raise VerifyException(f"{len(self.indices)} indices define rank {len(self.shape)}")
+        if self.view is not None:
+            verify_view(self.shape, self.type.shape)
 
 
 @irdl_op_definition

@@ -6,14 +6,17 @@ An attribute numbers its dimensions; operations write SSA names in their place: 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
 
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Region, SSAValue
 from xdsl.parser import Parser
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
 
-from dialects.tix.affine import Affine, ParseVariable, Variable, parse_affine, show
+from dialects.tix.affine import Affine, ParseVariable, Variable, parse_affine, product, show
+from dialects.tix.attributes import MapAttr, shape_of_map
 from dialects.tix.constraints import Constraint, parse_constraint, show_constraint
 
 
@@ -69,6 +72,28 @@ def parse_forms(parser: Parser) -> list[Affine]:
     """Affine forms in square brackets."""
     return parser.parse_comma_separated_list(
         parser.Delimiter.SQUARE, lambda: parse_affine(parser, operand_or_size(parser))
+    )
+
+
+def print_view(printer: Printer, view: MapAttr | None) -> None:
+    """` as [N * M]`, where dimensions are seen in another way."""
+    if view is not None:
+        printer.print_string(f" as [{', '.join(show(form, str) for form in shape_of_map(view))}]")
+
+
+def verify_view(view: Sequence[Affine], shape: Sequence[Affine]) -> None:
+    """Raise VerifyException unless both shapes have the same number of elements."""
+    one = Affine({}, 1)
+    if reduce(product, view, one) != reduce(product, shape, one):
+        raise VerifyException("the shape behind `as` has another number of elements")
+
+
+def parse_view(parser: Parser) -> list[Affine] | None:
+    """The shape that `print_view` wrote, if one stands here."""
+    if parser.parse_optional_keyword("as") is None:
+        return None
+    return parser.parse_comma_separated_list(
+        parser.Delimiter.SQUARE, lambda: parse_affine(parser, parser.parse_optional_identifier)
     )
 
 

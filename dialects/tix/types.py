@@ -14,7 +14,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from dialects.tix.affine import Affine, FormRow, parse_affine, show, split
-from dialects.tix.attributes import MapAttr, MapData
+from dialects.tix.attributes import MapAttr, shape_map, shape_of_map
 
 ElementType: TypeAlias = "Float32Type | Float64Type | RealType"
 
@@ -50,13 +50,12 @@ class TensorType(ParametrizedAttribute, TypeAttribute):
     @staticmethod
     def of(shape: Sequence[Affine], element: ElementType) -> TensorType:
         """The type of a tensor of this shape, whose forms have no indices."""
-        _, rows = split(shape)
-        return TensorType(MapAttr(MapData(0, rows)), element)
+        return TensorType(shape_map(shape), element)
 
     @property
     def shape(self) -> tuple[Affine, ...]:
         """The size of each dimension."""
-        return tuple(row.bind(()) for row in self.sizes.data.rows)
+        return shape_of_map(self.sizes)
 
     @property
     def rank(self) -> int:

@@ -12,6 +12,28 @@ tix.program @f (%x = "x" : !tix.tensor<[N, N], f64>) {
 
 // -----
 
+tix.program @f (%x = "x" : !tix.tensor<[N, M], f64>) {
+  %y = tix.define "y" (%p) : !tix.tensor<[N, M], f64> as [M * N] {
+    %0 = tix.read %x[%p] as [N + M]
+    tix.yield %0
+  }
+  tix.return %y
+}
+// CHECK: the shape behind `as` has another number of elements
+
+// -----
+
+tix.program @f (%x = "x" : !tix.tensor<[N, M], f64>) {
+  %y = tix.define "y" (%p) : !tix.tensor<[N, M], f64> as [N] {
+    %0 = tix.read %x[%p, 0]
+    tix.yield %0
+  }
+  tix.return %y
+}
+// CHECK: the shape behind `as` has another number of elements
+
+// -----
+
 %x, %i = "test.op"() : () -> (!tix.tensor<[N], f64>, index)
 %0 = "tix.read"(%x, %i) <{map = #tix.map<(d0, d1) -> (d0 + d1)>}> : (!tix.tensor<[N], f64>, index) -> !tix.real
 // CHECK: 1 indices for 2 dimensions

@@ -16,6 +16,11 @@
 
 // -----
 
+"test.op"() {map = #tix.map<() -> (N * 2)>} : () -> ()
+// CHECK: expected a size
+
+// -----
+
 "test.op"() {set = #tix.set<(i) : (i > 3)>} : () -> ()
 // CHECK: Expected '='
 

@@ -89,6 +89,26 @@ tix.program @sizes sizes (#tix.size<R = min((N - 1) floordiv 2, (M) floordiv 1)>
 // CHECK-NEXT:   tix.return %y
 // CHECK-NEXT: }
 
+// Dimensions that are seen as one, whose size may be a product of sizes.
+tix.program @views (%x = "x" : !tix.tensor<[N, M + 2, 3], f64>) {
+  %y = tix.define "y" (%p) : !tix.tensor<[N, M + 2, 3], f64> as [3 * N * M + 6 * N] {
+    %0 = tix.read %x[%p] as [6 * N + 3 * M * N]
+    %1 = tix.sum (%q) in (%q >= 0, %q + 1 <= N * M * M) {
+      %2 = tix.read %x[0, %q, 0] as [N, M + 2, 3]
+      tix.yield %2
+    }
+    %3 = tix.mul %0, %1
+    tix.yield %3
+  }
+  tix.return %y
+}
+
+// CHECK:      tix.program @views (%x = "x" : !tix.tensor<[N, M + 2, 3], f64>) {
+// CHECK-NEXT:   %y = tix.define "y" (%p) : !tix.tensor<[N, M + 2, 3], f64> as [3 * M * N + 6 * N] {
+// CHECK-NEXT:     %0 = tix.read %x[%p] as [3 * M * N + 6 * N]
+// CHECK-NEXT:     %1 = tix.sum (%q) in (%q >= 0, %q + 1 <= M * M * N) {
+// CHECK-NEXT:       %2 = tix.read %x[0, %q, 0] as [N, M + 2, 3]
+
 // Affine forms: like terms are joined, indices stand first, numbers last, zeros vanish.
 tix.program @forms (%x = "x" : !tix.tensor<[N, N, N], f64>) {
   %y = tix.define "y" (%i, %j) : !tix.tensor<[N, N], f64> {

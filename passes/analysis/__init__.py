@@ -5,6 +5,7 @@
 - `machine_facts`: the costs of memory in terms of arithmetic
 - `speculation`: values that are finite wherever they are computed
 - `rounding`: operations that must round identically wherever they are computed
+- `value_numbers`: values that are equal to the last bit, wherever they stand
 - `equivalence`: definitions that are equal but for the tensors that they read
 - `element_counts`: numbers of elements as polynomials in symbolic sizes
 - `stage_checks`: conditions that hold at a stage, checked where the next pass relies on them

@@ -73,7 +73,7 @@ class _Walk:
     def definition(self, op: tix.DefineOp) -> Key:
         place = self._place(op) if self.named else None
         body = self._block(op.body.block)
-        return op.type, place, body, *(tensor.type for tensor in self.tensors)
+        return op.type, op.view, place, body, *(tensor.type for tensor in self.tensors)
 
     def _block(self, block: Block) -> Key:
         return self._own(block.args), *map(self._operation, block.ops)

@@ -71,7 +71,7 @@ def stays_inside(op: Operation, known: Sequence[Constraint]) -> bool:
         case tix.ReadOp():
             limits = [
                 c
-                for form, size in zip(op.forms, op.tensor_type.shape, strict=True)
+                for form, size in zip(op.forms, op.shape, strict=True)
                 for c in between(0, form, size)
             ]
             space = Space([], [*known, *limits])

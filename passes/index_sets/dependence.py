@@ -183,9 +183,7 @@ def _direct(
     """One dependence for each convex disjunct of the index set of a read."""
     path = Path.to(read, definition)
     limits = [
-        c
-        for form, size in zip(read.forms, read.tensor_type.shape, strict=True)
-        for c in between(0, form, size)
+        c for form, size in zip(read.forms, read.shape, strict=True) for c in between(0, form, size)
     ]
     chains: list[Dependence] = []
     for disjunct in path.disjuncts(found):

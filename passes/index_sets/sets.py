@@ -17,7 +17,7 @@ def index_set(op: tix.DefineOp) -> list[Constraint]:
     """
     program = op.parent_op()
     assert isinstance(program, tix.ProgramOp)
-    pairs = zip(op.indices, op.type.shape, strict=True)
+    pairs = zip(op.indices, op.shape, strict=True)
     return within([(Affine.of(index), size) for index, size in pairs], program)
 
 

@@ -37,8 +37,10 @@ class BodyBuilder(ScalarBuilder):
         # what `floordiv` emitted here and, in maps further on, in the blocks around
         self.quotients = Quotients() if quotients is None else quotients
 
-    def read(self, tensor: SSAValue, forms: Sequence[Affine]) -> SSAValue:
-        return self.insert(tix.ReadOp(tensor, forms)).result
+    def read(
+        self, tensor: SSAValue, forms: Sequence[Affine], view: Sequence[Affine] | None = None
+    ) -> SSAValue:
+        return self.insert(tix.ReadOp(tensor, forms, view)).result
 
     def index_to_real(self, form: Affine) -> SSAValue:
         if not form.terms:

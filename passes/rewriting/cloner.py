@@ -120,7 +120,8 @@ class Cloner:
             case tix.CallOp():
                 return e.call(op.function.data, [self.value(v) for v in op.arguments])
             case tix.ReadOp():
-                return e.read(self.value(op.tensor), [self.form(f) for f in op.forms])
+                view = None if op.view is None else op.shape
+                return e.read(self.value(op.tensor), [self.form(f) for f in op.forms], view)
             case tix.IndexToRealOp():
                 return e.index_to_real(self.form(op.form))
             case tix.ReductionOp():

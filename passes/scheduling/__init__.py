@@ -1,5 +1,6 @@
 """Loops over buffers for definitions: what `passes/schedule.py` emits, plain or in register blocks.
 
+- `shared_values`: values that several bodies compute, and where one computation would do
 - `index_lowering`: affine forms as index arithmetic: positions, loop bounds, conditions
 - `elementary`: elementary functions as operations of `arith` and `math`
 - `body_lowering`: the scalars of a body, its sums as loops that carry a number

@@ -4,26 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from copy import copy
-from typing import Self
+from typing import Self, TypeAlias
 
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import Float64Type, IndexType, f32, f64, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from dialects import tix
-from dialects.tix import Constraint, TensorType
+from dialects.tix import Affine, Constraint, TensorType
 from passes.rewriting.failure import place
 from passes.scheduling.elementary import AS_WRITTEN, CONTRACT, REASSOCIATED, ScalarLowering
 from passes.scheduling.index_lowering import IndexLowering
+
+Strides: TypeAlias = Mapping[tuple[SSAValue, tuple[Affine, ...]], Sequence[SSAValue | int]]
+"""The strides of a tensor that is seen in a shape."""
 
 
 class BodyLowering(ScalarLowering):
     """Emits the scalars of one block of a body.
 
-    `buffers` and `strides` belong to the tensors that it reads, `scalars` holds the values that are
-    emitted so far, and the operations in `as_written` keep their order, without fused products.
-    `ranges` holds first values, and values behind the last, of indices that run over a part of
-    their range here.
+    `buffers` belong to the tensors that it reads, and `strides` to these in the shapes in which it
+    sees them; `scalars` holds the values that are emitted so far, and the operations in
+    `as_written` keep their order, without fused products. `ranges` holds first values, and values
+    behind the last, of indices that run over a part of their range here.
     """
 
     def __init__(
@@ -31,7 +34,7 @@ class BodyLowering(ScalarLowering):
         index: IndexLowering,
         type: TensorType,
         buffers: Mapping[SSAValue, SSAValue],
-        strides: Mapping[SSAValue, Sequence[SSAValue | int]],
+        strides: Strides,
         scalars: Mapping[SSAValue, SSAValue] | None = None,
         as_written: Set[Operation] = frozenset(),
     ):
@@ -89,7 +92,7 @@ class BodyLowering(ScalarLowering):
                 raise ValueError(f"{place(op.location)}{op.name} cannot stand in a body")
 
     def _read(self, op: tix.ReadOp) -> SSAValue:
-        at = self.index.linear(op.forms, self.strides[op.tensor])
+        at = self.index.linear(op.forms, self.strides[op.tensor, op.shape])
         value = self.insert(memref.LoadOp.get(self.buffers[op.tensor], [at])).res
         if value.type == self.element:
             return value

@@ -15,7 +15,8 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerAttr, LocationAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from dialects.tix import Affine, Constraint, TensorType, Variable
+from dialects.tix import Affine, Constraint, Variable
+from dialects.tix.affine import factors_of
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -88,8 +89,14 @@ class IndexLowering:
         return total
 
     def _term(self, key: Variable, coefficient: int) -> SSAValue:
-        value = self.values[key]
+        value = self._variable(key)
         return value if coefficient == 1 else self.mul(value, self.constant(coefficient))
+
+    def _variable(self, key: Variable) -> SSAValue:
+        """The value of an index or a size, which may be a product of sizes."""
+        if key in self.values or not isinstance(key, str):
+            return self.values[key]
+        return reduce(self.mul, (self.values[factor] for factor in factors_of(key)))
 
     def floordiv(self, form: Affine, divisor: int) -> SSAValue:
         value = self.form(form)
@@ -97,17 +104,17 @@ class IndexLowering:
             return value
         return self.insert(arith.FloorDivSIOp(value, self.constant(divisor))).result
 
-    def strides(self, type: TensorType) -> list[SSAValue | int]:
-        """The row-major strides of a tensor, as numbers where they are."""
+    def strides(self, shape: Sequence[Affine]) -> list[SSAValue | int]:
+        """The row-major strides of a shape, as numbers where they are."""
         strides: list[SSAValue | int] = [1]
-        for size in reversed(type.shape[1:]):
+        for size in reversed(shape[1:]):
             last = strides[-1]
             if isinstance(last, int) and not size.terms:
                 strides.append(last * max(0, size.constant))
             else:
                 last = self.constant(last) if isinstance(last, int) else last
                 strides.append(self.mul(last, self.form(size)))
-        return strides[::-1][: type.rank]
+        return strides[::-1][: len(shape)]
 
     def linear(self, forms: Sequence[Affine], strides: Sequence[SSAValue | int]) -> SSAValue:
         """The position of an element: numbers are multiplied out before anything is emitted."""

@@ -59,7 +59,7 @@ class LaneReads(VectorLowering):
     def number(self, op: tix.ReadOp) -> SSAValue:
         """An element that is the same for all lanes."""
         self.provide_quotients(op.forms)
-        key = op.tensor, *self._placed(op.forms)
+        key = op.tensor, op.shape, *self._placed(op.forms)
         if key not in self.loaded:
             self.loaded[key] = self._read(op)
         return self.loaded[key]
@@ -73,9 +73,9 @@ class LaneReads(VectorLowering):
         if step is None or (self.mask is not None and step not in (1, -1)):
             return None
         self.provide_quotients(op.forms)
-        key = op.tensor, self.lanes, self.mask, *self._placed(op.forms)
+        key = op.tensor, op.shape, self.lanes, self.mask, *self._placed(op.forms)
         if key not in self.loaded:
-            first = self.index.linear(op.forms, self.strides[op.tensor])
+            first = self.index.linear(op.forms, self.strides[op.tensor, op.shape])
             source = self.buffers[op.tensor]
             if step == 1:
                 found = self._neighbours(source, first, self.mask)
@@ -91,7 +91,7 @@ class LaneReads(VectorLowering):
         if self.is_divided(op.forms):
             return None
         fixed, rest = 0, None
-        for form, stride in zip(op.forms, self.strides[op.tensor], strict=True):
+        for form, stride in zip(op.forms, self.strides[op.tensor, op.shape], strict=True):
             c = form[self.tile.column_index]
             if c and isinstance(stride, int):
                 fixed += c * stride

@@ -23,7 +23,7 @@ from dialects.tix import Affine
 from passes.analysis.costs import FREE, weight
 from passes.index_sets.context import stays_inside
 from passes.index_sets.sets import index_set
-from passes.rewriting.programs import definition_around, type_of
+from passes.rewriting.programs import definition_around
 from passes.scheduling.index_uses import IndexUses
 from passes.scheduling.tile import Hoisted, Tile
 
@@ -102,18 +102,18 @@ def tileable_sums(region: Region, tile: Tile, uses: IndexUses) -> list[tix.SumOp
 
 
 @cache
-def _strides(type: tix.TensorType) -> tuple[int | None, ...]:
+def _strides(shape: tuple[Affine, ...]) -> tuple[int | None, ...]:
     strides: list[int | None] = [1]
-    for size in reversed(type.shape[1:]):
+    for size in reversed(shape[1:]):
         last, extent = strides[-1], constant_extent(size)
         strides.append(None if last is None or extent is None else last * extent)
-    return tuple(strides[::-1][: type.rank])
+    return tuple(strides[::-1][: len(shape)])
 
 
 def stride(read: tix.ReadOp, index: SSAValue, uses: IndexUses) -> int | None:
     """The distance of elements read at neighbouring values of an index; None: far apart."""
     total = 0
-    for form, step in zip(read.forms, _strides(type_of(read.tensor)), strict=True):
+    for form, step in zip(read.forms, _strides(read.shape), strict=True):
         if any(index in uses.of(v) and v is not index for v in form.indices):
             return None  # through a division
         if form[index]:

@@ -197,7 +197,7 @@ class BlockLowering(LanesLowering):
     def _store(self, op: tix.DefineOp, lanes: SSAValue) -> None:
         """Store the elements of a vector: side by side, or one by one."""
         forms = [Affine.of(v) for v in op.indices]
-        target, strides = self.buffers[op.result], self.strides[op.result]
+        target, strides = self.buffers[op.result], self.strides[op.result, op.shape]
         if self.tile.column_index is op.indices[-1]:
             return store_vector(self, lanes, target, self.index.linear(forms, strides))
         for lane in range(self.lanes):

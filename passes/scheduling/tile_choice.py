@@ -208,7 +208,7 @@ def choose_tiles(op: tix.DefineOp, example: Sizes | None = None) -> list[Tile]:
     cheapest tile for an `example` of these sizes follows; without an example, one along another
     axis, which may be the longer one.
     """
-    symbolic = any(size.terms for size in op.type.shape)
+    symbolic = any(size.terms for size in op.shape)
     found = _good_tiles(op, {} if symbolic else example or {})
     best = found[:1]
     if symbolic:
@@ -294,7 +294,7 @@ def _extent(op: tix.DefineOp, index: SSAValue | None, sizes: Sizes) -> int:
     """The length of an axis, assumed where it depends on sizes that are not given."""
     if index is None:
         return 1
-    size = op.type.shape[op.indices.index(index)]
+    size = op.shape[op.indices.index(index)]
     if any(name not in sizes for name in size.sizes):
         return ASSUMED_EXTENT
     return max(0, size.evaluate({name: sizes[name] for name in size.sizes}))

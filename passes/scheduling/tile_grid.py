@@ -68,7 +68,7 @@ class Grid:
 
     @classmethod
     def of(cls, at: BodyLowering, op: tix.DefineOp, tile: Tile) -> Grid:
-        shape = dict(zip(op.indices, op.type.shape, strict=True))
+        shape = dict(zip(op.indices, op.shape, strict=True))
         axes = tile.row_index, tile.column_index
         others = [(v, at.index.form(shape[v])) for v in op.indices if v not in axes]
         strips = _strips(at, shape[tile.column_index], tile.columns)

@@ -39,10 +39,11 @@ from dialects.tix import (
     WhereOp,
     YieldOp,
 )
+from dialects.tix.affine import SizeValues
 from dialects.tix.elementary import Array
 from tadc.interpreter.index_sets import expand
 from tadc.interpreter.points import Points, box
-from tadc.sizes import bind_sizes, shape_of
+from tadc.sizes import bind_sizes, dimensions_of, shape_of
 
 DTYPES = {"f32": np.dtype(np.float32), "f64": np.dtype(np.float64)}
 
@@ -85,7 +86,8 @@ class _Evaluation:
     ):
         self.program = program
         self.counts = counts
-        self.sizes = bind_sizes(program, {n: np.shape(arguments[n]) for n in program.arguments})
+        shapes = {name: np.shape(arguments[name]) for name in program.arguments}
+        self.sizes = SizeValues(bind_sizes(program, shapes))
         self.real = _real_dtype(program, arguments)
         self.tensors: dict[SSAValue, Array] = {
             value: np.asarray(arguments[name], self._dtype(value.type))
@@ -105,7 +107,8 @@ class _Evaluation:
     def _define(self, definition: DefineOp) -> Array:
         self.dtype = self._dtype(definition.type)
         shape = shape_of(definition.type, self.sizes)
-        parts = [self.region(definition.body, p) for p in box(definition.indices, shape)]
+        points = box(definition.indices, dimensions_of(definition.shape, self.sizes))
+        parts = [self.region(definition.body, p) for p in points]
         return np.concatenate([*parts, np.empty(0, self.dtype)]).reshape(shape)
 
     def region(self, region: Region, points: Points) -> Array:
@@ -164,6 +167,8 @@ def _floordiv(self: _Evaluation, op: FloorDivOp, points: Points) -> Array:
 
 def _read(self: _Evaluation, op: ReadOp, points: Points) -> Array:
     tensor = self.tensors[op.tensor]
+    if op.view is not None:
+        tensor = tensor.reshape(dimensions_of(op.shape, self.sizes))
     if not tensor.ndim:
         return np.full(points.count, tensor, self.dtype)
     element = [points.affine(form, self.sizes) for form in op.forms]

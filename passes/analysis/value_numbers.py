@@ -1,0 +1,173 @@
+"""Numbers of values: those with the same number are equal to the last bit, wherever they stand.
+
+    %0 = tix.sub %a, %b         3        %4 = tix.sub %b, %a         6
+    %1 = tix.pow %0, 2.0        4        %5 = tix.pow %4, 2.0        4
+    %2 = tix.add %1, %c         5        %6 = tix.add %c, %5         5
+
+A number stands for what an operation computes and for the numbers of its operands: this is global
+value numbering (Alpern, Wegman and Zadeck, POPL 1988), with three laws that hold for any rounding:
+
+- x + y = y + x, and so for `mul`, `maximum` and `minimum`: operands count in one order;
+- reductions are equal if they are but for the names of their indices;
+- f(-x) = f(x) for even functions f, such as |x|, cosh x, x**2 and x * x: of their operands only the
+  absolute value counts.
+
+Two values have the same absolute value where they differ in signs alone: x - y and y - x, -x and x,
+odd functions of such, their products and quotients. They are not exchanged elsewhere: x - x is 0
+both ways round, but -(x - x) is -0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import count
+from typing import TypeAlias
+
+from xdsl.dialects.builtin import FloatData
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.traits import Commutative
+
+from dialects import tix
+from dialects.tix import Affine, Constraint, Variable
+from dialects.tix import elementwise as ew
+from passes.rewriting.scoped_map import ScopedMap
+
+Key: TypeAlias = object
+"""Hashable: what is computed, and the numbers of what it is computed from."""
+
+EVEN = (ew.AbsOp, ew.CoshOp)
+"""Functions of one real with f(-x) = f(x) to the last bit; `cos` rounds otherwise at -x."""
+
+ODD = (ew.SinOp, ew.TanOp, ew.AsinOp, ew.AtanOp, ew.SinhOp, ew.TanhOp, ew.ErfOp, ew.SignOp)
+"""Functions of one real with f(-x) = -f(x) to the last bit."""
+
+
+class ValueNumbers:
+    """The number of every value in a definition, in time linear in its text and depth."""
+
+    def __init__(self, definition: tix.DefineOp):
+        self._numbers: ScopedMap[SSAValue, int] = ScopedMap()
+        walk = _Walk({}, count(), self._numbers, ScopedMap(), ScopedMap(), depth=0)
+        walk.block(definition.body.block, inside=True)
+
+    def __getitem__(self, value: SSAValue) -> int:
+        """The number of a real value."""
+        return self._numbers[value]
+
+
+class _Walk:
+    """Numbers the values of blocks, operands before what uses them."""
+
+    def __init__(
+        self,
+        known: dict[Key, int],
+        fresh: count[int],
+        numbers: ScopedMap[SSAValue, int],
+        absolute: ScopedMap[SSAValue, int],
+        indices: ScopedMap[Variable, Key],
+        depth: int,
+    ):
+        self.known = known
+        self.fresh = fresh
+        self.numbers = numbers
+        self.absolute = absolute
+        """The number of the absolute value of each value."""
+        self.indices = indices
+        """Keys of quotients, and of the indices of reductions around."""
+        self.depth = depth
+
+    def block(self, block: Block, inside: bool) -> None:
+        """Number the values of a block; with `inside`, also those in bodies of reductions."""
+        for op in block.ops:
+            match op:
+                case tix.YieldOp():
+                    pass
+                case tix.FloorDivOp():
+                    key = "quotient", self._form(op.form), op.divisor.data
+                    self.indices[op.result] = key
+                case _:
+                    for region in op.regions if not isinstance(op, tix.ReductionOp) else ():
+                        self.block(region.block, inside)
+                    result = op.results[0]
+                    self.numbers[result] = self._number(self._key(op))
+                    self.absolute[result] = self._absolute(op)
+                    if inside and isinstance(op, tix.ReductionOp):
+                        self.block(op.body.block, inside)
+
+    def _number(self, key: Key) -> int:
+        if key not in self.known:
+            self.known[key] = next(self.fresh)
+        return self.known[key]
+
+    def _key(self, op: Operation) -> Key:
+        match op:
+            case tix.ConstantOp(value=FloatData(data=number)):
+                return op.name, number.hex()
+            case tix.ReadOp():
+                return op.name, op.tensor, *map(self._form, op.forms)
+            case tix.IndexToRealOp():
+                return op.name, self._form(op.form)
+            case tix.ReductionOp():
+                return self._reduction(op)
+            case tix.IfOp():
+                disjuncts = frozenset(self._constraints(d) for d in op.condition)
+                return op.name, disjuncts, *map(self._value, op.regions)
+            case tix.WhereOp():
+                sides = self.numbers[op.lhs], self.numbers[op.rhs]
+                return op.name, op.comparison, *sides, *map(self._value, op.regions)
+            case tix.CallOp():
+                return op.name, op.function.data, *(self.numbers[v] for v in op.arguments)
+            case _:
+                return self._elementwise(op)
+
+    def _elementwise(self, op: Operation) -> Key:
+        numbers = [self.numbers[v] for v in op.operands]
+        match op:
+            case ew.MulOp() if numbers[0] == numbers[1]:
+                return op.name, "square", self.absolute[op.lhs]
+            case ew.PowOp() if (tix.constant_value(op.rhs) or 1) % 2 == 0:
+                return op.name, "even", self.absolute[op.lhs], numbers[1]
+            case _ if isinstance(op, EVEN):
+                return op.name, self.absolute[op.operand]
+            case _:
+                return op.name, *(sorted(numbers) if op.has_trait(Commutative) else numbers)
+
+    def _absolute(self, op: Operation) -> int:
+        """The number of the absolute value, which -x has too."""
+        match op:
+            case ew.NegOp() | ew.AbsOp():
+                return self.absolute[op.operand]
+            case ew.SubOp():
+                parts = sorted(self.numbers[v] for v in op.operands)
+            case ew.MulOp():
+                parts = sorted(self.absolute[v] for v in op.operands)
+            case ew.DivOp():
+                parts = [self.absolute[v] for v in op.operands]
+            case _ if isinstance(op, ODD):
+                parts = [self.absolute[op.operand]]
+            case _:
+                parts = [self.numbers[op.results[0]]]
+        return self._number(("absolute", op.name, *parts))
+
+    def _reduction(self, op: tix.ReductionOp) -> Key:
+        """The key of a reduction, whose indices count by their places."""
+        own: dict[Variable, Key] = {v: ("own", self.depth, n) for n, v in enumerate(op.indices)}
+        inner = _Walk(
+            self.known,
+            self.fresh,
+            self.numbers.new_child(),
+            self.absolute.new_child(),
+            self.indices.new_child(own),
+            self.depth + 1,
+        )
+        inner.block(op.body.block, inside=False)
+        return op.name, len(own), inner._constraints(op.constraints), inner._value(op.body)
+
+    def _value(self, region: Region) -> int:
+        return self.numbers[tix.yielded(region)]
+
+    def _form(self, form: Affine) -> Key:
+        return frozenset((self.indices.get(v, v), c) for v, c in form.terms.items()), form.constant
+
+    def _constraints(self, constraints: Iterable[Constraint]) -> Key:
+        return frozenset((self._form(c.form), c.equality) for c in constraints)

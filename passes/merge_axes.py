@@ -1,0 +1,212 @@
+"""`merge-axes`: neighbouring indices that only count through memory become one.
+
+    %y = tix.define "y" (%n, %h, %w) : !tix.tensor<[N, H, W], f32> {
+      %0 = tix.read %x[%n, %h, %w]
+      %1 = tix.read %b[%n]
+      ...
+
+becomes
+
+    %y = tix.define "y" (%n, %p) : !tix.tensor<[N, H, W], f32> as [N, H * W] {
+      %0 = tix.read %x[%n, %p] as [N, H * W]
+      %1 = tix.read %b[%n]
+      ...
+
+In row-major order the element h, w of a plane is its element p = W h + w, and where h runs below H
+and w below W, p takes each value below H W once, in the same order. So h and w can become p
+where the body reads elements of dimensions next to each other at exactly h and w, the second one of
+size W, and mentions h and w nowhere else; and so can indices of a reduction that run over such
+a box. Loops become longer: a vector does not end with each row.
+
+Sizes must be no differences, which count as 0 where they are negative. With `strided`, rows
+of what is read may lie apart in memory: then only indices become one that nothing is read at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from functools import reduce
+from itertools import pairwise
+
+from xdsl.ir import Operation, SSAValue
+
+from dialects import tix
+from dialects.tix import Affine, Constraint, between
+from dialects.tix.affine import product
+from passes.rewriting.builder import BodyBuilder
+from passes.rewriting.cloner import Cloner
+from passes.rewriting.program_pass import LocalPass
+from passes.rewriting.programs import ProgramBuilder, copy_program
+
+
+@dataclass(frozen=True)
+class MergeAxesPass(LocalPass):
+    """`merge-axes{strided=true}`: for code that reads tensors whose rows may lie apart."""
+
+    name = "merge-axes"
+    strided: bool = False
+
+    def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
+        return merge_axes(program, self.strided)
+
+
+def merge_axes(program: tix.ProgramOp, strided: bool = False) -> tix.ProgramOp:
+    """The program with merged indices; itself where none can be merged."""
+    nests = [nest for d in program.definitions for nest in _nests(d)]
+    joined = {b for nest in nests for a, b in nest.pairs if _can_merge(a, b, nest.sizes, strided)}
+    if not joined:
+        return program
+
+    def define(builder: ProgramBuilder, tensors: Cloner, op: tix.DefineOp) -> SSAValue:
+        return _Merger(tensors, joined).define(builder, op)
+
+    return copy_program(program, define=define)
+
+
+@dataclass(frozen=True)
+class _Nest:
+    """Indices of a definition or of a reduction, in order."""
+
+    indices: Sequence[SSAValue]
+    sizes: Mapping[SSAValue, Affine]
+    """The sizes below which indices run from 0, where nothing else bounds them."""
+
+    @property
+    def pairs(self) -> Iterator[tuple[SSAValue, SSAValue]]:
+        """Neighbours that both run below a size."""
+        return ((a, b) for a, b in pairwise(self.indices) if {a, b} <= self.sizes.keys())
+
+
+def _nests(definition: tix.DefineOp) -> Iterator[_Nest]:
+    sizes = dict(zip(definition.indices, definition.shape, strict=True))
+    yield _Nest(definition.indices, sizes)
+    for op in definition.walk():
+        if isinstance(op, tix.ReductionOp):
+            ranges = {v: size for v in op.indices if (size := _size(v, op)) is not None}
+            yield _Nest(op.indices, ranges)
+
+
+def _size(index: SSAValue, op: tix.ReductionOp) -> Affine | None:
+    """The size n where `0 <= index < n` is all that bounds an index of a reduction."""
+    around = [c for c in op.constraints if c.form[index]]
+    ends = [c.form + Affine.of(index) + 1 for c in around if c.form[index] == -1]
+    whole = len(ends) == 1 and not ends[0].indices
+    return ends[0] if whole and set(around) == {*between(0, Affine.of(index), ends[0])} else None
+
+
+def _can_merge(a: SSAValue, b: SSAValue, sizes: Mapping[SSAValue, Affine], strided: bool) -> bool:
+    """True if two neighbouring indices only count as `size of b * a + b`."""
+    users = {use.operation for v in (a, b) for use in v.uses}
+    return all(_is_natural(sizes[v]) for v in (a, b)) and all(
+        isinstance(op, tix.ReadOp) and not strided and _reads_plane(op, a, b, sizes[b])
+        for op in users
+    )
+
+
+def _reads_plane(op: tix.ReadOp, a: SSAValue, b: SSAValue, size: Affine) -> bool:
+    """True if `a` and `b` are the positions in neighbouring dimensions, the second of this size."""
+    forms, shape = op.forms, op.shape
+    places = [n for n, form in enumerate(forms) if form[a] or form[b]]
+    if len(places) != 2:
+        return False
+    first, second = places
+    positions = forms[first].single_index, forms[second].single_index
+    near = second == first + 1 and shape[second] == size and _is_natural(shape[first])
+    return near and positions == (a, b)
+
+
+def _is_natural(size: Affine) -> bool:
+    """True if a size is no difference: it is what it says, and not 0 instead."""
+    return size.constant >= 0 and all(c > 0 for c in size.terms.values())
+
+
+class _Merger(Cloner):
+    """Copies; an index in `joined` becomes one with the index before it."""
+
+    def __init__(self, tensors: Cloner, joined: Set[SSAValue]):
+        super().__init__(tensors.builder, tensors.values)
+        self.joined = joined
+
+    def define(self, program: ProgramBuilder, op: tix.DefineOp) -> SSAValue:
+        """Append the definition with merged indices."""
+        groups = self._groups(op.indices)
+
+        def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
+            return self._inside(e, groups, own).copy_body(op.body)
+
+        region = BodyBuilder(program.block, op.location).region(_names(groups), body)
+        view = self._merged(op.indices, op.shape)
+        new = tix.DefineOp(op.label.data, op.type, region, view if view != op.type.shape else None)
+        new.location = op.location
+        return program.append(new)
+
+    def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
+        groups = self._groups(op.indices)
+        merged = {v for group in groups if len(group) > 1 for v in group}
+        others = [c for c in op.constraints if merged.isdisjoint(c.form.indices)]
+
+        def domain(own: list[SSAValue]) -> list[Constraint]:
+            ranges = [
+                c
+                for group, v in zip(groups, own, strict=True)
+                if len(group) > 1
+                for c in between(0, Affine.of(v), reduce(product, (_length(k, op) for k in group)))
+            ]
+            return self._inside(self.builder, groups, own).constraints(others) + ranges
+
+        def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
+            return self._inside(e, groups, own).copy_body(op.body)
+
+        return self.builder.reduce(type(op), _names(groups), domain, body)
+
+    def copy(self, op: Operation) -> None:
+        if not isinstance(op, tix.ReadOp):
+            return super().copy(op)
+        self.builder.location = op.location
+        positions = [form.single_index for form in op.forms]
+        forms = [
+            self.form(f) for f, v in zip(op.forms, positions, strict=True) if v not in self.joined
+        ]
+        shape = self._merged(positions, op.shape)
+        view = shape if shape != op.tensor_type.shape else None
+        self.values[op.result] = self.builder.read(self.value(op.tensor), forms, view)
+
+    def _groups(self, indices: Sequence[SSAValue]) -> list[list[SSAValue]]:
+        """Indices that become one, those that stay alone as groups of one."""
+        groups: list[list[SSAValue]] = []
+        for v in indices:
+            if v in self.joined:
+                groups[-1].append(v)
+            else:
+                groups.append([v])
+        return groups
+
+    def _merged(
+        self, positions: Sequence[SSAValue | None], shape: Sequence[Affine]
+    ) -> tuple[Affine, ...]:
+        """The shape in which dimensions at joined positions are one with those before them."""
+        sizes: list[Affine] = []
+        for v, size in zip(positions, shape, strict=True):
+            if v in self.joined:
+                sizes[-1] = product(sizes[-1], size)
+            else:
+                sizes.append(size)
+        return tuple(sizes)
+
+    def _inside(
+        self, builder: BodyBuilder, groups: Sequence[Sequence[SSAValue]], own: Sequence[SSAValue]
+    ) -> _Merger:
+        return self.inner(builder, [group[0] for group in groups], own)
+
+
+def _names(groups: Sequence[Sequence[SSAValue]]) -> list[str | None]:
+    """A name for each group: `hw` for the indices h and w."""
+    return ["".join(v.name_hint or "" for v in group) or None for group in groups]
+
+
+def _length(index: SSAValue, op: tix.ReductionOp) -> Affine:
+    """The size below which an index runs that is one with its neighbour."""
+    size = _size(index, op)
+    assert size is not None
+    return size

@@ -1,0 +1,120 @@
+"""`share-values`: equal values in a definition are computed once.
+
+    %0 = tix.sub %a, %b                      %0 = tix.sub %a, %b
+    %1 = tix.pow %0, 2.0                     %1 = tix.pow %0, 2.0
+    %2 = tix.exp %1               becomes    %2 = tix.exp %1
+    %3 = tix.sub %b, %a                      %3 = tix.add %2, %2
+    %4 = tix.pow %3, 2.0
+    %5 = tix.exp %4
+    %6 = tix.add %2, %5
+
+`passes/analysis/value_numbers.py` says which values are equal to the last bit. One that was
+computed before, in the same body or one around it, is not computed again. A function or a reduction
+that several bodies of choices by indices compute moves in front of them, under a condition of its
+own (`passes/scheduling/shared_values.py`):
+
+    (if A { f(exp(x)) }) + (if B { g(exp(x)) })
+
+becomes
+
+    e = if A or B { exp(x) };  (if A { f(e) }) + (if B { g(e) })
+
+The gradient of a stencil that depends on differences of neighbours is like this: each difference
+has two ends. Elements are read where they are there, and nothing is computed at more points than
+before but for a few at the ends of ranges.
+
+On entry and on exit sums are bounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from xdsl.ir import Operation, SSAValue
+
+from dialects import tix
+from passes.analysis.value_numbers import ValueNumbers
+from passes.rewriting.builder import BodyBuilder
+from passes.rewriting.cloner import Cloner
+from passes.rewriting.program_pass import LocalPass
+from passes.rewriting.programs import copy_program
+from passes.rewriting.scoped_map import ScopedMap
+from passes.scheduling.shared_values import Plan, Shared, sharing_plan
+
+
+@dataclass(frozen=True)
+class ShareValuesPass(LocalPass):
+    """`share-values`: no options."""
+
+    name = "share-values"
+
+    def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
+        return share_values(program)
+
+
+def share_values(program: tix.ProgramOp) -> tix.ProgramOp:
+    """The program with equal values in each definition computed once."""
+    return copy_program(program, _Sharer)
+
+
+class _Sharer(Cloner):
+    """Copies bodies; a value with the number of one that is there already becomes that."""
+
+    numbers: ValueNumbers
+    plan: Plan
+
+    def __init__(self, builder: BodyBuilder):
+        super().__init__(builder)
+        self.there: ScopedMap[int, SSAValue] = ScopedMap()
+        """The new values that can be used here, by their numbers."""
+        self.moved: ScopedMap[Operation, SSAValue] = ScopedMap()
+        """New values that can be used where the operations stand."""
+
+    def inner(
+        self, builder: BodyBuilder, own: Sequence[SSAValue] = (), new: Sequence[SSAValue] = ()
+    ) -> Self:
+        cloner = super().inner(builder, own, new)
+        cloner.there, cloner.moved = self.there.new_child(), self.moved.new_child()
+        return cloner
+
+    def copy_definition(
+        self, op: tix.DefineOp, builder: BodyBuilder, own: Sequence[SSAValue]
+    ) -> SSAValue:
+        cloner = self.inner(builder, op.indices, own)
+        cloner.numbers = ValueNumbers(op)
+        cloner.plan = sharing_plan(op, cloner.numbers)
+        return cloner.copy_body(op.body)
+
+    def copy(self, op: Operation) -> None:
+        for shared in self.plan.get(op, ()):
+            self._compute(shared)
+        if isinstance(op, tix.FloorDivOp):
+            return super().copy(op)
+        (result,) = op.results
+        number = self.numbers[result]
+        value = self.moved.get(op) or self.there.get(number)
+        if value is None:
+            super().copy(op)
+        else:
+            self.values[result] = value
+        self.there[number] = self.values[result]
+
+    def _compute(self, shared: Shared) -> None:
+        """Compute a value ahead of the bodies that need it."""
+        value = shared.places[0].results[0]
+        for v in (v for d in shared.condition for c in d for v in c.form.indices):
+            self.fetch(v)
+        if [] in shared.condition:
+            self.fetch(value)
+            return
+
+        def body(e: BodyBuilder, _: list[SSAValue]) -> SSAValue:
+            cloner = self.inner(e)
+            cloner.fetch(value)
+            return cloner.value(value)
+
+        condition = [self.constraints(disjunct) for disjunct in shared.condition]
+        new = self.builder.choose(condition, body, lambda e, _: e.constant(0))
+        self.moved.update(dict.fromkeys(shared.places, new))
