@@ -98,8 +98,9 @@ def test_a_matrix_product_in_tiles_is_that_of_numpy():
 
 def test_a_sum_along_vectors_has_one_partial_sum_per_lane():
     x = np.random.default_rng(1).uniform(-1, 1, (5, 30, 64)).astype(np.float32)
-    f = tadc.compile("x: f32[5, 30, 64]\ny[i] = sum[j, k](x[i, j, k]**2)")
-    np.testing.assert_allclose(f(x), (x**2).sum((1, 2)), rtol=1e-5)
+    v = np.random.default_rng(2).uniform(1, 2, 64).astype(np.float32)
+    f = tadc.compile("x: f32[5, 30, 64]\nv: f32[64]\ny[i] = sum[j, k](x[i, j, k]**2 * v[k])")
+    np.testing.assert_allclose(f(x, v), (x**2 * v).sum((1, 2)), rtol=1e-5)
     assert "lanes" in str(f.runner.executable("f32").module)
 
 
