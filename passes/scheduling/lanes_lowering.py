@@ -196,11 +196,39 @@ class LanesLowering(LaneReads):
 
     def _masked(self, op: tix.IfOp) -> SSAValue:
         """Both branches, each with the lanes for which it is taken."""
+        holds = self._mask(op)
+        then, otherwise = self._under(holds, op.then), self._under(self.others(holds), op.otherwise)
+        return self.insert(SelectLanesOp(holds, then, otherwise)).result
+
+    def _mask(self, op: tix.IfOp) -> SSAValue:
+        """The lanes in which a condition holds."""
         tests = [all_of(self, [self._test(c) for c in disjunct]) for disjunct in op.condition]
         holds = any_of(self, tests)
         assert holds is not None
-        then, otherwise = self._under(holds, op.then), self._under(self.others(holds), op.otherwise)
-        return self.insert(SelectLanesOp(holds, then, otherwise)).result
+        return holds
+
+    def plus(self, sum_: SSAValue, term: SSAValue, op: tix.SumOp) -> SSAValue:
+        """A partial sum with one more term at this point.
+
+        A term that is 0 where a condition fails is left out there, as a sum that begins with 0 is
+        never -0: that is one instruction of processors with masks.
+        """
+        choice = term.owner
+        if not isinstance(choice, tix.IfOp) or not self._is_left_out(choice):
+            return self.add(sum_, self.lanes_of(term), op)
+        holds = self._mask(choice)
+        after = self.add(sum_, self._under(holds, choice.then), op)
+        return self.insert(SelectLanesOp(holds, after, sum_)).result
+
+    def _is_left_out(self, op: tix.IfOp) -> bool:
+        """True if a choice is between some lanes and 0."""
+        forms = [c.form for disjunct in op.condition for c in disjunct]
+        return (
+            tix.constant_value(tix.yielded(op.otherwise)) == 0.0
+            and any(form[self.tile.column_index] for form in forms)
+            and not self.is_divided(forms)
+            and self._is_maskable(op)
+        )
 
     def _test(self, constraint: tix.Constraint) -> SSAValue:
         self.provide_quotients([constraint.form])

@@ -133,7 +133,7 @@ class BlockLowering(LanesLowering):
             self.add_sum(inner)
         term = tix.yielded(op.body)
         points = zip(self.points(op.result), sums, strict=True)
-        return [self.add(before, self.at(*p).lanes_of(term), op) for p, before in points]
+        return [self.at(*p).plus(before, term, op) for p, before in points]
 
     # --- memory ---
 

@@ -11,8 +11,10 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
     Float64Type,
+    IntegerType,
     VectorType,
     i1,
+    i32,
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -91,9 +93,10 @@ class VectorLowering(SegmentLowering):
         numbers = DenseIntOrFPElementsAttr.from_list(VectorType(element, [self.lanes]), [0.0])
         return self.index.once(("zeros", element), lambda: arith.ConstantOp(numbers))
 
-    def _integers(self, numbers: Sequence[int]) -> SSAValue:
-        values = DenseIntOrFPElementsAttr.from_list(VectorType(i64, [self.lanes]), list(numbers))
-        return self.index.once(("integers", *numbers), lambda: arith.ConstantOp(values))
+    def _integers(self, numbers: Sequence[int], element: IntegerType = i64) -> SSAValue:
+        kind = VectorType(element, [self.lanes])
+        values = DenseIntOrFPElementsAttr.from_list(kind, list(numbers))
+        return self.index.once(("integers", element, *numbers), lambda: arith.ConstantOp(values))
 
     def integers(self, form: Affine) -> SSAValue:
         """An affine form in all lanes; the column grows along them."""
@@ -102,10 +105,25 @@ class VectorLowering(SegmentLowering):
         return self.insert(arith.AddiOp(self.splat(first), self._integers(steps))).result
 
     def holds_in(self, form: Affine, equality: bool) -> SSAValue:
-        """The lanes in which `form >= 0`, or `form == 0`."""
-        zeros = self._integers([0] * self.lanes)
-        predicate = "eq" if equality else "sge"
-        return self.insert(CompareLanesOp(predicate, self.integers(form), zeros)).result
+        """The lanes in which `form >= 0`, or `form == 0`.
+
+        Where the form grows by one from lane to lane, it holds from lane `-form` on; where it falls
+        by one, up to lane `form`. Such a number, kept between 0 and the number of lanes, is short.
+        """
+        placed = form.substitute(self.index.places)
+        return self.index.once(("holds", placed, equality), lambda: self._compared(form, equality))
+
+    def _compared(self, form: Affine, equality: bool) -> Operation:
+        step = form[self.tile.column_index]
+        if equality or abs(step) != 1:
+            zeros = self._integers([0] * self.lanes)
+            return CompareLanesOp("eq" if equality else "sge", self.integers(form), zeros)
+        first = self.index.form(-form if step > 0 else form + 1)
+        bounded = self.insert(arith.MaxSIOp(first, self.index.constant(0))).result
+        bounded = self.insert(arith.MinSIOp(bounded, self.index.constant(self.lanes))).result
+        limit = self.splat(self.insert(arith.IndexCastOp(bounded, i32)).result)
+        lanes = self._integers(range(self.lanes), i32)
+        return CompareLanesOp("sge" if step > 0 else "slt", lanes, limit)
 
     def others(self, mask: SSAValue) -> SSAValue:
         """The lanes that are off."""
