@@ -78,7 +78,7 @@ class LaneReads(VectorLowering):
             first = self.index.linear(op.forms, self.strides[op.tensor, op.shape])
             source = self.buffers[op.tensor]
             if step == 1:
-                found = self._neighbours(source, first, self.mask)
+                found = self.neighbours(source, first, self.mask)
             elif step == -1:
                 found = self._backwards(source, first)
             else:
@@ -102,7 +102,10 @@ class LaneReads(VectorLowering):
             return fixed
         return self.index.add(rest, self.index.constant(fixed)) if fixed else rest
 
-    def _neighbours(self, source: SSAValue, first: SSAValue, mask: SSAValue | None) -> SSAValue:
+    def neighbours(
+        self, source: SSAValue, first: SSAValue, mask: SSAValue | None = None
+    ) -> SSAValue:
+        """The elements of a buffer that lie side by side from a position on."""
         element = cast("MemRefType[Any]", source.type).element_type
         if mask is None:
             kind = VectorType(element, [self.lanes])
@@ -113,7 +116,7 @@ class LaneReads(VectorLowering):
     def _backwards(self, source: SSAValue, first: SSAValue) -> SSAValue:
         lowest = self.index.add(first, self.index.constant(1 - self.lanes))
         mask = None if self.mask is None else self.reversed(self.mask)
-        return self.reversed(self._neighbours(source, lowest, mask))
+        return self.reversed(self.neighbours(source, lowest, mask))
 
     def _apart(self, source: SSAValue, first: SSAValue, step: SSAValue | int) -> SSAValue:
         distance = self.index.constant(step) if isinstance(step, int) else step

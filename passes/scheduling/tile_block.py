@@ -22,7 +22,6 @@ values. Long sums empty their registers into totals after each segment
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects import memref, scf, vector
 from xdsl.ir import Block, Region, SSAValue
@@ -30,30 +29,16 @@ from xdsl.ir import Block, Region, SSAValue
 from dialects import tix
 from dialects.tix import Affine
 from passes.scheduling.body_lowering import BodyLowering
-from passes.scheduling.emit import buffer, carrying_loop, loop, when
-from passes.scheduling.lanes_lowering import LanesLowering, Panel
+from passes.scheduling.emit import buffer, carrying_loop, when
+from passes.scheduling.lanes_lowering import LanesLowering
 from passes.scheduling.segments import Segments, add_segment, whole_sum
-from passes.scheduling.tile import Hoisted
 from passes.scheduling.tile_analysis import constant_range, hoisted_values, tileable_sums
+from passes.scheduling.tile_panels import Chunk
 from passes.scheduling.trees import bounds
 from passes.scheduling.vector_lowering import load_vector, store_vector
 
 MOST_TERMS_WRITTEN_OUT = 8
 """Terms of the innermost indices of a sum that are written out one after the other."""
-
-
-@dataclass(frozen=True)
-class Chunk:
-    """The part [low, high) of the range of a sum's index, at most `length` long."""
-
-    index: SSAValue
-    low: SSAValue
-    high: SSAValue
-    length: int
-
-    def inside(self, op: tix.SumOp) -> list[SSAValue]:
-        """The index with those inside it."""
-        return op.indices[op.indices.index(self.index) :]
 
 
 Sums = Sequence[SSAValue]
@@ -153,37 +138,6 @@ class BlockLowering(LanesLowering):
             for n in range(count)
         ]
 
-    def fill_panel(self, op: tix.SumOp, hoisted: Hoisted, chunk: Chunk | None) -> Panel:
-        """A value of a sum for all its terms, or those of a chunk, side by side along columns."""
-        indices = [v for v in hoisted.indices if chunk is None or v in chunk.inside(op)]
-        ranges = [(v, *_panel_range(op, v, chunk)) for v in indices]
-        size = self.tile.columns
-        for _, _, length in ranges:
-            size *= length
-        panel = Panel(buffer(self, size, "panel"), self.tile.columns, ranges)
-
-        def fill(at: BodyLowering, rest: Sequence[SSAValue]) -> None:
-            assert isinstance(at, BlockLowering)
-            if not rest:
-                return at._store_columns(hoisted.value, panel)
-            low, high = _panel_bounds(at, op, rest[0], chunk)
-
-            def one(inner: BodyLowering, k: SSAValue) -> None:
-                inner.index.values[rest[0]] = k
-                fill(inner, rest[1:])
-
-            loop(at, low, high, rest[0].name_hint, one)
-
-        if chunk is not None:
-            self.index.values[chunk.low] = chunk.low
-        fill(self, indices)
-        return panel
-
-    def _store_columns(self, value: SSAValue, panel: Panel) -> None:
-        for row, vector_ in self.points(value):
-            lanes = self.at(row, vector_).lanes_of(value)
-            store_vector(self, lanes, panel.buffer, panel.position(self, vector_ or 0))
-
     # --- elements ---
 
     def finish(self, op: tix.DefineOp) -> None:
@@ -215,25 +169,6 @@ def written_out(op: tix.SumOp, own: Sequence[SSAValue]) -> tuple[int, int] | Non
             return None
         terms *= found[1]
     return constant_range(op, own[0]) if terms <= MOST_TERMS_WRITTEN_OUT else None
-
-
-def _panel_range(op: tix.SumOp, v: SSAValue, chunk: Chunk | None) -> tuple[Affine, int]:
-    """The first value of an index of a panel, and the number of values that there is room for."""
-    if chunk is not None and v is chunk.index:
-        return Affine.of(chunk.low), chunk.length
-    found = constant_range(op, v)
-    assert found is not None
-    return Affine(constant=found[0]), found[1]
-
-
-def _panel_bounds(
-    at: BodyLowering, op: tix.SumOp, v: SSAValue, chunk: Chunk | None
-) -> tuple[SSAValue, SSAValue]:
-    """The bounds of an index of a panel."""
-    if chunk is not None and v is chunk.index:
-        return chunk.low, chunk.high
-    low, length = constant_range(op, v) or (0, 0)
-    return at.index.constant(low), at.index.constant(low + length)
 
 
 class Totals:

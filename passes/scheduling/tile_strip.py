@@ -34,8 +34,9 @@ from passes.scheduling.lanes_lowering import Panel
 from passes.scheduling.segments import Segments
 from passes.scheduling.tile import Tile
 from passes.scheduling.tile_analysis import tileable_sums
-from passes.scheduling.tile_block import BlockLowering, Chunk, Sums
+from passes.scheduling.tile_block import BlockLowering, Sums
 from passes.scheduling.tile_grid import Span
+from passes.scheduling.tile_panels import Chunk, fill_panel
 from passes.scheduling.tile_totals import Totals
 from passes.scheduling.trees import bounds, provide_bounds
 
@@ -79,7 +80,7 @@ class Strip:
         """Fill the panels of a sum, which all blocks load from."""
         for hoisted in self.tile.panels.get(op, ()):
             self.panels.pop(hoisted.value, None)
-            self.panels[hoisted.value] = self.block(at, None).fill_panel(op, hoisted, chunk)
+            self.panels[hoisted.value] = fill_panel(self.block(at, None), op, hoisted, chunk)
 
     def each_block(self, at: BodyLowering, fill: FillBlock) -> None:
         """The loop over the blocks, each of which knows what the strip knows."""

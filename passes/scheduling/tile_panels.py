@@ -1,0 +1,176 @@
+"""Panels: what a sum reads, copied so that the columns of a block lie side by side.
+
+    y[i, j] = sum[k](x[i, k] * w[j, k])        panel[k, q] = w[j0 + q, k]        a term is a row
+
+Where the terms of what is copied lie side by side in memory, as those of `w[j, k]` do along k,
+squares of as many terms as lanes are loaded along the terms, and transposed in registers:
+
+    a b     lanes of two rows of w        a c     lanes of two rows of the panel
+    c d                                   b d
+
+**Transposing** n vectors of n lanes, n a power of two, takes log n rounds. A round interleaves
+vector v with vector v + n/2 lane by lane: what stands in lane l of vector v, an address of bits
+(v, l), comes to the address with all bits rotated by one place, as the highest bit of v becomes the
+lowest of the lane, and the highest of l the lowest of the vector. After log n rounds v and l have
+changed places. Each element takes part in log n shuffles of n lanes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import vector
+from xdsl.dialects.builtin import DenseArrayBase, i64
+from xdsl.ir import SSAValue
+
+from dialects import tix
+from dialects.loops import vector_type
+from dialects.tix import Affine
+from passes.scheduling.body_lowering import BodyLowering
+from passes.scheduling.emit import buffer, difference, loop, quotient
+from passes.scheduling.lanes_lowering import LanesLowering, Panel
+from passes.scheduling.tile import Hoisted
+from passes.scheduling.tile_analysis import constant_range
+from passes.scheduling.vector_lowering import VectorLowering, store_vector
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """The part [low, high) of the range of a sum's index, at most `length` long."""
+
+    index: SSAValue
+    low: SSAValue
+    high: SSAValue
+    length: int
+
+    def inside(self, op: tix.SumOp) -> list[SSAValue]:
+        """The index with those inside it."""
+        return op.indices[op.indices.index(self.index) :]
+
+
+def fill_panel(at: LanesLowering, op: tix.SumOp, hoisted: Hoisted, chunk: Chunk | None) -> Panel:
+    """A value of a sum for all its terms, or those of a chunk, side by side along columns."""
+    indices = [v for v in hoisted.indices if chunk is None or v in chunk.inside(op)]
+    ranges = [(v, *_range(op, v, chunk)) for v in indices]
+    size = at.tile.columns
+    for _, _, length in ranges:
+        size *= length
+    panel = Panel(buffer(at, size, "panel"), at.tile.columns, ranges)
+    if chunk is not None:
+        at.index.values[chunk.low] = chunk.low
+    _Filling(op, hoisted.value, chunk, panel).emit(at, indices)
+    return panel
+
+
+@dataclass(frozen=True)
+class _Filling:
+    """Fills a panel with a value of a sum."""
+
+    op: tix.SumOp
+    value: SSAValue
+    chunk: Chunk | None
+    panel: Panel
+
+    def emit(self, at: BodyLowering, indices: Sequence[SSAValue]) -> None:
+        """The loops over the indices of the panel, with a term inside."""
+        assert isinstance(at, LanesLowering)
+        if not indices:
+            return self._term(at)
+        index, *rest = indices
+        low, high = _bounds(at, self.op, index, self.chunk)
+
+        def one(inner: BodyLowering, k: SSAValue) -> None:
+            inner.index.values[index] = k
+            self.emit(inner, rest)
+
+        if not rest and self._lies_along(at, index):
+            low = self._squares(at, index, low, high)
+        loop(at, low, high, index.name_hint, one)
+
+    def _term(self, at: LanesLowering) -> None:
+        for n in range(at.tile.columns // at.lanes):
+            lanes = at.at(None, n).lanes_of(self.value)
+            store_vector(at, lanes, self.panel.buffer, self.panel.position(at, n))
+
+    def _lies_along(self, at: LanesLowering, index: SSAValue) -> bool:
+        """True if terms lie side by side along an index, and columns apart."""
+        read = self.value.owner
+        if not isinstance(read, tix.ReadOp) or at.is_divided(read.forms):
+            return False
+        quotients = [
+            v for f in read.forms for v in f.indices if isinstance(v.owner, tix.FloorDivOp)
+        ]
+        strides = at.strides[read.tensor, read.shape]
+        steps = [form[index] for form in read.forms]
+        alone = steps[-1] == 1 and not any(steps[:-1]) and strides[-1] == 1
+        return alone and not quotients and at.step(read) not in (0, 1, -1)
+
+    def _squares(
+        self, at: LanesLowering, index: SSAValue, low: SSAValue, high: SSAValue
+    ) -> SSAValue:
+        """Squares of terms and lanes, as long as they fit: gives the first term that is left."""
+        width = at.index.constant(at.lanes)
+        squares = at.index.mul(quotient(at, difference(at, high, low), width), width)
+        whole = at.index.add(low, squares)
+
+        def square(inner: BodyLowering, k: SSAValue) -> None:
+            assert isinstance(inner, LanesLowering)
+            inner.index.values[index] = k
+            for n in range(at.tile.columns // at.lanes):
+                self._square(inner.at(None, n), index, n)
+
+        loop(at, low, whole, index.name_hint, square, at.lanes)
+        return whole
+
+    def _square(self, at: LanesLowering, index: SSAValue, n: int) -> None:
+        """As many terms as lanes, from the one at hand on, of one vector of columns."""
+        read = self.value.owner
+        assert isinstance(read, tix.ReadOp)
+        rows: list[SSAValue] = []
+        for lane in range(at.lanes):
+            first = at.at_lane(lane).index.linear(read.forms, at.strides[read.tensor, read.shape])
+            rows.append(at.neighbours(at.buffers[read.tensor], first))
+        for term, lanes in enumerate(transposed(at, rows)):
+            inner = at.apart()
+            inner.index = at.index.placed({index: Affine.of(index) + term})
+            place = self.panel.position(inner, n)
+            store_vector(at, at.widened(lanes), self.panel.buffer, place)
+
+
+def transposed(at: VectorLowering, rows: Sequence[SSAValue]) -> list[SSAValue]:
+    """The vectors of which lane r of vector c is lane c of row r: a power of two of both."""
+    count = len(rows)
+    low, high = (
+        [half * count // 2 + lane // 2 + count * (lane % 2) for lane in range(count)]
+        for half in range(2)
+    )
+    found = list(rows)
+    for _ in range(count.bit_length() - 1):
+        pairs = zip(found[: count // 2], found[count // 2 :], strict=True)
+        found = [_shuffled(at, a, b, order) for a, b in pairs for order in (low, high)]
+    return found
+
+
+def _shuffled(at: VectorLowering, a: SSAValue, b: SSAValue, order: Sequence[int]) -> SSAValue:
+    lanes = DenseArrayBase.from_list(i64, list(order))
+    return at.insert(vector.ShuffleOp(a, b, lanes, result_type=vector_type(a))).result
+
+
+def _range(op: tix.SumOp, v: SSAValue, chunk: Chunk | None) -> tuple[Affine, int]:
+    """The first value of an index of a panel, and the number of values that there is room for."""
+    if chunk is not None and v is chunk.index:
+        return Affine.of(chunk.low), chunk.length
+    found = constant_range(op, v)
+    assert found is not None
+    return Affine(constant=found[0]), found[1]
+
+
+def _bounds(
+    at: BodyLowering, op: tix.SumOp, v: SSAValue, chunk: Chunk | None
+) -> tuple[SSAValue, SSAValue]:
+    """The bounds of an index of a panel."""
+    if chunk is not None and v is chunk.index:
+        return chunk.low, chunk.high
+    low, length = constant_range(op, v) or (0, 0)
+    return at.index.constant(low), at.index.constant(low + length)
