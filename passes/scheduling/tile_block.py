@@ -29,7 +29,7 @@ from xdsl.ir import Block, Region, SSAValue
 from dialects import tix
 from dialects.tix import Affine
 from passes.scheduling.body_lowering import BodyLowering
-from passes.scheduling.emit import buffer, carrying_loop, when
+from passes.scheduling.emit import buffer, carrying_loop, difference, quotient, when
 from passes.scheduling.lanes_lowering import LanesLowering
 from passes.scheduling.segments import Segments, add_segment, whole_sum
 from passes.scheduling.tile_analysis import constant_range, hoisted_values, tileable_sums
@@ -39,6 +39,9 @@ from passes.scheduling.vector_lowering import load_vector, store_vector
 
 MOST_TERMS_WRITTEN_OUT = 8
 """Terms of the innermost indices of a sum that are written out one after the other."""
+
+SHIFTED_TERMS = 4
+"""Terms at a time that share what they read: as many as registers hold vectors besides sums."""
 
 
 Sums = Sequence[SSAValue]
@@ -109,8 +112,47 @@ class BlockLowering(LanesLowering):
             return at.add_terms(op, rest, carried)
 
         low, high = (chunk.low, chunk.high) if chunk else bounds(self, op, own)
+        if not rest and self.tile.rows == 1 and self._shifts(op, index):
+            low, sums = self._add_shifted(op, low, high, sums)
         one = self.index.constant(1)
         return carrying_loop(self, low, high, one, index.name_hint, sums, fill)
+
+    def _shifts(self, op: tix.SumOp, index: SSAValue) -> bool:
+        """True if a term reads at some column what another term reads at another column."""
+        column = self.tile.column_index
+        reads = (o for o in op.body.walk() if isinstance(o, tix.ReadOp) and o.forms)
+        return any(abs(r.forms[-1][column]) == abs(r.forms[-1][index]) == 1 for r in reads)
+
+    def _add_shifted(
+        self, op: tix.SumOp, low: SSAValue, high: SSAValue, sums: Sums
+    ) -> tuple[SSAValue, Sums]:
+        """Terms a vector apart from each other at a time, which share what they read.
+
+            y[i] = sum[k](x[i + k] * w[k])          x[i + k + 16], of lanes i, is x[i' + k] of i'
+
+        Gives the first term that is left.
+        """
+        index = op.indices[-1]
+        size = SHIFTED_TERMS * self.lanes
+        width, lanes = self.index.constant(size), self.index.constant(self.lanes)
+        whole = self.index.mul(quotient(self, difference(self, high, low), width), width)
+
+        def part(at: BodyLowering, first: SSAValue, carried: Sums) -> Sums:
+            end = at.index.add(first, lanes)
+            return carrying_loop(at, first, end, one, index.name_hint, carried, terms)
+
+        def terms(at: BodyLowering, k: SSAValue, carried: Sums) -> Sums:
+            assert isinstance(at, BlockLowering)
+            at.index.values[index] = k
+            for n in range(SHIFTED_TERMS):
+                inner = at.apart()
+                inner.index = at.index.placed({index: Affine.of(index) + n * at.lanes})
+                carried = inner.add_terms(op, (), carried)
+            return carried
+
+        one = self.index.constant(1)
+        end = self.index.add(low, whole)
+        return end, carrying_loop(self, low, end, width, "part", sums, part)
 
     def _add_term(self, op: tix.SumOp, sums: Sums) -> Sums:
         """The sums with one more term."""
