@@ -14,6 +14,7 @@
 - `tile_loops`: a definition in tiles; its docstring draws block, strip, group, panel and chunk
 - `tile_grid`: which blocks each iteration of the parallel loop computes
 - `tile_strip`: what the blocks of one iteration share, and sums that advance by chunks
+- `sloped_sums`: sums of a block whose bounds move with the column
 - `tile_panels`: what blocks share, copied so that columns lie side by side
 - `tile_totals`: what sums that wait in memory are emptied into
 - `tile_block`: one block, from its sums to its elements

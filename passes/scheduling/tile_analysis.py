@@ -92,13 +92,50 @@ def is_rectangular(op: tix.SumOp, indices: Iterable[SSAValue], uses: IndexUses) 
 
 
 def tileable_sums(region: Region, tile: Tile, uses: IndexUses) -> list[tix.SumOp]:
-    """The sums of a body that get accumulators: long, and with the same terms for a whole block."""
-    axes = [v for v in (tile.row_index, tile.column_index) if v is not None]
+    """The sums of a body that get accumulators.
+
+    They are long, and have the same terms for all rows of a block; for all columns, too, or
+    `is_sloped` holds.
+    """
+    rows = [] if tile.row_index is None else [tile.row_index]
     return [
         s
         for s in blocked_sums(region)
-        if tile.column_index in uses.of_operation(s) and is_rectangular(s, axes, uses)
+        if tile.column_index in uses.of_operation(s)
+        and is_rectangular(s, rows, uses)
+        and (is_rectangular(s, [tile.column_index], uses) or is_sloped(s, tile, uses))
     ]
+
+
+def is_sloped(op: tix.SumOp, tile: Tile, uses: IndexUses) -> bool:
+    """True if bounds of the innermost index, and no others, move with the column.
+
+        sum[k](x[k] * w[j - k]),  j - 9 <= k <= j
+
+    Columns of a block then differ in a few terms at both ends, which are left out by masks: what
+    differs by lane must lie side by side, and what does not must be there for every term.
+    """
+    column, index = tile.column_index, op.indices[-1]
+    moving = [c for c in op.constraints if column in _indices_of([c.form], uses)]
+    fixed = [*index_set(definition_around(op)), *(c for c in op.constraints if c not in moving)]
+    inner = [o for o in op.body.walk() if not isinstance(o, tix.YieldOp)]
+    return (
+        bool(moving)
+        and not any(isinstance(o, tix.SumOp | tix.FloorDivOp | tix.IfOp) for o in inner)
+        and all(abs(c.form[index]) == 1 and c.form[column] and not c.equality for c in moving)
+        and all(
+            stride(o, column, uses) in (1, -1)
+            if column in uses.of_operation(o)
+            else stays_inside(o, fixed)
+            for o in inner
+            if isinstance(o, tix.ReadOp)
+        )
+    )
+
+
+def _indices_of(forms: Iterable[Affine], uses: IndexUses) -> set[SSAValue]:
+    """The indices on which forms depend, by themselves or through quotients."""
+    return {used for form in forms for v in form.indices for used in uses.of(v)}
 
 
 @cache

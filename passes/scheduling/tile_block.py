@@ -32,6 +32,7 @@ from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.emit import buffer, carrying_loop, difference, quotient, when
 from passes.scheduling.lanes_lowering import LanesLowering
 from passes.scheduling.segments import Segments, add_segment, whole_sum
+from passes.scheduling.sloped_sums import add_sloped, provide_range
 from passes.scheduling.tile_analysis import constant_range, hoisted_values, tileable_sums
 from passes.scheduling.tile_panels import Chunk
 from passes.scheduling.trees import bounds
@@ -72,6 +73,8 @@ class BlockLowering(LanesLowering):
     def add_sum(self, op: tix.SumOp) -> None:
         """Add all terms of a sum."""
         self.hoist(op)
+        if self._slopes(op):
+            provide_range(self, op)
         sums = self.starts(op)
         segments = Segments.of(self, op, op.indices)
         if segments is None:
@@ -111,11 +114,20 @@ class BlockLowering(LanesLowering):
             at.index.values[index] = k
             return at.add_terms(op, rest, carried)
 
+        def inside(at: BlockLowering, low: SSAValue, high: SSAValue, sums: Sums) -> Sums:
+            if not rest and at.tile.rows == 1 and at._shifts(op, index):
+                low, sums = at._add_shifted(op, low, high, sums)
+            one = at.index.constant(1)
+            return carrying_loop(at, low, high, one, index.name_hint, sums, fill)
+
         low, high = (chunk.low, chunk.high) if chunk else bounds(self, op, own)
-        if not rest and self.tile.rows == 1 and self._shifts(op, index):
-            low, sums = self._add_shifted(op, low, high, sums)
-        one = self.index.constant(1)
-        return carrying_loop(self, low, high, one, index.name_hint, sums, fill)
+        if not rest and self._slopes(op):
+            return add_sloped(self, op, low, high, sums, inside)
+        return inside(self, low, high, sums)
+
+    def _slopes(self, op: tix.SumOp) -> bool:
+        """True if the columns of the block have different terms."""
+        return any(c.form[self.tile.column_index] for c in op.constraints)
 
     def _shifts(self, op: tix.SumOp, index: SSAValue) -> bool:
         """True if a term reads at some column what another term reads at another column."""

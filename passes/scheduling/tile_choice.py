@@ -34,6 +34,7 @@ from passes.scheduling.tile_analysis import (
     chunk_of,
     constant_range,
     hoisted_values,
+    is_rectangular,
     is_short,
     is_slow,
     lanes_of,
@@ -318,7 +319,8 @@ def _with_panels(
     group = max(1, min(MOST_ROWS_PER_PANEL // tile.rows, blocks))
     panels: dict[tix.SumOp, tuple[Hoisted, ...]] = {}
     chunks: dict[tix.SumOp, tuple[SSAValue, int]] = {}
-    for s in sums if blocks > 3 else []:
+    moving = not all(is_rectangular(s, [tile.column_index], uses) for s in sums)
+    for s in sums if blocks > 3 and not moving else []:
         found = hoisted_values(s, tile, uses).panels
         if found:
             panels[s] = tuple(found)
