@@ -108,6 +108,16 @@ def test_a_sum_along_vectors_has_one_partial_sum_per_lane():
     assert "lanes" in str(f.runner.executable("f32").module)
 
 
+def test_columns_whose_terms_differ_are_masked_at_both_ends():
+    x, w = (np.random.default_rng(n).uniform(-1, 1, n).astype(np.float32) for n in (900, 300))
+    f = tadc.compile(
+        "x: f32[900]\nw: f32[300]\n"
+        "y[p in range(1199)] = sum[k in range(max(0, p - 299), min(900, p + 1))](x[k] * w[p - k])"
+    )
+    np.testing.assert_allclose(f(x, w), np.convolve(x, w), atol=1e-4)
+    assert "vector.maskedload" in str(f.runner.executable("f32").module)
+
+
 def test_what_is_the_same_for_all_terms_is_read_once_where_a_sum_may_be_empty():
     """Three rows share x[i, :] and the exponential: all of it is there, whatever M is."""
     source = "z: f64[M, 3]\nx: f64[N, 3]\n"
