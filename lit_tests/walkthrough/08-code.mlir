@@ -42,10 +42,10 @@ func.func @dy_sum(%dy_sum: memref<?xf64>, %dy: memref<?xf64>, %w: memref<?xf64>,
       scf.yield %18, %24 : f64, f64
     }
     %25 = math.absf %5 : f64
-    %26 = arith.constant 0x7ff0000000000000 : f64
-    %27 = arith.cmpf olt, %25, %26 : f64
-    %28 = arith.addf %4, %5 : f64
-    %29 = arith.select %27, %28, %4 : f64
+    %26 = arith.addf %4, %5 : f64
+    %27 = arith.constant 0x7ff0000000000000 : f64
+    %28 = arith.cmpf olt, %25, %27 : f64
+    %29 = arith.select %28, %26, %4 : f64
     %30 = math.sqrt %29 : f64
     %31 = arith.divf %2, %30 fastmath<contract> : f64
     memref.store %31, %dy_sum[%i] : memref<?xf64>
@@ -95,10 +95,10 @@ func.func @dx(%dx: memref<?xf64>, %dy_sum: memref<?xf64>, %w: memref<?xf64>, %x:
         scf.yield %24, %30 : f64, f64
       }
       %31 = math.absf %14 : f64
-      %32 = arith.constant 0x7ff0000000000000 : f64
-      %33 = arith.cmpf olt, %31, %32 : f64
-      %34 = arith.addf %13, %14 : f64
-      %35 = arith.select %33, %34, %13 : f64
+      %32 = arith.addf %13, %14 : f64
+      %33 = arith.constant 0x7ff0000000000000 : f64
+      %34 = arith.cmpf olt, %31, %33 : f64
+      %35 = arith.select %34, %32, %13 : f64
       %36 = arith.constant 2.000000e+00 : f64
       %37 = memref.load %x[%1] : memref<?xf64>
       %38 = arith.mulf %36, %37 fastmath<contract> : f64

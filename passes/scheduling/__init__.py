@@ -19,6 +19,7 @@
 - `tile_totals`: what sums that wait in memory are emptied into
 - `tile_block`: one block, from its sums to its elements
 - `lanes_lowering`: values at the rows and vectors of a block
+- `lane_choices`: choices in the lanes of vectors, by branches and masks
 - `lane_reads`: reads in the lanes of vectors
 - `vector_lowering`: arithmetic on vectors and numbers
 - `trees`: what a value or a bound needs, before it can be emitted

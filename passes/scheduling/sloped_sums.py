@@ -15,7 +15,6 @@ weakest ones bound all terms of the block, the strongest ones those of all colum
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
@@ -23,18 +22,19 @@ from xdsl.ir import SSAValue
 from dialects import tix
 from dialects.loops import SelectLanesOp
 from dialects.tix import Affine, Constraint, Variable
-from passes.scheduling.body_lowering import constraints_of
+from passes.scheduling.body_lowering import BodyLowering, constraints_of
 from passes.scheduling.emit import all_of, carrying_loop, smaller
+from passes.scheduling.lanes_lowering import LanesLowering
 from passes.scheduling.trees import provide_bounds
 
-if TYPE_CHECKING:
-    from passes.scheduling.tile_block import BlockLowering, Sums
+Sums = Sequence[SSAValue]
+"""A vector for each point of a block: row by row, from the first vector to the last."""
 
-Terms = Callable[["BlockLowering", SSAValue, SSAValue, "Sums"], "Sums"]
+Terms = Callable[[SSAValue, SSAValue, Sums], Sums]
 """The loop over terms that all columns have: from the first one to the one behind the last."""
 
 
-def provide_range(at: BlockLowering, op: tix.SumOp) -> None:
+def provide_range(at: LanesLowering, op: tix.SumOp) -> None:
     """Let the innermost index run over the terms of all columns."""
     provide_bounds(at, op)
     low, high = _bounds(at, op, weakest=True)
@@ -42,18 +42,18 @@ def provide_range(at: BlockLowering, op: tix.SumOp) -> None:
 
 
 def add_sloped(
-    at: BlockLowering, op: tix.SumOp, low: SSAValue, high: SSAValue, sums: Sums, inside: Terms
+    at: LanesLowering, op: tix.SumOp, low: SSAValue, high: SSAValue, sums: Sums, inside: Terms
 ) -> Sums:
     """The terms from `low` to `high`, of each column those that it has."""
     first, last = _bounds(at, op, weakest=False)
     first = smaller(at, _larger(at, first, low), high)
     last = smaller(at, _larger(at, last, first), high)
     sums = _masked(at, op, low, first, sums)
-    sums = inside(at, first, last, sums)
+    sums = inside(first, last, sums)
     return _masked(at, op, last, high, sums)
 
 
-def _bounds(at: BlockLowering, op: tix.SumOp, weakest: bool) -> tuple[SSAValue, SSAValue]:
+def _bounds(at: LanesLowering, op: tix.SumOp, weakest: bool) -> tuple[SSAValue, SSAValue]:
     """The bounds of the innermost index for any column, or for all columns."""
     index = op.indices[-1]
     constraints = [_at_end(at, c, weakest) for c in constraints_of(op, [index])]
@@ -61,7 +61,7 @@ def _bounds(at: BlockLowering, op: tix.SumOp, weakest: bool) -> tuple[SSAValue, 
     return low, high
 
 
-def _at_end(at: BlockLowering, constraint: Constraint, weakest: bool) -> Constraint:
+def _at_end(at: LanesLowering, constraint: Constraint, weakest: bool) -> Constraint:
     """A constraint at the column where it is weakest, or strongest."""
     column = at.tile.column_index
     grows = constraint.form[column] > 0
@@ -70,12 +70,13 @@ def _at_end(at: BlockLowering, constraint: Constraint, weakest: bool) -> Constra
     return Constraint(constraint.form.substitute(places), constraint.equality)
 
 
-def _masked(at: BlockLowering, op: tix.SumOp, low: SSAValue, high: SSAValue, sums: Sums) -> Sums:
+def _masked(at: LanesLowering, op: tix.SumOp, low: SSAValue, high: SSAValue, sums: Sums) -> Sums:
     """Terms that some columns lack."""
     index, column = op.indices[-1], at.tile.column_index
     moving = [c for c in op.constraints if c.form[column]]
 
-    def term(inner: BlockLowering, k: SSAValue, carried: Sequence[SSAValue]) -> Sums:
+    def term(inner: BodyLowering, k: SSAValue, carried: Sums) -> Sums:
+        assert isinstance(inner, LanesLowering)
         inner.index.values[index] = k
         found: list[SSAValue] = []
         for point, before in zip(inner.points(op.result), carried, strict=True):
@@ -86,8 +87,8 @@ def _masked(at: BlockLowering, op: tix.SumOp, low: SSAValue, high: SSAValue, sum
         return found
 
     one = at.index.constant(1)
-    return carrying_loop(at, low, high, one, index.name_hint, sums, term)  # pyright: ignore[reportArgumentType]
+    return carrying_loop(at, low, high, one, index.name_hint, sums, term)
 
 
-def _larger(at: BlockLowering, a: SSAValue, b: SSAValue) -> SSAValue:
+def _larger(at: LanesLowering, a: SSAValue, b: SSAValue) -> SSAValue:
     return at.insert(arith.MaxSIOp(a, b)).result

@@ -30,9 +30,9 @@ from dialects import tix
 from dialects.tix import Affine
 from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.emit import buffer, carrying_loop, difference, quotient, when
-from passes.scheduling.lanes_lowering import LanesLowering
+from passes.scheduling.lane_choices import LaneChoices
 from passes.scheduling.segments import Segments, add_segment, whole_sum
-from passes.scheduling.sloped_sums import add_sloped, provide_range
+from passes.scheduling.sloped_sums import Sums, add_sloped, provide_range
 from passes.scheduling.tile_analysis import constant_range, hoisted_values, tileable_sums
 from passes.scheduling.tile_panels import Chunk
 from passes.scheduling.trees import bounds
@@ -45,21 +45,8 @@ SHIFTED_TERMS = 4
 """Terms at a time that share what they read: as many as registers hold vectors besides sums."""
 
 
-Sums = Sequence[SSAValue]
-"""A vector for each point of a block: row by row, from the first vector to the last."""
-
-
-class BlockLowering(LanesLowering):
+class BlockLowering(LaneChoices):
     """Emits one block: its sums, what they share, and its elements."""
-
-    def points(self, value: SSAValue) -> list[tuple[int | None, int | None]]:
-        """The rows and vectors in which a value differs."""
-        found = self.uses.of(value)
-        rows = range(self.tile.rows) if self.tile.row_index in found else [None]
-        vectors = range(self.tile.columns // self.lanes)
-        return [
-            (r, v) for r in rows for v in (vectors if self.tile.column_index in found else [None])
-        ]
 
     def starts(self, op: tix.SumOp) -> Sums:
         """Sums without terms."""
@@ -114,16 +101,16 @@ class BlockLowering(LanesLowering):
             at.index.values[index] = k
             return at.add_terms(op, rest, carried)
 
-        def inside(at: BlockLowering, low: SSAValue, high: SSAValue, sums: Sums) -> Sums:
-            if not rest and at.tile.rows == 1 and at._shifts(op, index):
-                low, sums = at._add_shifted(op, low, high, sums)
-            one = at.index.constant(1)
-            return carrying_loop(at, low, high, one, index.name_hint, sums, fill)
+        def inside(low: SSAValue, high: SSAValue, sums: Sums) -> Sums:
+            if not rest and self.tile.rows == 1 and self._shifts(op, index):
+                low, sums = self._add_shifted(op, low, high, sums)
+            one = self.index.constant(1)
+            return carrying_loop(self, low, high, one, index.name_hint, sums, fill)
 
         low, high = (chunk.low, chunk.high) if chunk else bounds(self, op, own)
         if not rest and self._slopes(op):
             return add_sloped(self, op, low, high, sums, inside)
-        return inside(self, low, high, sums)
+        return inside(low, high, sums)
 
     def _slopes(self, op: tix.SumOp) -> bool:
         """True if the columns of the block have different terms."""

@@ -32,9 +32,10 @@ from passes.scheduling.emit import loop, smaller, zeroed
 from passes.scheduling.index_uses import IndexUses
 from passes.scheduling.lanes_lowering import Panel
 from passes.scheduling.segments import Segments
+from passes.scheduling.sloped_sums import Sums
 from passes.scheduling.tile import Tile
 from passes.scheduling.tile_analysis import tileable_sums
-from passes.scheduling.tile_block import BlockLowering, Sums
+from passes.scheduling.tile_block import BlockLowering
 from passes.scheduling.tile_grid import Span
 from passes.scheduling.tile_panels import Chunk, fill_panel
 from passes.scheduling.tile_totals import Totals

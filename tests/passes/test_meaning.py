@@ -286,7 +286,7 @@ def test_specialise_keeps_the_meaning_for_subsets_of_sizes(first: int) -> None:
 @pytest.fixture
 def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tiles of few elements, taken wherever there is one: programs here are small."""
-    limits = {"VECTOR_BYTES": 8, "MOST_COLUMNS": 2, "MOST_TERMS_TO_UNROLL": 0}
+    limits = {"VECTOR_BYTES": 16, "MOST_COLUMNS": 2, "MOST_TERMS_TO_UNROLL": 0}
     limits |= {"PANEL_ELEMENTS": 6, "MOST_ROWS_PER_PANEL": 4}
     for name, value in (limits | {"MOST_OF_PLAIN_COST": 1e9, "COST_OF_FAR_ELEMENT": 0}).items():
         home = tile_analysis if hasattr(tile_analysis, name) else tile_choice

@@ -26,7 +26,9 @@ PROGRAMS = {
     "a product of sums": "s = prod[j in range(10**6)](sum[k in range(10**6)](cos(0.5*j*k)))",
     "short sums in long ones": "s = sum[j in range(10**12), l in range(7)](1/(j + l + 1))",
     "long elements": "y[i in range(4)] = sum[j in range(10**6), k in range(10**6)](exp(-i*j*k))",
-    "elements of one piece": "y[i in range(3), j in range(3)] = sum[k in range(10**12)](1/(i + j*k + 1))",
+    "elements of one piece": (
+        "y[i in range(3), j in range(3)] = sum[k in range(10**12)](1/(i + j*k + 1))"
+    ),
 }
 
 

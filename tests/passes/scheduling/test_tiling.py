@@ -29,7 +29,9 @@ KERNEL = "y[i] = sum[j](exp(-sum[k]((x[i, k] - z[j, k])**2)) * b[j])"
 CONVOLUTION = "y[n, o, t in range(40)] = sum[c, s](w[o, c, s] * x[n, c, 2*t + 3*s])"
 CORRELATION = "y[i] = sum[k](d[i + k] * v[k])"
 PAPER = "f[i, j] = exp(-sum[k]((a[i, k] + b[j, k])**2 * c[i, i] + d[i + k]**3) / 9)"
-SLOPED = "y[n, j in range(99)] = sum[k in range(max(0, j - 40), min(60, j + 1))](x[n, k] * w[5, j - k])"
+SLOPED = (
+    "y[n, j in range(99)] = sum[k in range(max(0, j - 40), min(60, j + 1))](x[n, k] * w[5, j - k])"
+)
 BANDED = "y[i, j] = sum[k in range(max(0, j - 20), min(70, j + 30))](a[i, k] * b[k, j] * c[j])"
 TWO_SUMS = "y[i, j] = sum[k](x[i, k] * w[j, k]) / (1 + sum[k](abs(w[j, k])) + sum[k](x[i, k]**2))"
 SHARED = "y[n, c, p] = sum[o](x[n, o] * w[o, c, p])"
