@@ -56,6 +56,9 @@ MOST_ROWS = 8
 MOST_ROWS_PER_PANEL = 256
 """Rows that share a panel: copying it costs as much as using it for some ten rows."""
 
+FEWEST_ITERATIONS = 16
+"""Iterations for threads to share, where there are so many blocks."""
+
 ASSUMED_EXTENT = 512
 """The length assumed of a range that depends on sizes."""
 
@@ -301,6 +304,16 @@ def _extent(op: tix.DefineOp, index: SSAValue | None, sizes: Sizes) -> int:
     return max(0, size.evaluate({name: sizes[name] for name in size.sizes}))
 
 
+def _largest_group(op: tix.DefineOp, tile: Tile, sizes: Sizes) -> int:
+    """The blocks of rows of an iteration, so that there are enough iterations for all threads."""
+    groups = [
+        _extent(op, v, sizes) for v in op.indices if v not in (tile.row_index, tile.column_index)
+    ]
+    strips = max(1, _extent(op, tile.column_index, sizes) // tile.columns)
+    blocks = -(-_extent(op, tile.row_index, sizes) // tile.rows)
+    return prod(groups) * strips * blocks // FEWEST_ITERATIONS
+
+
 def _power_of_two_below(n: int) -> int:
     return 1 << (n.bit_length() - 1) if n else 0
 
@@ -316,7 +329,7 @@ def _with_panels(
     if tile.row_index is None:
         return tile
     blocks = -(-_extent(op, tile.row_index, sizes) // tile.rows)
-    group = max(1, min(MOST_ROWS_PER_PANEL // tile.rows, blocks))
+    group = max(1, min(MOST_ROWS_PER_PANEL // tile.rows, blocks, _largest_group(op, tile, sizes)))
     panels: dict[tix.SumOp, tuple[Hoisted, ...]] = {}
     chunks: dict[tix.SumOp, tuple[SSAValue, int]] = {}
     moving = not all(is_rectangular(s, [tile.column_index], uses) for s in sums)
@@ -328,5 +341,5 @@ def _with_panels(
             if cut:
                 chunks[s] = cut
     if not panels:
-        group = min(group, 64 // tile.rows)
+        group = max(1, min(group, 64 // tile.rows))
     return replace(tile, group=group, panels=panels, chunks=chunks)
