@@ -33,7 +33,7 @@ from passes.index_sets.paths import Path
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
 from passes.rewriting.program_pass import ProgramPass
-from passes.rewriting.programs import definition_around, reads_of, set_hint
+from passes.rewriting.programs import definition_around, reads_of, rewrite_definition
 
 MOST_OPERATIONS_TO_MOVE = 128
 """The number of operations up to which a definition moves, so that long chains become several."""
@@ -103,16 +103,11 @@ def _erase(definitions: Iterable[tix.DefineOp]) -> None:
 
 def _rebuild(op: tix.DefineOp, moved: Mapping[SSAValue, tix.DefineOp]) -> None:
     """Put a definition in the place of `op` that holds the bodies of moved ones that it reads."""
-    assert op.parent is not None
-    builder = BodyBuilder(op.parent, op.location)
-    cloner = _Inliner(builder, moved)
-    region = builder.region(
-        [v.name_hint for v in op.indices], lambda e, own: cloner.copy_definition(op, e, own)
-    )
-    new = tix.DefineOp(op.label.data, op.type, region)
-    new.location = op.location
-    set_hint(new.result, op.label.data)
-    Rewriter.replace_op(op, new)
+
+    def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
+        return _Inliner(e, moved).copy_definition(op, e, own)
+
+    rewrite_definition(op, body)
 
 
 def _needed(program: tix.ProgramOp) -> list[tix.DefineOp]:

@@ -39,7 +39,7 @@ from passes.analysis.value_numbers import ValueNumbers
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
 from passes.rewriting.program_pass import LocalPass
-from passes.rewriting.programs import copy_program
+from passes.rewriting.programs import rewrite_definition
 from passes.rewriting.scoped_map import ScopedMap
 from passes.scheduling.shared_values import Plan, Shared, sharing_plan
 
@@ -55,18 +55,33 @@ class ShareValuesPass(LocalPass):
 
 
 def share_values(program: tix.ProgramOp) -> tix.ProgramOp:
-    """The program with equal values in each definition computed once."""
-    return copy_program(program, _Sharer)
+    """The program with equal values in each definition computed once.
+
+    It is the same one, changed in place. Definitions in which nothing but reads and constants comes
+    twice stay as they are.
+    """
+    for op in program.definitions:
+        numbers = ValueNumbers(op)
+        if numbers.repeat:
+            _rewrite(op, numbers)
+    return program
+
+
+def _rewrite(op: tix.DefineOp, numbers: ValueNumbers) -> None:
+    def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
+        sharer = _Sharer(e, numbers, sharing_plan(op, numbers))
+        return sharer.copy_definition(op, e, own)
+
+    rewrite_definition(op, body)
 
 
 class _Sharer(Cloner):
-    """Copies bodies; a value with the number of one that is there already becomes that."""
+    """Copies a body; a value with the number of one that is there already becomes that."""
 
-    numbers: ValueNumbers
-    plan: Plan
-
-    def __init__(self, builder: BodyBuilder):
+    def __init__(self, builder: BodyBuilder, numbers: ValueNumbers, plan: Plan):
         super().__init__(builder)
+        self.numbers = numbers
+        self.plan = plan
         self.there: ScopedMap[int, SSAValue] = ScopedMap()
         """The new values that can be used here, by their numbers."""
         self.moved: ScopedMap[Operation, SSAValue] = ScopedMap()
@@ -78,14 +93,6 @@ class _Sharer(Cloner):
         cloner = super().inner(builder, own, new)
         cloner.there, cloner.moved = self.there.new_child(), self.moved.new_child()
         return cloner
-
-    def copy_definition(
-        self, op: tix.DefineOp, builder: BodyBuilder, own: Sequence[SSAValue]
-    ) -> SSAValue:
-        cloner = self.inner(builder, op.indices, own)
-        cloner.numbers = ValueNumbers(op)
-        cloner.plan = sharing_plan(op, cloner.numbers)
-        return cloner.copy_body(op.body)
 
     def copy(self, op: Operation) -> None:
         for shared in self.plan.get(op, ()):

@@ -50,6 +50,13 @@ class ValueNumbers:
         walk = _Walk({}, count(), self._numbers, ScopedMap(), ScopedMap(), depth=0)
         walk.block(definition.body.block, inside=True)
 
+    @property
+    def repeat(self) -> bool:
+        """True if two values are equal that are neither read nor constants."""
+        barred = tix.ReadOp, tix.ConstantOp
+        computed = [n for v, n in self._numbers.items() if not isinstance(v.owner, barred)]
+        return len(set(computed)) < len(computed)
+
     def __getitem__(self, value: SSAValue) -> int:
         """The number of a real value."""
         return self._numbers[value]

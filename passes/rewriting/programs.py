@@ -203,6 +203,18 @@ def copy_definition(
     return builder.define_like(op.result, label or op.label.data, body)
 
 
+def rewrite_definition(op: tix.DefineOp, body: Body) -> tix.DefineOp:
+    """Put a definition with another body in the place of `op`; what read that reads the new one."""
+    assert op.parent is not None
+    names = [v.name_hint for v in op.indices]
+    region = BodyBuilder(op.parent, op.location).region(names, body)
+    new = tix.DefineOp(op.label.data, op.type, region)
+    new.location = op.location
+    set_hint(new.result, op.label.data)
+    Rewriter.replace_op(op, new)
+    return new
+
+
 def copy_program(
     program: tix.ProgramOp,
     kind: type[Cloner] = Cloner,

@@ -52,6 +52,8 @@ Plan: TypeAlias = Mapping[Operation, Sequence[Shared]]
 
 def sharing_plan(definition: tix.DefineOp, numbers: ValueNumbers) -> Plan:
     """The values of a definition that move in front of the choices whose bodies compute them."""
+    if not any(isinstance(op, tix.IfOp) for op in definition.walk()):
+        return {}
     groups: dict[tuple[int, Block], list[Operation]] = {}
     for op in _operations(definition.body):
         groups.setdefault((numbers[op.results[0]], _outside_choices(op)), []).append(op)
@@ -163,13 +165,9 @@ def union(
     constraints that hold on all disjuncts are such a set, if no point of it is outside all of them
     as long as sizes are not small.
     """
-    hull = tidied(
-        [
-            c
-            for c in dict.fromkeys(c for disjunct in disjuncts for c in disjunct)
-            if all(_implies([*context, *disjunct], c) for disjunct in disjuncts)
-        ]
-    )
+    disjuncts = [tidied([*disjunct]) for disjunct in disjuncts]
+    all_of_them = dict.fromkeys(c for disjunct in disjuncts for c in disjunct)
+    hull = tidied([c for c in all_of_them if all(_holds(c, d, context) for d in disjuncts)])
     around = [*context, *hull]
     sizes = dict.fromkeys(s for c in around for s in c.form.sizes)
     large = [Constraint(Affine.of(size) - LEAST_LARGE_SIZE) for size in sizes]
@@ -179,7 +177,7 @@ def union(
     if complement(disjuncts, [*around, *large]) or not all(
         stays_inside(op, [*around, *quotients]) for op in tree
     ):
-        return [list(disjunct) for disjunct in disjuncts]
+        return disjuncts
     return [hull]
 
 
@@ -189,5 +187,8 @@ def _overlap(parts: Sequence[Sequence[Disjunct]], context: Sequence[Constraint])
     return any(feasible([*context, *a, *b]) for a, b in pairs)
 
 
-def _implies(constraints: Sequence[Constraint], c: Constraint) -> bool:
-    return not any(feasible([*constraints, outside]) for outside in negate(c))
+def _holds(c: Constraint, disjunct: Disjunct, context: Sequence[Constraint]) -> bool:
+    """True if a constraint holds wherever all of a disjunct do."""
+    if c in disjunct or tidied([c, *disjunct]) == disjunct:
+        return True
+    return not any(feasible([*context, *disjunct, outside]) for outside in negate(c))
