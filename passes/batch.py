@@ -55,6 +55,7 @@ from xdsl.ir import Operation, SSAValue
 from dialects import tix
 from dialects.tix import Affine, TensorType
 from passes.analysis.activity import varied
+from passes.analysis.stage_checks import require_no_views
 from passes.index_sets.paths import Path
 from passes.outline_reductions import outline_reductions
 from passes.rewriting.builder import BodyBuilder
@@ -91,6 +92,7 @@ class BatchPass(ProgramPass):
         super().apply(ctx, op)
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
+        require_no_views(program)
         unknown = [name for name in self.arguments if name not in program.arguments]
         if unknown:
             raise PassFailure(program.location, f"no argument is named {unknown[0]}")

@@ -53,6 +53,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from dialects import tix
 from passes.analysis.activity import varied
+from passes.analysis.stage_checks import require_no_views
 from passes.differentiation.extended_program import ExtendedProgram
 from passes.differentiation.forward_sweep import ForwardSweep
 from passes.differentiation.names import adjoint_names, tangent_names
@@ -88,6 +89,7 @@ class DifferentiatePass(ProgramPass):
     of: tuple[str, ...] = ()
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
+        require_no_views(program)
         for what, names, known in (
             ("argument", self.wrt, program.arguments),
             ("result", self.of, program.result_names),

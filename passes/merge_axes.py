@@ -20,6 +20,8 @@ a box. Loops become longer: a vector does not end with each row.
 
 Sizes must be no differences, which count as 0 where they are negative. With `strided`, rows
 of what is read may lie apart in memory: then only indices become one that nothing is read at.
+
+On exit a product of sizes may be a size, which only the interpreter and `schedule` know.
 """
 
 from __future__ import annotations
@@ -135,11 +137,9 @@ class _Merger(Cloner):
         def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
             return self._inside(e, groups, own).copy_body(op.body)
 
-        region = BodyBuilder(program.block, op.location).region(_names(groups), body)
-        view = self._merged(op.indices, op.shape)
-        new = tix.DefineOp(op.label.data, op.type, region, view if view != op.type.shape else None)
-        new.location = op.location
-        return program.append(new)
+        shape = self._merged(op.indices, op.shape)
+        view = shape if shape != op.type.shape else None
+        return program.define(op.label.data, op.type, _names(groups), op.location, body, view)
 
     def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
         groups = self._groups(op.indices)

@@ -38,6 +38,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from dialects import tix
 from dialects.tix import Affine, Constraint, DerivedSizeAttr, TensorType, Variable
+from passes.analysis.stage_checks import require_no_views
 from passes.index_sets.space import feasible
 from passes.rewriting.builder import Body, BodyBuilder
 from passes.rewriting.cloner import Cloner
@@ -67,6 +68,7 @@ def specialise(program: tix.ProgramOp, sizes: Mapping[str, int]) -> tix.ProgramO
     """
     if not sizes:
         return program
+    require_no_views(program)
     numbers, derived = _substituted(program, sizes)
     arguments = [(n, _specialised(t, numbers), place) for n, t, place in arguments_of(program)]
     builder = ProgramBuilder(arguments)

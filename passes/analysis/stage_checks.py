@@ -31,6 +31,14 @@ def require_precision(program: tix.ProgramOp) -> None:
         raise PassFailure(program.location, reason)
 
 
+def require_no_views(program: tix.ProgramOp) -> None:
+    """Every tensor is read and defined in the shape of its type."""
+    for op in program.walk():
+        if isinstance(op, tix.ReadOp | tix.DefineOp) and op.view is not None:
+            reason = "a tensor is seen in another shape; merge-axes is for loops alone"
+            raise PassFailure(op.location, reason)
+
+
 def _is_bounded(op: tix.ReductionOp) -> bool:
     last = [_last_own(c, op) for c in op.constraints]
     if None in last or any(c.equality for c in op.constraints):

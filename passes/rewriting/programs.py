@@ -9,7 +9,7 @@ from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
 from dialects import tix
-from dialects.tix import TensorType
+from dialects.tix import Affine, TensorType
 from passes.rewriting.builder import Body, BodyBuilder
 from passes.rewriting.cloner import Cloner
 
@@ -70,16 +70,21 @@ class ProgramBuilder:
         names: Sequence[str | None],
         location: LocationAttr,
         body: Body,
+        view: Sequence[Affine] | None = None,
     ) -> SSAValue:
-        """Append `label[names] = body` and give the tensor; the label must be new."""
+        """Append `label[names] = body` and give the tensor; the label must be new.
+
+        The indices run over the shape `view`, by default over that of the type.
+        """
         region = BodyBuilder(self.block, location).region(names, body)
-        op = tix.DefineOp(label, type, region)
+        op = tix.DefineOp(label, type, region, view)
         op.location = location
         return self.append(op)
 
     def define_like(self, tensor: SSAValue, label: str, body: Body) -> SSAValue:
         """Append `label[...] = body` with the type, the index names and the place of `tensor`."""
-        return self.define(label, type_of(tensor), index_names(tensor), location_of(tensor), body)
+        names, place = index_names(tensor), location_of(tensor)
+        return self.define(label, type_of(tensor), names, place, body, view_of(tensor))
 
     def append(self, op: tix.DefineOp) -> SSAValue:
         """Append a definition and give its tensor; the label must be new."""
@@ -155,6 +160,12 @@ def index_names(tensor: SSAValue) -> list[str | None]:
     return [None] * type_of(tensor).rank
 
 
+def view_of(tensor: SSAValue) -> Sequence[Affine] | None:
+    """The shape that the indices of a definition run over, where that is none of its type."""
+    op = tensor.owner
+    return op.shape if isinstance(op, tix.DefineOp) and op.view is not None else None
+
+
 def definition_around(op: Operation) -> tix.DefineOp:
     """The definition that an operation of a body stands in."""
     parent = op.parent_op()
@@ -208,7 +219,7 @@ def rewrite_definition(op: tix.DefineOp, body: Body) -> tix.DefineOp:
     assert op.parent is not None
     names = [v.name_hint for v in op.indices]
     region = BodyBuilder(op.parent, op.location).region(names, body)
-    new = tix.DefineOp(op.label.data, op.type, region)
+    new = tix.DefineOp(op.label.data, op.type, region, view_of(op.result))
     new.location = op.location
     set_hint(new.result, op.label.data)
     Rewriter.replace_op(op, new)
