@@ -1,15 +1,20 @@
-"""LLVM IR text to object files for this machine, by LLVM's own passes."""
+"""LLVM IR text to object files for this machine, by LLVM's own passes where they are of use.
+
+Functions of explicit vectors go without: LLVM has nothing to find there, and what it reorders takes
+more registers than there are. They become a module of their own, which is linked with the other.
+"""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Generator
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from tadc.runtime.machine import machine
 from tadc.support.packages import installed
 from tadc.targets.llvm_libmvec import LIBRARY, library, with_vector_variants
+from tadc.targets.llvm_sections import by_passes
 
 llvm = installed("llvmlite.binding", "the target cpu")
 
@@ -75,15 +80,31 @@ def _optimized(text: str, quick: bool) -> Generator[tuple[Any, Any]]:
     What LLVM made ends in reverse order, also where a signal raises on the way.
     """
     target = target_machine()
+    plain, explicit = by_passes(text)
+    with llvm.create_context() as context, contextlib.ExitStack() as made:
+        modules: list[Any] = []
+        for part, run in ((plain, partial(_run_passes, quick=quick)), (explicit, _run_no_passes)):
+            if part:
+                modules.append(made.enter_context(_parsed(part, context, target)))
+                run(modules[-1], target)
+        first, *others = modules
+        for other in others:
+            first.link_in(other)
+        yield first, target
+
+
+def _parsed(text: str, context: Any, target: Any) -> Any:
     features = dict.fromkeys(machine().features, True)
-    with (
-        llvm.create_context() as context,
-        llvm.parse_assembly(with_vector_variants(text, features), context) as module,
-        llvm.create_pipeline_tuning_options(speed_level=1 if quick else 3) as options,
-    ):
-        module.triple = target.triple
-        module.data_layout = str(target.target_data)
-        module.verify()
+    module = llvm.parse_assembly(with_vector_variants(text, features), context)
+    module.triple = target.triple
+    module.data_layout = str(target.target_data)
+    module.verify()
+    return module
+
+
+def _run_passes(module: Any, target: Any, quick: bool) -> None:
+    """LLVM's own pipeline, which makes vectors of loops."""
+    with llvm.create_pipeline_tuning_options(speed_level=1 if quick else 3) as options:
         options.loop_vectorization = True
         options.loop_interleaving = True
         options.loop_unrolling = not quick
@@ -93,4 +114,15 @@ def _optimized(text: str, quick: bool) -> Generator[tuple[Any, Any]]:
             builder.getModulePassManager() as manager,
         ):
             manager.run(module, builder)
-            yield module, target
+
+
+def _run_no_passes(module: Any, target: Any) -> None:
+    """Inline what must be inlined, and drop what nobody calls then."""
+    with (
+        llvm.create_pipeline_tuning_options(speed_level=0) as options,
+        llvm.create_pass_builder(target, options) as builder,
+        llvm.create_new_module_pass_manager() as manager,
+    ):
+        manager.add_always_inliner_pass()
+        manager.add_global_dead_code_eliminate_pass()
+        manager.run(module, builder)

@@ -33,6 +33,7 @@ from tadc.targets.llvm_loops import STOPPED, Length, Loop, StripLoop, loop_of
 from tadc.targets.llvm_math import vector_math_function
 from tadc.targets.llvm_memory import MEMORY_PRINTERS, access
 from tadc.targets.llvm_ops import OP_PRINTERS, OpPrinter, constant_integer
+from tadc.targets.llvm_sections import sectioned
 from tadc.targets.llvm_strided import print_strided_load
 from tadc.targets.llvm_vectors import VECTOR_PRINTERS
 from tadc.targets.trip_counts import most_iterations, most_trips, times
@@ -61,7 +62,6 @@ def print_llvm(
     vector_bits: int | None = None,
     scaled_exponents: bool = False,
     strips: bool = False,
-    vectors: bool | None = None,
 ) -> str:
     """The LLVM IR text of a scheduled program.
 
@@ -69,28 +69,25 @@ def print_llvm(
     is written with vectors takes the widest registers that fit.
     `scaled_exponents` is for machines that scale by powers of two in one instruction (AVX-512): the
     text means the same with and without, but is slow on other machines. With `strips`, it also
-    stops soon inside loops of which no number says that they are short. `vectors` are the functions
-    to print: True for those with explicit vectors, which need no passes of LLVM, False for the
-    others; by default all.
+    stops soon inside loops of which no number says that they are short.
     """
     width = "" if vector_bits is None else f' "prefer-vector-width"="{vector_bits}"'
     needs = Needs()
-    functions: list[str] = []
+    functions: dict[bool, list[str]] = {False: [], True: []}
     for op in module.ops:
         if isinstance(op, CallOp):
             continue  # no code of its own
         if not isinstance(op, func.FuncOp):
             raise failure(op, f"no form for {op.name} outside functions")
-        if vectors is None or vectors == has_vectors(op):
-            functions += FunctionPrinter(op, needs, strips).text()
+        functions[has_vectors(op)] += FunctionPrinter(op, needs, strips).text()
     helpers = [
         vector_math_function(name, type_, lanes, scaled_exponents, vector_bits)
         for (name, type_), lanes in needs.vector_math.items()
     ]
     declarations = "\n".join(needs.libm.values())
     metadata = NONTEMPORAL if needs.nontemporal else ""
-    parts = [*functions, *helpers, declarations, ATTRIBUTES.format(width=width), metadata]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    common = [*helpers, declarations, ATTRIBUTES.format(width=width), metadata]
+    return sectioned(functions[False], functions[True], [part for part in common if part])
 
 
 @dataclass

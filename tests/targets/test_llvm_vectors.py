@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
@@ -313,17 +312,3 @@ def test_library_functions_of_vectors(op: str, type_: str, lanes: int) -> None:
     assert "@_ZGV" not in optimized_ir(
         print_llvm(parse(of_vectors(f"%r = {op} : V", buffers, lanes)))
     )
-
-
-def test_functions_with_vectors_and_without_print_apart() -> None:
-    """Each text is whole, and both can be linked: what they define besides is their own."""
-    explicit = of_vectors("%r = math.sin %0 : V", {"y": "f32", "x": "f32"}, 8)
-    plain = elementwise("math.sin %0 : f32", "f32", "f32", 1).replace("@y", "@z")
-    module = parse(f"{explicit}\n{plain}")
-    texts = [print_llvm(module, vectors=vectors) for vectors in (True, False)]
-    assert [re.findall(r"@(\w)\.entry", text) for text in texts] == [["y"], ["z"]]
-    with llvm.create_context() as context:
-        first, second = (llvm.parse_assembly(text, context) for text in texts)
-        first.link_in(second)
-        first.verify()
-        first.close()

@@ -98,8 +98,11 @@ def circular_function(name: str, type: str, lanes: Set[int], chosen: Sequence[in
     return "\n\n".join([_definition(name, scalar, "internal ", attribute), *vectors])
 
 
-def _definition(name: str, e: Expression, linkage: str = "", attribute: str = "") -> str:
-    """Those that LLVM may choose are not internal, or they would be gone before they are called."""
+def _definition(name: str, e: Expression, linkage: str = "weak_odr ", attribute: str = "") -> str:
+    """Those that LLVM may choose are not internal, or they would be gone before they are called.
+
+    Modules that are linked may each define them (`weak_odr`): one definition is kept.
+    """
     y = {"sin": _sin, "cos": _cos}[name](e, "%x")
     large = e.compare("ogt", e.absolute("%x"), LARGEST[e.type])
     type_ = e.value_type

@@ -201,7 +201,7 @@ def test_called_functions_have_forms_for_the_vectors_of_the_machine(
     vector_bits: int | None, type_: str, lanes: str
 ) -> None:
     text = vector_math_function("sin", type_, vector_bits=vector_bits)
-    assert re.findall(r"^define <(\d+) x", text, re.MULTILINE) == lanes.split()
+    assert re.findall(r"^define weak_odr <(\d+) x", text, re.MULTILINE) == lanes.split()
 
 
 # --- special values -------------------------------------------------------------------------------
