@@ -69,6 +69,7 @@ from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.index_lowering import IndexLowering
 from passes.scheduling.lane_sums import LaneLowering
 from passes.scheduling.segments import SegmentLowering
+from passes.scheduling.streams import stream_of, streamed
 from passes.scheduling.tile_choice import ChooseTiles, tile_chooser
 from passes.scheduling.tile_loops import Store, tiled
 
@@ -187,7 +188,11 @@ def _fill(
         )
         at.insert(memref.StoreOp.get(value, buffers[op.result], [place]))
 
-    nest = tiled(outer, op, tiles, store) if tiles else _plain(outer, op, store)
+    stream = stream_of(op) if choose and not tiles else None
+    if stream:
+        nest = streamed(outer, stream)
+    else:
+        nest = tiled(outer, op, tiles, store) if tiles else _plain(outer, op, store)
     block.add_op(nest)
     block.add_op(func.ReturnOp())
 

@@ -22,5 +22,6 @@
 - `lane_choices`: choices in the lanes of vectors, by branches and masks
 - `lane_reads`: reads in the lanes of vectors
 - `vector_lowering`: arithmetic on vectors and numbers
+- `streams`: large results, written past the caches
 - `trees`: what a value or a bound needs, before it can be emitted
 """

@@ -131,22 +131,24 @@ class IndexLowering:
         return total if fixed == Affine() else self.add(total, self.form(fixed))
 
     def bounds(self, index: SSAValue, constraints: Sequence[Constraint]) -> tuple[SSAValue, ...]:
-        """First value, and the value behind the last, of an index under its constraints.
+        """First value, and the value behind the last, of an index under its constraints."""
+        ends = [(c.form[index] > 0, self.bound(index, c)) for c in constraints]
+        low = [value for is_low, value in ends if is_low]
+        high = [value for is_low, value in ends if not is_low]
+        return reduce(self._max, low), reduce(self._min, high)
+
+    def bound(self, index: SSAValue, constraint: Constraint) -> SSAValue:
+        """The first value of an index under a constraint that it grows with; else the end.
 
         `c k + e >= 0` is `k >= ceil(-e / c)` for `c > 0`, where `ceil(x / c)` is
         `floor((x + c - 1) / c)`; and `k <= floor(e / -c)` for `c < 0`.
         """
-        low: list[SSAValue] = []
-        high: list[SSAValue] = []
-        for constraint in constraints:
-            c = constraint.form[index]
-            rest = constraint.form - Affine.of(index) * c
-            if c > 0:
-                low.append(self.floordiv(-rest + (c - 1), c))
-            else:
-                # the end is floor(rest / -c) + 1 = floor((rest - c) / -c)
-                high.append(self.floordiv(rest + (-c), -c))
-        return reduce(self._max, low), reduce(self._min, high)
+        c = constraint.form[index]
+        rest = constraint.form - Affine.of(index) * c
+        if c > 0:
+            return self.floordiv(-rest + (c - 1), c)
+        # the end is floor(rest / -c) + 1 = floor((rest - c) / -c)
+        return self.floordiv(rest + (-c), -c)
 
     def _max(self, a: SSAValue, b: SSAValue) -> SSAValue:
         return self.once(("max", a, b), lambda: arith.MaxSIOp(a, b))

@@ -1,0 +1,61 @@
+// Results that no cache holds are written past the caches: rows in whole lines, at their ends masked.
+// RUN: tadc-opt %s -p 'schedule{tile=true}' | filecheck %s
+// RUN: tadc-opt %s -p schedule | filecheck %s --check-prefix PLAIN
+
+tix.program @f (%x = "x" : !tix.tensor<[4096, 4096], f32>, %z = "z" : !tix.tensor<[H + 1, W + 1], f32>) {
+  %y = tix.define "y" (%i, %j) : !tix.tensor<[4096, 4096], f32> {
+    %0 = tix.read %x[%i, %j]
+    %1 = tix.exp %0
+    tix.yield %1
+  }
+  %u = tix.define "u" (%i, %j) : !tix.tensor<[H + 1, W + 1], f32> {
+    %0 = tix.if (%i >= 1, %j >= 1) {
+      %1 = tix.read %z[%i - 1, %j - 1]
+      tix.yield %1
+    } else {
+      %2 = tix.constant 0.0
+      tix.yield %2
+    }
+    tix.yield %0
+  }
+  %small = tix.define "small" (%i, %j) : !tix.tensor<[8, 4096], f32> {
+    %0 = tix.read %x[%i, %j]
+    tix.yield %0
+  }
+  tix.return %y, %u, %small
+}
+
+// PLAIN-NOT: vector
+
+// The first vector of a row is the one in whose line the row begins.
+// CHECK-LABEL: func.func @y(
+// CHECK:         "memref.extract_aligned_pointer_as_index"(%y)
+// CHECK:         loops.parallel (%i) to (%c4096) {
+// CHECK:           [[BEFORE:%.*]] = arith.remsi
+// CHECK:           [[START:%.*]] = arith.subi %c0{{.*}}, [[BEFORE]] : index
+// CHECK:           scf.for %j = [[START]] to %c4096 step %c16
+// CHECK:             scf.if
+// CHECK:               vector.load
+// CHECK:               vector.store {{.*}} {nontemporal = true}
+// CHECK:             } else {
+// CHECK:               vector.create_mask
+// CHECK:               vector.maskedload
+// CHECK:               vector.maskedstore
+
+// Sizes decide when it runs; the guard is gone where it holds for all lanes.
+// CHECK-LABEL: func.func @u(
+// CHECK:         [[LARGE:%.*]] = arith.cmpi sge
+// CHECK:         loops.parallel (%i) to (
+// CHECK:           scf.if [[LARGE]] {
+// CHECK:             scf.for %j
+// CHECK:               scf.if
+// CHECK-NEXT:            arith
+// CHECK:                 vector.store {{.*}} {nontemporal = true}
+// CHECK:               } else {
+// CHECK:                 loops.select
+// CHECK:           } else {
+// CHECK:             scf.for %j
+// CHECK-NOT:           nontemporal
+
+// CHECK-LABEL: func.func @small(
+// CHECK-NOT:     vector

@@ -1,0 +1,316 @@
+"""Streams: results larger than the caches, written once, whole lines at a time, past the caches.
+
+A store first reads the line of memory that it changes into the caches. Of a large result the line
+is gone before anyone reads it again, so a third of the traffic of a copy is for nothing: stores of
+whole lines that bypass the caches (`nontemporal`) save it.
+
+    y[i, j] = exp(x[i, j])                       one iteration writes a row:
+
+    | - - 0 1 | 2 3 4 5 | 6 7 8 9 | 10 11 - - |      four lanes; y[i, 0] is in the third one
+
+Vectors lie where lines do, wherever rows begin: the address of the row tells. Those inside the row
+are written whole; a part of a line, at either end, goes through the caches, under a mask.
+
+    for %j = -(address of y[i, 0], counted in elements) % lanes to %J step lanes
+      if all lanes are elements for which all conditions hold
+        vector.store f(x[%i, %j ..]) {nontemporal}
+      else
+        vector.maskedstore f(...) where lanes are elements
+
+So stencils have no conditions but at their borders. All places compute the same operations on
+vectors: the bits do not depend on the address. Sizes that are known at run time only decide there
+whether stores bypass the caches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects import arith, memref, vector
+from xdsl.dialects.builtin import BoolAttr, Float32Type, IndexType, VectorType, i1
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+
+from dialects import tix
+from dialects.loops import ParallelOp
+from dialects.tix import Affine, Constraint
+from passes.rewriting.programs import type_of
+from passes.scheduling.body_lowering import BodyLowering
+from passes.scheduling.emit import (
+    all_of,
+    difference,
+    either,
+    loop,
+    quotient,
+    select,
+    smaller,
+)
+from passes.scheduling.index_uses import IndexUses
+from passes.scheduling.lanes_lowering import LanesLowering
+from passes.scheduling.tile import Tile
+from passes.scheduling.tile_analysis import constant_extent, is_short, lanes_of, stride
+
+FEWEST_MEGABYTES = 96
+"""The memory that is read and written from which on a result is gone from a third-level cache of
+today before its next reader comes: below, stores past the caches are slower."""
+
+MEGABYTE = 1 << 20
+
+FEWEST_ELEMENTS_OF_ROW = 256
+"""The length of the shortest rows: two of their vectors are parts of lines."""
+
+ELEMENTS_OF_PIECE = 1 << 14
+"""The elements that an iteration writes where the result has only one index."""
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A definition that is written as a stream."""
+
+    op: tix.DefineOp
+    lanes: int
+    uses: IndexUses
+    guards: Sequence[tix.IfOp]
+    """Choices that differ along a row."""
+
+    @property
+    def column(self) -> SSAValue:
+        return self.op.indices[-1]
+
+    @property
+    def tile(self) -> Tile:
+        return Tile(None, self.column, 1, self.lanes, self.lanes)
+
+    @property
+    def shapes(self) -> list[tuple[int, Sequence[Affine]]]:
+        """The bytes of an element, and the shape, of each tensor that is read or written."""
+        return _shapes(self.op)
+
+
+def stream_of(op: tix.DefineOp) -> Stream | None:
+    """The definition as a stream; None where its elements are no vectors of neighbours, or few."""
+    if not op.indices or not _may_be_large(op):
+        return None
+    uses = IndexUses()
+    column = op.indices[-1]
+    if not all(_has_lanes(inner, column, uses) for inner in _body(op)):
+        return None
+    guards = [o for o in op.walk() if isinstance(o, tix.IfOp) and _is_guard(o, column, uses)]
+    return Stream(op, lanes_of(op), uses, guards)
+
+
+def _shapes(op: tix.DefineOp) -> list[tuple[int, Sequence[Affine]]]:
+    read = dict.fromkeys(o.tensor for o in op.walk() if isinstance(o, tix.ReadOp))
+    types = [op.type, *(type_of(tensor) for tensor in read)]
+    return [(_bytes_of_element(type_), list(type_.shape)) for type_ in types]
+
+
+def _bytes_of_element(type_: tix.TensorType) -> int:
+    return 4 if isinstance(type_.element, Float32Type) else 8
+
+
+def _may_be_large(op: tix.DefineOp) -> bool:
+    """False if numbers say that a result is small, or its rows are short."""
+    last = constant_extent(op.type.shape[-1])
+    if last is not None and last < FEWEST_ELEMENTS_OF_ROW:
+        return False
+    known = _constant_bytes(_shapes(op))
+    return known is None or known >= FEWEST_MEGABYTES * MEGABYTE
+
+
+def _constant_bytes(shapes: Sequence[tuple[int, Sequence[Affine]]]) -> int | None:
+    """The bytes of tensors as a number; None where they are known at run time only."""
+    if any(size.terms for _, shape in shapes for size in shape):
+        return None
+    return sum(bytes_ * prod(max(0, n.constant) for n in shape) for bytes_, shape in shapes)
+
+
+def _body(op: Operation) -> Iterator[Operation]:
+    return (inner for inner in op.walk() if inner is not op)
+
+
+def _has_lanes(op: Operation, column: SSAValue, uses: IndexUses) -> bool:
+    """True if an operation has a form for vectors along the column, of which lanes may be off."""
+    match op:
+        case tix.ConstantOp() | tix.UnaryOp() | tix.BinaryOp() | tix.YieldOp():
+            return True
+        case tix.ReadOp():
+            return stride(op, column, uses) in (0, 1, -1)
+        case tix.SumOp():
+            return is_short(op) and not any(isinstance(o, tix.IfOp) for o in _body(op))
+        case tix.IfOp():
+            return not _is_guard(op, column, uses) or _is_maskable(op, column, uses)
+        case _:
+            return column not in uses.of_operation(op) and isinstance(
+                op, tix.FloorDivOp | tix.IndexToRealOp
+            )
+
+
+def _is_guard(op: tix.IfOp, column: SSAValue, uses: IndexUses) -> bool:
+    """True if the condition differs along the column."""
+    forms = [c.form for disjunct in op.condition for c in disjunct]
+    return any(column in uses.of(v) for form in forms for v in form.indices)
+
+
+def _is_maskable(op: tix.IfOp, column: SSAValue, uses: IndexUses) -> bool:
+    """True for a conjunction of indices, whose branches read neighbours alone.
+
+    Lanes that are off do not touch these.
+    """
+    own = {v for disjunct in op.condition for c in disjunct for v in c.form.indices}
+    return (
+        len(op.condition) == 1
+        and all(isinstance(v, BlockArgument) for v in own)
+        and all(
+            isinstance(o, tix.ConstantOp | tix.UnaryOp | tix.BinaryOp | tix.YieldOp)
+            or (isinstance(o, tix.ReadOp) and stride(o, column, uses) in (1, -1))
+            for o in _body(op)
+        )
+    )
+
+
+class InsideLowering(LanesLowering):
+    """Emits values where the conditions of all guards hold."""
+
+    def _either(self, op: tix.IfOp) -> SSAValue:
+        if _is_guard(op, self.tile.column_index, self.uses):
+            return self.lanes_of(tix.yielded(op.then))
+        return super()._either(op)
+
+
+def streamed(outer: BodyLowering, stream: Stream) -> ParallelOp:
+    """The nest of a stream: one iteration per row, or per piece of a single row."""
+    op = stream.op
+    *limits, extent = [outer.index.form(size) for size in op.type.shape]
+    target = outer.buffers[op.result]
+    address = outer.insert(memref.ExtractAlignedPointerAsIndexOp.get(target)).aligned_pointer
+    origin = quotient(outer, address, outer.index.constant(_bytes_of_element(op.type)))
+    large = _is_large(outer, stream)
+    body = Block(arg_types=[IndexType()] * max(1, len(limits)))
+    inner = outer.inside(body)
+    for new, old in zip(body.args, op.indices[: len(limits)], strict=False):
+        new.name_hint = old.name_hint
+        inner.index.values[old] = new
+    low, high = inner.index.constant(0), extent
+    if not limits:
+        piece = outer.index.constant(ELEMENTS_OF_PIECE)
+        most = outer.index.add(extent, outer.index.constant(ELEMENTS_OF_PIECE - 1))
+        limits = [quotient(outer, most, piece)]
+        body.args[0].name_hint = "piece"
+        low = inner.index.mul(body.args[0], piece)
+        high = smaller(inner, extent, inner.index.add(low, piece))
+    row = Row(stream, origin, low, high)
+    if large is None:
+        row.emit(inner, nontemporal=True)
+    else:
+        either(inner, large, lambda at: row.emit(at, True), lambda at: row.emit(at, False))
+    return ParallelOp(limits, Region(body))
+
+
+def _is_large(at: BodyLowering, stream: Stream) -> SSAValue | None:
+    """A test of the bytes that are read and written; None where numbers have told."""
+    if _constant_bytes(stream.shapes) is not None:
+        return None
+    total = at.index.constant(0)
+    for bytes_, shape in stream.shapes:
+        part = at.index.constant(bytes_)
+        for size in shape:
+            part = at.index.mul(part, at.index.form(size))
+        total = at.index.add(total, part)
+    megabytes = quotient(at, total, at.index.constant(MEGABYTE))
+    return _compare(at, "sge", megabytes, at.index.constant(FEWEST_MEGABYTES))
+
+
+@dataclass(frozen=True)
+class Row:
+    """The elements [low, high) of a row; `origin` is the address of the result, in elements."""
+
+    stream: Stream
+    origin: SSAValue
+    low: SSAValue
+    high: SSAValue
+
+    def emit(self, at: BodyLowering, nontemporal: bool) -> None:
+        """The vectors of the row, from the one that holds its first element on."""
+        lanes = at.index.constant(self.stream.lanes)
+        at.index.values[self.low] = self.low
+        first = self._position(at, Affine.of(self.low))
+        place = at.index.add(self.origin, first)
+        before = at.insert(arith.RemSIOp(place, lanes)).result
+        begin, end = self._inside(at)
+        last = difference(at, end, lanes)
+
+        def one(inner: BodyLowering, column: SSAValue) -> None:
+            inner.index.values[self.stream.column] = column
+            tests = [_compare(inner, "sge", column, begin), _compare(inner, "sle", column, last)]
+            either(
+                inner,
+                all_of(inner, tests),
+                lambda at: self._whole(at, nontemporal),
+                lambda at: self._part(at, column),
+            )
+
+        start = difference(at, self.low, before)
+        loop(at, start, self.high, self.stream.column.name_hint, one, self.stream.lanes)
+
+    def _position(self, at: BodyLowering, column: Affine) -> SSAValue:
+        op = self.stream.op
+        forms = [*(Affine.of(v) for v in op.indices[:-1]), column]
+        return at.index.linear(forms, at.strides[op.result])
+
+    def _inside(self, at: BodyLowering) -> tuple[SSAValue, SSAValue]:
+        """The range of elements for which all guards hold."""
+        column = self.stream.column
+        begin, end = self.low, self.high
+        constraints = list(
+            dict.fromkeys(c for op in self.stream.guards for d in op.condition for c in d)
+        )
+        along = [part for c in constraints if c.form[column] for part in _inequalities(c)]
+        for constraint in along:
+            bound = at.index.bound(column, constraint)
+            larger = constraint.form[column] > 0
+            begin = at.insert(arith.MaxSIOp(begin, bound)).result if larger else begin
+            end = end if larger else smaller(at, end, bound)
+        others = [c for c in constraints if not c.form[column]]
+        return begin, select(at, at.index.holds([others]), end, begin) if others else end
+
+    def _whole(self, at: BodyLowering, nontemporal: bool) -> None:
+        lanes = InsideLowering(at, self.stream.op, self.stream.tile, self.stream.uses)
+        flag = BoolAttr.from_bool(True) if nontemporal else None
+        at.insert(vector.StoreOp(self._value(lanes), self._target(at), [self._here(at)], flag))
+
+    def _part(self, at: BodyLowering, column: SSAValue) -> None:
+        lanes = LanesLowering(at, self.stream.op, self.stream.tile, self.stream.uses)
+        lanes.mask = self._mask(lanes, column)
+        value = self._value(lanes)
+        at.insert(vector.MaskedStoreOp(self._target(at), [self._here(at)], lanes.mask, value))
+
+    def _mask(self, at: LanesLowering, column: SSAValue) -> SSAValue:
+        """The lanes that are elements of the row."""
+        kind = VectorType(i1, [self.stream.lanes])
+
+        def below(bound: SSAValue) -> SSAValue:
+            end = difference(at, bound, column)
+            return at.insert(vector.CreateMaskOp([end], kind)).mask_vector
+
+        return all_of(at, [below(self.high), at.others(below(self.low))])
+
+    def _value(self, at: LanesLowering) -> SSAValue:
+        return at.at(None, 0).lanes_of(tix.yielded(self.stream.op.body))
+
+    def _target(self, at: BodyLowering) -> SSAValue:
+        return at.buffers[self.stream.op.result]
+
+    def _here(self, at: BodyLowering) -> SSAValue:
+        return self._position(at, Affine.of(self.stream.column))
+
+
+def _compare(at: BodyLowering, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
+    return at.insert(arith.CmpiOp(a, b, predicate)).result
+
+
+def _inequalities(constraint: Constraint) -> list[Constraint]:
+    """A constraint as inequalities: `e = 0` is `e >= 0` and `-e >= 0`."""
+    both = [constraint.form, -constraint.form] if constraint.equality else [constraint.form]
+    return [Constraint(form) for form in both]

@@ -1,0 +1,94 @@
+"""Streams write what the plain nest writes: wherever rows begin, every element and no other."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import tadc
+from passes.scheduling import streams
+from tadc.runtime.on_cpu import CpuExecutable
+from tests.support.long_calls import count_all_calls_as_long
+from tests.support.paths import ROOT
+
+STENCIL = "y[i in range(H), j in range(W)] = x[i, j+1] + x[i+2, j+1] + x[i+1, j] + x[i+1, j+2]"
+CASES = {
+    "copy": "y[i, j] = 2 * x[i, j]",
+    "one index": "y[i] = exp(x[i])",
+    "backwards": "x: real[N]\ny[i in range(N)] = x[N - 1 - i] + i * x[i]",
+    "stencil": f"x: real[H + 2, W + 2]\n{STENCIL} - 4*x[i+1, j+1]",
+    "window": "x: real[I, J + 2]\ny[i, j in range(J)] = sum[k in range(3)](x[i, j + k]**2)",
+    "three indices": "y[n, i, j] = x[n, i, j] * x[n, i, 0]",
+    "rows": "y[i, j] = x[i, j] if i > 2 else exp(x[i, j])",
+    "diagonal": "y[i, j] = x[i, j] if i == j else 0",
+    "border": "x: real[I, J]\ny[i in range(I), j in range(J)] = x[i, j - 1] if j > 0 else 0",
+}
+SHAPES = {1: [(3,), (15,), (40003,)], 2: [(5, 3), (7, 19), (4, 333)], 3: [(2, 3, 50)]}
+
+
+@pytest.fixture(autouse=True)
+def everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    count_all_calls_as_long(monkeypatch)
+    monkeypatch.setattr(streams, "FEWEST_MEGABYTES", 0)
+    monkeypatch.setattr(streams, "FEWEST_ELEMENTS_OF_ROW", 1)
+
+
+def value_and_gradient(source: str, x: np.ndarray) -> list[np.ndarray]:
+    y, pullback = tadc.vjp(tadc.compile(source), x)
+    return [y, *pullback(np.cos(np.arange(y.size, dtype=y.dtype)).reshape(y.shape))]
+
+
+def unaligned(shape: tuple[int, ...], dtype: np.dtype, offset: int) -> np.ndarray:
+    """An array that begins so many elements behind a multiple of 64 bytes."""
+    count = int(np.prod(shape))
+    raw = np.full(count + 64, np.nan, dtype)
+    first = -raw.ctypes.data % 64 // raw.itemsize + offset
+    return raw[first : first + count].reshape(shape)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("source", CASES.values(), ids=CASES)
+def test_rows_begin_anywhere(source: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values and gradients agree with the plain nest; their bits do not depend on addresses."""
+    f = tadc.compile(source)
+    for shape in SHAPES[len(f.args[0].shape)]:
+        x = np.random.default_rng(3).uniform(-1, 1, shape).astype(dtype)
+        found = value_and_gradient(source, x)
+        with monkeypatch.context() as patch:
+            patch.setattr(CpuExecutable, "tiles", False)
+            expected = value_and_gradient(source, x)
+        for a, b in zip(found, expected, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+        for offset in (0, 1, 7, 15):
+            out = unaligned(found[0].shape, found[0].dtype, offset)
+            np.testing.assert_array_equal(f(x, out=out), found[0])
+
+
+GUARDED = """
+import numpy as np, pytest, tadc
+from tests.passes.scheduling import test_streams as streams
+from tests.support.guarded_memory import Guarded
+with pytest.MonkeyPatch.context() as patch:
+    streams.count_all_calls_as_long(patch)
+    patch.setattr(streams.streams, "FEWEST_MEGABYTES", 0)
+    for name in ("copy", "one index", "backwards", "stencil", "border"):
+        f = tadc.compile(streams.CASES[name])
+        for shape in streams.SHAPES[len(f.args[0].shape)]:
+            for at_end in (False, True):
+                x = Guarded(shape, np.dtype("f4"), at_end)
+                x.array[...] = 0.5
+                expected = f(x.array)
+                y = Guarded(expected.shape, expected.dtype, at_end)
+                assert np.array_equal(f(x.array, out=y.array), expected)
+                assert x.is_intact and y.is_intact
+print("done")
+"""
+
+
+def test_no_other_memory_is_touched() -> None:
+    command = [sys.executable, "-X", "faulthandler", "-c", GUARDED]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout == "done\n", done.stderr[-3000:]
