@@ -48,11 +48,11 @@ tix.program @f (%a = "a" : !tix.tensor<[128, 300], f32>, %b = "b" : !tix.tensor<
 // With the transposed matrix, what lies apart along a row of the block is copied side by side.
 // CHECK-LABEL: func.func @d(
 // CHECK:         %panel = memref.alloca
-// CHECK:           [[COPIED:%.*]] = loops.strided_load %a[
-// CHECK:           vector.store [[COPIED]], %panel[
+// CHECK:           vector.load %a[
+// CHECK:           vector.shuffle
+// CHECK:           vector.store {{.*}}, %panel[
 // CHECK:           [[A:%.*]] = memref.load %a[
 // CHECK:             [[B:%.*]] = vector.load %panel[
-// CHECK:             vector.store {{.*}}, %sums[
 // CHECK:         vector.store {{.*}}, %d[
 
 // A short sum over few elements stays a loop per element.

@@ -47,6 +47,7 @@ from passes.scheduling.emit import (
     smaller,
 )
 from passes.scheduling.index_uses import IndexUses
+from passes.scheduling.lane_choices import LaneChoices
 from passes.scheduling.lanes_lowering import LanesLowering
 from passes.scheduling.tile import Tile
 from passes.scheduling.tile_analysis import constant_extent, is_short, lanes_of, stride
@@ -112,7 +113,7 @@ def _bytes_of_element(type_: tix.TensorType) -> int:
 
 def _may_be_large(op: tix.DefineOp) -> bool:
     """False if numbers say that a result is small, or its rows are short."""
-    last = constant_extent(op.type.shape[-1])
+    last = constant_extent(op.shape[-1])
     if last is not None and last < FEWEST_ELEMENTS_OF_ROW:
         return False
     known = _constant_bytes(_shapes(op))
@@ -170,19 +171,19 @@ def _is_maskable(op: tix.IfOp, column: SSAValue, uses: IndexUses) -> bool:
     )
 
 
-class InsideLowering(LanesLowering):
+class InsideLowering(LaneChoices):
     """Emits values where the conditions of all guards hold."""
 
-    def _either(self, op: tix.IfOp) -> SSAValue:
+    def choice(self, op: tix.IfOp) -> SSAValue:
         if _is_guard(op, self.tile.column_index, self.uses):
             return self.lanes_of(tix.yielded(op.then))
-        return super()._either(op)
+        return super().choice(op)
 
 
 def streamed(outer: BodyLowering, stream: Stream) -> ParallelOp:
     """The nest of a stream: one iteration per row, or per piece of a single row."""
     op = stream.op
-    *limits, extent = [outer.index.form(size) for size in op.type.shape]
+    *limits, extent = [outer.index.form(size) for size in op.shape]
     target = outer.buffers[op.result]
     address = outer.insert(memref.ExtractAlignedPointerAsIndexOp.get(target)).aligned_pointer
     origin = quotient(outer, address, outer.index.constant(_bytes_of_element(op.type)))
@@ -257,7 +258,7 @@ class Row:
     def _position(self, at: BodyLowering, column: Affine) -> SSAValue:
         op = self.stream.op
         forms = [*(Affine.of(v) for v in op.indices[:-1]), column]
-        return at.index.linear(forms, at.strides[op.result])
+        return at.index.linear(forms, at.strides[op.result, op.shape])
 
     def _inside(self, at: BodyLowering) -> tuple[SSAValue, SSAValue]:
         """The range of elements for which all guards hold."""
@@ -281,7 +282,7 @@ class Row:
         at.insert(vector.StoreOp(self._value(lanes), self._target(at), [self._here(at)], flag))
 
     def _part(self, at: BodyLowering, column: SSAValue) -> None:
-        lanes = LanesLowering(at, self.stream.op, self.stream.tile, self.stream.uses)
+        lanes = LaneChoices(at, self.stream.op, self.stream.tile, self.stream.uses)
         lanes.mask = self._mask(lanes, column)
         value = self._value(lanes)
         at.insert(vector.MaskedStoreOp(self._target(at), [self._here(at)], lanes.mask, value))
