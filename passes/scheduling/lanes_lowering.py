@@ -33,7 +33,7 @@ from passes.scheduling.emit import buffer, load, loop, store
 from passes.scheduling.index_uses import IndexUses
 from passes.scheduling.lane_reads import LaneReads
 from passes.scheduling.tile import Tile
-from passes.scheduling.tile_analysis import constant_range, is_short
+from passes.scheduling.tile_analysis import is_short, points_of
 from passes.scheduling.trees import missing
 from passes.scheduling.vector_lowering import load_vector, store_vector
 
@@ -157,7 +157,7 @@ class LanesLowering(LaneReads):
         """All terms of a short sum, one after the other."""
         total = self.constant(0.0)
         flags = AS_WRITTEN if op in self.as_written else REASSOCIATED
-        for places in _points(op):
+        for places in points_of(op):
             inner = self.apart()
             inner.index = self.index.placed(places)
             operands = self.unified([total, inner.value(tix.yielded(op.body))])
@@ -217,13 +217,3 @@ class LanesLowering(LaneReads):
         }
         inner.index = self.index.placed(places)
         return inner
-
-
-def _points(op: tix.SumOp) -> list[dict[Variable, Affine]]:
-    """The indices of all terms of a sum over a box of numbers, in order."""
-    found: list[dict[Variable, Affine]] = [{}]
-    for index in op.indices:
-        first, length = constant_range(op, index) or (0, 0)
-        values = [Affine(constant=n) for n in range(first, first + length)]
-        found = [{**places, index: n} for places in found for n in values]
-    return found

@@ -35,6 +35,7 @@ from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from dialects import tix
 from dialects.loops import ParallelOp
 from dialects.tix import Affine, Constraint
+from passes.analysis.costs import COST_OF_FUNCTION, FREE, weight
 from passes.rewriting.programs import type_of
 from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.emit import (
@@ -60,6 +61,9 @@ MEGABYTE = 1 << 20
 
 FEWEST_ELEMENTS_OF_ROW = 256
 """The length of the shortest rows: two of their vectors are parts of lines."""
+
+MOST_FUNCTIONS = 2
+"""Elementary functions of an element that memory still hides."""
 
 ELEMENTS_OF_PIECE = 1 << 14
 """The elements that an iteration writes where the result has only one index."""
@@ -95,10 +99,16 @@ def stream_of(op: tix.DefineOp) -> Stream | None:
         return None
     uses = IndexUses()
     column = op.indices[-1]
-    if not all(_has_lanes(inner, column, uses) for inner in _body(op)):
+    if not all(_has_lanes(inner, column, uses) for inner in _body(op)) or _computes_much(op):
         return None
     guards = [o for o in op.walk() if isinstance(o, tix.IfOp) and _is_guard(o, column, uses)]
     return Stream(op, lanes_of(op), uses, guards)
+
+
+def _computes_much(op: tix.DefineOp) -> bool:
+    """True if functions take longer than memory does."""
+    functions = [o for o in _body(op) if not isinstance(o, FREE) and weight(o) >= COST_OF_FUNCTION]
+    return len(functions) > MOST_FUNCTIONS
 
 
 def _shapes(op: tix.DefineOp) -> list[tuple[int, Sequence[Affine]]]:

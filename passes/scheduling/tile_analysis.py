@@ -16,7 +16,7 @@ from functools import cache
 from math import prod
 
 from xdsl.dialects.builtin import Float32Type
-from xdsl.ir import Operation, Region, SSAValue
+from xdsl.ir import BlockArgument, Operation, Region, SSAValue
 
 from dialects import tix
 from dialects.tix import Affine
@@ -207,6 +207,38 @@ def hoisted_values(op: tix.SumOp, tile: Tile, uses: IndexUses) -> HoistedValues:
         reads = [o for o in ops if isinstance(o, tix.ReadOp)]
         if used and any(_lies_apart(read, tile.column_index, indices, uses) for read in reads):
             found.panels.append(Hoisted(value, used))
+    return found
+
+
+def reads_outside_terms(
+    op: tix.SumOp, uses: IndexUses
+) -> Iterator[tuple[tix.ReadOp, dict[tix.Variable, Affine]]]:
+    """Reads in short sums inside a sum that are the same for all its terms.
+
+    Each comes with the indices of the short sum, for each of its terms. They are certainly there.
+    """
+    own = frozenset(op.indices)
+    for inner in op.body.block.ops:
+        if not isinstance(inner, tix.SumOp) or not is_short(inner):
+            continue
+        known = [*index_set(definition_around(op)), *inner.constraints]
+        for read in inner.body.block.ops:
+            if (
+                isinstance(read, tix.ReadOp)
+                and not uses.of(read.result) & own
+                and all(isinstance(v, BlockArgument) for form in read.forms for v in form.indices)
+                and stays_inside(read, known)
+            ):
+                yield from ((read, places) for places in points_of(inner))
+
+
+def points_of(op: tix.SumOp) -> list[dict[tix.Variable, Affine]]:
+    """The indices of all terms of a sum over a box of numbers, in order."""
+    found: list[dict[tix.Variable, Affine]] = [{}]
+    for index in op.indices:
+        first, length = constant_range(op, index) or (0, 0)
+        values = [Affine(constant=n) for n in range(first, first + length)]
+        found = [{**places, index: n} for places in found for n in values]
     return found
 
 

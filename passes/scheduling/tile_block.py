@@ -33,7 +33,12 @@ from passes.scheduling.emit import buffer, carrying_loop, difference, quotient, 
 from passes.scheduling.lane_choices import LaneChoices
 from passes.scheduling.segments import Segments, add_segment, whole_sum
 from passes.scheduling.sloped_sums import Sums, add_sloped, provide_range
-from passes.scheduling.tile_analysis import constant_range, hoisted_values, tileable_sums
+from passes.scheduling.tile_analysis import (
+    constant_range,
+    hoisted_values,
+    reads_outside_terms,
+    tileable_sums,
+)
 from passes.scheduling.tile_panels import Chunk
 from passes.scheduling.trees import bounds
 from passes.scheduling.vector_lowering import load_vector, store_vector
@@ -81,6 +86,12 @@ class BlockLowering(LaneChoices):
         for value in hoisted_values(op, self.tile, self.uses).per_block:
             for row, vector_ in self.points(value):
                 self.at(row, vector_).value(value)
+        for read, places in reads_outside_terms(op, self.uses):
+            if self.step(read) not in (0, 1, -1):
+                for row, vector_ in self.points(read.result):
+                    here = self.at(row, vector_)
+                    here.index = here.index.placed(places)
+                    here.elements(read)
 
     def add_terms(
         self, op: tix.SumOp, own: Sequence[SSAValue], sums: Sums, chunk: Chunk | None = None
