@@ -153,7 +153,7 @@ def chunks(some: int, of: int, start: int = 0) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("first", seeds(some, of, start)[::CHUNK])
 
 
-@chunks(20, of=150)
+@chunks(15, of=150)
 def test_every_pass_keeps_the_meaning(first: int) -> None:
     check_seeds(check, range(first, first + CHUNK))
 

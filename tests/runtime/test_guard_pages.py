@@ -12,7 +12,7 @@ from tests.support.campaign import seeds
 from tests.support.paths import ROOT
 
 AT_ONCE = 8
-SEEDS = seeds(8, of=1000)
+SEEDS = seeds(5, of=1000)
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:

@@ -94,7 +94,7 @@ def test_in_later_processes(tmp_path: Path):
 # --- random programs ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", seeds(8, of=200))
+@pytest.mark.parametrize("seed", seeds(5, of=200))
 def test_random_programs(seed: int, monkeypatch: pytest.MonkeyPatch):
     """In as many parts as there can be, also where that does not pay."""
     count_all_calls_as_long(monkeypatch)

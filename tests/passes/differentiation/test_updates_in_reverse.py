@@ -67,7 +67,7 @@ def check_gradients(seed: int) -> None:
         assert_close(interpret(whole, case.inputs), expected, 1e-9, "in one program")
 
 
-@pytest.mark.parametrize("first", seeds(20, of=500)[::CHUNK])
+@pytest.mark.parametrize("first", seeds(10, of=500)[::CHUNK])
 def test_gradients_through_updates(first: int) -> None:
     check_seeds(check_gradients, range(first, first + CHUNK))
 
