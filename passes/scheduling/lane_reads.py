@@ -69,7 +69,7 @@ class LaneReads(VectorLowering):
 
         A mask is for neighbours alone.
         """
-        step = None if self.is_divided(op.forms) else self.step(op)
+        step = self.step(op)
         if step is None or (self.mask is not None and step not in (1, -1)):
             return None
         self.provide_quotients(op.forms)

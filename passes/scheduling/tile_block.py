@@ -176,15 +176,16 @@ class BlockLowering(LaneChoices):
 
     def loaded_sums(self, source: SSAValue, first: SSAValue, op: tix.SumOp) -> Sums:
         """The sums that lie in memory from a position on."""
-        places = self.places(first, len(self.points(op.result)))
+        places = self.positions(first, len(self.points(op.result)))
         return [load_vector(self, source, place) for place in places]
 
     def store_sums(self, sums: Sums, target: SSAValue, first: SSAValue) -> None:
         """Let the sums lie in memory from a position on."""
-        for place, value in zip(self.places(first, len(sums)), sums, strict=True):
+        for place, value in zip(self.positions(first, len(sums)), sums, strict=True):
             store_vector(self, value, target, place)
 
-    def places(self, first: SSAValue, count: int) -> list[SSAValue]:
+    def positions(self, first: SSAValue, count: int) -> list[SSAValue]:
+        """The positions of vectors that lie one behind the other."""
         return [
             self.index.add(first, self.index.constant(n * self.lanes)) if n else first
             for n in range(count)
@@ -244,7 +245,7 @@ class Totals:
         """Zeros, with the sums in the totals, if there are several segments; else the sums."""
 
         def empty(inner: BlockLowering) -> Sums:
-            places = inner.places(inner.index.constant(0), len(sums))
+            places = inner.positions(inner.index.constant(0), len(sums))
             for place, last in zip(places, sums, strict=True):
                 total, errors = (load_vector(inner, m, place) for m in self._memory)
                 new = add_segment(inner, total, errors, last)
@@ -262,7 +263,7 @@ class Totals:
         """The sums of all segments."""
 
         def whole(inner: BlockLowering) -> Sums:
-            places = inner.places(inner.index.constant(0), len(sums))
+            places = inner.positions(inner.index.constant(0), len(sums))
             return [
                 whole_sum(inner, *(load_vector(inner, m, place) for m in self._memory))
                 for place in places

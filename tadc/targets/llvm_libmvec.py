@@ -93,7 +93,7 @@ class Variant:
 def _variants(
     name: str, type_: str, arguments: int, features: Mapping[str, bool]
 ) -> Iterator[Variant]:
-    """Those that exist here, from the narrowest to the widest."""
+    """Vector forms that this machine's library has, from the narrowest to the widest."""
     for letter, feature, bits in INSTRUCTION_SETS:
         lanes = bits // (32 if type_ == "float" else 64)
         vector = f"_ZGV{letter}N{lanes}{'v' * arguments}_{name}"

@@ -117,7 +117,7 @@ def test_an_empty_partial_sum_is_not_multiplied_by_infinity() -> None:
 
 
 def test_a_partial_sum_reads_nothing_that_the_sum_does_not() -> None:
-    """Where there is no j, nothing is read of d: it may be too short."""
+    """A sum without terms reads nothing of d, which may be too short."""
     f = tadc.compile("h[i, j] = sum[k](u[i, k] * v[k, j] + d[i + k])")
     program = factor_sums(f.program.op)
     assert len(program.definitions) == 2
@@ -134,7 +134,7 @@ def work(program: tix.ProgramOp, length: int) -> int:
 
 
 def gains(source: str, length: int = 32) -> float:
-    """How many times as many operations a program takes without partial sums."""
+    """The operations of a program without partial sums, as a multiple of those with them."""
     program = tadc.compile(source).program.op
     return work(program, length) / work(factor_sums(program), length)
 

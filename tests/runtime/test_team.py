@@ -128,7 +128,7 @@ def begun_at_once(threads: int, most: int = MOST_THREADS) -> int:
 
 
 def running_at_once(address: int, expected: int) -> int:
-    """The same of the team at this address, once there are as many as expected or none comes."""
+    """The number of pieces that a team runs at the same time, waiting for as many as expected."""
     numbers, stop = np.zeros(10, np.int64), ctypes.c_int64(0)
     entry = machine_code().until_stopped
     caller = threading.Thread(target=region, args=(entry, numbers, 10, 1, 10, stop, address))

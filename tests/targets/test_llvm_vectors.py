@@ -300,7 +300,7 @@ def test_the_order_of_a_sum() -> None:
 @pytest.mark.parametrize("type_", ["f32", "f64"])
 @pytest.mark.parametrize("op", ["math.tan %0", "math.atan2 %0, %1", 'loops.libm "erfc" %0'])
 def test_library_functions_of_vectors(op: str, type_: str, lanes: int) -> None:
-    """Where they may round otherwise, they call the vector forms that the machine has."""
+    """Functions of the C library call its vector forms, where they may round otherwise."""
     x = np.random.default_rng(0).uniform(-1.5, 1.5, (2 if "%1" in op else 1, 8 * lanes))
     lines = f"%r = {op} fastmath<afn> : V"
     got, expected = apply(lines, lanes, type_, type_, *x)

@@ -47,7 +47,7 @@ def of_vectors(lines: str, buffers: Mapping[str, str], lanes: int) -> str:
 def run_both(
     text: str, result: np.ndarray, *inputs: np.ndarray, sizes: tuple[int, ...]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What machine code and the interpreter write where `result` is."""
+    """The elements that machine code and the interpreter write in the place of `result`."""
     got, expected = result.copy(), result.copy()
     compile_kernel(text)(got, *inputs, *sizes)
     run(parse(text), "y", [expected, *inputs], sizes)

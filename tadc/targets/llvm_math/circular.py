@@ -99,7 +99,7 @@ def circular_function(name: str, type: str, lanes: Set[int], chosen: Sequence[in
 
 
 def _definition(name: str, e: Expression, linkage: str = "weak_odr ", attribute: str = "") -> str:
-    """Those that LLVM may choose are not internal, or they would be gone before they are called.
+    """Vector forms that LLVM may choose are not internal, or they would be gone before their call.
 
     Modules that are linked may each define them (`weak_odr`): one definition is kept.
     """
