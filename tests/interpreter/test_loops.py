@@ -4,34 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from xdsl.context import Context
-from xdsl.dialects import arith, builtin, func, math, memref, scf, vector
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.parser import Parser
 
-from dialects.loops import Loops
 from tadc.interpreter.loops import LoopsError, run
-
-
-def parse(text: str) -> ModuleOp:
-    context = Context()
-    for dialect in (
-        *(
-            arith.Arith,
-            builtin.Builtin,
-            func.Func,
-            math.Math,
-            memref.MemRef,
-            scf.Scf,
-            vector.Vector,
-            Loops,
-        ),
-    ):
-        context.load_dialect(dialect)
-    module = Parser(context, text).parse_module()
-    module.verify()
-    return module
-
+from tests.support.scheduled_programs import parse
 
 CORRELATION = """
 func.func @y(%y: memref<?xTYPE>, %w: memref<?xTYPE>, %x: memref<?xTYPE>, %n: index, %m: index) {

@@ -6,35 +6,12 @@ import ctypes
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.context import Context
-from xdsl.dialects import arith, builtin, func, math, memref, scf, vector
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.parser import Parser
 
-from dialects.loops import Loops
 from tadc.runtime.cpu import CpuModule
 from tadc.targets.llvm import print_llvm
+from tests.support.scheduled_programs import parse
 
 DTYPES = {"f32": np.float32, "f64": np.float64, "i64": np.int64, "i1": np.bool_}
-
-
-def parse(text: str) -> ModuleOp:
-    ctx = Context()
-    dialects = (
-        arith.Arith,
-        builtin.Builtin,
-        func.Func,
-        math.Math,
-        memref.MemRef,
-        scf.Scf,
-        vector.Vector,
-        Loops,
-    )
-    for dialect in dialects:
-        ctx.load_dialect(dialect)
-    module = Parser(ctx, text).parse_module()
-    module.verify()
-    return module
 
 
 ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
