@@ -50,6 +50,7 @@ the same bits. xDSL has some of them for numbers alone; for vectors `loops.compa
 - `vector.load`, `vector.store`, `vector.maskedload` and `vector.maskedstore` take one linear index,
   that of the first lane, and touch neighbouring elements; where the mask is off they touch nothing,
   and the element may lie outside the buffer.
+- `loops.prefetch` is a hint to the caches, and may name any position.
 - `loops.strided_load` reads elements that lie apart, backwards if its stride is negative.
 - An attribute `alignment = 64 : i64` of these promises that the address is a multiple of so many
   bytes; without it, of an element. Buffers of users begin anywhere: the address of one is
@@ -83,7 +84,7 @@ from dialects.loops.lanes import (
     sums_in_order,
     vector_type,
 )
-from dialects.loops.operations import CallOp, EndOp, LibmOp, ParallelOp
+from dialects.loops.operations import CallOp, EndOp, LibmOp, ParallelOp, PrefetchOp
 
 __all__ = [
     "FLOAT_PREDICATES",
@@ -96,6 +97,7 @@ __all__ = [
     "LibmOp",
     "Loops",
     "ParallelOp",
+    "PrefetchOp",
     "SelectLanesOp",
     "StridedLoadOp",
     "alignment_of",
@@ -107,7 +109,7 @@ __all__ = [
 Loops = Dialect(
     "loops",
     [
-        *(ParallelOp, EndOp, CallOp, LibmOp),
+        *(ParallelOp, EndOp, CallOp, LibmOp, PrefetchOp),
         *(CompareLanesOp, SelectLanesOp, ConvertLanesOp, StridedLoadOp),
     ],
     [],

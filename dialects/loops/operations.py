@@ -34,6 +34,7 @@ from xdsl.printer import Printer
 from xdsl.traits import (
     HasParent,
     IsTerminator,
+    MemoryReadEffect,
     Pure,
     RecursiveMemoryEffect,
     SingleBlockImplicitTerminator,
@@ -172,3 +173,20 @@ class LibmOp(IRDLOperation):
     def __init__(self, function: str, operand: SSAValue, fastmath: FastMathFlagsAttr | None = None):
         properties = {"function": StringAttr(function), "fastmath": fastmath}
         super().__init__(operands=[operand], result_types=[operand.type], properties=properties)
+
+
+@irdl_op_definition
+class PrefetchOp(IRDLOperation):
+    """A hint that an element is read soon: `loops.prefetch %x[%i] : memref<?xf32>`.
+
+    It means nothing: the position may lie outside the buffer.
+    """
+
+    name = "loops.prefetch"
+    base = operand_def(MemRefType)
+    index = operand_def(IndexType)
+    traits = traits_def(MemoryReadEffect())
+    assembly_format = "$base `[` $index `]` attr-dict `:` type($base)"
+
+    def __init__(self, base: SSAValue, index: SSAValue):
+        super().__init__(operands=[base, index])

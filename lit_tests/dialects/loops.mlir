@@ -35,6 +35,11 @@ func.func @tail(%x: f64, %y: f32) -> (f64, f32) {
   %1 = loops.libm "erfc" %y fastmath<afn> : f32
   func.return %0, %1 : f64, f32
 }
+// A hint, which dead-code elimination may take for what it is.
+func.func @ahead(%x: memref<?xf64>, %i: index) {
+  loops.prefetch %x[%i] : memref<?xf64>
+  func.return
+}
 // A function once more, on other buffers.
 loops.call @y ["z", "y"]
 
@@ -64,6 +69,10 @@ loops.call @y ["z", "y"]
 // CHECK-NEXT:   %0 = loops.libm "erfc" %x : f64
 // CHECK-NEXT:   %1 = loops.libm "erfc" %y fastmath<afn> : f32
 // CHECK-NEXT:   func.return %0, %1 : f64, f32
+// CHECK-NEXT: }
+// CHECK-NEXT: func.func @ahead(%x: memref<?xf64>, %i: index) {
+// CHECK-NEXT:   loops.prefetch %x[%i] : memref<?xf64>
+// CHECK-NEXT:   func.return
 // CHECK-NEXT: }
 // CHECK-NEXT: loops.call @y ["z", "y"]
 

@@ -94,3 +94,28 @@ tix.program @shared (%x = "x" : !tix.tensor<[8, 300], f32>, %w = "w" : !tix.tens
 // CHECK-COUNT-2:   loops.strided_load %w[
 // CHECK-NOT:       loops.strided_load
 // CHECK:         memref.store {{.*}}, %y[
+
+// -----
+
+// Rows read elements side by side, terms far apart: blocks share the lines of a chunk of terms, which
+// come ahead of their use.
+tix.program @f (%a = "a" : !tix.tensor<[512, 1024], f32>, %b = "b" : !tix.tensor<[512, 64], f32>) {
+  %c = tix.define "c" (%i, %j) : !tix.tensor<[1024, 64], f32> {
+    %0 = tix.sum (%k) in (%k >= 0, %k <= 511) {
+      %1 = tix.read %a[%k, %i]
+      %2 = tix.read %b[%k, %j]
+      %3 = tix.mul %1, %2
+      tix.yield %3
+    }
+    tix.yield %0
+  }
+  tix.return %c
+}
+
+// CHECK-LABEL: func.func @c(
+// CHECK:         scf.for %chunk
+// CHECK:           scf.for %block
+// CHECK:             scf.for %k
+// CHECK:               loops.prefetch %a[
+// CHECK-NOT:           loops.prefetch
+// CHECK:         vector.store {{.*}}, %c[

@@ -136,6 +136,19 @@ func.func @apart(%y: memref<?xf32>, %x: memref<?xf32>, %N: index, %S: index)
 // CHECK:         %number.1 = load float,
 // CHECK-NEXT:    %b = insertelement <2 x float> %part, float %number.1, i64 1
 
+// A hint names no element: it may lie outside.
+func.func @ahead(%y: memref<?xf32>, %x: memref<?xf32>, %N: index) attributes {buffers = ["y", "x"], sizes = ["N"]} {
+  loops.parallel (%i) to (%N) {
+    loops.prefetch %x[%i] : memref<?xf32>
+    %a = vector.load %x[%i] : memref<?xf32>, vector<4xf32>
+    vector.store %a, %y[%i] : memref<?xf32>, vector<4xf32>
+  }
+  func.return
+}
+// CHECK-LABEL: define internal void @ahead(
+// CHECK:         %at = getelementptr float, ptr %x, i64 %i
+// CHECK-NEXT:    call void @llvm.prefetch.p0(ptr %at, i32 0, i32 3, i32 1)
+
 // Functions of vectors stand beside the program; those of the C library are called for each lane.
 // CHECK-LABEL: define internal <4 x float> @tadc.exp.v4f32(<4 x float> %x) #1 {
 // CHECK-LABEL: define internal <4 x float> @tadc.erfcf.v4f32.nobuiltin(<4 x float> %x0) #3 {

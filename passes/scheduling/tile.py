@@ -45,4 +45,5 @@ class Tile:
     chunks: dict[tix.SumOp, tuple[SSAValue, int]] = field(
         default_factory=dict["tix.SumOp", "tuple[SSAValue, int]"]
     )
-    """For each sum that a panel cannot hold whole, the index that is cut and the chunks' length."""
+    """For each sum of which a cache cannot hold what blocks share, the index that is cut and the
+    length of chunks."""

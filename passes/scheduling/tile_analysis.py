@@ -210,6 +210,26 @@ def hoisted_values(op: tix.SumOp, tile: Tile, uses: IndexUses) -> HoistedValues:
     return found
 
 
+def far_reads(op: tix.SumOp, tile: Tile, uses: IndexUses) -> list[tix.ReadOp]:
+    """The reads of which rows lie side by side, and terms far apart.
+
+        sum[k](x[k, i] * w[k, j])          x[k, i0], x[k, i0 + 1], ... for rows i0, i0 + 1, ...
+
+    A block then takes a few of the elements of a cache line for each term. The next block takes the
+    next ones, and should find the lines of all its terms in the cache.
+    """
+    last = op.indices[-1]
+    return [
+        read
+        for read in op.body.walk()
+        if isinstance(read, tix.ReadOp)
+        and tile.column_index not in uses.of_operation(read)
+        and tile.row_index is not None
+        and stride(read, tile.row_index, uses) in (1, -1)
+        and _is_far(stride(read, last, uses))
+    ]
+
+
 def reads_outside_terms(
     op: tix.SumOp, uses: IndexUses
 ) -> Iterator[tuple[tix.ReadOp, dict[tix.Variable, Affine]]]:
@@ -302,10 +322,12 @@ def _lies_apart(
     """True if a block would read many cache lines or pages for few elements."""
     if is_slow(stride(read, column_index, uses)):
         return True
-    return any(
-        (along := stride(read, v, uses)) is None or abs(along) >= VECTOR_BYTES * 8
-        for v in indices & uses.of_operation(read)
-    )
+    return any(_is_far(stride(read, v, uses)) for v in indices & uses.of_operation(read))
+
+
+def _is_far(step: int | None) -> bool:
+    """True if elements at this distance lie in other cache lines, and soon in other pages."""
+    return step is None or abs(step) >= VECTOR_BYTES * 8
 
 
 def chunk_of(op: tix.SumOp, columns: int) -> tuple[SSAValue, int] | None:

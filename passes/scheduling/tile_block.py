@@ -24,9 +24,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from xdsl.dialects import memref, scf, vector
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, Region, SSAValue
 
 from dialects import tix
+from dialects.loops import PrefetchOp
 from dialects.tix import Affine
 from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.emit import buffer, carrying_loop, difference, quotient, when
@@ -35,6 +36,7 @@ from passes.scheduling.segments import Segments, add_segment, whole_sum
 from passes.scheduling.sloped_sums import Sums, add_sloped, provide_range
 from passes.scheduling.tile_analysis import (
     constant_range,
+    far_reads,
     hoisted_values,
     reads_outside_terms,
     tileable_sums,
@@ -48,6 +50,10 @@ MOST_TERMS_WRITTEN_OUT = 8
 
 SHIFTED_TERMS = 4
 """Terms at a time that share what they read: as many as registers hold vectors besides sums."""
+
+
+TERMS_AHEAD = 8
+"""Terms between asking for an element and reading it: more would not fit a place of the cache."""
 
 
 class BlockLowering(LaneChoices):
@@ -110,6 +116,8 @@ class BlockLowering(LaneChoices):
         def fill(at: BodyLowering, k: SSAValue, carried: Sums) -> Sums:
             assert isinstance(at, BlockLowering)
             at.index.values[index] = k
+            for read in far_reads(op, self.tile, self.uses) if not rest else ():
+                at.prefetch(read, index)
             return at.add_terms(op, rest, carried)
 
         def inside(low: SSAValue, high: SSAValue, sums: Sums) -> Sums:
@@ -122,6 +130,13 @@ class BlockLowering(LaneChoices):
         if not rest and self._slopes(op):
             return add_sloped(self, op, low, high, sums, inside)
         return inside(low, high, sums)
+
+    def prefetch(self, read: tix.ReadOp, index: SSAValue) -> None:
+        """Ask for what the first row reads some terms later."""
+        if all(isinstance(v, BlockArgument) for form in read.forms for v in form.indices):
+            later = self.index.placed({index: Affine.of(index) + TERMS_AHEAD})
+            place = later.linear(read.forms, self.strides[read.tensor, read.shape])
+            self.insert(PrefetchOp(self.buffers[read.tensor], place))
 
     def _slopes(self, op: tix.SumOp) -> bool:
         """True if the columns of the block have different terms."""

@@ -33,6 +33,7 @@ from passes.scheduling.tile_analysis import (
     blocked_sums,
     chunk_of,
     constant_range,
+    far_reads,
     hoisted_values,
     is_rectangular,
     is_short,
@@ -337,9 +338,9 @@ def _with_panels(
         found = hoisted_values(s, tile, uses).panels
         if found:
             panels[s] = tuple(found)
-            cut = chunk_of(s, tile.columns)
-            if cut:
-                chunks[s] = cut
+        cut = chunk_of(s, tile.columns)
+        if cut and (found or far_reads(s, tile, uses)):
+            chunks[s] = cut
     if not panels:
         group = max(1, min(group, 64 // tile.rows))
     return replace(tile, group=group, panels=panels, chunks=chunks)

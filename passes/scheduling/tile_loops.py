@@ -17,11 +17,11 @@
         y[i0 + p, j0 + v] = sums[p, v]            | block | 1
       }                                           +-------+
     }                                           a panel: what all blocks of a strip read
-                                                a chunk: the part of a sum that a panel holds
+                                                a chunk: the part of a sum that caches hold
 
 Rows and vectors are written out, and the sums of a block are vectors in registers (`tile_block`).
-Sums longer than a panel are cut into chunks, and the sums of all blocks of the iteration then wait
-in memory while the next chunk is copied (`tile_strip`).
+Sums of which a panel, or a cache, cannot hold all that blocks share are cut into chunks: each chunk
+serves all blocks of the iteration, whose sums wait in memory between chunks (`tile_strip`).
 
 Blocks that would reach beyond the last row or column start earlier (`tile_grid`). The elements that
 one shares with the block before are computed twice, by the same iteration, from the same

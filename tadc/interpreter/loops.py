@@ -35,6 +35,7 @@ from dialects.loops import (
     EndOp,
     LibmOp,
     ParallelOp,
+    PrefetchOp,
     StridedLoadOp,
     alignment_of,
     vector_type,
@@ -143,6 +144,9 @@ class _Execution:
 
     def store_lanes(self, op: vector.StoreOp) -> list[Any]:
         self._put_lanes(op, self.values[op.vector])
+        return []
+
+    def prefetch(self, op: PrefetchOp) -> list[Any]:
         return []
 
     def load_strided(self, op: StridedLoadOp) -> list[Any]:
@@ -261,6 +265,7 @@ HANDLERS: dict[type[Operation], Callable[[_Execution, Any], list[Any]]] = {
     scf.ForOp: _Execution.for_loop,
     scf.IfOp: _Execution.if_else,
     ParallelOp: _Execution.parallel,
+    PrefetchOp: _Execution.prefetch,
     StridedLoadOp: _Execution.load_strided,
     LibmOp: _Execution.library,
 }

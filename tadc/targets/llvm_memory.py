@@ -9,7 +9,7 @@ from xdsl.dialects import memref, vector
 from xdsl.dialects.builtin import IntegerAttr, MemRefType
 from xdsl.ir import Operation, SSAValue
 
-from dialects.loops import StridedLoadOp, alignment_of, is_nontemporal
+from dialects.loops import PrefetchOp, StridedLoadOp, alignment_of, is_nontemporal
 from tadc.targets.llvm_code import Body, element_type, failure, overload
 from tadc.targets.llvm_ops import OpPrinter
 
@@ -88,6 +88,13 @@ def print_masked_store(body: Body, op: Operation) -> None:
     body.line(f"call void {callee}({body.typed(value)}, {where})")
 
 
+def print_prefetch(body: Body, op: Operation) -> None:
+    """For a read, into all caches, of data."""
+    assert isinstance(op, PrefetchOp)
+    address = address_of(body, op, op.base, [op.index], inside=False)
+    body.line(f"call void @llvm.prefetch.p0(ptr {address}, i32 0, i32 3, i32 1)")
+
+
 def print_address(body: Body, op: Operation) -> None:
     assert isinstance(op, memref.ExtractAlignedPointerAsIndexOp)
     body.define(op.aligned_pointer, f"ptrtoint {body.typed(op.source)} to i64")
@@ -112,6 +119,7 @@ MEMORY_PRINTERS: dict[type[Operation], OpPrinter] = {
     memref.ExtractAlignedPointerAsIndexOp: print_address,
     memref.LoadOp: print_load,
     memref.StoreOp: print_store,
+    PrefetchOp: print_prefetch,
     vector.LoadOp: print_load,
     vector.MaskedLoadOp: print_masked_load,
     vector.MaskedStoreOp: print_masked_store,

@@ -51,6 +51,19 @@ def test_a_load_outside_its_buffer() -> None:
         run(module, "y", [np.empty(7), np.ones(3), np.ones(8)], [7, 3])
 
 
+def test_a_hint_may_name_any_position() -> None:
+    module = parse("""
+    func.func @y(%y: memref<?xf64>, %n: index) {
+      loops.parallel () to () {
+        loops.prefetch %y[%n] : memref<?xf64>
+      }
+      func.return
+    }""")
+    y = np.ones(1)
+    run(module, "y", [y], [1000])
+    assert y == 1
+
+
 def test_two_iterations_that_write_one_element() -> None:
     module = parse("""
     func.func @y(%y: memref<?xf64>, %n: index) {
