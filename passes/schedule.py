@@ -70,6 +70,7 @@ from passes.scheduling.index_lowering import IndexLowering
 from passes.scheduling.lane_sums import LaneLowering
 from passes.scheduling.segments import SegmentLowering
 from passes.scheduling.streams import stream_of, streamed
+from passes.scheduling.tile import Tile
 from passes.scheduling.tile_choice import ChooseTiles, tile_chooser
 from passes.scheduling.tile_loops import Store, tiled
 
@@ -177,7 +178,7 @@ def _fill(
     strides = {(tensor, shape): index.strides(shape) for tensor, shape in seen}
     for tensor, found in stride_names.items():
         strides[tensor, type_of(tensor).shape][:-1] = [sizes[name] for name in found]
-    tiles = list(choose(op)) if choose else []
+    tiles = [t for t in choose(op) if _keeps_order(t, as_written)] if choose else []
     # elements outside tiles are few: their sums need no versions
     lowering = partial(LaneLowering, versions=not tiles) if choose else SegmentLowering
     outer = lowering(index, op.type, buffers, strides, as_written=as_written)
@@ -195,6 +196,11 @@ def _fill(
         nest = tiled(outer, op, tiles, store) if tiles else _plain(outer, op, store)
     block.add_op(nest)
     block.add_op(func.ReturnOp())
+
+
+def _keeps_order(tile: Tile, as_written: Set[Operation]) -> bool:
+    """True unless vectors run along the terms of a sum that must be added one by one."""
+    return not any(isinstance(s, tix.SumOp) and tile.column_index in s.indices for s in as_written)
 
 
 def _plain(outer: BodyLowering, op: tix.DefineOp, store: Store) -> ParallelOp:

@@ -119,3 +119,31 @@ tix.program @f (%a = "a" : !tix.tensor<[512, 1024], f32>, %b = "b" : !tix.tensor
 // CHECK:               loops.prefetch %a[
 // CHECK-NOT:           loops.prefetch
 // CHECK:         vector.store {{.*}}, %c[
+
+// -----
+
+// Too few elements for vectors of them: vectors along the terms, of which the last ones have masks.
+// All values of s are rows of a block, with four of o.
+tix.program @f (%y = "y" : !tix.tensor<[8, 30, 100], f32>, %x = "x" : !tix.tensor<[30, 102], f32>) {
+  %w = tix.define "w" (%o, %s) : !tix.tensor<[8, 3], f32> {
+    %0 = tix.sum (%n, %t) in (%n >= 0, %n <= 29, %t >= 0, %t <= 99) {
+      %1 = tix.read %y[%o, %n, %t]
+      %2 = tix.read %x[%n, %t + %s]
+      %3 = tix.mul %1, %2
+      tix.yield %3
+    }
+    tix.yield %0
+  }
+  tix.return %w
+}
+
+// CHECK-LABEL: func.func @w(
+// CHECK:         scf.for %n
+// CHECK:           scf.for %t = {{.*}} -> (vector<16xf32>,
+// CHECK-COUNT-2:     vector.load %{{[xy]}}[
+// CHECK:           scf.for %t
+// CHECK:             [[MASK:%.*]] = vector.create_mask
+// CHECK:             vector.maskedload %{{[xy]}}[{{.*}}], [[MASK]]
+// CHECK-COUNT-12: vector.reduction <add>
+// CHECK-NOT:     vector.reduction
+// CHECK:         memref.store {{.*}}, %w[

@@ -9,6 +9,7 @@
 - `index_uses`: the indices that a value depends on
 - `tile`: how elements are parted into register blocks, and what is copied into panels
 - `tile_analysis`: how long sums are, how far apart reads lie, what to compute ahead
+- `term_choice`: tiles whose vectors run along the terms of a sum
 - `tile_choice`: the cost of tiles, and whether one beats the plain nest
 - `emit`: short forms for loops, branches and buffers on the stack
 - `tile_loops`: a definition in tiles; its docstring draws block, strip, group, panel and chunk
@@ -18,6 +19,7 @@
 - `tile_panels`: what blocks share, copied so that columns lie side by side
 - `tile_totals`: what sums that wait in memory are emptied into
 - `tile_block`: one block, from its sums to its elements
+- `tile_terms`: blocks whose vectors run along the terms of a sum
 - `lanes_lowering`: values at the rows and vectors of a block
 - `lane_choices`: choices in the lanes of vectors, by branches and masks
 - `lane_reads`: reads in the lanes of vectors

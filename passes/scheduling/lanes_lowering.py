@@ -77,6 +77,8 @@ class LanesLowering(LaneReads):
         self.known: dict[Key, SSAValue] = {}
         """Values at points that are emitted."""
         self.loaded = {}
+        for index, _ in tile.whole:
+            self.index.values[index] = self.index.constant(0)
         self.panels: dict[SSAValue, Panel] = {}
         """Values that are in memory."""
 
@@ -98,10 +100,11 @@ class LanesLowering(LaneReads):
         inner = copy(self)
         inner.row, inner.vector = row, vector
         inner.scalars = dict(self.scalars)
-        offsets = {self.tile.row_index: row, self.tile.column_index: (vector or 0) * self.lanes}
-        inner.index = self.index.placed(
-            {v: Affine.of(v) + n for v, n in offsets.items() if v is not None and n}
-        )
+        offsets = {
+            **self.tile.offsets(row or 0),
+            self.tile.column_index: (vector or 0) * self.lanes,
+        }
+        inner.index = self.index.placed({v: Affine.of(v) + n for v, n in offsets.items() if n})
         return inner
 
     # --- values at this point ---
@@ -109,7 +112,7 @@ class LanesLowering(LaneReads):
     def value(self, value: SSAValue) -> SSAValue:
         """A value at this point: a number where it is the same for all lanes, else a vector."""
         found = self.uses.of(value)
-        row = self.row if self.tile.row_index in found else None
+        row = self.tile.row_like(self.row, found)
         vector = self.vector if self.tile.column_index in found else None
         key = value, row, vector
         if key not in self.known:
@@ -171,10 +174,9 @@ class LanesLowering(LaneReads):
     def points(self, value: SSAValue) -> list[tuple[int | None, int | None]]:
         """The rows and vectors in which a value differs."""
         found = self.uses.of(value)
-        rows = range(self.tile.rows) if self.tile.row_index in found else [None]
         vectors = range(self.tile.columns // self.lanes)
         along = vectors if self.tile.column_index in found else [None]
-        return [(r, v) for r in rows for v in along]
+        return [(r, v) for r in self.tile.rows_in(found) for v in along]
 
     # --- lane by lane ---
 

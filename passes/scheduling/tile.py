@@ -6,7 +6,9 @@ y[i, j] = sum[k](x[i, k] * w[j, k])        Tile(row_index=i, column_index=j, row
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass, field
+from math import prod
 
 from xdsl.ir import SSAValue
 
@@ -31,7 +33,8 @@ class Tile:
     row_index: SSAValue | None
     """The index along which blocks have rows; None: they have one row."""
     column_index: SSAValue
-    """The index along which vectors run."""
+    """The index along which vectors run: of the result, or the innermost one of a sum, whose terms
+    then are what vectors hold."""
     rows: int
     columns: int
     lanes: int = 1
@@ -47,3 +50,36 @@ class Tile:
     )
     """For each sum of which a cache cannot hold what blocks share, the index that is cut and the
     length of chunks."""
+    whole: tuple[tuple[SSAValue, int], ...] = ()
+    """Further indices of which a block has all values, as rows, with the number of these."""
+
+    @property
+    def axes(self) -> tuple[tuple[SSAValue, int], ...]:
+        """The indices in which the rows of a block differ, with their number of values."""
+        own = () if self.row_index is None else ((self.row_index, self.rows),)
+        return (*own, *self.whole)
+
+    @property
+    def height(self) -> int:
+        """The rows of a block, along all axes."""
+        return prod(count for _, count in self.axes)
+
+    def offsets(self, row: int) -> dict[SSAValue, int]:
+        """The distance of a row from the first one, along each axis; the last axis runs fastest."""
+        found: dict[SSAValue, int] = {}
+        for index, count in reversed(self.axes):
+            row, found[index] = divmod(row, count)
+        return found
+
+    def row_like(self, row: int | None, indices: Container[SSAValue]) -> int | None:
+        """The first row that has the same values of these indices; None: all have."""
+        if row is None or not any(index in indices for index, _ in self.axes):
+            return None
+        offsets, first = self.offsets(row), 0
+        for index, count in self.axes:
+            first = first * count + (offsets[index] if index in indices else 0)
+        return first
+
+    def rows_in(self, indices: Container[SSAValue]) -> list[int | None]:
+        """The rows in which these indices differ."""
+        return list(dict.fromkeys(self.row_like(row, indices) for row in range(self.height)))

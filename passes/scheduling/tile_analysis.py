@@ -84,6 +84,11 @@ def blocked_sums(region: Region) -> list[tix.SumOp]:
     return [op for op in region.block.ops if isinstance(op, tix.SumOp) and not is_short(op)]
 
 
+def sum_along(op: tix.DefineOp, index: SSAValue) -> tix.SumOp:
+    """The sum of a body over this index."""
+    return next(s for s in blocked_sums(op.body) if index in s.indices)
+
+
 def is_rectangular(op: tix.SumOp, indices: Iterable[SSAValue], uses: IndexUses) -> bool:
     """True if the bounds of the sum, and of those inside it, are the same along these indices."""
     indices = set(indices)
@@ -97,7 +102,7 @@ def tileable_sums(region: Region, tile: Tile, uses: IndexUses) -> list[tix.SumOp
     They are long, and have the same terms for all rows of a block; for all columns, too, or
     `is_sloped` holds.
     """
-    rows = [] if tile.row_index is None else [tile.row_index]
+    rows = [index for index, _ in tile.axes]
     return [
         s
         for s in blocked_sums(region)
@@ -195,7 +200,7 @@ def hoisted_values(op: tix.SumOp, tile: Tile, uses: IndexUses) -> HoistedValues:
     for value in _largest(op, lambda v: _same_for_terms(v, tile, indices, uses)):
         if _is_dear(value, op, tile, uses) and (term_count(op) or _is_there(value, op)):
             found.per_block.append(value)
-    if tile.row_index is None:
+    if not tile.axes:
         return found
     for value in _largest(op, lambda v: _same_for_rows(v, tile, uses)):
         ops = list(tree_of(value, op.body))
@@ -275,7 +280,9 @@ def _same_for_terms(
 
 
 def _same_for_rows(value: SSAValue, tile: Tile, uses: IndexUses) -> bool:
-    return tile.column_index in uses.of(value) and tile.row_index not in uses.of(value)
+    return tile.column_index in uses.of(value) and not any(
+        v in uses.of(value) for v, _ in tile.axes
+    )
 
 
 def _is_dear(value: SSAValue, op: tix.SumOp, tile: Tile, uses: IndexUses) -> bool:

@@ -61,7 +61,11 @@ class BlockLowering(LaneChoices):
 
     def starts(self, op: tix.SumOp) -> Sums:
         """Sums without terms."""
-        return [self.splat(self.constant(0.0))] * len(self.points(op.result))
+        return [self.splat(self.constant(0.0))] * len(self.sum_points(op))
+
+    def sum_points(self, op: tix.SumOp) -> list[tuple[int | None, int | None]]:
+        """The rows and vectors in which partial sums differ."""
+        return self.points(op.result)
 
     def provide(self, op: tix.SumOp, sums: Sums) -> None:
         """From now on the sums have these values."""
@@ -121,7 +125,7 @@ class BlockLowering(LaneChoices):
             return at.add_terms(op, rest, carried)
 
         def inside(low: SSAValue, high: SSAValue, sums: Sums) -> Sums:
-            if not rest and self.tile.rows == 1 and self._shifts(op, index):
+            if not rest and self.tile.height == 1 and self._shifts(op, index):
                 low, sums = self._add_shifted(op, low, high, sums)
             one = self.index.constant(1)
             return carrying_loop(self, low, high, one, index.name_hint, sums, fill)
@@ -140,7 +144,8 @@ class BlockLowering(LaneChoices):
 
     def _slopes(self, op: tix.SumOp) -> bool:
         """True if the columns of the block have different terms."""
-        return any(c.form[self.tile.column_index] for c in op.constraints)
+        column = self.tile.column_index
+        return column not in op.indices and any(c.form[column] for c in op.constraints)
 
     def _shifts(self, op: tix.SumOp, index: SSAValue) -> bool:
         """True if a term reads at some column what another term reads at another column."""
@@ -184,7 +189,7 @@ class BlockLowering(LaneChoices):
         for inner in tileable_sums(op.body, self.tile, self.uses):
             self.add_sum(inner)
         term = tix.yielded(op.body)
-        points = zip(self.points(op.result), sums, strict=True)
+        points = zip(self.sum_points(op), sums, strict=True)
         return [self.at(*p).plus(before, term, op) for p, before in points]
 
     # --- memory ---
@@ -211,7 +216,7 @@ class BlockLowering(LaneChoices):
     def finish(self, op: tix.DefineOp) -> None:
         """Store all elements of the block."""
         value = tix.yielded(op.body)
-        for row in range(self.tile.rows):
+        for row in range(self.tile.height):
             for vector_ in range(self.tile.columns // self.lanes):
                 at = self.at(row, vector_)
                 at._store(op, at.lanes_of(value))

@@ -28,6 +28,7 @@ from dialects import tix
 from passes.analysis.costs import FREE, weight
 from passes.rewriting.written_sizes import parse_sizes
 from passes.scheduling.index_uses import IndexUses
+from passes.scheduling.term_choice import term_candidates
 from passes.scheduling.tile import Hoisted, Tile
 from passes.scheduling.tile_analysis import (
     blocked_sums,
@@ -40,6 +41,7 @@ from passes.scheduling.tile_analysis import (
     is_slow,
     lanes_of,
     stride,
+    sum_along,
     term_count,
     tileable_sums,
     tree_of,
@@ -71,6 +73,12 @@ COST_OF_LOAD = 2
 
 COST_OF_FAR_ELEMENT = 3
 """The cost of an element on a cache line of its own."""
+
+COST_OF_TERMS = 2
+"""The cost of vectors along terms as a multiple of others': they begin anywhere in memory."""
+
+COST_OF_TOTAL = 8
+"""The cost of adding up the lanes of a vector."""
 
 MOST_OF_PLAIN_COST = 0.85
 """The highest cost of a tile that is chosen, as a share of the cost of the plain nest."""
@@ -145,8 +153,8 @@ class TileCost:
         return sum(terms_of(op, self.sizes) * self._of_sum(op) for op in sums)
 
     def _of_sum(self, op: tix.SumOp) -> float:
-        rows, columns = self.tile.rows, self.tile.columns
-        sums = (rows if self._depends(op)[0] else 1) * columns / self.lanes
+        rows, columns = self.tile.height, self.tile.columns
+        sums = self._rows(op) * columns / self.lanes
         cost = sums + max(0, ADDITIONS_UNDER_WAY - sums)
         hoisted = hoisted_values(op, self.tile, self.uses)
         panels = [s.value for s in self.tile.panels.get(op, ())]
@@ -165,14 +173,14 @@ class TileCost:
             return COST_OF_FAR_ELEMENT * self.tile.columns
         return 0 if isinstance(op, FREE) else weight(op) * self.tile.columns / self.lanes
 
-    def _depends(self, op: Operation) -> tuple[bool, bool]:
-        """Two answers: does an operation depend on the row, and does it on the column."""
-        found = self.uses.of_operation(op)
-        return self.tile.row_index in found, self.tile.column_index in found
+    def _rows(self, op: Operation) -> int:
+        """The rows for which an operation differs."""
+        return len(self.tile.rows_in(self.uses.of_operation(op)))
 
     def _of_operation(self, op: Operation, sum_: tix.SumOp) -> float:
-        by_row, by_column = self._depends(op)
-        rows = self.tile.rows if by_row else 1
+        by_column = self.tile.column_index in self.uses.of_operation(op)
+        rows = self._rows(op)
+        by_row = rows > 1
         if not self.uses.of_operation(op) & set(sum_.indices):
             if not (by_row and by_column and isinstance(op, tix.ReadOp)):
                 return 0  # it stays in registers
@@ -230,8 +238,8 @@ def _has_tiles(op: Operation) -> bool:
     return not isinstance(op, tix.WhereOp | tix.ReductionOp) or isinstance(op, tix.SumOp)
 
 
-def _blocks(tile: Tile) -> tuple[SSAValue | None, SSAValue, int, int]:
-    return tile.row_index, tile.column_index, tile.rows, tile.columns
+def _blocks(tile: Tile) -> object:
+    return tile.row_index, tile.column_index, tile.rows, tile.columns, tile.whole
 
 
 def _good_tiles(op: tix.DefineOp, sizes: Sizes) -> list[Tile]:
@@ -242,7 +250,7 @@ def _good_tiles(op: tix.DefineOp, sizes: Sizes) -> list[Tile]:
     lanes = lanes_of(op)
     found: list[tuple[float, Tile]] = []
     for tile in _candidates(op, lanes, sizes):
-        sums = tileable_sums(op.body, tile, uses)
+        sums = _sums(op, tile, uses)
         if not sums:
             continue
         full = _with_panels(op, tile, sums, uses, sizes)
@@ -251,8 +259,15 @@ def _good_tiles(op: tix.DefineOp, sizes: Sizes) -> list[Tile]:
         )
         cost *= _waste(op, tile, sizes)
         if cost < MOST_OF_PLAIN_COST * (plain_cost(sums, lanes, uses, sizes) + 1 / lanes):
-            found.append((cost, full))
+            found.append((cost if tile.column_index in op.indices else cost * COST_OF_TERMS, full))
     return [tile for _, tile in sorted(found, key=lambda pair: pair[0])]
+
+
+def _sums(op: tix.DefineOp, tile: Tile, uses: IndexUses) -> list[tix.SumOp]:
+    """The sums that blocks compute."""
+    if tile.column_index in op.indices:
+        return tileable_sums(op.body, tile, uses)
+    return [sum_along(op, tile.column_index)]
 
 
 def _candidates(op: tix.DefineOp, lanes: int, sizes: Sizes) -> Iterator[Tile]:
@@ -271,6 +286,9 @@ def _candidates(op: tix.DefineOp, lanes: int, sizes: Sizes) -> Iterator[Tile]:
         wide = ADDITIONS_UNDER_WAY * lanes
         if _extent(op, column_index, sizes) >= wide > MOST_COLUMNS and not _is_heavy(op):
             yield Tile(None, column_index, 1, wide, lanes)
+    yield from term_candidates(
+        op, lanes, lambda v: _extent(op, v, sizes), lambda s, v: _length(s, v, sizes)
+    )
 
 
 def _is_heavy(op: tix.DefineOp) -> bool:
@@ -287,8 +305,9 @@ def _rows(extent: int, most: int, known: bool) -> int:
 
 def _waste(op: tix.DefineOp, tile: Tile, sizes: Sizes) -> float:
     """Elements computed per element of the result; shorter loops count as slower, too."""
-    waste = 1.0 if tile.columns >= MOST_COLUMNS else 1.3
-    for axis, width in ((tile.row_index, tile.rows), (tile.column_index, tile.columns)):
+    waste = 1.3 if tile.columns < MOST_COLUMNS and tile.column_index in op.indices else 1.0
+    columns = tile.columns if tile.column_index in op.indices else tile.lanes
+    for axis, width in ((tile.row_index, tile.rows), (tile.column_index, columns)):
         if axis is not None:
             extent = _extent(op, axis, sizes)
             waste *= -(-extent // width) * width / extent
@@ -299,6 +318,8 @@ def _extent(op: tix.DefineOp, index: SSAValue | None, sizes: Sizes) -> int:
     """The length of an axis, assumed where it depends on sizes that are not given."""
     if index is None:
         return 1
+    if index not in op.indices:
+        return _length(sum_along(op, index), index, sizes)
     size = op.shape[op.indices.index(index)]
     if any(name not in sizes for name in size.sizes):
         return ASSUMED_EXTENT
@@ -307,10 +328,10 @@ def _extent(op: tix.DefineOp, index: SSAValue | None, sizes: Sizes) -> int:
 
 def _largest_group(op: tix.DefineOp, tile: Tile, sizes: Sizes) -> int:
     """The blocks of rows of an iteration, so that there are enough iterations for all threads."""
-    groups = [
-        _extent(op, v, sizes) for v in op.indices if v not in (tile.row_index, tile.column_index)
-    ]
-    strips = max(1, _extent(op, tile.column_index, sizes) // tile.columns)
+    inside = tile.column_index, *(index for index, _ in tile.axes)
+    groups = [_extent(op, v, sizes) for v in op.indices if v not in inside]
+    columns = _extent(op, tile.column_index, sizes) if tile.column_index in op.indices else 1
+    strips = max(1, columns // tile.columns)
     blocks = -(-_extent(op, tile.row_index, sizes) // tile.rows)
     return prod(groups) * strips * blocks // FEWEST_ITERATIONS
 
@@ -320,6 +341,9 @@ def _power_of_two_below(n: int) -> int:
 
 
 def _store_cost(op: tix.DefineOp, column_index: SSAValue, lanes: int) -> float:
+    """The cost of storing an element; where lanes are terms, that of adding them up, too."""
+    if column_index not in op.indices:
+        return COST_OF_TOTAL
     return 1 / lanes if column_index is op.indices[-1] else 1.0
 
 
@@ -333,7 +357,8 @@ def _with_panels(
     group = max(1, min(MOST_ROWS_PER_PANEL // tile.rows, blocks, _largest_group(op, tile, sizes)))
     panels: dict[tix.SumOp, tuple[Hoisted, ...]] = {}
     chunks: dict[tix.SumOp, tuple[SSAValue, int]] = {}
-    moving = not all(is_rectangular(s, [tile.column_index], uses) for s in sums)
+    along_terms = tile.column_index not in op.indices
+    moving = along_terms or not all(is_rectangular(s, [tile.column_index], uses) for s in sums)
     for s in sums if blocks > 3 and not moving else []:
         found = hoisted_values(s, tile, uses).panels
         if found:

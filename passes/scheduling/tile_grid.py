@@ -69,9 +69,11 @@ class Grid:
     @classmethod
     def of(cls, at: BodyLowering, op: tix.DefineOp, tile: Tile) -> Grid:
         shape = dict(zip(op.indices, op.shape, strict=True))
-        axes = tile.row_index, tile.column_index
+        axes = tile.column_index, *(index for index, _ in tile.axes)
         others = [(v, at.index.form(shape[v])) for v in op.indices if v not in axes]
-        strips = _strips(at, shape[tile.column_index], tile.columns)
+        strips = at.index.constant(1)
+        if tile.column_index in shape:
+            strips = _strips(at, shape[tile.column_index], tile.columns)
         blocks, groups = _groups(at, tile, shape)
         return cls(tile, shape, others, strips, blocks, groups)
 
@@ -80,13 +82,14 @@ class Grid:
         extents = [extent for _, extent in self.others]
         return reduce(at.index.mul, [*extents, self.strips, self.groups])
 
-    def locate(self, at: BodyLowering, iteration: SSAValue) -> tuple[Span, Span | None]:
+    def locate(self, at: BodyLowering, iteration: SSAValue) -> tuple[Span | None, Span | None]:
         """The columns and rows of an iteration; `at` learns its other indices."""
         rest, group = divided(at, iteration, self.groups)
         rest, strip = divided(at, rest, self.strips)
         for index, extent in reversed(self.others):
             rest, at.index.values[index] = divided(at, rest, extent)
-        return self._columns(at, strip), self._rows(at, group)
+        columns = self._columns(at, strip) if self.tile.column_index in self.shape else None
+        return columns, self._rows(at, group)
 
     def _columns(self, at: BodyLowering, strip: SSAValue) -> Span:
         """One block of columns; in the last strip, which may be almost two wide, two."""
@@ -124,7 +127,7 @@ class Grid:
         axes = (self.tile.row_index, self.tile.rows), (self.tile.column_index, self.tile.columns)
         tests: list[SSAValue] = []
         for axis, width in axes:
-            if axis is not None and self.shape[axis].terms:
+            if axis is not None and axis in self.shape and self.shape[axis].terms:
                 size = at.index.form(self.shape[axis])
                 test = arith.CmpiOp(size, at.index.constant(width), "sge")
                 tests.append(at.insert(test).result)

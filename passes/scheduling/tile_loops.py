@@ -31,7 +31,7 @@ element.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Region, SSAValue
@@ -43,6 +43,7 @@ from passes.scheduling.emit import either, loop, select
 from passes.scheduling.tile import Tile
 from passes.scheduling.tile_grid import Grid
 from passes.scheduling.tile_strip import ChunkedStrip, Strip
+from passes.scheduling.tile_terms import emit_rows
 
 Store = Callable[[BodyLowering, SSAValue], None]
 """Stores the value of the element whose indices the lowering knows."""
@@ -98,6 +99,8 @@ class TiledLoops:
     def emit_tiles(self, at: BodyLowering, iteration: SSAValue) -> None:
         """One iteration: its strip, or the two blocks of columns of a wide last one."""
         columns, rows = self.grid.locate(at, iteration)
+        if columns is None:
+            return emit_rows(self.op, self.tile, at, rows)
         kind = ChunkedStrip if self.tile.chunks else Strip
 
         def strip(inner: BodyLowering, block: SSAValue) -> None:
@@ -116,14 +119,29 @@ class TiledLoops:
 
         def element(inner: BodyLowering, column: SSAValue) -> None:
             inner.index.values[column_index] = column
-            self.store(inner, inner.region(self.op.body))
+            self._emit_whole(inner, self.tile.whole)
 
         def row(inner: BodyLowering, row: SSAValue) -> None:
             if row_index is not None:
                 inner.index.values[row_index] = row
-            loop(inner, columns.first, columns.end, column_index.name_hint, element)
+            if columns is None:
+                self._emit_whole(inner, self.tile.whole)
+            else:
+                loop(inner, columns.first, columns.end, column_index.name_hint, element)
 
         if row_index is None or rows is None:
-            row(at, columns.first)
+            row(at, at.index.constant(0))
         else:
             loop(at, rows.first, rows.end, row_index.name_hint, row)
+
+    def _emit_whole(self, at: BodyLowering, whole: Sequence[tuple[SSAValue, int]]) -> None:
+        """The elements of one row and column, for all values of further indices."""
+        if not whole:
+            return self.store(at, at.region(self.op.body))
+        (index, count), *rest = whole
+
+        def one(inner: BodyLowering, value: SSAValue) -> None:
+            inner.index.values[index] = value
+            self._emit_whole(inner, rest)
+
+        loop(at, at.index.constant(0), at.index.constant(count), index.name_hint, one)

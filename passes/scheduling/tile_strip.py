@@ -118,8 +118,7 @@ class _ChunkedSum:
     def __init__(self, strip: Strip, at: BodyLowering, op: tix.SumOp):
         self.strip = strip
         self.op = op
-        by_row = strip.tile.row_index in strip.uses.of(op.result)
-        self.size = (strip.tile.rows if by_row else 1) * strip.tile.columns
+        self.size = len(strip.tile.rows_in(strip.uses.of(op.result))) * strip.tile.columns
         self.waiting = zeroed(at, self.size * strip.tile.group, "sums")
 
     def add(self, at: BodyLowering) -> None:

@@ -35,6 +35,11 @@ SLOPED = (
 BANDED = "y[i, j] = sum[k in range(max(0, j - 20), min(70, j + 30))](a[i, k] * b[k, j] * c[j])"
 TWO_SUMS = "y[i, j] = sum[k](x[i, k] * w[j, k]) / (1 + sum[k](abs(w[j, k])) + sum[k](x[i, k]**2))"
 SHARED = "y[n, c, p] = sum[o](x[n, o] * w[o, c, p])"
+FILTERS = "w[o, s, t] = sum[n, h, v](y[n, o, h, v] * x[n, h + s, v + t])"
+BACKWARDS = (
+    "w[s in range(5)] = sum[n, t in range(100)](exp(y[n, t] + 0.1 * x[n, 99 + s - t]) * y[n, t])"
+)
+LONG_ROWS = "y[i] = 1 + u[i] * sum[j, k](x[i, j, k] * v[j, k] / (1 + v[j, k]**2))"
 
 CASES: list[tuple[str, dict[str, tuple[int, ...]]]] = [
     (PAPER, {"a": (67, 37), "b": (69, 37), "c": (67, 67), "d": (103,)}),
@@ -51,6 +56,10 @@ CASES: list[tuple[str, dict[str, tuple[int, ...]]]] = [
     (BANDED, {"a": (40, 70), "b": (70, 90), "c": (90,)}),
     (TWO_SUMS, {"x": (30, 50), "w": (90, 50)}),
     (SHARED, {"x": (9, 40), "w": (40, 70, 5)}),
+    (FILTERS, {"y": (2, 7, 11, 37), "x": (2, 13, 40)}),
+    (FILTERS, {"y": (1, 40, 3, 130), "x": (1, 3, 131)}),
+    (BACKWARDS, {"y": (3, 100), "x": (3, 106)}),
+    (LONG_ROWS, {"u": (9,), "x": (9, 90, 70), "v": (90, 70)}),
 ]
 
 
@@ -103,10 +112,10 @@ def test_a_matrix_product_in_tiles_is_that_of_numpy():
 
 
 def test_a_sum_along_vectors_has_one_partial_sum_per_lane():
-    x = np.random.default_rng(1).uniform(-1, 1, (5, 30, 64)).astype(np.float32)
+    x = np.random.default_rng(1).uniform(-1, 1, (150, 64)).astype(np.float32)
     v = np.random.default_rng(2).uniform(1, 2, 64).astype(np.float32)
-    f = tadc.compile("x: f32[5, 30, 64]\nv: f32[64]\ny[i] = sum[j, k](x[i, j, k]**2 * v[k])")
-    np.testing.assert_allclose(f(x, v), (x**2 * v).sum((1, 2)), rtol=1e-5)
+    f = tadc.compile("x: f32[150, 64]\nv: f32[64]\ny = sum[j, k](x[j, k]**2 * v[k])")
+    np.testing.assert_allclose(f(x, v), (x**2 * v).sum(), rtol=1e-5)
     assert "lanes" in str(f.runner.executable("f32").module)
 
 
@@ -118,6 +127,28 @@ def test_columns_whose_terms_differ_are_masked_at_both_ends():
     )
     np.testing.assert_allclose(f(x, w), np.convolve(x, w), atol=1e-4)
     assert "vector.maskedload" in str(f.runner.executable("f32").module)
+
+
+def test_results_of_few_elements_have_vectors_along_terms():
+    y, x = arrays_of({"y": (4, 8, 30, 40), "x": (4, 32, 42)}, np.float32).values()
+    f = tadc.compile(declared(FILTERS, {"y": y, "x": x}, numbers=True))
+    windows = np.lib.stride_tricks.sliding_window_view(x, (30, 40), (1, 2))
+    expected = np.einsum("nohv,nsthv->ost", y, windows)
+    np.testing.assert_allclose(f(y, x), expected, atol=1e-3)
+    text = str(f.runner.executable("f32").module)
+    assert "vector.reduction" in text
+    # three vectors of 16 lanes hold 40 terms: what the last one lacks is not read
+    assert "vector.maskedload" in text
+
+
+def test_sums_along_vectors_are_found_again_by_their_bits():
+    """The gradient of a maximum finds the largest of its values again."""
+    f = tadc.compile("x: f32[6, 4000]\nw: f32[4000]\ny = max[i](sum[k](x[i, k] * w[k]))")
+    x = np.random.default_rng(3).uniform(-1, 1, (6, 4000)).astype(np.float32)
+    w = np.linspace(-1, 1, 4000, dtype=np.float32)
+    _, pullback = tadc.vjp(f, x, w)
+    dx, _ = pullback(np.float32(1))
+    np.testing.assert_array_equal(dx, w * (np.arange(6) == (x @ w).argmax())[:, None])
 
 
 def test_what_is_the_same_for_all_terms_is_read_once_where_a_sum_may_be_empty():
@@ -178,9 +209,10 @@ def test_exactly_one_iteration_writes_an_element_and_alone_with_the_same_bits(
 # --- random programs, with tiles that fit into their small sizes ----------------------------------
 
 
-@pytest.fixture
-def small_tiles(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Blocks of few elements, taken wherever they are possible."""
+@pytest.fixture(params=[2, 0])
+def small_tiles(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Blocks of few elements, taken wherever they are possible, with vectors along terms or not."""
+    monkeypatch.setattr(tile_choice, "COST_OF_TERMS", request.param)
     analysis = {"VECTOR_BYTES": 16, "MOST_TERMS_TO_UNROLL": 0, "PANEL_ELEMENTS": 6}
     choice = {"MOST_COLUMNS": 2, "MOST_ROWS_PER_PANEL": 4, "MOST_OF_PLAIN_COST": 1e9}
     for name, value in analysis.items():

@@ -1,0 +1,170 @@
+"""Blocks whose vectors run along the terms of a sum, for results of few elements.
+
+    w[o, s] = sum[n, t](y[n, o, t] * x[n, t + s])        rows o, vectors along t:
+
+    %sums:8 = scf.for %n ... scf.for %t = ... step 16 iter_args(...) {
+      %x = x[n, t + s .. + 15]
+      %s0 + y[n, o0, t .. + 15] * %x, %s1 + y[n, o0 + 1, t .. + 15] * %x, ...
+    }
+    the last few t: the same with a mask
+    w[o0, s] = the lanes of %sums#0 added up; ...
+
+The columns of such a block are terms. So reads need to lie side by side along the innermost index
+of the sum only, and what all rows read is loaded once for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import memref, vector
+from xdsl.dialects.builtin import I1, VectorType, i1
+from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
+from xdsl.ir import Attribute, SSAValue
+
+from dialects import tix
+from dialects.loops import SelectLanesOp
+from dialects.tix import Affine
+from dialects.tix import elementwise as ew
+from passes.scheduling.body_lowering import BodyLowering
+from passes.scheduling.elementary import REASSOCIATED
+from passes.scheduling.emit import carrying_loop, difference, loop, quotient, smaller
+from passes.scheduling.index_uses import IndexUses
+from passes.scheduling.sloped_sums import Sums
+from passes.scheduling.tile import Tile
+from passes.scheduling.tile_analysis import constant_range, sum_along
+from passes.scheduling.tile_block import BlockLowering
+from passes.scheduling.tile_grid import Span
+from passes.scheduling.tile_panels import Chunk
+from passes.scheduling.trees import bounds
+
+MOST_VECTORS_WRITTEN_OUT = 4
+"""Vectors of terms of the innermost index that are written out one after the other."""
+
+
+def emit_rows(op: tix.DefineOp, tile: Tile, at: BodyLowering, rows: Span | None) -> None:
+    """The blocks of one iteration, one after the other."""
+    uses = IndexUses()
+
+    def one(inner: BodyLowering, number: SSAValue) -> None:
+        block = TermBlock(inner, op, tile, uses)
+        if tile.row_index is not None and rows is not None:
+            block.index.values[tile.row_index] = rows.start(inner, number)
+        block.add_sum(sum_along(op, tile.column_index))
+        block.finish(op)
+
+    if rows is None or rows.blocks is None:
+        one(at, at.index.constant(0))
+    else:
+        loop(at, at.index.constant(0), rows.blocks, "block", one)
+
+
+class TermBlock(BlockLowering):
+    """Emits one block, of one column."""
+
+    def sum_points(self, op: tix.SumOp) -> list[tuple[int | None, int | None]]:
+        rows = self.tile.rows_in(self.uses.of(op.result))
+        return [(r, v) for r in rows for v in range(self.tile.columns // self.lanes)]
+
+    def provide(self, op: tix.SumOp, sums: Sums) -> None:
+        """From now on the sum of a row is that of all lanes of its vectors."""
+        totals: dict[int | None, SSAValue] = {}
+        for (row, _), value in zip(self.sum_points(op), sums, strict=True):
+            before = totals.get(row)
+            totals[row] = value if before is None else self.add(before, value, op)
+        for row, lanes in totals.items():
+            self.known[op.result, row, None] = self._total(lanes)
+
+    def _total(self, lanes: SSAValue) -> SSAValue:
+        kind = CombiningKindAttr(CombiningKindFlag.ADD)
+        properties: dict[str, Attribute] = {"kind": kind, "fastmath": REASSOCIATED}
+        # the constructor of xDSL gives the result the type of the vector
+        add = vector.ReductionOp.create(
+            operands=[lanes], result_types=[self.element], properties=properties
+        )
+        return self.insert(add).results[0]
+
+    def add_terms(
+        self, op: tix.SumOp, own: Sequence[SSAValue], sums: Sums, chunk: Chunk | None = None
+    ) -> Sums:
+        """The loops of some indices of a sum, the innermost one by vectors."""
+        if len(own) > 1:
+            return super().add_terms(op, own, sums, chunk)
+        (index,) = own
+        found = None if index in self.ranges else constant_range(op, index)
+        if found and found[1] <= MOST_VECTORS_WRITTEN_OUT * self.lanes:
+            return self._written_out(op, *found, sums)
+        low, high = bounds(self, op, own)
+        width = self.index.constant(self.tile.columns)
+        whole = self.index.mul(quotient(self, difference(self, high, low), width), width)
+        end = self.index.add(low, whole)
+
+        def vectors(at: BodyLowering, k: SSAValue, carried: Sums) -> Sums:
+            assert isinstance(at, TermBlock)
+            at.index.values[index] = k
+            return at._add_term(op, carried)
+
+        def rest(at: BodyLowering, k: SSAValue, carried: Sums) -> Sums:
+            assert isinstance(at, TermBlock)
+            at.index.values[index] = k
+            return at._add_rest(op, difference(at, high, k), carried)
+
+        sums = carrying_loop(self, low, end, width, index.name_hint, sums, vectors)
+        if found and not found[1] % self.tile.columns:
+            return sums
+        lanes = self.index.constant(self.lanes)
+        return carrying_loop(self, end, high, lanes, index.name_hint, sums, rest)
+
+    def _written_out(self, op: tix.SumOp, first: int, count: int, sums: Sums) -> Sums:
+        """The sums with so many terms along the innermost index, without a loop."""
+        for k in range(0, count, self.lanes):
+            inner = self.apart()
+            inner.index = self.index.placed({op.indices[-1]: Affine(constant=first + k)})
+            left = count - k
+            if left < self.lanes:
+                sums = inner._add_rest(op, self.index.constant(left), sums)
+            else:
+                sums = inner._add_first(op, sums)
+        return sums
+
+    def _add_rest(self, op: tix.SumOp, left: SSAValue, sums: Sums) -> Sums:
+        """The sums with a vector more, of which so many lanes are terms."""
+        lanes = smaller(self, left, self.index.constant(self.lanes))
+        kind: VectorType[I1] = VectorType(i1, [self.lanes])
+        mask = self.insert(vector.CreateMaskOp([lanes], kind)).mask_vector
+        inner = self.apart()
+        inner.mask = mask
+        return inner._add_first(op, sums)
+
+    def _add_first(self, op: tix.SumOp, sums: Sums) -> Sums:
+        """The sums with a term more in each lane of the first vector that there is."""
+        found: list[SSAValue] = []
+        for (row, number), before in zip(self.sum_points(op), sums, strict=True):
+            if number:
+                found.append(before)
+                continue
+            here = self.at(row, 0)
+            after = here.add(before, here.lanes_of(tix.yielded(op.body)), op)
+            if self.mask is not None and not self._vanishes(tix.yielded(op.body)):
+                after = here.insert(SelectLanesOp(self.mask, after, before)).result
+            found.append(after)
+        return found
+
+    def _vanishes(self, value: SSAValue) -> bool:
+        """True if a term is 0 where nothing is read: a product of elements that vectors hold."""
+        match value.owner:
+            case tix.ReadOp() as op:
+                return self.tile.column_index in self.uses.of_operation(op)
+            case ew.MulOp() as op:
+                return all(map(self._vanishes, op.operands))
+            case _:
+                return False
+
+    def finish(self, op: tix.DefineOp) -> None:
+        """Store the elements of all rows."""
+        forms = [Affine.of(v) for v in op.indices]
+        target, strides = self.buffers[op.result], self.strides[op.result, op.shape]
+        for row in range(self.tile.height):
+            at = self.at(row, None)
+            place = at.index.linear(forms, strides)
+            self.insert(memref.StoreOp.get(at.value(tix.yielded(op.body)), target, [place]))
