@@ -64,6 +64,14 @@ def term_candidates(
                     yield Tile(row_index, column, rows, vectors * lanes, lanes, whole=whole)
 
 
+def single_row(op: tix.DefineOp, lanes: int) -> Tile | None:
+    """The tile of one row, for which all sizes have room; None where terms lie apart."""
+    sums = blocked_sums(op.body)
+    if len(sums) != 1 or not _lies_along(sums[0], IndexUses()):
+        return None
+    return Tile(None, sums[0].indices[-1], 1, SUMS_UNDER_WAY * lanes, lanes)
+
+
 def _even(extent: int, most: int) -> int:
     """The rows of blocks that have as many as there may be, or little fewer if these fit better."""
     return -(-extent // -(-extent // most)) if extent else 1

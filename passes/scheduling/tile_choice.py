@@ -28,7 +28,7 @@ from dialects import tix
 from passes.analysis.costs import FREE, weight
 from passes.rewriting.written_sizes import parse_sizes
 from passes.scheduling.index_uses import IndexUses
-from passes.scheduling.term_choice import term_candidates
+from passes.scheduling.term_choice import single_row, term_candidates
 from passes.scheduling.tile import Hoisted, Tile
 from passes.scheduling.tile_analysis import (
     blocked_sums,
@@ -219,7 +219,7 @@ def choose_tiles(op: tix.DefineOp, example: Sizes | None = None) -> list[Tile]:
 
     Where sizes are known at run time only, they decide there whether there is room for it. So the
     cheapest tile for an `example` of these sizes follows; without an example, one along another
-    axis, which may be the longer one.
+    axis, which may be the longer one. The last one has room whatever the sizes are, if there is one.
     """
     symbolic = any(size.terms for size in op.shape)
     found = _good_tiles(op, {} if symbolic else example or {})
@@ -230,6 +230,8 @@ def choose_tiles(op: tix.DefineOp, example: Sizes | None = None) -> list[Tile]:
             others = _good_tiles(op, example) if example else []
         for other in others[:1]:
             best += [other] if _blocks(other) not in map(_blocks, best) else []
+        always = single_row(op, lanes_of(op)) if best else None
+        best += [always] if always else []
     return best
 
 
