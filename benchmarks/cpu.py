@@ -1,10 +1,10 @@
 """Times tadc on the CPU beside hand-written C and its rivals, in turns, in one run.
 
-    python -m benchmarks.cpu [--threads 1 2] [--only W1 W2] [--contenders C tadc]
-                             [--save NAME] [--against FILE]
+    python -m benchmarks.cpu [--threads 1 2] [--workloads more] [--only W1 W2]
+                             [--contenders C tadc] [--save NAME] [--against FILE]
 
-Thirteen workloads in f32: the value, and the value with the gradients of all arguments. For each
-number of threads a process of its own checks all results against NumPy in f64, and then lets the
+Thirteen workloads in f32, or others: the value, and the value with the gradients of all arguments.
+For each number of threads a process of its own checks all results against NumPy in f64, and then lets the
 contenders take turns. With one thread the time of the processor counts, which other work on the
 machine changes least; with more, the time of the clock. See `benchmarks/README.md`.
 """
@@ -26,13 +26,15 @@ import numpy as np
 
 from benchmarks import machine, report, tables
 from benchmarks.timing import Run, Times, measure
-from benchmarks.workloads import WORKLOADS
+from benchmarks.workloads import MORE, WORKLOADS
 from benchmarks.workloads.workload import Array, Contender, Workload, aligned, normal
 
 LIMIT = 1e-3
 """The largest error allowed, by the largest element of the result."""
 
 KINDS = ("value", "value + gradients")
+
+SETS = {"thirteen": WORKLOADS, "more": MORE, "all": (*WORKLOADS, *MORE)}
 
 
 def main() -> None:
@@ -57,7 +59,8 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Times of tadc on the CPU beside others.")
     most = min(2, len(machine.cores()))
     parser.add_argument("--threads", type=int, nargs="+", default=list(range(1, most + 1)))
-    parser.add_argument("--only", nargs="+", default=[], help="workloads: W1 W2 ...")
+    parser.add_argument("--workloads", choices=SETS, default="thirteen")
+    parser.add_argument("--only", nargs="+", default=[], help="of all workloads: W1 W2 ...")
     parser.add_argument("--contenders", nargs="+", default=[], help="as the columns are called")
     parser.add_argument("--rounds", type=int, default=6, help="turns of each contender")
     parser.add_argument("--share", type=float, default=0.1, help="seconds of a turn")
@@ -95,9 +98,7 @@ def turn(options: argparse.Namespace) -> dict[str, Any]:
         print(f"without {name}: {reason}", file=sys.stderr)
     times: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
     errors: dict[str, dict[str, float]] = {}
-    for workload in WORKLOADS:
-        if options.only and workload.name not in options.only:
-            continue
+    for workload in chosen(options):
         print(f"{threads}: {workload.name}, {workload.title}", file=sys.stderr)
         arrays, dy = inputs(workload)
         made = {name: make(workload, arrays, dy) for name, make in makers.items()}
@@ -109,6 +110,12 @@ def turn(options: argparse.Namespace) -> dict[str, Any]:
             times[kind][workload.name] = milliseconds(timed(each, threads, options))
     clock = "the processor" if threads == 1 else "the clock"
     return {"clock": clock, "without": reasons, "errors": errors, "times": times}
+
+
+def chosen(options: argparse.Namespace) -> list[Workload]:
+    """The workloads that are named, or those of a set."""
+    names = options.only or [w.name for w in SETS[options.workloads]]
+    return [w for w in SETS["all"] if w.name in names]
 
 
 def timed(runs: Mapping[str, Run], threads: int, options: argparse.Namespace) -> dict[str, Times]:
