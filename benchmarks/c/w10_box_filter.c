@@ -1,80 +1,70 @@
-// W10: y[i,j] = sum of x[i+s,j+t] / 49, s, t < 7; n = 2048. Columns first, four rows at a time, which
-// share four of their ten rows; then rows, by sums of two.
+// W10: y[i,j] = sum of x[i+s,j+t] / 49, s, t < 7; n = 2048. Along four rows at a time, in registers: first
+// their columns, which share four of ten rows, then windows, by sums of two.
 #include "vectors.h"
-enum { N = 2048, X = N + 6, BUF = X + 64 };
+enum { N = 2048, X = N + 6 };
 static const f32 zeros[N] __attribute__((aligned(64)));
 #define SHIFT(a, b, k)                                                                             \
   _mm512_castsi512_ps(                                                                             \
       _mm512_alignr_epi32(_mm512_castps_si512(b), _mm512_castps_si512(a), k))
-// to[r][j] = sum of seven rows from r on, r < 4, over one vector of columns
-ALW void columns(const f32 *const rows[10], int j, __mmask16 m, f32 *to) {
+// the lanes of a vector at `at` that lie in 0..n
+ALW __mmask16 inside(int at, int n) {
+  int left = n - at, last = left >= 16 ? 0xffff : left > 0 ? (1 << left) - 1 : 0;
+  return last & (at < 0 ? 0xffff << -at : 0xffff);
+}
+// to[r] = sum of seven rows from r on, r < 4, at one vector of columns; 0 outside 0..n
+ALW void columns(const f32 *const rows[10], int at, int n, __m512 to[4]) {
   __m512 v[10];
+  __mmask16 m = inside(at, n);
 #pragma GCC unroll 10
   for (int r = 0; r < 10; r++)
-    v[r] = _mm512_maskz_loadu_ps(m, rows[r] + j);
+    v[r] = _mm512_maskz_loadu_ps(m, rows[r] + at);
   __m512 middle = ADD(ADD(v[3], v[4]), ADD(v[5], v[6]));
-  __m512 a1 = ADD(v[1], v[2]), b1 = ADD(v[7], v[8]);
-  ST(to + j, ADD(middle, ADD(v[0], a1)));
-  ST(to + BUF + j, ADD(middle, ADD(a1, v[7])));
-  ST(to + 2 * BUF + j, ADD(middle, ADD(v[2], b1)));
-  ST(to + 3 * BUF + j, ADD(middle, ADD(b1, v[9])));
+  __m512 above = ADD(v[1], v[2]), below = ADD(v[7], v[8]);
+  to[0] = ADD(middle, ADD(v[0], above));
+  to[1] = ADD(middle, ADD(above, v[7]));
+  to[2] = ADD(middle, ADD(v[2], below));
+  to[3] = ADD(middle, ADD(below, v[9]));
 }
-// y[j] = sum of from[j..j+7) / 49; whole vectors of y pass by the caches
-ALW void windows(const f32 *from, f32 *y, int n) {
-  int head = -((size_t)y >> 2) & 15;
-  const __m512 part = BC(1 / 49.f);
-#define AT(j)                                                                                      \
-  MUL(part, ADD(ADD(ADD(LD(from + (j)), LD(from + (j) + 1)),                                       \
-                    ADD(LD(from + (j) + 2), LD(from + (j) + 3))),                                  \
-                ADD(ADD(LD(from + (j) + 4), LD(from + (j) + 5)), LD(from + (j) + 6))))
-  if (head)
-    _mm512_mask_storeu_ps(y, (1 << head) - 1, AT(0));
-  int j = head;
-  __m512 a = LD(from + j), b = LD(from + j + 16), p = ADD(a, SHIFT(a, b, 1));
-  for (; j + 16 <= n; j += 16) {
-    __m512 c = LD(from + j + 32), q = ADD(b, SHIFT(b, c, 1));
-    __m512 s = ADD(ADD(p, SHIFT(p, q, 2)), ADD(SHIFT(p, q, 4), SHIFT(a, b, 6)));
-    _mm512_stream_ps(y + j, MUL(part, s));
-    a = b;
-    b = c;
-    p = q;
+// `count` rows of m means, of rows of n elements, the first window from column `first` on
+ALW void strip(const f32 *const rows[10], int first, int n, f32 *y, int m, int count) {
+  __m512 a[4], b[4], two[4];
+  columns(rows, first, n, a);
+  columns(rows, first + 16, n, b);
+#pragma GCC unroll 4
+  for (int r = 0; r < 4; r++)
+    two[r] = ADD(a[r], SHIFT(a[r], b[r], 1));
+  for (int j = 0; j < m; j += 16) {
+    __m512 c[4];
+    columns(rows, first + j + 32, n, c);
+#pragma GCC unroll 4
+    for (int r = 0; r < 4; r++) {
+      __m512 next = ADD(b[r], SHIFT(b[r], c[r], 1));
+      __m512 six = ADD(ADD(two[r], SHIFT(two[r], next, 2)), SHIFT(two[r], next, 4));
+      __m512 mean = MUL(BC(1 / 49.f), ADD(six, SHIFT(a[r], b[r], 6)));
+      if (r < count)
+        _mm512_mask_storeu_ps(y + r * m + j, inside(j, m), mean);
+      a[r] = b[r];
+      b[r] = c[r];
+      two[r] = next;
+    }
   }
-  if (j < n)
-    _mm512_mask_storeu_ps(y + j, (1 << (n - j)) - 1, AT(j));
 }
 void w10_value(const f32 *x, f32 *y) {
-#pragma omp parallel num_threads(NT)
-  {
-    f32 buffer[4 * BUF] __attribute__((aligned(64)));
-    memset(buffer, 0, sizeof buffer);
-#pragma omp for
-    for (int i = 0; i < N; i += 4) {
-      const f32 *rows[10];
-      for (int r = 0; r < 10; r++)
-        rows[r] = x + (long)(i + r) * X;
-      for (int j = 0; j < N; j += 16)
-        columns(rows, j, 0xffff, buffer);
-      columns(rows, N, 0x3f, buffer);
-      for (int r = 0; r < 4; r++)
-        windows(buffer + r * BUF, y + (long)(i + r) * N, N);
-    }
+#pragma omp parallel for num_threads(NT)
+  for (int i = 0; i < N; i += 4) {
+    const f32 *rows[10];
+    for (int r = 0; r < 10; r++)
+      rows[r] = x + (long)(i + r) * X;
+    strip(rows, 0, X, y + (long)i * N, N, 4);
   }
 }
 // the same of ct with zeros around
 void w10_gradients(const f32 *x, const f32 *y, const f32 *ct, f32 *dx) {
-#pragma omp parallel num_threads(NT)
-  {
-    f32 buffer[4 * BUF] __attribute__((aligned(64)));
-    memset(buffer, 0, sizeof buffer);
-#pragma omp for
-    for (int i = 0; i < X + 2; i += 4) {
-      const f32 *rows[10];
-      for (int r = 0; r < 10; r++)
-        rows[r] = i + r < 6 || i + r >= N + 6 ? zeros : ct + (long)(i + r - 6) * N;
-      for (int j = 0; j < N; j += 16)
-        columns(rows, j, 0xffff, buffer + 16);
-      for (int r = 0; r < 4 && i + r < X; r++)
-        windows(buffer + r * BUF + 10, dx + (long)(i + r) * X, X);
-    }
+#pragma omp parallel for num_threads(NT)
+  for (int i = 0; i < X; i += 4) {
+    const f32 *rows[10];
+    for (int r = 0; r < 10; r++)
+      rows[r] = i + r < 6 || i + r >= N + 6 ? zeros : ct + (long)(i + r - 6) * N;
+    strip(rows, -6, N, dx + (long)i * X, X, X - i < 4 ? X - i : 4);
   }
 }

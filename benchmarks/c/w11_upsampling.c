@@ -45,8 +45,8 @@ void w11_value(const f32 *w, const f32 *x, f32 *y) {
             a = FMA(W[s], v, a);
             b = FMA(W[4 + s], v, b);
           }
-          _mm512_stream_ps(o + j, a);
-          _mm512_stream_ps(o + M + j, b);
+          ST(o + j, a);
+          ST(o + M + j, b);
         }
       }
     }

@@ -1,4 +1,4 @@
-// W12: the seven-point stencil on 160^3 points; results pass by the caches.
+// W12: the seven-point stencil on 160^3 points.
 // W12b: y[i,j,k] = sum_{s,t,u} a[s] b[t] c[u] x[i+s,j+t,k+u], five taps, 128^3: one axis after the
 // other, plane by plane.
 #include "vectors.h"
@@ -14,7 +14,7 @@ void w12_value(const f32 *x, f32 *y) {
         const f32 *p = c + k;
         __m512 s = ADD(ADD(LD(p - X * X), LD(p + X * X)), ADD(LD(p - X), LD(p + X)));
         s = ADD(s, FNMA(BC(6.f), LD(p), ADD(LD(p - 1), LD(p + 1))));
-        _mm512_stream_ps(o + k, s);
+        ST(o + k, s);
       }
     }
 }
@@ -23,30 +23,24 @@ void w12_value(const f32 *x, f32 *y) {
 void w12_gradients(const f32 *x, const f32 *y, const f32 *ct, f32 *dx) {
 #pragma omp parallel num_threads(NT)
   {
-    f32 centre[M + 32] __attribute__((aligned(64))), row[M + 48] __attribute__((aligned(64)));
+    f32 centre[M + 32] __attribute__((aligned(64)));
     memset(centre, 0, sizeof centre);
 #pragma omp for
     for (int i = -1; i <= M; i++)
       for (int j = -1; j <= M; j++) {
         const f32 *u = ROW(i - 1, j), *d = ROW(i + 1, j), *l = ROW(i, j - 1), *r = ROW(i, j + 1),
                   *c = ROW(i, j);
-        f32 *o = dx + ((long)(i + 1) * X + j + 1) * X;
-        int head = -((size_t)o >> 2) & 15; // row[head..) lies on o[head..), whole vectors pass
+        f32 *o = dx + ((long)(i + 1) * X + j + 1) * X + 1;
         for (int k = 0; k < M; k += 16)
           _mm512_store_ps(centre + 16 + k, LD(c + k));
-        row[16] = c[0];
+        o[-1] = c[0];
         for (int k = 0; k < M; k += 16) {
           const f32 *p = centre + 16 + k;
           __m512 s = ADD(ADD(LD(u + k), LD(d + k)), ADD(LD(l + k), LD(r + k)));
           s = ADD(s, FNMA(BC(6.f), LD(p), ADD(LD(p - 1), LD(p + 1))));
-          ST(row + 17 + k, s);
+          ST(o + k, s);
         }
-        row[17 + M] = c[M - 1];
-        _mm512_mask_storeu_ps(o, (1 << head) - 1, LD(row + 16));
-        int k = head;
-        for (; k + 16 <= X; k += 16)
-          _mm512_stream_ps(o + k, LD(row + 16 + k));
-        _mm512_mask_storeu_ps(o + k, (1 << (X - k)) - 1, LD(row + 16 + k));
+        o[M] = c[M - 1];
       }
   }
 }
@@ -100,7 +94,8 @@ void w12b_value(const f32 *a, const f32 *b, const f32 *c, const f32 *x, f32 *y) 
 #pragma GCC unroll 4
         for (int s = 1; s < S; s++)
           v = FMA(A[s], _mm512_load_ps(p[s] + k), v);
-        _mm512_stream_ps(y + (long)i * PLANE + k, v);
+        ST(y + (long)i * PLANE + k, v);
+        _mm_prefetch(x + (long)(r + 1) * W * W + k, _MM_HINT_T1);
       }
     }
   }

@@ -3,6 +3,12 @@
 #include "flat_shifts.h"
 enum { H = 56, X = H + 2, XL = X * X, YL = H * H };
 enum { NA = 8, CA = 64, BORDER = 64 };
+ALW void copy56(const f32 *from, f32 *to) {
+#pragma GCC unroll 3
+  for (int v = 0; v < 48; v += 16)
+    ST(to + v, LD(from + v));
+  _mm256_storeu_ps(to + 48, _mm256_loadu_ps(from + 48));
+}
 // rows x 16 results at p, of inputs ldi apart; all nine weights and the sums in registers
 ALW void column(const f32 *in, int ldi, __mmask16 m, const __m512 w[9], f32 *out, int ldo,
                 int rows) {
@@ -58,12 +64,8 @@ void w14_gradients(const f32 *w, const f32 *x, const f32 *y, const f32 *ct, f32 
       }
       for (int n = 0; n < NA; n++) {
         const f32 *from = ct + ((long)n * CA + c) * YL, *in = x + ((long)n * CA + c) * XL;
-        for (int h = 0; h < H; h++) {
-          f32 *to = e + (h + 2) * BORDER + 2;
-          for (int v = 0; v < 48; v += 16)
-            ST(to + v, LD(from + h * H + v));
-          _mm256_storeu_ps(to + 48, _mm256_loadu_ps(from + h * H + 48));
-        }
+        for (int h = 0; h < H; h++)
+          copy56(from + h * H, e + (h + 2) * BORDER + 2);
         channel(e, BORDER, W, dx + ((long)n * CA + c) * XL, X, X, X);
         for (int v = 0; v < H; v += 16) {
           __mmask16 m = v < 48 ? 0xffff : 0xff;
@@ -90,10 +92,9 @@ void w14_gradients(const f32 *w, const f32 *x, const f32 *y, const f32 *ct, f32 
     }
   }
 }
-// The planes of x, and ct with rows of X of which the last two are zero: what lies before a row is
-// the end of the one before it.
-enum { NB = 4, GB = 8, CB = 8, XLP = XL + 96, CL = XL + 2 * X + 2, CLP = CL + 62 };
-static f32 XP[NB][GB * CB][XLP] __attribute__((aligned(64)));
+// ct with rows of X of which the last two are zero: what lies before a row is the end of the one
+// before it.
+enum { NB = 4, GB = 8, CB = 8, CL = XL + 2 * X + 2, CLP = CL + 62 };
 static f32 CT[NB][GB * CB][CLP] __attribute__((aligned(64)));
 static const int FIRST = 2 * X + 2; // of ct in its plane
 static f32 WpB[GB][CB * 9 * 8], WpD[GB][CB * 9 * 8];
@@ -103,24 +104,20 @@ void w14b_value(const f32 *w, const f32 *x, f32 *y) {
     off[k] = k / 3 * X + k % 3;
 #pragma omp parallel num_threads(NT)
   {
-#pragma omp for nowait
+#pragma omp for
     for (int g = 0; g < GB; g++)
       for (int o = 0; o < 8; o++)
         for (int q = 0; q < CB * 9; q++)
           WpB[g][q * 8 + o] = w[(g * 8 + o) * CB * 9 + q];
-#pragma omp for
-    for (int nc = 0; nc < NB * GB * CB; nc++)
-      memcpy(XP[0][nc], x + (long)nc * XL, XL * 4);
 #pragma omp for collapse(2)
     for (int n = 0; n < NB; n++)
       for (int g = 0; g < GB; g++)
         for (int h0 = 0; h0 < H; h0 += 14) {
           f32 Y[8 * 816] __attribute__((aligned(64)));
-          convflat(XP[n][g * CB] + h0 * X, XLP, off, 9, CB, WpB[g], 8, Y, 816, 14 * X - 2);
+          convflat(x + (long)(n * GB + g) * CB * XL + h0 * X, XL, off, 9, CB, WpB[g], 8, Y, 816, 14 * X - 2);
           for (int o = 0; o < 8; o++)
             for (int h = 0; h < 14; h++)
-              memcpy(y + ((long)(n * GB + g) * 8 + o) * YL + (h0 + h) * H, Y + o * 816 + h * X,
-                     H * 4);
+              copy56(Y + o * 816 + h * X, y + ((long)(n * GB + g) * 8 + o) * YL + (h0 + h) * H);
         }
   }
 }
@@ -141,7 +138,7 @@ void w14b_gradients(const f32 *w, const f32 *x, const f32 *y, const f32 *ct, f32
 #pragma omp for
     for (int no = 0; no < NB * GB * 8; no++)
       for (int h = 0; h < H; h++)
-        memcpy(CT[0][no] + FIRST + h * X, ct + (long)no * YL + h * H, H * 4);
+        copy56(ct + (long)no * YL + h * H, CT[0][no] + FIRST + h * X);
 #pragma omp for collapse(2) nowait
     for (int n = 0; n < NB; n++)
       for (int g = 0; g < GB; g++)
@@ -154,7 +151,7 @@ void w14b_gradients(const f32 *w, const f32 *x, const f32 *y, const f32 *ct, f32
         }
 #pragma omp for
     for (int g = 0; g < GB; g++)
-      wgrad(&CT[0][g * 8][FIRST], CLP, GB * 8 * CLP, XP[0][g * CB], XLP, GB * CB * XLP, off, 9, CB, 8,
+      wgrad(&CT[0][g * 8][FIRST], CLP, GB * 8 * CLP, x + g * CB * XL, XL, GB * CB * XL, off, 9, CB, 8,
             NB, 3248, dw + g * 8 * CB * 9, 0, CB * 9);
   }
 }

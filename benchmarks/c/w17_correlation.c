@@ -6,9 +6,12 @@ void w17_value(const f32 *f, const f32 *g, f32 *y) {
 #pragma omp parallel for num_threads(NT)
   for (int h = 0; h < H; h++)
     for (int w = 0; w < W; w += 64) {
-      f32 F[C][64] __attribute__((aligned(64))); // the rows of f lie 128 kB apart: one set of L1
-      for (int c = 0; c < C; c++)
-        memcpy(F[c], f + ((long)c * H + h) * W + w, 256);
+      // the rows of f lie 128 kB apart, in one set of a cache
+      f32 F[C][64] __attribute__((aligned(64))), B[C][96] __attribute__((aligned(64)));
+      for (int c = 0; c < C; c++) {
+        memcpy(F[c], f + ((long)c * H + h) * W + w, sizeof F[c]);
+        memcpy(B[c], g + ((long)c * H + h) * G + w, sizeof B[c]);
+      }
       for (int d = 0; d < 16; d += 2) {
         __m512 acc[2][2][4];
 #pragma GCC unroll 2
@@ -17,7 +20,9 @@ void w17_value(const f32 *f, const f32 *g, f32 *y) {
           for (int v = 0; v < 4; v++)
             acc[e][0][v] = acc[e][1][v] = Z0;
         for (int c = 0; c < C; c++) {
-          const f32 *p = g + ((long)c * H + h) * G + w + d;
+          const f32 *p = B[c] + d, *next = d < 8 ? f + ((long)c * H + h) * W + w + 64 + d * 8
+                                                 : g + ((long)c * H + h) * G + w + 32 + d * 8;
+          _mm_prefetch(next, _MM_HINT_T0); // of the next 64 columns
           __m512 a[4];
 #pragma GCC unroll 4
           for (int v = 0; v < 4; v++)

@@ -27,7 +27,7 @@ void w18_value(const f32 *x, const f32 *g, const f32 *b, f32 *y, f32 *saved) {
     f32 scale = 1 / sqrtf(var + 1e-5f);
     __m512 sv = BC(scale);
     for (int j = 0; j < J; j += 16)
-      _mm512_stream_ps(y + (long)i * J + j,
+      ST(y + (long)i * J + j,
                        FMA(MUL(SUB(LD(p + j), mv), sv), LD(g + j), LD(b + j)));
     saved[2 * i] = m;
     saved[2 * i + 1] = scale;
@@ -77,7 +77,7 @@ void w18_gradients(const f32 *x, const f32 *g, const f32 *b, const f32 *y, const
         for (int j = 0; j < J; j += 16) {
           __m512 t = FMA(SUB(LD(p + r * J + j), m[r]), c[r], a[r]);
           __m512 d = MUL(LD(e + r * J + j), LD(g + j));
-          _mm512_stream_ps(dx + (long)(i + r) * J + j, _mm512_fmsub_ps(s[r], d, t));
+          ST(dx + (long)(i + r) * J + j, _mm512_fmsub_ps(s[r], d, t));
         }
     }
 #pragma omp for

@@ -93,7 +93,6 @@ void w19_gradients(const f32 *w, const f32 *x, const f32 *y, const f32 *ct, f32 
 }
 enum { VC = 16, E = 24, V = E + 2, V2 = V * V, V3 = V * V2, YL3 = E * E * E, VS = 27 };
 enum { LV = (E - 1) * V2 + (E - 1) * V + E, BEFORE = 2 * V2 + 2 * V + 2, VLP = V3 + 64 };
-static f32 XV[VC][VLP] __attribute__((aligned(64)));
 // the adjoint with rows and planes of 26, which end in zeros, behind BEFORE zeros
 static f32 EV[VC][BEFORE + VLP] __attribute__((aligned(64)));
 static f32 Wa[2][VC * VS * 8], Wb[2][VC * VS * 8];
@@ -103,18 +102,15 @@ void w19b_value(const f32 *w, const f32 *x, f32 *y) {
     off[k] = k / 9 * V2 + k / 3 % 3 * V + k % 3;
 #pragma omp parallel num_threads(NT)
   {
-#pragma omp for nowait
+#pragma omp for
     for (int o = 0; o < VC; o++)
       for (int q = 0; q < VC * VS; q++)
         Wa[o / 8][q * 8 + o % 8] = w[o * VC * VS + q];
 #pragma omp for
-    for (int c = 0; c < VC; c++)
-      memcpy(XV[c], x + (long)c * V3, V3 * 4);
-#pragma omp for
     for (int d = 0; d < E; d++) {
       enum { LP = 624 };
       f32 Z[VC * LP] __attribute__((aligned(64)));
-      convflat(XV[0] + d * V2, VLP, off, VS, VC, Wa[0], VC, Z, LP, E * V - 2);
+      convflat(x + d * V2, V3, off, VS, VC, Wa[0], VC, Z, LP, E * V - 2);
       for (int o = 0; o < VC; o++)
         for (int h = 0; h < E; h++)
           memcpy(y + (long)o * YL3 + (d * E + h) * E, Z + o * LP + h * V, E * 4);
@@ -149,7 +145,7 @@ void w19b_gradients(const f32 *w, const f32 *x, const f32 *y, const f32 *ct, f32
     }
 #pragma omp for
     for (int q = 0; q < VC * VS; q += 36)
-      wgrad(EV[0] + BEFORE, BEFORE + VLP, 0, XV[0], VLP, 0, off, VS, VC, VC, 1, (LV + 15) / 16 * 16,
+      wgrad(EV[0] + BEFORE, BEFORE + VLP, 0, x, V3, 0, off, VS, VC, VC, 1, (LV + 15) / 16 * 16,
             dw, q, q + 36);
   }
 }

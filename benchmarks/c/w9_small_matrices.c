@@ -1,5 +1,5 @@
 // W9: y[b] = a[b] c[b] for 65536 pairs of 4 x 4; W9b: for 4096 pairs of 16 x 16. A matrix of 4 x 4 is
-// one vector, a row of 16 x 16 is one; results pass by the caches.
+// one vector, a row of 16 x 16 is one.
 #include "tiles.h"
 enum { B4 = 65536, B16 = 4096 };
 // a c, where lanes of 128 bits are rows: column k of a in all places of its row, times row k of c
@@ -17,14 +17,14 @@ ALW __m512 transpose4(__m512 a) {
 void w9_value(const f32 *a, const f32 *c, f32 *y) {
 #pragma omp parallel for num_threads(NT)
   for (long b = 0; b < B4 * 16; b += 16)
-    _mm512_stream_ps(y + b, mul4(LD(a + b), LD(c + b)));
+    ST(y + b, mul4(LD(a + b), LD(c + b)));
 }
 void w9_gradients(const f32 *a, const f32 *c, const f32 *y, const f32 *ct, f32 *da, f32 *dc) {
 #pragma omp parallel for num_threads(NT)
   for (long b = 0; b < B4 * 16; b += 16) {
     __m512 e = LD(ct + b);
-    _mm512_stream_ps(da + b, mul4(e, transpose4(LD(c + b))));
-    _mm512_stream_ps(dc + b, mul4(transpose4(LD(a + b)), e));
+    ST(da + b, mul4(e, transpose4(LD(c + b))));
+    ST(dc + b, mul4(transpose4(LD(a + b)), e));
   }
 }
 // row i of the result, of a in memory (elements of the row `step` apart) and c in registers
@@ -48,7 +48,7 @@ void w9b_value(const f32 *a, const f32 *c, f32 *y) {
     __m512 r[16];
     rows16(c + b, r);
     for (int i = 0; i < 256; i += 16)
-      _mm512_stream_ps(y + b + i, row16(a + b + i, 1, r));
+      ST(y + b + i, row16(a + b + i, 1, r));
   }
 }
 void w9b_gradients(const f32 *a, const f32 *c, const f32 *y, const f32 *ct, f32 *da, f32 *dc) {
@@ -57,9 +57,9 @@ void w9b_gradients(const f32 *a, const f32 *c, const f32 *y, const f32 *ct, f32 
     __m512 r[16];
     transposed16(c + b, 16, r);
     for (int i = 0; i < 256; i += 16)
-      _mm512_stream_ps(da + b + i, row16(ct + b + i, 1, r));
+      ST(da + b + i, row16(ct + b + i, 1, r));
     rows16(ct + b, r);
     for (int k = 0; k < 16; k++)
-      _mm512_stream_ps(dc + b + k * 16, row16(a + b + k, 16, r));
+      ST(dc + b + k * 16, row16(a + b + k, 16, r));
   }
 }

@@ -61,8 +61,11 @@ def normal(rng: np.random.Generator, *shape: int, scale: float = 1.0) -> Array:
 
 
 def aligned(array: Array) -> Array:
-    """A copy that starts at a page, for stores of whole vectors past the caches."""
-    raw = np.zeros(array.nbytes + 4096, np.uint8)
+    """A copy that starts at a page, for stores of whole vectors past the caches.
+
+    A page of zeros behind it may be read, for loads of whole vectors.
+    """
+    raw = np.zeros(array.nbytes + 2 * 4096, np.uint8)
     start = -raw.ctypes.data % 4096
     copy = raw[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
     copy[...] = array

@@ -1,0 +1,31 @@
+// What the machine can do at most: multiply-adds in registers; reading, and writing past the caches.
+#include "vectors.h"
+enum { SUMS = 24 };
+void peaks_fma(long n) { // n times 24 vectors
+  __m512 a[SUMS], x = BC(0.5f);
+#pragma GCC unroll 24
+  for (int k = 0; k < SUMS; k++)
+    a[k] = BC(k);
+  for (long i = 0; i < n; i++)
+#pragma GCC unroll 24
+    for (int k = 0; k < SUMS; k++) {
+      a[k] = FMA(a[k], x, x);
+      KEEP(a[k]);
+    }
+}
+f32 peaks_read(const f32 *x, long n) { // n floats, by 64
+  __m512 a[4] = {Z0, Z0, Z0, Z0};
+  for (long i = 0; i < n; i += 64)
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; k++)
+      a[k] = ADD(a[k], LD(x + i + 16 * k));
+  return _mm512_reduce_add_ps(ADD(ADD(a[0], a[1]), ADD(a[2], a[3])));
+}
+void peaks_write(f32 *y, long n) {
+  for (long i = 0; i < n; i += 16)
+    _mm512_stream_ps(y + i, BC(1.f));
+}
+void peaks_copy(const f32 *x, f32 *y, long n) {
+  for (long i = 0; i < n; i += 16)
+    _mm512_stream_ps(y + i, LD(x + i));
+}
