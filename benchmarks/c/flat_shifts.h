@@ -59,6 +59,21 @@ ALW void wtile(const f32 *CT, int ldc, const f32 *x0, const f32 *x1, const f32 *
     }
   }
 }
+// the sums of 16 vectors, by transposing while adding
+ALW __m512 lanes_added(const __m512 acc[4][4]) {
+  __m512 a[4];
+#pragma GCC unroll 4
+  for (int p = 0; p < 4; p++) { // in each quarter, the sums of its four elements
+    __m512d u = _mm512_castps_pd(ADD(_mm512_unpacklo_ps(acc[p][0], acc[p][1]),
+                                     _mm512_unpackhi_ps(acc[p][0], acc[p][1])));
+    __m512d v = _mm512_castps_pd(ADD(_mm512_unpacklo_ps(acc[p][2], acc[p][3]),
+                                     _mm512_unpackhi_ps(acc[p][2], acc[p][3])));
+    a[p] = ADD(_mm512_castpd_ps(_mm512_unpacklo_pd(u, v)),
+               _mm512_castpd_ps(_mm512_unpackhi_pd(u, v)));
+  }
+#define HALVES(a, b) ADD(_mm512_shuffle_f32x4(a, b, 0x88), _mm512_shuffle_f32x4(a, b, 0xdd))
+  return HALVES(HALVES(a[0], a[1]), HALVES(a[2], a[3]));
+}
 static void wgrad(const f32 *CT, int ldc, int nstr_ct, const f32 *X, int ldx, int nstr_x,
                   const int *off, int S, int C, int O, int NB, int L, f32 *dW, int q_lo, int q_hi) {
   enum { MB = 1024 };
@@ -80,12 +95,13 @@ static void wgrad(const f32 *CT, int ldc, int nstr_ct, const f32 *X, int ldx, in
           }
           wtile(CT + (size_t)n * nstr_ct + (size_t)o * ldc + m, ldc, xp[0], xp[1], xp[2], xp[3], ll,
                 acc);
-          for (int p = 0; p < 4; p++)
-            for (int r = 0; r < 4; r++) {
-              f32 *t = dW + (size_t)(o + p) * C * S + q + r;
-              f32 v = _mm512_reduce_add_ps(acc[p][r]);
-              *t = (n == 0 && m == 0) ? v : *t + v;
-            }
+          __m512 sums = lanes_added(acc);
+#pragma GCC unroll 4
+          for (int p = 0; p < 4; p++) {
+            f32 *t = dW + (size_t)(o + p) * C * S + q;
+            __m128 v = _mm512_extractf32x4_ps(sums, p);
+            _mm_storeu_ps(t, n == 0 && m == 0 ? v : _mm_add_ps(_mm_loadu_ps(t), v));
+          }
         }
     }
 }
