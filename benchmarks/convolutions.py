@@ -3,10 +3,10 @@
     python -m benchmarks.convolutions [--channels 8 16] [--kernels 3] [--strides 1 2]
                                       [--sizes declared] [--limit 2] [--save]
 
-As many channels come out as go in, results are 56 x 56, and there are as many samples, from 1 to 16,
-as make twenty million multiplications. One thread in float32, the time of the processor; both take
-turns in one run. Each cell is the picoseconds of a multiplication, and that as a multiple of torch:
-of the value, and of each gradient alone. Cells above the limit are **bold**: the cliffs.
+As many channels come out as go in, results are 56 x 56, and there are as many samples, from 1 to
+16, as make twenty million multiplications. One thread in float32, the time of the processor; both
+take turns in one run. Each cell is the picoseconds of a multiplication, and that as a multiple of
+torch: of the value, and of each gradient alone. Cells above the limit are **bold**: the cliffs.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@
                              [--contenders C tadc] [--save NAME] [--against FILE]
 
 Thirteen workloads in f32, or others: the value, and the value with the gradients of all arguments.
-For each number of threads a process of its own checks all results against NumPy in f64, and then lets the
-contenders take turns. With one thread the time of the processor counts, which other work on the
-machine changes least; with more, the time of the clock. See `benchmarks/README.md`.
+For each number of threads a process of its own checks all results against NumPy in f64, and then
+lets the contenders take turns. With one thread the time of the processor counts, which other work
+on the machine changes least; with more, the time of the clock. See `benchmarks/README.md`.
 """
 
 from __future__ import annotations

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tadc
-from benchmarks import report
+from benchmarks import limits, report, tables
+from benchmarks.cpu import SETS
+from benchmarks.hand_written import SOURCES
+from benchmarks.limits import Peaks, Work
+from benchmarks.operations import OPERATIONS, moved
 from benchmarks.timing import least, measure
-from benchmarks.workloads import WORKLOADS
 from benchmarks.workloads.workload import Array, Workload
 
 
@@ -67,10 +72,64 @@ def test_the_least_of_each_step():
     assert least([{"a": 1, "b": 4}, {"a": 2, "b": 3}]) == {"a": 1, "b": 3}
 
 
-@pytest.mark.parametrize("workload", WORKLOADS, ids=[w.name for w in WORKLOADS])
+ALL = SETS["all"]
+
+
+@pytest.mark.parametrize("workload", ALL, ids=[w.name for w in ALL])
 def test_both_texts_of_a_workload_have_its_arguments(workload: Workload):
     arrays: dict[str, Array] = workload.inputs(np.random.default_rng(0))
     for text in (workload.free(), workload.declared(arrays)):
         assert [t.name for t in tadc.compile(text).args] == list(arrays)
     shapes = [t.shape for t in tadc.compile(workload.declared(arrays)).args]
     assert shapes == [a.shape for a in arrays.values()]
+
+
+def test_every_workload_is_written_in_c_and_counted():
+    text = "".join(file.read_text(encoding="utf-8") for file in SOURCES.glob("*.c"))
+    functions = set(re.findall(r"^void (\w+)\(", text, flags=re.MULTILINE))
+    for workload in ALL:
+        name = workload.name.lower()
+        assert {f"{name}_value", f"{name}_gradients"} <= functions
+    assert list(OPERATIONS) == [w.name for w in ALL]
+
+
+def test_bytes_of_a_matrix_product():
+    product = next(w for w in ALL if w.name == "W4")
+    matrix = 1024 * 1024 * 4
+    assert moved(product) == (3 * matrix, 5 * matrix), "x w to y; x w dy to dx dw"
+
+
+def test_a_limit_is_what_takes_longer():
+    machine = Peaks(operations=10.0, bytes=2.0)
+    assert machine.limit(Work(operations=20.0, bytes=2.0)) == (2.0, "operations")
+    assert machine.limit(Work(operations=20.0, bytes=8.0)) == (4.0, "bytes")
+
+
+def test_shares_of_a_limit():
+    works = {"W4": dict.fromkeys(("value", "value + gradients"), Work(operations=2e9, bytes=1e6))}
+    times = {kind: {"W4": {"C": entry(200.0), "tadc": entry(400.0)}} for kind in works["W4"]}
+    last = limits.shares(Peaks(operations=1e10, bytes=1e10), works, times).splitlines()[-1]
+    part = "200, operations | 100 % | 50 % |  |"
+    assert last == f"| W4: matrix product, 1024 x 1024 x 1024 | {part} {part}"
+
+
+def test_what_is_said_of_limits_is_saved():
+    page = Path(__file__).parent.parent / "docs" / "performance.md"
+    text = page.read_text(encoding="utf-8")
+    name = re.search(r"results/(limits-[-0-9]+\.md)", text)
+    assert name, "the page says where its numbers are from"
+    saved = (tables.RESULTS / name[1]).read_text(encoding="utf-8").splitlines()
+    rows = [line for line in text.splitlines() if re.match(r"\| W\d+b?: ", line)]
+    assert len(rows) == len(ALL)
+    assert set(rows) <= set(saved)
+
+
+def test_convolutions_make_about_as_many_multiplications():
+    pytest.importorskip("torch")
+    from benchmarks.convolutions import MULTIPLICATIONS, Shape
+
+    small, large = Shape(8, 3, 2), Shape(64, 5, 1)
+    assert small.text(declared=False).endswith("x[n, c, 2*h + s, 2*v + t])")
+    assert [a.shape for a in small.arrays().values()] == [(8, 8, 3, 3), (11, 8, 113, 113)]
+    assert small.multiplications == 11 * 8 * 8 * 9 * 56 * 56 <= MULTIPLICATIONS
+    assert large.samples == 1

@@ -1,4 +1,4 @@
-// What the machine can do at most: multiply-adds in registers; reading, and writing past the caches.
+// What the machine can do at most: multiply-adds in registers, and reading.
 #include "vectors.h"
 enum { SUMS = 24 };
 void peaks_fma(long n) { // n times 24 vectors
@@ -20,12 +20,4 @@ f32 peaks_read(const f32 *x, long n) { // n floats, by 64
     for (int k = 0; k < 4; k++)
       a[k] = ADD(a[k], LD(x + i + 16 * k));
   return _mm512_reduce_add_ps(ADD(ADD(a[0], a[1]), ADD(a[2], a[3])));
-}
-void peaks_write(f32 *y, long n) {
-  for (long i = 0; i < n; i += 16)
-    _mm512_stream_ps(y + i, BC(1.f));
-}
-void peaks_copy(const f32 *x, f32 *y, long n) {
-  for (long i = 0; i < n; i += 16)
-    _mm512_stream_ps(y + i, LD(x + i));
 }

@@ -8,12 +8,12 @@ import numpy as np
 
 from benchmarks.workloads.workload import Array, Workload, normal
 
-I, J, K, RANK = 128, 96, 128, 32
+A, B, C, RANK = 128, 96, 128, 32
 
 
 def inputs(rng: np.random.Generator) -> dict[str, Array]:
-    factors = {"b": normal(rng, J, RANK, scale=0.1), "c": normal(rng, K, RANK, scale=0.1)}
-    return {"x": normal(rng, I, J, K), **factors}
+    factors = {"b": normal(rng, B, RANK, scale=0.1), "c": normal(rng, C, RANK, scale=0.1)}
+    return {"x": normal(rng, A, B, C), **factors}
 
 
 def in_library(module: Any, x: Any, b: Any, c: Any) -> Any:
@@ -39,5 +39,5 @@ KHATRI_RAO = Workload(
     gradients,
     in_library,
     in_library,
-    saved=((I, J, RANK),),
+    saved=((A, B, RANK),),
 )
