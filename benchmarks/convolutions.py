@@ -77,7 +77,8 @@ def pairs(shape: Shape, declared: bool) -> dict[str, Pair]:
     w, x = shape.arrays().values()
     dy = normal(np.random.default_rng(1), shape.samples, shape.channels, SIDE, SIDE)
     pullbacks = {a: tadc.vjp(f, w, x, wrt=a)[1] for a in ("w", "x")}
-    tw, tx, tdy = map(torch.from_numpy, (w, x, dy))
+    tensor: Callable[[Array], Any] = torch.as_tensor
+    tw, tx, tdy = map(tensor, (w, x, dy))
     step = [shape.stride] * 2
 
     def in_torch(*wanted: bool) -> Any:

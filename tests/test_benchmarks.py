@@ -106,8 +106,9 @@ def test_a_limit_is_what_takes_longer():
 
 
 def test_shares_of_a_limit():
-    works = {"W4": dict.fromkeys(("value", "value + gradients"), Work(operations=2e9, bytes=1e6))}
-    times = {kind: {"W4": {"C": entry(200.0), "tadc": entry(400.0)}} for kind in works["W4"]}
+    kinds: tuple[str, ...] = ("value", "value + gradients")
+    works = {"W4": dict.fromkeys(kinds, Work(operations=2e9, bytes=1e6))}
+    times = {kind: {"W4": {"C": entry(200.0), "tadc": entry(400.0)}} for kind in kinds}
     last = limits.shares(Peaks(operations=1e10, bytes=1e10), works, times).splitlines()[-1]
     part = "200, operations | 100 % | 50 % |  |"
     assert last == f"| W4: matrix product, 1024 x 1024 x 1024 | {part} {part}"
