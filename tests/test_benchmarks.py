@@ -107,7 +107,7 @@ def test_a_limit_is_what_takes_longer():
 
 def test_shares_of_a_limit():
     kinds: tuple[str, ...] = ("value", "value + gradients")
-    works = {"W4": dict.fromkeys(kinds, Work(operations=2e9, bytes=1e6))}
+    works: limits.Counted = {"W4": dict.fromkeys(kinds, Work(operations=2e9, bytes=1e6))}
     times = {kind: {"W4": {"C": entry(200.0), "tadc": entry(400.0)}} for kind in kinds}
     last = limits.shares(Peaks(operations=1e10, bytes=1e10), works, times).splitlines()[-1]
     part = "200, operations | 100 % | 50 % |  |"
