@@ -5,7 +5,8 @@
 A call takes at least the time that its operations take in registers, and at least that of its bytes
 on their way, whichever is more: its *limit*. `operations` says how these are counted. Both speeds
 are measured here, on one thread, and the times are those of one thread in the files. A share is the
-limit as a part of such a time: above 100 % is what needs fewer operations than the C.
+limit as a part of such a time: above 100 % is what needs fewer operations than the C. `--save` also
+brings the table of `docs/performance.md` up to date.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import ctypes
 import json
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -34,6 +36,7 @@ MEGABYTES = 16
 """Of the arrays that the probe reads and copies: about as large as those of the workloads."""
 
 CONTENDERS = ("C", "tadc", "torch")
+PAGE = machine.ROOT / "docs" / "performance.md"
 TITLES = {w.name: w.title for w in SETS["all"]}
 
 
@@ -163,7 +166,15 @@ Times: {files}.
     print(text)
     if options.save:
         head = f"# Limits of the machine\n\n{tables.listed(machine.about())}"
-        tables.save("limits", f"{head}\n\n{text}")
+        path = tables.save("limits", f"{head}\n\n{text}")
+        page = PAGE.read_text(encoding="utf-8")
+        PAGE.write_text(renewed(page, path.name, shares(found, works, times)), encoding="utf-8")
+
+
+def renewed(page: str, name: str, table: str) -> str:
+    """The page with this table, and the name of the file that it is from."""
+    page = re.sub(r"limits-[-0-9]+\.md", name, page)
+    return re.sub(r"\| share of the limit.*?(?=\n\n)", lambda _: table, page, flags=re.DOTALL)
 
 
 if __name__ == "__main__":

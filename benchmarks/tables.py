@@ -21,8 +21,11 @@ def listed(about: Mapping[str, Any]) -> str:
     return "\n".join(f"- {key}: {value}" for key, value in about.items())
 
 
-def save(name: str, text: str, data: Mapping[str, Any] | None = None) -> None:
-    """Write the text to `results`, under the name and the date; data, if any, beside it."""
+def save(name: str, text: str, data: Mapping[str, Any] | None = None) -> Path:
+    """Write the text to `results`, under the name and the date; data, if any, beside it.
+
+    Returns the path of the text.
+    """
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / f"{name}-{date.today()}.md"
     path.write_text(text.rstrip() + "\n", encoding="utf-8")
@@ -30,3 +33,4 @@ def save(name: str, text: str, data: Mapping[str, Any] | None = None) -> None:
         lines = json.dumps(data, indent=1)
         path.with_suffix(".json").write_text(lines + "\n", encoding="utf-8")
     print(f"written to {path}")
+    return path

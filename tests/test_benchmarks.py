@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -114,9 +113,15 @@ def test_shares_of_a_limit():
     assert last == f"| W4: matrix product, 1024 x 1024 x 1024 | {part} {part}"
 
 
+def test_a_page_gets_a_new_table():
+    page = "From `limits-2020-01-01.md`:\n\n| share of the limit | a |\n| W1 | 2 |\n\nAnd so on."
+    table = "| share of the limit | b |\n| W2 | 3 |"
+    expected = f"From `limits-2021-02-03.md`:\n\n{table}\n\nAnd so on."
+    assert limits.renewed(page, "limits-2021-02-03.md", table) == expected
+
+
 def test_what_is_said_of_limits_is_saved():
-    page = Path(__file__).parent.parent / "docs" / "performance.md"
-    text = page.read_text(encoding="utf-8")
+    text = limits.PAGE.read_text(encoding="utf-8")
     name = re.search(r"results/(limits-[-0-9]+\.md)", text)
     assert name, "the page says where its numbers are from"
     saved = (tables.RESULTS / name[1]).read_text(encoding="utf-8").splitlines()

@@ -47,6 +47,10 @@ void w5_gradients(const f32 *x, const f32 *y, const f32 *ct, f32 *dx) {
       PT(i, j);
   }
 }
+// the vector that begins one element before b, where a lies before b
+#define BEFORE(a, b)                                                                               \
+  _mm512_castsi512_ps(                                                                             \
+      _mm512_alignr_epi32(_mm512_castps_si512(b), _mm512_castps_si512(a), 15))
 // W5b: y = sum of phi(neighbour - x), phi(d) = d exp(-d^2). Two neighbours share phi but for its
 // sign: two exponentials a point.
 ALW __m512 phi(__m512 d) { return MUL(d, vexp(_mm512_fnmadd_ps(d, d, Z0))); }
@@ -56,7 +60,7 @@ void w5b_value(const f32 *x, f32 *y) {
   {
     int id = omp_get_thread_num();
     int a = m * id / NT, b = m * (id + 1) / NT;
-    f32 *V = aligned_alloc(64, 4 * (n + 64)), *H = (f32 *)aligned_alloc(64, 4 * (n + 64)) + 16;
+    f32 *V = aligned_alloc(64, 4 * (n + 64));
     // V[j]=phi(x[i+1]-x[i]) for the edge above row i
     for (int j = 0; j < n; j += 16) {
       const f32 *p = x + (size_t)a * n + j;
@@ -65,30 +69,28 @@ void w5b_value(const f32 *x, f32 *y) {
     for (int i = a + 1; i <= b; i++) {
       const f32 *p = x + (size_t)i * n;
       f32 *o = y + (size_t)(i - 1) * m;
-      // horizontal edges: H[j]=phi(x[j+1]-x[j])
-      H[-1] = 0;
-      __m512 hprev;
+      // horizontal edges: h[j]=phi(x[j+1]-x[j])
       f32 d0 = p[1] - p[0];
-      H[0] = d0 * expf(-d0 * d0);
+      __m512 before = BC(d0 * expf(-d0 * d0));
       for (int j = 1; j <= m; j += 16) {
         int jj = j + 16 <= m + 1 ? j : m - 15;
         const f32 *q = p + jj;
         __m512 h = phi(SUB(LD(q + 1), LD(q)));
-        ST(H + jj, h);
-        hprev = LD(H + jj - 1);
         __m512 v = phi(SUB(LD(q + n), LD(q)));
-        __m512 vo;
-        if (jj == j)
+        __m512 vo, hprev;
+        if (jj == j) {
           vo = LD(V + jj);
-        else { /* overlapped tail: old V partially overwritten -> recompute */
+          hprev = BEFORE(before, h);
+        } else { /* overlapped tail: old V partially overwritten -> recompute */
           vo = phi(SUB(LD(q), LD(q - n)));
+          hprev = phi(SUB(LD(q), LD(q - 1)));
         }
+        before = h;
         ST(V + jj, v);
         ST(o + jj - 1, ADD(SUB(h, hprev), SUB(v, vo)));
       }
     }
     free(V);
-    free(H - 16);
   }
 }
 // ctp: zero-bordered ct (n*n).  dL/dd_e = phi'(d)(ct_p-ct_q); dx_q += , dx_p -=
@@ -103,8 +105,8 @@ void w5b_gradients(const f32 *x, const f32 *y, const f32 *ct, f32 *dx) {
     int id = omp_get_thread_num();
     int a = n * id / NT, b = n * (id + 1) / NT;
     size_t B = 4 * (n + 128);
-    f32 *V = (f32 *)aligned_alloc(64, B) + 16, *H = (f32 *)aligned_alloc(64, B) + 16,
-        *c0 = (f32 *)aligned_alloc(64, B) + 16, *c1 = (f32 *)aligned_alloc(64, B) + 16;
+    f32 *V = (f32 *)aligned_alloc(64, B) + 16, *c0 = (f32 *)aligned_alloc(64, B) + 16,
+        *c1 = (f32 *)aligned_alloc(64, B) + 16;
 #define ROW(dst, i)                                                                                \
   do {                                                                                             \
     int r_ = (i) - 1;                                                                              \
@@ -123,13 +125,12 @@ void w5b_gradients(const f32 *x, const f32 *y, const f32 *ct, f32 *dx) {
         ST(V + j, MUL(dphi(SUB(LD(p + n), LD(p))), SUB(LD(cm + j), LD(c0 + j))));
       }
     }
-    memset(H - 16, 0, B);
     for (int i = a; i < b; i++) {
       const f32 *p = x + (size_t)i * n;
       f32 *o = dx + (size_t)i * n;
       int last = i == n - 1;
       ROW(c1, i + 1);
-      H[-1] = 0;
+      __m512 before = Z0;
       for (int j = 0; j < n; j += 16) {
         const f32 *q = p + j;
         __m512 xv = LD(q),
@@ -138,8 +139,8 @@ void w5b_gradients(const f32 *x, const f32 *y, const f32 *ct, f32 *dx) {
         __m512 h = MUL(dphi(SUB(xr, xv)), SUB(c, cr));
         if (j + 16 == n)
           h = _mm512_maskz_mov_ps(0x7fff, h);
-        ST(H + j, h);
-        __m512 hp = LD(H + j - 1);
+        __m512 hp = BEFORE(before, h);
+        before = h;
         __m512 v = last ? Z0 : MUL(dphi(SUB(LD(q + n), xv)), SUB(c, LD(c1 + j)));
         __m512 vo = LD(V + j);
         ST(V + j, v);
@@ -150,7 +151,6 @@ void w5b_gradients(const f32 *x, const f32 *y, const f32 *ct, f32 *dx) {
       c1 = t;
     }
     free(V - 16);
-    free(H - 16);
     free(c0 - 16);
     free(c1 - 16);
   }
