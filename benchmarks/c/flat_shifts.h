@@ -1,6 +1,6 @@
-// Convolutions as sums of shifts of flat planes: Y[o,m] = sum_{c,s} W[o][c*S+s] X[c*ldx + off[s] + m].
-// Rows of a plane lie behind each other, so that a shift by rows and columns is one number; what
-// comes out beyond the end of a row is thrown away.
+// Convolutions as sums of shifts of flat planes: Y[o,m] = sum_{c,s} W[o][c*S+s] X[c*ldx + off[s] +
+// m]. Rows of a plane lie behind each other, so that a shift by rows and columns is one number;
+// what comes out beyond the end of a row is thrown away.
 #pragma once
 #include "vectors.h"
 ALW void tile(const f32 *X, int ldx, const int *off, int S, int C, const f32 *W, f32 *Y, int ldy,

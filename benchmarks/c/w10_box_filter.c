@@ -1,5 +1,5 @@
-// W10: y[i,j] = sum of x[i+s,j+t] / 49, s, t < 7; n = 2048. Along four rows at a time, in registers: first
-// their columns, which share four of ten rows, then windows, by sums of two.
+// W10: y[i,j] = sum of x[i+s,j+t] / 49, s, t < 7; n = 2048. Along four rows at a time, in
+// registers: first their columns, which share four of ten rows, then windows, by sums of two.
 #include "vectors.h"
 enum { N = 2048, X = N + 6 };
 static const f32 zeros[N] __attribute__((aligned(64)));

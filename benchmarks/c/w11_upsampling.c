@@ -1,5 +1,5 @@
-// W11: y[i,j] = sum_{s,t} w[i%2,s] w[j%2,t] x[i/2+s,j/2+t], from 515 x 515 to 1024 x 1024: rows first,
-// into the four that columns need.
+// W11: y[i,j] = sum_{s,t} w[i%2,s] w[j%2,t] x[i/2+s,j/2+t], from 515 x 515 to 1024 x 1024: rows
+// first, into the four that columns need.
 #include "vectors.h"
 enum { N = 512, X = N + 3, M = 2 * N };
 static f32 partial[NT][16];

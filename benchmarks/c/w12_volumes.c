@@ -100,8 +100,8 @@ void w12b_value(const f32 *a, const f32 *b, const f32 *c, const f32 *x, f32 *y) 
     }
   }
 }
-// plane r: e2 = sum_s a[s] ct[r-s], e1 = sum_t b[t] e2[.-t], dx = sum_u c[u] e1[..-u]; the gradients of
-// the weights are products of these with what the value had, which is computed again
+// plane r: e2 = sum_s a[s] ct[r-s], e1 = sum_t b[t] e2[.-t], dx = sum_u c[u] e1[..-u]; the
+// gradients of the weights are products of these with what the value had, which is computed again
 void w12b_gradients(const f32 *a, const f32 *b, const f32 *c, const f32 *x, const f32 *y,
                     const f32 *ct, f32 *da, f32 *db, f32 *dc, f32 *dx) {
   static const f32 none[PLANE] __attribute__((aligned(64)));

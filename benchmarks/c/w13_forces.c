@@ -1,5 +1,5 @@
-// W13: y[i] = sum_j q[j] w(r) e, e = x[i] - x[j], r = |e|^2, w(r) = (1-r)^2 / (r + 0.01) for r < 1; 2048
-// points. 16 points i along a vector, all j for each.
+// W13: y[i] = sum_j q[j] w(r) e, e = x[i] - x[j], r = |e|^2, w(r) = (1-r)^2 / (r + 0.01) for r < 1;
+// 2048 points. 16 points i along a vector, all j for each.
 #include "vectors.h"
 enum { N = 2048 };
 static f32 P[4][N], G[3][N]; // x, y, z, q; and ct, one component after the other

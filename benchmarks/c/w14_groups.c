@@ -114,7 +114,8 @@ void w14b_value(const f32 *w, const f32 *x, f32 *y) {
       for (int g = 0; g < GB; g++)
         for (int h0 = 0; h0 < H; h0 += 14) {
           f32 Y[8 * 816] __attribute__((aligned(64)));
-          convflat(x + (long)(n * GB + g) * CB * XL + h0 * X, XL, off, 9, CB, WpB[g], 8, Y, 816, 14 * X - 2);
+          const f32 *from = x + (long)(n * GB + g) * CB * XL + h0 * X;
+          convflat(from, XL, off, 9, CB, WpB[g], 8, Y, 816, 14 * X - 2);
           for (int o = 0; o < 8; o++)
             for (int h = 0; h < 14; h++)
               copy56(Y + o * 816 + h * X, y + ((long)(n * GB + g) * 8 + o) * YL + (h0 + h) * H);
@@ -151,7 +152,7 @@ void w14b_gradients(const f32 *w, const f32 *x, const f32 *y, const f32 *ct, f32
         }
 #pragma omp for
     for (int g = 0; g < GB; g++)
-      wgrad(&CT[0][g * 8][FIRST], CLP, GB * 8 * CLP, x + g * CB * XL, XL, GB * CB * XL, off, 9, CB, 8,
-            NB, 3248, dw + g * 8 * CB * 9, 0, CB * 9);
+      wgrad(&CT[0][g * 8][FIRST], CLP, GB * 8 * CLP, x + g * CB * XL, XL, GB * CB * XL, off, 9, CB,
+            8, NB, 3248, dw + g * 8 * CB * 9, 0, CB * 9);
   }
 }

@@ -1,5 +1,5 @@
-// W15: s[h,i,j] = sum_c q[h,i,c] (k[h,j,c] + r[h,i-j+N-1,c]), 4 heads, N = 384, 64 channels: as q k^T
-// plus q times the mirrored r, whose rows are read one element earlier than the row before.
+// W15: s[h,i,j] = sum_c q[h,i,c] (k[h,j,c] + r[h,i-j+N-1,c]), 4 heads, N = 384, 64 channels: as q
+// k^T plus q times the mirrored r, whose rows are read one element earlier than the row before.
 #include "tiles.h"
 enum { H = 4, N = 384, C = 64, P = 2 * N - 1, R = 6, LDK = N + 16, LDR = P + 33, LDT = N + 16 };
 static f32 kT[C * LDK] __attribute__((aligned(64)));
@@ -39,7 +39,8 @@ void w15_value(const f32 *q, const f32 *k, const f32 *r, f32 *s) {
     }
   }
 }
-// With D[i,m] = ds[i, m-(N-1)+i], 0 outside, and r mirrored: dq = ds k + D r, dk = ds^T q, dr = D^T q
+// With D[i,m] = ds[i, m-(N-1)+i], 0 outside, and r mirrored: dq = ds k + D r, dk = ds^T q, dr = D^T
+// q
 void w15_gradients(const f32 *q, const f32 *k, const f32 *r, const f32 *s, const f32 *ct, f32 *dq,
                    f32 *dk, f32 *dr) {
 #pragma omp parallel num_threads(NT)

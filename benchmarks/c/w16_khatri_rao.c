@@ -1,4 +1,5 @@
-// W16: m[i,r] = sum_{j,k} x[i,j,k] b[j,r] c[k,r], 128 x 96 x 128, rank 32: first T = x c, which is kept.
+// W16: m[i,r] = sum_{j,k} x[i,j,k] b[j,r] c[k,r], 128 x 96 x 128, rank 32: first T = x c, which is
+// kept.
 #include "tiles.h"
 enum { I = 128, J = 96, K = 128, R = 32 };
 TILE(twelve, 12, 2)

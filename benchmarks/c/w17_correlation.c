@@ -1,6 +1,12 @@
-// W17: y[d,h,w] = sum_c f[c,h,w] g[c,h,w+d], 32 channels, 128 x 256, 32 displacements. What is read at d
-// for one vector is read at d + 16 for the vector before it: one load for two.
+// W17: y[d,h,w] = sum_c f[c,h,w] g[c,h,w+d], 32 channels, 128 x 256, 32 displacements. What is read
+// at d for one vector is read at d + 16 for the vector before it. It is taken out of two vectors
+// that are aligned: a load that crosses lines costs two cycles.
 #include "vectors.h"
+// 16 elements from place `from[0]` on of a, b
+#define CUT(a, from, b) _mm512_permutex2var_ps(a, from, b)
+#define PLACES(first)                                                                              \
+  _mm512_add_epi32(_mm512_set1_epi32(first),                                                       \
+                   _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))
 enum { C = 32, H = 128, W = 256, D = 32, G = W + D - 1, EDGE = 32, ROW = W + 3 * EDGE };
 void w17_value(const f32 *f, const f32 *g, f32 *y) {
 #pragma omp parallel for num_threads(NT)
@@ -14,24 +20,28 @@ void w17_value(const f32 *f, const f32 *g, f32 *y) {
       }
       for (int d = 0; d < 16; d += 2) {
         __m512 acc[2][2][4];
+        const __m512i from[2] = {PLACES(d), PLACES(d + 1)};
 #pragma GCC unroll 2
         for (int e = 0; e < 2; e++)
 #pragma GCC unroll 4
           for (int v = 0; v < 4; v++)
             acc[e][0][v] = acc[e][1][v] = Z0;
         for (int c = 0; c < C; c++) {
-          const f32 *p = B[c] + d, *next = d < 8 ? f + ((long)c * H + h) * W + w + 64 + d * 8
-                                                 : g + ((long)c * H + h) * G + w + 32 + d * 8;
+          const f32 *next = d < 8 ? f + ((long)c * H + h) * W + w + 64 + d * 8
+                                  : g + ((long)c * H + h) * G + w + 32 + d * 8;
           _mm_prefetch(next, _MM_HINT_T0); // of the next 64 columns
-          __m512 a[4];
-#pragma GCC unroll 4
-          for (int v = 0; v < 4; v++)
-            a[v] = _mm512_load_ps(F[c] + v * 16);
+          __m512 a[4], line[6];
+#pragma GCC unroll 6
+          for (int v = 0; v < 6; v++) {
+            line[v] = _mm512_load_ps(B[c] + v * 16);
+            if (v < 4)
+              a[v] = _mm512_load_ps(F[c] + v * 16);
+          }
 #pragma GCC unroll 2
           for (int e = 0; e < 2; e++)
 #pragma GCC unroll 5
             for (int v = 0; v < 5; v++) {
-              __m512 b = LD(p + e + v * 16);
+              __m512 b = CUT(line[v], from[e], line[v + 1]);
               if (v < 4)
                 acc[e][0][v] = FMA(a[v], b, acc[e][0][v]);
               if (v > 0)
@@ -55,25 +65,30 @@ ALW void four(const f32 *from, const f32 *E, int sign, __m512 acc[4][4]) {
 #pragma GCC unroll 4
     for (int v = 0; v < 4; v++)
       acc[c][v] = Z0;
-  const int low = sign > 0 ? 0 : 1; // the vector at which d + 16 begins is one more, or one less
+  const int low = sign > 0 ? 0 : 2; // the line that holds, or comes before, what the first one reads
   for (int d = 0; d < 16; d++) {
     __m512 near[4], far[4];
+    const __m512i places = PLACES(sign > 0 ? d : 16 - d);
 #pragma GCC unroll 4
     for (int v = 0; v < 4; v++) {
       near[v] = _mm512_load_ps(E + d * ROW + v * 16);
       far[v] = _mm512_load_ps(E + (d + 16) * ROW + v * 16);
     }
 #pragma GCC unroll 4
-    for (int c = 0; c < 4; c++)
+    for (int c = 0; c < 4; c++) {
+      __m512 line = _mm512_load_ps(from + c * ROW - low * 16);
 #pragma GCC unroll 5
       for (int v = 0; v < 5; v++) {
-        __m512 b = LD(from + c * ROW + sign * d + (v - low) * 16);
-        int n = v - low, o = sign > 0 ? v - 1 : v;
+        __m512 next = _mm512_load_ps(from + c * ROW + (v + 1 - low) * 16);
+        __m512 b = CUT(line, places, next);
+        int n = sign > 0 ? v : v - 1, o = sign > 0 ? v - 1 : v; // near at n, far at o
         if (n >= 0 && n < 4)
           acc[c][n] = FMA(near[n], b, acc[c][n]);
         if (o >= 0 && o < 4)
           acc[c][o] = FMA(far[o], b, acc[c][o]);
+        line = next;
       }
+    }
   }
 }
 void w17_gradients(const f32 *f, const f32 *g, const f32 *y, const f32 *ct, f32 *df, f32 *dg) {

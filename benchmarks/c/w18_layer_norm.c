@@ -1,5 +1,5 @@
-// W18: y[i,j] = (x[i,j] - m[i]) / sqrt(v[i] + 1e-5) g[j] + b[j], m and v of the row, 2048 x 768. A row is
-// read from memory once; m and 1 / sqrt are kept.
+// W18: y[i,j] = (x[i,j] - m[i]) / sqrt(v[i] + 1e-5) g[j] + b[j], m and v of the row, 2048 x 768. A
+// row is read from memory once; m and 1 / sqrt are kept.
 #include "vectors.h"
 enum { N = 2048, J = 768, ROWS = 4 };
 static f32 DG[NT][J], DB[NT][J] __attribute__((aligned(64)));
@@ -33,7 +33,8 @@ void w18_value(const f32 *x, const f32 *g, const f32 *b, f32 *y, f32 *saved) {
     saved[2 * i + 1] = scale;
   }
 }
-// z = (x - m) scale, e = ct g: dx = scale (e - mean(e) - z mean(e z)), dg = sum_i ct z, db = sum_i ct
+// z = (x - m) scale, e = ct g: dx = scale (e - mean(e) - z mean(e z)), dg = sum_i ct z, db = sum_i
+// ct
 void w18_gradients(const f32 *x, const f32 *g, const f32 *b, const f32 *y, const f32 *saved,
                    const f32 *ct, f32 *dx, f32 *dg, f32 *db) {
 #pragma omp parallel num_threads(NT)
@@ -66,8 +67,9 @@ void w18_gradients(const f32 *x, const f32 *g, const f32 *b, const f32 *y, const
         ST(gg + j, dgv);
         ST(gb + j, dbv);
       }
+      // dx = scale g ct - (mean(e z) scale^2 (x - m) + mean(e) scale)
 #pragma GCC unroll 4
-      for (int r = 0; r < ROWS; r++) { // dx = scale g ct - (mean(e z) scale^2 (x - m) + mean(e) scale)
+      for (int r = 0; r < ROWS; r++) {
         f32 scale = saved[2 * (i + r) + 1], mean = _mm512_reduce_add_ps(a[r]) / J;
         f32 slope = _mm512_reduce_add_ps(c[r]) / J;
         a[r] = BC(mean * scale);

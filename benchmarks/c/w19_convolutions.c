@@ -1,5 +1,5 @@
-// W19: y[n,o,2i+s,2j+t] = sum x[n,c,i,j] w[c,o,s,t], 4 x 4 taps, 4 x 32 x 28 x 28, 32 channels: each of
-// the four parities of a result is a convolution with 2 x 2 of the taps.
+// W19: y[n,o,2i+s,2j+t] = sum x[n,c,i,j] w[c,o,s,t], 4 x 4 taps, 4 x 32 x 28 x 28, 32 channels:
+// each of the four parities of a result is a convolution with 2 x 2 of the taps.
 // W19b: y[o,d,h,v] = sum w[o,c,s,t,u] x[c,d+s,h+t,v+u], 3 x 3 x 3 taps, 24^3, 16 channels.
 #include "flat_shifts.h"
 enum { N = 4, C = 32, O = 32, H = 28, Q = H + 1, Y = 2 * Q, TAPS = 16, XP = H * H, YP = Y * Y };

@@ -1,5 +1,5 @@
-// W9: y[b] = a[b] c[b] for 65536 pairs of 4 x 4; W9b: for 4096 pairs of 16 x 16. A matrix of 4 x 4 is
-// one vector, a row of 16 x 16 is one.
+// W9: y[b] = a[b] c[b] for 65536 pairs of 4 x 4; W9b: for 4096 pairs of 16 x 16. A matrix of 4 x 4
+// is one vector, a row of 16 x 16 is one.
 #include "tiles.h"
 enum { B4 = 65536, B16 = 4096 };
 // a c, where lanes of 128 bits are rows: column k of a in all places of its row, times row k of c
