@@ -2,8 +2,8 @@
 // at d for one vector is read at d + 16 for the vector before it. It is taken out of two vectors
 // that are aligned: a load that crosses lines costs two cycles.
 #include "vectors.h"
-// 16 elements from place `from[0]` on of a, b
-#define CUT(a, from, b) _mm512_permutex2var_ps(a, from, b)
+// the elements of a and b at 16 places; PLACES are those from `first` on
+#define CUT(a, places, b) _mm512_permutex2var_ps(a, places, b)
 #define PLACES(first)                                                                              \
   _mm512_add_epi32(_mm512_set1_epi32(first),                                                       \
                    _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))
@@ -65,7 +65,7 @@ ALW void four(const f32 *from, const f32 *E, int sign, __m512 acc[4][4]) {
 #pragma GCC unroll 4
     for (int v = 0; v < 4; v++)
       acc[c][v] = Z0;
-  const int low = sign > 0 ? 0 : 2; // the line that holds, or comes before, what the first one reads
+  const int low = sign > 0 ? 0 : 2; // lines before the first vector, where the first one read lies
   for (int d = 0; d < 16; d++) {
     __m512 near[4], far[4];
     const __m512i places = PLACES(sign > 0 ? d : 16 - d);
