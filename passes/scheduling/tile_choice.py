@@ -219,7 +219,7 @@ def choose_tiles(op: tix.DefineOp, example: Sizes | None = None) -> list[Tile]:
 
     Where sizes are known at run time only, they decide there whether there is room for it. So the
     cheapest tile for an `example` of these sizes follows; without an example, one along another
-    axis, which may be the longer one. The last one has room whatever the sizes are, if there is one.
+    axis, which may be the longer one. The last one has room whatever sizes are, if there is one.
     """
     symbolic = any(size.terms for size in op.shape)
     found = _good_tiles(op, {} if symbolic else example or {})
