@@ -28,6 +28,7 @@ from dialects import tix
 from passes.analysis.costs import FREE, weight
 from passes.rewriting.written_sizes import parse_sizes
 from passes.scheduling.index_uses import IndexUses
+from passes.scheduling.segments import most_values
 from passes.scheduling.term_choice import single_row, term_candidates
 from passes.scheduling.tile import Hoisted, Tile
 from passes.scheduling.tile_analysis import (
@@ -109,9 +110,12 @@ def terms_of(op: tix.SumOp, sizes: Sizes) -> int:
 
 
 def _length(op: tix.SumOp, index: SSAValue, sizes: Sizes) -> int:
-    """The length of a range, assumed where it depends on sizes that are not given."""
+    """The length of a range at most, assumed where it depends on sizes that are not given."""
     found = constant_range(op, index, sizes)
-    return found[1] if found else ASSUMED_EXTENT
+    if found:
+        return found[1]
+    most = most_values(op, op.indices[op.indices.index(index) :])
+    return ASSUMED_EXTENT if most is None else min(most, ASSUMED_EXTENT)
 
 
 def plain_cost(sums: Iterable[tix.SumOp], lanes: int, uses: IndexUses, sizes: Sizes) -> float:
