@@ -5,7 +5,8 @@ contribute. For a machine that is best where much is skipped, but loops of known
 unrolled, and loops with the same bounds for neighbouring elements run side by side in vectors and
 register blocks, where a test is only a mask. So short sums go back to boxes. Long ones do where
 that gives blocks of rows and columns (`passes/scheduling/tile_choice.py`), and conditions stay
-where they are if nothing else has a tile.
+where they are if nothing else has a tile: the bounds of windows are masks of the first and the last
+terms then.
 
 A sum goes back to a box by
 

@@ -4,7 +4,19 @@
 // RUN: tadc-opt %s -p 'shape-loops{tile=true sizes="N=5","M=5"}' | filecheck %s --check-prefix TILE
 // RUN: not tadc-opt %s -p 'shape-loops{tile=true sizes="N"}' 2>&1 | filecheck %s --check-prefix SIZE
 
-// A window at the border of a tensor becomes a box with a test inside.
+// A window at the border of a tensor becomes a box with a test inside, where neighbours read apart.
+tix.program @strided (%x = "x" : !tix.tensor<[M], f64>) {
+  %y = tix.define "y" (%i) : !tix.tensor<[N], f64> {
+    %0 = tix.sum (%k) in (%k >= 0, %k >= -3*%i + 1, %k <= 2, M >= 3*%i + %k) {
+      %1 = tix.read %x[3*%i + %k - 1]
+      tix.yield %1
+    }
+    tix.yield %0
+  }
+  tix.return %y
+}
+
+// Else it has a tile with masks at both ends.
 tix.program @window (%x = "x" : !tix.tensor<[N], f64>) {
   %y = tix.define "y" (%i) : !tix.tensor<[N], f64> {
     %0 = tix.sum (%k) in (%k >= 0, %k >= -%i + 1, %k <= 2, N >= %i + %k) {
@@ -64,18 +76,23 @@ tix.program @band (%x = "x" : !tix.tensor<[N, N], f64>, %w = "w" : !tix.tensor<[
 
 // SIZE: a size is written as N=512, not 'N'
 
+// CHECK-LABEL: tix.program @strided
+// CHECK:         tix.sum (%k) in (%k >= 0, 3 * %i + %k >= 1, %k <= 2, 3 * %i + %k <= M) {
+// TILE-LABEL:  tix.program @strided
+// TILE:          tix.sum (%k) in (%k >= 0, %k <= 2) {
+// TILE-NEXT:       [[X:%.*]] = tix.if (3 * %i + %k >= 1, 3 * %i + %k <= M) {
+// TILE-NEXT:         [[READ:%.*]] = tix.read %x[3 * %i + %k - 1]
+// TILE-NEXT:         tix.yield [[READ]]
+// TILE:            [[V:%.*]] = tix.if (3 * %i + %k >= 1, 3 * %i + %k <= M) {
+// TILE-NEXT:         tix.yield [[X]]
+// TILE:            tix.yield [[V]]
+
 // CHECK-LABEL: tix.program @window
 // CHECK:         tix.sum (%k) in (%k >= 0, %i + %k >= 1, %k <= 2, %i + %k <= N) {
 // CHECK-NEXT:      [[X:%.*]] = tix.read %x[%i + %k - 1]
 // CHECK-NEXT:      tix.yield [[X]]
 // TILE-LABEL:  tix.program @window
-// TILE:          tix.sum (%k) in (%k >= 0, %k <= 2) {
-// TILE-NEXT:       [[X:%.*]] = tix.if (%i + %k >= 1, %i + %k <= N) {
-// TILE-NEXT:         [[READ:%.*]] = tix.read %x[%i + %k - 1]
-// TILE-NEXT:         tix.yield [[READ]]
-// TILE:            [[V:%.*]] = tix.if (%i + %k >= 1, %i + %k <= N) {
-// TILE-NEXT:         tix.yield [[X]]
-// TILE:            tix.yield [[V]]
+// TILE:          tix.sum (%k) in (%k >= 0, %i + %k >= 1, %k <= 2, %i + %k <= N) {
 
 // CHECK-LABEL: tix.program @long
 // CHECK:         tix.sum (%k) in (%k >= 0, %i >= %k) {

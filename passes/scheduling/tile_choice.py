@@ -78,7 +78,7 @@ COST_OF_FAR_ELEMENT = 3
 COST_OF_TERMS = 2
 """The cost of vectors along terms as a multiple of others': they begin anywhere in memory."""
 
-COST_OF_TOTAL = 8
+COST_OF_TOTAL = 16
 """The cost of adding up the lanes of a vector."""
 
 MOST_OF_PLAIN_COST = 0.85
