@@ -20,7 +20,7 @@ from xdsl.ir import Dialect
 from dialects.tix.access import FloorDivOp, IndexToRealOp, ReadOp
 from dialects.tix.affine import Affine, Variable
 from dialects.tix.attributes import MapAttr, SetAttr
-from dialects.tix.bodies import YieldOp, yielded
+from dialects.tix.bodies import YieldOp, all_yielded, yielded
 from dialects.tix.constraints import Constraint, between
 from dialects.tix.elementwise import (
     BINARY,
@@ -88,6 +88,7 @@ __all__ = [
     "Variable",
     "WhereOp",
     "YieldOp",
+    "all_yielded",
     "between",
     "constant_value",
     "functions_of",

@@ -1,10 +1,15 @@
-"""Bodies: regions of one block whose last operation, `tix.yield`, names the value of the body."""
+"""Bodies: regions of one block whose last operation, `tix.yield`, names the value of the body.
+
+A body of several values (`tix.yield %0, %1`) is for sums alone: see `ReductionOp`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Operation, Region, SSAValue
-from xdsl.irdl import IRDLOperation, eq, irdl_op_definition, operand_def, traits_def
+from xdsl.irdl import IRDLOperation, eq, irdl_op_definition, traits_def, var_operand_def
 from xdsl.traits import IsTerminator, OpTrait
 from xdsl.utils.exceptions import VerifyException
 
@@ -20,12 +25,18 @@ class YieldOp(IRDLOperation):
     """The end of a body, with the body's value: `tix.yield %0`."""
 
     name = "tix.yield"
-    value = operand_def(eq(real))
+    values = var_operand_def(eq(real))
     traits = traits_def(IsTerminator())
-    assembly_format = "$value attr-dict"
+    assembly_format = "$values attr-dict"
 
-    def __init__(self, value: SSAValue):
-        Operation.__init__(self, operands=[value])
+    def __init__(self, *values: SSAValue):
+        Operation.__init__(self, operands=values)
+
+    @property
+    def value(self) -> SSAValue:
+        """The one value."""
+        (value,) = self.operands
+        return value
 
     def verify_(self) -> None:
         parent = self.parent_op()
@@ -34,15 +45,24 @@ class YieldOp(IRDLOperation):
 
 
 def yielded(region: Region) -> SSAValue:
-    """The value that the single block of `region` yields."""
+    """The one value that the single block of `region` yields."""
+    (value,) = all_yielded(region)
+    return value
+
+
+def all_yielded(region: Region) -> Sequence[SSAValue]:
+    """The values that the single block of `region` yields."""
     last = region.block.last_op
     assert isinstance(last, YieldOp)
-    return last.value
+    return last.operands
 
 
-def verify_yields(region: Region) -> None:
-    """Raise VerifyException unless `region` ends in `tix.yield` and its arguments are indices."""
-    if not isinstance(region.block.last_op, YieldOp):
+def verify_yields(region: Region, count: int = 1) -> None:
+    """Raise VerifyException unless `region` yields so many values and its arguments are indices."""
+    last = region.block.last_op
+    if not isinstance(last, YieldOp):
         raise VerifyException("the body must end in tix.yield")
+    if len(last.operands) != count:
+        raise VerifyException(f"a body of {count} values yields {len(last.operands)}")
     if any(not isinstance(a.type, IndexType) for a in region.block.args):
         raise VerifyException("the arguments of a body must be of type index")

@@ -16,7 +16,7 @@ from math import inf
 from typing import ClassVar, Literal, Self, TypeAlias, cast, get_args
 
 from xdsl.dialects.builtin import ArrayAttr, IndexType, StringAttr
-from xdsl.ir import Operation, Region, SSAValue
+from xdsl.ir import Operation, OpResult, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     eq,
@@ -27,6 +27,7 @@ from xdsl.irdl import (
     result_def,
     traits_def,
     var_operand_def,
+    var_result_def,
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -35,7 +36,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from dialects.tix.affine import Affine, ParseVariable, Variable
 from dialects.tix.attributes import SetAttr, constraints_of, set_over
-from dialects.tix.bodies import HasBody, verify_yields
+from dialects.tix.bodies import HasBody, YieldOp, verify_yields
 from dialects.tix.constraints import Constraint
 from dialects.tix.text import operand_or_size, parse_constraints, print_body, print_constraints
 from dialects.tix.types import real
@@ -47,6 +48,9 @@ class ReductionOp(IRDLOperation, ABC):
     `tix.sum (%k, %l) in (%k >= 0, %k <= %i, %k == 2 * %l) { ... }`. The constraints of `domain`
     are on the reduction's own `indices`, on `free_indices`, which belong to operations around it,
     and on sizes.
+
+    A body may yield several values: then there is a result for each. Only `schedule` makes such
+    reductions, for loops in which several sums advance; all else asks for *the* `result`.
     """
 
     IDENTITY: ClassVar[float]
@@ -54,19 +58,26 @@ class ReductionOp(IRDLOperation, ABC):
     free_indices = var_operand_def(IndexType)
     domain = prop_def(SetAttr)
     body = region_def("single_block")
-    result = result_def(eq(real))
+    totals = var_result_def(eq(real))
     traits = traits_def(Pure(), RecursiveMemoryEffect(), HasBody())
 
     def __init__(self, constraints: Sequence[Constraint], body: Region):
         own = body.block.args
         free = list(dict.fromkeys(v for c in constraints for v in c.form.indices if v not in own))
+        last = body.block.last_op
         Operation.__init__(
             self,
             operands=free,
             properties={"domain": set_over(constraints, [*free, *own])},
-            result_types=[real],
+            result_types=[real] * (len(last.operands) if isinstance(last, YieldOp) else 1),
             regions=[body],
         )
+
+    @property
+    def result(self) -> OpResult:
+        """The one result."""
+        (result,) = self.results
+        return result
 
     @property
     def indices(self) -> list[SSAValue]:
@@ -101,7 +112,7 @@ class ReductionOp(IRDLOperation, ABC):
         print_body(printer, self.body)
 
     def verify_(self) -> None:
-        verify_yields(self.body)
+        verify_yields(self.body, len(self.results))
         if self.domain.data.dimensions != len(self.free_indices) + len(self.indices):
             raise VerifyException("the index set has another number of dimensions")
 
