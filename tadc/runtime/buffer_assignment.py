@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -34,10 +34,10 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Change:
-    """Changes of memory before a step runs: it lets go of buffers, and then makes one or none."""
+    """Changes of memory before a step runs: it lets go of buffers, and then makes new ones."""
 
     released: tuple[int, ...] = ()
-    created: int | None = None
+    created: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -56,20 +56,24 @@ class BufferAssignment:
     """The number of buffers at that moment."""
 
 
+Steps: TypeAlias = Sequence[tuple[Sequence[str], Sequence[str]]]
+"""For each step the tensors that it writes, and those that it reads."""
+
+
 def assign_buffers(
-    steps: Sequence[Sequence[str]],
+    steps: Steps,
     tensors: Mapping[str, Tensor],
     results: Sequence[str],
     reuse: bool = True,
 ) -> BufferAssignment:
-    """The assignment for steps that each write their first tensor and read the others.
+    """The assignment for the steps of a program.
 
     Arguments are not among `tensors`. Results stay, and without `reuse` everything does.
     """
     work = _Work(tensors)
     ends = _ends(steps, results) if reuse else [()] * len(steps)
-    for step, dead in zip(steps, ends, strict=True):
-        work.write(step[0])
+    for (written, _), dead in zip(steps, ends, strict=True):
+        work.write(written)
         for name in dead:
             work.let_die(name)
     return BufferAssignment(
@@ -81,9 +85,9 @@ def assign_buffers(
     )
 
 
-def _ends(steps: Sequence[Sequence[str]], results: Sequence[str]) -> Sequence[Sequence[str]]:
+def _ends(steps: Steps, results: Sequence[str]) -> Sequence[Sequence[str]]:
     """The tensors whose last use is in each step; what is never read dies where it is written."""
-    last = {name: n for n, step in enumerate(steps) for name in step}
+    last = {name: n for n, step in enumerate(steps) for names in step for name in names}
     for name in results:
         last.pop(name, None)
     ends: list[list[str]] = [[] for _ in steps]
@@ -104,28 +108,35 @@ class _Work:
         self._bytes = self._alive = 0
         self._dead: dict[int, list[int]] = {}
 
-    def write(self, name: str) -> None:
-        """Give the tensor a buffer, if it has elements."""
-        size = self.tensors[name].nbytes
-        if not size:
-            self.changes.append(Change())
-        elif self._dead.get(size):
-            self.buffer_of[name] = number = self._dead[size].pop()
-            self.tenants[number] = name
-            self.changes.append(Change())
-        else:
-            self._create(name, size)
-
-    def _create(self, name: str, size: int) -> None:
-        released = [number for numbers in self._dead.values() for number in numbers]
-        self._bytes += size - sum(s * len(numbers) for s, numbers in self._dead.items())
-        self._alive += 1 - len(released)
-        self._dead.clear()
-        self.buffer_of[name] = number = len(self.tenants)
-        self.tenants.append(name)
-        self.changes.append(Change(tuple(released), number))
+    def write(self, names: Sequence[str]) -> None:
+        """Give the tensors of a step buffers, those of them that have elements."""
+        made = [name for name in names if self.tensors[name].nbytes and not self._reuse(name)]
+        released = [number for numbers in self._dead.values() for number in numbers] if made else []
+        if made:
+            self._bytes -= sum(size * len(numbers) for size, numbers in self._dead.items())
+            self._alive -= len(released)
+            self._dead.clear()
+        created = tuple(map(self._create, made))
+        self.changes.append(Change(tuple(released), created))
         if self._bytes > self.peak:
             self.peak, self.count = self._bytes, self._alive
+
+    def _reuse(self, name: str) -> bool:
+        """True if the tensor has taken a dead buffer of its size."""
+        numbers = self._dead.get(self.tensors[name].nbytes)
+        if not numbers:
+            return False
+        self.buffer_of[name] = number = numbers.pop()
+        self.tenants[number] = name
+        return True
+
+    def _create(self, name: str) -> int:
+        """A new buffer for the tensor."""
+        self._bytes += self.tensors[name].nbytes
+        self._alive += 1
+        self.buffer_of[name] = number = len(self.tenants)
+        self.tenants.append(name)
+        return number
 
     def let_die(self, name: str) -> None:
         """Nobody reads it any more; arguments stay."""

@@ -56,7 +56,7 @@ class Plan(ABC):
         """All tensors but the arguments."""
         self.work = executable.work(sizes)
         """About how many operations each kernel takes."""
-        steps = [step.buffers for step in executable.steps]
+        steps = [(step.buffers[:1], step.buffers[1:]) for step in executable.steps]
         reuse = executable.reuses_buffers
         self.assignment = assign_buffers(steps, self.tensors, executable.results, reuse)
 

@@ -70,8 +70,8 @@ class _CudaPlan(Plan):
         for step, change in zip(self.executable.steps, assignment.changes, strict=True):
             for number in change.released:
                 made[number] = None
-            if change.created is not None:
-                tensor = assignment.buffers[change.created]
-                made[change.created] = empty(tensor.shape, tensor.dtype)
+            for number in change.created:
+                tensor = assignment.buffers[number]
+                made[number] = empty(tensor.shape, tensor.dtype)
             launch[step.kernel](*map(array, step.buffers))
         return into([array(name).get() for name in self.executable.results], out)

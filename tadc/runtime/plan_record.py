@@ -90,8 +90,7 @@ def _lifetimes(assignment: BufferAssignment) -> Iterator[tuple[int, Lifetime]]:
     for step, change in enumerate(assignment.changes):
         for number in change.released:
             yield number, Lifetime(assignment.buffers[number].nbytes, created.pop(number), step - 1)
-        if change.created is not None:
-            created[change.created] = step
+        created.update(dict.fromkeys(change.created, step))
     for number, step in created.items():
         yield number, Lifetime(assignment.buffers[number].nbytes, step, len(assignment.changes))
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import tadc
-from tadc.runtime.buffer_assignment import BufferAssignment, Tensor, assign_buffers
+from tadc.runtime.buffer_assignment import BufferAssignment, Steps, Tensor, assign_buffers
 from tadc.runtime.buffer_pool import BufferPool
 from tadc.runtime.memory import readable
 from tests.support.derivations import check_seeds
@@ -173,25 +173,26 @@ def test_tensors_without_elements_take_nothing() -> None:
 # --- layouts --------------------------------------------------------------------------------------
 
 
-def random_steps(seed: int) -> tuple[list[list[str]], dict[str, Tensor], list[str]]:
+def random_steps(seed: int) -> tuple[Steps, dict[str, Tensor], list[str]]:
     """Steps that write `t0, t1, ...` and read arguments and earlier tensors; some results."""
     rng = random.Random(seed)
     names: list[str] = []
-    steps: list[list[str]] = []
-    for n in range(rng.randint(1, 30)):
+    steps: list[tuple[list[str], list[str]]] = []
+    for _ in range(rng.randint(1, 30)):
         known = ["x", "y", *names[-rng.randint(1, 8) :]]
-        steps.append([f"t{n}", *rng.sample(known, rng.randint(0, min(3, len(known))))])
-        names.append(f"t{n}")
+        written = [f"t{len(names) + n}" for n in range(rng.choice([1, 1, 1, 2, 3]))]
+        steps.append((written, rng.sample(known, rng.randint(0, min(3, len(known))))))
+        names += written
     sizes = {name: rng.choice([0, 1, 2, 2, 2, 5, 10]) for name in names}
     tensors = {name: Tensor((size,), np.dtype(np.float64)) for name, size in sizes.items()}
     return steps, tensors, rng.sample(names, rng.randint(1, min(3, len(names))))
 
 
-def alive(steps: Sequence[Sequence[str]], results: Sequence[str], n: int) -> set[str]:
+def alive(steps: Steps, results: Sequence[str], n: int) -> set[str]:
     """The tensors that hold something during step `n`: written, and read then or later."""
-    written = {step[0] for step in steps[: n + 1]}
-    later = {name for step in steps[n + 1 :] for name in step} | set(results)
-    return written & (later | set(steps[n]))
+    written = {name for own, _ in steps[: n + 1] for name in own}
+    used = {name for step in steps[n:] for names in step for name in names}
+    return written & (used | set(results))
 
 
 def buffers_over_time(assignment: BufferAssignment) -> list[set[int]]:
@@ -201,9 +202,8 @@ def buffers_over_time(assignment: BufferAssignment) -> list[set[int]]:
     for change in assignment.changes:
         assert set(change.released) <= existing
         existing -= set(change.released)
-        if change.created is not None:
-            assert change.created not in existing
-            existing.add(change.created)
+        assert not set(change.created) & existing
+        existing |= set(change.created)
         found.append(set(existing))
     return found
 
