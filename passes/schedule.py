@@ -28,6 +28,12 @@ one's function:
 
     loops.call @y ["y_1", "y"]
 
+In tiles, neighbours that sum over the same points may become one function of several results
+(`passes/scheduling/fusion.py`):
+
+    func.func @dz(%dz: memref<?xf64>, %db: memref<?xf64>, %x: memref<?xf64>, %N: index)
+        attributes {buffers = ["dz", "db", "x"], results = 2 : i64, sizes = ["N"]} { ... }
+
 One iteration of the parallel loop owns one element of the result: nothing is written twice and
 nothing needs an atomic operation. A body computes in the precision of its result; elements of
 another precision are converted where they are read.
@@ -38,10 +44,11 @@ On entry sums are bounded, precisions set and loops shaped (`infer-ranges`, `set
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
+from itertools import chain, groupby
 
 from xdsl.context import Context
 from xdsl.dialects import func, memref
@@ -49,9 +56,11 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
     IndexType,
+    IntegerAttr,
     MemRefType,
     ModuleOp,
     StringAttr,
+    i64,
 )
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
@@ -66,8 +75,10 @@ from passes.analysis.rounding import compared_definitions, must_round_identicall
 from passes.analysis.stage_checks import require_bounded, require_precision
 from passes.rewriting.programs import is_hint, reads_of, tensor_names, type_of
 from passes.scheduling.body_lowering import BodyLowering
+from passes.scheduling.fusion import nests
 from passes.scheduling.index_lowering import IndexLowering
 from passes.scheduling.lane_sums import LaneLowering
+from passes.scheduling.nest import Nest
 from passes.scheduling.segments import SegmentLowering
 from passes.scheduling.streams import stream_of, streamed
 from passes.scheduling.tile import Tile
@@ -103,26 +114,51 @@ class SchedulePass(ModulePass):
 def schedule(
     program: tix.ProgramOp, choose: ChooseTiles | None = None, strided: bool = False
 ) -> list[func.FuncOp | CallOp]:
-    """One function per definition, in order, or a call of the function of an equivalent one.
+    """Functions of the definitions, in order, or calls of the functions of equivalent ones.
 
-    The functions are in the tiles that `choose` gives; without it, every loop is a plain nest. With
-    `strided` they take strides of what they read.
+    The functions are in the tiles that `choose` gives; without it, there is one for each of them,
+    and every loop is a plain nest. With `strided` they take strides of what they read.
     """
     require_bounded(program)
     require_precision(program)
     members = equivalent_definitions(program, must_round_identically(program))
-    firsts = [m.op for m in members if m.op is m.first]
     labels = compared_definitions(program)
     compared = {m.first.label.data for m in members if m.op.label.data in labels}
     names = tensor_names(program)
     as_written = must_round_identically(program, compared)
-    functions = {op: _function(op, names, choose, as_written, strided) for op in firsts}
-    return [_step(m, functions[m.first], names) for m in members]
+    functions: dict[tix.DefineOp, func.FuncOp] = {}
+    for nest in list(_nests(members, choose, as_written)):
+        vectors = choose is not None
+        functions[nest.members[0]] = _function(nest, names, vectors, as_written, strided)
+        nest.forget()
+    steps = (_step(m, functions.get(m.first), names) for m in members)
+    return [step for step in steps if step is not None]
 
 
-def _step(member: Member, function: func.FuncOp, names: Names) -> func.FuncOp | CallOp:
-    """The function of the first definition of its kind; a call of that for the others."""
-    if member.op is member.first:
+def _nests(
+    members: Sequence[Member], choose: ChooseTiles | None, as_written: Set[Operation]
+) -> Iterator[Nest]:
+    """The nests of all definitions that are the first of their kind."""
+    counts = Counter(m.first for m in members)
+    if choose is None:
+        yield from map(Nest.of, counts)
+        return
+
+    def tiles(op: tix.DefineOp) -> list[Tile]:
+        return [tile for tile in choose(op) if _keeps_order(tile, as_written)]
+
+    alone = {op for op, count in counts.items() if count > 1 or as_written & {*op.walk()}}
+    for is_first, run in groupby(members, lambda m: m.op is m.first):
+        if is_first:
+            yield from nests([m.op for m in run], alone, tiles)
+
+
+def _step(
+    member: Member, function: func.FuncOp | None, names: Names
+) -> func.FuncOp | CallOp | None:
+    """The function of the first definition of its kind, a call of that for the others; None for
+    what a function computes beside its first result."""
+    if member.op is member.first or function is None:
         return function
     own = {names[old]: names[new] for old, new in member.tensors.items()}
     call = CallOp(function.sym_name.data, [own[b] for b in names_in(function, "buffers")])
@@ -131,70 +167,73 @@ def _step(member: Member, function: func.FuncOp, names: Names) -> func.FuncOp | 
 
 
 def _function(
-    op: tix.DefineOp,
-    names: Names,
-    choose: ChooseTiles | None,
-    as_written: Set[Operation],
-    strided: bool,
+    nest: Nest, names: Names, vectors: bool, as_written: Set[Operation], strided: bool
 ) -> func.FuncOp:
-    inputs = list(dict.fromkeys(r.tensor for r in op.walk() if isinstance(r, tix.ReadOp)))
-    tensors = [op.result, *inputs]
+    """The function of a nest; `vectors` are for processors that have them."""
+    results = [op.result for op in nest.members]
+    inputs = list(dict.fromkeys(r.tensor for op in nest.members for r in reads_of(op)))
+    tensors = [*results, *inputs]
     strides = {t: stride_names(names[t], type_of(t).rank) for t in inputs} if strided else {}
-    sizes = [*_size_names(op, tensors), *chain.from_iterable(strides.values())]
+    sizes = [*_size_names(nest.members, tensors), *chain.from_iterable(strides.values())]
     block = Block(arg_types=[*(_buffer(t) for t in tensors), *([IndexType()] * len(sizes))])
     labels = [*(names[t] for t in tensors), *sizes]
     for argument, label in zip(block.args, labels, strict=True):
         argument.name_hint = label if is_hint(label) else None
     _fill(
         block,
-        op,
+        nest,
         dict(zip(tensors, block.args, strict=False)),
         dict(zip(sizes, block.args[len(tensors) :], strict=True)),
         strides,
-        choose,
+        vectors,
         as_written,
     )
+    first = nest.members[0]
     function = func.FuncOp(
-        kernel_name(op.label.data), ([a.type for a in block.args], []), Region(block)
+        kernel_name(first.label.data), ([a.type for a in block.args], []), Region(block)
     )
     function.attributes["buffers"] = ArrayAttr(StringAttr(names[t]) for t in tensors)
     function.attributes["sizes"] = ArrayAttr(StringAttr(s) for s in sizes)
-    function.location = op.location
+    if len(results) > 1:
+        function.attributes["results"] = IntegerAttr(len(results), i64)
+    function.location = first.location
     return function
 
 
 def _fill(
     block: Block,
-    op: tix.DefineOp,
+    nest: Nest,
     buffers: dict[SSAValue, SSAValue],
     sizes: dict[str, SSAValue],
     stride_names: Mapping[SSAValue, Sequence[str]],
-    choose: ChooseTiles | None,
+    vectors: bool,
     as_written: Set[Operation],
 ) -> None:
-    index = IndexLowering(block, op.location)
+    first = nest.members[0]
+    index = IndexLowering(block, first.location)
     index.values.update(sizes)
-    seen = [(op.result, op.shape), *((r.tensor, r.shape) for r in reads_of(op))]
+    seen = [(op.result, op.shape) for op in nest.members]
+    seen += [(r.tensor, r.shape) for op in nest.members for r in reads_of(op)]
     strides = {(tensor, shape): index.strides(shape) for tensor, shape in seen}
     for tensor, found in stride_names.items():
         strides[tensor, type_of(tensor).shape][:-1] = [sizes[name] for name in found]
-    tiles = [t for t in choose(op) if _keeps_order(t, as_written)] if choose else []
     # elements outside tiles are few: their sums need no versions
-    lowering = partial(LaneLowering, versions=not tiles) if choose else SegmentLowering
-    outer = lowering(index, op.type, buffers, strides, as_written=as_written)
+    lowering = partial(LaneLowering, versions=not nest.tiles) if vectors else SegmentLowering
+    outer = lowering(index, first.type, buffers, strides, as_written=as_written)
 
-    def store(at: BodyLowering, value: SSAValue) -> None:
+    def store(at: BodyLowering, op: tix.DefineOp) -> None:
+        value = at.region(op.body)
         place = at.index.linear(
             [tix.Affine.of(v) for v in op.indices], strides[op.result, op.shape]
         )
         at.insert(memref.StoreOp.get(value, buffers[op.result], [place]))
 
-    stream = stream_of(op) if choose and not tiles else None
+    stream = stream_of(first) if vectors and not nest.tiles else None
     if stream:
-        nest = streamed(outer, stream)
+        loops = streamed(outer, stream)
     else:
-        nest = tiled(outer, op, tiles, store) if tiles else _plain(outer, op, store)
-    block.add_op(nest)
+        loops = tiled(outer, nest, store) if nest.tiles else _plain(outer, first, store)
+    block.add_op(loops)
     block.add_op(func.ReturnOp())
 
 
@@ -211,7 +250,7 @@ def _plain(outer: BodyLowering, op: tix.DefineOp, store: Store) -> ParallelOp:
     limits = [outer.index.form(size) for size in op.shape]
     inner = outer.inside(body)
     inner.index.values.update(zip(op.indices, body.args, strict=True))
-    store(inner, inner.region(op.body))
+    store(inner, op)
     return ParallelOp(limits, Region(body))
 
 
@@ -224,10 +263,10 @@ def _buffer(tensor: SSAValue) -> MemRefType:
     return MemRefType(type_of(tensor).element, [DYNAMIC_INDEX])
 
 
-def _size_names(op: tix.DefineOp, tensors: Sequence[SSAValue]) -> list[str]:
-    """The sizes that the body, its bounds or the shapes around it mention, in order of name."""
+def _size_names(ops: Sequence[tix.DefineOp], tensors: Sequence[SSAValue]) -> list[str]:
+    """The sizes that bodies, their bounds or the shapes around them mention, in order of name."""
     forms = [f for t in tensors for f in type_of(t).shape]
-    for inner in op.walk():
+    for inner in (inner for op in ops for inner in op.walk()):
         forms += forms_of(inner)
     return sorted({name for f in forms for size in f.sizes for name in factors_of(size)})
 
@@ -252,6 +291,12 @@ def names_in(function: func.FuncOp, name: str) -> list[str]:
     attribute = function.attributes[name]
     assert isa(attribute, ArrayAttr[StringAttr])
     return [a.data for a in attribute]
+
+
+def results_of(function: func.FuncOp) -> int:
+    """The number of buffers that a function writes, which come first."""
+    attribute = function.attributes.get("results")
+    return attribute.value.data if isinstance(attribute, IntegerAttr) else 1
 
 
 C_WORDS = (

@@ -1,7 +1,7 @@
 """The `loops` dialect: what scheduled programs need beside `scf`, `arith`, `math` and `vector`.
 
-A *scheduled* program is a module of `func.func`, one per definition, over `scf`, `arith`, `math`,
-`memref` and `vector`, plus `loops.parallel`:
+A *scheduled* program is a module of `func.func`, one per definition or for several of them, over
+`scf`, `arith`, `math`, `memref` and `vector`, plus `loops.parallel`:
 
     func.func @y(%y: memref<?xf64>, %x: memref<?xf64>, %N: index)
         attributes {buffers = ["y", "x"], sizes = ["N"]} {
@@ -24,7 +24,8 @@ first to the last, are the steps of its program.
 Conventions that the printers in `tadc/targets` rely on:
 
 - the arguments are the buffers in the order of `buffers`, the written one first, then the sizes
-  in the order of `sizes`; a buffer is row-major and flat (rank 1), indices are linear; it is dense,
+  in the order of `sizes`; a function that writes several, which come first, says how many:
+  `results = 2`; a buffer is row-major and flat (rank 1), indices are linear; it is dense,
   or the strides of all dimensions but the last are among the sizes, as `x stride 0`;
 - a function holds exactly one `loops.parallel`, at its top level; what stands before it is pure;
 - every element is written by exactly one iteration of the parallel loop (which may write it twice,

@@ -114,7 +114,7 @@ class EndOp(IRDLOperation):
 class CallOp(IRDLOperation):
     """A function of the module once more, on these buffers: `loops.call @y ["z", "y"]`.
 
-    The buffers are in the order of the function's own `buffers`, the written one first.
+    The buffers are in the order of the function's own `buffers`, the written ones first.
     """
 
     name = "loops.call"

@@ -19,7 +19,7 @@ both ways round, but -(x - x) is -0.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import count
 from typing import TypeAlias
 
@@ -43,11 +43,18 @@ ODD = (ew.SinOp, ew.TanOp, ew.AsinOp, ew.AtanOp, ew.SinhOp, ew.TanhOp, ew.ErfOp,
 
 
 class ValueNumbers:
-    """The number of every value in a definition, in time linear in its text and depth."""
+    """The number of every value in a definition, in time linear in its text and depth.
 
-    def __init__(self, definition: tix.DefineOp):
+    Indices of reductions count as those that `same` has for them: then values in the bodies of
+    several reductions may be equal.
+    """
+
+    def __init__(self, definition: tix.DefineOp, same: Mapping[SSAValue, SSAValue] | None = None):
         self._numbers: ScopedMap[SSAValue, int] = ScopedMap()
-        walk = _Walk({}, count(), self._numbers, ScopedMap(), ScopedMap(), depth=0)
+        indices: ScopedMap[Variable, Key] = ScopedMap()
+        for own, index in (same or {}).items():
+            indices[own] = index
+        walk = _Walk({}, count(), self._numbers, ScopedMap(), indices, depth=0)
         walk.block(definition.body.block, inside=True)
 
     @property

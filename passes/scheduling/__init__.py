@@ -11,6 +11,9 @@
 - `tile_analysis`: how long sums are, how far apart reads lie, what to compute ahead
 - `term_choice`: tiles whose vectors run along the terms of a sum
 - `tile_choice`: the cost of tiles, and whether one beats the plain nest
+- `joined_bodies`: definitions as one, in which sums over the same points are one operation
+- `nest`: definitions that one function computes
+- `fusion`: which neighbours share loops
 - `emit`: short forms for loops, branches and buffers on the stack
 - `tile_loops`: a definition in tiles; its docstring draws block, strip, group, panel and chunk
 - `tile_grid`: which blocks each iteration of the parallel loop computes

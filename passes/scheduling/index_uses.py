@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from dialects import tix
 
@@ -20,11 +20,18 @@ class IndexUses:
     def of(self, value: SSAValue) -> frozenset[SSAValue]:
         if value not in self._of:
             owner = value.owner
-            if isinstance(owner, Operation):
+            if isinstance(owner, tix.ReductionOp) and isinstance(value, OpResult):
+                self._of[value] = self._of_total(owner, value.index)
+            elif isinstance(owner, Operation):
                 self._of[value] = self.of_operation(owner)
             else:
                 self._of[value] = frozenset([value])
         return self._of[value]
+
+    def _of_total(self, op: tix.ReductionOp, number: int) -> frozenset[SSAValue]:
+        """The indices that one of the results of a reduction depends on."""
+        values = (tix.all_yielded(op.body)[number], *op.free_indices)
+        return frozenset(used for v in values for used in self.of(v)) - {*op.indices}
 
     def of_operation(self, op: Operation) -> frozenset[SSAValue]:
         """The indices that an operation and all inside it depend on, less those that it binds."""

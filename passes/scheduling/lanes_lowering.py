@@ -178,6 +178,11 @@ class LanesLowering(LaneReads):
         along = vectors if self.tile.column_index in found else [None]
         return [(r, v) for r in self.tile.rows_in(found) for v in along]
 
+    def totals(self, op: tix.SumOp) -> list[tuple[SSAValue, SSAValue, int | None, int | None]]:
+        """Each vector of sums of the block: a result with its term, and the row and the vector."""
+        pairs = zip(op.results, tix.all_yielded(op.body), strict=True)
+        return [(total, term, *point) for total, term in pairs for point in self.points(total)]
+
     # --- lane by lane ---
 
     def lane_by_lane(self, value: SSAValue) -> SSAValue:

@@ -79,10 +79,10 @@ def _masked(at: LanesLowering, op: tix.SumOp, low: SSAValue, high: SSAValue, sum
         assert isinstance(inner, LanesLowering)
         inner.index.values[index] = k
         found: list[SSAValue] = []
-        for point, before in zip(inner.points(op.result), carried, strict=True):
+        for (_, value, *point), before in zip(inner.totals(op), carried, strict=True):
             here = inner.at(*point).apart()
             here.mask = all_of(here, [here.holds_in(c.form, c.equality) for c in moving])
-            after = here.add(before, here.lanes_of(tix.yielded(op.body)), op)
+            after = here.add(before, here.lanes_of(value), op)
             found.append(here.insert(SelectLanesOp(here.mask, after, before)).result)
         return found
 

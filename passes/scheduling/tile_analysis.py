@@ -100,16 +100,22 @@ def tileable_sums(region: Region, tile: Tile, uses: IndexUses) -> list[tix.SumOp
     """The sums of a body that get accumulators.
 
     They are long, and have the same terms for all rows of a block; for all columns, too, or
-    `is_sloped` holds.
+    `is_sloped` holds. All that is summed up in one of them depends on the column.
     """
     rows = [index for index, _ in tile.axes]
     return [
         s
         for s in blocked_sums(region)
-        if tile.column_index in uses.of_operation(s)
+        if all(tile.column_index in uses.of(total) for total in s.results)
         and is_rectangular(s, rows, uses)
         and (is_rectangular(s, [tile.column_index], uses) or is_sloped(s, tile, uses))
     ]
+
+
+def vectors_of_sums(op: tix.SumOp, tile: Tile, lanes: int, uses: IndexUses) -> float:
+    """Vectors, of so many lanes, in which a block has the results of a sum."""
+    rows = sum(len(tile.rows_in(uses.of(total))) for total in op.results)
+    return rows * tile.columns / lanes
 
 
 def is_sloped(op: tix.SumOp, tile: Tile, uses: IndexUses) -> bool:
@@ -315,7 +321,8 @@ def _largest(op: tix.SumOp, fits: Callable[[SSAValue], bool]) -> list[SSAValue]:
             for v in owner.operands:
                 visit(v)
 
-    visit(tix.yielded(op.body))
+    for term in tix.all_yielded(op.body):
+        visit(term)
     return list(found)
 
 

@@ -22,6 +22,7 @@ values. Long sums empty their registers into totals after each segment
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import product
 
 from xdsl.dialects import memref, scf, vector
 from xdsl.ir import Block, BlockArgument, Region, SSAValue
@@ -32,6 +33,7 @@ from dialects.tix import Affine
 from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.emit import buffer, carrying_loop, difference, quotient, when
 from passes.scheduling.lane_choices import LaneChoices
+from passes.scheduling.nest import Nest
 from passes.scheduling.segments import Segments, add_segment, whole_sum
 from passes.scheduling.sloped_sums import Sums, add_sloped, provide_range
 from passes.scheduling.tile_analysis import (
@@ -61,16 +63,12 @@ class BlockLowering(LaneChoices):
 
     def starts(self, op: tix.SumOp) -> Sums:
         """Sums without terms."""
-        return [self.splat(self.constant(0.0))] * len(self.sum_points(op))
-
-    def sum_points(self, op: tix.SumOp) -> list[tuple[int | None, int | None]]:
-        """The rows and vectors in which partial sums differ."""
-        return self.points(op.result)
+        return [self.splat(self.constant(0.0))] * len(self.totals(op))
 
     def provide(self, op: tix.SumOp, sums: Sums) -> None:
         """From now on the sums have these values."""
-        for (row, vector_), value in zip(self.points(op.result), sums, strict=True):
-            self.known[op.result, row, vector_] = value
+        for (total, _, row, vector_), value in zip(self.totals(op), sums, strict=True):
+            self.known[total, row, vector_] = value
 
     def add_sum(self, op: tix.SumOp) -> None:
         """Add all terms of a sum."""
@@ -188,15 +186,16 @@ class BlockLowering(LaneChoices):
         """The sums with one more term."""
         for inner in tileable_sums(op.body, self.tile, self.uses):
             self.add_sum(inner)
-        term = tix.yielded(op.body)
-        points = zip(self.sum_points(op), sums, strict=True)
-        return [self.at(*p).plus(before, term, op) for p, before in points]
+        return [
+            self.at(row, vector_).plus(before, term, op)
+            for (_, term, row, vector_), before in zip(self.totals(op), sums, strict=True)
+        ]
 
     # --- memory ---
 
     def loaded_sums(self, source: SSAValue, first: SSAValue, op: tix.SumOp) -> Sums:
         """The sums that lie in memory from a position on."""
-        places = self.positions(first, len(self.points(op.result)))
+        places = self.positions(first, len(self.totals(op)))
         return [load_vector(self, source, place) for place in places]
 
     def store_sums(self, sums: Sums, target: SSAValue, first: SSAValue) -> None:
@@ -213,19 +212,19 @@ class BlockLowering(LaneChoices):
 
     # --- elements ---
 
-    def finish(self, op: tix.DefineOp) -> None:
+    def finish(self, nest: Nest) -> None:
         """Store all elements of the block."""
-        value = tix.yielded(op.body)
-        for row in range(self.tile.height):
-            for vector_ in range(self.tile.columns // self.lanes):
+        for op, own, value in nest.results():
+            vectors = range(self.tile.columns // self.lanes)
+            for row, vector_ in product(self.tile.rows_in(own), vectors):
                 at = self.at(row, vector_)
-                at._store(op, at.lanes_of(value))
+                at._store(op, own, at.lanes_of(value))
 
-    def _store(self, op: tix.DefineOp, lanes: SSAValue) -> None:
+    def _store(self, op: tix.DefineOp, own: Sequence[SSAValue], lanes: SSAValue) -> None:
         """Store the elements of a vector: side by side, or one by one."""
-        forms = [Affine.of(v) for v in op.indices]
+        forms = [Affine.of(v) for v in own]
         target, strides = self.buffers[op.result], self.strides[op.result, op.shape]
-        if self.tile.column_index is op.indices[-1]:
+        if self.tile.column_index is own[-1]:
             return store_vector(self, lanes, target, self.index.linear(forms, strides))
         for lane in range(self.lanes):
             number = self.insert(vector.ExtractOp(lanes, [lane], self.element)).result

@@ -46,6 +46,7 @@ from passes.scheduling.tile_analysis import (
     term_count,
     tileable_sums,
     tree_of,
+    vectors_of_sums,
 )
 
 VECTORS_OF_SUMS = 16
@@ -158,7 +159,7 @@ class TileCost:
 
     def _of_sum(self, op: tix.SumOp) -> float:
         rows, columns = self.tile.height, self.tile.columns
-        sums = self._rows(op) * columns / self.lanes
+        sums = vectors_of_sums(op, self.tile, self.lanes, self.uses)
         cost = sums + max(0, ADDITIONS_UNDER_WAY - sums)
         hoisted = hoisted_values(op, self.tile, self.uses)
         panels = [s.value for s in self.tile.panels.get(op, ())]
@@ -254,22 +255,30 @@ def _good_tiles(op: tix.DefineOp, sizes: Sizes) -> list[Tile]:
     if not blocked_sums(op.body) or not all(map(_has_tiles, op.walk())):
         return []
     lanes = lanes_of(op)
+    joined = [s for s in blocked_sums(op.body) if len(s.results) > 1]  # they have no plain nest
     found: list[tuple[float, Tile]] = []
     for tile in _candidates(op, lanes, sizes):
-        sums = _sums(op, tile, uses)
-        if not sums:
+        sums = sums_of_blocks(op, tile, uses)
+        if not sums or not all(s in sums and _may_join(s, op, tile, uses) for s in joined):
             continue
         full = _with_panels(op, tile, sums, uses, sizes)
         cost = TileCost(full, lanes, uses, full.group, sizes).of(sums) + _store_cost(
             op, tile.column_index, lanes
         )
         cost *= _waste(op, tile, sizes)
-        if cost < MOST_OF_PLAIN_COST * (plain_cost(sums, lanes, uses, sizes) + 1 / lanes):
+        plain = plain_cost(sums, lanes, uses, sizes) + 1 / lanes
+        if joined or cost < MOST_OF_PLAIN_COST * plain:
             found.append((cost if tile.column_index in op.indices else cost * COST_OF_TERMS, full))
     return [tile for _, tile in sorted(found, key=lambda pair: pair[0])]
 
 
-def _sums(op: tix.DefineOp, tile: Tile, uses: IndexUses) -> list[tix.SumOp]:
+def _may_join(s: tix.SumOp, op: tix.DefineOp, tile: Tile, uses: IndexUses) -> bool:
+    """True if registers hold all that advances in the loop of a sum, for each column its own."""
+    own = tile.column_index in op.indices
+    return own and vectors_of_sums(s, tile, tile.lanes, uses) <= VECTORS_OF_SUMS
+
+
+def sums_of_blocks(op: tix.DefineOp, tile: Tile, uses: IndexUses) -> list[tix.SumOp]:
     """The sums that blocks compute."""
     if tile.column_index in op.indices:
         return tileable_sums(op.body, tile, uses)

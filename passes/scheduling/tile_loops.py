@@ -40,26 +40,27 @@ from dialects import tix
 from dialects.loops import ParallelOp
 from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.emit import either, loop, select
+from passes.scheduling.nest import Nest
 from passes.scheduling.tile import Tile
 from passes.scheduling.tile_grid import Grid
 from passes.scheduling.tile_strip import ChunkedStrip, Strip
 from passes.scheduling.tile_terms import emit_rows
 
-Store = Callable[[BodyLowering, SSAValue], None]
-"""Stores the value of the element whose indices the lowering knows."""
+Store = Callable[[BodyLowering, tix.DefineOp], None]
+"""Computes and stores an element of a definition, whose indices the lowering knows."""
 
 
-def tiled(outer: BodyLowering, op: tix.DefineOp, tiles: list[Tile], store: Store) -> ParallelOp:
-    """The nest of a definition; `outer` is the lowering of the function's block.
+def tiled(outer: BodyLowering, nest: Nest, store: Store) -> ParallelOp:
+    """The loops of a nest; `outer` is the lowering of the function's block.
 
     The first of the tiles for which the sizes have room is taken; if there is none, the elements
     are computed one by one, in the iterations of the first tile.
     """
-    nests = [TiledLoops(outer, op, tile, store) for tile in tiles]
-    tests = [nest.grid.has_room(outer) for nest in nests]
-    total = nests[0].iterations
-    for test, nest in reversed(list(zip(tests, nests, strict=True))):
-        number = nest.iterations
+    versions = [TiledLoops(outer, nest, tile, store) for tile in nest.tiles]
+    tests = [loops.grid.has_room(outer) for loops in versions]
+    total = versions[0].iterations
+    for test, loops in reversed(list(zip(tests, versions, strict=True))):
+        number = loops.iterations
         total = number if test is None else select(outer, test, number, total)
     block = Block(arg_types=[IndexType()])
     block.args[0].name_hint = "unit"
@@ -67,15 +68,15 @@ def tiled(outer: BodyLowering, op: tix.DefineOp, tiles: list[Tile], store: Store
 
     def fill(at: BodyLowering, n: int) -> None:
         """The first tile from the n-th on that has room."""
-        if n == len(nests):
-            return nests[0].emit_elements(at, unit)
+        if n == len(versions):
+            return versions[0].emit_elements(at, unit)
         test = tests[n]
         if test is None:
-            return nests[n].emit_tiles(at, unit)
+            return versions[n].emit_tiles(at, unit)
         either(
             at,
             test,
-            lambda inner: nests[n].emit_tiles(inner, unit),
+            lambda inner: versions[n].emit_tiles(inner, unit),
             lambda inner: fill(inner, n + 1),
         )
 
@@ -84,28 +85,28 @@ def tiled(outer: BodyLowering, op: tix.DefineOp, tiles: list[Tile], store: Store
 
 
 class TiledLoops:
-    """Emits the iterations of one definition for one tile; `store` emits the store of an element.
+    """Emits the iterations of one nest for one tile; `store` emits the store of an element.
 
     `outer` is the lowering of the block around the parallel loop.
     """
 
-    def __init__(self, outer: BodyLowering, op: tix.DefineOp, tile: Tile, store: Store):
-        self.op = op
+    def __init__(self, outer: BodyLowering, nest: Nest, tile: Tile, store: Store):
+        self.nest = nest
         self.tile = tile
         self.store = store
-        self.grid = Grid.of(outer, op, tile)
+        self.grid = Grid.of(outer, nest.body, tile)
         self.iterations = self.grid.iterations(outer)
 
     def emit_tiles(self, at: BodyLowering, iteration: SSAValue) -> None:
         """One iteration: its strip, or the two blocks of columns of a wide last one."""
         columns, rows = self.grid.locate(at, iteration)
         if columns is None:
-            return emit_rows(self.op, self.tile, at, rows)
+            return emit_rows(self.nest, self.tile, at, rows)
         kind = ChunkedStrip if self.tile.chunks else Strip
 
         def strip(inner: BodyLowering, block: SSAValue) -> None:
             first = columns.start(inner, block)
-            kind(self.op, self.tile, first, rows).emit(inner)
+            kind(self.nest, self.tile, first, rows).emit(inner)
 
         if columns.blocks is None:
             strip(at, at.index.constant(0))
@@ -115,33 +116,29 @@ class TiledLoops:
     def emit_elements(self, at: BodyLowering, iteration: SSAValue) -> None:
         """The elements of one iteration one by one, where an axis has no room for a block."""
         columns, rows = self.grid.locate(at, iteration)
-        row_index, column_index = self.tile.row_index, self.tile.column_index
+        zero = at.index.constant(0)
+        spans = (self.tile.row_index, rows), (self.tile.column_index, columns)
+        axes = [(v, s.first, s.end) for v, s in spans if v is not None and s is not None]
+        axes += [(v, zero, at.index.constant(count)) for v, count in self.tile.whole]
+        for op, own, _ in self.nest.results():
+            self._each(at, op, own, [axis for axis in axes if axis[0] in own])
 
-        def element(inner: BodyLowering, column: SSAValue) -> None:
-            inner.index.values[column_index] = column
-            self._emit_whole(inner, self.tile.whole)
+    def _each(
+        self,
+        at: BodyLowering,
+        op: tix.DefineOp,
+        own: Sequence[SSAValue],
+        axes: Sequence[tuple[SSAValue, SSAValue, SSAValue]],
+    ) -> None:
+        """The elements of a definition along axes, each with its first value and its end."""
+        if not axes:
+            values = [at.index.values[v] for v in own]
+            at.index.values.update(zip(op.indices, values, strict=True))
+            return self.store(at, op)
+        (index, low, high), *rest = axes
 
-        def row(inner: BodyLowering, row: SSAValue) -> None:
-            if row_index is not None:
-                inner.index.values[row_index] = row
-            if columns is None:
-                self._emit_whole(inner, self.tile.whole)
-            else:
-                loop(inner, columns.first, columns.end, column_index.name_hint, element)
+        def one(inner: BodyLowering, k: SSAValue) -> None:
+            inner.index.values[index] = k
+            self._each(inner, op, own, rest)
 
-        if row_index is None or rows is None:
-            row(at, at.index.constant(0))
-        else:
-            loop(at, rows.first, rows.end, row_index.name_hint, row)
-
-    def _emit_whole(self, at: BodyLowering, whole: Sequence[tuple[SSAValue, int]]) -> None:
-        """The elements of one row and column, for all values of further indices."""
-        if not whole:
-            return self.store(at, at.region(self.op.body))
-        (index, count), *rest = whole
-
-        def one(inner: BodyLowering, value: SSAValue) -> None:
-            inner.index.values[index] = value
-            self._emit_whole(inner, rest)
-
-        loop(at, at.index.constant(0), at.index.constant(count), index.name_hint, one)
+        loop(at, low, high, index.name_hint, one)

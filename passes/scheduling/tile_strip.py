@@ -31,10 +31,11 @@ from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.emit import loop, smaller, zeroed
 from passes.scheduling.index_uses import IndexUses
 from passes.scheduling.lanes_lowering import Panel
+from passes.scheduling.nest import Nest
 from passes.scheduling.segments import Segments
 from passes.scheduling.sloped_sums import Sums
 from passes.scheduling.tile import Tile
-from passes.scheduling.tile_analysis import tileable_sums
+from passes.scheduling.tile_analysis import tileable_sums, vectors_of_sums
 from passes.scheduling.tile_block import BlockLowering
 from passes.scheduling.tile_grid import Span
 from passes.scheduling.tile_panels import Chunk, fill_panel
@@ -48,13 +49,13 @@ FillBlock = Callable[[BlockLowering, SSAValue], None]
 class Strip:
     """Emits a strip whose panels hold all terms of their sums."""
 
-    def __init__(self, op: tix.DefineOp, tile: Tile, column: SSAValue, rows: Span | None):
-        self.op = op
+    def __init__(self, nest: Nest, tile: Tile, column: SSAValue, rows: Span | None):
+        self.nest = nest
         self.tile = tile
         self.rows = rows
         self.column = column
         self.uses = IndexUses()
-        self.sums = tileable_sums(op.body, tile, self.uses)
+        self.sums = tileable_sums(nest.body.body, tile, self.uses)
         self.panels: dict[SSAValue, Panel] = {}
 
     def emit(self, at: BodyLowering) -> None:
@@ -64,13 +65,13 @@ class Strip:
         def fill(block: BlockLowering, _: SSAValue) -> None:
             for op in self.sums:
                 block.add_sum(op)
-            block.finish(self.op)
+            block.finish(self.nest)
 
         self.each_block(at, fill)
 
     def block(self, at: BodyLowering, first_row: SSAValue | None) -> BlockLowering:
         """The lowering of the block that begins with this row."""
-        block = BlockLowering(at, self.op, self.tile, self.uses)
+        block = BlockLowering(at, self.nest.body, self.tile, self.uses)
         block.index.values[self.tile.column_index] = self.column
         if self.tile.row_index is not None and first_row is not None:
             block.index.values[self.tile.row_index] = first_row
@@ -107,7 +108,7 @@ class ChunkedStrip(Strip):
         def fill(block: BlockLowering, number: SSAValue) -> None:
             for chunked in sums:
                 block.provide(chunked.op, chunked.sums(block, number))
-            block.finish(self.op)
+            block.finish(self.nest)
 
         self.each_block(at, fill)
 
@@ -118,7 +119,7 @@ class _ChunkedSum:
     def __init__(self, strip: Strip, at: BodyLowering, op: tix.SumOp):
         self.strip = strip
         self.op = op
-        self.size = len(strip.tile.rows_in(strip.uses.of(op.result))) * strip.tile.columns
+        self.size = int(vectors_of_sums(op, strip.tile, 1, strip.uses))
         self.waiting = zeroed(at, self.size * strip.tile.group, "sums")
 
     def add(self, at: BodyLowering) -> None:

@@ -30,6 +30,7 @@ from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.elementary import REASSOCIATED
 from passes.scheduling.emit import carrying_loop, difference, loop, quotient, smaller
 from passes.scheduling.index_uses import IndexUses
+from passes.scheduling.nest import Nest
 from passes.scheduling.sloped_sums import Sums
 from passes.scheduling.tile import Tile
 from passes.scheduling.tile_analysis import constant_range, sum_along
@@ -42,16 +43,16 @@ MOST_VECTORS_WRITTEN_OUT = 4
 """Vectors of terms of the innermost index that are written out one after the other."""
 
 
-def emit_rows(op: tix.DefineOp, tile: Tile, at: BodyLowering, rows: Span | None) -> None:
-    """The blocks of one iteration, one after the other."""
-    uses = IndexUses()
+def emit_rows(nest: Nest, tile: Tile, at: BodyLowering, rows: Span | None) -> None:
+    """The blocks of one iteration, one after the other; the nest is of one definition."""
+    op, uses = nest.body, IndexUses()
 
     def one(inner: BodyLowering, number: SSAValue) -> None:
         block = TermBlock(inner, op, tile, uses)
         if tile.row_index is not None and rows is not None:
             block.index.values[tile.row_index] = rows.start(inner, number)
         block.add_sum(sum_along(op, tile.column_index))
-        block.finish(op)
+        block.finish(nest)
 
     if rows is None or rows.blocks is None:
         one(at, at.index.constant(0))
@@ -62,14 +63,16 @@ def emit_rows(op: tix.DefineOp, tile: Tile, at: BodyLowering, rows: Span | None)
 class TermBlock(BlockLowering):
     """Emits one block, of one column."""
 
-    def sum_points(self, op: tix.SumOp) -> list[tuple[int | None, int | None]]:
-        rows = self.tile.rows_in(self.uses.of(op.result))
-        return [(r, v) for r in rows for v in range(self.tile.columns // self.lanes)]
+    def totals(self, op: tix.SumOp) -> list[tuple[SSAValue, SSAValue, int | None, int | None]]:
+        """The partial sums of each row: terms differ in all vectors."""
+        rows, term = self.tile.rows_in(self.uses.of(op.result)), tix.yielded(op.body)
+        vectors = range(self.tile.columns // self.lanes)
+        return [(op.result, term, row, number) for row in rows for number in vectors]
 
     def provide(self, op: tix.SumOp, sums: Sums) -> None:
         """From now on the sum of a row is that of all lanes of its vectors."""
         totals: dict[int | None, SSAValue] = {}
-        for (row, _), value in zip(self.sum_points(op), sums, strict=True):
+        for (_, _, row, _), value in zip(self.totals(op), sums, strict=True):
             before = totals.get(row)
             totals[row] = value if before is None else self.add(before, value, op)
         for row, lanes in totals.items():
@@ -139,13 +142,13 @@ class TermBlock(BlockLowering):
     def _add_first(self, op: tix.SumOp, sums: Sums) -> Sums:
         """The sums with a term more in each lane of the first vector that there is."""
         found: list[SSAValue] = []
-        for (row, number), before in zip(self.sum_points(op), sums, strict=True):
+        for (_, term, row, number), before in zip(self.totals(op), sums, strict=True):
             if number:
                 found.append(before)
                 continue
             here = self.at(row, 0)
-            after = here.add(before, here.lanes_of(tix.yielded(op.body)), op)
-            if self.mask is not None and not self._vanishes(tix.yielded(op.body)):
+            after = here.add(before, here.lanes_of(term), op)
+            if self.mask is not None and not self._vanishes(term):
                 after = here.insert(SelectLanesOp(self.mask, after, before)).result
             found.append(after)
         return found
@@ -160,8 +163,9 @@ class TermBlock(BlockLowering):
             case _:
                 return False
 
-    def finish(self, op: tix.DefineOp) -> None:
+    def finish(self, nest: Nest) -> None:
         """Store the elements of all rows."""
+        op = nest.body
         forms = [Affine.of(v) for v in op.indices]
         target, strides = self.buffers[op.result], self.strides[op.result, op.shape]
         for row in range(self.tile.height):

@@ -21,7 +21,7 @@ from xdsl.ir import Operation
 from dialects.loops import CallOp
 from passes.pipeline import code_passes
 from passes.run_passes import run_passes
-from passes.schedule import names_in
+from passes.schedule import names_in, results_of
 from tadc.errors import SizeError
 from tadc.program import Program
 from tadc.runtime.arguments import DTYPES, Array, dense
@@ -39,11 +39,18 @@ Strides = Sequence[tuple[int, ...]]
 
 @dataclass(frozen=True)
 class KernelCall:
-    """A run of one function: its name, its buffers (the written one first) and its sizes."""
+    """A run of one function: its name, its buffers (the written ones first) and its sizes."""
 
     kernel: str
     buffers: tuple[str, ...]
     sizes: tuple[str, ...]
+    results: int = 1
+    """The number of buffers that it writes."""
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """The buffers that it writes."""
+        return self.buffers[: self.results]
 
 
 class Plan(ABC):
@@ -56,7 +63,7 @@ class Plan(ABC):
         """All tensors but the arguments."""
         self.work = executable.work(sizes)
         """About how many operations each kernel takes."""
-        steps = [(step.buffers[:1], step.buffers[1:]) for step in executable.steps]
+        steps = [(step.written, step.buffers[step.results :]) for step in executable.steps]
         reuse = executable.reuses_buffers
         self.assignment = assign_buffers(steps, self.tensors, executable.results, reuse)
 
@@ -131,7 +138,7 @@ class Executable(ABC):
 
     @cached_property
     def steps(self) -> Sequence[KernelCall]:
-        """The kernel calls for each definition, in order."""
+        """The kernel calls, in order: one for each definition, or for several of them."""
         return kernel_calls(self.module)
 
     @property
@@ -174,8 +181,9 @@ class Executable(ABC):
 
     def work(self, sizes: Mapping[str, int]) -> dict[str, int]:
         """The work of each kernel: equivalent definitions take the same."""
-        pairs = zip(self.steps, self.summary.work(sizes), strict=True)
-        return {step.kernel: work for step, work in reversed(list(pairs))}
+        labels = (d.label for d in self.summary.definitions)
+        work = dict(zip(labels, self.summary.work(sizes), strict=True))
+        return {step.kernel: sum(map(work.__getitem__, step.written)) for step in self.steps}
 
     @cached_property
     def text(self) -> str:
@@ -195,7 +203,8 @@ def kernel_calls(module: ModuleOp) -> Sequence[KernelCall]:
         name, buffers = kernel_of(op)
         own, sizes = (names_in(functions[name], kind) for kind in ("buffers", "sizes"))
         other = dict(zip(own, buffers, strict=True))
-        steps.append(KernelCall(name, tuple(buffers), tuple(_renamed(s, other) for s in sizes)))
+        renamed = tuple(_renamed(s, other) for s in sizes)
+        steps.append(KernelCall(name, tuple(buffers), renamed, results_of(functions[name])))
     return steps
 
 

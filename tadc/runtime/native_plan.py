@@ -67,7 +67,7 @@ class NativePlan(Plan):
         places = Places(self.assignment, [t.name for t in inputs], executable.results, numbers)
         self.workspace = places.workspace
         """Bytes that a run takes beside arguments and results."""
-        calls = (s for s in executable.steps if self.tensors[s.buffers[0]].nbytes)
+        calls = (s for s in executable.steps if any(self.tensors[t].nbytes for t in s.written))
         steps = [self._step(call, kernels[call.kernel], places) for call in calls]
         tensors = [*self.arguments, *self.results]
         self._record = record(steps, tensors, strides, self.workspace, team.load().team)

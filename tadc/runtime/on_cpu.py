@@ -90,7 +90,7 @@ class CpuExecutable(Executable):
 
     @cached_property
     def steps(self) -> Sequence[KernelCall]:
-        """The kernel calls for each definition, in order."""
+        """The kernel calls, in order: one for each definition, or for several of them."""
         return self.code.steps
 
     @cached_property

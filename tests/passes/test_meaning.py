@@ -20,17 +20,12 @@ from xdsl.dialects.builtin import ModuleOp
 
 import tadc
 from dialects import tix
-from dialects.tix import TensorType
 from passes.pipeline import code_passes
-from passes.schedule import names_in
 from passes.scheduling import tile_analysis, tile_choice
 from passes.set_precision import set_precision
 from passes.specialise import specialise
 from tadc.function import Function
-from tadc.interpreter.loops import run
-from tadc.runtime.arguments import DTYPES
-from tadc.runtime.executable import kernel_of
-from tadc.sizes import bind_sizes, shape_of
+from tadc.sizes import bind_sizes
 from tadc.support.ir_text import context, module_text, parse_module
 from tests.support.campaign import seeds
 from tests.support.derivations import (
@@ -44,6 +39,7 @@ from tests.support.derivations import (
 )
 from tests.support.random_programs import EVERYTHING
 from tests.support.random_updates import random_update
+from tests.support.scheduled_programs import run_scheduled
 
 CHUNK = 5
 MOST_SUBSETS = 4
@@ -293,25 +289,6 @@ def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(home, name, value)
 
 
-def loops(module: ModuleOp, program: tix.ProgramOp, values: list[np.ndarray]) -> list[np.ndarray]:
-    """The results of a scheduled program, by the interpreter of loops."""
-    arguments = dict(zip(program.arguments, values, strict=True))
-    sizes = bind_sizes(program, {name: a.shape for name, a in arguments.items()})
-    buffers = {name: np.asarray(a).reshape(-1) for name, a in arguments.items()}
-    functions = {f.sym_name.data: f for f in module.ops if hasattr(f, "sym_name")}
-    shapes: dict[str, tuple[int, ...]] = {}
-    for op, definition in zip(module.ops, program.definitions, strict=True):
-        label, type = definition.label.data, definition.type
-        assert isinstance(type, TensorType)
-        shapes[label] = shape_of(type, sizes)
-        buffers[label] = np.full(int(np.prod(shapes[label])), np.nan, DTYPES[type.dtype])
-        kernel, names = kernel_of(op)
-        given = [sizes[s] for s in names_in(functions[kernel], "sizes")]
-        run(module, kernel, [buffers[n] for n in names], given)
-    labels = [d.label.data for v in program.returned for d in [v.owner]]
-    return [buffers[n].reshape(shapes[n]) for n in labels]
-
-
 def check_code(seed: int, tile: bool) -> None:
     """`specialise`, `simplify-sums`, `expand-calls`, `set-precision`, `split-sums`, `share-values`,
     `shape-loops`, `merge-axes` and `schedule`, one by one; any of the sizes are numbers."""
@@ -326,7 +303,7 @@ def check_code(seed: int, tile: bool) -> None:
         step.apply(context(), module)
         module.verify()
         if step.name == "schedule":
-            found = loops(module, program, case.values)
+            found = run_scheduled(module, program, case.values)
         else:
             program = program_of(module).clone()
             found = interpret(program, case.values)

@@ -1,0 +1,117 @@
+"""Definitions that share loops: neighbours that sum over the same points, where that is cheaper.
+
+    dz[j, k] = sum[i](dy[i] * exp(-d(i, j)) * (x[i, k] - z[j, k]))
+    db[j] = sum[i](dy[i] * exp(-d(i, j)))                             one loop over i, one `exp`
+
+The gradients of a function are like this: their terms are made of the same values. So are several
+sums in one definition, as in a weighted mean. Definitions can share loops if none reads the other,
+if the indices of each are among those of the widest one, with the same sizes, and if registers hold
+the sums of all. The cost of tiles (`passes/scheduling/tile_choice.py`) decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations, product
+from math import prod
+
+from dialects import tix
+from dialects.tix import Affine
+from passes.rewriting.programs import reads_of
+from passes.scheduling.index_uses import IndexUses
+from passes.scheduling.joined_bodies import Places, joined
+from passes.scheduling.nest import Nest
+from passes.scheduling.tile_analysis import (
+    blocked_sums,
+    constant_extent,
+    lanes_of,
+)
+from passes.scheduling.tile_choice import (
+    ASSUMED_EXTENT,
+    ChooseTiles,
+    TileCost,
+    plain_cost,
+    sums_of_blocks,
+)
+
+MOST_OF_SEPARATE_COST = 0.85
+"""The highest cost of loops that are shared, as a share of the cost of separate ones."""
+
+
+def nests(
+    steps: Sequence[tix.DefineOp], alone: Collection[tix.DefineOp], choose: ChooseTiles
+) -> list[Nest]:
+    """The nests of these definitions, in order; those in `alone` share loops with no other one."""
+    found: list[Nest] = []
+    for op in steps:
+        nest = _nest_of(op, choose)
+        if found and not {op, *found[-1].members} & {*alone}:
+            fused = _cheaper([*found[-1].members, op], [found[-1], nest], choose)
+            if fused is not None:
+                found[-1] = fused
+                continue
+        found.append(nest)
+    return found
+
+
+def _nest_of(op: tix.DefineOp, choose: ChooseTiles) -> Nest:
+    """The nest of one definition, in which sums may be joined."""
+    plain = Nest.of(op, choose(op))
+    return _cheaper([op], [plain], choose) or plain
+
+
+def _cheaper(
+    members: Sequence[tix.DefineOp], instead: Sequence[Nest], choose: ChooseTiles
+) -> Nest | None:
+    """The best nest of these definitions, if it is cheaper than the nests that they have."""
+    if not _are_apart(members):
+        return None
+    widest = max((op.shape for op in members), key=len)
+    ways = product(*(_embeddings(op.shape, widest) for op in members))
+    best, limit = None, MOST_OF_SEPARATE_COST * sum(map(_cost, instead))
+    for places in ways:
+        nest = _joined(members, places, choose)
+        if nest is not None and nest.tiles and _cost(nest) < limit:
+            best, nest, limit = nest, best, _cost(nest)
+        if nest is not None:
+            nest.forget()
+    if best is not None:
+        for nest in instead:
+            nest.forget()
+    return best
+
+
+def _are_apart(members: Sequence[tix.DefineOp]) -> bool:
+    """True if none reads another one and all have one precision."""
+    results = {op.result for op in members}
+    read = {read.tensor for op in members for read in reads_of(op)}
+    return not results & read and len({op.type.element for op in members}) == 1
+
+
+def _embeddings(shape: Sequence[Affine], widest: Sequence[Affine]) -> Iterator[tuple[int, ...]]:
+    """The ways to find the indices of a shape among those of another one, in their order."""
+    for positions in combinations(range(len(widest)), len(shape)):
+        if all(widest[n] == size for n, size in zip(positions, shape, strict=True)):
+            yield positions
+
+
+def _joined(members: Sequence[tix.DefineOp], places: Places, choose: ChooseTiles) -> Nest | None:
+    body = joined(members, places)
+    if body is None:
+        return None
+    indices = [[body.indices[n] for n in own] for own in places]
+    nest = Nest(body, members, indices, ())
+    return replace(nest, tiles=list(filter(nest.fits, choose(body))))
+
+
+def _cost(nest: Nest) -> float:
+    """The cost of all sums of a nest, in its best tile if it has one."""
+    op, lanes, uses = nest.body, lanes_of(nest.body), IndexUses()
+    extents = (constant_extent(size) for size in op.shape)
+    elements = prod(ASSUMED_EXTENT if n is None else n for n in extents)
+    if not nest.tiles:
+        return elements * plain_cost(blocked_sums(op.body), lanes, uses, {})
+    tile = nest.tiles[0]
+    sums = sums_of_blocks(op, tile, uses)
+    return elements * TileCost(tile, lanes, uses, tile.group, {}).of(sums)

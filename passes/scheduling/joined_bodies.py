@@ -1,0 +1,182 @@
+"""Bodies of several definitions as one, in which sums over the same points are one operation.
+
+    %0 = tix.sum (%i) in (...) {                  %0, %1 = tix.sum (%i) in (...) {
+      %e = exp(...)                                 %e = exp(...)
+      tix.yield %e * %a                             tix.yield %e * %a, %e * %b
+    }                                  becomes    }
+    %1 = tix.sum (%l) in (...) {
+      %f = exp(...)
+      tix.yield %f * %b
+    }
+
+Equal values (`passes/analysis/value_numbers.py`) are computed once, also such of different sums,
+whose indices count as the same. Sums are joined that stand outside of others, have equal index
+sets, and have as many such sums one behind the other before them: none then needs another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Self
+
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from dialects import tix
+from dialects.tix import Affine, Variable
+from passes.analysis.value_numbers import ValueNumbers
+from passes.rewriting.builder import BodyBuilder
+from passes.rewriting.cloner import Cloner, free_values
+from passes.rewriting.programs import view_of
+from passes.rewriting.scoped_map import ScopedMap
+from passes.scheduling.tile_analysis import blocked_sums
+
+Places = Sequence[Sequence[int]]
+"""For each definition the positions of its indices among those of the widest one."""
+
+
+def joined(members: Sequence[tix.DefineOp], places: Places) -> tix.DefineOp | None:
+    """A definition with the values of all members, whose indices are those of the widest one.
+
+    It is added to their program, in front of them. None where no two sums are joined.
+    """
+    whole = _side_by_side(members, places)
+    groups = _groups(whole)
+    if all(len(group) < 2 for group in groups):
+        return None
+    same = {
+        own: index
+        for first, *others in groups
+        for op in others
+        for own, index in zip(op.indices, first.indices, strict=True)
+    }
+    numbers = ValueNumbers(whole, same)
+    block = _block(whole.indices)
+    builder = BodyBuilder(block, whole.location)
+    joiner = _Joiner(builder, numbers, {op: group for group in groups for op in group})
+    values = joiner.inner(builder, whole.indices, block.args).copy_all(whole.body)
+    made = _definition(whole, block, values)
+    assert members[0].parent is not None
+    members[0].parent.insert_op_before(made, members[0])
+    return made
+
+
+def _side_by_side(members: Sequence[tix.DefineOp], places: Places) -> tix.DefineOp:
+    """A definition with copies of all bodies, one behind the other."""
+    widest = max(members, key=lambda op: len(op.indices))
+    block = _block(widest.indices)
+    builder = BodyBuilder(block, widest.location)
+    values = [
+        Cloner(builder).copy_definition(op, builder, [block.args[n] for n in own])
+        for op, own in zip(members, places, strict=True)
+    ]
+    return _definition(widest, block, values)
+
+
+def _block(indices: Sequence[SSAValue]) -> Block:
+    """An empty body with indices of these names."""
+    block = Block(arg_types=[IndexType()] * len(indices))
+    for new, old in zip(block.args, indices, strict=True):
+        new.name_hint = old.name_hint
+    return block
+
+
+def _definition(like: tix.DefineOp, block: Block, values: Sequence[SSAValue]) -> tix.DefineOp:
+    block.add_op(tix.YieldOp(*values))
+    op = tix.DefineOp(like.label.data, like.type, Region(block), view_of(like.result))
+    op.location = like.location
+    return op
+
+
+# --- which sums -----------------------------------------------------------------------------------
+
+
+def _groups(op: tix.DefineOp) -> list[list[tix.SumOp]]:
+    """The long sums of a body, together where they run over the same points."""
+    depths: dict[Operation, int] = {}
+    found: dict[object, list[tix.SumOp]] = {}
+    for s in blocked_sums(op.body):
+        depths[s] = 1 + max((depths.get(o, -1) for o in _before(s)), default=-1)
+        found.setdefault((depths[s], *_points(s)), []).append(s)
+    return list(found.values())
+
+
+def _points(op: tix.SumOp) -> tuple[int, frozenset[tix.Constraint]]:
+    """The index set of a sum, in which its own indices count by their places."""
+    own: dict[Variable, Affine] = {v: Affine.of(f"#{n}") for n, v in enumerate(op.indices)}
+    return len(own), frozenset(c.substitute(own) for c in op.constraints)
+
+
+def _before(op: Operation) -> set[Operation]:
+    """The operations that one needs, in the same block."""
+    found: set[Operation] = set()
+    pending = [op]
+    while pending:
+        owners = {v.owner for v in free_values(pending.pop())}
+        new = {o for o in owners - found if isinstance(o, Operation) and o.parent is op.parent}
+        found |= new
+        pending += new
+    return found
+
+
+# --- joining --------------------------------------------------------------------------------------
+
+
+class _Joiner(Cloner):
+    """Copies a body; equal values are copied once, and sums of a group become one."""
+
+    def __init__(
+        self,
+        builder: BodyBuilder,
+        numbers: ValueNumbers,
+        groups: Mapping[Operation, Sequence[tix.SumOp]],
+    ):
+        super().__init__(builder)
+        self.numbers = numbers
+        self.groups = groups
+        self.there: ScopedMap[int, SSAValue] = ScopedMap()
+        """The new values that can be used here, by their numbers."""
+
+    def inner(
+        self, builder: BodyBuilder, own: Sequence[SSAValue] = (), new: Sequence[SSAValue] = ()
+    ) -> Self:
+        cloner = super().inner(builder, own, new)
+        cloner.there = self.there.new_child()
+        return cloner
+
+    def copy(self, op: Operation) -> None:
+        if isinstance(op, tix.FloorDivOp):
+            return super().copy(op)
+        (result,) = op.results
+        if self.numbers[result] not in self.there:
+            if op in self.groups:
+                self._join(self.groups[op])
+            else:
+                super().copy(op)
+                self.there[self.numbers[result]] = self.values[result]
+        self.values[result] = self.there[self.numbers[result]]
+
+    def copy_all(self, region: Region) -> list[SSAValue]:
+        """Copy all operations of a body; the new values of what it yields."""
+        for op in region.block.ops:
+            if not isinstance(op, tix.YieldOp):
+                self.copy(op)
+        return [self.value(v) for v in tix.all_yielded(region)]
+
+    def _join(self, group: Sequence[tix.SumOp]) -> None:
+        """Let one sum be there for all of a group, of which some may be equal."""
+        ops: dict[int, tix.SumOp] = {}
+        for op in group:
+            self.require(op)
+            ops.setdefault(self.numbers[op.result], op)
+        block = _block(group[0].indices)
+        inner = self.inner(
+            BodyBuilder(block, group[0].location, self.builder.quotients.new_child())
+        )
+        for op in ops.values():
+            inner.indices.update(zip(op.indices, map(Affine.of, block.args), strict=True))
+        terms = [term for op in ops.values() for term in inner.copy_all(op.body)]
+        block.add_op(tix.YieldOp(*terms))
+        made = tix.SumOp(inner.constraints(group[0].constraints), Region(block))
+        self.builder.location = group[0].location
+        self.there.update(zip(ops, self.builder.insert(made).results, strict=True))

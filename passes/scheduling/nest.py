@@ -1,0 +1,56 @@
+"""A nest: definitions that one function computes, with what they share computed once.
+
+    dz[j, k] = sum[i](exp(-d(i, j)) * x[i, k])         rows k, columns j: the block has three rows
+    db[j] = sum[i](exp(-d(i, j)) * y[i])               of dz and one of db
+
+Its body is one of several values. The widest of the definitions gives the indices; another one may
+lack one of them, of which a block then holds all values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import SSAValue
+from xdsl.rewriter import Rewriter
+
+from dialects import tix
+from passes.scheduling.tile import Tile
+from passes.scheduling.tile_analysis import constant_extent
+
+
+@dataclass(frozen=True)
+class Nest:
+    """Definitions that one function computes, in these tiles, the best first; none: element by
+    element."""
+
+    body: tix.DefineOp
+    """The values of all members, in their order."""
+    members: Sequence[tix.DefineOp]
+    places: Sequence[Sequence[SSAValue]]
+    """For each member the indices of the body that are its own."""
+    tiles: Sequence[Tile]
+
+    @staticmethod
+    def of(op: tix.DefineOp, tiles: Sequence[Tile] = ()) -> Nest:
+        """The nest of one definition."""
+        return Nest(op, [op], [op.indices], tiles)
+
+    def results(self) -> Iterator[tuple[tix.DefineOp, Sequence[SSAValue], SSAValue]]:
+        """Each member, its indices, and its value."""
+        yield from zip(self.members, self.places, tix.all_yielded(self.body.body), strict=True)
+
+    def forget(self) -> None:
+        """Take a body that was made for the nest out of the program again."""
+        if self.body not in self.members:
+            Rewriter.erase_op(self.body)
+
+    def fits(self, tile: Tile) -> bool:
+        """True if each element of each member belongs to one block."""
+        shape = dict(zip(self.body.indices, self.body.shape, strict=True))
+        missing = {v for own in self.places for v in shape if v not in own}
+        whole = tile.row_index is not None and constant_extent(shape[tile.row_index]) == tile.rows
+        return tile.column_index in shape and (
+            not missing or (missing == {tile.row_index} and whole)
+        )
