@@ -4,6 +4,7 @@
 - `llvm_loops`: loops, and the places where they stop
 - `trip_counts`: bounds on how often loops run
 - `llvm_ops`: the instructions of each operation of `arith` and `math`, of numbers and of vectors
+- `llvm_signs`: numbers that are never below 0
 - `llvm_memory`: loads and stores, of elements and of vectors
 - `llvm_strided`: loads of elements that lie apart
 - `llvm_vectors`: how vectors are made, permuted, compared, and summed up

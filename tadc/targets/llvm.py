@@ -67,9 +67,9 @@ def print_llvm(
 
     LLVM makes vectors of `vector_bits` bits, by default those that it prefers for a processor; what
     is written with vectors takes the widest registers that fit.
-    `scaled_exponents` is for machines that scale by powers of two in one instruction (AVX-512): the
-    text means the same with and without, but is slow on other machines. With `strips`, it also
-    stops soon inside loops of which no number says that they are short.
+    `scaled_exponents` is for machines that scale by powers of two in one instruction (AVX-512), and
+    for these alone: the text means the same with and without. With `strips`, it also stops soon
+    inside loops of which no number says that they are short.
     """
     width = "" if vector_bits is None else f' "prefer-vector-width"="{vector_bits}"'
     needs = Needs()

@@ -5,7 +5,7 @@ On vectors they are the same instructions.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects import arith, math, vector
 from xdsl.dialects.builtin import IndexType, IntegerAttr, VectorType
@@ -22,6 +22,7 @@ from tadc.targets.llvm_code import (
     splat,
     with_element,
 )
+from tadc.targets.llvm_signs import is_never_negative
 
 OpPrinter = Callable[[Body, Operation], None]
 
@@ -127,9 +128,11 @@ def fast_math(op: Operation) -> str:
     return "".join(f"{flag.value} " for flag in FLAG_ORDER if flag in flags.data)
 
 
-def call(body: Body, op: Operation, callee: str) -> None:
-    """`%r = call float @callee(float %a, ...)`"""
-    arguments = ", ".join(body.typed(operand) for operand in op.operands)
+def call(
+    body: Body, op: Operation, callee: str, operands: Sequence[SSAValue] | None = None
+) -> None:
+    """`%r = call float @callee(float %a, ...)`, by default on the operands of the operation."""
+    arguments = ", ".join(map(body.typed, op.operands if operands is None else operands))
     result = op.results[0]
     body.define(result, f"call {fast_math(op)}{body.type(result)} {callee}({arguments})")
 
@@ -164,10 +167,15 @@ def print_intrinsic(body: Body, op: Operation) -> None:
 
 
 def print_vector_math(body: Body, op: Operation) -> None:
-    name, type_ = VECTOR_MATH[type(op)], body.type(op.results[0])
+    name, operands = VECTOR_MATH[type(op)], op.operands
+    operand = operands[0].owner  # a negation becomes one of constants
+    if isinstance(op, math.ExpOp) and isinstance(operand, arith.NegfOp):
+        operands = operand.operands
+        name = "decay" if is_never_negative(operands[0]) else "exp_of_negative"
+    type_ = body.type(op.results[0])
     lanes, element = lanes_and_element(type_)
     body.needs.vector_math.setdefault((name, element), set()).add(lanes)
-    call(body, op, f"@tadc.{name}.{overload(type_)}")
+    call(body, op, f"@tadc.{name}.{overload(type_)}", operands)
 
 
 def print_libm(body: Body, op: Operation) -> None:

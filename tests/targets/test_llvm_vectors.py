@@ -224,6 +224,38 @@ def test_exponents_that_scale_at_once(op: str, type_: str) -> None:
         assert "ldexp" not in assembly(code).replace("llvm.ldexp", "")
 
 
+def exponentials(type_: str, lines: str) -> tuple[str, list[np.ndarray]]:
+    """Code that stores an exponential of vectors in whole registers, and arguments of all kinds."""
+    lanes = 16 if type_ == "f32" else 8
+    special = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-45, 1e308, -1e308, 87.5, -87.5, 103.9, -103.9]
+    special += [709.5, -709.5, 745.1, -745.1, 88.8, -88.8, 90.99, -90.99, 104.1, -104.1]
+    with np.errstate(over="ignore", under="ignore"):
+        x = np.concatenate([np.linspace(-800, 800, 490), special]).astype(DTYPES[type_])
+    text = of_vectors(lines, {"y": type_, "x0": type_}, lanes)
+    return text, [np.resize(x, 512)]
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+@pytest.mark.parametrize("type_", ["f32", "f64"])
+@pytest.mark.parametrize("form", ["%n = arith.negf %0 : V", "%n = arith.negf %s : V"])
+def test_exponentials_of_negative_numbers_have_the_same_bits(
+    form: str, type_: str, at_once: bool
+) -> None:
+    """exp(-x), and exp(-s) of a number s that is not below 0, as exp of the negated number."""
+    if at_once and not machine().has("avx512f"):
+        pytest.skip("no AVX-512")
+    text, x = exponentials(type_, f"%s = math.absf %0 : V  {form}  %r = math.exp %n : V")
+    code = print_llvm(parse(text), scaled_exponents=at_once)
+    assert ("@tadc.decay" in code) == ("%s :" in form)
+    got, expected = np.zeros_like(x[0]), np.zeros_like(x[0])
+    count = x[0].size // (16 if type_ == "f32" else 8)
+    CompiledKernel(CpuModule(code), "y")(got, *x, count)
+    argument = x[0] if "%0" in form else np.abs(x[0])
+    plain, _ = exponentials(type_, "%r = math.exp %0 : V")
+    CompiledKernel(CpuModule(print_llvm(parse(plain))), "y")(expected, -argument, count)
+    assert_same_bits(got, expected)
+
+
 def test_numbers_and_vectors_of_one_function() -> None:
     """One module has `sin` for numbers and for vectors of two widths."""
     lines = """%s = memref.load %x0[%i] : memref<?xf32>  %a = math.sin %s : f32

@@ -40,6 +40,12 @@ INLINED: dict[str, Callable[..., str]] = {
 }
 """Functions without branches, which become part of the loops that call them."""
 
+NEGATED: dict[str, Callable[..., str]] = {
+    "decay": exponential.decay,
+    "exp_of_negative": exponential.exp_of_negative,
+}
+"""Forms of functions above for negated arguments, which cost less, with the same bits."""
+
 OF_TWO = ("pow",)
 
 CALLED = ("cos", "sin")
@@ -68,7 +74,7 @@ def vector_math_function(
 
 def _inlined(name: str, e: Expression) -> str:
     arguments = ("%x", "%y") if name in OF_TWO else ("%x",)
-    result, type_ = INLINED[name](e, *arguments), e.value_type
+    result, type_ = (INLINED | NEGATED)[name](e, *arguments), e.value_type
     parameters = ", ".join(f"{type_} {argument}" for argument in arguments)
     header = f"define internal {type_} @tadc.{name}.{e.suffix}({parameters}) #1 {{"
     return "\n".join([header, *e.lines, f"  ret {type_} {result}", "}"])

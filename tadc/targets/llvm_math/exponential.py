@@ -57,16 +57,21 @@ EXP_RANGE = {"float": (-104.0, 91.0), "double": (-746.0, 711.0)}
 EXPM1_RANGE = {"float": (-40.0, 89.0), "double": (-60.0, 710.0)}
 
 
-def _scaled_exp(e: Expression, x: str, power: int) -> str:
-    """`2**power exp(x)`, as `exp(r) 2**(n + power)` with `x = n ln(2) + r`, |r| <= ln(2)/2."""
-    low, high = EXP_RANGE[e.type]
-    x = e.at_most(e.at_least(x, low), high)
-    return (_scaled_at_once if e.scaled_exponents else _scaled_in_halves)(e, x, power)
+def _scaled_exp(e: Expression, x: str, power: int = 0, sign: int = 1, signed: bool = True) -> str:
+    """`2**power exp(sign x)`, as `exp(r) 2**(n + power)` with `sign x = n ln(2) + r`, |r| <=
+    ln(2)/2.
+
+    The sign becomes one of constants, so that the bits are those of `exp(-x)`, and a negation less
+    is computed. Without `signed`, x is not below 0: then large numbers alone need a limit.
+    """
+    low, high = sorted(sign * limit for limit in EXP_RANGE[e.type])
+    x = e.at_most(e.at_least(x, low) if signed else x, high)
+    return (_scaled_at_once if e.scaled_exponents else _scaled_in_halves)(e, x, power, sign)
 
 
-def _exp_of_rest(e: Expression, x: str, n: str) -> str:
-    """`exp(x - n ln(2))`: `n ln(2)` cancels exactly in one fma, its lower part in the next."""
-    return e.horner(_rest(e, x, n), (1.0, 1.0, *EXP[e.type]))
+def _exp_of_rest(e: Expression, x: str, n: str, sign: int) -> str:
+    """`exp(sign x - n ln(2))`: `n ln(2)` cancels exactly in one fma, its lower part in the next."""
+    return e.horner(_rest(e, x if sign > 0 else e.negative(x), n), (1.0, 1.0, *EXP[e.type]))
 
 
 def _rest(e: Expression, x: str, n: str) -> str:
@@ -74,18 +79,20 @@ def _rest(e: Expression, x: str, n: str) -> str:
     return e.fma(n, -rest, e.fma(n, -ln2, x))
 
 
-def _scaled_at_once(e: Expression, x: str, power: int) -> str:
-    n, bits = e.nearest(x, 1 / math.log(2))
-    exponent = e.integer("sub", bits, e.format.magic_bits - power)
-    return e.ldexp(_exp_of_rest(e, x, n), exponent)
+def _scaled_at_once(e: Expression, x: str, power: int, sign: int) -> str:
+    n, bits = e.nearest(x, sign / math.log(2))
+    p = _exp_of_rest(e, x, n, sign)
+    if e.scales_by_numbers:
+        return e.scale(p, e.add(n, power) if power else n)
+    return e.ldexp(p, e.integer("sub", bits, e.format.magic_bits - power))
 
 
-def _scaled_in_halves(e: Expression, x: str, power: int) -> str:
+def _scaled_in_halves(e: Expression, x: str, power: int, sign: int) -> str:
     """The bias of the exponent and `power` are part of the number whose addition rounds to n."""
     biased = e.format.magic + e.format.bias + power
-    shifted = e.fma(x, 1 / math.log(2), biased)
-    _, halved = e.nearest(x, 0.5 / math.log(2))
-    p = _exp_of_rest(e, x, e.sub(shifted, biased))
+    shifted = e.fma(x, sign / math.log(2), biased)
+    _, halved = e.nearest(x, sign * 0.5 / math.log(2))
+    p = _exp_of_rest(e, x, e.sub(shifted, biased), sign)
     # The sum in the exponent loses NaN; `x - x` brings it back and is 0 otherwise.
     return scale_in_halves(e, p, e.bits(shifted), halved, e.sub(x, x))
 
@@ -111,7 +118,17 @@ def add_to_exponent(e: Expression, p: str, bits: str) -> str:
 
 
 def exp(e: Expression, x: str) -> str:
-    return _scaled_exp(e, x, 0)
+    return _scaled_exp(e, x)
+
+
+def exp_of_negative(e: Expression, x: str) -> str:
+    """`exp(-x)`"""
+    return _scaled_exp(e, x, sign=-1)
+
+
+def decay(e: Expression, x: str) -> str:
+    """`exp(-x)` of a number that is not below 0."""
+    return _scaled_exp(e, x, sign=-1, signed=False)
 
 
 def bounded_exp(e: Expression, x: str) -> str:

@@ -36,6 +36,9 @@ FORMATS = {
     "double": Format("i64", 52, 1023, (0.6931471805599453, 2.3190468138462996e-17)),
 }
 
+SCALES = {("float", 16): ("ps.512", "i16"), ("double", 8): ("pd.512", "i8")}
+"""The vectors that AVX-512 scales by vectors of numbers: the end of the name, and a mask's type."""
+
 LANES = {"float": (4, 8, 16), "double": (2, 4, 8)}
 """The vectors that LLVM's vectoriser may choose, from 128 to 512 bits."""
 
@@ -58,7 +61,8 @@ class Expression:
     `type` is `float` or `double`; with `lanes`, all values are vectors of so many elements.
 
     `scaled_exponents` says that the machine scales by a power of two in one instruction, rounding
-    once, as AVX-512 does (`vscalefps`): `llvm.ldexp` is a call of the C library elsewhere.
+    once, as AVX-512 does (`vscalefps`): `llvm.ldexp` is a call of the C library elsewhere. Whole
+    registers are scaled by numbers, which `llvm.ldexp` would make of integers first.
     """
 
     type: str
@@ -184,6 +188,18 @@ class Expression:
         """
         shifted = self.fma(a, factor, self.format.magic)
         return self.sub(shifted, self.format.magic), self.bits(shifted)
+
+    @property
+    def scales_by_numbers(self) -> bool:
+        """True if `scale` is one instruction."""
+        return self.scaled_exponents and (self.type, self.lanes) in SCALES
+
+    def scale(self, a: str, exponent: str) -> str:
+        """`a 2**exponent` for an exponent that is a whole number, where `scales_by_numbers`."""
+        vector = self.value_type
+        suffix, mask = SCALES[self.type, self.lanes]
+        arguments = f"{vector} {a}, {vector} {exponent}, {vector} zeroinitializer, {mask} -1, i32 4"
+        return self._emit(f"call {vector} @llvm.x86.avx512.mask.scalef.{suffix}({arguments})")
 
     def ldexp(self, a: str, exponent: str) -> str:
         """`a 2**exponent`, where `scaled_exponents` holds."""
