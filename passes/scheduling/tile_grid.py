@@ -106,7 +106,7 @@ class Grid:
         return Span(first, quotient(at, raised, index.constant(width)), end, size, width, False)
 
     def _rows(self, at: BodyLowering, group: SSAValue) -> Span | None:
-        """Blocks are spread evenly, so that a group of one block overlaps no other group."""
+        """Blocks are spread evenly; if the last one may overlap, its group has two or more."""
         if self.tile.row_index is None:
             return None
         index, width, size = at.index, self.tile.rows, self.shape[self.tile.row_index]
@@ -134,6 +134,11 @@ class Grid:
         return all_of(at, tests) if tests else None
 
 
+def most_blocks(tile: Tile) -> int:
+    """The largest number of blocks of rows that an iteration computes."""
+    return 1 if tile.row_index is None else max(2, tile.group)
+
+
 def _strips(at: BodyLowering, size: Affine, columns: int) -> SSAValue:
     """The number of strips; the last one may be almost two blocks wide."""
     extent = constant_extent(size)
@@ -145,14 +150,19 @@ def _strips(at: BodyLowering, size: Affine, columns: int) -> SSAValue:
 def _groups(
     at: BodyLowering, tile: Tile, shape: dict[SSAValue, Affine]
 ) -> tuple[SSAValue, SSAValue]:
-    """The number of blocks of rows, and the number of groups of them."""
+    """The number of blocks of rows, and the number of groups of them.
+
+    Groups of one block are one less than blocks where the last block may begin earlier: it then
+    overlaps a block of its own group.
+    """
     if tile.row_index is None:
         return at.index.constant(1), at.index.constant(1)
     size = shape[tile.row_index]
     extent = constant_extent(size)
     if extent is not None:
-        blocks = -(-extent // tile.rows)
-        return at.index.constant(blocks), at.index.constant(max(1, -(-blocks // tile.group)))
+        blocks, exact = -(-extent // tile.rows), extent % tile.rows == 0
+        groups = blocks - (not exact) if tile.group == 1 else -(-blocks // tile.group)
+        return at.index.constant(blocks), at.index.constant(max(1, groups))
     blocks = at.index.floordiv(size + (tile.rows - 1), tile.rows)
-    raised = at.index.add(blocks, at.index.constant(tile.group - 1))
+    raised = at.index.add(blocks, at.index.constant(tile.group - 1 or -1))
     return blocks, at_least_one(at, quotient(at, raised, at.index.constant(tile.group)))

@@ -37,7 +37,7 @@ from passes.scheduling.sloped_sums import Sums
 from passes.scheduling.tile import Tile
 from passes.scheduling.tile_analysis import tileable_sums, vectors_of_sums
 from passes.scheduling.tile_block import BlockLowering
-from passes.scheduling.tile_grid import Span
+from passes.scheduling.tile_grid import Span, most_blocks
 from passes.scheduling.tile_panels import Chunk, fill_panel
 from passes.scheduling.tile_totals import Totals
 from passes.scheduling.trees import bounds, provide_bounds
@@ -120,7 +120,8 @@ class _ChunkedSum:
         self.strip = strip
         self.op = op
         self.size = int(vectors_of_sums(op, strip.tile, 1, strip.uses))
-        self.waiting = zeroed(at, self.size * strip.tile.group, "sums")
+        self.room = self.size * most_blocks(strip.tile)
+        self.waiting = zeroed(at, self.room, "sums")
 
     def add(self, at: BodyLowering) -> None:
         """Add all terms to the sums of all blocks; chunks divide segments."""
@@ -133,7 +134,7 @@ class _ChunkedSum:
         count = at.index.constant(self.size)
         if rows is not None and rows.blocks is not None:
             count = at.index.mul(rows.blocks, count)
-        totals = Totals.begin(at, segments, self.waiting, count, self.size * self.strip.tile.group)
+        totals = Totals.begin(at, segments, self.waiting, count, self.room)
 
         def fill(inner: BodyLowering, own: Sequence[SSAValue]) -> None:
             self.advance(inner, own)

@@ -21,6 +21,7 @@ from tadc.sizes import bind_sizes
 from tadc.targets.llvm import print_llvm
 from tests.support.campaign import seeds
 from tests.support.random_programs import random_program
+from tests.support.scheduled_programs import run_scheduled
 from tests.targets.llvm_kernels import CompiledKernel
 
 MATMUL = "y[i, j] = sum[k](x[i, k] * w[k, j])"
@@ -231,6 +232,20 @@ def test_random_programs_in_small_tiles_agree_with_the_interpreter(seed: int):
     expected = f.with_target("interpret").call(arguments, {})
     for a, b in zip(f.call(arguments, {}), expected, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.usefixtures("small_tiles")
+@pytest.mark.parametrize("rows", [4, 5, 6, 9, 11])
+def test_the_last_block_overlaps_one_of_its_own_iteration(rows: int):
+    """The interpreter of loops notices an element that two iterations write."""
+    source = f"x: f64[2]\nz: f64[{rows}]\ng: f64[{rows}, 2]\n"
+    f = tadc.compile(source + "s[j, i] = sum[k](g[j, k] * cos(x[i] * z[j]))")
+    program = set_precision(f.program.op, "f64")
+    values = [np.linspace(-1, 1, int(np.prod(s))).reshape(s) for s in ((2,), (rows,), (rows, 2))]
+    module = ModuleOp(schedule(program.clone(), tile_choice.choose_tiles))
+    (found,) = run_scheduled(module, program, values)
+    (expected,) = f.with_target("interpret").call(values, {})
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 @pytest.mark.usefixtures("small_tiles")
