@@ -188,7 +188,11 @@ class LanesLowering(LaneReads):
     def lane_by_lane(self, value: SSAValue) -> SSAValue:
         """A vector of numbers, each computed in an iteration of a loop."""
         target = buffer(self, self.lanes, "gathered")
-        there = [v for v, row, vec in self.known if (row, vec) == (self.row, self.vector)]
+        there = [
+            v
+            for v, row, vector in self.known
+            if row in (None, self.row) and vector in (None, self.vector)
+        ]
         sources = self._in_memory(value, there)
 
         def one(inner: BodyLowering, lane: SSAValue) -> None:
