@@ -18,7 +18,8 @@ nothing is known of sizes and loops. Here a change is better that leaves, in thi
 2. fewer bounds and conditions that move with the indices around the sum;
 3. fewer reads that lie apart for neighbours in the result.
 
-The best change is made as long as one is better, and bounds are inferred for what comes out. Only
+The best change is made as long as one is better, unless in the end bounds move along the result's
+last index while reads skip elements there. Bounds are inferred for what comes out. Only
 the order changes in which terms are added. Sums that must round identically stay as they are, and
 so do those inside extrema.
 
@@ -132,7 +133,7 @@ def best_indices(op: tix.SumOp) -> Indices | None:
         tried = [view.changed(change) for change in view.changes()]
         best = min(tried, key=lambda v: v.cost, default=view)
         if best.cost >= view.cost:
-            return None if view is start else view.indices
+            return None if view is start or view.is_gathering else view.indices
         view = best
 
 
@@ -207,6 +208,19 @@ class _View:
         moving = sum(any(map(self._is_outside, form.indices)) for form in limits)
         apart = sum(map(self._lies_apart, self.reads))
         return len(self.op.indices) - short, moving, apart
+
+    @property
+    def is_gathering(self) -> bool:
+        """True if bounds move along the last index of the result, and reads skip elements there.
+
+        Such bounds are masks of vectors, and masks are for elements side by side.
+        """
+        indices = definition_around(self.op).indices
+        limits = [*self.bounds, *self.conditions]
+        return bool(indices) and (
+            any(form[indices[-1]] for form in limits)
+            and any(abs(form[indices[-1]]) > 1 for read in self.reads for form in read)
+        )
 
     def _is_inside(self, v: SSAValue) -> bool:
         """True for indices and quotients in the body."""

@@ -84,6 +84,16 @@ def blocked_sums(region: Region) -> list[tix.SumOp]:
     return [op for op in region.block.ops if isinstance(op, tix.SumOp) and not is_short(op)]
 
 
+def is_lane_by_lane(op: tix.IfOp, column: SSAValue, uses: IndexUses) -> bool:
+    """True if a choice differs along the column, and its branches do not read neighbours alone."""
+    conditions = [c.form for disjunct in op.condition for c in disjunct]
+    return column in _indices_of(conditions, uses) and any(
+        isinstance(o, tix.ReadOp) and stride(o, column, uses) not in (1, -1)
+        for region in op.regions
+        for o in region.walk()
+    )
+
+
 def sum_along(op: tix.DefineOp, index: SSAValue) -> tix.SumOp:
     """The sum of a body over this index."""
     return next(s for s in blocked_sums(op.body) if index in s.indices)

@@ -37,6 +37,7 @@ from passes.scheduling.tile_analysis import (
     constant_range,
     far_reads,
     hoisted_values,
+    is_lane_by_lane,
     is_rectangular,
     is_short,
     is_slow,
@@ -75,6 +76,9 @@ COST_OF_LOAD = 2
 
 COST_OF_FAR_ELEMENT = 3
 """The cost of an element on a cache line of its own."""
+
+COST_OF_LANE = 20
+"""The cost of a lane that is computed by itself, in a loop over memory."""
 
 COST_OF_TERMS = 2
 """The cost of vectors along terms as a multiple of others': they begin anywhere in memory."""
@@ -186,6 +190,8 @@ class TileCost:
         by_column = self.tile.column_index in self.uses.of_operation(op)
         rows = self._rows(op)
         by_row = rows > 1
+        if isinstance(op, tix.IfOp) and is_lane_by_lane(op, self.tile.column_index, self.uses):
+            return rows * self.tile.columns * COST_OF_LANE
         if not self.uses.of_operation(op) & set(sum_.indices):
             if not (by_row and by_column and isinstance(op, tix.ReadOp)):
                 return 0  # it stays in registers
