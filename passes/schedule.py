@@ -68,10 +68,12 @@ from passes.rewriting.programs import is_hint, reads_of, tensor_names, type_of
 from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.index_lowering import IndexLowering
 from passes.scheduling.lane_sums import LaneLowering
+from passes.scheduling.nest import PLAIN, ChooseNest, nest_chooser
+from passes.scheduling.plan_parser import parse_plan
+from passes.scheduling.planned import planned
 from passes.scheduling.segments import SegmentLowering
-from passes.scheduling.streams import stream_of, streamed
+from passes.scheduling.streams import streamed
 from passes.scheduling.tile import Tile
-from passes.scheduling.tile_choice import ChooseTiles, tile_chooser
 from passes.scheduling.tile_loops import Store, tiled
 
 Names = Mapping[SSAValue, str]
@@ -82,7 +84,8 @@ class SchedulePass(ModulePass):
     """`schedule{tile=true sizes="N=512"}`: in tiles where they pay, made best for these sizes.
 
     Tiles are for processors with caches and vectors. The result is right for all other sizes too.
-    With `strided`, tensors that are read may lie in memory in rows that are apart: functions take
+    A `plan` (`passes/scheduling/plan_parser.py`) goes before the choice where it is possible. With
+    `strided`, tensors that are read may lie in memory in rows that are apart: functions take
     the strides of all dimensions but the last as sizes, named `x stride 0`, `x stride 1`, ...
     """
 
@@ -90,22 +93,25 @@ class SchedulePass(ModulePass):
     tile: bool = False
     sizes: tuple[str, ...] = ()
     strided: bool = False
+    plan: str = ""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        choose = tile_chooser(self.tile, self.sizes)
+        plan = parse_plan(self.plan)
+        choose = nest_chooser(self.tile, self.sizes)
         for program in list(op.ops):
             if isinstance(program, tix.ProgramOp):
-                for function in schedule(program, choose, self.strided):
+                own = choose and planned(plan, program, choose)
+                for function in schedule(program, own, self.strided):
                     op.body.block.insert_op_before(function, program)
                 Rewriter.erase_op(program)
 
 
 def schedule(
-    program: tix.ProgramOp, choose: ChooseTiles | None = None, strided: bool = False
+    program: tix.ProgramOp, choose: ChooseNest | None = None, strided: bool = False
 ) -> list[func.FuncOp | CallOp]:
     """One function per definition, in order, or a call of the function of an equivalent one.
 
-    The functions are in the tiles that `choose` gives; without it, every loop is a plain nest. With
+    The functions are in the nests that `choose` gives; without it, every loop is a plain nest. With
     `strided` they take strides of what they read.
     """
     require_bounded(program)
@@ -133,7 +139,7 @@ def _step(member: Member, function: func.FuncOp, names: Names) -> func.FuncOp | 
 def _function(
     op: tix.DefineOp,
     names: Names,
-    choose: ChooseTiles | None,
+    choose: ChooseNest | None,
     as_written: Set[Operation],
     strided: bool,
 ) -> func.FuncOp:
@@ -169,7 +175,7 @@ def _fill(
     buffers: dict[SSAValue, SSAValue],
     sizes: dict[str, SSAValue],
     stride_names: Mapping[SSAValue, Sequence[str]],
-    choose: ChooseTiles | None,
+    choose: ChooseNest | None,
     as_written: Set[Operation],
 ) -> None:
     index = IndexLowering(block, op.location)
@@ -178,7 +184,8 @@ def _fill(
     strides = {(tensor, shape): index.strides(shape) for tensor, shape in seen}
     for tensor, found in stride_names.items():
         strides[tensor, type_of(tensor).shape][:-1] = [sizes[name] for name in found]
-    tiles = [t for t in choose(op) if _keeps_order(t, as_written)] if choose else []
+    nest = choose(op) if choose else PLAIN
+    tiles = [t for t in nest.tiles if _keeps_order(t, as_written)]
     # elements outside tiles are few: their sums need no versions
     lowering = partial(LaneLowering, versions=not tiles) if choose else SegmentLowering
     outer = lowering(index, op.type, buffers, strides, as_written=as_written)
@@ -189,12 +196,13 @@ def _fill(
         )
         at.insert(memref.StoreOp.get(value, buffers[op.result], [place]))
 
-    stream = stream_of(op) if choose and not tiles else None
-    if stream:
-        nest = streamed(outer, stream)
+    if nest.stream:
+        loops = streamed(outer, nest.stream)
+    elif tiles:
+        loops = tiled(outer, op, tiles, store)
     else:
-        nest = tiled(outer, op, tiles, store) if tiles else _plain(outer, op, store)
-    block.add_op(nest)
+        loops = _plain(outer, op, store)
+    block.add_op(loops)
     block.add_op(func.ReturnOp())
 
 

@@ -11,6 +11,11 @@
 - `tile_analysis`: how long sums are, how far apart reads lie, what to compute ahead
 - `term_choice`: tiles whose vectors run along the terms of a sum
 - `tile_choice`: the cost of tiles, and whether one beats the plain nest
+- `nest`: the loops of one definition: in tiles, as a stream, or plain
+- `value_text`: values of a body as text, as plans name them
+- `plan_text`: the nests of a program as text
+- `plan_parser`: that text, read into entries
+- `planned`: the nests that entries say, where definitions have them
 - `emit`: short forms for loops, branches and buffers on the stack
 - `tile_loops`: a definition in tiles; its docstring draws block, strip, group, panel and chunk
 - `tile_grid`: which blocks each iteration of the parallel loop computes

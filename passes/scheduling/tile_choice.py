@@ -226,12 +226,12 @@ def choose_tiles(op: tix.DefineOp, example: Sizes | None = None) -> list[Tile]:
     axis, which may be the longer one. The last one has room whatever sizes are, if there is one.
     """
     symbolic = any(size.terms for size in op.shape)
-    found = _good_tiles(op, {} if symbolic else example or {})
+    found = good_tiles(op, {} if symbolic else example or {})
     best = found[:1]
     if symbolic:
         others = [t for t in found if t.column_index is not best[0].column_index]
         if example is not None:
-            others = _good_tiles(op, example) if example else []
+            others = good_tiles(op, example) if example else []
         for other in others[:1]:
             best += [other] if _blocks(other) not in map(_blocks, best) else []
         always = single_row(op, lanes_of(op)) if best else None
@@ -244,17 +244,38 @@ def _has_tiles(op: Operation) -> bool:
     return not isinstance(op, tix.WhereOp | tix.ReductionOp) or isinstance(op, tix.SumOp)
 
 
+def may_have_tiles(op: tix.DefineOp) -> bool:
+    """True if a definition has long sums, and nothing that is left to the plain nest."""
+    return bool(blocked_sums(op.body)) and all(map(_has_tiles, op.walk()))
+
+
 def _blocks(tile: Tile) -> object:
     return tile.row_index, tile.column_index, tile.rows, tile.columns, tile.whole
 
 
-def _good_tiles(op: tix.DefineOp, sizes: Sizes) -> list[Tile]:
+@dataclass(frozen=True)
+class PricedTile:
+    """A tile, its cost per element of the result, and that of the plain nest."""
+
+    tile: Tile
+    cost: float
+    plain: float
+    is_good: bool
+    """True if the tile is clearly cheaper."""
+
+
+def good_tiles(op: tix.DefineOp, sizes: Sizes) -> list[Tile]:
     """The tiles that are clearly cheaper than the plain nest, the cheapest first."""
-    uses = IndexUses()
-    if not blocked_sums(op.body) or not all(map(_has_tiles, op.walk())):
+    return [p.tile for p in priced_tiles(op, sizes) if p.is_good]
+
+
+def priced_tiles(op: tix.DefineOp, sizes: Sizes) -> list[PricedTile]:
+    """All tiles that are tried, the cheapest first."""
+    if not may_have_tiles(op):
         return []
+    uses = IndexUses()
     lanes = lanes_of(op)
-    found: list[tuple[float, Tile]] = []
+    found: list[PricedTile] = []
     for tile in _candidates(op, lanes, sizes):
         sums = _sums(op, tile, uses)
         if not sums:
@@ -264,9 +285,11 @@ def _good_tiles(op: tix.DefineOp, sizes: Sizes) -> list[Tile]:
             op, tile.column_index, lanes
         )
         cost *= _waste(op, tile, sizes)
-        if cost < MOST_OF_PLAIN_COST * (plain_cost(sums, lanes, uses, sizes) + 1 / lanes):
-            found.append((cost if tile.column_index in op.indices else cost * COST_OF_TERMS, full))
-    return [tile for _, tile in sorted(found, key=lambda pair: pair[0])]
+        plain = plain_cost(sums, lanes, uses, sizes) + 1 / lanes
+        is_good = cost < MOST_OF_PLAIN_COST * plain
+        cost *= 1 if tile.column_index in op.indices else COST_OF_TERMS
+        found.append(PricedTile(full, cost, plain, is_good))
+    return sorted(found, key=lambda priced: priced.cost)
 
 
 def _sums(op: tix.DefineOp, tile: Tile, uses: IndexUses) -> list[tix.SumOp]:
