@@ -14,6 +14,9 @@
 - `nest`: the loops of one definition: in tiles, as a stream, or plain
 - `value_text`: values of a body as text, as plans name them
 - `plan_text`: the nests of a program as text
+- `frequencies`: how often each operation of a definition runs
+- `predict`: the time that a definition takes in a nest
+- `plan_comments`: comments of a plan: work, time, what was rejected
 - `plan_parser`: that text, read into entries
 - `planned`: the nests that entries say, where definitions have them
 - `emit`: short forms for loops, branches and buffers on the stack

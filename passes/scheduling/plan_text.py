@@ -9,7 +9,7 @@ z[i, j]: stream
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from xdsl.ir import SSAValue
 
@@ -54,16 +54,27 @@ def plan_entries(program: tix.ProgramOp, choose: ChooseNest, about: About) -> di
 def entry_lines(op: tix.DefineOp, nest: Nest, tensors: Mapping[SSAValue, str]) -> list[str]:
     """The entry of a definition; `tensors` are the names of the program's."""
     start = f"{header(op)}:"
-    if nest.stream:
-        return [f"{start} stream"]
     if not nest.tiles:
-        return [f"{start} plain"]
+        return [f"{start} {nest_text(op, nest)}"]
     text = ValueText(tensors, index_names(op))
     lines: list[str] = []
     for n, tile in enumerate(nest.tiles):
         lines.append(f"{'  else' if n else start} {blocks_text(op, tile)}")
         lines += (f"{'  ' if n else ''}  {line}" for line in _sum_lines(op, tile, text))
     return lines
+
+
+def without_comments(lines: Iterable[str]) -> list[str]:
+    """The lines of a plan as they are read."""
+    said = (line.partition("#")[0].rstrip() for line in lines)
+    return [line for line in said if line]
+
+
+def nest_text(op: tix.DefineOp, nest: Nest) -> str:
+    """A nest in one line, without what its sums copy."""
+    if nest.tiles:
+        return " else ".join(blocks_text(op, tile) for tile in nest.tiles)
+    return "stream" if nest.stream else "plain"
 
 
 def header(op: tix.DefineOp) -> str:

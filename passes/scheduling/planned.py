@@ -77,6 +77,20 @@ def planned(plan: LoopPlan, program: tix.ProgramOp, choose: ChooseNest) -> Choos
     return chosen
 
 
+def refusals(plan: LoopPlan, program: tix.ProgramOp) -> dict[str, PlanFailure]:
+    """The entries of a plan that are not possible in a program, by definition."""
+    definitions = {op.label.data: op for op in program.definitions}
+    names = tensor_names(program)
+    found: dict[str, PlanFailure] = {}
+    for entry in plan.entries:
+        if (op := definitions.get(entry.name.text)) is not None:
+            try:
+                nest_of(entry, op, names)
+            except PlanFailure as failure:
+                found[entry.name.text] = failure
+    return found
+
+
 def nest_of(entry: Entry, op: tix.DefineOp, tensors: Mapping[SSAValue, str]) -> Nest:
     """The nest that a plan says for a definition; `tensors` are the names of the program's.
 

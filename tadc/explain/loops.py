@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from passes.scheduling.plan_text import without_comments
 from tadc.function import Function
 from tadc.inverse.text import steps
 from tadc.modes import INVERSE_MODES
@@ -32,8 +33,8 @@ def explain_loops(
         for label, entry in derivative.entries.items():
             if label not in own.entries:
                 lines += entry
-            elif entry != own.entries[label] and not entry[0].startswith("#"):
-                lines += (f"# {line}" for line in entry)
+            elif (said := without_comments(entry)) != without_comments(own.entries[label]):
+                lines += (f"# {line}" for line in said)
     return "\n".join(lines) + "\n"
 
 

@@ -12,9 +12,16 @@ import pytest
 import tadc
 from benchmarks.workloads import WORKLOADS
 from benchmarks.workloads.workload import Workload
+from passes.scheduling.plan_text import without_comments
 from tadc.explain.loops import explain_loops
 from tadc.program import deserialised, serialised
 from tests.support.paths import ROOT
+
+
+def told(text: str) -> list[str]:
+    """The lines of a plan without comments."""
+    return without_comments(text.splitlines())
+
 
 EXAMPLES = sorted((ROOT / "examples").rglob("*.tad"))
 
@@ -28,7 +35,7 @@ def test_plans_of_examples_are_plans_again(path: Path, precision: str):
     f = tadc.compile_file(path)
     text = explain_loops(f, precision=precision)
     g = tadc.compile(f.program.source, plan=text)
-    assert explain_loops(g, precision=precision) == text
+    assert told(explain_loops(g, precision=precision)) == told(text)
 
 
 @pytest.mark.parametrize("workload", WORKLOADS, ids=lambda workload: workload.name)
@@ -37,7 +44,7 @@ def test_plans_of_workloads_are_plans_again(workload: Workload):
     for chosen in (sizes_of(f, workload), None):
         text = explain_loops(f, sizes=chosen, precision="f32")
         g = tadc.compile(workload.free(), plan=text)
-        assert explain_loops(g, sizes=chosen, precision="f32") == text
+        assert told(explain_loops(g, sizes=chosen, precision="f32")) == told(text)
 
 
 class Zeros:
@@ -77,12 +84,6 @@ CHOICES: list[tuple[str, dict[str, int], list[str]]] = [
     ("x: f32[9000, 9000]\ny[i, j] = x[j, i]", {}, ["for f32", "y[i, j]: plain"]),
     ("x: f32[9000, 9000]\ny[i, j] = 2 * x[i, j]", {}, ["for f32", "y[ij]: stream"]),
 ]
-
-
-def told(text: str) -> list[str]:
-    """The lines of a plan without comments."""
-    lines = (line.partition("#")[0].rstrip() for line in text.splitlines())
-    return [line for line in lines if line]
 
 
 @pytest.mark.parametrize(("source", "sizes", "plan"), CHOICES)

@@ -1,0 +1,358 @@
+"""The time that a definition takes on one core, predicted from its plan, its sizes and a machine.
+
+    y[i, j] = sum[k](x[i, k] * w[j, k])      blocks of 4 x 64, f32: 16 vectors of sums
+
+    per term of a block    16 multiply-additions, 2 a cycle               8 cycles
+                           4 vectors of the panel and 4 splats, 2 a cycle 4 cycles
+                           an addition waits 4 cycles for the one before  4 cycles
+
+The largest of these is the time of a term; copying panels comes on top. The whole takes that, or
+the time for its bytes if this is longer. It informs, and decides nothing: plans depend on a program
+and its sizes alone, not on the machine.
+
+What runs how often comes from `frequencies`, what is shared by rows and columns from the tile. A
+multiplication whose product is added costs nothing of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import prod
+
+from xdsl.ir import Operation, SSAValue
+
+from dialects import tix
+from dialects.tix import elementwise as ew
+from dialects.tix.affine import SizeValues
+from passes.analysis.costs import CHEAP, FREE
+from passes.scheduling.frequencies import Frequencies, bytes_of, frequencies, tensor_bytes
+from passes.scheduling.index_uses import IndexUses
+from passes.scheduling.nest import Nest
+from passes.scheduling.tile import Hoisted, Tile
+from passes.scheduling.tile_analysis import VECTOR_BYTES, is_slow, lanes_of, stride, tree_of
+
+FUNCTION_SLOTS: Mapping[type[Operation], float] = {
+    ew.ExpOp: 20,
+    ew.DivOp: 16,
+    ew.SignOp: 4,
+    ew.SqrtOp: 20,
+    ew.LogOp: 24,
+    ew.TanhOp: 40,
+    ew.SigmoidOp: 40,
+}
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The speeds of one core. The numbers assumed are those of servers of 2022 with AVX-512."""
+
+    gigahertz: float = 2.4
+    """The clock while vectors are in use."""
+    arithmetic: float = 2
+    """Vectors that are added, or multiplied and added, per cycle."""
+    loads: float = 2
+    """Vectors or numbers that are read from the nearest cache per cycle."""
+    latency: float = 4
+    """Cycles until a sum can be added to again."""
+    functions: Mapping[type[Operation], float] = field(default_factory=lambda: FUNCTION_SLOTS)
+    """Elementary functions of a vector, in additions."""
+    other_function: float = 40
+    """Those that `functions` does not name."""
+    plain_function: float = 1.8
+    """Times that they take in plain nests, whose vectors are left to LLVM."""
+    nearest_bytes: int = 32 << 10
+    """Bytes that stay in the nearest cache beside others."""
+    line: float = 2
+    """Cycles for a line of memory that comes from the next cache."""
+    cache_bytes: int = 4 << 20
+    """Bytes that stay near a core."""
+    large_bytes: int = 96 << 20
+    """Bytes that no cache keeps from one call to the next."""
+    cache_speed: float = 40
+    """Gigabytes per second from the caches of a core, and to them."""
+    shared_speed: float = 24
+    memory_speed: float = 12
+    step: float = 2e-6
+    """Seconds to begin a definition."""
+    element: float = 0.7
+    """Cycles to handle an element that lies apart from its neighbours."""
+
+
+MACHINE = Machine()
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The work of a definition, and the time it takes."""
+
+    operations: float
+    """Additions, multiplications and functions of numbers, as they are written."""
+    bytes: int
+    """The bytes of all tensors that it reads and writes, each once."""
+    seconds: float
+
+
+def predict(
+    op: tix.DefineOp, nest: Nest, sizes: Mapping[str, int], machine: Machine = MACHINE
+) -> Prediction:
+    """The work and the time of a definition in a nest, on one core, for all its sizes."""
+    known = SizeValues(sizes)
+    elements = prod(max(0, n.evaluate(known)) for n in op.shape)
+    found = frequencies(op, sizes)
+    work = sum(n for o, n in found.runs.items() if _is_arithmetic(o))
+    moved = bytes_of(op, sizes)
+    cycles = _Cycles(op, nest, sizes, found, machine).per_element() * elements
+    seconds = max(cycles / machine.gigahertz / 1e9, moved / _speed(moved, machine) / 1e9)
+    return Prediction((work + sum(found.terms.values())) * elements, moved, seconds + machine.step)
+
+
+def _is_arithmetic(op: Operation) -> bool:
+    return isinstance(op, ew.UnaryOp | ew.BinaryOp) and not isinstance(op, ew.NegOp)
+
+
+def _speed(bytes_: int, machine: Machine) -> float:
+    if bytes_ <= machine.cache_bytes:
+        return machine.cache_speed
+    return machine.shared_speed if bytes_ <= machine.large_bytes else machine.memory_speed
+
+
+@dataclass(frozen=True)
+class _Panel:
+    """A value of a sum that a tile copies."""
+
+    sum: tix.SumOp
+    value: SSAValue
+    fill: float
+    """The cycles for a copied element of a row of the block."""
+    elements: float
+
+
+@dataclass
+class _Instructions:
+    """Counts the instructions of an element of a definition."""
+
+    op: tix.DefineOp
+    nest: Nest
+    sizes: Mapping[str, int]
+    found: Frequencies
+
+    def __post_init__(self) -> None:
+        self.uses = IndexUses()
+        self.lanes = lanes_of(self.op)
+        self._bytes = VECTOR_BYTES // self.lanes
+        self.tile = next(filter(self._has_room, self.nest.tiles), None)
+        self.along = self._vector_axes()
+
+    def _has_room(self, tile: Tile) -> bool:
+        """True if the sizes have room for a block."""
+        known = SizeValues(self.sizes)
+        shape = dict(zip(self.op.indices, self.op.shape, strict=True))
+        axes = (tile.row_index, tile.rows), (tile.column_index, tile.columns)
+        return all(v is None or shape[v].evaluate(known) >= width for v, width in axes)
+
+    def _loops(self, op: Operation) -> list[SSAValue]:
+        """The indices of the loops around an operation, the innermost first.
+
+        Short sums are no loops: they are written out.
+        """
+        found: list[SSAValue] = []
+        parent = op.parent_op()
+        while parent is not None and not isinstance(parent, tix.DefineOp):
+            if isinstance(parent, tix.ReductionOp) and not self._is_short(parent):
+                found += reversed(parent.indices)
+            parent = parent.parent_op()
+        return found
+
+    def _issues(self, op: Operation) -> float:
+        """The instructions for an operation per element: loops that it is the same for run once."""
+        runs = self.found.runs[op]
+        used = self.uses.of_operation(op)
+        for index in self._loops(op):
+            if index in used:
+                break
+            runs /= max(1.0, self.found.lengths[index])
+        return runs * self._share(op.results[0], op)
+
+    def _share(self, value: SSAValue, op: Operation) -> float:
+        """The instructions per time that a value is needed, as vectors and rows share them."""
+        used = self.uses.of(value)
+        if self.tile:
+            by_column = self.tile.column_index in used
+            rows = 1 if self.tile.row_index in used else self.tile.rows
+            return 1 / (self.tile.lanes if by_column else self.tile.columns) / rows
+        axis = self._axis(op)
+        if axis is None:
+            return 1.0
+        inside = used | frozenset(op.indices if isinstance(op, tix.SumOp) else ())
+        return 1 / self.lanes if axis in inside else 0.0
+
+    def _vector_axes(self) -> dict[Operation, SSAValue | None]:
+        """For each body, the definition's and those of sums, the index that its lanes run along."""
+        axes: dict[Operation, SSAValue | None] = {}
+        sums = [o for o in self.op.walk() if isinstance(o, tix.ReductionOp)]
+        long = [s for s in sums if self.found.runs[s] and not self._is_short(s)]
+        last = self.op.indices[-1] if self.op.indices else None
+        if self.nest.stream or (last and not long and self._runs_along(self.op, last)):
+            return {self.op: last}
+        for s in long:
+            inner = any(o is not s and o in long for o in s.walk())
+            axes[s] = s.indices[-1] if not inner and self._runs_along(s, s.indices[-1]) else None
+        return axes
+
+    def _is_short(self, op: tix.ReductionOp) -> bool:
+        return prod(self.found.lengths[v] for v in op.indices) <= 16
+
+    def _runs_along(self, op: Operation, index: SSAValue) -> bool:
+        """True if a loop over an index has vectors for lanes."""
+        reads = [o for o in op.walk() if isinstance(o, tix.ReadOp)]
+        return all(stride(o, index, self.uses) in (0, 1, -1) for o in reads)
+
+    def _axis(self, op: Operation) -> SSAValue | None:
+        """The index that the lanes of an operation run along, outside of tiles."""
+        parent: Operation | None = op
+        while parent is not None:
+            if parent in self.along:
+                return self.along[parent]
+            parent = parent.parent_op()
+        return None
+
+
+@dataclass
+class _Cycles(_Instructions):
+    """Counts the cycles of an element of a definition."""
+
+    machine: Machine
+
+    def per_element(self) -> float:
+        """The cycles of one element: what takes longest, and what comes on top."""
+        panels = self._panels()
+        replaced = {o for panel in panels for o in tree_of(panel.value, panel.sum.body)}
+        m = self.machine
+        arithmetic = loads = on_top = latency = 0.0
+        for o in self.found.runs:
+            if o in replaced:
+                continue
+            if isinstance(o, tix.SumOp):
+                terms = self.found.terms[o]
+                arithmetic += terms * self._share(o.result, o)
+                latency += terms * self._latency(o)
+                on_top += self._end_of_sum(o)
+            elif isinstance(o, tix.ReadOp):
+                loads += self._issues(o) * self._cost_of_read(o)
+                loads += self._lines(o) * m.loads * m.line
+            elif isinstance(o, ew.UnaryOp | ew.BinaryOp):
+                arithmetic += self._issues(o) * self._slots(o)
+        for panel in panels:
+            assert self.tile
+            terms = self.found.terms[panel.sum]
+            far = panel.elements * self._bytes > m.nearest_bytes
+            loads += terms / self.lanes / self.tile.rows * (m.loads * m.line if far else 1)
+            on_top += terms * panel.fill / (self.tile.rows * self.tile.group)
+        on_top += 1 / self.lanes if self._stores_vectors() else m.element
+        return max(arithmetic / m.arithmetic, loads / m.loads, latency * m.latency) + on_top
+
+    def _slots(self, op: ew.UnaryOp | ew.BinaryOp) -> float:
+        """The cost of an operation, in additions."""
+        if isinstance(op, FREE):
+            return 0
+        if _is_product(op) and _is_added(op):
+            return 0
+        if isinstance(op, CHEAP) and type(op) not in self.machine.functions:
+            return 1
+        cost = self.machine.functions.get(type(op), self.machine.other_function)
+        return cost if self.tile or self.nest.stream else cost * self.machine.plain_function
+
+    def _cost_of_read(self, op: tix.ReadOp) -> float:
+        """The loads of a read per instruction: several for elements that lie apart."""
+        axis = self.tile.column_index if self.tile else self._axis(op)
+        if axis is None or axis not in self.uses.of_operation(op):
+            return 1
+        step = stride(op, axis, self.uses)
+        if is_slow(step):
+            return self.lanes * self.machine.loads * self.machine.element
+        return max(1, 2 * abs(step or 0) - 1)
+
+    def _latency(self, op: tix.SumOp) -> float:
+        """The additions to wait for per term, as several are under way."""
+        if self._is_short(op):
+            return 0
+        if self.tile:
+            rows = self.tile.rows if self.tile.row_index in self.uses.of(op.result) else 1
+            return 1 / (rows * self.tile.columns)
+        return 1 / (4 * self.lanes) if self._axis(op) else 0.5
+
+    def _end_of_sum(self, op: tix.SumOp) -> float:
+        """The cycles in which the lanes of a sum are added to each other."""
+        return self.found.runs[op] * 16 if not self.tile and self.along.get(op) else 0
+
+    def _lines(self, op: tix.ReadOp) -> float:
+        """The lines per element that a tile reads anew for each term, as terms lie apart."""
+        loops = self._loops(op)
+        if not (self.tile and loops):
+            return 0
+        if tensor_bytes(op.tensor_type, self.sizes) <= self.machine.nearest_bytes:
+            return 0
+        step = stride(op, loops[0], self.uses)
+        if step is not None and abs(step) * self._bytes < VECTOR_BYTES:
+            return 0
+        rows = 1
+        if self.tile.row_index is not None:
+            apart = stride(op, self.tile.row_index, self.uses)
+            rows = self.tile.rows if apart is None or abs(apart) >= self.lanes else 1
+        by_column = self.tile.column_index in self.uses.of_operation(op)
+        lines = rows * (self.tile.columns / self.lanes if by_column else 1)
+        return self.found.runs[op] * lines / (self.tile.rows * self.tile.columns)
+
+    def _panels(self) -> list[_Panel]:
+        """All values that are copied."""
+        tile = self.tile
+        if not tile:
+            return []
+        return [
+            _Panel(s, h.value, self._fill(s, h.value), self._elements(tile, s, h))
+            for s, all_ in tile.panels.items()
+            for h in all_
+        ]
+
+    def _elements(self, tile: Tile, op: tix.SumOp, hoisted: Hoisted) -> float:
+        """The elements of a panel."""
+        index, length = tile.chunks.get(op, (None, 0))
+        outside = op.indices[: op.indices.index(index)] if index is not None else []
+        lengths = (
+            length if v is index else self.found.lengths[v]
+            for v in hoisted.indices
+            if v not in outside
+        )
+        return tile.columns * prod(lengths)
+
+    def _fill(self, op: tix.SumOp, value: SSAValue) -> float:
+        cost = 1 / self.lanes
+        for o in tree_of(value, op.body):
+            if isinstance(o, tix.ReadOp):
+                assert self.tile
+                slow = is_slow(stride(o, self.tile.column_index, self.uses))
+                cost += self.machine.element if slow else 1 / self.lanes
+            elif isinstance(o, ew.UnaryOp | ew.BinaryOp):
+                cost += self._slots(o) / self.lanes / self.machine.arithmetic
+        return cost
+
+    def _stores_vectors(self) -> bool:
+        last = self.op.indices[-1] if self.op.indices else None
+        return (self.tile.column_index if self.tile else self.along.get(self.op)) is last
+
+
+def _is_product(op: Operation) -> bool:
+    if isinstance(op, ew.PowOp):
+        exponent = op.rhs.owner
+        return isinstance(exponent, tix.ConstantOp) and exponent.value.data == 2
+    return isinstance(op, ew.MulOp)
+
+
+def _is_added(op: Operation) -> bool:
+    """True if the result is only added, to another number or to a sum."""
+    users = [use.operation for use in op.results[0].uses]
+    return len(users) == 1 and (
+        isinstance(users[0], ew.AddOp | ew.SubOp)
+        or (isinstance(users[0], tix.YieldOp) and isinstance(users[0].parent_op(), tix.SumOp))
+    )
