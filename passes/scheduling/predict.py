@@ -75,11 +75,14 @@ class Machine:
     memory_speed: float = 12
     step: float = 2e-6
     """Seconds to begin a definition."""
-    element: float = 0.7
+    element: float = 0.5
     """Cycles to handle an element that lies apart from its neighbours."""
 
 
 MACHINE = Machine()
+
+LONGEST_STEP = 4
+"""Steps between elements that LLVM makes a vector of."""
 
 
 @dataclass(frozen=True)
@@ -102,8 +105,12 @@ def predict(
     found = frequencies(op, sizes)
     work = sum(n for o, n in found.runs.items() if _is_arithmetic(o))
     moved = bytes_of(op, sizes)
-    cycles = _Cycles(op, nest, sizes, found, machine).per_element() * elements
-    seconds = max(cycles / machine.gigahertz / 1e9, moved / _speed(moved, machine) / 1e9)
+    element = _Cycles(op, nest, sizes, found, machine)
+    seconds = 1e-9 * max(
+        element.cycles() * elements / machine.gigahertz,
+        element.traffic() * elements / machine.shared_speed,
+        moved / _speed(moved, machine),
+    )
     return Prediction((work + sum(found.terms.values())) * elements, moved, seconds + machine.step)
 
 
@@ -204,9 +211,9 @@ class _Instructions:
         return prod(self.found.lengths[v] for v in op.indices) <= 16
 
     def _runs_along(self, op: Operation, index: SSAValue) -> bool:
-        """True if a loop over an index has vectors for lanes."""
-        reads = [o for o in op.walk() if isinstance(o, tix.ReadOp)]
-        return all(stride(o, index, self.uses) in (0, 1, -1) for o in reads)
+        """True if a loop over an index has vectors for lanes: LLVM takes short steps, too."""
+        steps = [stride(o, index, self.uses) for o in op.walk() if isinstance(o, tix.ReadOp)]
+        return all(step is not None and abs(step) <= LONGEST_STEP for step in steps)
 
     def _axis(self, op: Operation) -> SSAValue | None:
         """The index that the lanes of an operation run along, outside of tiles."""
@@ -224,11 +231,10 @@ class _Cycles(_Instructions):
 
     machine: Machine
 
-    def per_element(self) -> float:
+    def cycles(self) -> float:
         """The cycles of one element: what takes longest, and what comes on top."""
-        panels = self._panels()
-        replaced = {o for panel in panels for o in tree_of(panel.value, panel.sum.body)}
-        m = self.machine
+        panels, m = self._panels(), self.machine
+        replaced = self._replaced()
         arithmetic = loads = on_top = latency = 0.0
         for o in self.found.runs:
             if o in replaced:
@@ -251,6 +257,34 @@ class _Cycles(_Instructions):
             on_top += terms * panel.fill / (self.tile.rows * self.tile.group)
         on_top += 1 / self.lanes if self._stores_vectors() else m.element
         return max(arithmetic / m.arithmetic, loads / m.loads, latency * m.latency) + on_top
+
+    def traffic(self) -> float:
+        """The bytes of an element that a plain nest reads again from beyond the caches of a core.
+
+        Between two uses of what a read reads the loops inside run, and read their part of it.
+        """
+        if self.tile:
+            return 0.0
+        reads = [o for o in self.found.runs if isinstance(o, tix.ReadOp) and self._loops(o)]
+        far = [o for o in reads if self._bytes_between(o) > self.machine.cache_bytes / 2]
+        return sum(self.found.runs[o] * self._bytes for o in far)
+
+    def _bytes_between(self, op: tix.ReadOp) -> float:
+        """The bytes that a read touches until it reads the same element again."""
+        known = SizeValues(self.sizes)
+        shape = dict(zip(self.op.indices, self.op.shape, strict=True))
+        used = self.uses.of_operation(op)
+        total = float(self._bytes)
+        for index in [*self._loops(op), *reversed(self.op.indices)]:
+            if index not in used:
+                return total
+            size = shape.get(index)
+            total *= self.found.lengths[index] if size is None else size.evaluate(known)
+        return 0.0
+
+    def _replaced(self) -> set[Operation]:
+        """The operations in place of which a panel is read."""
+        return {o for panel in self._panels() for o in tree_of(panel.value, panel.sum.body)}
 
     def _slots(self, op: ew.UnaryOp | ew.BinaryOp) -> float:
         """The cost of an operation, in additions."""
