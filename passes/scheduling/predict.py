@@ -72,7 +72,7 @@ class Machine:
     cache_speed: float = 40
     """Gigabytes per second from the caches of a core, and to them."""
     shared_speed: float = 24
-    memory_speed: float = 12
+    memory_speed: float = 15
     step: float = 2e-6
     """Seconds to begin a definition."""
     element: float = 0.5
@@ -109,7 +109,7 @@ def predict(
     seconds = 1e-9 * max(
         element.cycles() * elements / machine.gigahertz,
         element.traffic() * elements / machine.shared_speed,
-        moved / _speed(moved, machine),
+        _seconds_to_move(op, nest, sizes, machine) * 1e9,
     )
     return Prediction((work + sum(found.terms.values())) * elements, moved, seconds + machine.step)
 
@@ -118,10 +118,17 @@ def _is_arithmetic(op: Operation) -> bool:
     return isinstance(op, ew.UnaryOp | ew.BinaryOp) and not isinstance(op, ew.NegOp)
 
 
-def _speed(bytes_: int, machine: Machine) -> float:
-    if bytes_ <= machine.cache_bytes:
-        return machine.cache_speed
-    return machine.shared_speed if bytes_ <= machine.large_bytes else machine.memory_speed
+def _seconds_to_move(
+    op: tix.DefineOp, nest: Nest, sizes: Mapping[str, int], machine: Machine
+) -> float:
+    """The time for all bytes; but for streams, a large result is read before it is written."""
+    moved = bytes_of(op, sizes)
+    if moved <= machine.cache_bytes:
+        return moved / machine.cache_speed / 1e9
+    if moved <= machine.large_bytes:
+        return moved / machine.shared_speed / 1e9
+    again = 0 if nest.stream else tensor_bytes(op.type, sizes)
+    return (moved + again) / machine.memory_speed / 1e9
 
 
 @dataclass(frozen=True)
