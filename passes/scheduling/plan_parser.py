@@ -12,8 +12,8 @@
     entry   =  NAME ["[" names "]"] ":" ("plain" | "stream" | blocks {"else" blocks})
     blocks  =  ["rows" NAME "by" NUMBER ","] "columns" NAME "by" NUMBER
                ["," NUMBER ("block" | "blocks") "a" "group"]  {sum}
-    sum     =  "sum" NUMBER "over" names ["in" "chunks" "of" NUMBER "of" NAME]
-               ":" "panel" value {"," value}
+    sum     =  "sum" NUMBER "over" names (chunks | [chunks] ":" "panel" value {"," value})
+    chunks  =  "in" "chunks" "of" NUMBER "of" NAME
 
 Each `call`, `entry`, `else` and `sum` has a line of its own; `#` begins a comment. What a plan says
 of a definition is looked at where that is known: `passes/scheduling/planned.py`.
@@ -312,6 +312,8 @@ class _Reader(_Cursor):
             length = self.count("a number of terms")
             self.word("of")
             chunk = Axis(self.name("an index of the sum"), length)
+        if chunk and self.place == len(self.tokens):
+            return SumLine(number, indices, chunk, [])
         self.word(":")
         self.word("panel")
         panels = [self.value()]

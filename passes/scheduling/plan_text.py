@@ -96,13 +96,13 @@ def blocks_text(op: tix.DefineOp, tile: Tile) -> str:
 
 
 def _sum_lines(op: tix.DefineOp, tile: Tile, text: ValueText) -> Iterator[str]:
-    """The sums that have panels."""
+    """The sums that have panels or chunks."""
     for number, inner in enumerate(blocked_sums(op.body), 1):
-        if inner not in tile.panels:
+        if inner not in tile.panels and inner not in tile.chunks:
             continue
         line = f"sum {number} over {', '.join(text.indices[v] for v in inner.indices)}"
         if inner in tile.chunks:
             index, length = tile.chunks[inner]
             line += f" in chunks of {length} of {text.indices[index]}"
-        values = dict.fromkeys(text.of(h.value) for h in tile.panels[inner])
-        yield f"{line}: panel {', '.join(values)}"
+        values = dict.fromkeys(text.of(h.value) for h in tile.panels.get(inner, ()))
+        yield f"{line}: panel {', '.join(values)}" if values else line

@@ -231,13 +231,14 @@ class _Blocks:
         panels: dict[tix.SumOp, tuple[Hoisted, ...]] = {}
         chunks: dict[tix.SumOp, tuple[SSAValue, int]] = {}
         for line in self.blocks.sums:
-            op = self._sum(line, sums)
-            if op in panels:
-                raise PlanFailure(line.number.token, "this sum has panels already")
-            panels[op] = self._panels(line, op, tile, uses)
+            planned_sum = _Sum(self.of, line, tile, uses)
+            op = planned_sum.among(sums)
+            if op in panels or op in chunks:
+                raise PlanFailure(line.number.token, "this sum has a line already")
             if line.chunk:
-                chunks[op] = self._chunk(line, line.chunk, op)
-            self._check_size(line, op, panels[op], tile.columns)
+                chunks[op] = planned_sum.chunk(line.chunk, op)
+            if line.panels:
+                panels[op] = planned_sum.panels(op)
         if chunks and group * tile.rows * tile.columns > MOST_ELEMENTS:
             raise PlanFailure(
                 (self.blocks.group or self.blocks.columns.width).token,
@@ -263,7 +264,19 @@ class _Blocks:
             raise PlanFailure(group.token, "blocks without rows are in no groups")
         return group.value
 
-    def _sum(self, line: SumLine, tiled: Sequence[tix.SumOp]) -> tix.SumOp:
+
+@dataclass(frozen=True)
+class _Sum:
+    """A sum as a plan says it, in the blocks of a tile."""
+
+    of: _Definition
+    line: SumLine
+    tile: Tile
+    uses: IndexUses
+
+    def among(self, tiled: Sequence[tix.SumOp]) -> tix.SumOp:
+        """The sum that the line is about, one of those that run in the blocks."""
+        line = self.line
         sums = blocked_sums(self.of.op.body)
         if line.number.value > len(sums):
             raise PlanFailure(line.number.token, f"{self.of.label} has {len(sums)} long sums")
@@ -275,21 +288,19 @@ class _Blocks:
             )
         if op not in tiled:
             raise PlanFailure(line.number.token, "this sum does not run in these blocks")
-        return op
-
-    def _panels(
-        self, line: SumLine, op: tix.SumOp, tile: Tile, uses: IndexUses
-    ) -> tuple[Hoisted, ...]:
-        """The values that are copied, of those that may be."""
-        if not is_rectangular(op, [tile.column_index], uses):
+        if not all(is_rectangular(s, [self.tile.column_index], self.uses) for s in tiled):
             raise PlanFailure(
                 line.number.token,
-                "a sum whose bounds move with the columns has no panels",
+                "there are no panels and chunks where the bounds of a sum move with the columns",
             )
-        known = hoisted_values(op, tile, uses).panels
+        return op
+
+    def panels(self, op: tix.SumOp) -> tuple[Hoisted, ...]:
+        """The values that are copied, of those that may be."""
+        known = hoisted_values(op, self.tile, self.uses).panels
         texts = [words(self.of.text.of(h.value)) for h in known]
         found: dict[Hoisted, None] = {}
-        for value in line.panels:
+        for value in self.line.panels:
             wanted = [token.text for token in value]
             if wanted not in texts:
                 names = dict.fromkeys(self.of.text.of(h.value) for h in known)
@@ -301,9 +312,10 @@ class _Blocks:
                     else "all that it reads lies side by side: it needs no panels",
                 )
             found.update((h, None) for h, text in zip(known, texts, strict=True) if text == wanted)
+        self._check_size(op, list(found))
         return tuple(found)
 
-    def _chunk(self, line: SumLine, chunk: Axis, op: tix.SumOp) -> tuple[SSAValue, int]:
+    def chunk(self, chunk: Axis, op: tix.SumOp) -> tuple[SSAValue, int]:
         """The index that is cut, with the length of its chunks."""
         names = {self.of.text.indices[v]: v for v in op.indices}
         if chunk.index.text not in names:
@@ -322,11 +334,9 @@ class _Blocks:
             )
         return index, chunk.width.value
 
-    def _check_size(
-        self, line: SumLine, op: tix.SumOp, panels: Sequence[Hoisted], columns: int
-    ) -> None:
+    def _check_size(self, op: tix.SumOp, panels: Sequence[Hoisted]) -> None:
         """Refuse panels that are too large for the stack."""
-        chunk = line.chunk
+        line, chunk, columns = self.line, self.line.chunk, self.tile.columns
         names = self.of.text.indices
         outside: set[SSAValue] = set()
         if chunk:

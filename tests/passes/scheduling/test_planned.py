@@ -99,7 +99,7 @@ REFUSED = [
         PRODUCT,
         "y[i, j]: rows i by 4, columns j by 16\nsum 1 over k: panel w[j, k]\n"
         "sum 1 over k: panel w[j, k]",
-        "3:5: this sum has panels already",
+        "3:5: this sum has a line already",
     ),
     (
         PRODUCT.replace("300", "K"),
@@ -114,7 +114,11 @@ REFUSED = [
         "2:35: the sum cannot be cut along c",
     ),
     (LARGEST, "y[i]: columns i by 8", "1:7: y cannot be computed in blocks"),
-    (SLOPED, "y[j]: columns j by 8\nsum 1 over k: panel w[j - k]", "2:5: a sum whose bounds move"),
+    (
+        SLOPED,
+        "y[j]: columns j by 8\nsum 1 over k: panel w[j - k]",
+        "2:5: there are no panels and chunks where the bounds",
+    ),
     (COPY, "y[i]: stream", "1:7: y cannot be written as a stream"),
     (PRODUCT, "y[i, j]: " + "columns j by 16\nelse " * 4 + "columns j by 16", "1:10: at most 4"),
 ]
@@ -208,14 +212,13 @@ def tried_lines(
         yield f"{'else' if n else f'{header(op)}:'} {', '.join(parts)}"
         for number, inner in enumerate(blocked_sums(op.body), 1):
             panels = [text.of(v) for v in candidates(op, inner, row, column, text)]
-            if row and panels and rng.random() < 0.8:
-                own = [text.indices[v] for v in inner.indices]
-                cut = f" in chunks of {rng.choice([1, 2, 3])} of {rng.choice(own)}"
-                some = dict.fromkeys(p for p in panels if rng.random() < 0.8) or [panels[0]]
-                yield (
-                    f"sum {number} over {', '.join(own)}{cut if rng.random() < 0.7 else ''}: "
-                    f"panel {', '.join(some)}"
-                )
+            own = [text.indices[v] for v in inner.indices]
+            some = list(dict.fromkeys(p for p in panels if rng.random() < 0.8))
+            cut = f" in chunks of {rng.choice([1, 2, 3])} of {rng.choice(own)}"
+            cut = cut if rng.random() < 0.7 else ""
+            if (some or cut) and rng.random() < 0.8:
+                copied = f": panel {', '.join(some)}" if some else ""
+                yield f"sum {number} over {', '.join(own)}{cut}{copied}"
 
 
 def candidates(
@@ -339,6 +342,7 @@ def test_random_plans_have_blocks_with_panels_and_chunks():
         lines += plan_by_hand(random.Random(seed), f, sizes)
     for word in ("rows", "group", "else", "panel", "chunks"):
         assert any(word in line for line in lines), word
+    assert any("chunks" in line and "panel" not in line for line in lines)
 
 
 def test_a_plan_that_says_nothing_of_a_definition_leaves_the_choice():
