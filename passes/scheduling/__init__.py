@@ -15,9 +15,11 @@
 - `value_text`: values of a body as text, as plans name them
 - `plan_text`: the nests of a program as text
 - `frequencies`: how often each operation of a definition runs
+- `instructions`: the instructions of an element, as lanes and rows share them
 - `predict`: the time that a definition takes in a nest
 - `plan_comments`: comments of a plan: work, time, what was rejected
 - `plan_parser`: that text, read into entries
+- `planned_sums`: panels and chunks that entries say
 - `planned`: the nests that entries say, where definitions have them
 - `emit`: short forms for loops, branches and buffers on the stack
 - `tile_loops`: a definition in tiles; its docstring draws block, strip, group, panel and chunk

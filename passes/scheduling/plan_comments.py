@@ -74,7 +74,8 @@ class Comments:
         for other in sorted(others.values(), key=lambda p: p.cost)[:MOST_REJECTED]:
             row, column = other.tile.row_index, other.tile.column_index
             rows = f"rows {names[row]}, " if row is not None else ""
-            yield f"{rows}columns {names[column]}: {other.cost / cost:.1f} times the cost"
+            along = "columns" if column in op.indices else "terms"
+            yield f"{rows}{along} {names[column]}: {other.cost / cost:.1f} times the cost"
         if chosen is not None:
             yield f"plain: {priced[0].plain / cost:.1f} times"
 

@@ -10,7 +10,8 @@
     plan    =  [call] {entry}
     call    =  "for" setting {"," setting}              setting = NAME "=" NUMBER | "f32" | "f64"
     entry   =  NAME ["[" names "]"] ":" ("plain" | "stream" | blocks {"else" blocks})
-    blocks  =  ["rows" NAME "by" NUMBER ","] "columns" NAME "by" NUMBER
+    blocks  =  ["rows" NAME "by" NUMBER ","] {"all" NAME ","}
+               ("columns" | "terms") NAME "by" NUMBER
                ["," NUMBER ("block" | "blocks") "a" "group"]  {sum}
     sum     =  "sum" NUMBER "over" names (chunks | [chunks] ":" "panel" value {"," value})
     chunks  =  "in" "chunks" "of" NUMBER "of" NAME
@@ -92,7 +93,11 @@ class Blocks:
     """A tile as a plan says it."""
 
     rows: Axis | None
+    whole: Sequence[Token]
+    """Indices of which a block has all values."""
     columns: Axis
+    along_terms: bool
+    """True if vectors run along terms of a sum."""
     group: Count | None
     sums: list[SumLine] = field(default_factory=list[SumLine])
 
@@ -283,7 +288,12 @@ class _Reader(_Cursor):
         if self.takes("rows"):
             rows = self.axis()
             self.word(",")
-        if not self.takes("columns"):
+        whole: list[Token] = []
+        while self.takes("all"):
+            whole.append(self.name("an index"))
+            self.word(",")
+        along_terms = self.takes("terms")
+        if not along_terms and not self.takes("columns"):
             token = self.peek("columns j by 64")
             raise PlanFailure(
                 token,
@@ -298,7 +308,7 @@ class _Reader(_Cursor):
                 self.word("blocks")
             self.word("a")
             self.word("group")
-        return Blocks(rows, columns, group)
+        return Blocks(rows, whole, columns, along_terms, group)
 
     def sum(self) -> SumLine:
         self.word("sum")

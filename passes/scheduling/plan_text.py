@@ -87,12 +87,12 @@ def header(op: tix.DefineOp) -> str:
 def blocks_text(op: tix.DefineOp, tile: Tile) -> str:
     """The blocks of a tile: `rows i by 4, columns j by 64, 16 blocks a group`."""
     names = index_names(op)
-    parts = [f"columns {names[tile.column_index]} by {tile.columns}"]
-    if tile.row_index is not None:
-        parts.insert(0, f"rows {names[tile.row_index]} by {tile.rows}")
-        if tile.group > 1:
-            parts.append(f"{tile.group} blocks a group")
-    return ", ".join(parts)
+    rows = [] if tile.row_index is None else [f"rows {names[tile.row_index]} by {tile.rows}"]
+    whole = [f"all {names[index]}" for index, _ in tile.whole]
+    along = "columns" if tile.column_index in op.indices else "terms"
+    columns = f"{along} {names[tile.column_index]} by {tile.columns}"
+    group = [f"{tile.group} blocks a group"] if rows and tile.group > 1 else []
+    return ", ".join([*rows, *whole, columns, *group])
 
 
 def _sum_lines(op: tix.DefineOp, tile: Tile, text: ValueText) -> Iterator[str]:

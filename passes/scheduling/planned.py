@@ -13,8 +13,8 @@ refused here, with what it has instead.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from xdsl.ir import SSAValue
@@ -30,19 +30,15 @@ from passes.scheduling.plan_parser import (
     Entry,
     LoopPlan,
     PlanFailure,
-    SumLine,
     Token,
-    as_written,
-    words,
 )
+from passes.scheduling.planned_sums import MOST_ELEMENTS, PlannedSum
 from passes.scheduling.streams import possible_stream
+from passes.scheduling.term_choice import lies_along
 from passes.scheduling.tile import Hoisted, Tile
 from passes.scheduling.tile_analysis import (
-    PANEL_ELEMENTS,
     blocked_sums,
     constant_extent,
-    constant_range,
-    hoisted_values,
     is_rectangular,
     lanes_of,
     tileable_sums,
@@ -52,9 +48,6 @@ from passes.scheduling.value_text import ValueText, index_names
 
 MOST_VECTORS_OF_SUMS = 64
 """Vectors of sums in a block: more than registers hold, and few enough to be written out."""
-
-MOST_ELEMENTS = 2 * PANEL_ELEMENTS
-"""Elements of a panel, and of sums that wait in memory, at most: they lie on the stack."""
 
 MOST_ALTERNATIVES = 4
 """Tiles of a definition, of which sizes choose at run time."""
@@ -169,8 +162,16 @@ class _Blocks:
     def tile(self) -> Tile:
         """The tile; raises `PlanFailure` where it is none."""
         rows, columns = self.blocks.rows, self.blocks.columns
-        column = self.of.index(columns.index)
         row = None if rows is None else self.of.index(rows.index)
+        if self.blocks.along_terms:
+            return self._along_terms(row)
+        if self.blocks.whole:
+            raise PlanFailure(
+                self.blocks.whole[0],
+                "blocks with columns have rows along one index",
+                "all goes with terms: rows i by 4, all s, terms k by 16",
+            )
+        column = self.of.index(columns.index)
         if rows and row is column:
             raise PlanFailure(
                 rows.index,
@@ -178,17 +179,70 @@ class _Blocks:
                 "without rows, a block has one: columns j by 64",
             )
         lanes = self._lanes(columns.width)
-        for axis in filter(None, (rows, columns)):
-            self._check_room(axis)
+        self._check_room(columns)
         height = rows.width.value if rows else 1
-        vectors = height * columns.width.value // lanes
+        return self._with_sums(self._of_size(Tile(row, column, height, columns.width.value, lanes)))
+
+    def _along_terms(self, row: SSAValue | None) -> Tile:
+        """A tile whose vectors run along the terms of the only long sum."""
+        rows, columns = self.blocks.rows, self.blocks.columns
+        sums, uses = blocked_sums(self.of.op.body), IndexUses()
+        if len(sums) != 1 or not lies_along(sums[0], uses):
+            raise PlanFailure(
+                columns.index,
+                f"vectors cannot run along terms of {self.of.label}",
+                "they do in one long sum of arithmetic, whose reads are neighbours along its last "
+                "index",
+            )
+        names = self.of.text.indices
+        column = sums[0].indices[-1]
+        if columns.index.text != names[column]:
+            raise PlanFailure(columns.index, f"terms of this sum run along {names[column]}")
+        whole = tuple((self.of.index(token), self._whole(token)) for token in self.blocks.whole)
+        for token in (*([rows.index] if rows else []), *self.blocks.whole):
+            self._check_rows_of_terms(token, sums[0], uses)
+        axes = [v for v in (row, *(index for index, _ in whole)) if v is not None]
+        if len(set(axes)) < len(axes):
+            raise PlanFailure(columns.index, "rows run along different indices")
+        if self.blocks.sums:
+            raise PlanFailure(self.blocks.sums[0].number.token, "terms need no panels and chunks")
+        lanes = lanes_of(self.of.op)
+        if columns.width.value % lanes:
+            raise PlanFailure(
+                columns.width.token,
+                f"{columns.width.value} terms are no whole vectors of {lanes}",
+            )
+        height = rows.width.value if rows else 1
+        tile = Tile(row, column, height, columns.width.value, lanes, whole=whole)
+        return replace(self._of_size(tile), group=self._group(tile))
+
+    def _whole(self, token: Token) -> int:
+        """The number of values of an index of which a block has all."""
+        extent = self.of.extent(self.of.index(token))
+        if not extent:
+            raise PlanFailure(token, f"a call tells how many values {token.text} has")
+        return extent
+
+    def _check_rows_of_terms(self, token: Token, op: tix.SumOp, uses: IndexUses) -> None:
+        index = self.of.index(token)
+        if index not in uses.of_operation(op) or not is_rectangular(op, [index], uses):
+            raise PlanFailure(
+                token, f"the sum has the same value, or other terms, along {token.text}"
+            )
+
+    def _of_size(self, tile: Tile) -> Tile:
+        """The tile, if sizes have room for it and it is not too large."""
+        rows, columns = self.blocks.rows, self.blocks.columns
+        if rows:
+            self._check_room(rows)
+        vectors = tile.height * tile.columns // tile.lanes
         if vectors > MOST_VECTORS_OF_SUMS:
             raise PlanFailure(
                 (rows or columns).width.token,
-                f"a block of {height} x {columns.width.value} elements is {vectors} vectors of "
+                f"a block of {tile.height} x {tile.columns} elements is {vectors} vectors of "
                 f"sums; {MOST_VECTORS_OF_SUMS} are the most",
             )
-        return self._with_sums(Tile(row, column, height, columns.width.value, lanes))
+        return tile
 
     def _lanes(self, columns: Count) -> int:
         """The elements of a vector, of which the columns are a multiple."""
@@ -231,7 +285,7 @@ class _Blocks:
         panels: dict[tix.SumOp, tuple[Hoisted, ...]] = {}
         chunks: dict[tix.SumOp, tuple[SSAValue, int]] = {}
         for line in self.blocks.sums:
-            planned_sum = _Sum(self.of, line, tile, uses)
+            planned_sum = PlannedSum(self.of.op, self.of.text, line, tile, uses)
             op = planned_sum.among(sums)
             if op in panels or op in chunks:
                 raise PlanFailure(line.number.token, "this sum has a line already")
@@ -245,16 +299,7 @@ class _Blocks:
                 f"{group * tile.rows * tile.columns} sums would wait in memory between chunks",
                 f"{MOST_ELEMENTS} are the most: make groups of fewer blocks",
             )
-        return Tile(
-            tile.row_index,
-            tile.column_index,
-            tile.rows,
-            tile.columns,
-            tile.lanes,
-            group,
-            panels,
-            chunks,
-        )
+        return replace(tile, group=group, panels=panels, chunks=chunks)
 
     def _group(self, tile: Tile) -> int:
         group = self.blocks.group
@@ -263,105 +308,3 @@ class _Blocks:
         if tile.row_index is None:
             raise PlanFailure(group.token, "blocks without rows are in no groups")
         return group.value
-
-
-@dataclass(frozen=True)
-class _Sum:
-    """A sum as a plan says it, in the blocks of a tile."""
-
-    of: _Definition
-    line: SumLine
-    tile: Tile
-    uses: IndexUses
-
-    def among(self, tiled: Sequence[tix.SumOp]) -> tix.SumOp:
-        """The sum that the line is about, one of those that run in the blocks."""
-        line = self.line
-        sums = blocked_sums(self.of.op.body)
-        if line.number.value > len(sums):
-            raise PlanFailure(line.number.token, f"{self.of.label} has {len(sums)} long sums")
-        op = sums[line.number.value - 1]
-        names = [self.of.text.indices[v] for v in op.indices]
-        if [token.text for token in line.indices] != names:
-            raise PlanFailure(
-                (*line.indices, line.number.token)[0], f"this sum is over {', '.join(names)}"
-            )
-        if op not in tiled:
-            raise PlanFailure(line.number.token, "this sum does not run in these blocks")
-        if not all(is_rectangular(s, [self.tile.column_index], self.uses) for s in tiled):
-            raise PlanFailure(
-                line.number.token,
-                "there are no panels and chunks where the bounds of a sum move with the columns",
-            )
-        return op
-
-    def panels(self, op: tix.SumOp) -> tuple[Hoisted, ...]:
-        """The values that are copied, of those that may be."""
-        known = hoisted_values(op, self.tile, self.uses).panels
-        texts = [words(self.of.text.of(h.value)) for h in known]
-        found: dict[Hoisted, None] = {}
-        for value in self.line.panels:
-            wanted = [token.text for token in value]
-            if wanted not in texts:
-                names = dict.fromkeys(self.of.text.of(h.value) for h in known)
-                raise PlanFailure(
-                    value[0],
-                    f"{as_written(value)} is no panel of this sum",
-                    f"panels may be {', '.join(names)}"
-                    if names
-                    else "all that it reads lies side by side: it needs no panels",
-                )
-            found.update((h, None) for h, text in zip(known, texts, strict=True) if text == wanted)
-        self._check_size(op, list(found))
-        return tuple(found)
-
-    def chunk(self, chunk: Axis, op: tix.SumOp) -> tuple[SSAValue, int]:
-        """The index that is cut, with the length of its chunks."""
-        names = {self.of.text.indices[v]: v for v in op.indices}
-        if chunk.index.text not in names:
-            raise PlanFailure(
-                chunk.index,
-                f"{chunk.index.text} is no index of this sum",
-                f"its indices are {', '.join(names)}",
-            )
-        index = names[chunk.index.text]
-        inside = op.indices[op.indices.index(index) + 1 :]
-        if any(constant_range(op, v) is None for v in inside):
-            raise PlanFailure(
-                chunk.index,
-                f"the sum cannot be cut along {chunk.index.text}",
-                "the ranges of indices inside it must be numbers",
-            )
-        return index, chunk.width.value
-
-    def _check_size(self, op: tix.SumOp, panels: Sequence[Hoisted]) -> None:
-        """Refuse panels that are too large for the stack."""
-        line, chunk, columns = self.line, self.line.chunk, self.tile.columns
-        names = self.of.text.indices
-        outside: set[SSAValue] = set()
-        if chunk:
-            cut = [names[v] for v in op.indices].index(chunk.index.text)
-            outside.update(op.indices[:cut])
-        for panel in panels:
-            elements = columns
-            for index in panel.indices:
-                if index in outside:
-                    continue
-                if chunk and names[index] == chunk.index.text:
-                    elements *= chunk.width.value
-                    continue
-                found = constant_range(op, index)
-                if found is None:
-                    raise PlanFailure(
-                        line.number.token,
-                        f"a panel must be cut: a call tells how long {names[index]} is",
-                        f"sum {line.number.value} over {', '.join(names[v] for v in op.indices)} "
-                        f"in chunks of 256 of {names[index]}: panel ...",
-                    )
-                elements *= found[1]
-            if elements > MOST_ELEMENTS:
-                raise PlanFailure(
-                    (chunk.width if chunk else line.number).token,
-                    f"a panel would have {elements} elements; {MOST_ELEMENTS} are the most",
-                    "shorter chunks make it smaller",
-                )

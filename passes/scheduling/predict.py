@@ -26,11 +26,11 @@ from dialects import tix
 from dialects.tix import elementwise as ew
 from dialects.tix.affine import SizeValues
 from passes.analysis.costs import CHEAP, FREE
-from passes.scheduling.frequencies import Frequencies, bytes_of, frequencies, tensor_bytes
-from passes.scheduling.index_uses import IndexUses
+from passes.scheduling.frequencies import bytes_of, frequencies, tensor_bytes
+from passes.scheduling.instructions import Instructions
 from passes.scheduling.nest import Nest
 from passes.scheduling.tile import Hoisted, Tile
-from passes.scheduling.tile_analysis import VECTOR_BYTES, is_slow, lanes_of, stride, tree_of
+from passes.scheduling.tile_analysis import VECTOR_BYTES, is_slow, stride, tree_of
 
 FUNCTION_SLOTS: Mapping[type[Operation], float] = {
     ew.ExpOp: 20,
@@ -80,9 +80,6 @@ class Machine:
 
 
 MACHINE = Machine()
-
-LONGEST_STEP = 4
-"""Steps between elements that LLVM makes a vector of."""
 
 
 @dataclass(frozen=True)
@@ -143,97 +140,7 @@ class _Panel:
 
 
 @dataclass
-class _Instructions:
-    """Counts the instructions of an element of a definition."""
-
-    op: tix.DefineOp
-    nest: Nest
-    sizes: Mapping[str, int]
-    found: Frequencies
-
-    def __post_init__(self) -> None:
-        self.uses = IndexUses()
-        self.lanes = lanes_of(self.op)
-        self._bytes = VECTOR_BYTES // self.lanes
-        self.tile = next(filter(self._has_room, self.nest.tiles), None)
-        self.along = self._vector_axes()
-
-    def _has_room(self, tile: Tile) -> bool:
-        """True if the sizes have room for a block."""
-        known = SizeValues(self.sizes)
-        shape = dict(zip(self.op.indices, self.op.shape, strict=True))
-        axes = (tile.row_index, tile.rows), (tile.column_index, tile.columns)
-        return all(v is None or shape[v].evaluate(known) >= width for v, width in axes)
-
-    def _loops(self, op: Operation) -> list[SSAValue]:
-        """The indices of the loops around an operation, the innermost first.
-
-        Short sums are no loops: they are written out.
-        """
-        found: list[SSAValue] = []
-        parent = op.parent_op()
-        while parent is not None and not isinstance(parent, tix.DefineOp):
-            if isinstance(parent, tix.ReductionOp) and not self._is_short(parent):
-                found += reversed(parent.indices)
-            parent = parent.parent_op()
-        return found
-
-    def _issues(self, op: Operation) -> float:
-        """The instructions for an operation per element: loops that it is the same for run once."""
-        runs = self.found.runs[op]
-        used = self.uses.of_operation(op)
-        for index in self._loops(op):
-            if index in used:
-                break
-            runs /= max(1.0, self.found.lengths[index])
-        return runs * self._share(op.results[0], op)
-
-    def _share(self, value: SSAValue, op: Operation) -> float:
-        """The instructions per time that a value is needed, as vectors and rows share them."""
-        used = self.uses.of(value)
-        if self.tile:
-            by_column = self.tile.column_index in used
-            rows = 1 if self.tile.row_index in used else self.tile.rows
-            return 1 / (self.tile.lanes if by_column else self.tile.columns) / rows
-        axis = self._axis(op)
-        if axis is None:
-            return 1.0
-        inside = used | frozenset(op.indices if isinstance(op, tix.SumOp) else ())
-        return 1 / self.lanes if axis in inside else 0.0
-
-    def _vector_axes(self) -> dict[Operation, SSAValue | None]:
-        """For each body, the definition's and those of sums, the index that its lanes run along."""
-        axes: dict[Operation, SSAValue | None] = {}
-        sums = [o for o in self.op.walk() if isinstance(o, tix.ReductionOp)]
-        long = [s for s in sums if self.found.runs[s] and not self._is_short(s)]
-        last = self.op.indices[-1] if self.op.indices else None
-        if self.nest.stream or (last and not long and self._runs_along(self.op, last)):
-            return {self.op: last}
-        for s in long:
-            inner = any(o is not s and o in long for o in s.walk())
-            axes[s] = s.indices[-1] if not inner and self._runs_along(s, s.indices[-1]) else None
-        return axes
-
-    def _is_short(self, op: tix.ReductionOp) -> bool:
-        return prod(self.found.lengths[v] for v in op.indices) <= 16
-
-    def _runs_along(self, op: Operation, index: SSAValue) -> bool:
-        """True if a loop over an index has vectors for lanes: LLVM takes short steps, too."""
-        steps = [stride(o, index, self.uses) for o in op.walk() if isinstance(o, tix.ReadOp)]
-        return all(step is not None and abs(step) <= LONGEST_STEP for step in steps)
-
-    def _axis(self, op: Operation) -> SSAValue | None:
-        """The index that the lanes of an operation run along, outside of tiles."""
-        parent: Operation | None = op
-        while parent is not None:
-            if parent in self.along:
-                return self.along[parent]
-            parent = parent.parent_op()
-        return None
-
-
-@dataclass
-class _Cycles(_Instructions):
+class _Cycles(Instructions):
     """Counts the cycles of an element of a definition."""
 
     machine: Machine
@@ -248,18 +155,18 @@ class _Cycles(_Instructions):
                 continue
             if isinstance(o, tix.SumOp):
                 terms = self.found.terms[o]
-                arithmetic += terms * self._share(o.result, o)
+                arithmetic += terms * self.share(o.result, o)
                 latency += terms * self._latency(o)
                 on_top += self._end_of_sum(o)
             elif isinstance(o, tix.ReadOp):
-                loads += self._issues(o) * self._cost_of_read(o)
+                loads += self.issues(o) * self._cost_of_read(o)
                 loads += self._lines(o) * m.loads * m.line
             elif isinstance(o, ew.UnaryOp | ew.BinaryOp):
-                arithmetic += self._issues(o) * self._slots(o)
+                arithmetic += self.issues(o) * self._slots(o)
         for panel in panels:
             assert self.tile
             terms = self.found.terms[panel.sum]
-            far = panel.elements * self._bytes > m.nearest_bytes
+            far = panel.elements * self.bytes > m.nearest_bytes
             loads += terms / self.lanes / self.tile.rows * (m.loads * m.line if far else 1)
             on_top += terms * panel.fill / (self.tile.rows * self.tile.group)
         on_top += 1 / self.lanes if self._stores_vectors() else m.element
@@ -272,17 +179,17 @@ class _Cycles(_Instructions):
         """
         if self.tile:
             return 0.0
-        reads = [o for o in self.found.runs if isinstance(o, tix.ReadOp) and self._loops(o)]
+        reads = [o for o in self.found.runs if isinstance(o, tix.ReadOp) and self.loops(o)]
         far = [o for o in reads if self._bytes_between(o) > self.machine.cache_bytes / 2]
-        return sum(self.found.runs[o] * self._bytes for o in far)
+        return sum(self.found.runs[o] * self.bytes for o in far)
 
     def _bytes_between(self, op: tix.ReadOp) -> float:
         """The bytes that a read touches until it reads the same element again."""
         known = SizeValues(self.sizes)
         shape = dict(zip(self.op.indices, self.op.shape, strict=True))
         used = self.uses.of_operation(op)
-        total = float(self._bytes)
-        for index in [*self._loops(op), *reversed(self.op.indices)]:
+        total = float(self.bytes)
+        for index in [*self.loops(op), *reversed(self.op.indices)]:
             if index not in used:
                 return total
             size = shape.get(index)
@@ -306,7 +213,7 @@ class _Cycles(_Instructions):
 
     def _cost_of_read(self, op: tix.ReadOp) -> float:
         """The loads of a read per instruction: several for elements that lie apart."""
-        axis = self.tile.column_index if self.tile else self._axis(op)
+        axis = self.tile.column_index if self.tile else self.axis(op)
         if axis is None or axis not in self.uses.of_operation(op):
             return 1
         step = stride(op, axis, self.uses)
@@ -316,26 +223,26 @@ class _Cycles(_Instructions):
 
     def _latency(self, op: tix.SumOp) -> float:
         """The additions to wait for per term, as several are under way."""
-        if self._is_short(op):
+        if self.is_short(op):
             return 0
         if self.tile:
-            rows = self.tile.rows if self.tile.row_index in self.uses.of(op.result) else 1
-            return 1 / (rows * self.tile.columns)
-        return 1 / (4 * self.lanes) if self._axis(op) else 0.5
+            return 1 / (len(self.tile.rows_in(self.uses.of(op.result))) * self.tile.columns)
+        return 1 / (4 * self.lanes) if self.axis(op) else 0.5
 
     def _end_of_sum(self, op: tix.SumOp) -> float:
         """The cycles in which the lanes of a sum are added to each other."""
-        return self.found.runs[op] * 16 if not self.tile and self.along.get(op) else 0
+        in_lanes = self.along_terms or (not self.tile and self.along.get(op))
+        return self.found.runs[op] * 16 if in_lanes else 0
 
     def _lines(self, op: tix.ReadOp) -> float:
         """The lines per element that a tile reads anew for each term, as terms lie apart."""
-        loops = self._loops(op)
-        if not (self.tile and loops):
+        loops = self.loops(op)
+        if not (self.tile and loops) or self.along_terms:
             return 0
         if tensor_bytes(op.tensor_type, self.sizes) <= self.machine.nearest_bytes:
             return 0
         step = stride(op, loops[0], self.uses)
-        if step is not None and abs(step) * self._bytes < VECTOR_BYTES:
+        if step is not None and abs(step) * self.bytes < VECTOR_BYTES:
             return 0
         rows = 1
         if self.tile.row_index is not None:

@@ -113,6 +113,22 @@ REFUSED = [
         "sum 1 over c, s in chunks of 4 of c: panel w[o, c, s]",
         "2:35: the sum cannot be cut along c",
     ),
+    (PRODUCT, "y[i, j]: terms j by 16", "1:16: terms of this sum run along k"),
+    (PRODUCT, "y[i, j]: terms k by 8", "1:21: 8 terms are no whole vectors of 16"),
+    (PRODUCT, "y[i, j]: all i, columns j by 16", "1:14: blocks with columns have rows along one"),
+    (PRODUCT, "y[i, j]: all i, terms k by 16", "1:28: a block of 70 x 16 elements is 70 vectors"),
+    (
+        PRODUCT.replace("70", "N"),
+        "y[i, j]: all i, terms k by 16",
+        "1:14: a call tells how many values i has",
+    ),
+    (PRODUCT, "y[i, j]: rows i by 2, all i, terms k by 16", "1:35: rows run along different"),
+    (
+        PRODUCT,
+        "y[i, j]: rows i by 2, terms k by 16\nsum 1 over k: panel w[j, k]",
+        "2:5: terms need no panels and chunks",
+    ),
+    (BOX, "y[n, o]: terms s by 8", "1:16: vectors cannot run along terms of y"),
     (LARGEST, "y[i]: columns i by 8", "1:7: y cannot be computed in blocks"),
     (
         SLOPED,
@@ -202,6 +218,9 @@ def tried_lines(
         yield f"{header(op)}: {kind if names else 'plain'}"
         return
     for n in range(rng.choice([1, 1, 2])):
+        if rng.random() < 0.3 and len(blocked_sums(op.body)) == 1:
+            yield f"{'else' if n else f'{header(op)}:'} {along_terms(rng, op, text)}"
+            continue
         column = rng.choice(names)
         row = rng.choice([None, *([name for name in names if name != column] or [None]) * 2])
         parts = [f"columns {column} by {rng.choice([2, 2, 4, 6])}"]
@@ -219,6 +238,18 @@ def tried_lines(
             if (some or cut) and rng.random() < 0.8:
                 copied = f": panel {', '.join(some)}" if some else ""
                 yield f"sum {number} over {', '.join(own)}{cut}{copied}"
+
+
+def along_terms(rng: random.Random, op: tix.DefineOp, text: ValueText) -> str:
+    """Blocks whose vectors run along the terms of the only sum."""
+    (inner,) = blocked_sums(op.body)
+    names = [text.indices[v] for v in op.indices]
+    some = rng.sample(names, rng.randrange(len(names) + 1))
+    parts = [f"rows {some.pop()} by {rng.choice([1, 2, 3])}"] if some and rng.random() < 0.7 else []
+    group = ["2 blocks a group"] if parts and rng.random() < 0.5 else []
+    parts += [f"all {name}" for name in some]
+    terms = f"terms {text.indices[inner.indices[-1]]} by {rng.choice([2, 4, 6])}"
+    return ", ".join([*parts, terms, *group])
 
 
 def candidates(
@@ -340,7 +371,7 @@ def test_random_plans_have_blocks_with_panels_and_chunks():
         f = tadc.compile(source)
         sizes = f.runner.sizes([np.zeros(shapes[t.name]) for t in f.args], {})
         lines += plan_by_hand(random.Random(seed), f, sizes)
-    for word in ("rows", "group", "else", "panel", "chunks"):
+    for word in ("rows", "group", "else", "panel", "chunks", "terms", "all"):
         assert any(word in line for line in lines), word
     assert any("chunks" in line and "panel" not in line for line in lines)
 
