@@ -122,7 +122,7 @@ REFUSED = [
         "y[i, j]: all i, terms k by 16",
         "1:14: a call tells how many values i has",
     ),
-    (PRODUCT, "y[i, j]: rows i by 2, all i, terms k by 16", "1:35: rows run along different"),
+    (PRODUCT, "y[i, j]: rows i by 2, all i, terms k by 16", "1:36: rows run along different"),
     (
         PRODUCT,
         "y[i, j]: rows i by 2, terms k by 16\nsum 1 over k: panel w[j, k]",
