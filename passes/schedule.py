@@ -68,7 +68,7 @@ from passes.rewriting.programs import is_hint, reads_of, tensor_names, type_of
 from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.index_lowering import IndexLowering
 from passes.scheduling.lane_sums import LaneLowering
-from passes.scheduling.nest import PLAIN, ChooseNest, nest_chooser
+from passes.scheduling.blocking import PLAIN, ChooseBlocking, blocking_chooser
 from passes.scheduling.plan_parser import parse_plan
 from passes.scheduling.planned import planned
 from passes.scheduling.segments import SegmentLowering
@@ -97,7 +97,7 @@ class SchedulePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         plan = parse_plan(self.plan)
-        choose = nest_chooser(self.tile, self.sizes)
+        choose = blocking_chooser(self.tile, self.sizes)
         for program in list(op.ops):
             if isinstance(program, tix.ProgramOp):
                 own = choose and planned(plan, program, choose)
@@ -107,7 +107,7 @@ class SchedulePass(ModulePass):
 
 
 def schedule(
-    program: tix.ProgramOp, choose: ChooseNest | None = None, strided: bool = False
+    program: tix.ProgramOp, choose: ChooseBlocking | None = None, strided: bool = False
 ) -> list[func.FuncOp | CallOp]:
     """One function per definition, in order, or a call of the function of an equivalent one.
 
@@ -139,7 +139,7 @@ def _step(member: Member, function: func.FuncOp, names: Names) -> func.FuncOp | 
 def _function(
     op: tix.DefineOp,
     names: Names,
-    choose: ChooseNest | None,
+    choose: ChooseBlocking | None,
     as_written: Set[Operation],
     strided: bool,
 ) -> func.FuncOp:
@@ -175,7 +175,7 @@ def _fill(
     buffers: dict[SSAValue, SSAValue],
     sizes: dict[str, SSAValue],
     stride_names: Mapping[SSAValue, Sequence[str]],
-    choose: ChooseNest | None,
+    choose: ChooseBlocking | None,
     as_written: Set[Operation],
 ) -> None:
     index = IndexLowering(block, op.location)

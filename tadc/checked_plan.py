@@ -13,7 +13,7 @@ from functools import partial
 from passes.analysis.equivalence import equivalent_definitions
 from passes.analysis.rounding import must_round_identically
 from passes.rewriting.programs import tensor_names
-from passes.scheduling.nest import PLAIN
+from passes.scheduling.blocking import PLAIN
 from passes.scheduling.plan_parser import (
     PLAN,
     Entry,

@@ -11,7 +11,7 @@
 - `tile_analysis`: how long sums are, how far apart reads lie, what to compute ahead
 - `term_choice`: tiles whose vectors run along the terms of a sum
 - `tile_choice`: the cost of tiles, and whether one beats the plain nest
-- `nest`: the loops of one definition: in tiles, as a stream, or plain
+- `blocking`: the loops of one definition: in tiles, as a stream, or plain
 - `value_text`: values of a body as text, as plans name them
 - `plan_text`: the nests of a program as text
 - `frequencies`: how often each operation of a definition runs

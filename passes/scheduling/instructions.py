@@ -19,7 +19,7 @@ from dialects import tix
 from dialects.tix.affine import SizeValues
 from passes.scheduling.frequencies import Frequencies
 from passes.scheduling.index_uses import IndexUses
-from passes.scheduling.nest import Nest
+from passes.scheduling.blocking import Blocking
 from passes.scheduling.tile import Tile
 from passes.scheduling.tile_analysis import VECTOR_BYTES, lanes_of, stride
 
@@ -32,7 +32,7 @@ class Instructions:
     """Counts the instructions of an element of a definition."""
 
     op: tix.DefineOp
-    nest: Nest
+    nest: Blocking
     sizes: Mapping[str, int]
     found: Frequencies
 

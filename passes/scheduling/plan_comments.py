@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from dialects import tix
-from passes.scheduling.nest import ChooseNest, Nest
+from passes.scheduling.blocking import ChooseBlocking, Blocking
 from passes.scheduling.plan_parser import PlanFailure
 from passes.scheduling.plan_text import nest_text
 from passes.scheduling.predict import predict
@@ -32,16 +32,16 @@ class Comments:
     """All sizes of the call, where they are known."""
     example: Mapping[str, int]
     """The sizes for which nests were chosen."""
-    own: ChooseNest
+    own: ChooseBlocking
     """The nests that are chosen where nobody plans."""
     refused: Mapping[str, PlanFailure]
     """The entries of a plan by hand that are not possible here, by definition."""
 
-    def about(self, op: tix.DefineOp, nest: Nest) -> list[str]:
+    def about(self, op: tix.DefineOp, nest: Blocking) -> list[str]:
         """The comment behind the entry of a definition, and those below it."""
         return [self._work(op, nest), *self._below(op, nest)]
 
-    def _work(self, op: tix.DefineOp, nest: Nest) -> str:
+    def _work(self, op: tix.DefineOp, nest: Blocking) -> str:
         if self.sizes is None:
             return ""
         found = predict(op, nest, self.sizes)
@@ -50,7 +50,7 @@ class Comments:
             f"{_short(found.seconds, 's')} predicted"
         )
 
-    def _below(self, op: tix.DefineOp, nest: Nest) -> Iterator[str]:
+    def _below(self, op: tix.DefineOp, nest: Blocking) -> Iterator[str]:
         refused = self.refused.get(op.label.data)
         if refused:
             yield f"line {refused.token.line} of the plan is not possible here: {refused.reason}"
@@ -60,7 +60,7 @@ class Comments:
         elif rejected := list(self._rejected(op, nest)):
             yield f"rejected: {'; '.join(rejected)}"
 
-    def _rejected(self, op: tix.DefineOp, nest: Nest) -> Iterator[str]:
+    def _rejected(self, op: tix.DefineOp, nest: Blocking) -> Iterator[str]:
         """Other rows and columns, and the plain nest, with their costs."""
         symbolic = any(size.terms for size in op.shape)
         priced = priced_tiles(op, {} if symbolic else self.example)

@@ -17,7 +17,7 @@ from dialects import tix
 from passes.analysis.equivalence import equivalent_definitions
 from passes.analysis.rounding import must_round_identically
 from passes.rewriting.programs import tensor_names
-from passes.scheduling.nest import ChooseNest, Nest
+from passes.scheduling.blocking import ChooseBlocking, Blocking
 from passes.scheduling.tile import Tile
 from passes.scheduling.tile_analysis import blocked_sums
 from passes.scheduling.value_text import ValueText, index_names
@@ -25,11 +25,11 @@ from passes.scheduling.value_text import ValueText, index_names
 COLUMN_OF_COMMENTS = 56
 """The column at which comments behind entries begin, or behind the entry where that is longer."""
 
-About = Callable[[tix.DefineOp, Nest], Sequence[str]]
+About = Callable[[tix.DefineOp, Blocking], Sequence[str]]
 """Comments on the nest of a definition: first what stands behind its entry, then more lines."""
 
 
-def plan_entries(program: tix.ProgramOp, choose: ChooseNest, about: About) -> dict[str, list[str]]:
+def plan_entries(program: tix.ProgramOp, choose: ChooseBlocking, about: About) -> dict[str, list[str]]:
     """The lines for each definition of a program whose loops are shaped, by its label.
 
     They have comments that say what there is `about` it. Equivalent definitions run the code of the
@@ -51,7 +51,7 @@ def plan_entries(program: tix.ProgramOp, choose: ChooseNest, about: About) -> di
     return entries
 
 
-def entry_lines(op: tix.DefineOp, nest: Nest, tensors: Mapping[SSAValue, str]) -> list[str]:
+def entry_lines(op: tix.DefineOp, nest: Blocking, tensors: Mapping[SSAValue, str]) -> list[str]:
     """The entry of a definition; `tensors` are the names of the program's."""
     start = f"{header(op)}:"
     if not nest.tiles:
@@ -70,7 +70,7 @@ def without_comments(lines: Iterable[str]) -> list[str]:
     return [line for line in said if line]
 
 
-def nest_text(op: tix.DefineOp, nest: Nest) -> str:
+def nest_text(op: tix.DefineOp, nest: Blocking) -> str:
     """A nest in one line, without what its sums copy."""
     if nest.tiles:
         return " else ".join(blocks_text(op, tile) for tile in nest.tiles)

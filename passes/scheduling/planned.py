@@ -22,7 +22,7 @@ from xdsl.ir import SSAValue
 from dialects import tix
 from passes.rewriting.programs import tensor_names
 from passes.scheduling.index_uses import IndexUses
-from passes.scheduling.nest import PLAIN, ChooseNest, Nest
+from passes.scheduling.blocking import PLAIN, ChooseBlocking, Blocking
 from passes.scheduling.plan_parser import (
     Axis,
     Blocks,
@@ -53,14 +53,14 @@ MOST_ALTERNATIVES = 4
 """Tiles of a definition, of which sizes choose at run time."""
 
 
-def planned(plan: LoopPlan, program: tix.ProgramOp, choose: ChooseNest) -> ChooseNest:
+def planned(plan: LoopPlan, program: tix.ProgramOp, choose: ChooseBlocking) -> ChooseBlocking:
     """The nests of a plan where these are possible; elsewhere those that `choose` gives."""
     if not plan.entries:
         return choose
     entries = {entry.name.text: entry for entry in plan.entries}
     names = tensor_names(program)
 
-    def chosen(op: tix.DefineOp) -> Nest:
+    def chosen(op: tix.DefineOp) -> Blocking:
         entry = entries.get(op.label.data)
         try:
             return choose(op) if entry is None else nest_of(entry, op, names)
@@ -84,7 +84,7 @@ def refusals(plan: LoopPlan, program: tix.ProgramOp) -> dict[str, PlanFailure]:
     return found
 
 
-def nest_of(entry: Entry, op: tix.DefineOp, tensors: Mapping[SSAValue, str]) -> Nest:
+def nest_of(entry: Entry, op: tix.DefineOp, tensors: Mapping[SSAValue, str]) -> Blocking:
     """The nest that a plan says for a definition; `tensors` are the names of the program's.
 
     Raises `PlanFailure` where the definition has no such nest.
@@ -111,7 +111,7 @@ class _Definition:
     def label(self) -> str:
         return self.op.label.data
 
-    def nest(self, entry: Entry) -> Nest:
+    def nest(self, entry: Entry) -> Blocking:
         if [token.text for token in entry.indices] != list(self.indices):
             written = f"{self.label}[{', '.join(self.indices)}]" if self.indices else self.label
             raise PlanFailure(entry.name, f"the definition is {written} here")
@@ -126,7 +126,7 @@ class _Definition:
                     "streams read neighbours along the last index, and have no long sums, other "
                     "reductions or choices by values",
                 )
-            return Nest(stream=stream)
+            return Blocking(stream=stream)
         if not may_have_tiles(self.op):
             raise PlanFailure(
                 entry.kind,
@@ -136,7 +136,7 @@ class _Definition:
             )
         if len(entry.blocks) > MOST_ALTERNATIVES:
             raise PlanFailure(entry.kind, f"at most {MOST_ALTERNATIVES} tiles are alternatives")
-        return Nest([_Blocks(self, blocks).tile() for blocks in entry.blocks])
+        return Blocking([_Blocks(self, blocks).tile() for blocks in entry.blocks])
 
     def index(self, token: Token) -> SSAValue:
         if token.text not in self.indices:

@@ -28,7 +28,7 @@ from dialects.tix.affine import SizeValues
 from passes.analysis.costs import CHEAP, FREE
 from passes.scheduling.frequencies import bytes_of, frequencies, tensor_bytes
 from passes.scheduling.instructions import Instructions
-from passes.scheduling.nest import Nest
+from passes.scheduling.blocking import Blocking
 from passes.scheduling.tile import Hoisted, Tile
 from passes.scheduling.tile_analysis import VECTOR_BYTES, is_slow, stride, tree_of
 
@@ -94,7 +94,7 @@ class Prediction:
 
 
 def predict(
-    op: tix.DefineOp, nest: Nest, sizes: Mapping[str, int], machine: Machine = MACHINE
+    op: tix.DefineOp, nest: Blocking, sizes: Mapping[str, int], machine: Machine = MACHINE
 ) -> Prediction:
     """The work and the time of a definition in a nest, on one core, for all its sizes."""
     known = SizeValues(sizes)
@@ -116,7 +116,7 @@ def _is_arithmetic(op: Operation) -> bool:
 
 
 def _seconds_to_move(
-    op: tix.DefineOp, nest: Nest, sizes: Mapping[str, int], machine: Machine
+    op: tix.DefineOp, nest: Blocking, sizes: Mapping[str, int], machine: Machine
 ) -> float:
     """The time for all bytes; but for streams, a large result is read before it is written."""
     moved = bytes_of(op, sizes)

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from dialects.tix import ProgramOp
 from passes.rewriting.written_sizes import write_sizes
-from passes.scheduling.nest import PLAIN, ChooseNest, Nest, nest_chooser
+from passes.scheduling.blocking import PLAIN, ChooseBlocking, Blocking, blocking_chooser
 from passes.scheduling.plan_comments import Comments
 from passes.scheduling.plan_parser import LoopPlan, parse_plan
 from passes.scheduling.plan_text import plan_entries
@@ -80,8 +80,8 @@ class _Call:
     """The program whose loops are shaped."""
     plan: LoopPlan
     """The plan by hand, empty for short calls, which have none."""
-    own: ChooseNest
-    choose: ChooseNest
+    own: ChooseBlocking
+    choose: ChooseBlocking
     """The nests that run: those of the plan by hand, and the compiler's own."""
     sizes: Mapping[str, int] | None
     """All sizes, also those that follow from others; None where they are not given."""
@@ -95,7 +95,7 @@ class _Call:
         executable = runner.code(sizes, precision)
         program = program_in(executable.shaped)
         example = dict(executable.sizes.example)
-        own = nest_chooser(executable.sizes.tiles, write_sizes(example))
+        own = blocking_chooser(executable.sizes.tiles, write_sizes(example))
         if own is None:
             return _Call(program, LoopPlan(), _plain, _plain, _all_sizes(runner, sizes), example)
         plan = parse_plan(executable.program.loop_plan)
@@ -103,7 +103,7 @@ class _Call:
         return _Call(program, plan, own, choose, _all_sizes(runner, sizes), example)
 
 
-def _plain(_: object) -> Nest:
+def _plain(_: object) -> Blocking:
     return PLAIN
 
 

@@ -15,7 +15,7 @@ from dialects import tix
 from passes.pipeline import code_passes
 from passes.rewriting.programs import tensor_names
 from passes.scheduling import planned, tile_analysis
-from passes.scheduling.nest import PLAIN
+from passes.scheduling.blocking import PLAIN
 from passes.scheduling.plan_parser import PlanFailure, parse_plan
 from passes.scheduling.plan_text import entry_lines, header
 from passes.scheduling.planned import nest_of
@@ -380,7 +380,7 @@ def test_a_plan_that_says_nothing_of_a_definition_leaves_the_choice():
     program = shaped(PRODUCT)
     chosen: list[tix.DefineOp] = []
 
-    def choose(op: tix.DefineOp) -> planned.Nest:
+    def choose(op: tix.DefineOp) -> planned.Blocking:
         chosen.append(op)
         return PLAIN
 

@@ -12,7 +12,7 @@ from dialects import tix
 from passes.pipeline import code_passes
 from passes.rewriting.programs import tensor_names
 from passes.scheduling.frequencies import bytes_of, frequencies
-from passes.scheduling.nest import PLAIN, Nest
+from passes.scheduling.blocking import PLAIN, Blocking
 from passes.scheduling.plan_parser import parse_plan
 from passes.scheduling.planned import nest_of
 from passes.scheduling.predict import MACHINE, Prediction, predict
@@ -35,7 +35,7 @@ def sums(op: tix.DefineOp) -> list[tix.SumOp]:
     return [o for o in op.walk() if isinstance(o, tix.SumOp)]
 
 
-def planned(op: tix.DefineOp, plan: str) -> Nest:
+def planned(op: tix.DefineOp, plan: str) -> Blocking:
     program = op.parent_op()
     assert isinstance(program, tix.ProgramOp)
     (entry,) = parse_plan(plan).entries

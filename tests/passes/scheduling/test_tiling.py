@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 import tadc
 from passes.schedule import schedule
 from passes.scheduling import tile_analysis, tile_choice
-from passes.scheduling.nest import chosen_nest
+from passes.scheduling.blocking import chosen_blocking
 from passes.set_precision import set_precision
 from tadc.runtime import size_class
 from tadc.runtime.cpu import CpuModule
@@ -170,7 +170,7 @@ class Kernel:
 
     def __init__(self, source: str, arrays: dict[str, np.ndarray], shape: tuple[int, ...]):
         program = set_precision(tadc.compile(source).program.op, "f64")
-        (function,) = schedule(program, partial(chosen_nest, choose=tile_choice.choose_tiles))
+        (function,) = schedule(program, partial(chosen_blocking, choose=tile_choice.choose_tiles))
         self.code = CompiledKernel(
             CpuModule(print_llvm(ModuleOp([function]))), function.sym_name.data
         )

@@ -1,8 +1,8 @@
-"""A nest: the loops of one definition, in blocks of a tile, as a stream, or plain.
+"""A blocking: the loops of one definition, in blocks of a tile, as a stream, or plain.
 
-y[i, j] = sum[k](x[i, k] * w[j, k])      Nest(tiles=(Tile(i, j, rows=4, columns=64, ...),))
-z[i, j] = exp(x[i, j])                   Nest(stream=Stream(z, ...)), if it is large
-m[i] = max[j](x[i, j])                   Nest()
+y[i, j] = sum[k](x[i, k] * w[j, k])      Blocking(tiles=(Tile(i, j, rows=4, columns=64, ...),))
+z[i, j] = exp(x[i, j])                   Blocking(stream=Stream(z, ...)), if it is large
+m[i] = max[j](x[i, j])                   Blocking()
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from passes.scheduling.tile_choice import ChooseTiles, tile_chooser
 
 
 @dataclass(frozen=True)
-class Nest:
+class Blocking:
     """The loops of a definition; neither in tiles nor as a stream: one iteration per element."""
 
     tiles: Sequence[Tile] = ()
@@ -26,21 +26,21 @@ class Nest:
     stream: Stream | None = None
 
 
-PLAIN = Nest()
+PLAIN = Blocking()
 
-ChooseNest = Callable[[tix.DefineOp], Nest]
+ChooseBlocking = Callable[[tix.DefineOp], Blocking]
 
 
-def nest_chooser(tile: bool, sizes: Sequence[str]) -> ChooseNest | None:
+def blocking_chooser(tile: bool, sizes: Sequence[str]) -> ChooseBlocking | None:
     """The nests that are best for sizes written as `N=512`, for a pass that has these options.
 
     None without tiles: then all are plain. Raises `PassFailedException` where a text is no size.
     """
     choose = tile_chooser(tile, sizes)
-    return partial(chosen_nest, choose=choose) if choose else None
+    return partial(chosen_blocking, choose=choose) if choose else None
 
 
-def chosen_nest(op: tix.DefineOp, choose: ChooseTiles) -> Nest:
+def chosen_blocking(op: tix.DefineOp, choose: ChooseTiles) -> Blocking:
     """The tiles that `choose` gives, else a stream where the result may be large, else plain."""
     tiles = choose(op)
-    return Nest(tiles) if tiles else Nest(stream=stream_of(op))
+    return Blocking(tiles) if tiles else Blocking(stream=stream_of(op))
