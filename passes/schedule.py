@@ -46,7 +46,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, groupby
 
@@ -74,15 +74,17 @@ from passes.analysis.equivalence import Member, equivalent_definitions
 from passes.analysis.rounding import compared_definitions, must_round_identically
 from passes.analysis.stage_checks import require_bounded, require_precision
 from passes.rewriting.programs import is_hint, reads_of, tensor_names, type_of
+from passes.scheduling.blocking import Blocking, ChooseBlocking, blocking_chooser
 from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.fusion import nests
 from passes.scheduling.index_lowering import IndexLowering
 from passes.scheduling.lane_sums import LaneLowering
 from passes.scheduling.nest import Nest
+from passes.scheduling.plan_parser import parse_plan
+from passes.scheduling.planned import planned
 from passes.scheduling.segments import SegmentLowering
-from passes.scheduling.streams import stream_of, streamed
+from passes.scheduling.streams import streamed
 from passes.scheduling.tile import Tile
-from passes.scheduling.tile_choice import ChooseTiles, tile_chooser
 from passes.scheduling.tile_loops import Store, tiled
 
 Names = Mapping[SSAValue, str]
@@ -93,7 +95,8 @@ class SchedulePass(ModulePass):
     """`schedule{tile=true sizes="N=512"}`: in tiles where they pay, made best for these sizes.
 
     Tiles are for processors with caches and vectors. The result is right for all other sizes too.
-    With `strided`, tensors that are read may lie in memory in rows that are apart: functions take
+    A `plan` (`passes/scheduling/plan_parser.py`) goes before the choice where it is possible. With
+    `strided`, tensors that are read may lie in memory in rows that are apart: functions take
     the strides of all dimensions but the last as sizes, named `x stride 0`, `x stride 1`, ...
     """
 
@@ -101,23 +104,26 @@ class SchedulePass(ModulePass):
     tile: bool = False
     sizes: tuple[str, ...] = ()
     strided: bool = False
+    plan: str = ""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        choose = tile_chooser(self.tile, self.sizes)
+        plan = parse_plan(self.plan)
+        choose = blocking_chooser(self.tile, self.sizes)
         for program in list(op.ops):
             if isinstance(program, tix.ProgramOp):
-                for function in schedule(program, choose, self.strided):
+                own = choose and planned(plan, program, choose)
+                for function in schedule(program, own, self.strided):
                     op.body.block.insert_op_before(function, program)
                 Rewriter.erase_op(program)
 
 
 def schedule(
-    program: tix.ProgramOp, choose: ChooseTiles | None = None, strided: bool = False
+    program: tix.ProgramOp, choose: ChooseBlocking | None = None, strided: bool = False
 ) -> list[func.FuncOp | CallOp]:
     """Functions of the definitions, in order, or calls of the functions of equivalent ones.
 
-    The functions are in the tiles that `choose` gives; without it, there is one for each of them,
-    and every loop is a plain nest. With `strided` they take strides of what they read.
+    The loops are those that `choose` gives; without it, there is one function for each of them, and
+    every loop is a plain nest. With `strided` they take strides of what they read.
     """
     require_bounded(program)
     require_precision(program)
@@ -136,7 +142,7 @@ def schedule(
 
 
 def _nests(
-    members: Sequence[Member], choose: ChooseTiles | None, as_written: Set[Operation]
+    members: Sequence[Member], choose: ChooseBlocking | None, as_written: Set[Operation]
 ) -> Iterator[Nest]:
     """The nests of all definitions that are the first of their kind."""
     counts = Counter(m.first for m in members)
@@ -144,13 +150,14 @@ def _nests(
         yield from map(Nest.of, counts)
         return
 
-    def tiles(op: tix.DefineOp) -> list[Tile]:
-        return [tile for tile in choose(op) if _keeps_order(tile, as_written)]
+    def in_order(op: tix.DefineOp) -> Blocking:
+        found = choose(op)
+        return replace(found, tiles=[t for t in found.tiles if _keeps_order(t, as_written)])
 
     alone = {op for op, count in counts.items() if count > 1 or as_written & {*op.walk()}}
     for is_first, run in groupby(members, lambda m: m.op is m.first):
         if is_first:
-            yield from nests([m.op for m in run], alone, tiles)
+            yield from nests([m.op for m in run], alone, in_order)
 
 
 def _step(
@@ -228,11 +235,12 @@ def _fill(
         )
         at.insert(memref.StoreOp.get(value, buffers[op.result], [place]))
 
-    stream = stream_of(first) if vectors and not nest.tiles else None
-    if stream:
-        loops = streamed(outer, stream)
+    if nest.stream:
+        loops = streamed(outer, nest.stream)
+    elif nest.tiles:
+        loops = tiled(outer, nest, store)
     else:
-        loops = tiled(outer, nest, store) if nest.tiles else _plain(outer, first, store)
+        loops = _plain(outer, first, store)
     block.add_op(loops)
     block.add_op(func.ReturnOp())
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
+from tadc.checked_plan import check_loop_plan
 from tadc.errors import ArgumentError, FileError
 from tadc.function import Function, one_or_named
 from tadc.inverse.vectors import by_name, vectors
@@ -15,13 +16,21 @@ from tadc.pullback import pull_back
 from tadc.runtime.results import named as named_values
 
 
-def compile(source: str, target: str = "cpu", *, file: str = "<program>") -> Function:
+def compile(
+    source: str, target: str = "cpu", *, file: str = "<program>", plan: str | None = None
+) -> Function:
     """Compile a program of the language.
 
     `target` is `cpu` (LLVM, all cores), `cuda` or `interpret` (the slow reference); `file` names
-    the text in errors. Raises `TadcError` for whatever is wrong with the program.
+    the text in errors. A `plan` says how the loops of definitions run on `cpu`, in the program and
+    in its derivatives, as `f.emit("plan")` and `tadc derive --explain-plan` print it: it changes
+    times, and results by rounding at most. Raises `TadcError` for whatever is wrong with the
+    program, `PlanError` for what is wrong with the plan.
     """
-    return Function(Program.parsed(source, file), target)
+    function = Function(Program.parsed(source, file, plan or ""), target)
+    if plan is not None:
+        check_loop_plan(function)
+    return function
 
 
 def define_function(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tadc.errors import TargetError, unknown_name
 from tadc.runtime import nvrtc
 from tadc.runtime.executable import Executable
+from tadc.runtime.loop_plan import loop_plan
 from tadc.runtime.runner import Runner
 
 
@@ -56,8 +57,10 @@ def emit(runner: Runner, kind: str, sizes: Mapping[str, int] | None, precision: 
     """
     if kind == "source":
         return str(runner.program)
+    if kind == "plan":
+        return str(loop_plan(runner, sizes, precision))
     if kind not in TEXTS:
-        raise unknown_name("kind of text", kind, ("source", *TEXTS))
+        raise unknown_name("kind of text", kind, ("source", "plan", *TEXTS))
     text = TEXTS[kind]
     if text.target not in (None, runner.target):
         runner = Runner(runner.program, text.target)

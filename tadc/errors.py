@@ -179,6 +179,10 @@ class UnsupportedError(TadcError):
     """Part of the language, but not supported here."""
 
 
+class PlanError(TadcError):
+    """A plan of loops that cannot be read, or that is not possible."""
+
+
 class TargetError(TadcError):
     """The target or its tools cannot do what is asked."""
 

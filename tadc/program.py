@@ -56,7 +56,7 @@ class Program:
     """A module with one program, and the text that errors about it point into.
 
     Nothing changes a `Program`: passes run on copies of its module. `str` gives it in the language.
-    A program that was stored on disk has its module made when somebody first asks for it.
+    That of a program from the disk is made when first asked for. Derived programs keep `loop_plan`.
     """
 
     def __init__(
@@ -66,6 +66,7 @@ class Program:
         summary: Summary | None = None,
         key: Callable[[], str] | None = None,
         origin: Program | None = None,
+        loop_plan: str = "",
     ):
         self._module = module
         self.source = source
@@ -74,11 +75,12 @@ class Program:
         self._checked_sizes: Recent[object, bool] = Recent(MOST_CHECKED_SIZES)
         self.origin = origin or self
         """The program that it was derived from: where its ranges fit, those of this one do."""
+        self.loop_plan = loop_plan
         self.args = tuple(Tensor.of(*t) for t in self.summary.inputs)
         self.results = tuple(Tensor.of(*t) for t in self.summary.results)
 
     @staticmethod
-    def parsed(source: str, file: str = PROGRAM) -> Program:
+    def parsed(source: str, file: str = PROGRAM, loop_plan: str = "") -> Program:
         """The program that a text says, with the functions of the user as they are now."""
         from tadc.language.parse import parse
 
@@ -88,7 +90,7 @@ class Program:
             return repr((compiler_version(), file, source, sorted(functions.items())))
 
         with rarely_collecting:
-            return Program(parse(source, file, functions), source, key=key)
+            return Program(parse(source, file, functions), source, key=key, loop_plan=loop_plan)
 
     @cached_property
     def module(self) -> ModuleOp:
@@ -103,9 +105,13 @@ class Program:
 
     @cached_property
     def key(self) -> str:
-        """A hash of what the program was made of or, where that is not known, of its IR."""
-        made = self._key or (lambda: self.recurse(lambda: module_text(self.module)))
-        return digest(made())
+        """A hash of what decides the program's code: what it means, and how loops are to run."""
+        return digest(self._meaning, self.loop_plan)
+
+    @cached_property
+    def _meaning(self) -> str:
+        """The text that the program was made of or, where that is not known, its IR."""
+        return self._key() if self._key else self.recurse(lambda: module_text(self.module))
 
     @property
     def result_labels(self) -> Sequence[str]:
@@ -202,14 +208,14 @@ class Program:
 
     def derived(self, module: ModuleOp) -> Program:
         """A module that was made of this program, with the same text."""
-        return Program(module, self.source)
+        return Program(module, self.source, loop_plan=self.loop_plan)
 
     def derive(self, passes: Sequence[ModulePass]) -> Sequence[Program]:
         """The programs that these passes make of this one, with the same text.
 
         They come from the disk where an earlier process has made them.
         """
-        key = digest(compiler_version(), self.key, *map(repr, passes))
+        key = digest(compiler_version(), self._meaning, *map(repr, passes))
         stored = disk_store().load(key)
         if stored is not None:
             return [
@@ -234,7 +240,8 @@ class Program:
         self, module: ModuleOp | Callable[[], ModuleOp], summary: Summary | None, key: str, n: int
     ) -> Program:
         """Number `n` of the programs that were derived under this key."""
-        return Program(module, self.source, summary, lambda: f"{key} {n}", self.origin)
+        made = partial("{} {}".format, key, n)
+        return Program(module, self.source, summary, made, self.origin, self.loop_plan)
 
     # --- keeping ---
 
@@ -244,7 +251,7 @@ class Program:
         return self.recurse(lambda: module_text(self.module)), places
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (*self.kept(), self.source)
+        return _restore, (*self.kept(), self.source, self.loop_plan)
 
 
 P = ParamSpec("P")
@@ -280,17 +287,16 @@ def serialised(program: Program) -> str:
 
     It is IR, with the functions of the user in it as they were when the program was compiled.
     """
-    return json.dumps((*program.kept(), program.source))
+    return json.dumps((*program.kept(), program.source, program.loop_plan))
 
 
 def deserialised(text: str) -> Program:
     """The program that `serialised` gave as text."""
-    module, places, source = json.loads(text)
-    return _restore(module, places, source)
+    return _restore(*json.loads(text))
 
 
-def _restore(text: str, places: Sequence[Place], source: str) -> Program:
-    return Program(_parsed(text, places), source)
+def _restore(text: str, places: Sequence[Place], source: str, loop_plan: str = "") -> Program:
+    return Program(_parsed(text, places), source, loop_plan=loop_plan)
 
 
 def _parsed(text: str, places: Sequence[Place]) -> ModuleOp:

@@ -10,7 +10,18 @@
 - `tile`: how elements are parted into register blocks, and what is copied into panels
 - `tile_analysis`: how long sums are, how far apart reads lie, what to compute ahead
 - `term_choice`: tiles whose vectors run along the terms of a sum
-- `tile_choice`: the cost of tiles, and whether one beats the plain nest
+- `tile_cost`: the cost of tiles, and of the plain nest
+- `tile_choice`: which tiles are tried, and whether one beats the plain nest
+- `blocking`: the loops of one definition: in tiles, as a stream, or plain
+- `value_text`: values of a body as text, as plans name them
+- `plan_text`: the nests of a program as text
+- `frequencies`: how often each operation of a definition runs
+- `instructions`: the instructions of an element, as lanes and rows share them
+- `predict`: the time that a definition takes in a nest
+- `plan_comments`: comments of a plan: work, time, what was rejected
+- `plan_parser`: that text, read into entries
+- `planned_sums`: panels and chunks that entries say
+- `planned`: the nests that entries say, where definitions have them
 - `joined_bodies`: definitions as one, in which sums over the same points are one operation
 - `nest`: definitions that one function computes
 - `fusion`: which neighbours share loops

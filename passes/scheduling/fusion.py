@@ -19,6 +19,7 @@ from math import prod
 from dialects import tix
 from dialects.tix import Affine
 from passes.rewriting.programs import reads_of
+from passes.scheduling.blocking import ChooseBlocking
 from passes.scheduling.index_uses import IndexUses
 from passes.scheduling.joined_bodies import Places, joined
 from passes.scheduling.nest import Nest
@@ -27,20 +28,15 @@ from passes.scheduling.tile_analysis import (
     constant_extent,
     lanes_of,
 )
-from passes.scheduling.tile_choice import (
-    ASSUMED_EXTENT,
-    ChooseTiles,
-    TileCost,
-    plain_cost,
-    sums_of_blocks,
-)
+from passes.scheduling.tile_choice import sums_of_blocks
+from passes.scheduling.tile_cost import ASSUMED_EXTENT, TileCost, plain_cost
 
 MOST_OF_SEPARATE_COST = 0.85
 """The highest cost of loops that are shared, as a share of the cost of separate ones."""
 
 
 def nests(
-    steps: Sequence[tix.DefineOp], alone: Collection[tix.DefineOp], choose: ChooseTiles
+    steps: Sequence[tix.DefineOp], alone: Collection[tix.DefineOp], choose: ChooseBlocking
 ) -> list[Nest]:
     """The nests of these definitions, in order; those in `alone` share loops with no other one."""
     found: list[Nest] = []
@@ -55,14 +51,14 @@ def nests(
     return found
 
 
-def _nest_of(op: tix.DefineOp, choose: ChooseTiles) -> Nest:
+def _nest_of(op: tix.DefineOp, choose: ChooseBlocking) -> Nest:
     """The nest of one definition, in which sums may be joined."""
     plain = Nest.of(op, choose(op))
     return _cheaper([op], [plain], choose) or plain
 
 
 def _cheaper(
-    members: Sequence[tix.DefineOp], instead: Sequence[Nest], choose: ChooseTiles
+    members: Sequence[tix.DefineOp], instead: Sequence[Nest], choose: ChooseBlocking
 ) -> Nest | None:
     """The best nest of these definitions, if it is cheaper than the nests that they have."""
     if not _are_apart(members):
@@ -96,13 +92,13 @@ def _embeddings(shape: Sequence[Affine], widest: Sequence[Affine]) -> Iterator[t
             yield positions
 
 
-def _joined(members: Sequence[tix.DefineOp], places: Places, choose: ChooseTiles) -> Nest | None:
+def _joined(members: Sequence[tix.DefineOp], places: Places, choose: ChooseBlocking) -> Nest | None:
     body = joined(members, places)
     if body is None:
         return None
     indices = [[body.indices[n] for n in own] for own in places]
     nest = Nest(body, members, indices, ())
-    return replace(nest, tiles=list(filter(nest.fits, choose(body))))
+    return replace(nest, tiles=list(filter(nest.fits, choose(body).tiles)))
 
 
 def _cost(nest: Nest) -> float:

@@ -16,6 +16,8 @@ from xdsl.ir import SSAValue
 from xdsl.rewriter import Rewriter
 
 from dialects import tix
+from passes.scheduling.blocking import PLAIN, Blocking
+from passes.scheduling.streams import Stream
 from passes.scheduling.tile import Tile
 from passes.scheduling.tile_analysis import constant_extent
 
@@ -31,11 +33,12 @@ class Nest:
     places: Sequence[Sequence[SSAValue]]
     """For each member the indices of the body that are its own."""
     tiles: Sequence[Tile]
+    stream: Stream | None = None
 
     @staticmethod
-    def of(op: tix.DefineOp, tiles: Sequence[Tile] = ()) -> Nest:
+    def of(op: tix.DefineOp, blocking: Blocking = PLAIN) -> Nest:
         """The nest of one definition."""
-        return Nest(op, [op], [op.indices], tiles)
+        return Nest(op, [op], [op.indices], blocking.tiles, blocking.stream)
 
     def results(self) -> Iterator[tuple[tix.DefineOp, Sequence[SSAValue], SSAValue]]:
         """Each member, its indices, and its value."""

@@ -94,12 +94,22 @@ class Stream:
 
 
 def stream_of(op: tix.DefineOp) -> Stream | None:
-    """The definition as a stream; None where its elements are no vectors of neighbours, or few."""
+    """The definition as a stream; None where it is none, or where a plain nest is as fast.
+
+    That is where its elements are few, or take longer than memory does.
+    """
     if not op.indices or not _may_be_large(op):
+        return None
+    return None if _computes_much(op) else possible_stream(op)
+
+
+def possible_stream(op: tix.DefineOp) -> Stream | None:
+    """The definition as a stream, be it fast or not; None where its elements are no vectors."""
+    if not op.indices:
         return None
     uses = IndexUses()
     column = op.indices[-1]
-    if not all(_has_lanes(inner, column, uses) for inner in _body(op)) or _computes_much(op):
+    if not all(_has_lanes(inner, column, uses) for inner in _body(op)):
         return None
     guards = [o for o in op.walk() if isinstance(o, tix.IfOp) and _is_guard(o, column, uses)]
     return Stream(op, lanes_of(op), uses, guards)

@@ -45,7 +45,7 @@ def term_candidates(
     `extent` and `length` say how long an index of the result, and of a sum, is.
     """
     sums, uses = blocked_sums(op.body), IndexUses()
-    if len(sums) != 1 or not _lies_along(sums[0], uses):
+    if len(sums) != 1 or not lies_along(sums[0], uses):
         return
     used = uses.of_operation(sums[0])
     own = [v for v in op.indices if v in used and is_rectangular(sums[0], [v], uses)]
@@ -67,7 +67,7 @@ def term_candidates(
 def single_row(op: tix.DefineOp, lanes: int) -> Tile | None:
     """The tile of one row, for which all sizes have room; None where terms lie apart."""
     sums = blocked_sums(op.body)
-    if len(sums) != 1 or not _lies_along(sums[0], IndexUses()):
+    if len(sums) != 1 or not lies_along(sums[0], IndexUses()):
         return None
     return Tile(None, sums[0].indices[-1], 1, SUMS_UNDER_WAY * lanes, lanes)
 
@@ -87,7 +87,7 @@ def _short_ones(
         yield from combinations(short, count)
 
 
-def _lies_along(op: tix.SumOp, uses: IndexUses) -> bool:
+def lies_along(op: tix.SumOp, uses: IndexUses) -> bool:
     """True if vectors can hold terms: what these read lies side by side, or is one number."""
     index = op.indices[-1]
     inner = [o for o in op.body.walk() if not isinstance(o, tix.YieldOp)]

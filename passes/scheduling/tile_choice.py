@@ -9,45 +9,44 @@ so most reads should lie side by side along them, and what a row shares is read 
 expression that depends on the column but not on the row is the same for all rows; where its
 elements lie apart it is copied once into a *panel* in which they lie side by side.
 
-All that is counted here, in vector operations per element and term: a read costs one per vector, or
-one per element where its elements lie apart. The tile must win clearly against the plain nest,
-whose innermost loop, the sum, has the same rules. `passes/scheduling/tile_loops.py` emits what is
-chosen.
+All that is counted (`passes/scheduling/tile_cost.py`), and the tile must win clearly against the
+plain nest, whose innermost loop is the sum. `passes/scheduling/tile_loops.py` emits what is chosen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
 
-from xdsl.ir import Operation, Region, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from dialects import tix
-from passes.analysis.costs import FREE, weight
+from passes.analysis.costs import weight
 from passes.rewriting.written_sizes import parse_sizes
 from passes.scheduling.index_uses import IndexUses
-from passes.scheduling.segments import most_values
 from passes.scheduling.term_choice import single_row, term_candidates
 from passes.scheduling.tile import Hoisted, Tile
 from passes.scheduling.tile_analysis import (
     blocked_sums,
     chunk_of,
-    constant_range,
     far_reads,
     hoisted_values,
-    is_lane_by_lane,
     is_rectangular,
-    is_short,
-    is_slow,
     lanes_of,
-    stride,
     sum_along,
-    term_count,
     tileable_sums,
-    tree_of,
     vectors_of_sums,
+)
+from passes.scheduling.tile_cost import (
+    ADDITIONS_UNDER_WAY,
+    ASSUMED_EXTENT,
+    Sizes,
+    TileCost,
+    length_of,
+    operations,
+    plain_cost,
 )
 
 VECTORS_OF_SUMS = 16
@@ -65,21 +64,6 @@ MOST_ROWS_PER_PANEL = 256
 FEWEST_ITERATIONS = 16
 """Iterations for threads to share, where there are so many blocks."""
 
-ASSUMED_EXTENT = 512
-"""The length assumed of a range that depends on sizes."""
-
-ADDITIONS_UNDER_WAY = 8
-"""Additions that must be under way at a time, or each waits for the one before."""
-
-COST_OF_LOAD = 2
-"""The cost of a vector that comes from a cache rather than from registers."""
-
-COST_OF_FAR_ELEMENT = 3
-"""The cost of an element on a cache line of its own."""
-
-COST_OF_LANE = 20
-"""The cost of a lane that is computed by itself, in a loop over memory."""
-
 COST_OF_TERMS = 2
 """The cost of vectors along terms as a multiple of others': they begin anywhere in memory."""
 
@@ -88,128 +72,6 @@ COST_OF_TOTAL = 16
 
 MOST_OF_PLAIN_COST = 0.85
 """The highest cost of a tile that is chosen, as a share of the cost of the plain nest."""
-
-# --- counting -------------------------------------------------------------------------------------
-
-
-Sizes = Mapping[str, int]
-
-
-def operations(region: Region) -> Iterator[tuple[Operation, int]]:
-    """The operations of a body, each with how often it runs; long sums inside count as such."""
-    for op in region.block.ops:
-        if isinstance(op, tix.SumOp):
-            count = term_count(op) or ASSUMED_EXTENT
-            yield from ((inner, count * times) for inner, times in operations(op.body))
-        elif isinstance(op, tix.IfOp):
-            yield op, 1
-            yield from operations(op.then)
-            yield from operations(op.otherwise)
-        elif not isinstance(op, FREE):
-            yield op, 1
-
-
-def terms_of(op: tix.SumOp, sizes: Sizes) -> int:
-    """About how many terms a sum has."""
-    return prod(_length(op, v, sizes) for v in op.indices)
-
-
-def _length(op: tix.SumOp, index: SSAValue, sizes: Sizes) -> int:
-    """The length of a range at most, assumed where it depends on sizes that are not given."""
-    found = constant_range(op, index, sizes)
-    if found:
-        return found[1]
-    most = most_values(op, op.indices[op.indices.index(index) :])
-    return ASSUMED_EXTENT if most is None else min(most, ASSUMED_EXTENT)
-
-
-def plain_cost(sums: Iterable[tix.SumOp], lanes: int, uses: IndexUses, sizes: Sizes) -> float:
-    """The cost of the plain nest per element: its innermost sum runs along vectors where it can."""
-    total = 0.0
-    for op in sums:
-        last = op.indices[-1]
-        indices = frozenset(op.indices)
-        length = _length(op, last, sizes)
-        vector = all(
-            stride(read, last, uses) in (0, 1, -1)
-            for read in op.walk()
-            if isinstance(read, tix.ReadOp)
-        )
-        nested = any(isinstance(s, tix.SumOp) and not is_short(s) for s in op.body.walk())
-        speed = lanes if vector and not nested and length >= lanes else 1
-        cost = sum(
-            (COST_OF_LOAD if isinstance(o, tix.ReadOp) else weight(o)) * n / speed
-            for o, n in operations(op.body)
-            if uses.of_operation(o) & indices or nested
-        )
-        total += terms_of(op, sizes) * (cost + 1 / speed + 8 / max(length, 1))
-    return total
-
-
-@dataclass
-class TileCost:
-    """The cost of a tile per element of the result."""
-
-    tile: Tile
-    lanes: int
-    uses: IndexUses
-    reuse: int
-    """Blocks that share a panel."""
-    sizes: Sizes
-    """The sizes for which the cost is asked."""
-
-    def of(self, sums: Iterable[tix.SumOp]) -> float:
-        return sum(terms_of(op, self.sizes) * self._of_sum(op) for op in sums)
-
-    def _of_sum(self, op: tix.SumOp) -> float:
-        rows, columns = self.tile.height, self.tile.columns
-        sums = vectors_of_sums(op, self.tile, self.lanes, self.uses)
-        cost = sums + max(0, ADDITIONS_UNDER_WAY - sums)
-        hoisted = hoisted_values(op, self.tile, self.uses)
-        panels = [s.value for s in self.tile.panels.get(op, ())]
-        loaded = {o for v in (*panels, *hoisted.per_block) for o in tree_of(v, op.body)}
-        for inner, times in operations(op.body):
-            if inner not in loaded:
-                cost += times * self._of_operation(inner, op)
-        for panel in panels:
-            fill = sum(self._of_copying(o) for o in dict.fromkeys(tree_of(panel, op.body)))
-            cost += COST_OF_LOAD * columns / self.lanes + fill / self.reuse
-        cost += len(hoisted.per_block) * rows * columns / self.lanes / 2
-        return cost / (rows * columns)
-
-    def _of_copying(self, op: Operation) -> float:
-        if isinstance(op, tix.ReadOp) and is_slow(stride(op, self.tile.column_index, self.uses)):
-            return COST_OF_FAR_ELEMENT * self.tile.columns
-        return 0 if isinstance(op, FREE) else weight(op) * self.tile.columns / self.lanes
-
-    def _rows(self, op: Operation) -> int:
-        """The rows for which an operation differs."""
-        return len(self.tile.rows_in(self.uses.of_operation(op)))
-
-    def _of_operation(self, op: Operation, sum_: tix.SumOp) -> float:
-        by_column = self.tile.column_index in self.uses.of_operation(op)
-        rows = self._rows(op)
-        by_row = rows > 1
-        if isinstance(op, tix.IfOp) and is_lane_by_lane(op, self.tile.column_index, self.uses):
-            return rows * self.tile.columns * COST_OF_LANE
-        if not self.uses.of_operation(op) & set(sum_.indices):
-            if not (by_row and by_column and isinstance(op, tix.ReadOp)):
-                return 0  # it stays in registers
-            slow = is_slow(stride(op, self.tile.column_index, self.uses))
-            return rows * self.tile.columns * (1 if slow else 0.5 / self.lanes)
-        if not by_column:
-            return rows * weight(op)
-        vectors = self.tile.columns / self.lanes
-        if isinstance(op, tix.ReadOp):
-            step = stride(op, self.tile.column_index, self.uses)
-            far = COST_OF_FAR_ELEMENT if step is None or abs(step) >= 64 else 1
-            slow = is_slow(step)
-            near = vectors * max(COST_OF_LOAD, abs(step or 0))
-            vectors = far * self.tile.columns if slow else near
-        return rows * vectors * weight(op)
-
-
-# --- the choice -----------------------------------------------------------------------------------
 
 
 ChooseTiles = Callable[[tix.DefineOp], Sequence[Tile]]
@@ -233,12 +95,12 @@ def choose_tiles(op: tix.DefineOp, example: Sizes | None = None) -> list[Tile]:
     axis, which may be the longer one. The last one has room whatever sizes are, if there is one.
     """
     symbolic = any(size.terms for size in op.shape)
-    found = _good_tiles(op, {} if symbolic else example or {})
+    found = good_tiles(op, {} if symbolic else example or {})
     best = found[:1]
     if symbolic:
         others = [t for t in found if t.column_index is not best[0].column_index]
         if example is not None:
-            others = _good_tiles(op, example) if example else []
+            others = good_tiles(op, example) if example else []
         for other in others[:1]:
             best += [other] if _blocks(other) not in map(_blocks, best) else []
         always = single_row(op, lanes_of(op)) if best else None
@@ -251,18 +113,39 @@ def _has_tiles(op: Operation) -> bool:
     return not isinstance(op, tix.WhereOp | tix.ReductionOp) or isinstance(op, tix.SumOp)
 
 
+def may_have_tiles(op: tix.DefineOp) -> bool:
+    """True if a definition has long sums, and nothing that is left to the plain nest."""
+    return bool(blocked_sums(op.body)) and all(map(_has_tiles, op.walk()))
+
+
 def _blocks(tile: Tile) -> object:
     return tile.row_index, tile.column_index, tile.rows, tile.columns, tile.whole
 
 
-def _good_tiles(op: tix.DefineOp, sizes: Sizes) -> list[Tile]:
+@dataclass(frozen=True)
+class PricedTile:
+    """A tile, its cost per element of the result, and that of the plain nest."""
+
+    tile: Tile
+    cost: float
+    plain: float
+    is_good: bool
+    """True if the tile is clearly cheaper."""
+
+
+def good_tiles(op: tix.DefineOp, sizes: Sizes) -> list[Tile]:
     """The tiles that are clearly cheaper than the plain nest, the cheapest first."""
-    uses = IndexUses()
-    if not blocked_sums(op.body) or not all(map(_has_tiles, op.walk())):
+    return [p.tile for p in priced_tiles(op, sizes) if p.is_good]
+
+
+def priced_tiles(op: tix.DefineOp, sizes: Sizes) -> list[PricedTile]:
+    """All tiles that are tried, the cheapest first."""
+    if not may_have_tiles(op):
         return []
+    uses = IndexUses()
     lanes = lanes_of(op)
     joined = [s for s in blocked_sums(op.body) if len(s.results) > 1]  # they have no plain nest
-    found: list[tuple[float, Tile]] = []
+    found: list[PricedTile] = []
     for tile in _candidates(op, lanes, sizes):
         sums = sums_of_blocks(op, tile, uses)
         if not sums or not all(s in sums and _may_join(s, op, tile, uses) for s in joined):
@@ -273,9 +156,10 @@ def _good_tiles(op: tix.DefineOp, sizes: Sizes) -> list[Tile]:
         )
         cost *= _waste(op, tile, sizes)
         plain = plain_cost(sums, lanes, uses, sizes) + 1 / lanes
-        if joined or cost < MOST_OF_PLAIN_COST * plain:
-            found.append((cost if tile.column_index in op.indices else cost * COST_OF_TERMS, full))
-    return [tile for _, tile in sorted(found, key=lambda pair: pair[0])]
+        is_good = bool(joined) or cost < MOST_OF_PLAIN_COST * plain
+        cost *= 1 if tile.column_index in op.indices else COST_OF_TERMS
+        found.append(PricedTile(full, cost, plain, is_good))
+    return sorted(found, key=lambda priced: priced.cost)
 
 
 def _may_join(s: tix.SumOp, op: tix.DefineOp, tile: Tile, uses: IndexUses) -> bool:
@@ -308,7 +192,7 @@ def _candidates(op: tix.DefineOp, lanes: int, sizes: Sizes) -> Iterator[Tile]:
         if _extent(op, column_index, sizes) >= wide > MOST_COLUMNS and not _is_heavy(op):
             yield Tile(None, column_index, 1, wide, lanes)
     yield from term_candidates(
-        op, lanes, lambda v: _extent(op, v, sizes), lambda s, v: _length(s, v, sizes)
+        op, lanes, lambda v: _extent(op, v, sizes), lambda s, v: length_of(s, v, sizes)
     )
 
 
@@ -340,7 +224,7 @@ def _extent(op: tix.DefineOp, index: SSAValue | None, sizes: Sizes) -> int:
     if index is None:
         return 1
     if index not in op.indices:
-        return _length(sum_along(op, index), index, sizes)
+        return length_of(sum_along(op, index), index, sizes)
     size = op.shape[op.indices.index(index)]
     if any(name not in sizes for name in size.sizes):
         return ASSUMED_EXTENT
@@ -358,7 +242,7 @@ def _largest_group(op: tix.DefineOp, tile: Tile, sizes: Sizes) -> int:
 
 
 def _power_of_two_below(n: int) -> int:
-    return 1 << (n.bit_length() - 1) if n else 0
+    return 1 << (n.bitlength_of() - 1) if n else 0
 
 
 def _store_cost(op: tix.DefineOp, column_index: SSAValue, lanes: int) -> float:

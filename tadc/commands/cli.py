@@ -41,6 +41,7 @@ and can be derived again. --mode gives other derivatives of FILE.
   tadc derive f.tad --wrt a --explain --read 'a[i + 1]'
   tadc derive f.tad --mode forward --wrt a
   tadc derive f.tad --mode inverse-jvp --explain
+  tadc derive f.tad --explain-plan --size N=512 --precision f32
 """
 DERIVE_EMIT = """
 --mode, with J the Jacobian of the results by the arguments:
@@ -173,12 +174,15 @@ def _derive(command: argparse.ArgumentParser) -> None:
         metavar="WHAT",
         help="the stage or text to print, by default source; see below",
     )
-    _size_option(command, "a named size, for --emit scheduled and code; give all or none")
+    _size_option(
+        command, "a named size, for --emit scheduled and code and --explain-plan; give all or none"
+    )
     command.add_argument(
         "--precision",
         choices=("f32", "f64"),
         default="f64",
-        help="of tensors that FILE does not declare, for --emit scheduled and code; by default f64",
+        help="of tensors that FILE does not declare, for --emit scheduled and code and "
+        "--explain-plan; by default f64",
     )
     command.add_argument(
         "--explain",
@@ -186,6 +190,12 @@ def _derive(command: argparse.ArgumentParser) -> None:
         help="print how each gradient comes about instead: for every read its equations, their "
         "solution in integers, guards and bounds, with the reason for each; in inverse modes, the "
         "steps that are inverted, with the structure of their matrices",
+    )
+    command.add_argument(
+        "--explain-plan",
+        action="store_true",
+        help="print instead how the loops of FILE and of its derivative run in such a call, in the "
+        "form that tadc.compile(..., plan=TEXT) takes",
     )
     command.add_argument(
         "--read",

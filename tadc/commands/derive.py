@@ -25,7 +25,9 @@ def run(options: Namespace) -> int:
         function, watch = timed_compilation(options.file, options.wrt, mode, Code.of(options))
     else:
         function, watch = load(options.file), None
-    if options.explain:
+    if options.explain_plan:
+        print(_plan(function, options.wrt, mode, Code.of(options)), end="")
+    elif options.explain:
         print(_explained(function, options.wrt, mode, options.read))
     else:
         text = emitted(function, options.wrt, options.emit, mode, Code.of(options))
@@ -53,8 +55,10 @@ def _require_sense(mode: str, options: Namespace) -> None:
             "--read chooses what --explain says of gradients",
             hint="give it with --explain, and without another --mode",
         )
-    if options.explain and options.emit != "source":
-        raise ArgumentError("--explain and --emit print different things: give one of them")
+    given = ("--explain", options.explain), ("--explain-plan", options.explain_plan)
+    words = [word for word, is_given in (*given, ("--emit", options.emit != "source")) if is_given]
+    if len(words) > 1:
+        raise ArgumentError(f"{' and '.join(words)} print different things: give one of them")
 
 
 def _explained(function: Function, wrt: tuple[str, ...], mode: str, read: str | None) -> str:
@@ -65,6 +69,12 @@ def _explained(function: Function, wrt: tuple[str, ...], mode: str, read: str | 
     from tadc.explain.gradients import explain
 
     return explain(function, *wrt, read=read)
+
+
+def _plan(function: Function, wrt: tuple[str, ...], mode: str, code: Code) -> str:
+    from tadc.explain.loops import explain_loops
+
+    return explain_loops(function, wrt, mode, code.sizes, code.precision)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ A call goes this way:
 - `runner`: takes a call from its arguments to its results, and keeps what the next one can use
 - `targets`: the targets by name
 - `factored`: a program in fewer operations, for classes of sizes
+- `loop_plan`: the plan of the loops that a call runs, as text
 - `executable`: a program as code of a target, and the plan of a call with given sizes
 - `size_class`: which sizes are numbers in the code of a call, and which share code
 - `buffer_assignment`: the buffer of each tensor; those of dead tensors serve later ones

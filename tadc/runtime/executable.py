@@ -17,6 +17,7 @@ from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
+from xdsl.passes import ModulePass
 
 from dialects.loops import CallOp
 from passes.pipeline import code_passes
@@ -127,9 +128,23 @@ class Executable(ABC):
     @cached_property
     def module(self) -> ModuleOp:
         """The scheduled program."""
-        sizes = self.sizes
+        return self._after(self._passes)
+
+    @property
+    def shaped(self) -> ModuleOp:
+        """The program right before it is scheduled: what a plan of loops is about."""
+        return self._after(self._passes[:-1])
+
+    @property
+    def _passes(self) -> Sequence[ModulePass]:
+        sizes, plan = self.sizes, self.program.loop_plan
         numbers, example = dict(sizes.numbers), dict(sizes.example)
-        passes = code_passes(self.precision, sizes.tiles, example, numbers, sizes.strided).passes
+        return code_passes(
+            self.precision, sizes.tiles, example, numbers, sizes.strided, plan
+        ).passes
+
+    def _after(self, passes: Sequence[ModulePass]) -> ModuleOp:
+        """The module that passes make of the program."""
         with rarely_collecting:
             # a copy: passes replace the program, and several threads may come here at once
             module = ModuleOp([self.program.op.clone()])

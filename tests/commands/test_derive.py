@@ -85,6 +85,30 @@ def test_read_explains_some_contributions(tadc_):
     assert tadc_("derive", "f.tad", "--explain", "--read", " ").code == 2
 
 
+def test_explain_plan_prints_a_plan_that_compile_takes(tadc_):
+    program = "x: f32[N, K]\nw: f32[M, K]\ny[i, j] = sum[k](x[i, k] * w[j, k])"
+    sizes = ("--size", "N=512", "M=512", "K=512", "--precision", "f32")
+    outcome = tadc_("derive", "-", "--explain-plan", *sizes, stdin=program)
+    assert outcome.code == 0
+    assert outcome.out.startswith("for N=512, M=512, K=512, f32\n")
+    assert "y[i, j]: rows i by 4" in outcome.out and "\ndw[j, k]: rows" in outcome.out
+    planned = tadc.compile(program, plan=outcome.out)
+    assert "y[i, j]: rows i by 4" in planned.emit("plan")
+    outcome = tadc_("derive", "-", "--explain-plan", "--emit", "llvm", stdin=program)
+    assert outcome.code == 1
+    assert "--explain-plan and --emit print different things" in outcome.err
+
+
+@pytest.mark.parametrize("mode", ["forward", "inverse-jvp", "log-abs-det"])
+def test_explain_plan_is_about_any_mode(tadc_, mode: str):
+    path = ROOT / "examples" / "leapfrog.tad"
+    outcome = tadc_("derive", str(path), "--mode", mode, "--explain-plan")
+    assert outcome.code == 0
+    assert f"# its derivative of mode {mode}\n" in outcome.out
+    assert tadc.compile_file(path).emit("plan") in outcome.out.replace("# the program\n", "")
+    tadc.compile(path.read_text(), plan=outcome.out)
+
+
 def test_time_lists_every_pass_and_changes_no_output(tadc_):
     plain, timed = (
         tadc_("derive", PAPER, "--wrt", "a"),

@@ -113,6 +113,7 @@ ALL = [m for path in FILES for m in messages(path)]
 COMPUTED = {
     "tadc/program.py": "passes on what a pass says; tests/test_failures.py",
     "tadc/emit.py": "passes on what NVRTC says",
+    "tadc/checked_plan.py": "what passes say of a plan; tests/passes/scheduling/test_planned.py",
     "tadc/language/parse.py": "passes a message on",
     "tadc/language/scope.py": "passes a message on",
     "tadc/language/source.py": "passes on what Python says",

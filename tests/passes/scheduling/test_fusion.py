@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 import tadc
 from passes.schedule import schedule
 from passes.scheduling import fusion, tile_analysis, tile_choice
+from passes.scheduling.blocking import blocking_chooser
 from passes.set_precision import set_precision
 from tadc.function import Function
 from tadc.runtime.executable import kernel_calls
@@ -45,7 +46,7 @@ SIZES = [(64, 64), (70, 150), (7, 9), (1, 130), (130, 1)]
 
 def scheduled(f: Function) -> ModuleOp:
     """The program of a function in tiles, fused where that is cheaper."""
-    return ModuleOp(schedule(set_precision(f.program.op, "f64"), tile_choice.choose_tiles))
+    return ModuleOp(schedule(set_precision(f.program.op, "f64"), blocking_chooser(True, ())))
 
 
 def written(f: Function) -> list[tuple[str, ...]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 import tadc
 from passes.schedule import schedule
-from passes.scheduling import tile_analysis, tile_choice
+from passes.scheduling import tile_analysis, tile_choice, tile_cost
+from passes.scheduling.blocking import blocking_chooser, chosen_blocking
 from passes.set_precision import set_precision
 from tadc.runtime import size_class
 from tadc.runtime.cpu import CpuModule
@@ -169,7 +171,7 @@ class Kernel:
 
     def __init__(self, source: str, arrays: dict[str, np.ndarray], shape: tuple[int, ...]):
         program = set_precision(tadc.compile(source).program.op, "f64")
-        (function,) = schedule(program, tile_choice.choose_tiles)
+        (function,) = schedule(program, partial(chosen_blocking, choose=tile_choice.choose_tiles))
         self.code = CompiledKernel(
             CpuModule(print_llvm(ModuleOp([function]))), function.sym_name.data
         )
@@ -218,8 +220,9 @@ def small_tiles(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     choice = {"MOST_COLUMNS": 2, "MOST_ROWS_PER_PANEL": 4, "MOST_OF_PLAIN_COST": 1e9}
     for name, value in analysis.items():
         monkeypatch.setattr(tile_analysis, name, value)
-    for name, value in (choice | {"COST_OF_FAR_ELEMENT": 0}).items():
+    for name, value in choice.items():
         monkeypatch.setattr(tile_choice, name, value)
+    monkeypatch.setattr(tile_cost, "COST_OF_FAR_ELEMENT", 0)
     yield
 
 
@@ -242,7 +245,7 @@ def test_the_last_block_overlaps_one_of_its_own_iteration(rows: int):
     f = tadc.compile(source + "s[j, i] = sum[k](g[j, k] * cos(x[i] * z[j]))")
     program = set_precision(f.program.op, "f64")
     values = [np.linspace(-1, 1, int(np.prod(s))).reshape(s) for s in ((2,), (rows,), (rows, 2))]
-    module = ModuleOp(schedule(program.clone(), tile_choice.choose_tiles))
+    module = ModuleOp(schedule(program.clone(), blocking_chooser(True, ())))
     (found,) = run_scheduled(module, program, values)
     (expected,) = f.with_target("interpret").call(values, {})
     np.testing.assert_allclose(found, expected, rtol=1e-12)

@@ -1,0 +1,46 @@
+"""A blocking: the loops of one definition, in blocks of a tile, as a stream, or plain.
+
+y[i, j] = sum[k](x[i, k] * w[j, k])      Blocking(tiles=(Tile(i, j, rows=4, columns=64, ...),))
+z[i, j] = exp(x[i, j])                   Blocking(stream=Stream(z, ...)), if it is large
+m[i] = max[j](x[i, j])                   Blocking()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from dialects import tix
+from passes.scheduling.streams import Stream, stream_of
+from passes.scheduling.tile import Tile
+from passes.scheduling.tile_choice import ChooseTiles, tile_chooser
+
+
+@dataclass(frozen=True)
+class Blocking:
+    """The loops of a definition; neither in tiles nor as a stream: one iteration per element."""
+
+    tiles: Sequence[Tile] = ()
+    """The tiles in order: the first one for which the sizes have room is taken."""
+    stream: Stream | None = None
+
+
+PLAIN = Blocking()
+
+ChooseBlocking = Callable[[tix.DefineOp], Blocking]
+
+
+def blocking_chooser(tile: bool, sizes: Sequence[str]) -> ChooseBlocking | None:
+    """The nests that are best for sizes written as `N=512`, for a pass that has these options.
+
+    None without tiles: then all are plain. Raises `PassFailedException` where a text is no size.
+    """
+    choose = tile_chooser(tile, sizes)
+    return partial(chosen_blocking, choose=choose) if choose else None
+
+
+def chosen_blocking(op: tix.DefineOp, choose: ChooseTiles) -> Blocking:
+    """The tiles that `choose` gives, else a stream where the result may be large, else plain."""
+    tiles = choose(op)
+    return Blocking(tiles) if tiles else Blocking(stream=stream_of(op))

@@ -1,0 +1,164 @@
+"""Frequencies of the operations of a definition: terms of sums, and shares of guards, per element.
+
+    y[i] = sum[j](exp(-sum[k]((x[i, k] - z[j, k])**2)) * b[j])      x[i, k]: K J times per element
+
+Where the index sets of sums are boxes, these numbers are exact. Others are means over some elements
+spread evenly over the definition's: point n has the coordinates frac(n phi_d), where 1 / phi_d is
+the d-th power of the root of x**(D + 1) = x + 1 (a sequence of low discrepancy; Roberts, The
+unreasonable effectiveness of quasirandom sequences, 2018).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import floor
+
+from xdsl.ir import Operation, Region, SSAValue
+
+from dialects import tix
+from dialects.tix.affine import SizeValues
+from passes.rewriting.programs import type_of
+
+POINTS = 64
+"""Elements over which means are taken, where numbers do not tell."""
+
+INNER = 2
+"""Coordinates of points that are for indices of sums, in turns."""
+
+Values = dict[SSAValue | str, int]
+
+
+@dataclass
+class Frequencies:
+    """Means per element of a definition."""
+
+    runs: dict[Operation, float] = field(
+        default_factory=lambda: defaultdict[Operation, float](float)
+    )
+    """Runs of each operation."""
+    terms: dict[Operation, float] = field(
+        default_factory=lambda: defaultdict[Operation, float](float)
+    )
+    """Terms of each reduction, all in all."""
+    lengths: dict[SSAValue, float] = field(
+        default_factory=lambda: defaultdict[SSAValue, float](float)
+    )
+    """Values of an index of a sum each time that it is run over."""
+
+
+def frequencies(op: tix.DefineOp, sizes: Mapping[str, int]) -> Frequencies:
+    """Means for these sizes, of all names in the definition.
+
+    Takes time in proportion to the operations of the body.
+    """
+    found = Frequencies()
+    visits: dict[SSAValue, float] = defaultdict(float)
+    known = SizeValues(sizes)
+    extents = [max(0, n.evaluate(known)) for n in op.shape]
+    points = list(_points(len(extents) + INNER, POINTS))
+    for point in points:
+        values: Values = {**sizes}
+        values.update(
+            (v, floor(x * n)) for v, n, x in zip(op.indices, extents, point, strict=False)
+        )
+        _Walk(found, visits, known, values, point[len(extents) :]).region(op.body, 1 / POINTS)
+    for index in found.lengths:
+        found.lengths[index] /= visits[index]
+    return found
+
+
+def _points(dimensions: int, count: int) -> Iterator[Sequence[float]]:
+    """Points of the unit cube, spread evenly."""
+    root = 2.0
+    for _ in range(60):
+        root = (1 + root) ** (1 / (dimensions + 1))
+    for n in range(count):
+        yield [(0.5 + (n + 1) * root ** -(d + 1)) % 1 for d in range(dimensions)]
+
+
+@dataclass
+class _Walk:
+    """Counts the operations at one element; of a sum, at one point of each index."""
+
+    found: Frequencies
+    visits: dict[SSAValue, float]
+    sizes: Mapping[str, int]
+    values: Values
+    places: Sequence[float]
+    """Places in the ranges of indices of sums at which these are looked at, in turns."""
+
+    def region(self, region: Region, weight: float) -> None:
+        for op in region.block.ops:
+            self.operation(op, weight)
+
+    def operation(self, op: Operation, weight: float) -> None:
+        self.found.runs[op] += weight
+        match op:
+            case tix.FloorDivOp():
+                self.values[op.result] = self._at(op.form) // op.divisor.data
+            case tix.ReductionOp():
+                terms = weight * self._terms(op, weight)
+                self.found.terms[op] += terms
+                self.region(op.body, terms)
+            case tix.IfOp():
+                holds = any(all(map(self._holds, disjunct)) for disjunct in op.condition)
+                self.region(op.then if holds else op.otherwise, weight)
+            case tix.WhereOp():
+                self.region(op.then, weight / 2)
+                self.region(op.otherwise, weight / 2)
+            case _:
+                pass
+
+    def _terms(self, op: tix.ReductionOp, weight: float) -> int:
+        """The terms of a reduction, whose indices are set to one of them."""
+        terms = 1
+        for n, index in enumerate(op.indices):
+            low, high = self._bounds(op, index)
+            length = max(0, high - low + 1)
+            self.found.lengths[index] += weight * length
+            self.visits[index] += weight
+            self.values[index] = low + floor(self.places[n % len(self.places)] * length)
+            terms *= length
+        return terms
+
+    def _bounds(self, op: tix.ReductionOp, index: SSAValue) -> tuple[int, int]:
+        """The bounds of an index, from constraints on it and those before it."""
+        low, high = -(1 << 60), 1 << 60
+        for constraint in op.constraints:
+            c = constraint.form[index]
+            rest = constraint.form - tix.Affine.of(index) * c
+            if not c or any(v not in self.values for v in rest.indices):
+                continue
+            value = self._at(rest)
+            if c > 0 or constraint.equality:  # c index >= -rest
+                low = max(low, -(value // abs(c)) if c > 0 else -(-value // abs(c)))
+            if c < 0 or constraint.equality:  # |c| index <= rest
+                high = min(high, value // abs(c) if c < 0 else -value // abs(c))
+        return low, high
+
+    def _holds(self, constraint: tix.Constraint) -> bool:
+        value = self._at(constraint.form)
+        return value == 0 if constraint.equality else value >= 0
+
+    def _at(self, form: tix.Affine) -> int:
+        return form.constant + sum(
+            c * (self.sizes[v] if isinstance(v, str) else self.values[v])
+            for v, c in form.terms.items()
+        )
+
+
+def bytes_of(op: tix.DefineOp, sizes: Mapping[str, int]) -> int:
+    """The bytes of the result and of all tensors that the definition reads, each once."""
+    tensors = {op.result, *(o.tensor for o in op.walk() if isinstance(o, tix.ReadOp))}
+    return sum(tensor_bytes(type_of(t), sizes) for t in tensors)
+
+
+def tensor_bytes(type_: tix.TensorType, sizes: Mapping[str, int]) -> int:
+    """The bytes of a tensor."""
+    known = SizeValues(sizes)
+    count = 4 if type_.dtype == "f32" else 8
+    for size in type_.shape:
+        count *= max(0, size.evaluate(known))
+    return count

@@ -1,0 +1,161 @@
+"""The cost of tiles and of the plain nest, in vector operations per element and term.
+
+A read costs one per vector, or one per element where its elements lie apart. What rows share counts
+once for all of them, what is copied into panels once for all blocks that share it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.ir import Operation, Region, SSAValue
+
+from dialects import tix
+from passes.analysis.costs import FREE, weight
+from passes.scheduling.index_uses import IndexUses
+from passes.scheduling.segments import most_values
+from passes.scheduling.tile import Tile
+from passes.scheduling.tile_analysis import (
+    constant_range,
+    hoisted_values,
+    is_lane_by_lane,
+    is_short,
+    is_slow,
+    stride,
+    term_count,
+    tree_of,
+    vectors_of_sums,
+)
+
+ASSUMED_EXTENT = 512
+"""The length assumed of a range that depends on sizes."""
+
+ADDITIONS_UNDER_WAY = 8
+"""Additions that must be under way at a time, or each waits for the one before."""
+
+COST_OF_LOAD = 2
+"""The cost of a vector that comes from a cache rather than from registers."""
+
+COST_OF_FAR_ELEMENT = 3
+"""The cost of an element on a cache line of its own."""
+
+COST_OF_LANE = 20
+"""The cost of a lane that is computed by itself, in a loop over memory."""
+
+Sizes = Mapping[str, int]
+
+
+def operations(region: Region) -> Iterator[tuple[Operation, int]]:
+    """The operations of a body, each with how often it runs; long sums inside count as such."""
+    for op in region.block.ops:
+        if isinstance(op, tix.SumOp):
+            count = term_count(op) or ASSUMED_EXTENT
+            yield from ((inner, count * times) for inner, times in operations(op.body))
+        elif isinstance(op, tix.IfOp):
+            yield op, 1
+            yield from operations(op.then)
+            yield from operations(op.otherwise)
+        elif not isinstance(op, FREE):
+            yield op, 1
+
+
+def terms_of(op: tix.SumOp, sizes: Sizes) -> int:
+    """About how many terms a sum has."""
+    return prod(length_of(op, v, sizes) for v in op.indices)
+
+
+def length_of(op: tix.SumOp, index: SSAValue, sizes: Sizes) -> int:
+    """The length of a range at most, assumed where it depends on sizes that are not given."""
+    found = constant_range(op, index, sizes)
+    if found:
+        return found[1]
+    most = most_values(op, op.indices[op.indices.index(index) :])
+    return ASSUMED_EXTENT if most is None else min(most, ASSUMED_EXTENT)
+
+
+def plain_cost(sums: Iterable[tix.SumOp], lanes: int, uses: IndexUses, sizes: Sizes) -> float:
+    """The cost of the plain nest per element: its innermost sum runs along vectors where it can."""
+    total = 0.0
+    for op in sums:
+        last = op.indices[-1]
+        indices = frozenset(op.indices)
+        length = length_of(op, last, sizes)
+        vector = all(
+            stride(read, last, uses) in (0, 1, -1)
+            for read in op.walk()
+            if isinstance(read, tix.ReadOp)
+        )
+        nested = any(isinstance(s, tix.SumOp) and not is_short(s) for s in op.body.walk())
+        speed = lanes if vector and not nested and length >= lanes else 1
+        cost = sum(
+            (COST_OF_LOAD if isinstance(o, tix.ReadOp) else weight(o)) * n / speed
+            for o, n in operations(op.body)
+            if uses.of_operation(o) & indices or nested
+        )
+        total += terms_of(op, sizes) * (cost + 1 / speed + 8 / max(length, 1))
+    return total
+
+
+@dataclass
+class TileCost:
+    """The cost of a tile per element of the result."""
+
+    tile: Tile
+    lanes: int
+    uses: IndexUses
+    reuse: int
+    """Blocks that share a panel."""
+    sizes: Sizes
+    """The sizes for which the cost is asked."""
+
+    def of(self, sums: Iterable[tix.SumOp]) -> float:
+        return sum(terms_of(op, self.sizes) * self._of_sum(op) for op in sums)
+
+    def _of_sum(self, op: tix.SumOp) -> float:
+        rows, columns = self.tile.height, self.tile.columns
+        sums = vectors_of_sums(op, self.tile, self.lanes, self.uses)
+        cost = sums + max(0, ADDITIONS_UNDER_WAY - sums)
+        hoisted = hoisted_values(op, self.tile, self.uses)
+        panels = [s.value for s in self.tile.panels.get(op, ())]
+        loaded = {o for v in (*panels, *hoisted.per_block) for o in tree_of(v, op.body)}
+        for inner, times in operations(op.body):
+            if inner not in loaded:
+                cost += times * self._of_operation(inner, op)
+        for panel in panels:
+            fill = sum(self._of_copying(o) for o in dict.fromkeys(tree_of(panel, op.body)))
+            cost += COST_OF_LOAD * columns / self.lanes + fill / self.reuse
+        cost += len(hoisted.per_block) * rows * columns / self.lanes / 2
+        return cost / (rows * columns)
+
+    def _of_copying(self, op: Operation) -> float:
+        if isinstance(op, tix.ReadOp) and is_slow(stride(op, self.tile.column_index, self.uses)):
+            return COST_OF_FAR_ELEMENT * self.tile.columns
+        return 0 if isinstance(op, FREE) else weight(op) * self.tile.columns / self.lanes
+
+    def _rows(self, op: Operation) -> int:
+        """The rows for which an operation differs."""
+        return len(self.tile.rows_in(self.uses.of_operation(op)))
+
+    def _of_operation(self, op: Operation, sum_: tix.SumOp) -> float:
+        by_column = self.tile.column_index in self.uses.of_operation(op)
+        rows = self._rows(op)
+        by_row = rows > 1
+        if isinstance(op, tix.IfOp) and is_lane_by_lane(op, self.tile.column_index, self.uses):
+            return rows * self.tile.columns * COST_OF_LANE
+        if not self.uses.of_operation(op) & set(sum_.indices):
+            if not (by_row and by_column and isinstance(op, tix.ReadOp)):
+                return 0  # it stays in registers
+            slow = is_slow(stride(op, self.tile.column_index, self.uses))
+            return rows * self.tile.columns * (1 if slow else 0.5 / self.lanes)
+        if not by_column:
+            return rows * weight(op)
+        vectors = self.tile.columns / self.lanes
+        if isinstance(op, tix.ReadOp):
+            step = stride(op, self.tile.column_index, self.uses)
+            far = COST_OF_FAR_ELEMENT if step is None or abs(step) >= 64 else 1
+            slow = is_slow(step)
+            near = vectors * max(COST_OF_LOAD, abs(step or 0))
+            vectors = far * self.tile.columns if slow else near
+        return rows * vectors * weight(op)

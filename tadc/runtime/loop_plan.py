@@ -1,0 +1,122 @@
+"""The plan of the loops that a call runs: as text, and what it is predicted to take.
+
+The text is that of `passes/scheduling/plan_text.py`, with comments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp
+
+from dialects.tix import ProgramOp
+from passes.rewriting.written_sizes import write_sizes
+from passes.scheduling.blocking import PLAIN, Blocking, ChooseBlocking, blocking_chooser
+from passes.scheduling.plan_comments import Comments
+from passes.scheduling.plan_parser import LoopPlan, parse_plan
+from passes.scheduling.plan_text import plan_entries
+from passes.scheduling.planned import planned, refusals
+from passes.scheduling.predict import Prediction, predict
+from tadc.runtime.runner import Runner
+from tadc.sizes import argument_shapes
+
+
+@dataclass(frozen=True)
+class ShownPlan:
+    """The plan of a call: the line that names the call, and lines for each definition."""
+
+    call: str
+    entries: Mapping[str, Sequence[str]]
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines of all definitions."""
+        return [line for entry in self.entries.values() for line in entry]
+
+    def __str__(self) -> str:
+        return "\n".join([self.call, *self.lines]) + "\n"
+
+
+def loop_plan(runner: Runner, sizes: Mapping[str, int] | None, precision: str) -> ShownPlan:
+    """The plan of the loops that a call of these sizes runs on the target `cpu`.
+
+    Other targets have no choice. Without sizes it is that of large calls of any sizes. Raises what
+    `Runner.code` raises.
+    """
+
+    def shown() -> ShownPlan:
+        call = _Call.of(runner, sizes, precision)
+        comments = Comments(call.sizes, call.example, call.own, refusals(call.plan, call.program))
+        settings = ", ".join([*write_sizes(sizes or {}), precision])
+        entries = plan_entries(call.program, call.choose, comments.about)
+        return ShownPlan(f"for {settings}", entries)
+
+    with runner.program.located_errors():
+        return runner.program.recurse(shown)
+
+
+def predictions(
+    runner: Runner, sizes: Mapping[str, int] | None, precision: str
+) -> dict[str, Prediction]:
+    """The work and the time of each definition, on one core; empty without sizes."""
+
+    def found() -> dict[str, Prediction]:
+        call = _Call.of(runner, sizes, precision)
+        if call.sizes is None:
+            return {}
+        definitions = call.program.definitions
+        return {op.label.data: predict(op, call.choose(op), call.sizes) for op in definitions}
+
+    with runner.program.located_errors():
+        return runner.program.recurse(found)
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A call whose loops are looked at."""
+
+    program: ProgramOp
+    """The program whose loops are shaped."""
+    plan: LoopPlan
+    """The plan by hand, empty for short calls, which have none."""
+    own: ChooseBlocking
+    choose: ChooseBlocking
+    """The nests that run: those of the plan by hand, and the compiler's own."""
+    sizes: Mapping[str, int] | None
+    """All sizes, also those that follow from others; None where they are not given."""
+    example: Mapping[str, int]
+    """The sizes for which nests are chosen."""
+
+    @staticmethod
+    def of(runner: Runner, sizes: Mapping[str, int] | None, precision: str) -> _Call:
+        if runner.target != "cpu":
+            runner = Runner(runner.program, "cpu")
+        executable = runner.code(sizes, precision)
+        program = program_in(executable.shaped)
+        example = dict(executable.sizes.example)
+        own = blocking_chooser(executable.sizes.tiles, write_sizes(example))
+        if own is None:
+            return _Call(program, LoopPlan(), _plain, _plain, _all_sizes(runner, sizes), example)
+        plan = parse_plan(executable.program.loop_plan)
+        choose = planned(plan, program, own)
+        return _Call(program, plan, own, choose, _all_sizes(runner, sizes), example)
+
+
+def _plain(_: object) -> Blocking:
+    return PLAIN
+
+
+def _all_sizes(runner: Runner, sizes: Mapping[str, int] | None) -> Mapping[str, int] | None:
+    """The sizes of a call with those that follow from them; None where they are not given."""
+    summary = runner.program.summary
+    if not sizes and summary.size_names():
+        return None
+    shapes = argument_shapes(summary, sizes or {})
+    return runner.sizes_of([shapes[t.name] for t in runner.program.args])
+
+
+def program_in(module: ModuleOp) -> ProgramOp:
+    """The only program of a module."""
+    (program,) = (op for op in module.ops if isinstance(op, ProgramOp))
+    return program

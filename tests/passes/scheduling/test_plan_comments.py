@@ -1,0 +1,41 @@
+"""Comments of plans: what they say of chosen, rejected and refused nests."""
+
+from __future__ import annotations
+
+import re
+
+import tadc
+
+PRODUCT = "x: f32[N, K]\nw: f32[M, K]\ny[i, j] = sum[k](x[i, k] * w[j, k])"
+SIZES = {"N": 1024, "M": 1024, "K": 1024}
+
+
+def comments(plan: str, sizes: dict[str, int] | None = SIZES) -> list[str]:
+    text = tadc.compile(PRODUCT, plan=plan).emit("plan", sizes, "f32")
+    return [line.partition("#")[2].strip() for line in text.splitlines() if "#" in line]
+
+
+def test_work_and_time_stand_behind_an_entry_and_rejected_nests_below():
+    work, rejected = comments("")
+    assert re.fullmatch(r"2\.1 Gop, 13 MB, \d\d ms predicted", work)
+    assert rejected.startswith("rejected: rows j, columns i: ")
+    assert "; plain: " in rejected and rejected.endswith(" times")
+
+
+def test_without_sizes_there_are_no_numbers_of_work():
+    assert all("predicted" not in comment for comment in comments("", None))
+
+
+def test_a_nest_by_hand_has_the_compilers_own_beside_it():
+    _, own = comments("y[i, j]: plain")
+    assert own == (
+        "by hand; the compiler would choose: rows i by 4, columns j by 64, 64 blocks a group "
+        "else terms k by 128"
+    )
+
+
+def test_an_entry_that_is_passed_over_says_why():
+    _, refused, *_ = comments("# told\ny[i, j]: columns j by 32", {**SIZES, "M": 16, "K": 9999})
+    assert refused == (
+        "line 2 of the plan is not possible here: j has 16 values: there is no room for 32"
+    )

@@ -1,0 +1,129 @@
+"""Counted work of definitions, against counts by Python, and what times follow from it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+import tadc
+from dialects import tix
+from passes.pipeline import code_passes
+from passes.rewriting.programs import tensor_names
+from passes.scheduling.blocking import PLAIN, Blocking
+from passes.scheduling.frequencies import bytes_of, frequencies
+from passes.scheduling.plan_parser import parse_plan
+from passes.scheduling.planned import nest_of
+from passes.scheduling.predict import MACHINE, Prediction, predict
+from tadc.support.ir_text import context
+
+PRODUCT = "x: f32[N, K]\nw: f32[M, K]\ny[i, j] = sum[k](x[i, k] * w[j, k])"
+SIZES = {"N": 500, "M": 600, "K": 700}
+
+
+def definition(source: str) -> tix.DefineOp:
+    """The last definition of a program, as a plan finds it."""
+    module = ModuleOp([tadc.compile(source).program.op.clone()])
+    for step in code_passes("f64", tile=True).passes[:-1]:
+        step.apply(context(), module)
+    (program,) = (op for op in module.ops if isinstance(op, tix.ProgramOp))
+    return program.definitions[-1]
+
+
+def sums(op: tix.DefineOp) -> list[tix.SumOp]:
+    return [o for o in op.walk() if isinstance(o, tix.SumOp)]
+
+
+def planned(op: tix.DefineOp, plan: str) -> Blocking:
+    program = op.parent_op()
+    assert isinstance(program, tix.ProgramOp)
+    (entry,) = parse_plan(plan).entries
+    return nest_of(entry, op, tensor_names(program))
+
+
+def predicted(plan: str, sizes: dict[str, int] = SIZES, source: str = PRODUCT) -> Prediction:
+    op = definition(source)
+    return predict(op, planned(op, plan), sizes)
+
+
+# --- counts ---------------------------------------------------------------------------------------
+
+
+def test_sums_over_boxes_are_counted_exactly():
+    op = definition("y[i] = sum[j](exp(-sum[k]((x[i, k] - z[j, k])**2)) * b[j])")
+    found = frequencies(op, {"I": 50, "J": 70, "K": 30})
+    assert [found.terms[s] for s in sums(op)] == [70, 70 * 30]
+    by_name = {type(o).__name__: n for o, n in found.runs.items()}
+    assert (by_name["ExpOp"], by_name["SubOp"]) == (70, 2100)
+    assert [found.lengths[v] for s in sums(op) for v in s.indices] == [70, 30]
+
+
+TRIANGLES = [
+    ("y[i in range(N)] = sum[k in range(i)](x[k])", lambda i, n: i),
+    ("y[i in range(N)] = sum[k in range(i, N)](x[k])", lambda i, n: n - i),
+    (
+        "y[i in range(N)] = sum[k in range(max(0, i - 20), min(N, i + 30))](x[k])",
+        lambda i, n: min(n, i + 30) - max(0, i - 20),
+    ),
+]
+
+
+@pytest.mark.parametrize(("source", "terms"), TRIANGLES)
+def test_sums_over_other_sets_are_means(source: str, terms):
+    n = 400
+    op = definition(f"x: f64[N]\n{source}")
+    exact = sum(terms(i, n) for i in range(n)) / n
+    found = frequencies(op, {"N": n})
+    assert found.terms[sums(op)[0]] == pytest.approx(exact, rel=0.05)
+
+
+def test_branches_count_where_their_condition_holds():
+    op = definition("x: f64[N]\ny[i] = exp(x[i]) if i < 30 else sin(x[i])")
+    found = {type(o).__name__: n for o, n in frequencies(op, {"N": 120}).runs.items()}
+    assert found["ExpOp"] == pytest.approx(0.25, abs=0.03)
+    assert found["ExpOp"] + found["SinOp"] == pytest.approx(1)
+
+
+def test_nothing_runs_in_an_empty_tensor_or_sum():
+    op = definition(PRODUCT)
+    assert predict(op, PLAIN, {"N": 0, "M": 600, "K": 700}).operations == 0
+    assert predict(op, PLAIN, {"N": 500, "M": 600, "K": 0}).operations == 0
+
+
+def test_operations_and_bytes_of_a_product():
+    found = predicted("y[i, j]: plain")
+    assert found.operations == 2 * 500 * 600 * 700
+    assert found.bytes == 4 * (500 * 600 + 500 * 700 + 600 * 700)
+    assert bytes_of(definition(PRODUCT.replace("f32", "f64")), SIZES) == 2 * found.bytes
+
+
+# --- times ----------------------------------------------------------------------------------------
+
+
+def test_time_grows_with_work():
+    plan = "y[i, j]: rows i by 4, columns j by 64"
+    short, long = predicted(plan), predicted(plan, {**SIZES, "K": 1400})
+    assert 1.8 < long.seconds / short.seconds < 2.2
+
+
+def test_panels_that_many_rows_share_make_a_product_faster():
+    panel = "\nsum 1 over k in chunks of 256 of k: panel w[j, k]"
+    whole = predicted(f"y[i, j]: rows i by 4, columns j by 64, 64 blocks a group{panel}")
+    alone = predicted(f"y[i, j]: rows i by 4, columns j by 64{panel}")
+    apart = predicted("y[i, j]: rows i by 4, columns j by 64")
+    plain = predicted("y[i, j]: plain")
+    assert whole.seconds < min(alone.seconds, apart.seconds, plain.seconds)
+
+
+def test_a_machine_is_a_record():
+    op = definition("x: f32[N]\ny[i] = 2 * x[i]")
+    sizes = {"N": 1 << 26}
+    found = predict(op, PLAIN, sizes)
+    assert found.seconds == pytest.approx((12 << 26) / 1e9 / MACHINE.memory_speed, rel=0.01)
+    stream = predict(op, planned(op, "y[i]: stream"), sizes)
+    assert stream.seconds == pytest.approx(found.seconds * 2 / 3, rel=0.01)
+    faster = replace(MACHINE, memory_speed=2 * MACHINE.memory_speed)
+    assert predict(op, PLAIN, sizes, faster).seconds == pytest.approx(found.seconds / 2, rel=0.01)
+    slower = replace(MACHINE, gigahertz=0.001)
+    assert predict(op, PLAIN, sizes, slower).seconds > 10 * found.seconds
