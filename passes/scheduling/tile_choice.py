@@ -242,7 +242,7 @@ def _largest_group(op: tix.DefineOp, tile: Tile, sizes: Sizes) -> int:
 
 
 def _power_of_two_below(n: int) -> int:
-    return 1 << (n.bitlength_of() - 1) if n else 0
+    return 1 << (n.bit_length() - 1) if n else 0
 
 
 def _store_cost(op: tix.DefineOp, column_index: SSAValue, lanes: int) -> float:
