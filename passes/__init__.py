@@ -25,7 +25,8 @@ and all that depends on them, one more index: it goes before derivatives or behi
 Code begins with `specialise`, which makes numbers of sizes that a call has. `expand_calls` puts
 formulas in the place of the user's functions, `set_precision` types of elements in the place of
 undeclared ones. For processors with caches and vectors `split_sums` parts sums whose terms depend
-on different indices. `share_values` computes equal values of a definition once. `shape_loops`
+on different indices. `shift_sums` chooses the indices that a sum runs over: short ranges that stay,
+reads of neighbours. `share_values` computes equal values of a definition once. `shape_loops`
 decides between narrow loops and boxes, `merge_axes` which neighbouring indices are one in memory;
 `schedule` makes a function of loops over flat buffers of each definition (`dialects.loops`).
 

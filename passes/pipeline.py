@@ -27,6 +27,7 @@ from passes.schedule import SchedulePass
 from passes.set_precision import SetPrecisionPass
 from passes.shape_loops import ShapeLoopsPass
 from passes.share_values import ShareValuesPass
+from passes.shift_sums import ShiftSumsPass
 from passes.simplify_sums import SimplifySumsPass
 from passes.solve_index_kernels import SolveIndexKernelsPass
 from passes.specialise import SpecialisePass
@@ -194,6 +195,8 @@ def code_passes(
     shaping = [
         # loops share what they read where their terms depend on the same indices
         *([Step("scheduled", SplitSumsPass())] if tile else []),
+        # each part of a sum has reads of its own; sizes that are short are numbers
+        Step("scheduled", ShiftSumsPass()),
         # terms that are parts of several sums are apart now; conditions are still those of indices
         Step("scheduled", ShareValuesPass()),
         # needs terms apart; decides between narrow loops and boxes, before loops are there

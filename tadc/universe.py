@@ -40,6 +40,7 @@ PASSES = {
     "expand-calls": ("passes.expand_calls", "ExpandCallsPass"),
     "set-precision": ("passes.set_precision", "SetPrecisionPass"),
     "split-sums": ("passes.split_sums", "SplitSumsPass"),
+    "shift-sums": ("passes.shift_sums", "ShiftSumsPass"),
     "share-values": ("passes.share_values", "ShareValuesPass"),
     "shape-loops": ("passes.shape_loops", "ShapeLoopsPass"),
     "merge-axes": ("passes.merge_axes", "MergeAxesPass"),

@@ -191,6 +191,7 @@ def test_local_passes_see_the_first_of_each_kind() -> None:
         "simplify-sums",
         "join-guards",
         "split-sums",
+        "shift-sums",
         "share-values",
         "shape-loops",
         "merge-axes",

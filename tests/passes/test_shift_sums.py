@@ -1,0 +1,155 @@
+"""Other indices of sums: what programs mean, that choices come to rest, and ranges of numbers."""
+
+from __future__ import annotations
+
+import random
+from itertools import product
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Block
+
+import tadc
+from dialects import tix
+from dialects.tix import Affine
+from passes.absorb_conditions import bounded_without_conditions
+from passes.analysis.stage_checks import require_bounded
+from passes.shift_sums import best_indices, ranges_of_numbers, shift_sums
+from tadc.language.printing.program import print_program
+from tests.support.campaign import seeds
+from tests.support.derivations import Case, assert_close, interpret, random_case
+from tests.support.random_programs import EVERYTHING
+
+
+def random_sum(rng: random.Random) -> Case:
+    """A sum of products, read at random forms in its indices and those of the result."""
+    own, outer = ["k", "l"][: rng.randint(1, 2)], ["i", "j"][: rng.randint(1, 2)]
+    lengths = {v: rng.choice([3, 6, 20]) for v in own} | {v: rng.randint(2, 6) for v in outer}
+    point = {v: rng.randrange(n) for v, n in lengths.items()}
+    shapes: dict[str, tuple[int, ...]] = {}
+    conditions: list[str] = []
+
+    def form(size: int) -> str:
+        """A form that at `point` is from 0 to `size`."""
+        used = rng.sample([*own, *outer], rng.choice([1, 2, 2, 3 if len(lengths) > 2 else 2]))
+        parts = [(rng.choice([1, 1, 1, -1, -1, 2, -2, 3]), v) for v in used]
+        offset = rng.randrange(size) - sum(c * point[v] for c, v in parts)
+        return " + ".join([*(f"{c}*{v}" for c, v in parts), str(offset)])
+
+    def read(name: str) -> str:
+        shapes[name] = tuple(rng.randint(2, 9) for _ in range(rng.randint(1, 2)))
+        forms = [form(size) for size in shapes[name]]
+        pairs = zip(forms, shapes[name], strict=True)
+        conditions.extend(f"0 <= {text} < {size}" for text, size in pairs)
+        return f"{name}[{', '.join(forms)}]"
+
+    factors = [read(name) for name in "abc"[: rng.randint(1, 3)]]
+    term = " * ".join([*factors, *([f"({rng.choice(own)} // 2)"] if rng.random() < 0.2 else [])])
+    bounds = [f"{v} in range({lengths[v]})" for v in own]
+    body = f"sum[{', '.join(bounds)}]({term} if {' and '.join(conditions)} else 0)"
+    result = ", ".join(f"{v} in range({lengths[v]})" for v in outer)
+    lines = [f"{name}: f64[{', '.join(map(str, shape))}]" for name, shape in shapes.items()]
+    numbers = np.random.default_rng(rng.randrange(1 << 30))
+    arguments = {name: numbers.uniform(0.5, 1.5, shape) for name, shape in shapes.items()}
+    return Case("\n".join([*lines, f"y[{result}] = {body}"]), arguments)
+
+
+def value_and_derivative(case: Case) -> list[tix.ProgramOp]:
+    """Both with sums that are bounded."""
+    program = bounded_without_conditions(case.function.program.op)
+    return [program, case.function.derivative().program.op]
+
+
+# --- meaning --------------------------------------------------------------------------------------
+
+
+def check(case: Case) -> None:
+    program, derivative = value_and_derivative(case)
+    gradients = interpret(derivative, case.inputs)
+    pairs = (program, case.values, case.results), (derivative, case.inputs, gradients)
+    for given, inputs, expected in pairs:
+        shifted = shift_sums(given)
+        shifted.verify()
+        require_bounded(shifted)
+        assert_close(interpret(shifted, inputs), expected, 1e-11, case.source)
+
+
+@pytest.mark.parametrize("seed", seeds(60, of=600))
+def test_random_sums_keep_their_meaning(seed: int) -> None:
+    check(random_sum(random.Random(seed)))
+
+
+@pytest.mark.parametrize("seed", seeds(20, of=400, start=1000))
+def test_random_programs_keep_their_meaning(seed: int) -> None:
+    check(random_case(seed, **(EVERYTHING if seed % 2 else {})))
+
+
+def test_many_random_sums_change() -> None:
+    cases = [random_sum(random.Random(seed)) for seed in range(60)]
+    programs = [program for case in cases for program in value_and_derivative(case)]
+    assert sum(shift_sums(program) is not program for program in programs) > 20
+
+
+# --- the choice -----------------------------------------------------------------------------------
+
+
+def test_choices_come_to_rest() -> None:
+    """Of sums over one index: of others, bounds that follow from each other may come and go."""
+    for seed in range(40):
+        for program in value_and_derivative(random_sum(random.Random(seed))):
+            shifted = shift_sums(program)
+            sums = [op for op in shifted.walk() if isinstance(op, tix.SumOp)]
+            assert all(best_indices(op) is None for op in sums if len(op.indices) == 1)
+
+
+@pytest.mark.parametrize(
+    ("source", "reads"),
+    [
+        # the transpose of a transposed convolution is a convolution, with the same stride
+        (
+            "w: f64[4]\ny[p in range(58)] = sum[i](x[i] * w[p - 2*i] if 0 <= p - 2*i < 4 else 0)",
+            "dy[2*i + p] * w[p]",
+        ),
+        # the gradient of a correlation reads neighbours, not diagonals
+        ("y[d, w] = sum[c](f[c, w] * g[c, w + d])", "dy[w, p - w] * f[c, p - w]"),
+        # a short window stays, and so does a sum that is as good the other way round
+        ("w: f64[3]\ny[i] = sum[k](w[k] * x[i + k])", "dy[p - k] * w[k]"),
+        ("y[i] = sum[k](w[k] * x[i + k])", "dy[p - k] * w[k]"),
+    ],
+)
+def test_gradients(source: str, reads: str) -> None:
+    derivative = tadc.compile(source).derivative().program.op
+    assert reads in print_program(shift_sums(derivative))
+
+
+# --- ranges ---------------------------------------------------------------------------------------
+
+
+def test_ranges_hold_every_point() -> None:
+    """They are those of a scan where each bound is of one index, and never smaller."""
+    rng = random.Random(0)
+    block = Block(arg_types=[IndexType()] * 3)
+    indices = list(block.args)
+    found = 0
+    for _ in range(300):
+        boxes = [Affine.of(v) + 4 for v in indices] + [4 - Affine.of(v) for v in indices]
+        others = [
+            Affine({v: rng.randint(-2, 2) for v in indices}, rng.randint(0, 5))
+            for _ in range(rng.randint(0, 3))
+        ]
+        ranges = ranges_of_numbers(indices, [*boxes, *others])
+        for point in product(range(-4, 5), repeat=3):
+            values = dict(zip(indices, point, strict=True))
+            if all(form.evaluate(values) >= 0 for form in others):
+                assert all(n in ranges[v] for v, n in values.items())
+        found += any(len(r) < 9 for r in ranges.values())
+    assert found > 50
+
+
+def test_ranges_through_other_indices() -> None:
+    k, s = Block(arg_types=[IndexType()] * 2).args
+    bounds = [Affine.of(s), 1 - Affine.of(s), Affine.of(k) * 2 - Affine.of(s), 7 - Affine.of(k) * 2]
+    assert ranges_of_numbers([k, s], bounds) == {k: range(4), s: range(2)}
+    assert ranges_of_numbers([k, s], bounds[2:]) == {}
+    assert ranges_of_numbers([k, s], [*bounds, Affine.of(k) - Affine.of("N")])[k] == range(4)
