@@ -127,17 +127,13 @@ class _Shifter(Cloner):
 
 def best_indices(op: tix.SumOp) -> Indices | None:
     """Forms for the indices of a sum that make it better; None where it is best as it is."""
-    view = start = _View.of(op)
-    while True:
-        tried = [view.changed(change) for change in view.changes()]
-        best = min(tried, key=lambda v: v.cost, default=view)
-        if best.cost >= view.cost:
-            return None if view is start else view.indices
-        view = best
+    view = SumView.of(op)
+    best = view.best()
+    return None if best is view else best.indices
 
 
 @dataclass(frozen=True)
-class _View:
+class SumView:
     """A sum in other indices; the values that stand for these are those of the given ones."""
 
     op: tix.SumOp
@@ -151,12 +147,12 @@ class _View:
     uses: IndexUses
 
     @staticmethod
-    def of(op: tix.SumOp) -> _View:
+    def of(op: tix.SumOp) -> SumView:
         """The sum as it is."""
         inside = list(op.body.walk())
         sets = [o.constraints for o in inside if isinstance(o, tix.ReductionOp)]
         sets += [d for o in inside if isinstance(o, tix.IfOp) for d in o.condition]
-        return _View(
+        return SumView(
             op,
             {k: Affine.of(k) for k in op.indices},
             [c.form for c in op.constraints],
@@ -165,13 +161,23 @@ class _View:
             IndexUses(),
         )
 
-    def changed(self, change: Indices) -> _View:
-        """The sum after a change of its indices."""
+    def best(self) -> SumView:
+        """The sum in its best indices; itself where these are the given ones."""
+        view = self
+        while True:
+            tried = [view.changed(change) for change in view.changes()]
+            best = min(tried, key=lambda v: v.cost, default=view)
+            if best.cost >= view.cost:
+                return view
+            view = best
+
+    def changed(self, change: Indices) -> SumView:
+        """The sum after a change of indices, its own or those around it."""
 
         def forms(old: Iterable[Affine]) -> Sequence[Affine]:
             return [form.substitute(change) for form in old]
 
-        return _View(
+        return SumView(
             self.op,
             {k: form.substitute(change) for k, form in self.indices.items()},
             forms(self.bounds),

@@ -128,7 +128,7 @@ class Executable(ABC):
     def module(self) -> ModuleOp:
         """The scheduled program."""
         sizes = self.sizes
-        numbers, example = dict(sizes.numbers), dict(sizes.example)
+        numbers, example = dict(sizes.numbers), self.summary.with_derived(dict(sizes.example))
         passes = code_passes(self.precision, sizes.tiles, example, numbers, sizes.strided).passes
         with rarely_collecting:
             # a copy: passes replace the program, and several threads may come here at once
@@ -158,6 +158,7 @@ class Executable(ABC):
 
         Raises `SizeError` where an index, or a number on the way to it, may exceed 64 bits.
         """
+        sizes = self.summary.with_derived(sizes)
         for function in self.large_functions:
             if not _fits(function, [sizes[s] for s in names_in(function, "sizes")]):
                 written = names_in(function, "buffers")[0]
