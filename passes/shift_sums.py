@@ -14,9 +14,11 @@ points are the same, and so are the terms. What is tried makes a form of a read 
 `solve-index-kernels` decides by which index the solutions of a read's equations are numbered, when
 nothing is known of sizes and loops. Here a change is better that leaves, in this order,
 
-1. fewer indices without a short range of numbers, over which loops are unrolled;
-2. fewer bounds and conditions that move with the indices around the sum;
-3. fewer reads that lie apart for neighbours in the result.
+1. fewer bounds of short ranges that move by more than 1 from element to element, which would be
+   masks of elements that lie apart;
+2. fewer indices without a short range of numbers, over which loops are unrolled;
+3. fewer bounds and conditions that move with the indices around the sum;
+4. fewer reads that lie apart for neighbours in the result.
 
 The best change is made as long as one is better, and bounds are inferred for what comes out. Only
 the order changes in which terms are added. Sums that must round identically stay as they are, and
@@ -205,14 +207,31 @@ class SumView:
         return found.values()
 
     @cached_property
-    def cost(self) -> tuple[int, int, int]:
+    def cost(self) -> tuple[int, int, int, int]:
         """Counts of what is to become less, the most important first."""
         ranges = ranges_of_numbers(self.op.indices, self.bounds)
-        short = sum(len(values) <= MOST_TERMS_TO_UNROLL for values in ranges.values())
+        short = {v: r for v, r in ranges.items() if len(r) <= MOST_TERMS_TO_UNROLL}
         limits = [*self.bounds, *self.conditions]
         moving = sum(any(map(self._is_outside, form.indices)) for form in limits)
         apart = sum(map(self._lies_apart, self.reads))
-        return len(self.op.indices) - short, moving, apart
+        return self._masks_apart(short), len(self.op.indices) - len(short), moving, apart
+
+    def _masks_apart(self, short: Mapping[SSAValue, range]) -> int:
+        """The number of bounds of short ranges that move by more than 1, and that are needed."""
+        op = definition_around(self.op)
+        if not op.indices:
+            return 0
+        sizes = zip(op.indices, op.shape, strict=True)
+        known = {v: range(n.constant) for v, n in sizes if not n.terms} | dict(short)
+        low: dict[Variable, int] = {v: r[0] for v, r in known.items() if r}
+        high: dict[Variable, int] = {v: r[-1] for v, r in known.items() if r}
+
+        def is_needed(form: Affine) -> bool:
+            most = _largest(-form, low, high)
+            return most is None or most > 0
+
+        moving = (f for f in self.bounds if abs(f[op.indices[-1]]) > 1)
+        return sum(any(v in short for v in f.indices) and is_needed(f) for f in moving)
 
     def _is_inside(self, v: SSAValue) -> bool:
         """True for indices and quotients in the body."""
