@@ -22,7 +22,8 @@ out of the pullback what adjoints would contribute that are not there. For inver
 is stored and what is computed where it is read, `order_definitions` when. `batch` gives arguments,
 and all that depends on them, one more index: it goes before derivatives or behind them.
 
-Code begins with `specialise`, which makes numbers of sizes that a call has. `expand_calls` puts
+Code begins with `specialise`, which makes numbers of sizes that a call has. `split_residues`
+computes results residue by residue whose neighbours take different terms. `expand_calls` puts
 formulas in the place of the user's functions, `set_precision` types of elements in the place of
 undeclared ones. For processors with caches and vectors `split_sums` parts sums whose terms depend
 on different indices. `shift_sums` chooses the indices that a sum runs over: short ranges that stay,

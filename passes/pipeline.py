@@ -32,6 +32,7 @@ from passes.simplify_sums import SimplifySumsPass
 from passes.solve_index_kernels import SolveIndexKernelsPass
 from passes.specialise import SpecialisePass
 from passes.split_pullback import SplitPullbackPass
+from passes.split_residues import SplitResiduesPass
 from passes.split_solves import SplitSolvesPass
 from passes.split_sums import SplitSumsPass
 from passes.zero_arguments import ZeroArgumentsPass
@@ -160,14 +161,19 @@ def splitting_passes() -> Pipeline:
     return Pipeline([Step("simplified", SplitSolvesPass()), *_storing_steps()])
 
 
-def summing_passes(numbers: Mapping[str, int]) -> Pipeline:
-    """From `tensor-index` to the same in fewer operations: what code for these sizes is made of."""
+def summing_passes(numbers: Mapping[str, int], tile: bool = False) -> Pipeline:
+    """From `tensor-index` to the same in fewer operations: what code for these sizes is made of.
+
+    `tile` is for processors with caches and vectors.
+    """
     return Pipeline(
         [
             # first: a partial sum over a short range may cost more than it saves
             *([Step("tensor-index", SpecialisePass(write_sizes(numbers)))] if numbers else []),
             # before a plan of buffers is made: partial sums are tensors
             Step("tensor-index", FactorSumsPass()),
+            # last: what is no longer in a sum need not be computed for each residue
+            *([Step("tensor-index", SplitResiduesPass())] if tile else []),
         ]
     )
 

@@ -17,6 +17,11 @@ Windows at the border of a tensor are like this, in convolutions with padding an
 of all convolutions. A long index needs a side on which its bounds stay, so that about half of the
 box are points of the set: a band is not made a square.
 
+A condition around a sum hides it from tiles. Where nothing else has one, terms are tested instead:
+
+    if i < N { sum over k of E(k) } else 0
+    sum over k of (if i < N { E(k) } else 0)
+
 On entry and on exit sums are bounded.
 """
 
@@ -25,6 +30,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeGuard
 
 from xdsl.ir import Operation, SSAValue
 
@@ -34,6 +40,7 @@ from passes.absorb_conditions import bounded_without_conditions
 from passes.index_sets.context import ContextCloner
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
+from passes.rewriting.guards import is_guard
 from passes.rewriting.program_pass import LocalPass
 from passes.rewriting.programs import (
     ProgramBuilder,
@@ -75,10 +82,10 @@ def shape_loops(program: tix.ProgramOp, choose: ChooseTiles | None) -> tix.Progr
     short = _boxed(narrow, _ShortBoxer)
     if choose is None:
         return short
-    long = _boxed(narrow, _LongBoxer)
-    if program is short is long:
+    long, masked = _boxed(narrow, _LongBoxer), _boxed(narrow, _Masker)
+    if program is short is long is masked:
         return program
-    return _mixed([short, long, program], choose)
+    return _mixed([short, long, masked, program], choose)
 
 
 def _mixed(versions: Sequence[tix.ProgramOp], choose: ChooseTiles) -> tix.ProgramOp:
@@ -88,15 +95,14 @@ def _mixed(versions: Sequence[tix.ProgramOp], choose: ChooseTiles) -> tix.Progra
     cloner = Cloner(BodyBuilder(builder.block, program.location))
     for version in versions:
         cloner.values.update(zip(version.body.block.args, builder.block.args, strict=True))
-    for short, long, given in zip(*(v.definitions for v in versions), strict=True):
-        tensor = copy_definition(builder, cloner, _best(short, long, given, choose))
-        cloner.values.update((op.result, tensor) for op in (short, long, given))
+    for ways in zip(*(v.definitions for v in versions), strict=True):
+        tensor = copy_definition(builder, cloner, _best(ways, choose))
+        cloner.values.update((op.result, tensor) for op in ways)
     return builder.finish(program, [cloner.value(v) for v in program.returned])
 
 
-def _best(
-    short: tix.DefineOp, long: tix.DefineOp, given: tix.DefineOp, choose: ChooseTiles
-) -> tix.DefineOp:
+def _best(ways: Sequence[tix.DefineOp], choose: ChooseTiles) -> tix.DefineOp:
+    short, long, masked, given = ways
     tile = _tile(short, choose)
     if (
         (tile is None or tile.row_index is None)
@@ -104,7 +110,8 @@ def _best(
         and wide.row_index
     ):
         return long
-    return given if tile is None and _tile(given, choose) else short
+    others = (way for way in (masked, given) if tile is None and _tile(way, choose))
+    return next(others, short)
 
 
 def _tile(op: tix.DefineOp, choose: ChooseTiles) -> Tile | None:
@@ -116,19 +123,28 @@ def _tile(op: tix.DefineOp, choose: ChooseTiles) -> Tile | None:
 
 
 def _boxed(program: tix.ProgramOp, kind: type[_ShortBoxer]) -> tix.ProgramOp:
-    if not any(isinstance(op, tix.ReductionOp) and kind.applies(op) for op in program.walk()):
+    if not any(map(kind.applies, program.walk())):
         return program
     return copy_program(program, kind)
+
+
+def _is_guarded_sum(op: Operation) -> TypeGuard[tix.IfOp]:
+    """True for a condition on indices under which there is a sum, and 0 without it."""
+    if not (is_guard(op) and isinstance(op.then.block.first_op, tix.SumOp)):
+        return False
+    return tix.yielded(op.then) is op.then.block.first_op.result
 
 
 class _ShortBoxer(ContextCloner):
     """Copies; reductions over parts of short boxes become reductions over these."""
 
     long = False
+    tests: Sequence[Constraint] = ()
+    """Conditions that the terms of the next reduction have besides its own."""
 
     @classmethod
-    def applies(cls, op: tix.ReductionOp) -> bool:
-        return _box(op, cls.long) is not None
+    def applies(cls, op: Operation) -> bool:
+        return isinstance(op, tix.ReductionOp) and _box(op, cls.long) is not None
 
     def copy(self, op: Operation) -> None:
         if op.results[0] not in self.values:
@@ -136,17 +152,19 @@ class _ShortBoxer(ContextCloner):
 
     def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
         box = _box(op, self.long)
-        if box is None:
+        if box is None and not self.tests:
             return super().copy_reduction(op)
-        varying = [c for c in op.constraints if _varies(c, op)]
+        varying = [] if box is None else [c for c in op.constraints if _varies(c, op)]
+        box, outer = box or op.constraints, self.tests
 
         def domain(own: list[SSAValue]) -> list[Constraint]:
             return self.inner(self.builder, op.indices, own).constraints(box)
 
         def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
             cloner = self.inner(e, op.indices, own)
+            cloner.tests = ()
             cloner.assume(cloner.constraints(box))
-            tests = cloner.constraints(varying)
+            tests = [*outer, *cloner.constraints(varying)]
             cloner.read_ahead(op, tests)
 
             def tested(e: BodyBuilder, _: list[SSAValue]) -> SSAValue:
@@ -178,6 +196,21 @@ class _LongBoxer(_ShortBoxer):
     """Boxes short loops and long ones."""
 
     long = True
+
+
+class _Masker(_ShortBoxer):
+    """Boxes short loops; a condition around a sum becomes one of its terms."""
+
+    @classmethod
+    def applies(cls, op: Operation) -> bool:
+        return _is_guarded_sum(op) or super().applies(op)
+
+    def copy_if(self, op: tix.IfOp) -> SSAValue:
+        if not _is_guarded_sum(op):
+            return super().copy_if(op)
+        cloner = self.inner(self.builder)
+        cloner.tests = [c for disjunct in op.condition for c in self.constraints(disjunct)]
+        return cloner.copy_body(op.then)
 
 
 def _box(op: tix.ReductionOp, long: bool) -> list[Constraint] | None:

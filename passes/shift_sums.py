@@ -14,12 +14,13 @@ points are the same, and so are the terms. What is tried makes a form of a read 
 `solve-index-kernels` decides by which index the solutions of a read's equations are numbered, when
 nothing is known of sizes and loops. Here a change is better that leaves, in this order,
 
-1. fewer indices without a short range of numbers, over which loops are unrolled;
-2. fewer bounds and conditions that move with the indices around the sum;
-3. fewer reads that lie apart for neighbours in the result.
+1. fewer bounds of short ranges that move by more than 1 from element to element, which would be
+   masks of elements that lie apart;
+2. fewer indices without a short range of numbers, over which loops are unrolled;
+3. fewer bounds and conditions that move with the indices around the sum;
+4. fewer reads that lie apart for neighbours in the result.
 
-The best change is made as long as one is better, unless in the end bounds move along the result's
-last index while reads skip elements there. Bounds are inferred for what comes out. Only
+The best change is made as long as one is better, and bounds are inferred for what comes out. Only
 the order changes in which terms are added. Sums that must round identically stay as they are, and
 so do those inside extrema.
 
@@ -128,17 +129,13 @@ class _Shifter(Cloner):
 
 def best_indices(op: tix.SumOp) -> Indices | None:
     """Forms for the indices of a sum that make it better; None where it is best as it is."""
-    view = start = _View.of(op)
-    while True:
-        tried = [view.changed(change) for change in view.changes()]
-        best = min(tried, key=lambda v: v.cost, default=view)
-        if best.cost >= view.cost:
-            return None if view is start or view.is_gathering else view.indices
-        view = best
+    view = SumView.of(op)
+    best = view.best()
+    return None if best is view else best.indices
 
 
 @dataclass(frozen=True)
-class _View:
+class SumView:
     """A sum in other indices; the values that stand for these are those of the given ones."""
 
     op: tix.SumOp
@@ -152,12 +149,12 @@ class _View:
     uses: IndexUses
 
     @staticmethod
-    def of(op: tix.SumOp) -> _View:
+    def of(op: tix.SumOp) -> SumView:
         """The sum as it is."""
         inside = list(op.body.walk())
         sets = [o.constraints for o in inside if isinstance(o, tix.ReductionOp)]
         sets += [d for o in inside if isinstance(o, tix.IfOp) for d in o.condition]
-        return _View(
+        return SumView(
             op,
             {k: Affine.of(k) for k in op.indices},
             [c.form for c in op.constraints],
@@ -166,13 +163,23 @@ class _View:
             IndexUses(),
         )
 
-    def changed(self, change: Indices) -> _View:
-        """The sum after a change of its indices."""
+    def best(self) -> SumView:
+        """The sum in its best indices; itself where these are the given ones."""
+        view = self
+        while True:
+            tried = [view.changed(change) for change in view.changes()]
+            best = min(tried, key=lambda v: v.cost, default=view)
+            if best.cost >= view.cost:
+                return view
+            view = best
+
+    def changed(self, change: Indices) -> SumView:
+        """The sum after a change of indices, its own or those around it."""
 
         def forms(old: Iterable[Affine]) -> Sequence[Affine]:
             return [form.substitute(change) for form in old]
 
-        return _View(
+        return SumView(
             self.op,
             {k: form.substitute(change) for k, form in self.indices.items()},
             forms(self.bounds),
@@ -200,27 +207,31 @@ class _View:
         return found.values()
 
     @cached_property
-    def cost(self) -> tuple[int, int, int]:
+    def cost(self) -> tuple[int, int, int, int]:
         """Counts of what is to become less, the most important first."""
         ranges = ranges_of_numbers(self.op.indices, self.bounds)
-        short = sum(len(values) <= MOST_TERMS_TO_UNROLL for values in ranges.values())
+        short = {v: r for v, r in ranges.items() if len(r) <= MOST_TERMS_TO_UNROLL}
         limits = [*self.bounds, *self.conditions]
         moving = sum(any(map(self._is_outside, form.indices)) for form in limits)
         apart = sum(map(self._lies_apart, self.reads))
-        return len(self.op.indices) - short, moving, apart
+        return self._masks_apart(short), len(self.op.indices) - len(short), moving, apart
 
-    @property
-    def is_gathering(self) -> bool:
-        """True if bounds move along the last index of the result, and reads skip elements there.
+    def _masks_apart(self, short: Mapping[SSAValue, range]) -> int:
+        """The number of bounds of short ranges that move by more than 1, and that are needed."""
+        op = definition_around(self.op)
+        if not op.indices:
+            return 0
+        sizes = zip(op.indices, op.shape, strict=True)
+        known = {v: range(n.constant) for v, n in sizes if not n.terms} | dict(short)
+        low: dict[Variable, int] = {v: r[0] for v, r in known.items() if r}
+        high: dict[Variable, int] = {v: r[-1] for v, r in known.items() if r}
 
-        Such bounds are masks of vectors, and masks are for elements side by side.
-        """
-        indices = definition_around(self.op).indices
-        limits = [*self.bounds, *self.conditions]
-        return bool(indices) and (
-            any(form[indices[-1]] for form in limits)
-            and any(abs(form[indices[-1]]) > 1 for read in self.reads for form in read)
-        )
+        def is_needed(form: Affine) -> bool:
+            most = _largest(-form, low, high)
+            return most is None or most > 0
+
+        moving = (f for f in self.bounds if abs(f[op.indices[-1]]) > 1)
+        return sum(any(v in short for v in f.indices) and is_needed(f) for f in moving)
 
     def _is_inside(self, v: SSAValue) -> bool:
         """True for indices and quotients in the body."""

@@ -82,6 +82,14 @@ class Summary:
         names = dict.fromkeys(s for form in forms for s in form.sizes)
         return [name for name in names if name not in derived]
 
+    def with_derived(self, sizes: Mapping[str, int]) -> Mapping[str, int]:
+        """The sizes, and the derived ones that follow from them."""
+        found = dict(sizes)
+        for size in self.derived:
+            if size.data.name not in found and size.needs <= found.keys():
+                found[size.data.name] = size.evaluate(found)
+        return found
+
     def work(self, sizes: Mapping[str, int]) -> Sequence[int]:
         """About how many operations each definition takes."""
         return [prod(shape_of(d.type, sizes)) * d.cost.at(sizes) for d in self.definitions]

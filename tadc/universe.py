@@ -37,6 +37,7 @@ PASSES = {
     "inline-definitions": ("passes.inline_definitions", "InlineDefinitionsPass"),
     "order-definitions": ("passes.order_definitions", "OrderDefinitionsPass"),
     "specialise": ("passes.specialise", "SpecialisePass"),
+    "split-residues": ("passes.split_residues", "SplitResiduesPass"),
     "expand-calls": ("passes.expand_calls", "ExpandCallsPass"),
     "set-precision": ("passes.set_precision", "SetPrecisionPass"),
     "split-sums": ("passes.split_sums", "SplitSumsPass"),

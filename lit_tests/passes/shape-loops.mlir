@@ -74,6 +74,26 @@ tix.program @band (%x = "x" : !tix.tensor<[N, N], f64>, %w = "w" : !tix.tensor<[
   tix.return %y
 }
 
+// A condition around a sum that has a tile otherwise becomes one of its terms.
+tix.program @guarded (%x = "x" : !tix.tensor<[N, K], f64>, %w = "w" : !tix.tensor<[K, M], f64>) {
+  %y = tix.define "y" (%i, %j) : !tix.tensor<[N, M + 1], f64> {
+    %0 = tix.if (M >= %j + 1) {
+      %1 = tix.sum (%k) in (%k >= 0, K >= %k + 1) {
+        %2 = tix.read %x[%i, %k]
+        %3 = tix.read %w[%k, %j]
+        %4 = tix.mul %2, %3
+        tix.yield %4
+      }
+      tix.yield %1
+    } else {
+      %5 = tix.constant 0.0
+      tix.yield %5
+    }
+    tix.yield %0
+  }
+  tix.return %y
+}
+
 // SIZE: a size is written as N=512, not 'N'
 
 // CHECK-LABEL: tix.program @strided
@@ -114,3 +134,14 @@ tix.program @band (%x = "x" : !tix.tensor<[N, N], f64>, %w = "w" : !tix.tensor<[
 // CHECK:         tix.sum (%k) in (%k >= 0, %k + 40 >= %i, %i + 40 >= %k, %k + 1 <= N) {
 // TILE-LABEL:  tix.program @band
 // TILE:          tix.sum (%k) in (%k >= 0, %k + 40 >= %i, %i + 40 >= %k, %k + 1 <= N) {
+
+// CHECK-LABEL: tix.program @guarded
+// CHECK:           tix.if (%j + 1 <= M) {
+// CHECK-NEXT:        tix.sum (%k) in (%k >= 0, %k + 1 <= K) {
+// TILE-LABEL:  tix.program @guarded
+// TILE:            tix.sum (%k) in (%k >= 0, %k + 1 <= K) {
+// TILE-NEXT:         [[X:%.*]] = tix.read %x[%i, %k]
+// TILE-NEXT:         [[W:%.*]] = tix.if (%j + 1 <= M) {
+// TILE-NEXT:           [[R:%.*]] = tix.read %w[%k, %j]
+// TILE:              [[P:%.*]] = tix.if (%j + 1 <= M) {
+// TILE-NEXT:           tix.mul [[X]], [[W]]

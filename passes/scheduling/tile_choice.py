@@ -180,7 +180,7 @@ def _candidates(op: tix.DefineOp, lanes: int, sizes: Sizes) -> Iterator[Tile]:
     for column_index in reversed(op.indices):
         columns = min(MOST_COLUMNS, _power_of_two_below(_extent(op, column_index, sizes)))
         while columns >= max(lanes // 2, MOST_COLUMNS // 4, 2):
-            most = min(MOST_ROWS, VECTORS_OF_SUMS * lanes // columns)
+            most = max(1, min(MOST_ROWS, VECTORS_OF_SUMS * lanes // columns))
             for row_index in reversed(op.indices):
                 extent = _extent(op, row_index, sizes)
                 if row_index is not column_index and extent > 1:

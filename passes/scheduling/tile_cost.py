@@ -41,6 +41,9 @@ COST_OF_LOAD = 2
 COST_OF_FAR_ELEMENT = 3
 """The cost of an element on a cache line of its own."""
 
+ELEMENTS_OF_LINE = 16
+"""Elements of a cache line."""
+
 COST_OF_LANE = 20
 """The cost of a lane that is computed by itself, in a loop over memory."""
 
@@ -154,7 +157,7 @@ class TileCost:
         vectors = self.tile.columns / self.lanes
         if isinstance(op, tix.ReadOp):
             step = stride(op, self.tile.column_index, self.uses)
-            far = COST_OF_FAR_ELEMENT if step is None or abs(step) >= 64 else 1
+            far = COST_OF_FAR_ELEMENT if step is None or abs(step) >= ELEMENTS_OF_LINE else 1
             slow = is_slow(step)
             near = vectors * max(COST_OF_LOAD, abs(step or 0))
             vectors = far * self.tile.columns if slow else near

@@ -138,7 +138,7 @@ class Executable(ABC):
     @property
     def _passes(self) -> Sequence[ModulePass]:
         sizes, plan = self.sizes, self.program.loop_plan
-        numbers, example = dict(sizes.numbers), dict(sizes.example)
+        numbers, example = dict(sizes.numbers), self.summary.with_derived(dict(sizes.example))
         return code_passes(
             self.precision, sizes.tiles, example, numbers, sizes.strided, plan
         ).passes
@@ -173,6 +173,7 @@ class Executable(ABC):
 
         Raises `SizeError` where an index, or a number on the way to it, may exceed 64 bits.
         """
+        sizes = self.summary.with_derived(sizes)
         for function in self.large_functions:
             if not _fits(function, [sizes[s] for s in names_in(function, "sizes")]):
                 written = names_in(function, "buffers")[0]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import tadc
 from dialects import tix
-from passes.pipeline import code_passes
+from passes.pipeline import code_passes, summing_passes
 from passes.scheduling import tile_analysis, tile_choice
 from passes.set_precision import set_precision
 from passes.specialise import specialise
@@ -290,9 +290,9 @@ def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def check_code(seed: int, tile: bool) -> None:
-    """`specialise`, `simplify-sums`, `expand-calls`, `set-precision`, `split-sums`, `shift-sums`,
-    `share-values`, `shape-loops`, `merge-axes` and `schedule`, one by one; any of the sizes are
-    numbers."""
+    """`specialise`, `factor-sums`, `split-residues`, `simplify-sums`, `expand-calls`,
+    `set-precision`, `split-sums`, `shift-sums`, `share-values`, `shape-loops`, `merge-axes` and
+    `schedule`, one by one; any of the sizes are numbers."""
     tadc.define_function("grown", "x", value="exp(x)", derivative="grown")
     case = random_case(seed, **(EVERYTHING if seed % 2 else {}))
     source = re.sub(r"\bexp\(", "grown(", case.source)
@@ -300,7 +300,8 @@ def check_code(seed: int, tile: bool) -> None:
     program = program_of(module)
     sizes = sizes_of(program, case.values)
     numbers = random.Random(seed).choice([{}, *subsets(sizes)])
-    for step in code_passes(tile=tile, numbers=numbers).passes:
+    steps = summing_passes(numbers, tile), code_passes(tile=tile, numbers=numbers)
+    for step in chain.from_iterable(pipeline.passes for pipeline in steps):
         step.apply(context(), module)
         module.verify()
         if step.name == "schedule":

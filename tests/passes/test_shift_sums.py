@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from itertools import product
 
-import numpy as np
 import pytest
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block
@@ -20,39 +19,7 @@ from tadc.language.printing.program import print_program
 from tests.support.campaign import seeds
 from tests.support.derivations import Case, assert_close, interpret, random_case
 from tests.support.random_programs import EVERYTHING
-
-
-def random_sum(rng: random.Random) -> Case:
-    """A sum of products, read at random forms in its indices and those of the result."""
-    own, outer = ["k", "l"][: rng.randint(1, 2)], ["i", "j"][: rng.randint(1, 2)]
-    lengths = {v: rng.choice([3, 6, 20]) for v in own} | {v: rng.randint(2, 6) for v in outer}
-    point = {v: rng.randrange(n) for v, n in lengths.items()}
-    shapes: dict[str, tuple[int, ...]] = {}
-    conditions: list[str] = []
-
-    def form(size: int) -> str:
-        """A form that at `point` is from 0 to `size`."""
-        used = rng.sample([*own, *outer], rng.choice([1, 2, 2, 3 if len(lengths) > 2 else 2]))
-        parts = [(rng.choice([1, 1, 1, -1, -1, 2, -2, 3]), v) for v in used]
-        offset = rng.randrange(size) - sum(c * point[v] for c, v in parts)
-        return " + ".join([*(f"{c}*{v}" for c, v in parts), str(offset)])
-
-    def read(name: str) -> str:
-        shapes[name] = tuple(rng.randint(2, 9) for _ in range(rng.randint(1, 2)))
-        forms = [form(size) for size in shapes[name]]
-        pairs = zip(forms, shapes[name], strict=True)
-        conditions.extend(f"0 <= {text} < {size}" for text, size in pairs)
-        return f"{name}[{', '.join(forms)}]"
-
-    factors = [read(name) for name in "abc"[: rng.randint(1, 3)]]
-    term = " * ".join([*factors, *([f"({rng.choice(own)} // 2)"] if rng.random() < 0.2 else [])])
-    bounds = [f"{v} in range({lengths[v]})" for v in own]
-    body = f"sum[{', '.join(bounds)}]({term} if {' and '.join(conditions)} else 0)"
-    result = ", ".join(f"{v} in range({lengths[v]})" for v in outer)
-    lines = [f"{name}: f64[{', '.join(map(str, shape))}]" for name, shape in shapes.items()]
-    numbers = np.random.default_rng(rng.randrange(1 << 30))
-    arguments = {name: numbers.uniform(0.5, 1.5, shape) for name, shape in shapes.items()}
-    return Case("\n".join([*lines, f"y[{result}] = {body}"]), arguments)
+from tests.support.random_sums import random_sum
 
 
 def value_and_derivative(case: Case) -> list[tix.ProgramOp]:
@@ -103,20 +70,19 @@ def test_choices_come_to_rest() -> None:
             assert all(best_indices(op) is None for op in sums if len(op.indices) == 1)
 
 
+TRANSPOSED = "w: f64[4]\ny[p in range(58)] = sum[i](x[i] * w[p - 2*i] if 0 <= p - 2*i < 4 else 0)"
+
+
 @pytest.mark.parametrize(
     ("source", "reads"),
     [
         # the transpose of a transposed convolution is a convolution, with the same stride
         (
-            "x: f64[28]\nw: f64[4]\n"
-            "y[p in range(58)] = sum[i](x[i] * w[p - 2*i] if 0 <= p - 2*i < 4 else 0)",
+            f"x: f64[28]\n{TRANSPOSED}",
             "dy[2*i + p] * w[p]",
         ),
-        # unless its terms might leave the border, where only neighbours can be masked
-        (
-            "w: f64[4]\ny[p in range(58)] = sum[i](x[i] * w[p - 2*i] if 0 <= p - 2*i < 4 else 0)",
-            "dy[p] * w[p - 2*i]",
-        ),
+        # unless some x[i] lack terms: tests of elements two apart would be masks
+        (TRANSPOSED, "dy[p] * w[p - 2*i]"),
         # the gradient of a correlation reads neighbours, not diagonals
         ("y[d, w] = sum[c](f[c, w] * g[c, w + d])", "dy[w, p - w] * f[c, p - w]"),
         # a short window stays, and so does a sum that is as good the other way round
