@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import ModuleOp
 import tadc
 from dialects import tix
 from passes.pipeline import code_passes, summing_passes
-from passes.scheduling import tile_analysis, tile_choice
+from passes.scheduling import tile_analysis, tile_choice, tile_cost
 from passes.set_precision import set_precision
 from passes.specialise import specialise
 from tadc.function import Function
@@ -285,7 +285,7 @@ def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     limits = {"VECTOR_BYTES": 16, "MOST_COLUMNS": 2, "MOST_TERMS_TO_UNROLL": 0}
     limits |= {"PANEL_ELEMENTS": 6, "MOST_ROWS_PER_PANEL": 4}
     for name, value in (limits | {"MOST_OF_PLAIN_COST": 1e9, "COST_OF_FAR_ELEMENT": 0}).items():
-        home = tile_analysis if hasattr(tile_analysis, name) else tile_choice
+        home = next(m for m in (tile_analysis, tile_choice, tile_cost) if hasattr(m, name))
         monkeypatch.setattr(home, name, value)
 
 
