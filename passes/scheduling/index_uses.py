@@ -12,10 +12,14 @@ from dialects import tix
 
 
 class IndexUses:
-    """The indices of definitions and sums that values depend on, each value looked at once."""
+    """The indices of definitions and sums that values depend on, each looked at once.
+
+    The program must not change meanwhile.
+    """
 
     def __init__(self) -> None:
         self._of: dict[SSAValue, frozenset[SSAValue]] = {}
+        self._of_operations: dict[Operation, frozenset[SSAValue]] = {}
 
     def of(self, value: SSAValue) -> frozenset[SSAValue]:
         if value not in self._of:
@@ -35,6 +39,11 @@ class IndexUses:
 
     def of_operation(self, op: Operation) -> frozenset[SSAValue]:
         """The indices that an operation and all inside it depend on, less those that it binds."""
+        if op not in self._of_operations:
+            self._of_operations[op] = self._used_in(op)
+        return self._of_operations[op]
+
+    def _used_in(self, op: Operation) -> frozenset[SSAValue]:
         if isinstance(op, tix.DefineOp):
             return frozenset()
         found: set[SSAValue] = set()

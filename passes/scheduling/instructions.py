@@ -84,7 +84,7 @@ class Instructions:
         used = self.uses.of(value)
         if self.tile:
             own = op.indices if isinstance(op, tix.SumOp) else ()
-            rows = len(self.tile.rows_in(used)) / self.tile.height
+            rows = self.tile.count_in(used) / self.tile.height
             if self.tile.column_index in (*used, *own):
                 return rows / self.tile.lanes
             return rows if self.along_terms else rows / self.tile.columns

@@ -226,7 +226,7 @@ class _Cycles(Instructions):
         if self.is_short(op):
             return 0
         if self.tile:
-            return 1 / (len(self.tile.rows_in(self.uses.of(op.result))) * self.tile.columns)
+            return 1 / (self.tile.count_in(self.uses.of(op.result)) * self.tile.columns)
         return 1 / (4 * self.lanes) if self.axis(op) else 0.5
 
     def _end_of_sum(self, op: tix.SumOp) -> float:

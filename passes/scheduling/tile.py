@@ -80,6 +80,10 @@ class Tile:
             first = first * count + (offsets[index] if index in indices else 0)
         return first
 
+    def count_in(self, indices: Container[SSAValue]) -> int:
+        """The number of rows in which these indices differ."""
+        return prod(count for index, count in self.axes if index in indices)
+
     def rows_in(self, indices: Container[SSAValue]) -> list[int | None]:
         """The rows in which these indices differ."""
         return list(dict.fromkeys(self.row_like(row, indices) for row in range(self.height)))

@@ -124,7 +124,7 @@ def tileable_sums(region: Region, tile: Tile, uses: IndexUses) -> list[tix.SumOp
 
 def vectors_of_sums(op: tix.SumOp, tile: Tile, lanes: int, uses: IndexUses) -> float:
     """Vectors, of so many lanes, in which a block has the results of a sum."""
-    rows = sum(len(tile.rows_in(uses.of(total))) for total in op.results)
+    rows = sum(tile.count_in(uses.of(total)) for total in op.results)
     return rows * tile.columns / lanes
 
 

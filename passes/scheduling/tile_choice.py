@@ -146,6 +146,7 @@ def priced_tiles(op: tix.DefineOp, sizes: Sizes) -> list[PricedTile]:
     lanes = lanes_of(op)
     joined = [s for s in blocked_sums(op.body) if len(s.results) > 1]  # they have no plain nest
     found: list[PricedTile] = []
+    plain_costs: dict[tuple[tix.SumOp, ...], float] = {}
     for tile in _candidates(op, lanes, sizes):
         sums = sums_of_blocks(op, tile, uses)
         if not sums or not all(s in sums and _may_join(s, op, tile, uses) for s in joined):
@@ -155,7 +156,9 @@ def priced_tiles(op: tix.DefineOp, sizes: Sizes) -> list[PricedTile]:
             op, tile.column_index, lanes
         )
         cost *= _waste(op, tile, sizes)
-        plain = plain_cost(sums, lanes, uses, sizes) + 1 / lanes
+        if tuple(sums) not in plain_costs:
+            plain_costs[tuple(sums)] = plain_cost(sums, lanes, uses, sizes) + 1 / lanes
+        plain = plain_costs[tuple(sums)]
         is_good = bool(joined) or cost < MOST_OF_PLAIN_COST * plain
         cost *= 1 if tile.column_index in op.indices else COST_OF_TERMS
         found.append(PricedTile(full, cost, plain, is_good))

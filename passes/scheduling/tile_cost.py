@@ -139,7 +139,7 @@ class TileCost:
 
     def _rows(self, op: Operation) -> int:
         """The rows for which an operation differs."""
-        return len(self.tile.rows_in(self.uses.of_operation(op)))
+        return self.tile.count_in(self.uses.of_operation(op))
 
     def _of_operation(self, op: Operation, sum_: tix.SumOp) -> float:
         by_column = self.tile.column_index in self.uses.of_operation(op)

@@ -94,13 +94,15 @@ class _Call:
             runner = Runner(runner.program, "cpu")
         executable = runner.code(sizes, precision)
         program = program_in(executable.shaped)
-        example = dict(executable.sizes.example)
+        example = executable.summary.with_derived(executable.sizes.example)
         own = blocking_chooser(executable.sizes.tiles, write_sizes(example))
+        known = _all_sizes(runner, sizes)
+        known = None if known is None else executable.summary.with_derived(known)
         if own is None:
-            return _Call(program, LoopPlan(), _plain, _plain, _all_sizes(runner, sizes), example)
+            return _Call(program, LoopPlan(), _plain, _plain, known, example)
         plan = parse_plan(executable.program.loop_plan)
         choose = planned(plan, program, own)
-        return _Call(program, plan, own, choose, _all_sizes(runner, sizes), example)
+        return _Call(program, plan, own, choose, known, example)
 
 
 def _plain(_: object) -> Blocking:

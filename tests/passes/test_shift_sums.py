@@ -42,20 +42,20 @@ def check(case: Case) -> None:
         assert_close(interpret(shifted, inputs), expected, 1e-11, case.source)
 
 
-@pytest.mark.parametrize("seed", seeds(60, of=600))
+@pytest.mark.parametrize("seed", seeds(24, of=600))
 def test_random_sums_keep_their_meaning(seed: int) -> None:
     check(random_sum(random.Random(seed)))
 
 
-@pytest.mark.parametrize("seed", seeds(20, of=400, start=1000))
+@pytest.mark.parametrize("seed", seeds(8, of=400, start=1000))
 def test_random_programs_keep_their_meaning(seed: int) -> None:
     check(random_case(seed, **(EVERYTHING if seed % 2 else {})))
 
 
 def test_many_random_sums_change() -> None:
-    cases = [random_sum(random.Random(seed)) for seed in range(60)]
+    cases = [random_sum(random.Random(seed)) for seed in range(24)]
     programs = [program for case in cases for program in value_and_derivative(case)]
-    assert sum(shift_sums(program) is not program for program in programs) > 20
+    assert sum(shift_sums(program) is not program for program in programs) > 8
 
 
 # --- the choice -----------------------------------------------------------------------------------
@@ -63,7 +63,7 @@ def test_many_random_sums_change() -> None:
 
 def test_choices_come_to_rest() -> None:
     """Of sums over one index: of others, bounds that follow from each other may come and go."""
-    for seed in range(40):
+    for seed in range(16):
         for program in value_and_derivative(random_sum(random.Random(seed))):
             shifted = shift_sums(program)
             sums = [op for op in shifted.walk() if isinstance(op, tix.SumOp)]

@@ -16,7 +16,7 @@ WORKLOADS = {
     ),
     "pairs": ("y[i, j] = exp(-sum[k]((a[i, k] - b[j, k])**2))", {"a": (270, 5), "b": (260, 5)}),
     "kernel sum": (
-        "x: f32[307, 3]\nz: f32[290, 3]\nb: f32[290]\n"
+        "x: real[307, 3]\nz: real[290, 3]\nb: real[290]\n"
         "y[i] = sum[j](exp(-sum[k]((x[i, k] - z[j, k])**2)) * b[j])",
         {"x": (307, 3), "z": (290, 3), "b": (290,)},
     ),
