@@ -94,7 +94,7 @@ class _Call:
             runner = Runner(runner.program, "cpu")
         executable = runner.code(sizes, precision)
         program = program_in(executable.shaped)
-        example = executable.summary.with_derived(executable.sizes.example)
+        example = executable.summary.with_derived(dict(executable.sizes.example))
         own = blocking_chooser(executable.sizes.tiles, write_sizes(example))
         known = _all_sizes(runner, sizes)
         known = None if known is None else executable.summary.with_derived(known)

@@ -48,7 +48,7 @@ def check_together(seeds: Sequence[int]) -> None:
 
 @host_shim.needs_compiler
 @pytest.mark.parametrize(
-    "first", [*seeds(25, of=1000)[::CHUNK], *seeds(25, of=100, start=EVERY)[::CHUNK]]
+    "first", [*seeds(15, of=1000)[::CHUNK], *seeds(25, of=100, start=EVERY)[::CHUNK]]
 )
 def test_derivatives_on_the_cpu(first: int) -> None:
     check_together(range(first, first + CHUNK))
