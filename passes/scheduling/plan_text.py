@@ -1,10 +1,10 @@
 """The plan of a program as text, which `plan_parser` reads: how the loops of each definition run.
 
-y[i, j]: rows i by 4, columns j by 64, 16 blocks a group
-  sum 1 over k in chunks of 256 of k: panel w[j, k]
-  else rows j by 4, columns i by 64
-    sum 1 over k in chunks of 256 of k: panel x[i, k]
-z[i, j]: stream
+    y[i, j]: rows i by 4, columns j by 64, 16 blocks a group
+      sum 1 over k in chunks of 256 of k: panel w[j, k]
+      else rows j by 4, columns i by 64
+        sum 1 over k in chunks of 256 of k: panel x[i, k]
+    z[i, j]: stream
 """
 
 from __future__ import annotations
