@@ -5,6 +5,8 @@
       else rows j by 4, columns i by 64
         sum 1 over k in chunks of 256 of k: panel x[i, k]
     z[i, j]: stream
+
+Each definition has an entry; behind `else` is the tile for sizes that have no room for the first.
 """
 
 from __future__ import annotations
