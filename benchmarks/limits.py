@@ -1,4 +1,4 @@
-"""How far the workloads stand from the limits of the machine, by results that are saved.
+"""The distance of the workloads from the limits of the machine, by results that are saved.
 
     python -m benchmarks.limits [--of benchmarks/results/cpu-2026-11-22.json ...] [--save]
 
@@ -42,7 +42,7 @@ TITLES = {w.name: w.title for w in SETS["all"]}
 
 @dataclass(frozen=True)
 class Peaks:
-    """What a thread can do in a second: operations on elements, and bytes read or written."""
+    """The speed of one thread: operations on elements, and bytes read or written, per second."""
 
     operations: float
     bytes: float
@@ -122,7 +122,7 @@ def _share(seconds: float, entries: Mapping[str, Mapping[str, float]], name: str
 
 
 def counts(works: Counted) -> str:
-    """What is counted, in millions."""
+    """A table of the operations and bytes of each workload, in millions."""
     head = ["millions", *(f"{kind}: {what}" for kind in KINDS for what in ("operations", "bytes"))]
     rows = [
         [name, *(f"{n / 1e6:.4g}" for k in KINDS for n in (by[k].operations, by[k].bytes))]

@@ -94,6 +94,7 @@ class _Walk:
             self.operation(op, weight)
 
     def operation(self, op: Operation, weight: float) -> None:
+        """Count an operation that runs `weight` times, and all inside it."""
         self.found.runs[op] += weight
         match op:
             case tix.FloorDivOp():

@@ -253,6 +253,7 @@ class _Reader(_Cursor):
     # --- lines ---
 
     def call(self) -> PlannedCall:
+        """The line that names the call: `for N=512, f32`."""
         token = self.word("for")
         sizes: list[tuple[Token, int]] = []
         precision = "f64"
@@ -268,6 +269,7 @@ class _Reader(_Cursor):
         return PlannedCall(token, sizes, precision)
 
     def entry(self) -> Entry:
+        """The line of a definition: `y[i, j]: ...`."""
         name = self.name("a definition")
         indices: list[Token] = []
         if self.takes("["):
@@ -284,6 +286,7 @@ class _Reader(_Cursor):
         return self.blocks()
 
     def blocks(self) -> Blocks:
+        """The blocks of a tile: `rows i by 4, columns j by 64, 16 blocks a group`."""
         rows = None
         if self.takes("rows"):
             rows = self.axis()
@@ -311,6 +314,7 @@ class _Reader(_Cursor):
         return Blocks(rows, whole, columns, along_terms, group)
 
     def sum(self) -> SumLine:
+        """The line of a sum: `sum 1 over k in chunks of 256 of k: panel w[j, k]`."""
         self.word("sum")
         number = self.count("the number of a sum")
         self.word("over")

@@ -58,7 +58,7 @@ class Machine:
     functions: Mapping[type[Operation], float] = field(default_factory=lambda: FUNCTION_SLOTS)
     """Elementary functions of a vector, in additions."""
     other_function: float = 40
-    """Those that `functions` does not name."""
+    """Elementary functions that `functions` does not name, in additions."""
     plain_function: float = 1.8
     """Times that they take in plain nests, whose vectors are left to LLVM."""
     nearest_bytes: int = 32 << 10

@@ -90,6 +90,7 @@ class _Call:
 
     @staticmethod
     def of(runner: Runner, sizes: Mapping[str, int] | None, precision: str) -> _Call:
+        """The call of a program with these sizes; raises what `Runner.code` raises."""
         if runner.target != "cpu":
             runner = Runner(runner.program, "cpu")
         executable = runner.code(sizes, precision)
