@@ -22,7 +22,7 @@ from passes.scheduling.plan_parser import (
     Token,
     parse_plan,
 )
-from passes.scheduling.planned import nest_of
+from passes.scheduling.planned import blocking_of
 from tadc.errors import PlanError, Span, TadcError, did_you_mean
 from tadc.function import Function
 from tadc.inverse.text import steps
@@ -138,7 +138,7 @@ class _Definitions:
                 f"{entry.name.text} runs the code of {first}, which is equal",
                 f"write the plan of {first}",
             )
-        nest = nest_of(entry, member.op, self._tensors)
+        nest = blocking_of(entry, member.op, self._tensors)
         if not self.has_choice and nest != PLAIN:
             raise PlanFailure(
                 entry.kind,

@@ -32,7 +32,7 @@ ChooseBlocking = Callable[[tix.DefineOp], Blocking]
 
 
 def blocking_chooser(tile: bool, sizes: Sequence[str]) -> ChooseBlocking | None:
-    """The nests that are best for sizes written as `N=512`, for a pass that has these options.
+    """The blockings that are best for sizes written as `N=512`, for a pass that has these options.
 
     None without tiles: then all are plain. Raises `PassFailedException` where a text is no size.
     """

@@ -1,4 +1,4 @@
-"""A plan by hand, applied to definitions: entries of `plan_parser` become nests, or are refused.
+"""A plan by hand: entries of `plan_parser` become blockings of definitions, or are refused.
 
 A plan says how loops run, and cannot make a result wrong: what a definition has no loops for is
 refused here, with what it has instead.
@@ -54,7 +54,7 @@ MOST_ALTERNATIVES = 4
 
 
 def planned(plan: LoopPlan, program: tix.ProgramOp, choose: ChooseBlocking) -> ChooseBlocking:
-    """The nests of a plan where these are possible; elsewhere those that `choose` gives."""
+    """The blockings of a plan where these are possible; elsewhere those that `choose` gives."""
     if not plan.entries:
         return choose
     entries = {entry.name.text: entry for entry in plan.entries}
@@ -63,7 +63,7 @@ def planned(plan: LoopPlan, program: tix.ProgramOp, choose: ChooseBlocking) -> C
     def chosen(op: tix.DefineOp) -> Blocking:
         entry = entries.get(op.label.data)
         try:
-            return choose(op) if entry is None else nest_of(entry, op, names)
+            return choose(op) if entry is None else blocking_of(entry, op, names)
         except PlanFailure:
             return choose(op)
 
@@ -78,18 +78,18 @@ def refusals(plan: LoopPlan, program: tix.ProgramOp) -> dict[str, PlanFailure]:
     for entry in plan.entries:
         if (op := definitions.get(entry.name.text)) is not None:
             try:
-                nest_of(entry, op, names)
+                blocking_of(entry, op, names)
             except PlanFailure as failure:
                 found[entry.name.text] = failure
     return found
 
 
-def nest_of(entry: Entry, op: tix.DefineOp, tensors: Mapping[SSAValue, str]) -> Blocking:
-    """The nest that a plan says for a definition; `tensors` are the names of the program's.
+def blocking_of(entry: Entry, op: tix.DefineOp, tensors: Mapping[SSAValue, str]) -> Blocking:
+    """The blocking that a plan says for a definition; `tensors` are the names of the program's.
 
-    Raises `PlanFailure` where the definition has no such nest.
+    Raises `PlanFailure` where the definition has no such blocking.
     """
-    return _Definition(op, tensors).nest(entry)
+    return _Definition(op, tensors).blocking(entry)
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class _Definition:
     def label(self) -> str:
         return self.op.label.data
 
-    def nest(self, entry: Entry) -> Blocking:
+    def blocking(self, entry: Entry) -> Blocking:
         if [token.text for token in entry.indices] != list(self.indices):
             written = f"{self.label}[{', '.join(self.indices)}]" if self.indices else self.label
             raise PlanFailure(entry.name, f"the definition is {written} here")

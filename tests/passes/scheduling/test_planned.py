@@ -18,7 +18,7 @@ from passes.scheduling import planned, tile_analysis
 from passes.scheduling.blocking import PLAIN
 from passes.scheduling.plan_parser import PlanFailure, parse_plan
 from passes.scheduling.plan_text import entry_lines, header
-from passes.scheduling.planned import nest_of
+from passes.scheduling.planned import blocking_of
 from passes.scheduling.tile_analysis import blocked_sums, hoisted_values
 from passes.scheduling.value_text import ValueText, index_names
 from tadc.runtime import size_class
@@ -145,7 +145,7 @@ def test_what_a_definition_has_no_loops_for_is_refused(source: str, plan: str, m
     program = shaped(source)
     (entry,) = parse_plan(plan).entries
     with pytest.raises(PlanFailure) as caught:
-        nest_of(entry, program.definitions[-1], tensor_names(program))
+        blocking_of(entry, program.definitions[-1], tensor_names(program))
     assert str(caught.value).removeprefix("<plan>:").startswith(message)
 
 
@@ -199,7 +199,7 @@ def random_lines(
         lines = list(tried_lines(rng, op, tensors))
         (entry,) = parse_plan("\n".join(lines)).entries
         try:
-            nest = nest_of(entry, op, tensors)
+            nest = blocking_of(entry, op, tensors)
         except PlanFailure:
             continue
         assert [line.strip() for line in entry_lines(op, nest, tensors)] == lines

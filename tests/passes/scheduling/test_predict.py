@@ -14,7 +14,7 @@ from passes.rewriting.programs import tensor_names
 from passes.scheduling.blocking import PLAIN, Blocking
 from passes.scheduling.frequencies import bytes_of, frequencies
 from passes.scheduling.plan_parser import parse_plan
-from passes.scheduling.planned import nest_of
+from passes.scheduling.planned import blocking_of
 from passes.scheduling.predict import MACHINE, Prediction, predict
 from tadc.support.ir_text import context
 
@@ -39,7 +39,7 @@ def planned(op: tix.DefineOp, plan: str) -> Blocking:
     program = op.parent_op()
     assert isinstance(program, tix.ProgramOp)
     (entry,) = parse_plan(plan).entries
-    return nest_of(entry, op, tensor_names(program))
+    return blocking_of(entry, op, tensor_names(program))
 
 
 def predicted(plan: str, sizes: dict[str, int] = SIZES, source: str = PRODUCT) -> Prediction:
