@@ -34,8 +34,10 @@
 - `tile_totals`: what sums that wait in memory are emptied into
 - `tile_block`: one block, from its sums to its elements
 - `tile_terms`: blocks whose vectors run along the terms of a sum
+- `tested_terms`: terms that only some rows of a block have
 - `lanes_lowering`: values at the rows and vectors of a block
 - `lane_choices`: choices in the lanes of vectors, by branches and masks
+- `lane_tests`: which tests of choices hold anyway, and which are left to be made
 - `lane_reads`: reads in the lanes of vectors
 - `vector_lowering`: arithmetic on vectors and numbers
 - `streams`: large results, written past the caches

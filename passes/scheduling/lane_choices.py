@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects import scf
 from xdsl.ir import Block, Region, SSAValue
 
 from dialects import tix
 from dialects.loops import SelectLanesOp
+from dialects.tix import Constraint
 from passes.scheduling.emit import all_of, any_of
 from passes.scheduling.lanes_lowering import LanesLowering
 from passes.scheduling.tile_analysis import is_short
+
+Tests = Sequence[Sequence[Constraint]]
+"""A condition in disjunctive form."""
 
 
 class LaneChoices(LanesLowering):
@@ -17,22 +23,32 @@ class LaneChoices(LanesLowering):
 
     def choice(self, op: tix.IfOp) -> SSAValue:
         """A branch where all lanes take the same side, else both sides under masks."""
-        column = self.tile.column_index
-        own = {v for disjunct in op.condition for c in disjunct for v in c.form.indices}
-        forms = [c.form for disjunct in op.condition for c in disjunct]
-        if not any(column in self.uses.of(v) for v in own):
-            self.provide_quotients(forms)
-            return self._branching(self.index.holds(op.condition), op)
-        if self.is_divided(forms) or not self._is_maskable(op):
+        left = self.left(op)
+        if left is None and self._is_divided(op):
             return self.lane_by_lane(op.results[0])
-        return self._masked(op)
+        tests = [left] if left is not None else op.condition
+        column = self.tile.column_index
+        if not any(c.form[column] for disjunct in tests for c in disjunct):
+            return self._branching(tests, op)
+        return (
+            self._masked(tests, op) if self._is_maskable(op) else self.lane_by_lane(op.results[0])
+        )
 
-    def _branching(self, condition: SSAValue, op: tix.IfOp) -> SSAValue:
+    def _is_divided(self, op: tix.IfOp) -> bool:
+        return self.is_divided([c.form for disjunct in op.condition for c in disjunct])
+
+    def _branching(self, tests: Tests, op: tix.IfOp) -> SSAValue:
+        for disjunct in tests:
+            self.provide_quotients([c.form for c in disjunct])
+        holds = self.index.holds(tests)
         blocks = Block(), Block()
         for block, region in zip(blocks, (op.then, op.otherwise), strict=True):
-            block.add_op(scf.YieldOp(self.inside(block).lanes_of(tix.yielded(region))))
+            inner = self.inside(block)
+            if region is op.then and len(tests) == 1:
+                inner.assume(*tests[0])
+            block.add_op(scf.YieldOp(inner.lanes_of(tix.yielded(region))))
         branches = Region(blocks[0]), Region(blocks[1])
-        return self.insert(scf.IfOp(condition, [self.type], branches[0], branches[1])).results[0]
+        return self.insert(scf.IfOp(holds, [self.type], branches[0], branches[1])).results[0]
 
     def _is_maskable(self, op: tix.IfOp) -> bool:
         """True if reads inside are vectors, of which lanes can be left out."""
@@ -45,16 +61,16 @@ class LaneChoices(LanesLowering):
             for o in inner
         )
 
-    def _masked(self, op: tix.IfOp) -> SSAValue:
+    def _masked(self, tests: Tests, op: tix.IfOp) -> SSAValue:
         """Both branches, each with the lanes for which it is taken."""
-        holds = self._mask(op)
-        then, otherwise = self._under(holds, op.then), self._under(self.others(holds), op.otherwise)
+        holds = self._mask(tests)
+        then = self._under(holds, op.then, tests)
+        otherwise = self._under(self.others(holds), op.otherwise)
         return self.insert(SelectLanesOp(holds, then, otherwise)).result
 
-    def _mask(self, op: tix.IfOp) -> SSAValue:
+    def _mask(self, tests: Tests) -> SSAValue:
         """The lanes in which a condition holds."""
-        tests = [all_of(self, [self._test(c) for c in disjunct]) for disjunct in op.condition]
-        holds = any_of(self, tests)
+        holds = any_of(self, [all_of(self, list(map(self._test, disjunct))) for disjunct in tests])
         assert holds is not None
         return holds
 
@@ -67,26 +83,31 @@ class LaneChoices(LanesLowering):
         choice = term.owner
         if not isinstance(choice, tix.IfOp) or not self._is_left_out(choice):
             return self.add(sum_, self.lanes_of(term), op)
-        holds = self._mask(choice)
-        after = self.add(sum_, self._under(holds, choice.then), op)
+        left = self.left(choice)
+        tests = choice.condition if left is None else [left]
+        holds = self._mask(tests)
+        after = self.add(sum_, self._under(holds, choice.then, tests), op)
         return self.insert(SelectLanesOp(holds, after, sum_)).result
 
     def _is_left_out(self, op: tix.IfOp) -> bool:
         """True if a choice is between some lanes and 0."""
-        forms = [c.form for disjunct in op.condition for c in disjunct]
+        left = self.left(op)
+        tests = op.condition if left is None else [left]
         return (
             tix.constant_value(tix.yielded(op.otherwise)) == 0.0
-            and any(form[self.tile.column_index] for form in forms)
-            and not self.is_divided(forms)
+            and any(c.form[self.tile.column_index] for disjunct in tests for c in disjunct)
+            and not self._is_divided(op)
             and self._is_maskable(op)
         )
 
-    def _test(self, constraint: tix.Constraint) -> SSAValue:
+    def _test(self, constraint: Constraint) -> SSAValue:
         self.provide_quotients([constraint.form])
         return self.holds_in(constraint.form, constraint.equality)
 
-    def _under(self, mask: SSAValue, region: Region) -> SSAValue:
+    def _under(self, mask: SSAValue, region: Region, tests: Tests = ()) -> SSAValue:
         """The value of a branch in the lanes for which it is taken."""
         inner = self.apart()
         inner.mask = mask if self.mask is None else all_of(self, [mask, self.mask])
+        if len(tests) == 1:
+            inner.assume(*tests[0])
         return inner.lanes_of(tix.yielded(region))

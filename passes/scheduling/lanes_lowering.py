@@ -31,7 +31,7 @@ from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.elementary import AS_WRITTEN, CONTRACT, REASSOCIATED
 from passes.scheduling.emit import buffer, load, loop, store
 from passes.scheduling.index_uses import IndexUses
-from passes.scheduling.lane_reads import LaneReads
+from passes.scheduling.lane_tests import LaneTests, block_limits
 from passes.scheduling.tile import Tile
 from passes.scheduling.tile_analysis import is_short, points_of
 from passes.scheduling.trees import missing
@@ -58,7 +58,7 @@ class Panel:
         return at.index.form(term * self.columns + vector * at.lanes)
 
 
-class LanesLowering(LaneReads):
+class LanesLowering(LaneTests):
     """Emits values at points of a block, whose first row and column its indices have as values."""
 
     def __init__(self, at: BodyLowering, op: tix.DefineOp, tile: Tile, uses: IndexUses):
@@ -72,6 +72,7 @@ class LanesLowering(LaneReads):
         )
         self.tile = tile
         self.uses = uses
+        self.limits = block_limits(op, tile)
         self.row: int | None = None
         self.vector: int | None = None
         self.known: dict[Key, SSAValue] = {}
@@ -139,6 +140,8 @@ class LanesLowering(LaneReads):
                 return self.elementwise(op, operands)
             case tix.SumOp() if is_short(op):
                 return self._unrolled(op)
+            case tix.IfOp() if self.is_decided(op):
+                return self.value(tix.yielded(op.then))
             case _ if self.vector is None:
                 return self.number(op) if isinstance(op, tix.ReadOp) else self._number(value)
             case tix.IndexToRealOp() if not self.is_divided([op.form]):

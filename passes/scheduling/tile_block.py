@@ -36,6 +36,7 @@ from passes.scheduling.lane_choices import LaneChoices
 from passes.scheduling.nest import Nest
 from passes.scheduling.segments import Segments, add_segment, whole_sum
 from passes.scheduling.sloped_sums import Sums, add_sloped, provide_range
+from passes.scheduling.tested_terms import add_term
 from passes.scheduling.tile_analysis import (
     constant_range,
     far_reads,
@@ -186,10 +187,7 @@ class BlockLowering(LaneChoices):
         """The sums with one more term."""
         for inner in tileable_sums(op.body, self.tile, self.uses):
             self.add_sum(inner)
-        return [
-            self.at(row, vector_).plus(before, term, op)
-            for (_, term, row, vector_), before in zip(self.totals(op), sums, strict=True)
-        ]
+        return add_term(self, op, sums)
 
     # --- memory ---
 

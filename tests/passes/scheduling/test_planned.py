@@ -40,7 +40,7 @@ COPY = "y[i] = x[2 * i] + 1"
 def shaped(source: str, numbers: Mapping[str, int] | None = None) -> tix.ProgramOp:
     """A program as a plan finds it."""
     module = ModuleOp([tadc.compile(source).program.op.clone()])
-    for step in code_passes("f64", tile=True, numbers=numbers).passes[:-1]:
+    for step in code_passes("f64", tile=True, values=numbers).passes[:-1]:
         step.apply(context(), module)
     (program,) = (op for op in module.ops if isinstance(op, tix.ProgramOp))
     return program
@@ -306,6 +306,12 @@ SUMS: list[tuple[str, dict[str, tuple[int, ...]]]] = [
     (
         "y[i, j] = sum[k in range(max(0, j - 5), min(9, j + 3))](x[i, k] * w[k, j] * c[j])",
         {"x": (6, 9), "w": (9, 8), "c": (8,)},
+    ),
+    # terms that some rows, or some lanes, do not have
+    (
+        "y[o, i in range(5), j in range(6)] = "
+        "sum[c, u, v](pad(x[c, 2*i + u - 1, j - v + 1]) * w[o, c, u, v])",
+        {"x": (3, 9, 6), "w": (5, 3, 3, 3)},
     ),
 ]
 
