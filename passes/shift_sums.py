@@ -17,8 +17,9 @@ nothing is known of sizes and loops. Here a change is better that leaves, in thi
 1. fewer bounds of short ranges that move by more than 1 from element to element, which would be
    masks of elements that lie apart;
 2. fewer indices without a short range of numbers, over which loops are unrolled;
-3. fewer bounds and conditions that move with the indices around the sum;
-4. fewer reads that lie apart for neighbours in the result.
+3. fewer points in the box of the short ranges, all of which a loop over it would test;
+4. fewer bounds and conditions that move with the indices around the sum;
+5. fewer reads that lie apart for neighbours in the result.
 
 The best change is made as long as one is better, and bounds are inferred for what comes out. Only
 the order changes in which terms are added. Sums that must round identically stay as they are, and
@@ -33,6 +34,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
+from math import prod
 from typing import TypeAlias, TypeGuard
 
 from xdsl.ir import Operation, SSAValue
@@ -207,14 +209,15 @@ class SumView:
         return found.values()
 
     @cached_property
-    def cost(self) -> tuple[int, int, int, int]:
+    def cost(self) -> tuple[int, ...]:
         """Counts of what is to become less, the most important first."""
         ranges = ranges_of_numbers(self.op.indices, self.bounds)
         short = {v: r for v, r in ranges.items() if len(r) <= MOST_TERMS_TO_UNROLL}
         limits = [*self.bounds, *self.conditions]
         moving = sum(any(map(self._is_outside, form.indices)) for form in limits)
         apart = sum(map(self._lies_apart, self.reads))
-        return self._masks_apart(short), len(self.op.indices) - len(short), moving, apart
+        box = prod(map(len, short.values()))
+        return self._masks_apart(short), len(self.op.indices) - len(short), box, moving, apart
 
     def _masks_apart(self, short: Mapping[SSAValue, range]) -> int:
         """The number of bounds of short ranges that move by more than 1, and that are needed."""
