@@ -1,4 +1,4 @@
-"""`specialise`: sizes become numbers, wherever they stand.
+"""`specialise`: sizes become numbers, or other sizes that they equal, wherever they stand.
 
     %y = tix.define "y" (%i) : !tix.tensor<[N - K + 1], f64> {
       %0 = tix.sum (%k) in (%k >= 0, %k <= K - 1) {
@@ -18,10 +18,11 @@ becomes, with `specialise{sizes="K=3"}`,
       tix.yield %0
     }
 
-The same substitution, N := n in every affine form, is made in types, reads, index sets, conditions,
-indices as real numbers and the bounds of derived sizes; a derived size whose bounds are numbers is
-a number too. Constraints without variables then hold or they do not: those that hold are left out,
-sums over no point are their identity, and a condition that is decided is the branch that it takes.
+The same substitution, N := n, or N := M, in every affine form, is made in types, reads, index sets,
+conditions, indices as real numbers and the bounds of derived sizes; a derived size whose bounds are
+numbers is a number too. Constraints without variables then hold or they do not: those that hold are
+left out, sums over no point are their identity, and a condition that is decided is the branch that
+it takes.
 
 For arguments of such sizes the program means what it meant. On exit it has none of these sizes; a
 bounded program stays bounded.
@@ -44,12 +45,12 @@ from passes.rewriting.builder import Body, BodyBuilder
 from passes.rewriting.cloner import Cloner
 from passes.rewriting.program_pass import ProgramPass
 from passes.rewriting.programs import ProgramBuilder, arguments_of, index_names
-from passes.rewriting.written_sizes import parse_sizes
+from passes.rewriting.written_sizes import parse_values
 
 
 @dataclass(frozen=True)
 class SpecialisePass(ProgramPass):
-    """`specialise{sizes="N=3","M=64"}`: numbers for these sizes; programs may lack some of them.
+    """`specialise{sizes="N=3","M=64","K=L"}`: values of sizes; programs may lack some of them.
 
     A derived size may be among them where nothing says that it is another number.
     """
@@ -58,11 +59,11 @@ class SpecialisePass(ProgramPass):
     sizes: tuple[str, ...] = ()
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
-        return specialise(program, parse_sizes(self.sizes))
+        return specialise(program, parse_values(self.sizes))
 
 
-def specialise(program: tix.ProgramOp, sizes: Mapping[str, int]) -> tix.ProgramOp:
-    """The program for these sizes: a new one, or itself without sizes.
+def specialise(program: tix.ProgramOp, sizes: Mapping[str, int | str]) -> tix.ProgramOp:
+    """The program where sizes have these values, numbers or others; itself without values.
 
     Raises `PassFailedException` for a derived size that the other ones contradict.
     """
@@ -83,10 +84,12 @@ def specialise(program: tix.ProgramOp, sizes: Mapping[str, int]) -> tix.ProgramO
 
 
 def _substituted(
-    program: tix.ProgramOp, sizes: Mapping[str, int]
+    program: tix.ProgramOp, sizes: Mapping[str, int | str]
 ) -> tuple[dict[Variable, Affine], list[DerivedSizeAttr]]:
-    """All sizes that are numbers now, and what is left of the derived sizes."""
-    numbers: dict[Variable, Affine] = {s: Affine(constant=n) for s, n in sizes.items()}
+    """All sizes that have values now, and what is left of the derived sizes."""
+    numbers: dict[Variable, Affine] = {
+        s: Affine(constant=n) if isinstance(n, int) else Affine.of(n) for s, n in sizes.items()
+    }
     left: list[DerivedSizeAttr] = []
     for size in program.derived:
         name = size.data.name

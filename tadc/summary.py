@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from dialects.tix import DerivedSizeAttr, ProgramOp, TensorType
 from dialects.tix.types import ELEMENT_TYPES
+from passes.analysis.compared_sizes import compared_sizes
 from passes.rewriting.programs import label_of, reads_of, type_of
 from tadc.cost import Cost, cost_of
 from tadc.sizes import shape_of
@@ -41,6 +42,8 @@ class Summary:
     """The labels of the definitions that are results."""
     read: frozenset[str]
     """The names of the arguments that definitions read."""
+    compared_sizes: tuple[tuple[str, str], ...]
+    """Pairs of sizes, none of them derived, of which one ends a range where the other one may."""
 
     @staticmethod
     def of(program: ProgramOp) -> Summary:
@@ -53,6 +56,7 @@ class Summary:
             tuple(Typed(name, type_of(v)) for name, v in returned),
             tuple(label_of(v) for v in program.returned),
             frozenset(name for name, v in program.arguments.items() if v in read),
+            compared_sizes(program),
         )
 
     @property

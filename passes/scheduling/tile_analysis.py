@@ -23,6 +23,7 @@ from dialects.tix import Affine
 from passes.analysis.costs import FREE, weight
 from passes.index_sets.context import stays_inside
 from passes.index_sets.sets import index_set
+from passes.rewriting.cloner import free_values
 from passes.rewriting.programs import definition_around
 from passes.scheduling.index_uses import IndexUses
 from passes.scheduling.tile import Hoisted, Tile
@@ -318,7 +319,7 @@ def is_slow(step: int | None) -> bool:
 
 
 def _largest(op: tix.SumOp, fits: Callable[[SSAValue], bool]) -> list[SSAValue]:
-    """The largest values of the sum's body that fit."""
+    """The largest values of the sum's body that fit; none of them stands inside a choice."""
     found: dict[SSAValue, None] = {}
 
     def visit(value: SSAValue) -> None:
@@ -327,8 +328,8 @@ def _largest(op: tix.SumOp, fits: Callable[[SSAValue], bool]) -> list[SSAValue]:
             return
         if _is_real(value) and fits(value):
             found[value] = None
-        elif not isinstance(owner, tix.IfOp):
-            for v in owner.operands:
+        else:
+            for v in free_values(owner):
                 visit(v)
 
     for term in tix.all_yielded(op.body):

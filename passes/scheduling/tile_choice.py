@@ -42,6 +42,7 @@ from passes.scheduling.tile_analysis import (
 from passes.scheduling.tile_cost import (
     ADDITIONS_UNDER_WAY,
     ASSUMED_EXTENT,
+    COST_OF_FAR_ELEMENT,
     Sizes,
     TileCost,
     length_of,
@@ -90,20 +91,18 @@ def tile_chooser(tile: bool, sizes: Sequence[str]) -> ChooseTiles | None:
 def choose_tiles(op: tix.DefineOp, example: Sizes | None = None) -> list[Tile]:
     """The cheapest tile of a definition, or none where the plain nest is as good.
 
-    Where sizes are known at run time only, they decide there whether there is room for it. So the
-    cheapest tile for an `example` of these sizes follows; without an example, one along another
-    axis, which may be the longer one. The last one has room whatever sizes are, if there is one.
+    Where sizes are known at run time only, they decide there whether there is room for it. The
+    cheapest tile for an `example` of these sizes has room wherever they are as long; without an
+    example, one along another axis follows, which may be the longer one. The last one has room
+    whatever sizes are, if there is one.
     """
     symbolic = any(size.terms for size in op.shape)
-    found = good_tiles(op, {} if symbolic else example or {})
+    found = good_tiles(op, example or {})
     best = found[:1]
-    if symbolic:
-        others = [t for t in found if t.column_index is not best[0].column_index]
-        if example is not None:
-            others = good_tiles(op, example) if example else []
-        for other in others[:1]:
-            best += [other] if _blocks(other) not in map(_blocks, best) else []
-        always = single_row(op, lanes_of(op)) if best else None
+    if symbolic and best:
+        if not example:
+            best += [t for t in found if t.column_index is not best[0].column_index][:1]
+        always = single_row(op, lanes_of(op))
         best += [always] if always else []
     return best
 
@@ -116,10 +115,6 @@ def _has_tiles(op: Operation) -> bool:
 def may_have_tiles(op: tix.DefineOp) -> bool:
     """True if a definition has long sums, and nothing that is left to the plain nest."""
     return bool(blocked_sums(op.body)) and all(map(_has_tiles, op.walk()))
-
-
-def _blocks(tile: Tile) -> object:
-    return tile.row_index, tile.column_index, tile.rows, tile.columns, tile.whole
 
 
 @dataclass(frozen=True)
@@ -153,7 +148,7 @@ def priced_tiles(op: tix.DefineOp, sizes: Sizes) -> list[PricedTile]:
             continue
         full = _with_panels(op, tile, sums, uses, sizes)
         cost = TileCost(full, lanes, uses, full.group, sizes).of(sums) + _store_cost(
-            op, tile.column_index, lanes
+            op, tile, lanes
         )
         cost *= _waste(op, tile, sizes)
         if tuple(sums) not in plain_costs:
@@ -248,11 +243,16 @@ def _power_of_two_below(n: int) -> int:
     return 1 << (n.bit_length() - 1) if n else 0
 
 
-def _store_cost(op: tix.DefineOp, column_index: SSAValue, lanes: int) -> float:
-    """The cost of storing an element; where lanes are terms, that of adding them up, too."""
-    if column_index not in op.indices:
+def _store_cost(op: tix.DefineOp, tile: Tile, lanes: int) -> float:
+    """The cost of storing an element; where lanes are terms, that of adding them up, too.
+
+    Lanes that lie apart have a cache line each, which rows may share.
+    """
+    if tile.column_index not in op.indices:
         return COST_OF_TOTAL
-    return 1 / lanes if column_index is op.indices[-1] else 1.0
+    if tile.column_index is op.indices[-1]:
+        return 1 / lanes
+    return COST_OF_FAR_ELEMENT / (min(tile.rows, 3) if tile.row_index is op.indices[-1] else 1)
 
 
 def _with_panels(

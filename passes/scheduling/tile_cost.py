@@ -133,6 +133,8 @@ class TileCost:
         return cost / (rows * columns)
 
     def _of_copying(self, op: Operation) -> float:
+        if isinstance(op, tix.IfOp) and is_lane_by_lane(op, self.tile.column_index, self.uses):
+            return COST_OF_LANE * self.tile.columns
         if isinstance(op, tix.ReadOp) and is_slow(stride(op, self.tile.column_index, self.uses)):
             return COST_OF_FAR_ELEMENT * self.tile.columns
         return 0 if isinstance(op, FREE) else weight(op) * self.tile.columns / self.lanes

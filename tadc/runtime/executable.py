@@ -138,9 +138,9 @@ class Executable(ABC):
     @property
     def _passes(self) -> Sequence[ModulePass]:
         sizes, plan = self.sizes, self.program.loop_plan
-        numbers, example = dict(sizes.numbers), self.summary.with_derived(dict(sizes.example))
+        example = self.summary.with_derived(dict(sizes.example))
         return code_passes(
-            self.precision, sizes.tiles, example, numbers, sizes.strided, plan
+            self.precision, sizes.tiles, example, sizes.values, sizes.strided, plan
         ).passes
 
     def _after(self, passes: Sequence[ModulePass]) -> ModuleOp:

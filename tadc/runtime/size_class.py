@@ -1,17 +1,18 @@
 """Classes of sizes: all calls of a class run the same code.
 
-    numbers         0 1 2 3 4 5 6 7 8     16             32             48             64
-    buckets                          9-15   17-23 24-31    33-39 40-47    49-55 56-63    65-
+    numbers  0 1 2 3 4 5 6 7 8     16             32             48             64
+    buckets                   9-15   17-23 24-31    33-39 40-47    49-55 56-63    65-127 ... 512-
 
 Code for known sizes is faster where ranges are short: loops are unrolled, sums over them are
-computed again rather than stored, windows become boxes. Long ranges gain nothing (a product of
-1024 x 1024 matrices takes as long with 1024 in the code as with a variable). So short sizes and the
+computed again rather than stored, windows become boxes. Long ranges gain nothing (a product of 1024
+x 1024 matrices takes as long with 1024 in the code as with a variable). So short sizes and the
 usual widths of tensors are numbers in the code; others stay variables, and the code is made best
-for the example of their bucket. Short calls all share one class without numbers, whose code is
-compiled fast.
+for the example of their bucket. Sizes that end one range, as the columns of a matrix and the rows
+of another do in their product, are one size in the code where they are equal. Short calls all share
+one class without numbers, whose code is compiled fast.
 
 The class of a call depends on nothing but its sizes, neither on calls before it nor on their order,
-and so do the bits of its results. Of each size there are 21 classes, of programs whose sizes are
+and so do the bits of its results. Of each size there are 24 classes, of programs whose sizes are
 numbers two, and twice as many with sizes in the millions: a stream of ever new shapes soon finds
 all its code compiled.
 """
@@ -38,8 +39,8 @@ WIDTHS = (16, 32, 48, 64)
 STEP = 8
 """Sizes up to 64 from one multiple of this to the next share a bucket."""
 
-ASSUMED_SIZE = 512
-"""The example of all sizes beyond 64."""
+LARGEST_EXAMPLE = 512
+"""The example of all sizes from here on; below, those to the next power of two share a bucket."""
 
 HUGE_SIZE = 1 << 22
 """From here on a loop over a size may take longer than somebody waits after Ctrl-C."""
@@ -53,12 +54,19 @@ class SizeClass:
     """True if code may take longer to compile."""
     numbers: tuple[tuple[str, int], ...] = ()
     """The sizes that are numbers in the code."""
+    equal: tuple[tuple[str, str], ...] = ()
+    """The sizes that are another size in the code, which they equal."""
     example: tuple[tuple[str, int], ...] = ()
     """Sizes, like those of its calls, for which the code is made best."""
     strided: bool = False
     """True if tensors are read whose rows lie apart; their strides are sizes."""
     huge: bool = False
     """True if a loop may be so long that it must look inside whether the call is to end."""
+
+    @property
+    def values(self) -> Mapping[str, int | str]:
+        """The values that sizes have in the code."""
+        return {**dict(self.numbers), **dict(self.equal)}
 
 
 LONG_CALLS = SizeClass(tiles=True)
@@ -74,8 +82,21 @@ def size_class(program: Summary, sizes: Mapping[str, int]) -> SizeClass:
         return SizeClass()
     numbers = {name: size for name, size in sizes.items() if is_number(size)}
     example = {name: size if name in numbers else _example(size) for name, size in sizes.items()}
+    equal = _equal_sizes(program, {n: size for n, size in sizes.items() if n not in numbers})
     huge = any(size >= HUGE_SIZE for size in sizes.values())
-    return SizeClass(True, tuple(numbers.items()), tuple(example.items()), huge=huge)
+    return SizeClass(
+        True, tuple(numbers.items()), tuple(equal.items()), tuple(example.items()), huge=huge
+    )
+
+
+def _equal_sizes(program: Summary, sizes: Mapping[str, int]) -> dict[str, str]:
+    """The sizes that end the same ranges as others and equal them: one of them is enough."""
+    found: dict[str, str] = {}
+    for a, b in program.compared_sizes:
+        one, other = (found.get(name, name) for name in (a, b))
+        if one != other and a in sizes and sizes[a] == sizes.get(b):
+            found |= {name: one for name, same in found.items() if same == other} | {other: one}
+    return found
 
 
 def is_long(program: Summary, sizes: Mapping[str, int]) -> bool:
@@ -99,5 +120,7 @@ def is_number(size: int) -> bool:
 
 
 def _example(size: int) -> int:
-    """A size of the bucket: blocks of its length fit into all others, or into most long ones."""
-    return size - size % STEP if size < WIDTHS[-1] else ASSUMED_SIZE
+    """The least size of the bucket, or one below: blocks of its length fit into all others."""
+    if size < WIDTHS[-1]:
+        return size - size % STEP
+    return min(LARGEST_EXAMPLE, 1 << (size.bit_length() - 1))
