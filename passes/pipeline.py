@@ -22,6 +22,7 @@ from passes.join_guards import JoinGuardsPass
 from passes.merge_axes import MergeAxesPass
 from passes.order_definitions import OrderDefinitionsPass
 from passes.outline_reductions import OutlineReductionsPass
+from passes.pack_reads import PackReadsPass
 from passes.rewriting.written_sizes import write_sizes
 from passes.schedule import SchedulePass
 from passes.set_precision import SetPrecisionPass
@@ -161,19 +162,35 @@ def splitting_passes() -> Pipeline:
     return Pipeline([Step("simplified", SplitSolvesPass()), *_storing_steps()])
 
 
-def summing_passes(numbers: Mapping[str, int], tile: bool = False) -> Pipeline:
-    """From `tensor-index` to the same in fewer operations: what code for these sizes is made of.
+def summing_passes(
+    values: Mapping[str, int | str],
+    precision: str = "f64",
+    tile: bool = False,
+    sizes: Mapping[str, int] | None = None,
+) -> Pipeline:
+    """From `tensor-index` to the definitions that code for these `values` of sizes is made of.
 
-    `tile` is for processors with caches and vectors.
+    `tile` is for processors with caches and vectors, where definitions are made best for `sizes`
+    and for a `precision` of tensors of type `real`.
     """
+    specialising = [
+        Step("tensor-index", SpecialisePass(write_sizes(values))),
+        # conditions that values decide
+        Step("tensor-index", SimplifySumsPass()),
+    ]
+    for_caches = [
+        # what is no longer in a sum need not be computed for each residue
+        Step("tensor-index", SplitResiduesPass()),
+        # when it is known what reads what: a copy is a tensor
+        Step("tensor-index", PackReadsPass(write_sizes(sizes or {}), precision)),
+    ]
     return Pipeline(
         [
             # first: a partial sum over a short range may cost more than it saves
-            *([Step("tensor-index", SpecialisePass(write_sizes(numbers)))] if numbers else []),
+            *(specialising if values else []),
             # before a plan of buffers is made: partial sums are tensors
             Step("tensor-index", FactorSumsPass()),
-            # last: what is no longer in a sum need not be computed for each residue
-            *([Step("tensor-index", SplitResiduesPass())] if tile else []),
+            *(for_caches if tile else []),
         ]
     )
 
@@ -182,21 +199,21 @@ def code_passes(
     precision: str = "f64",
     tile: bool = False,
     sizes: Mapping[str, int] | None = None,
-    numbers: Mapping[str, int] | None = None,
+    values: Mapping[str, int | str] | None = None,
     strided: bool = False,
     plan: str = "",
 ) -> Pipeline:
     """From a bounded program to `scheduled`: what every call runs, and all that is printed.
 
     `precision` is that of tensors of type `real`; `tile` is for processors with caches and vectors;
-    the code is right for all calls in which sizes are these `numbers`, and made best for `sizes`;
+    the code is right for all calls in which sizes have these `values`, and made best for `sizes`;
     with `strided` it also reads tensors whose rows lie apart. The text of a `plan` says how loops
     run where that is possible.
     """
     example = write_sizes(sizes or {})
     specialising = [
         # first, so that all that follows sees how short ranges are
-        Step("scheduled", SpecialisePass(write_sizes(numbers or {}))),
+        Step("scheduled", SpecialisePass(write_sizes(values or {}))),
         # conditions that numbers decide, sums over one point
         Step("scheduled", SimplifySumsPass()),
     ]
@@ -214,7 +231,7 @@ def code_passes(
     ]
     return Pipeline(
         [
-            *(specialising if numbers else []),
+            *(specialising if values else []),
             # after every derivative: these go by the rules of functions, and code by their values
             Step("scheduled", ExpandCallsPass()),
             # loops need machine types

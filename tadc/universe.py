@@ -38,6 +38,7 @@ PASSES = {
     "order-definitions": ("passes.order_definitions", "OrderDefinitionsPass"),
     "specialise": ("passes.specialise", "SpecialisePass"),
     "split-residues": ("passes.split_residues", "SplitResiduesPass"),
+    "pack-reads": ("passes.pack_reads", "PackReadsPass"),
     "expand-calls": ("passes.expand_calls", "ExpandCallsPass"),
     "set-precision": ("passes.set_precision", "SetPrecisionPass"),
     "split-sums": ("passes.split_sums", "SplitSumsPass"),

@@ -160,7 +160,7 @@ class Runner:
         """The program as code of its target, for one class of sizes."""
         key = precision, sizes if self._kind.tiles else SizeClass()
         if key not in self._executables:
-            return self._executables.setdefault(key, self._kind(self._factored.of(key[1]), *key))
+            return self._executables.setdefault(key, self._kind(self._factored.of(*key), *key))
         return self._executables[key]
 
     @recursing
@@ -175,7 +175,7 @@ class Runner:
         known = self._named_sizes(sizes) if sizes or not self.program.summary.size_names() else None
         kind = LONG_CALLS if known is None else size_class(self.program.summary, known)
         made = self._executables.get((precision, kind))
-        return made or self._kind(self._factored.of(kind), precision, kind)
+        return made or self._kind(self._factored.of(precision, kind), precision, kind)
 
     def _plan_of(self, precision: str, arrays: Sequence[Array]) -> Plan:
         shapes = [a.shape for a in arrays]

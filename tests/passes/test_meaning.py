@@ -290,7 +290,7 @@ def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def check_code(seed: int, tile: bool) -> None:
-    """`specialise`, `factor-sums`, `split-residues`, `simplify-sums`, `expand-calls`,
+    """`specialise`, `factor-sums`, `split-residues`, `pack-reads`, `simplify-sums`, `expand-calls`,
     `set-precision`, `split-sums`, `shift-sums`, `share-values`, `shape-loops`, `merge-axes` and
     `schedule`, one by one; any of the sizes are numbers."""
     tadc.define_function("grown", "x", value="exp(x)", derivative="grown")
@@ -300,7 +300,7 @@ def check_code(seed: int, tile: bool) -> None:
     program = program_of(module)
     sizes = sizes_of(program, case.values)
     numbers = random.Random(seed).choice([{}, *subsets(sizes)])
-    steps = summing_passes(numbers, tile), code_passes(tile=tile, numbers=numbers)
+    steps = summing_passes(numbers, tile=tile), code_passes(tile=tile, values=numbers)
     for step in chain.from_iterable(pipeline.passes for pipeline in steps):
         step.apply(context(), module)
         module.verify()

@@ -1,0 +1,41 @@
+// What vectors read is copied to where it lies side by side.
+// RUN: tadc-opt %s -p 'pack-reads{sizes="N=64","O=128","C=512"}' | filecheck %s
+
+// Vectors run along n, whose elements of x lie apart: x has fewer than w.
+tix.program @packed (%x = "x" : !tix.tensor<[N, C, 3], f32>, %w = "w" : !tix.tensor<[O, C, 3], f32>) {
+  %y = tix.define "y" (%n, %o) : !tix.tensor<[N, O], f32> {
+    %0 = tix.sum (%c, %k) in (%c >= 0, C >= %c + 1, %k >= 0, 2 >= %k) {
+      %1 = tix.read %x[%n, %c, %k]
+      %2 = tix.read %w[%o, %c, %k]
+      %3 = tix.mul %1, %2
+      tix.yield %3
+    }
+    tix.yield %0
+  }
+  tix.return %y
+}
+
+// They lie side by side: nothing is copied.
+tix.program @beside (%x = "x" : !tix.tensor<[N, C], f32>, %w = "w" : !tix.tensor<[C, O], f32>) {
+  %y = tix.define "y" (%n, %o) : !tix.tensor<[N, O], f32> {
+    %0 = tix.sum (%c) in (%c >= 0, C >= %c + 1) {
+      %1 = tix.read %x[%n, %c]
+      %2 = tix.read %w[%c, %o]
+      %3 = tix.mul %1, %2
+      tix.yield %3
+    }
+    tix.yield %0
+  }
+  tix.return %y
+}
+
+// CHECK-LABEL: tix.program @packed
+// CHECK-NEXT:    %x_packed = tix.define "x_packed" (%0, %1, %2) : !tix.tensor<[C, 3, N], f32> {
+// CHECK-NEXT:      %3 = tix.read %x[%2, %0, %1]
+// CHECK-NEXT:      tix.yield %3
+// CHECK-NEXT:    }
+// CHECK-NEXT:    %y = tix.define "y" (%n, %o) : !tix.tensor<[N, O], f32> {
+// CHECK:           tix.read %x_packed[%c, %k, %n]
+
+// CHECK-LABEL: tix.program @beside
+// CHECK-NOT:     _packed

@@ -1,0 +1,242 @@
+"""`pack-reads`: what neighbours in the result read is copied to where it lies side by side.
+
+    y[n, o] = sum[c, k](x[n, c, k] * w[o, c, k])
+
+becomes
+
+    w_packed[c, k, o] = w[o, c, k]
+    y[n, o] = sum[c, k](x[n, c, k] * w_packed[c, k, o])
+
+A vector of elements y[n, o] takes one of w for each term; where these lie apart, loading them takes
+longer than all that is done with them. The copy moves the axis that runs along the vector to the
+end, once for all elements of the result. (A panel of `passes/scheduling/tile_panels.py` is a copy
+of a part, made again for each group of blocks.)
+
+A definition reads copies where its best tile becomes clearly cheaper by it, copying included; they
+are shared by all definitions that read the same axis of a tensor so. Nothing changes but where an
+element is read. Definitions that must round identically stay as they are, so that they run alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+from xdsl.ir import Operation, SSAValue
+
+from dialects import tix
+from dialects.tix import Affine, TensorType
+from passes.analysis.rounding import must_round_identically
+from passes.rewriting.builder import BodyBuilder
+from passes.rewriting.cloner import Cloner
+from passes.rewriting.program_pass import ProgramPass
+from passes.rewriting.programs import (
+    ProgramBuilder,
+    arguments_of,
+    copy_definition,
+    location_of,
+    reads_of,
+    tensor_names,
+    type_of,
+)
+from passes.rewriting.written_sizes import parse_sizes
+from passes.scheduling.index_uses import IndexUses
+from passes.scheduling.tile_analysis import MOST_TERMS_TO_UNROLL, blocked_sums
+from passes.scheduling.tile_choice import may_have_tiles, priced_tiles
+from passes.scheduling.tile_cost import ASSUMED_EXTENT, COST_OF_FAR_ELEMENT, Sizes, terms_of
+from passes.set_precision import set_precision
+
+MOST_OF_UNPACKED_COST = 0.9
+"""The highest cost of a tile that reads copies, as a share of the cost of the best without."""
+
+COST_OF_STORE = 1
+"""The cost of writing an element of a copy."""
+
+Axes = Mapping[tix.ReadOp, int]
+"""The reads that are to read a copy, each with the axis that comes last in it."""
+
+
+@dataclass(frozen=True)
+class PackReadsPass(ProgramPass):
+    """`pack-reads{sizes="N=512" precision=f32}`: made best for these, right for all.
+
+    The precision is that of tensors of type `real`.
+    """
+
+    name = "pack-reads"
+    sizes: tuple[str, ...] = ()
+    precision: str = "f64"
+
+    def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
+        return pack_reads(program, parse_sizes(self.sizes), self.precision)
+
+
+def pack_reads(program: tix.ProgramOp, sizes: Sizes, precision: str = "f64") -> tix.ProgramOp:
+    """The program with copies where they pay; itself where none does."""
+    if not any(_may_pack(op) for op in program.definitions):
+        return program
+    axes = _all_axes(program, sizes, precision)
+    if not axes:
+        return program
+    builder = ProgramBuilder(arguments_of(program))
+    builder.labels |= {d.label.data for d in program.definitions}
+    copies = _Copies(builder, tensor_names(program))
+    cloner = _Packer(BodyBuilder(builder.block, program.location), axes, copies)
+    cloner.values.update(zip(program.body.block.args, builder.block.args, strict=True))
+    for op in program.definitions:
+        for read in reads_of(op):
+            if read in axes:
+                copies.make(read.tensor, cloner.value(read.tensor), axes[read])
+        cloner.values[op.result] = copy_definition(builder, cloner, op)
+    return builder.finish(program, [cloner.value(v) for v in program.returned])
+
+
+# --- the choice -----------------------------------------------------------------------------------
+
+
+def _all_axes(program: tix.ProgramOp, sizes: Sizes, precision: str) -> Axes:
+    """The reads of a program that should read copies, each with the axis that comes last."""
+    fixed = must_round_identically(program)
+    found: dict[tix.ReadOp, int] = {}
+    typed = set_precision(program, precision).definitions  # vectors have lanes of a type
+    for op, own in zip(program.definitions, typed, strict=True):
+        if _may_pack(own) and fixed.isdisjoint(op.walk()):
+            axes = best_axes(own, sizes)
+            reads = zip(reads_of(op), reads_of(own), strict=True)
+            found |= {given: axes[read] for given, read in reads if read in axes}
+    return found
+
+
+def best_axes(op: tix.DefineOp, sizes: Sizes) -> Axes:
+    """The reads of a definition that should read copies; none where that is of no use."""
+    priced = priced_tiles(op, sizes) if _has_many_terms(op, sizes) else []
+    if not priced:
+        return {}
+    best: Axes = {}
+    least = MOST_OF_UNPACKED_COST * min(min(p.cost, p.plain) for p in priced)
+    for column in op.indices:
+        axes = {r: axis for r in reads_of(op) if (axis := axis_along(r, column)) is not None}
+        if not axes:
+            continue
+        packed = _alone(op, axes)
+        own = packed.indices[op.indices.index(column)]
+        found = [p.cost for p in priced_tiles(packed, sizes) if p.tile.column_index is own]
+        cost = min(found, default=least) + _cost_of_copies(op, axes, sizes)
+        if cost < least:
+            best, least = axes, cost
+    return best
+
+
+def _has_many_terms(op: tix.DefineOp, sizes: Sizes) -> bool:
+    """True if a sum is too long to be unrolled where it stands, whatever its bounds become."""
+    return any(terms_of(s, sizes) > MOST_TERMS_TO_UNROLL for s in blocked_sums(op.body))
+
+
+def axis_along(read: tix.ReadOp, column: SSAValue) -> int | None:
+    """The axis of a read that alone moves with an index, by one; None where it is the last one."""
+    uses = IndexUses()
+    moving = [n for n, form in enumerate(read.forms) if column in _indices(form, uses)]
+    if len(moving) != 1 or moving[0] == len(read.forms) - 1 or read.view is not None:
+        return None
+    form = read.forms[moving[0]]
+    through_quotients = any(column in uses.of(v) for v in form.indices if v is not column)
+    return moving[0] if abs(form[column]) == 1 and not through_quotients else None
+
+
+def _indices(form: Affine, uses: IndexUses) -> set[SSAValue]:
+    return {used for v in form.indices for used in uses.of(v)}
+
+
+def _may_pack(op: tix.DefineOp) -> bool:
+    """True if a definition may have tiles, and reads in which another axis could be the last."""
+    return (
+        op.view is None
+        and may_have_tiles(op)
+        and any(axis_along(r, v) is not None for r in reads_of(op) for v in op.indices)
+    )
+
+
+def _cost_of_copies(op: tix.DefineOp, axes: Axes, sizes: Sizes) -> float:
+    """The cost of all copies per element of the result."""
+    copied = {(r.tensor, axis): _elements(r.shape, sizes) for r, axis in axes.items()}
+    return sum(copied.values()) * (COST_OF_FAR_ELEMENT + COST_OF_STORE) / _elements(op.shape, sizes)
+
+
+def _elements(shape: Sequence[Affine], sizes: Sizes) -> int:
+    return max(1, prod(_length(size, sizes) for size in shape))
+
+
+def _length(size: Affine, sizes: Sizes) -> int:
+    """A size as a number, assumed where it is not known."""
+    if any(name not in sizes for name in size.sizes):
+        return ASSUMED_EXTENT
+    return size.evaluate({name: sizes[name] for name in size.sizes})
+
+
+def _alone(op: tix.DefineOp, axes: Axes) -> tix.DefineOp:
+    """The definition as it would be with copies, in a program of its own."""
+    tensors = {(r.tensor, axis): type_of(r.tensor) for r, axis in axes.items()}
+    place = op.location
+    builder = ProgramBuilder(
+        [(f"t{n}", _moved_type(t, axis), place) for n, ((_, axis), t) in enumerate(tensors.items())]
+    )
+    copies = _Copies(builder, {})
+    copies.made.update(zip(tensors, builder.block.args, strict=True))
+    copy_definition(builder, _Packer(BodyBuilder(builder.block, place), axes, copies), op)
+    program = op.parent_op()
+    assert isinstance(program, tix.ProgramOp)
+    return builder.finish(program, [], []).definitions[0]
+
+
+# --- copies ---------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Copies:
+    """Tensors with another axis at the end, each made once."""
+
+    builder: ProgramBuilder
+    names: Mapping[SSAValue, str]
+    made: dict[tuple[SSAValue, int], SSAValue] = field(default_factory=dict)
+    """The copies by the tensor in the program as it was, and the axis."""
+
+    def make(self, old: SSAValue, tensor: SSAValue, axis: int) -> None:
+        """Append the copy of `tensor`, which stands for `old`, unless it is there."""
+        if (old, axis) in self.made:
+            return
+
+        def element(e: BodyBuilder, own: Sequence[SSAValue]) -> SSAValue:
+            forms = [Affine.of(v) for v in own]
+            return e.read(tensor, [*forms[:axis], forms[-1], *forms[axis:-1]])
+
+        label = self.builder.fresh_label(f"{self.names[old]}_packed")
+        type = _moved_type(type_of(tensor), axis)
+        names = [None] * type.rank
+        made = self.builder.define(label, type, names, location_of(tensor), element)
+        self.made[old, axis] = made
+
+
+def _moved_type(type: TensorType, axis: int) -> TensorType:
+    return TensorType.of(_moved(type.shape, axis), tix.ELEMENT_TYPES[type.dtype])
+
+
+def _moved(items: Sequence[Affine], axis: int) -> list[Affine]:
+    """The items with that of the axis at the end."""
+    return [*items[:axis], *items[axis + 1 :], items[axis]]
+
+
+class _Packer(Cloner):
+    """Copies bodies; some reads read copies on the way."""
+
+    def __init__(self, builder: BodyBuilder, axes: Axes, copies: _Copies):
+        super().__init__(builder)
+        self.axes = axes
+        self.copies = copies
+
+    def _copied(self, op: Operation) -> SSAValue:
+        if not isinstance(op, tix.ReadOp) or op not in self.axes:
+            return super()._copied(op)
+        axis = self.axes[op]
+        forms = _moved([self.form(f) for f in op.forms], axis)
+        return self.builder.read(self.copies.made[op.tensor, axis], forms)

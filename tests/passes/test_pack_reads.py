@@ -1,0 +1,104 @@
+"""Copies for reads along vectors: what programs mean, what is copied, and once."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+import tadc
+from passes import pack_reads as pack
+from passes.pack_reads import pack_reads
+from passes.scheduling import tile_analysis, tile_choice
+from tests.support.campaign import seeds
+from tests.support.derivations import Case, assert_close, interpret, random_case
+from tests.support.random_programs import EVERYTHING
+from tests.support.random_sums import random_sum
+
+
+@pytest.fixture
+def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tiles of few elements, and copies wherever there is a tile that reads them."""
+    monkeypatch.setattr(tile_analysis, "VECTOR_BYTES", 16)
+    monkeypatch.setattr(tile_choice, "MOST_COLUMNS", 2)
+    for home in (tile_analysis, pack):
+        monkeypatch.setattr(home, "MOST_TERMS_TO_UNROLL", 0)
+    monkeypatch.setattr(pack, "MOST_OF_UNPACKED_COST", 1e9)
+
+
+def check(case: Case) -> int:
+    """The number of programs, of the value and the derivative, that have copies."""
+    program, derivative = case.function.program.op, case.function.derivative().program.op
+    gradients = interpret(derivative, case.inputs)
+    changed = 0
+    for given, inputs, expected in (
+        (program, case.values, case.results),
+        (derivative, case.inputs, gradients),
+    ):
+        packed = pack_reads(given, {})
+        packed.verify()
+        assert packed.result_names == given.result_names
+        assert_close(interpret(packed, inputs), expected, 0, case.source)
+        changed += packed is not given
+    return changed
+
+
+@pytest.mark.usefixtures("small_tiles")
+@pytest.mark.parametrize("seed", seeds(8, of=400))
+def test_random_sums_keep_every_bit(seed: int) -> None:
+    check(random_sum(random.Random(seed)))
+
+
+@pytest.mark.usefixtures("small_tiles")
+@pytest.mark.parametrize("seed", seeds(4, of=400, start=1000))
+def test_random_programs_keep_every_bit(seed: int) -> None:
+    check(random_case(seed, **(EVERYTHING if seed % 2 else {})))
+
+
+@pytest.mark.usefixtures("small_tiles")
+def test_many_random_sums_have_copies() -> None:
+    assert sum(check(random_sum(random.Random(seed))) for seed in range(20)) > 3
+
+
+# --- the choice -----------------------------------------------------------------------------------
+
+
+def copies(source: str, wrt: str | None = None) -> list[str]:
+    """The definitions that copy for others."""
+    f = tadc.compile(source)
+    program = (f if wrt is None else f.derivative(wrt)).program.op
+    packed = pack_reads(program, {})
+    old = {d.label.data for d in program.definitions}
+    return [d.label.data for d in packed.definitions if d.label.data not in old]
+
+
+CONVOLUTION = "y[n, o, i, j] = sum[c, u, v](x[n, c, i + u, j + v] * w[o, c, u, v])"
+NARROW = "x: f32[32, 64, 9, 9]\nw: f32[128, 64, 3, 3]\n"
+
+
+def test_weights_of_narrow_images_are_copied() -> None:
+    """Images are too narrow for vectors along them: these run along channels."""
+    assert copies(NARROW + CONVOLUTION) == ["w_packed"]
+    assert copies(NARROW + CONVOLUTION, "x") == ["w_packed"]
+
+
+def test_definitions_share_a_copy() -> None:
+    both = (
+        CONVOLUTION + "\nz[n, o, i, j] = sum[c, u, v](cos(x[n, c, i + u, j + v]) * w[o, c, u, v])"
+    )
+    assert copies(NARROW + both) == ["w_packed"]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "y[i, j] = sum[k](a[i, k] * b[k, j])",  # neighbours lie side by side
+        "a: f32[1000, 2]\nb: f32[1000, 2]\ny[i, j] = sum[k](a[i, k] * b[j, k])",  # few terms
+        "a: f32[9, 512]\nb: f32[9, 9, 512]\ny[i] = sum[j, k](a[i, k] * b[i, j, k])",  # read once
+        "y[i] = max[k](a[k, i])",  # no tiles
+        "y[i, j] = a[j, i]",  # no sum
+    ],
+)
+def test_nothing_is_copied_where_that_is_of_no_use(source: str) -> None:
+    program = tadc.compile(source).program.op
+    assert pack_reads(program, {}) is program
