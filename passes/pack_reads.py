@@ -198,7 +198,9 @@ class _Copies:
 
     builder: ProgramBuilder
     names: Mapping[SSAValue, str]
-    made: dict[tuple[SSAValue, int], SSAValue] = field(default_factory=dict)
+    made: dict[tuple[SSAValue, int], SSAValue] = field(
+        default_factory=dict[tuple[SSAValue, int], SSAValue]
+    )
     """The copies by the tensor in the program as it was, and the axis."""
 
     def make(self, old: SSAValue, tensor: SSAValue, axis: int) -> None:
