@@ -185,13 +185,14 @@ def code_passes(
     numbers: Mapping[str, int] | None = None,
     strided: bool = False,
     plan: str = "",
+    least: Mapping[str, int] | None = None,
 ) -> Pipeline:
     """From a bounded program to `scheduled`: what every call runs, and all that is printed.
 
     `precision` is that of tensors of type `real`; `tile` is for processors with caches and vectors;
-    the code is right for all calls in which sizes are these `numbers`, and made best for `sizes`;
-    with `strided` it also reads tensors whose rows lie apart. The text of a `plan` says how loops
-    run where that is possible.
+    the code is right for all calls in which sizes are these `numbers`, and the others their `least`
+    values or more; it is made best for `sizes`; with `strided` it also reads tensors whose rows lie
+    apart. The text of a `plan` says how loops run where that is possible.
     """
     example = write_sizes(sizes or {})
     specialising = [
@@ -221,6 +222,6 @@ def code_passes(
             Step("scheduled", SetPrecisionPass(precision)),
             *shaping,
             # last: from here on there are loops over memory instead of definitions
-            Step("scheduled", SchedulePass(tile, example, strided, plan)),
+            Step("scheduled", SchedulePass(tile, example, write_sizes(least or {}), strided, plan)),
         ]
     )

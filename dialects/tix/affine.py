@@ -185,6 +185,14 @@ class SizeValues(dict[str, int]):
         raise KeyError(size)
 
 
+def least_value(form: Affine, least: Mapping[str, int]) -> int | None:
+    """The least value of a form in sizes that are at least these; None where nothing is known."""
+    sizes = SizeValues(least)
+    if all(form[n] > 0 and {*factors_of(n)} <= sizes.keys() for n in form.sizes):
+        return None if form.indices else form.evaluate(sizes)
+    return None
+
+
 # --- rows: affine forms over numbered operands ---------------------------------------------------
 
 

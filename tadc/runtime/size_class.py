@@ -60,6 +60,12 @@ class SizeClass:
     huge: bool = False
     """True if a loop may be so long that it must look inside whether the call is to end."""
 
+    @property
+    def least(self) -> dict[str, int]:
+        """What the sizes of its calls that are variables in the code are at least."""
+        numbers = dict(self.numbers)
+        return {name: _least_like(n) for name, n in self.example if name not in numbers}
+
 
 LONG_CALLS = SizeClass(tiles=True)
 """The class of long calls about whose sizes nothing is known."""
@@ -101,3 +107,9 @@ def is_number(size: int) -> bool:
 def _example(size: int) -> int:
     """A size of the bucket: blocks of its length fit into all others, or into most long ones."""
     return size - size % STEP if size < WIDTHS[-1] else ASSUMED_SIZE
+
+
+def _least_like(example: int) -> int:
+    """The least size of the bucket of an example."""
+    first = WIDTHS[-1] if example == ASSUMED_SIZE else example
+    return first + is_number(first)
