@@ -195,11 +195,12 @@ def code_passes(
     apart. The text of a `plan` says how loops run where that is possible.
     """
     example = write_sizes(sizes or {})
+    known = SpecialisePass(write_sizes(numbers or {}), write_sizes(least or {}))
     specialising = [
         # first, so that all that follows sees how short ranges are
-        Step("scheduled", SpecialisePass(write_sizes(numbers or {}))),
+        *([Step("scheduled", known)] if numbers or least else []),
         # conditions that numbers decide, sums over one point
-        Step("scheduled", SimplifySumsPass()),
+        *([Step("scheduled", SimplifySumsPass())] if numbers else []),
     ]
     shaping = [
         # loops share what they read where their terms depend on the same indices
@@ -215,7 +216,7 @@ def code_passes(
     ]
     return Pipeline(
         [
-            *(specialising if numbers else []),
+            *specialising,
             # after every derivative: these go by the rules of functions, and code by their values
             Step("scheduled", ExpandCallsPass()),
             # loops need machine types
