@@ -33,7 +33,7 @@ class Affine:
     immutable; forms are equal if they have the same coefficients and the same constant.
     """
 
-    __slots__ = ("constant", "terms")
+    __slots__ = ("_hash", "constant", "terms")
 
     terms: Mapping[Variable, int]
     """The coefficients by variable, none of them zero, in the order in which variables came in."""
@@ -68,7 +68,14 @@ class Affine:
         )
 
     def __hash__(self) -> int:
-        return hash((frozenset(self.terms.items()), self.constant))
+        try:
+            return self._hash
+        except AttributeError:
+            self._hash = hash((frozenset(self.terms.items()), self.constant))
+            return self._hash
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Affine, (self.terms, self.constant)  # hashes are those of one process
 
     def __repr__(self) -> str:
         return f"Affine({show(self, lambda v: v if isinstance(v, str) else str(v.name_hint))})"
@@ -107,7 +114,7 @@ class Affine:
     @property
     def indices(self) -> list[SSAValue]:
         """The indices that occur."""
-        return [v for v in self.terms if isinstance(v, SSAValue)]
+        return [v for v in self.terms if not isinstance(v, str)]  # quicker than asking for a value
 
     @property
     def sizes(self) -> list[str]:
