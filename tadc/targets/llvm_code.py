@@ -34,23 +34,27 @@ def failure(op: Operation, message: str) -> PassFailure:
     return PassFailure(op.location, f"llvm: {message}")
 
 
-def llvm_type(type: Attribute) -> str:
-    """`index` is 64 bits wide, as all linear indices are."""
-    match type:
-        case Float32Type():
-            return "float"
-        case Float64Type():
-            return "double"
-        case IndexType():
-            return "i64"
+LLVM_TYPES: dict[type[Attribute], str] = {
+    Float32Type: "float",
+    Float64Type: "double",
+    IndexType: "i64",
+    MemRefType: "ptr",
+}
+"""Types by their kind alone; `index` is 64 bits wide, as all linear indices are."""
+
+
+def llvm_type(kind: Attribute) -> str:
+    """The type of a value; raises `PassFailedException` where there is none."""
+    found = LLVM_TYPES.get(type(kind))
+    if found is not None:
+        return found
+    match kind:
         case IntegerType():
-            return f"i{type.width.data}"
-        case MemRefType():
-            return "ptr"
-        case VectorType() if type.get_shape() in LANES and not any(type.get_scalable_dims()):
-            return vector_of(type.get_shape()[0], llvm_type(type.element_type))
+            return f"i{kind.width.data}"
+        case VectorType() if kind.get_shape() in LANES and not any(kind.get_scalable_dims()):
+            return vector_of(kind.get_shape()[0], llvm_type(kind.element_type))
         case _:
-            raise PassFailedException(f"llvm: no type for {type}")
+            raise PassFailedException(f"llvm: no type for {kind}")
 
 
 VECTOR = re.compile(r"<(\d+) x (\w+)>")
