@@ -103,18 +103,18 @@ def all_of(at: BodyLowering, tests: list[SSAValue]) -> SSAValue:
     """The conjunction of one test or more."""
 
     def both(a: SSAValue, b: SSAValue) -> SSAValue:
-        return at.insert(operations.binary(arith.AndIOp, a, b)).result
+        return at.index.once(("and", a, b), lambda: operations.binary(arith.AndIOp, a, b))
 
-    return reduce(both, tests)
+    return reduce(both, dict.fromkeys(tests))
 
 
 def any_of(at: BodyLowering, tests: list[SSAValue]) -> SSAValue:
     """The disjunction of one test or more."""
 
     def either_test(a: SSAValue, b: SSAValue) -> SSAValue:
-        return at.insert(operations.binary(arith.OrIOp, a, b)).result
+        return at.index.once(("or", a, b), lambda: operations.binary(arith.OrIOp, a, b))
 
-    return reduce(either_test, tests)
+    return reduce(either_test, dict.fromkeys(tests))
 
 
 # --- numbers --------------------------------------------------------------------------------------

@@ -48,7 +48,10 @@ class LaneChoices(LanesLowering):
     def _masked(self, op: tix.IfOp) -> SSAValue:
         """Both branches, each with the lanes for which it is taken."""
         holds = self._mask(op)
-        then, otherwise = self._under(holds, op.then), self._under(self.others(holds), op.otherwise)
+        then = self._under(holds, op.then)
+        if holds is self.mask:
+            return then  # other lanes do not matter
+        otherwise = self._under(self.others(holds), op.otherwise)
         return self.insert(SelectLanesOp(holds, then, otherwise)).result
 
     def _mask(self, op: tix.IfOp) -> SSAValue:

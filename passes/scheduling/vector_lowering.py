@@ -132,7 +132,7 @@ class VectorLowering(SegmentLowering):
         kind: VectorType[I1] = VectorType(i1, [self.lanes])
         ones = DenseIntOrFPElementsAttr.from_list(kind, [1])
         every = self.index.once(("every lane", self.lanes), lambda: arith.ConstantOp(ones))
-        return self.insert(operations.binary(arith.XOrIOp, mask, every)).result
+        return self.index.once(("not", mask), lambda: operations.binary(arith.XOrIOp, mask, every))
 
 
 def load_vector(at: VectorLowering, source: SSAValue, position: SSAValue) -> SSAValue:
