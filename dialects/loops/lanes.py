@@ -50,9 +50,12 @@ def alignment_of(op: Operation) -> int:
     return max(alignment, min(64, stored.get_shape()[0] * stored.element_type.size))
 
 
+TRUE = BoolAttr.from_bool(True)
+
+
 def is_nontemporal(op: Operation) -> bool:
     """True if a store bypasses the caches."""
-    return op.properties.get("nontemporal") == BoolAttr.from_bool(True)
+    return op.properties.get("nontemporal") == TRUE
 
 
 def sums_in_order(op: vector.ReductionOp) -> bool:

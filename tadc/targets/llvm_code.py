@@ -7,6 +7,7 @@ import re
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, cast
 
 from xdsl.dialects.builtin import (
@@ -45,9 +46,11 @@ LLVM_TYPES: dict[type[Attribute], str] = {
 
 def llvm_type(kind: Attribute) -> str:
     """The type of a value; raises `PassFailedException` where there is none."""
-    found = LLVM_TYPES.get(type(kind))
-    if found is not None:
-        return found
+    return LLVM_TYPES.get(type(kind)) or _type_of_width(kind)
+
+
+@lru_cache
+def _type_of_width(kind: Attribute) -> str:
     match kind:
         case IntegerType():
             return f"i{kind.width.data}"
@@ -160,6 +163,13 @@ class Needs:
     """True if a store bypasses the caches, which an entry of metadata says."""
 
 
+@lru_cache
+def _name_like(hint: str) -> str:
+    """A name as LLVM has them."""
+    base = re.sub(r"[^\w.]", ".", hint)
+    return f"v{base}" if base[0].isdigit() else base
+
+
 @dataclass
 class Body:
     """The lines of one function, with the LLVM name of every value seen so far."""
@@ -179,8 +189,7 @@ class Body:
 
     def fresh(self, hint: str | None) -> str:
         """A name nobody has, made from the hint; values and blocks share one table in LLVM."""
-        base = re.sub(r"[^\w.]", ".", hint or "v")
-        base = f"v{base}" if base[0].isdigit() else base
+        base = _name_like(hint or "v")
         name, count = base, self.taken.get(base, 0)
         while name in self.taken:
             count += 1
