@@ -202,20 +202,22 @@ def code_passes(
     values: Mapping[str, int | str] | None = None,
     strided: bool = False,
     plan: str = "",
+    least: Mapping[str, int] | None = None,
 ) -> Pipeline:
     """From a bounded program to `scheduled`: what every call runs, and all that is printed.
 
     `precision` is that of tensors of type `real`; `tile` is for processors with caches and vectors;
-    the code is right for all calls in which sizes have these `values`, and made best for `sizes`;
-    with `strided` it also reads tensors whose rows lie apart. The text of a `plan` says how loops
-    run where that is possible.
+    the code is right for all calls in which sizes have these `values`, and the others their `least`
+    values or more; it is made best for `sizes`; with `strided` it also reads tensors whose rows lie
+    apart. The text of a `plan` says how loops run where that is possible.
     """
     example = write_sizes(sizes or {})
+    known = SpecialisePass(write_sizes(values or {}), write_sizes(least or {}))
     specialising = [
         # first, so that all that follows sees how short ranges are
-        Step("scheduled", SpecialisePass(write_sizes(values or {}))),
-        # conditions that numbers decide, sums over one point
-        Step("scheduled", SimplifySumsPass()),
+        *([Step("scheduled", known)] if values or least else []),
+        # conditions that values decide, sums over one point
+        *([Step("scheduled", SimplifySumsPass())] if values else []),
     ]
     shaping = [
         # loops share what they read where their terms depend on the same indices
@@ -231,13 +233,13 @@ def code_passes(
     ]
     return Pipeline(
         [
-            *(specialising if values else []),
+            *specialising,
             # after every derivative: these go by the rules of functions, and code by their values
             Step("scheduled", ExpandCallsPass()),
             # loops need machine types
             Step("scheduled", SetPrecisionPass(precision)),
             *shaping,
             # last: from here on there are loops over memory instead of definitions
-            Step("scheduled", SchedulePass(tile, example, strided, plan)),
+            Step("scheduled", SchedulePass(tile, example, write_sizes(least or {}), strided, plan)),
         ]
     )

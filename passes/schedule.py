@@ -92,9 +92,11 @@ Names = Mapping[SSAValue, str]
 
 @dataclass(frozen=True)
 class SchedulePass(ModulePass):
-    """`schedule{tile=true sizes="N=512"}`: in tiles where they pay, made best for these sizes.
+    """`schedule{tile=true sizes="N=512" least="N=65"}`: in tiles where they pay, made best for
+    these sizes.
 
-    Tiles are for processors with caches and vectors. The result is right for all other sizes too.
+    Tiles are for processors with caches and vectors. The result is right for all other sizes too,
+    if these are the `least` ones or more, which makes it shorter.
     A `plan` (`passes/scheduling/plan_parser.py`) goes before the choice where it is possible. With
     `strided`, tensors that are read may lie in memory in rows that are apart: functions take
     the strides of all dimensions but the last as sizes, named `x stride 0`, `x stride 1`, ...
@@ -103,12 +105,13 @@ class SchedulePass(ModulePass):
     name = "schedule"
     tile: bool = False
     sizes: tuple[str, ...] = ()
+    least: tuple[str, ...] = ()
     strided: bool = False
     plan: str = ""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         plan = parse_plan(self.plan)
-        choose = blocking_chooser(self.tile, self.sizes)
+        choose = blocking_chooser(self.tile, self.sizes, self.least)
         for program in list(op.ops):
             if isinstance(program, tix.ProgramOp):
                 own = choose and planned(plan, program, choose)

@@ -24,14 +24,17 @@ numbers is a number too. Constraints without variables then hold or they do not:
 left out, sums over no point are their identity, and a condition that is decided is the branch that
 it takes.
 
+Of other sizes it may be known what they are at least: `least="N=65"` leaves out `N >= 1`.
+
 For arguments of such sizes the program means what it meant. On exit it has none of these sizes; a
 bounded program stays bounded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import SSAValue
@@ -39,41 +42,50 @@ from xdsl.utils.exceptions import PassFailedException
 
 from dialects import tix
 from dialects.tix import Affine, Constraint, DerivedSizeAttr, TensorType, Variable
+from dialects.tix.affine import least_value
 from passes.analysis.stage_checks import require_no_views
 from passes.index_sets.space import feasible
 from passes.rewriting.builder import Body, BodyBuilder
 from passes.rewriting.cloner import Cloner
 from passes.rewriting.program_pass import ProgramPass
 from passes.rewriting.programs import ProgramBuilder, arguments_of, index_names
-from passes.rewriting.written_sizes import parse_values
+from passes.rewriting.written_sizes import parse_sizes, parse_values
+
+EVERY_SIZE: Mapping[str, int] = {}
+"""The least values of sizes of which nothing is known."""
 
 
 @dataclass(frozen=True)
 class SpecialisePass(ProgramPass):
-    """`specialise{sizes="N=3","M=64","K=L"}`: values of sizes; programs may lack some of them.
+    """`specialise{sizes="N=3","K=L" least="M=65"}`: values of sizes; programs may lack some of them.
 
     A derived size may be among them where nothing says that it is another number.
     """
 
     name = "specialise"
     sizes: tuple[str, ...] = ()
+    least: tuple[str, ...] = ()
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
-        return specialise(program, parse_values(self.sizes))
+        return specialise(program, parse_values(self.sizes), parse_sizes(self.least))
 
 
-def specialise(program: tix.ProgramOp, sizes: Mapping[str, int | str]) -> tix.ProgramOp:
-    """The program where sizes have these values, numbers or others; itself without values.
+def specialise(
+    program: tix.ProgramOp, sizes: Mapping[str, int | str], least: Mapping[str, int] = EVERY_SIZE
+) -> tix.ProgramOp:
+    """The program where sizes have these values, numbers or others, and others are the `least` or
+    more: itself if nothing changes.
 
     Raises `PassFailedException` for a derived size that the other ones contradict.
     """
-    if not sizes:
+    if not sizes and not any(_always_holds(c, least) for c in _constraints(program)):
         return program
     require_no_views(program)
     numbers, derived = _substituted(program, sizes)
     arguments = [(n, _specialised(t, numbers), place) for n, t, place in arguments_of(program)]
     builder = ProgramBuilder(arguments)
     cloner = _Specialiser(BodyBuilder(builder.block, program.location))
+    cloner.least = least
     cloner.indices.update(numbers)
     cloner.values.update(zip(program.body.block.args, builder.block.args, strict=True))
     for op in program.definitions:
@@ -118,12 +130,30 @@ def _define(builder: ProgramBuilder, cloner: Cloner, op: tix.DefineOp) -> SSAVal
     return builder.define(op.label.data, type, index_names(op.result), op.location, body)
 
 
+def _constraints(program: tix.ProgramOp) -> Iterator[Constraint]:
+    """The constraints of all reductions and conditions."""
+    for op in program.walk():
+        if isinstance(op, tix.ReductionOp):
+            yield from op.constraints
+        elif isinstance(op, tix.IfOp):
+            yield from chain.from_iterable(op.condition)
+
+
+def _always_holds(constraint: Constraint, least: Mapping[str, int]) -> bool:
+    """True if a constraint on sizes alone holds wherever these are `least` or more."""
+    value = None if constraint.equality else least_value(constraint.form, least)
+    return value is not None and value >= 0
+
+
 class _Specialiser(Cloner):
     """Copies with numbers in the place of sizes, which it finds among its indices."""
 
+    least: Mapping[str, int] = EVERY_SIZE
+
     def constraints(self, old: Sequence[Constraint]) -> list[Constraint]:
         """The constraints that are not true for all indices and all sizes that are left."""
-        return [c for c in super().constraints(old) if not c.decided]
+        left = [c for c in super().constraints(old) if not c.decided]
+        return [c for c in left if not _always_holds(c, self.least)]
 
     def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
         """Over no point, a reduction is its identity."""

@@ -228,7 +228,8 @@ class Program:
             op.detach()
             part = ModuleOp([op])
             programs.append(self._part(part, None, key, n))
-        disk_store().save(key, [(*p.kept(), p.summary) for p in programs])
+        if disk_store().keeps:
+            disk_store().save(key, [(*p.kept(), p.summary) for p in programs])
         return programs
 
     def specialised(self, sizes: Mapping[str, int]) -> Program:

@@ -83,6 +83,7 @@ from dialects.loops.lanes import (
     alignment_of,
     is_nontemporal,
     sums_in_order,
+    vector_of,
     vector_type,
 )
 from dialects.loops.operations import CallOp, EndOp, LibmOp, ParallelOp, PrefetchOp
@@ -104,6 +105,7 @@ __all__ = [
     "alignment_of",
     "is_nontemporal",
     "sums_in_order",
+    "vector_of",
     "vector_type",
 ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import ClassVar, cast
 
 from xdsl.dialects import vector
@@ -49,9 +50,12 @@ def alignment_of(op: Operation) -> int:
     return max(alignment, min(64, stored.get_shape()[0] * stored.element_type.size))
 
 
+TRUE = BoolAttr.from_bool(True)
+
+
 def is_nontemporal(op: Operation) -> bool:
     """True if a store bypasses the caches."""
-    return op.properties.get("nontemporal") == BoolAttr.from_bool(True)
+    return op.properties.get("nontemporal") == TRUE
 
 
 def sums_in_order(op: vector.ReductionOp) -> bool:
@@ -78,9 +82,16 @@ def vector_type(value: SSAValue | Operation) -> VectorType[Attribute]:
     return cast("VectorType[Attribute]", type_)
 
 
+@cache
+def vector_of(element: Attribute, lanes: int) -> VectorType[Attribute]:
+    """The type of a vector: made once, for its constructor verifies all of it."""
+    return VectorType(element, [lanes])
+
+
 def _like(value: SSAValue | Operation, element: Attribute) -> VectorType[Attribute]:
     """The type of a vector of as many lanes, with another element."""
-    return VectorType(element, vector_type(value).shape)
+    (lanes,) = vector_type(value).get_shape()
+    return vector_of(element, lanes)
 
 
 def _verify_same_lanes(*values: SSAValue) -> None:

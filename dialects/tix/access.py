@@ -23,7 +23,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from dialects.tix.affine import Affine
-from dialects.tix.attributes import MapAttr, map_over, shape_map, shape_of_map
+from dialects.tix.attributes import MapAttr, kept, map_over, shape_map, shape_of_map
 from dialects.tix.text import (
     parse_form,
     parse_forms,
@@ -63,7 +63,10 @@ class ReadOp(IRDLOperation):
     @property
     def forms(self) -> list[Affine]:
         """The position that is read: one form for each dimension of the tensor."""
-        return [row.bind(self.indices) for row in self.map.data.rows]
+        map, operands = self.map, tuple(self.operands)
+        return [
+            *kept(self, (map, *operands), lambda: [r.bind(operands[1:]) for r in map.data.rows])
+        ]
 
     @property
     def tensor_type(self) -> TensorType:

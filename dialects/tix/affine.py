@@ -33,7 +33,7 @@ class Affine:
     immutable; forms are equal if they have the same coefficients and the same constant.
     """
 
-    __slots__ = ("constant", "terms")
+    __slots__ = ("_hash", "constant", "terms")
 
     terms: Mapping[Variable, int]
     """The coefficients by variable, none of them zero, in the order in which variables came in."""
@@ -68,7 +68,14 @@ class Affine:
         )
 
     def __hash__(self) -> int:
-        return hash((frozenset(self.terms.items()), self.constant))
+        try:
+            return self._hash
+        except AttributeError:
+            self._hash = hash((frozenset(self.terms.items()), self.constant))
+            return self._hash
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Affine, (self.terms, self.constant)  # hashes are those of one process
 
     def __repr__(self) -> str:
         return f"Affine({show(self, lambda v: v if isinstance(v, str) else str(v.name_hint))})"
@@ -107,7 +114,7 @@ class Affine:
     @property
     def indices(self) -> list[SSAValue]:
         """The indices that occur."""
-        return [v for v in self.terms if isinstance(v, SSAValue)]
+        return [v for v in self.terms if not isinstance(v, str)]  # quicker than asking for a value
 
     @property
     def sizes(self) -> list[str]:
@@ -183,6 +190,14 @@ class SizeValues(dict[str, int]):
         if size not in (factors := factors_of(size)):
             return prod(self[name] for name in factors)
         raise KeyError(size)
+
+
+def least_value(form: Affine, least: Mapping[str, int]) -> int | None:
+    """The least value of a form in sizes that are at least these; None where nothing is known."""
+    sizes = SizeValues(least)
+    if all(form[n] > 0 and {*factors_of(n)} <= sizes.keys() for n in form.sizes):
+        return None if form.indices else form.evaluate(sizes)
+    return None
 
 
 # --- rows: affine forms over numbered operands ---------------------------------------------------

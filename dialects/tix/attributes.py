@@ -6,10 +6,10 @@ An operation has its indices as operands, and a map or a set over as many dimens
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, TypeVar
 
-from xdsl.ir import Data, SSAValue
+from xdsl.ir import Data, Operation, SSAValue
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
@@ -17,6 +17,11 @@ from xdsl.utils.exceptions import VerifyException
 
 from dialects.tix.affine import Affine, FormRow, ParseVariable, Variable, parse_affine, show, split
 from dialects.tix.constraints import Constraint, parse_constraint, show_constraint
+
+T = TypeVar("T")
+
+KEPT = "kept"
+"""Where an operation keeps a value that follows from its operands and attributes."""
 
 
 class MapData(NamedTuple):
@@ -118,6 +123,18 @@ def set_over(constraints: Sequence[Constraint], dimensions: Sequence[SSAValue]) 
 def constraints_of(attribute: SetAttr, operands: Sequence[SSAValue]) -> list[Constraint]:
     """The constraints of a set whose dimensions are `operands`: the inverse of `set_over`."""
     return [Constraint(row.bind(operands), equality) for row, equality in attribute.data.rows]
+
+
+def kept(op: Operation, key: tuple[object, ...], make: Callable[[], T]) -> T:
+    """What `make` gives for a key of an operation: made again where the key is no longer the same.
+
+    Passes ask an operation for its forms many times. Each operation keeps one value.
+    """
+    own = vars(op)
+    found = own.get(KEPT)
+    if found is None or found[0] != key:
+        found = own[KEPT] = key, make()
+    return found[1]
 
 
 # --- text ----------------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ from xdsl.traits import Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from dialects.tix.affine import Affine, ParseVariable, Variable
-from dialects.tix.attributes import SetAttr, constraints_of, set_over
+from dialects.tix.attributes import SetAttr, constraints_of, kept, set_over
 from dialects.tix.bodies import HasBody, YieldOp, verify_yields
 from dialects.tix.constraints import Constraint
 from dialects.tix.text import operand_or_size, parse_constraints, print_body, print_constraints
@@ -87,7 +87,8 @@ class ReductionOp(IRDLOperation, ABC):
     @property
     def constraints(self) -> list[Constraint]:
         """The index set."""
-        return constraints_of(self.domain, [*self.free_indices, *self.indices])
+        domain, own = self.domain, (*self.operands, *self.body.block.args)
+        return [*kept(self, (domain, *own), lambda: constraints_of(domain, own))]
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:

@@ -37,8 +37,9 @@ tix.program @f (%x = "x" : !tix.tensor<[512], f32>, %z = "z" : !tix.tensor<[256]
 // CHECK:             scf.for %i
 // CHECK-COUNT-4:       math.exp {{.*}} : vector<16xf32>
 // CHECK-NOT:           math.exp
-// CHECK-NOT:         scf.for
-// CHECK:             memref.store {{.*}}, %p[
+// CHECK-NOT:         scf.for %i
+// CHECK:             scf.for %column
+// CHECK:               memref.store {{.*}}, %p[
 // CHECK:             math.sqrt
 // CHECK:             vector.store {{.*}}, %q[
 // CHECK-NOT:     func.func

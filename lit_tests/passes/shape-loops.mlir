@@ -1,7 +1,7 @@
 // Index sets become loops as narrow as they are, or, for code in tiles, boxes with tests inside.
 // RUN: tadc-opt %s -p shape-loops | filecheck %s
 // RUN: tadc-opt %s -p 'shape-loops{tile=true}' | filecheck %s --check-prefix TILE
-// RUN: tadc-opt %s -p 'shape-loops{tile=true sizes="N=65","M=65"}' | filecheck %s --check-prefix TILE
+// RUN: tadc-opt %s -p 'shape-loops{tile=true sizes="N=500","M=500"}' | filecheck %s --check-prefix TILE
 // RUN: not tadc-opt %s -p 'shape-loops{tile=true sizes="N"}' 2>&1 | filecheck %s --check-prefix SIZE
 
 // A window at the border of a tensor becomes a box with a test inside, where neighbours read apart.

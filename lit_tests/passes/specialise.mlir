@@ -3,6 +3,8 @@
 // RUN: tadc-opt %s -p 'specialise{sizes="N=9"}' | filecheck %s --check-prefix DERIVED
 // RUN: tadc-opt %s -p 'specialise{sizes="M=0"}' | filecheck %s --check-prefix EMPTY
 // RUN: tadc-opt %s -p specialise | filecheck %s --check-prefix SAME
+// RUN: tadc-opt %s -p 'specialise{least="K=2","M=9","N=9"}' | filecheck %s --check-prefix SAME
+// RUN: tadc-opt %s -p 'specialise{least="K=3"}' | filecheck %s --check-prefix LEAST
 // RUN: not tadc-opt %s -p 'specialise{sizes="N=9","R=5"}' 2>&1 | filecheck %s --check-prefix OTHER
 // RUN: not tadc-opt %s -p 'specialise{sizes="K"}' 2>&1 | filecheck %s --check-prefix BAD
 
@@ -79,6 +81,11 @@ tix.program @f sizes (#tix.size<R = min((N - 1) floordiv 2)>) (%w = "w" : !tix.t
 // SAME: tix.sum (%k) in (%k >= 0, %k + 1 <= K, %k <= M + N) {
 // SAME: tix.if (K >= 3, {{.*}} >= M) or
 // SAME: tix.if (M == 2) {
+
+// A condition on sizes that they meet is left out, and no other.
+// LEAST: tix.sum (%k) in (%k >= 0, %k + 1 <= K, %k <= M + N) {
+// LEAST: tix.if ({{%[^ ]+}} >= M) or
+// LEAST: tix.if (M == 2) {
 
 // OTHER: the size R is 4, not 5
 // BAD: a size is written as N=512, not 'K'

@@ -1,6 +1,7 @@
 """Loops over buffers for definitions: what `passes/schedule.py` emits, plain or in register blocks.
 
 - `shared_values`: values that several bodies compute, and where one computation would do
+- `operations`: the most frequent operations of loops, made quickly
 - `index_lowering`: affine forms as index arithmetic: positions, loop bounds, conditions
 - `elementary`: elementary functions as operations of `arith` and `math`
 - `body_lowering`: the scalars of a body, its sums as loops that carry a number

@@ -31,12 +31,16 @@ PLAIN = Blocking()
 ChooseBlocking = Callable[[tix.DefineOp], Blocking]
 
 
-def blocking_chooser(tile: bool, sizes: Sequence[str]) -> ChooseBlocking | None:
+def blocking_chooser(
+    tile: bool, sizes: Sequence[str], least: Sequence[str] = ()
+) -> ChooseBlocking | None:
     """The blockings that are best for sizes written as `N=512`, for a pass that has these options.
+
+    Blocks for which the `least` sizes have room need no others beside them.
 
     None without tiles: then all are plain. Raises `PassFailedException` where a text is no size.
     """
-    choose = tile_chooser(tile, sizes)
+    choose = tile_chooser(tile, sizes, least)
     return partial(chosen_blocking, choose=choose) if choose else None
 
 

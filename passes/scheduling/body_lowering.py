@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence, Set
 from copy import copy
 from typing import Self, TypeAlias
 
-from xdsl.dialects import arith, memref, scf
+from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import Float64Type, IndexType, f32, f64, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from dialects import tix
 from dialects.tix import Affine, Constraint, TensorType
 from passes.rewriting.failure import place
+from passes.scheduling import operations
 from passes.scheduling.elementary import AS_WRITTEN, CONTRACT, REASSOCIATED, ScalarLowering
 from passes.scheduling.index_lowering import IndexLowering
 
@@ -93,7 +94,7 @@ class BodyLowering(ScalarLowering):
 
     def _read(self, op: tix.ReadOp) -> SSAValue:
         at = self.index.linear(op.forms, self.strides[op.tensor, op.shape])
-        value = self.insert(memref.LoadOp.get(self.buffers[op.tensor], [at])).res
+        value = self.insert(operations.load(self.buffers[op.tensor], at)).res
         if value.type == self.element:
             return value
         widen = isinstance(self.element, Float64Type)
@@ -136,9 +137,9 @@ class BodyLowering(ScalarLowering):
         flags = AS_WRITTEN if op in self.as_written else REASSOCIATED
         match op:
             case tix.SumOp():
-                return self.insert(arith.AddfOp(x, y, flags)).result
+                return self.insert(operations.binary(arith.AddfOp, x, y, fastmath=flags)).result
             case tix.ProdOp():
-                return self.insert(arith.MulfOp(x, y, flags)).result
+                return self.insert(operations.binary(arith.MulfOp, x, y, fastmath=flags)).result
             case tix.MaxOp():
                 return self.insert(arith.MaximumfOp(x, y)).result
             case _:

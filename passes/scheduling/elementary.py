@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import cast
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import Float32Type, Float64Type, FloatAttr
@@ -12,6 +13,7 @@ from xdsl.ir import Operation, SSAValue
 from dialects import tix
 from dialects.loops import LibmOp
 from dialects.tix import elementwise as ew
+from passes.scheduling import operations
 from passes.scheduling.index_lowering import IndexLowering, OpT
 
 REASSOCIATED = arith.FastMathFlagsAttr([FastMathFlag.REASSOC, FastMathFlag.ALLOW_CONTRACT])
@@ -22,6 +24,8 @@ APPROXIMATE = arith.FastMathFlagsAttr([FastMathFlag.APPROX_FUNC])
 """An elementary function may come from another library for vectors than for a number alone."""
 AS_WRITTEN = arith.FastMathFlagsAttr("none")
 """For values that must round identically everywhere (`passes/analysis/rounding.py`)."""
+
+_ARITHMETIC = {arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.DivfOp}
 
 _FREEDOM = {
     None: AS_WRITTEN,
@@ -43,7 +47,7 @@ class ScalarLowering:
 
     def constant(self, value: float) -> SSAValue:
         attribute = FloatAttr(value, self.element)
-        return self.index.once(("real", repr(value)), lambda: arith.ConstantOp(attribute))
+        return self.index.once(("real", repr(value)), lambda: operations.constant(attribute))
 
     def elementwise(self, op: tix.UnaryOp | tix.BinaryOp, operands: Sequence[SSAValue]) -> SSAValue:
         """The value of an operation on these operands."""
@@ -55,7 +59,7 @@ class ScalarLowering:
         flags = AS_WRITTEN if self.flags is AS_WRITTEN else _FREEDOM[function.freedom]
         if isinstance(function.code, str):
             return self.insert(LibmOp(function.code, operands[0], flags)).result
-        return self.insert(function.code(*operands, flags)).results[0]
+        return self._rounding(function.code, operands, flags)
 
     @staticmethod
     def can_emit(kind: type[tix.UnaryOp]) -> bool:
@@ -63,7 +67,20 @@ class ScalarLowering:
         return kind.FUNCTION.code is not None or kind in _COMPOSED
 
     def arith(self, kind: Callable[..., Operation], *operands: SSAValue) -> SSAValue:
-        return self.insert(kind(*operands, self.flags)).results[0]
+        return self._rounding(kind, operands, self.flags)
+
+    def _rounding(
+        self,
+        kind: Callable[..., Operation],
+        operands: Sequence[SSAValue],
+        flags: arith.FastMathFlagsAttr,
+    ) -> SSAValue:
+        """The result of an operation that has flags."""
+        if kind in _ARITHMETIC:
+            a, b = operands
+            op = operations.binary(cast("type[Operation]", kind), a, b, fastmath=flags)
+            return self.insert(op).results[0]
+        return self.insert(kind(*operands, flags)).results[0]
 
     def math(self, kind: Callable[..., Operation], *operands: SSAValue) -> SSAValue:
         return self.insert(kind(*operands)).results[0]

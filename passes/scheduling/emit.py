@@ -9,6 +9,7 @@ from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Region, SSAValue
 
+from passes.scheduling import operations
 from passes.scheduling.body_lowering import BodyLowering
 
 Fill = Callable[[BodyLowering, SSAValue], None]
@@ -102,30 +103,30 @@ def all_of(at: BodyLowering, tests: list[SSAValue]) -> SSAValue:
     """The conjunction of one test or more."""
 
     def both(a: SSAValue, b: SSAValue) -> SSAValue:
-        return at.insert(arith.AndIOp(a, b)).result
+        return at.index.once(("and", a, b), lambda: operations.binary(arith.AndIOp, a, b))
 
-    return reduce(both, tests)
+    return reduce(both, dict.fromkeys(tests))
 
 
 def any_of(at: BodyLowering, tests: list[SSAValue]) -> SSAValue:
     """The disjunction of one test or more."""
 
     def either_test(a: SSAValue, b: SSAValue) -> SSAValue:
-        return at.insert(arith.OrIOp(a, b)).result
+        return at.index.once(("or", a, b), lambda: operations.binary(arith.OrIOp, a, b))
 
-    return reduce(either_test, tests)
+    return reduce(either_test, dict.fromkeys(tests))
 
 
 # --- numbers --------------------------------------------------------------------------------------
 
 
 def difference(at: BodyLowering, a: SSAValue, b: SSAValue) -> SSAValue:
-    return at.insert(arith.SubiOp(a, b)).result
+    return at.insert(operations.binary(arith.SubiOp, a, b)).result
 
 
 def quotient(at: BodyLowering, a: SSAValue, b: SSAValue) -> SSAValue:
     """`a / b`, rounded down."""
-    return at.insert(arith.FloorDivSIOp(a, b)).result
+    return at.insert(operations.binary(arith.FloorDivSIOp, a, b)).result
 
 
 def divided(at: BodyLowering, a: SSAValue, b: SSAValue) -> tuple[SSAValue, SSAValue]:
@@ -135,11 +136,11 @@ def divided(at: BodyLowering, a: SSAValue, b: SSAValue) -> tuple[SSAValue, SSAVa
 
 
 def smaller(at: BodyLowering, a: SSAValue, b: SSAValue) -> SSAValue:
-    return at.insert(arith.MinSIOp(a, b)).result
+    return at.insert(operations.binary(arith.MinSIOp, a, b)).result
 
 
 def at_least_one(at: BodyLowering, n: SSAValue) -> SSAValue:
-    return at.insert(arith.MaxSIOp(n, at.index.constant(1))).result
+    return at.insert(operations.binary(arith.MaxSIOp, n, at.index.constant(1))).result
 
 
 # --- buffers --------------------------------------------------------------------------------------
@@ -160,8 +161,8 @@ def zeroed(at: BodyLowering, elements: int, hint: str) -> SSAValue:
 
 
 def load(at: BodyLowering, source: SSAValue, position: SSAValue) -> SSAValue:
-    return at.insert(memref.LoadOp.get(source, [position])).res
+    return at.insert(operations.load(source, position)).res
 
 
 def store(at: BodyLowering, value: SSAValue, target: SSAValue, position: SSAValue) -> None:
-    at.insert(memref.StoreOp.get(value, target, [position]))
+    at.insert(operations.store(value, target, position))

@@ -17,6 +17,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from dialects.tix import Affine, Constraint, Variable
 from dialects.tix.affine import factors_of
+from passes.scheduling import operations
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -63,10 +64,10 @@ class IndexLowering:
         return self.once(("constant", value), lambda: _index_constant(value))
 
     def add(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        return self.once(("+", a, b), lambda: arith.AddiOp(a, b))
+        return self.once(("+", a, b), lambda: operations.binary(arith.AddiOp, a, b))
 
     def mul(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        return self.once(("*", a, b), lambda: arith.MuliOp(a, b))
+        return self.once(("*", a, b), lambda: operations.binary(arith.MuliOp, a, b))
 
     def form(self, form: Affine) -> SSAValue:
         """The value of an affine form of lowered indices and sizes."""
@@ -85,7 +86,7 @@ class IndexLowering:
             negative.append(self.constant(-form.constant))
         total = reduce(self.add, positive)
         for term in negative:
-            total = self.insert(arith.SubiOp(total, term)).result
+            total = self.insert(operations.binary(arith.SubiOp, total, term)).result
         return total
 
     def _term(self, key: Variable, coefficient: int) -> SSAValue:
@@ -102,7 +103,8 @@ class IndexLowering:
         value = self.form(form)
         if divisor == 1:
             return value
-        return self.insert(arith.FloorDivSIOp(value, self.constant(divisor))).result
+        by = self.constant(divisor)
+        return self.insert(operations.binary(arith.FloorDivSIOp, value, by)).result
 
     def strides(self, shape: Sequence[Affine]) -> list[SSAValue | int]:
         """The row-major strides of a shape, as numbers where they are."""
@@ -151,10 +153,10 @@ class IndexLowering:
         return self.floordiv(rest + (-c), -c)
 
     def _max(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        return self.once(("max", a, b), lambda: arith.MaxSIOp(a, b))
+        return self.once(("max", a, b), lambda: operations.binary(arith.MaxSIOp, a, b))
 
     def _min(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        return self.once(("min", a, b), lambda: arith.MinSIOp(a, b))
+        return self.once(("min", a, b), lambda: operations.binary(arith.MinSIOp, a, b))
 
     def holds(self, disjuncts: Sequence[Sequence[Constraint]]) -> SSAValue:
         """A condition in disjunctive form, as one bit."""
@@ -167,10 +169,10 @@ class IndexLowering:
         return self.insert(arith.CmpiOp(self.form(positive), self.form(rest), predicate)).result
 
     def _and(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        return self.insert(arith.AndIOp(a, b)).result
+        return self.insert(operations.binary(arith.AndIOp, a, b)).result
 
     def _or(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        return self.insert(arith.OrIOp(a, b)).result
+        return self.insert(operations.binary(arith.OrIOp, a, b)).result
 
 
 @lru_cache(maxsize=1024)
@@ -179,6 +181,6 @@ def _index(value: int) -> IntegerAttr[IndexType]:
 
 
 def _index_constant(value: int) -> arith.ConstantOp:
-    op = arith.ConstantOp(_index(value))
+    op = operations.constant(_index(value))
     op.result.name_hint = f"c{value}" if value >= 0 else f"cm{-value}"
     return op

@@ -65,6 +65,8 @@ class LaneChoices(LanesLowering):
         """Both branches, each with the lanes for which it is taken."""
         holds = self._mask(tests)
         then = self._under(holds, op.then, tests)
+        if holds is self.mask:
+            return then  # other lanes do not matter
         otherwise = self._under(self.others(holds), op.otherwise)
         return self.insert(SelectLanesOp(holds, then, otherwise)).result
 

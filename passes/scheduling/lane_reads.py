@@ -13,12 +13,13 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import MemRefType, VectorType
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
 from dialects import tix
-from dialects.loops import StridedLoadOp
+from dialects.loops import StridedLoadOp, vector_of
 from dialects.tix import Affine
+from passes.scheduling import operations
 from passes.scheduling.index_uses import IndexUses
 from passes.scheduling.vector_lowering import VectorLowering
 
@@ -108,8 +109,8 @@ class LaneReads(VectorLowering):
         """The elements of a buffer that lie side by side from a position on."""
         element = cast("MemRefType[Any]", source.type).element_type
         if mask is None:
-            kind = VectorType(element, [self.lanes])
-            return self.insert(vector.LoadOp(source, [first], kind)).result
+            kind = vector_of(element, self.lanes)
+            return self.insert(operations.load_lanes(source, first, kind)).result
         zeros = self.zeros(element)
         return self.insert(vector.MaskedLoadOp(source, [first], mask, zeros)).result
 
@@ -120,5 +121,5 @@ class LaneReads(VectorLowering):
 
     def _apart(self, source: SSAValue, first: SSAValue, step: SSAValue | int) -> SSAValue:
         distance = self.index.constant(step) if isinstance(step, int) else step
-        kind = VectorType(cast("MemRefType[Any]", source.type).element_type, [self.lanes])
+        kind = vector_of(cast("MemRefType[Any]", source.type).element_type, self.lanes)
         return self.insert(StridedLoadOp(source, first, distance, kind)).result

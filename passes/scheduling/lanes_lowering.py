@@ -50,12 +50,12 @@ class Panel:
     ranges: Sequence[tuple[SSAValue, Affine, int]]
     """Indices of a sum, each with its first value and the number of values with room."""
 
-    def position(self, at: LanesLowering, vector: int) -> SSAValue:
-        """The place of a vector for the term at hand."""
+    def position(self, at: LanesLowering, column: Affine) -> SSAValue:
+        """The place of a column for the term at hand."""
         term = Affine()
         for index, low, length in self.ranges:
             term = term * length + Affine.of(index) - low
-        return at.index.form(term * self.columns + vector * at.lanes)
+        return at.index.form(term * self.columns + column)
 
 
 class LanesLowering(LaneTests):
@@ -108,6 +108,14 @@ class LanesLowering(LaneTests):
         inner.index = self.index.placed({v: Affine.of(v) + n for v, n in offsets.items() if n})
         return inner
 
+    def from_column(self, column: SSAValue) -> Self:
+        """The lowering of a block that begins with another column; nothing is known of it."""
+        inner = self.apart()
+        inner.scalars, inner.known, inner.loaded = {}, {}, {}
+        inner.index.known = {}
+        inner.index.values = {**self.index.values, self.tile.column_index: column}
+        return inner
+
     # --- values at this point ---
 
     def value(self, value: SSAValue) -> SSAValue:
@@ -129,8 +137,8 @@ class LanesLowering(LaneTests):
         assert isinstance(op, Operation)
         self.index.location = op.location
         if value in self.panels:
-            panel = self.panels[value]
-            return load_vector(self, panel.buffer, panel.position(self, self.vector or 0))
+            panel, column = self.panels[value], Affine(constant=(self.vector or 0) * self.lanes)
+            return load_vector(self, panel.buffer, panel.position(self, column))
         match op:
             case tix.ConstantOp():
                 return self.constant(op.value.data)

@@ -62,8 +62,7 @@ class Comments:
 
     def _rejected(self, op: tix.DefineOp, nest: Blocking) -> Iterator[str]:
         """Other rows and columns, and the plain nest, with their costs."""
-        symbolic = any(size.terms for size in op.shape)
-        priced = priced_tiles(op, {} if symbolic else self.example)
+        priced = priced_tiles(op, self.example)
         if not priced:
             return
         taken = [_axes(tile) for tile in nest.tiles]

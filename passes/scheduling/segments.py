@@ -61,6 +61,7 @@ from xdsl.dialects import arith, math
 from xdsl.ir import SSAValue
 
 from dialects import tix
+from passes.scheduling import operations
 from passes.scheduling.body_lowering import BodyLowering, constraints_of
 from passes.scheduling.elementary import AS_WRITTEN
 from passes.scheduling.emit import (
@@ -247,7 +248,7 @@ def add_segment(
     """The running total and the sum of its rounding errors, with the last segment added."""
 
     def apply(kind: type[arith.AddfOp | arith.SubfOp], a: SSAValue, b: SSAValue) -> SSAValue:
-        return at.insert(kind(a, b, AS_WRITTEN)).result
+        return at.insert(operations.binary(kind, a, b, fastmath=AS_WRITTEN)).result
 
     after = apply(arith.AddfOp, total, last)
     added = apply(arith.SubfOp, after, total)

@@ -52,6 +52,8 @@ class Tile:
     length of chunks."""
     whole: tuple[tuple[SSAValue, int], ...] = ()
     """Further indices of which a block has all values, as rows, with the number of these."""
+    always: bool = field(default=False, compare=False)
+    """True if whatever sizes the function is called with leave room for a block."""
 
     @property
     def axes(self) -> tuple[tuple[SSAValue, int], ...]:

@@ -52,16 +52,17 @@ def constant_range(
     op: tix.SumOp, index: SSAValue, sizes: Mapping[str, int] | None = None
 ) -> tuple[int, int] | None:
     """First value and length of an index whose bounds are numbers, for these `sizes`."""
-    known: dict[tix.Variable, Affine] = {s: Affine(constant=n) for s, n in (sizes or {}).items()}
+    known: dict[tix.Variable, int] = {index: 0}
+    known.update((sizes or {}).items())
     low: list[int] = []
     high: list[int] = []
     for constraint in op.constraints:
-        c = constraint.form[index]
-        rest = (constraint.form - Affine.of(index) * c).substitute(known)
-        if c and (rest.terms or abs(c) != 1 or constraint.equality):
+        form = constraint.form
+        c = form[index]
+        if c and (abs(c) != 1 or constraint.equality or not form.terms.keys() <= known.keys()):
             return None
         if c:
-            (low if c > 0 else high).append(rest.constant)
+            (low if c > 0 else high).append(form.evaluate(known))
     if not low or not high:
         return None
     first = max(-x for x in low)

@@ -24,14 +24,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import product
 
-from xdsl.dialects import memref, scf, vector
+from xdsl.dialects import scf
 from xdsl.ir import Block, BlockArgument, Region, SSAValue
 
 from dialects import tix
 from dialects.loops import PrefetchOp
 from dialects.tix import Affine
 from passes.scheduling.body_lowering import BodyLowering
-from passes.scheduling.emit import buffer, carrying_loop, difference, quotient, when
+from passes.scheduling.emit import (
+    buffer,
+    carrying_loop,
+    difference,
+    load,
+    loop,
+    quotient,
+    store,
+    when,
+)
 from passes.scheduling.lane_choices import LaneChoices
 from passes.scheduling.nest import Nest
 from passes.scheduling.segments import Segments, add_segment, whole_sum
@@ -126,6 +135,8 @@ class BlockLowering(LaneChoices):
         def inside(low: SSAValue, high: SSAValue, sums: Sums) -> Sums:
             if not rest and self.tile.height == 1 and self._shifts(op, index):
                 low, sums = self._add_shifted(op, low, high, sums)
+                if self._is_shared(op, index):
+                    return sums
             one = self.index.constant(1)
             return carrying_loop(self, low, high, one, index.name_hint, sums, fill)
 
@@ -183,6 +194,11 @@ class BlockLowering(LaneChoices):
         end = self.index.add(low, whole)
         return end, carrying_loop(self, low, end, width, "part", sums, part)
 
+    def _is_shared(self, op: tix.SumOp, index: SSAValue) -> bool:
+        """True if all terms are certainly among those that share what they read."""
+        found = None if index in self.ranges or self._slopes(op) else constant_range(op, index)
+        return found is not None and found[1] % (SHIFTED_TERMS * self.lanes) == 0
+
     def _add_term(self, op: tix.SumOp, sums: Sums) -> Sums:
         """The sums with one more term."""
         for inner in tileable_sums(op.body, self.tile, self.uses):
@@ -213,21 +229,45 @@ class BlockLowering(LaneChoices):
     def finish(self, nest: Nest) -> None:
         """Store all elements of the block."""
         for op, own, value in nest.results():
-            vectors = range(self.tile.columns // self.lanes)
-            for row, vector_ in product(self.tile.rows_in(own), vectors):
-                at = self.at(row, vector_)
-                at._store(op, own, at.lanes_of(value))
+            if self.tile.column_index is own[-1]:
+                self._store(op, own, value)
+            else:
+                self._store_apart(op, own, value)
 
-    def _store(self, op: tix.DefineOp, own: Sequence[SSAValue], lanes: SSAValue) -> None:
-        """Store the elements of a vector: side by side, or one by one."""
+    def _store(self, op: tix.DefineOp, own: Sequence[SSAValue], value: SSAValue) -> None:
+        """Store vectors of elements that lie side by side."""
         forms = [Affine.of(v) for v in own]
         target, strides = self.buffers[op.result], self.strides[op.result, op.shape]
-        if self.tile.column_index is own[-1]:
-            return store_vector(self, lanes, target, self.index.linear(forms, strides))
-        for lane in range(self.lanes):
-            number = self.insert(vector.ExtractOp(lanes, [lane], self.element)).result
-            place = self.at_lane(lane).index.linear(forms, strides)
-            self.insert(memref.StoreOp.get(number, target, [place]))
+        for row, vector_ in product(self.tile.rows_in(own), self._vectors):
+            at = self.at(row, vector_)
+            store_vector(at, at.lanes_of(value), target, at.index.linear(forms, strides))
+
+    def _store_apart(self, op: tix.DefineOp, own: Sequence[SSAValue], value: SSAValue) -> None:
+        """Store elements one by one, from column to column, out of a buffer for the block."""
+        rows, columns = self.tile.rows_in(own), self.tile.columns
+        block = buffer(self, len(rows) * columns, "block")
+        for (n, row), vector_ in product(enumerate(rows), self._vectors):
+            at = self.at(row, vector_)
+            place = self.index.constant(n * columns + vector_ * self.lanes)
+            store_vector(at, at.lanes_of(value), block, place)
+        forms = [Affine.of(v) for v in own]
+        target, strides = self.buffers[op.result], self.strides[op.result, op.shape]
+
+        def one(inner: BodyLowering, column: SSAValue) -> None:
+            assert isinstance(inner, BlockLowering)
+            inner.index.values[column] = column
+            inner.index.places[self.tile.column_index] = self._column(Affine.of(column))
+            for n, row in enumerate(rows):
+                at = inner.at(row, None)
+                number = load(at, block, at.index.form(Affine.of(column) + n * columns))
+                store(at, number, target, at.index.linear(forms, strides))
+
+        loop(self, self.index.constant(0), self.index.constant(columns), "column", one)
+
+    @property
+    def _vectors(self) -> range:
+        """The vectors of a row of the block."""
+        return range(self.tile.columns // self.lanes)
 
 
 def written_out(op: tix.SumOp, own: Sequence[SSAValue]) -> tuple[int, int] | None:
@@ -246,45 +286,56 @@ class Totals:
 
     def __init__(self, at: BlockLowering, segments: Segments, count: int):
         self._several = segments.are_several(at)
-        self._total, self._errors = (
-            buffer(at, count * at.lanes, hint) for hint in ("total", "errors")
+        self._size = count * at.lanes
+        self._total, self._errors, self._last = (
+            buffer(at, self._size, hint) for hint in ("total", "errors", "last")
         )
 
-        def clear(inner: BodyLowering) -> None:
-            assert isinstance(inner, BlockLowering)
-            zeros = [inner.splat(inner.constant(0.0))] * count
+        def clear(inner: BlockLowering, n: SSAValue) -> None:
+            zeros = inner.splat(inner.constant(0.0))
             for target in (self._total, self._errors):
-                inner.store_sums(zeros, target, inner.index.constant(0))
+                store_vector(inner, zeros, target, n)
 
-        when(at, self._several, clear)
+        when(at, self._several, lambda inner: self._each(inner, clear))
+
+    def _each(self, at: BodyLowering, fill: Callable[[BlockLowering, SSAValue], None]) -> None:
+        """A loop over the places of all vectors."""
+
+        def one(inner: BodyLowering, n: SSAValue) -> None:
+            assert isinstance(inner, BlockLowering)
+            fill(inner, n)
+
+        assert isinstance(at, BlockLowering)
+        loop(at, at.index.constant(0), at.index.constant(self._size), "n", one, at.lanes)
 
     def take(self, at: BlockLowering, sums: Sums) -> Sums:
         """Zeros, with the sums in the totals, if there are several segments; else the sums."""
 
+        def add(inner: BlockLowering, n: SSAValue) -> None:
+            memory = self._total, self._errors, self._last
+            total, errors, last = (load_vector(inner, source, n) for source in memory)
+            new = add_segment(inner, total, errors, last)
+            for value, target in zip(new, memory[:2], strict=True):
+                store_vector(inner, value, target, n)
+
         def empty(inner: BlockLowering) -> Sums:
-            places = inner.positions(inner.index.constant(0), len(sums))
-            for place, last in zip(places, sums, strict=True):
-                total, errors = (load_vector(inner, m, place) for m in self._memory)
-                new = add_segment(inner, total, errors, last)
-                for value, target in zip(new, self._memory, strict=True):
-                    store_vector(inner, value, target, place)
+            inner.store_sums(sums, self._last, inner.index.constant(0))
+            self._each(inner, add)
             return [inner.splat(inner.constant(0.0))] * len(sums)
 
         return _if_several(at, self._several, empty, sums)
 
-    @property
-    def _memory(self) -> tuple[SSAValue, SSAValue]:
-        return self._total, self._errors
-
     def end(self, at: BlockLowering, sums: Sums) -> Sums:
         """The sums of all segments."""
 
+        def join(inner: BlockLowering, n: SSAValue) -> None:
+            total, errors = (load_vector(inner, m, n) for m in (self._total, self._errors))
+            store_vector(inner, whole_sum(inner, total, errors), self._last, n)
+
         def whole(inner: BlockLowering) -> Sums:
+            self._each(inner, join)
             places = inner.positions(inner.index.constant(0), len(sums))
-            return [
-                whole_sum(inner, *(load_vector(inner, m, place) for m in self._memory))
-                for place in places
-            ]
+            return [load_vector(inner, self._last, place) for place in places]
 
         return _if_several(at, self._several, whole, sums)
 

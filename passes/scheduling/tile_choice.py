@@ -23,6 +23,7 @@ from math import prod
 from xdsl.ir import Operation, SSAValue
 
 from dialects import tix
+from dialects.tix.affine import least_value
 from passes.analysis.costs import weight
 from passes.rewriting.written_sizes import parse_sizes
 from passes.scheduling.index_uses import IndexUses
@@ -79,32 +80,54 @@ ChooseTiles = Callable[[tix.DefineOp], Sequence[Tile]]
 """Gives the tiles of a definition, the best first; none where the plain nest is better."""
 
 
-def tile_chooser(tile: bool, sizes: Sequence[str]) -> ChooseTiles | None:
+def tile_chooser(tile: bool, sizes: Sequence[str], least: Sequence[str] = ()) -> ChooseTiles | None:
     """`choose_tiles` for sizes written as `N=512`, for a pass that has these options.
 
     None without tiles. Raises `PassFailedException` where a text is not such a size.
     """
-    example = parse_sizes(sizes) or None
-    return partial(choose_tiles, example=example) if tile else None
+    example, bounds = parse_sizes(sizes) or None, parse_sizes(least)
+    return partial(choose_tiles, example=example, least=bounds) if tile else None
 
 
-def choose_tiles(op: tix.DefineOp, example: Sizes | None = None) -> list[Tile]:
+def choose_tiles(
+    op: tix.DefineOp, example: Sizes | None = None, least: Sizes | None = None
+) -> list[Tile]:
     """The cheapest tile of a definition, or none where the plain nest is as good.
 
-    Where sizes are known at run time only, they decide there whether there is room for it. The
-    cheapest tile for an `example` of these sizes has room wherever they are as long; without an
-    example, one along another axis follows, which may be the longer one. The last one has room
-    whatever sizes are, if there is one.
+    Where sizes are known at run time only, they decide there whether there is room for it. Without
+    an `example` of these sizes, the cheapest one along another axis follows, which may be the
+    longer one. The last one has room whatever sizes are, if there is one: the first for which there
+    is room in all sizes that are the `least` of calls or more.
     """
-    symbolic = any(size.terms for size in op.shape)
-    found = good_tiles(op, example or {})
+    found = good_tiles(op, example if example and _tells_lengths(op, example) else {})
     best = found[:1]
-    if symbolic and best:
-        if not example:
-            best += [t for t in found if t.column_index is not best[0].column_index][:1]
+    if best and any(size.terms for size in op.shape):
+        others = [t for t in found if t.column_index is not best[0].column_index]
+        best += others[:1] if example is None else []
         always = single_row(op, lanes_of(op))
         best += [always] if always else []
-    return best
+    return _until_one_fits(op, best, least or {})
+
+
+def _tells_lengths(op: tix.DefineOp, example: Sizes) -> bool:
+    """True if ranges are about as long as in an example: differences of long sizes may not be."""
+    sums = (s for s in op.walk() if isinstance(s, tix.SumOp))
+    forms = (*op.shape, *(c.form for s in sums for c in s.constraints))
+    return not any(f[n] < 0 and example.get(n, 0) >= MOST_COLUMNS for f in forms for n in f.sizes)
+
+
+def _until_one_fits(op: tix.DefineOp, tiles: Sequence[Tile], least: Sizes) -> list[Tile]:
+    """The tiles up to the first one for which the least sizes have room."""
+    shape = zip(op.indices, op.shape, strict=True)
+    extents = {v: least_value(size, least) or 0 for v, size in shape}
+    found: list[Tile] = []
+    for tile in tiles:
+        axes = (tile.row_index, tile.rows), (tile.column_index, tile.columns)
+        fits = all(v not in extents or extents[v] >= width for v, width in axes if v is not None)
+        found.append(replace(tile, always=fits))
+        if fits:
+            break
+    return found
 
 
 def _has_tiles(op: Operation) -> bool:

@@ -123,7 +123,9 @@ class Grid:
         return Span(first, number, end, rows, width, exact)
 
     def has_room(self, at: BodyLowering) -> SSAValue | None:
-        """True if there is room for one block; None: there is, the numbers say so."""
+        """True if there is room for one block; None: there is, whatever sizes are."""
+        if self.tile.always:
+            return None
         axes = (self.tile.row_index, self.tile.rows), (self.tile.column_index, self.tile.columns)
         tests: list[SSAValue] = []
         for axis, width in axes:

@@ -17,7 +17,7 @@ changed places. Each element takes part in log n shuffles of n lanes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import vector
@@ -28,7 +28,7 @@ from dialects import tix
 from dialects.loops import vector_type
 from dialects.tix import Affine
 from passes.scheduling.body_lowering import BodyLowering
-from passes.scheduling.emit import buffer, difference, loop, quotient
+from passes.scheduling.emit import buffer, difference, loop, quotient, repeat
 from passes.scheduling.lanes_lowering import LanesLowering, Panel
 from passes.scheduling.tile import Hoisted
 from passes.scheduling.tile_analysis import constant_range
@@ -85,13 +85,15 @@ class _Filling:
             self.emit(inner, rest)
 
         if not rest and self._lies_along(at, index):
-            low = self._squares(at, index, low, high)
-        loop(at, low, high, index.name_hint, one)
+            self._along(at, index, low, high)
+        else:
+            loop(at, low, high, index.name_hint, one)
 
     def _term(self, at: LanesLowering) -> None:
         for n in range(at.tile.columns // at.lanes):
             lanes = at.at(None, n).lanes_of(self.value)
-            store_vector(at, lanes, self.panel.buffer, self.panel.position(at, n))
+            place = self.panel.position(at, Affine(constant=n * at.lanes))
+            store_vector(at, lanes, self.panel.buffer, place)
 
     def _lies_along(self, at: LanesLowering, index: SSAValue) -> bool:
         """True if terms lie side by side along an index, and columns apart."""
@@ -106,24 +108,55 @@ class _Filling:
         alone = steps[-1] == 1 and not any(steps[:-1]) and strides[-1] == 1
         return alone and not quotients and at.step(read) not in (0, 1, -1)
 
-    def _squares(
-        self, at: LanesLowering, index: SSAValue, low: SSAValue, high: SSAValue
-    ) -> SSAValue:
-        """Squares of terms and lanes, as long as they fit: gives the first term that is left."""
+    def _along(self, at: LanesLowering, index: SSAValue, low: SSAValue, high: SSAValue) -> None:
+        """Squares of terms and lanes, as long as they fit, and what is left term by term."""
         width = at.index.constant(at.lanes)
         squares = at.index.mul(quotient(at, difference(at, high, low), width), width)
         whole = at.index.add(low, squares)
 
-        def square(inner: BodyLowering, k: SSAValue) -> None:
-            assert isinstance(inner, LanesLowering)
+        def square(inner: LanesLowering, column: Affine) -> None:
+            self._square(inner, index, column)
+
+        def one(inner: LanesLowering, column: Affine) -> None:
+            place = self.panel.position(inner, column)
+            store_vector(inner, inner.at(None, 0).lanes_of(self.value), self.panel.buffer, place)
+
+        self._vectors(at, index, (low, whole), at.lanes, square)
+        if not self._is_square(index, at.lanes):
+            self._vectors(at, index, (whole, high), 1, one)
+
+    def _vectors(
+        self,
+        at: LanesLowering,
+        index: SSAValue,
+        ends: tuple[SSAValue, SSAValue],
+        step: int,
+        fill: Callable[[LanesLowering, Affine], None],
+    ) -> None:
+        """Loops over terms and, inside, over vectors of columns, each from its first one on."""
+
+        def term(inner: BodyLowering, k: SSAValue) -> None:
             inner.index.values[index] = k
-            for n in range(at.tile.columns // at.lanes):
-                self._square(inner.at(None, n), index, n)
+            repeat(inner, at.tile.columns // at.lanes, "vector", vector_)
 
-        loop(at, low, whole, index.name_hint, square, at.lanes)
-        return whole
+        def vector_(inner: BodyLowering, n: SSAValue) -> None:
+            assert isinstance(inner, LanesLowering)
+            inner.index.values[n] = n
+            column = Affine.of(n) * at.lanes
+            first = inner.index.form(Affine.of(at.tile.column_index) + column)
+            fill(inner.from_column(first), column)
 
-    def _square(self, at: LanesLowering, index: SSAValue, n: int) -> None:
+        loop(at, *ends, index.name_hint, term, step)
+
+    def _is_square(self, index: SSAValue, lanes: int) -> bool:
+        """True if squares certainly leave no term."""
+        found = constant_range(self.op, index)
+        lengths = [found[1] if found else 1]
+        if self.chunk is not None and index is self.chunk.index:
+            lengths.append(self.chunk.length)
+        return not any(length % lanes for length in lengths)
+
+    def _square(self, at: LanesLowering, index: SSAValue, column: Affine) -> None:
         """As many terms as lanes, from the one at hand on, of one vector of columns."""
         read = self.value.owner
         assert isinstance(read, tix.ReadOp)
@@ -134,7 +167,7 @@ class _Filling:
         for term, lanes in enumerate(transposed(at, rows)):
             inner = at.apart()
             inner.index = at.index.placed({index: Affine.of(index) + term})
-            place = self.panel.position(inner, n)
+            place = self.panel.position(inner, column)
             store_vector(at, at.widened(lanes), self.panel.buffer, place)
 
 

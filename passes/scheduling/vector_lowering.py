@@ -20,8 +20,9 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from dialects import tix
-from dialects.loops import CompareLanesOp, SelectLanesOp, vector_type
+from dialects.loops import CompareLanesOp, SelectLanesOp, vector_of, vector_type
 from dialects.tix import Affine
+from passes.scheduling import operations
 from passes.scheduling.elementary import AS_WRITTEN, CONTRACT
 from passes.scheduling.segments import SegmentLowering
 from passes.scheduling.tile import Tile
@@ -40,14 +41,14 @@ class VectorLowering(SegmentLowering):
     @property
     def type(self) -> VectorType[Attribute]:
         """The type of a vector of real numbers."""
-        return VectorType(self.element, [self.lanes])
+        return vector_of(self.element, self.lanes)
 
     def splat(self, number: SSAValue) -> SSAValue:
         """A number in all lanes; a vector as it is."""
         if isinstance(number.type, VectorType):
             return number
-        kind = VectorType(number.type, [self.lanes])
-        return self.index.once(("splat", number), lambda: vector.BroadcastOp(number, kind))
+        kind = vector_of(number.type, self.lanes)
+        return self.index.once(("splat", number), lambda: operations.broadcast(number, kind))
 
     def unified(self, operands: Sequence[SSAValue]) -> list[SSAValue]:
         """The operands of an operation: vectors if one of them is."""
@@ -71,7 +72,7 @@ class VectorLowering(SegmentLowering):
     def add(self, a: SSAValue, b: SSAValue, op: tix.SumOp) -> SSAValue:
         """The next partial sum."""
         flags = AS_WRITTEN if op in self.as_written else CONTRACT
-        return self.insert(arith.AddfOp(a, b, flags)).result
+        return self.insert(operations.binary(arith.AddfOp, a, b, fastmath=flags)).result
 
     def reversed(self, lanes: SSAValue) -> SSAValue:
         """The lanes from the last to the first."""
@@ -119,24 +120,25 @@ class VectorLowering(SegmentLowering):
             zeros = self._integers([0] * self.lanes)
             return CompareLanesOp("eq" if equality else "sge", self.integers(form), zeros)
         first = self.index.form(-form if step > 0 else form + 1)
-        bounded = self.insert(arith.MaxSIOp(first, self.index.constant(0))).result
-        bounded = self.insert(arith.MinSIOp(bounded, self.index.constant(self.lanes))).result
+        zero, lanes = self.index.constant(0), self.index.constant(self.lanes)
+        bounded = self.insert(operations.binary(arith.MaxSIOp, first, zero)).result
+        bounded = self.insert(operations.binary(arith.MinSIOp, bounded, lanes)).result
         limit = self.splat(self.insert(arith.IndexCastOp(bounded, i32)).result)
-        lanes = self._integers(range(self.lanes), i32)
-        return CompareLanesOp("sge" if step > 0 else "slt", lanes, limit)
+        numbers = self._integers(range(self.lanes), i32)
+        return CompareLanesOp("sge" if step > 0 else "slt", numbers, limit)
 
     def others(self, mask: SSAValue) -> SSAValue:
         """The lanes that are off."""
         kind: VectorType[I1] = VectorType(i1, [self.lanes])
         ones = DenseIntOrFPElementsAttr.from_list(kind, [1])
         every = self.index.once(("every lane", self.lanes), lambda: arith.ConstantOp(ones))
-        return self.insert(arith.XOrIOp(mask, every)).result
+        return self.index.once(("not", mask), lambda: operations.binary(arith.XOrIOp, mask, every))
 
 
 def load_vector(at: VectorLowering, source: SSAValue, position: SSAValue) -> SSAValue:
     """The vector that begins at a position."""
-    return at.insert(vector.LoadOp(source, [position], at.type)).result
+    return at.insert(operations.load_lanes(source, position, at.type)).result
 
 
 def store_vector(at: VectorLowering, value: SSAValue, target: SSAValue, position: SSAValue) -> None:
-    at.insert(vector.StoreOp(value, target, [position]))
+    at.insert(operations.store_lanes(value, target, position))

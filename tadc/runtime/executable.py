@@ -140,7 +140,7 @@ class Executable(ABC):
         sizes, plan = self.sizes, self.program.loop_plan
         example = self.summary.with_derived(dict(sizes.example))
         return code_passes(
-            self.precision, sizes.tiles, example, sizes.values, sizes.strided, plan
+            self.precision, sizes.tiles, example, sizes.values, sizes.strided, plan, sizes.least
         ).passes
 
     def _after(self, passes: Sequence[ModulePass]) -> ModuleOp:

@@ -96,7 +96,8 @@ class _Call:
         executable = runner.code(sizes, precision)
         program = program_in(executable.shaped)
         example = executable.summary.with_derived(dict(executable.sizes.example))
-        own = blocking_chooser(executable.sizes.tiles, write_sizes(example))
+        least = write_sizes(executable.sizes.least)
+        own = blocking_chooser(executable.sizes.tiles, write_sizes(example), least)
         known = _all_sizes(runner, sizes)
         known = None if known is None else executable.summary.with_derived(known)
         if own is None:

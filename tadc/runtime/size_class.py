@@ -68,6 +68,11 @@ class SizeClass:
         """The values that sizes have in the code."""
         return {**dict(self.numbers), **dict(self.equal)}
 
+    @property
+    def least(self) -> dict[str, int]:
+        """What the sizes of its calls that are variables in the code are at least."""
+        return {name: _least_like(n) for name, n in self.example if name not in self.values}
+
 
 LONG_CALLS = SizeClass(tiles=True)
 """The class of long calls about whose sizes nothing is known."""
@@ -124,3 +129,8 @@ def _example(size: int) -> int:
     if size < WIDTHS[-1]:
         return size - size % STEP
     return min(LARGEST_EXAMPLE, 1 << (size.bit_length() - 1))
+
+
+def _least_like(example: int) -> int:
+    """The least size of the bucket of an example."""
+    return example + is_number(example)

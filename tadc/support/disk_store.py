@@ -120,6 +120,11 @@ class DiskStore:
         self.limit = limit
         self._writes = 0
 
+    @property
+    def keeps(self) -> bool:
+        """True if what is saved may be found again."""
+        return self.folder is not None
+
     def load(self, key: str) -> Any:
         """The value under this key, or None."""
         data = self._read(key)

@@ -33,13 +33,18 @@ def module_text(module: ModuleOp) -> str:
 
     The names of values must be ASCII there: others become numbers.
     """
-    written = module.clone()
-    for value in _values(written):
-        if value.name_hint and not value.name_hint.isascii():
+    if any(map(_is_foreign, _values(module))):
+        module = module.clone()
+        for value in filter(_is_foreign, _values(module)):
             value.name_hint = None
     out = StringIO()
-    Printer(out, print_debuginfo=True).print_op(written)
+    Printer(out, print_debuginfo=True).print_op(module)
     return out.getvalue()
+
+
+def _is_foreign(value: SSAValue) -> bool:
+    """True if a value has a name that the text cannot hold."""
+    return value.name_hint is not None and not value.name_hint.isascii()
 
 
 def _values(module: ModuleOp) -> Iterator[SSAValue]:

@@ -7,6 +7,7 @@ import re
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, cast
 
 from xdsl.dialects.builtin import (
@@ -34,23 +35,29 @@ def failure(op: Operation, message: str) -> PassFailure:
     return PassFailure(op.location, f"llvm: {message}")
 
 
-def llvm_type(type: Attribute) -> str:
-    """`index` is 64 bits wide, as all linear indices are."""
-    match type:
-        case Float32Type():
-            return "float"
-        case Float64Type():
-            return "double"
-        case IndexType():
-            return "i64"
+LLVM_TYPES: dict[type[Attribute], str] = {
+    Float32Type: "float",
+    Float64Type: "double",
+    IndexType: "i64",
+    MemRefType: "ptr",
+}
+"""Types by their kind alone; `index` is 64 bits wide, as all linear indices are."""
+
+
+def llvm_type(kind: Attribute) -> str:
+    """The type of a value; raises `PassFailedException` where there is none."""
+    return LLVM_TYPES.get(type(kind)) or _type_of_width(kind)
+
+
+@lru_cache
+def _type_of_width(kind: Attribute) -> str:
+    match kind:
         case IntegerType():
-            return f"i{type.width.data}"
-        case MemRefType():
-            return "ptr"
-        case VectorType() if type.get_shape() in LANES and not any(type.get_scalable_dims()):
-            return vector_of(type.get_shape()[0], llvm_type(type.element_type))
+            return f"i{kind.width.data}"
+        case VectorType() if kind.get_shape() in LANES and not any(kind.get_scalable_dims()):
+            return vector_of(kind.get_shape()[0], llvm_type(kind.element_type))
         case _:
-            raise PassFailedException(f"llvm: no type for {type}")
+            raise PassFailedException(f"llvm: no type for {kind}")
 
 
 VECTOR = re.compile(r"<(\d+) x (\w+)>")
@@ -156,6 +163,13 @@ class Needs:
     """True if a store bypasses the caches, which an entry of metadata says."""
 
 
+@lru_cache
+def _name_like(hint: str) -> str:
+    """A name as LLVM has them."""
+    base = re.sub(r"[^\w.]", ".", hint)
+    return f"v{base}" if base[0].isdigit() else base
+
+
 @dataclass
 class Body:
     """The lines of one function, with the LLVM name of every value seen so far."""
@@ -175,8 +189,7 @@ class Body:
 
     def fresh(self, hint: str | None) -> str:
         """A name nobody has, made from the hint; values and blocks share one table in LLVM."""
-        base = re.sub(r"[^\w.]", ".", hint or "v")
-        base = f"v{base}" if base[0].isdigit() else base
+        base = _name_like(hint or "v")
         name, count = base, self.taken.get(base, 0)
         while name in self.taken:
             count += 1

@@ -6,6 +6,7 @@ On vectors they are the same instructions.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 
 from xdsl.dialects import arith, math, vector
 from xdsl.dialects.builtin import IndexType, IntegerAttr, VectorType
@@ -123,8 +124,11 @@ FLAG_ORDER = tuple(flag for flag in FastMathFlag)
 def fast_math(op: Operation) -> str:
     """The op's fast-math flags as LLVM writes them, with a space after each."""
     flags = op.properties.get("fastmath")
-    if not isinstance(flags, FastMathAttrBase):
-        return ""
+    return _words(flags) if isinstance(flags, FastMathAttrBase) else ""
+
+
+@cache
+def _words(flags: FastMathAttrBase) -> str:
     return "".join(f"{flag.value} " for flag in FLAG_ORDER if flag in flags.data)
 
 

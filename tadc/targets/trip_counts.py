@@ -58,13 +58,15 @@ def most_iterations(block: Block) -> int | None:
 
 
 def _iterations(op: Operation) -> int | None:
+    if not op.regions:
+        return 0
     inside = _sum(most_iterations(block) for region in op.regions for block in region.blocks)
     if isinstance(op, scf.ForOp):
         return times(most_trips(op), inside)
     if isinstance(op, ParallelOp):
         for size in op.sizes:
             inside = times(constant_integer(size), inside)
-    return inside if op.regions else 0
+    return inside
 
 
 def _sum(counts: Iterable[int | None]) -> int | None:

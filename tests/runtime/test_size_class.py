@@ -42,6 +42,7 @@ def test_a_varying_size_has_few_classes():
 def test_sizes_of_a_bucket_share_code_made_best_for_an_example(low: int, high: int, example: int):
     assert of(low) == of(high) != of(low - 1)
     assert dict(of(low).example)["I"] == example
+    assert of(low).least["I"] == low
     assert not of(low).numbers
 
 
@@ -63,6 +64,7 @@ def test_sizes_in_the_millions_have_a_class_that_looks_for_an_end_inside_of_loop
 @pytest.mark.parametrize("size", [1, 8, 16, 64])
 def test_short_sizes_are_numbers(size: int):
     assert dict(of(size).numbers) == {"I": size}
+    assert "I" not in of(size).least
     assert of(size) not in (of(size + 1), of(size - 1))
 
 

@@ -132,6 +132,16 @@ def test_columns_whose_terms_differ_are_masked_at_both_ends():
     assert "vector.maskedload" in str(f.runner.executable("f32").module)
 
 
+def test_rows_share_what_they_read_under_one_condition():
+    f = tadc.compile(
+        "w: f32[32, 32, 3]\nx: f32[32, 512]\ny[o, v] = sum[c, t](w[o, c, t] * x[c, v + t])"
+    )
+    text = str(f.derivative("x").runner.executable("f32").module)
+    # three terms of four vectors for all four rows, each of which adds what the mask lets through
+    assert text.count("vector.maskedload") == 3 * 4
+    assert text.count("loops.select") == 3 * 4 * 4
+
+
 def test_results_of_few_elements_have_vectors_along_terms():
     y, x = arrays_of({"y": (4, 8, 30, 40), "x": (4, 32, 42)}, np.float32).values()
     f = tadc.compile(declared(FILTERS, {"y": y, "x": x}, numbers=True))
