@@ -57,7 +57,7 @@ EVERY_SIZE: Mapping[str, int] = {}
 
 @dataclass(frozen=True)
 class SpecialisePass(ProgramPass):
-    """`specialise{sizes="N=3","K=L" least="M=65"}`: values of sizes; programs may lack some of them.
+    """`specialise{sizes="N=3","K=L" least="M=65"}`: values of sizes; some may not be there.
 
     A derived size may be among them where nothing says that it is another number.
     """
