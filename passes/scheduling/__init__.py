@@ -25,6 +25,8 @@
 - `joined_bodies`: definitions as one, in which sums over the same points are one operation
 - `nest`: definitions that one function computes
 - `fusion`: which neighbours share loops
+- `rows`: which neighbours are computed row by row
+- `sharing`: the nests of a program
 - `emit`: short forms for loops, branches and buffers on the stack
 - `tile_loops`: a definition in tiles; its docstring draws block, strip, group, panel and chunk
 - `tile_grid`: which blocks each iteration of the parallel loop computes
@@ -37,6 +39,8 @@
 - `lanes_lowering`: values at the rows and vectors of a block
 - `lane_choices`: choices in the lanes of vectors, by branches and masks
 - `lane_reads`: reads in the lanes of vectors
+- `row_lanes`: values of a row in the lanes of vectors
+- `row_loops`: definitions row by row
 - `vector_lowering`: arithmetic on vectors and numbers
 - `streams`: large results, written past the caches
 - `trees`: what a value or a bound needs, before it can be emitted

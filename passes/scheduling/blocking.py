@@ -24,6 +24,8 @@ class Blocking:
     tiles: Sequence[Tile] = ()
     """The tiles in order: the first one for which the sizes have room is taken."""
     stream: Stream | None = None
+    alone: bool = False
+    """True if a plan by hand says so: then neighbours share no rows with it."""
 
 
 PLAIN = Blocking()
