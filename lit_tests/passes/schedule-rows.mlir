@@ -2,7 +2,8 @@
 
 // Rows are independent: one loop over i computes the maximum, the exponentials, their sum and the
 // quotients of a row. What is read here alone has no memory: %m and %s are numbers, and a row of %e
-// lies where that of %y will.
+// lies where that of %y will. Quotients by %s are its reciprocal times %e, corrected; where %s is far
+// from 1, they are divisions.
 tix.program @softmax (%x = "x" : !tix.tensor<[I, 512], f32>) {
   %m = tix.define "m" (%i) : !tix.tensor<[I], f32> {
     %0 = tix.max (%j) in (%j >= 0, %j <= 511) {
@@ -49,11 +50,16 @@ tix.program @softmax (%x = "x" : !tix.tensor<[I, 512], f32>) {
 // CHECK:               vector.load %y[
 // CHECK:             [[S:%.*]] = vector.reduction <add>
 // CHECK-NOT:         memref.store
-// CHECK:             scf.for %j
-// CHECK:               vector.load %y[
-// CHECK:               vector.broadcast [[S]]
-// CHECK:               arith.divf
-// CHECK:               vector.store {{.*}}, %y[
+// CHECK:             scf.if
+// CHECK:               [[R:%.*]] = arith.divf {{.*}} : f32
+// CHECK:               scf.for %j
+// CHECK:                 vector.load %y[
+// CHECK:                 vector.broadcast [[R]]
+// CHECK:                 arith.mulf
+// CHECK-COUNT-2:         math.fma
+// CHECK:                 vector.store {{.*}}, %y[
+// CHECK:             } else {
+// CHECK:                 arith.divf {{.*}} : vector<16xf32>
 // CHECK-NOT:       func.func
 
 // -----

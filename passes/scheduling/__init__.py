@@ -40,6 +40,7 @@
 - `lane_choices`: choices in the lanes of vectors, by branches and masks
 - `lane_reads`: reads in the lanes of vectors
 - `row_lanes`: values of a row in the lanes of vectors
+- `row_quotients`: quotients by a number of the row
 - `row_loops`: definitions row by row
 - `vector_lowering`: arithmetic on vectors and numbers
 - `streams`: large results, written past the caches

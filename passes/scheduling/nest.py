@@ -1,4 +1,4 @@
-"""A nest: definitions that one function computes, with what they share computed once, or row by row.
+"""A nest: definitions that one function computes, with what they share computed once.
 
     dz[j, k] = sum[i](exp(-d(i, j)) * x[i, k])         rows k, columns j: the block has three rows
     db[j] = sum[i](exp(-d(i, j)) * y[i])               of dz and one of db

@@ -8,16 +8,18 @@ choice by values both sides are computed, and each lane takes one.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from xdsl.ir import Operation, Region, SSAValue
 
 from dialects import tix
 from dialects.loops import CompareLanesOp, SelectLanesOp
+from dialects.tix import elementwise as ew
 from passes.index_sets.context import stays_inside
 from passes.rewriting.cloner import free_values
 from passes.scheduling.index_uses import IndexUses
 from passes.scheduling.lane_choices import LaneChoices
+from passes.scheduling.row_quotients import quotient_of
 from passes.scheduling.segments import SegmentLowering
 from passes.scheduling.tile import Tile
 
@@ -63,13 +65,24 @@ class RowLanes(KnownNumbers, LaneChoices):
         super().__init__(at, op, tile, uses)
         self.numbers = at.numbers
         self.ranges = dict(at.ranges)
+        self.reciprocals: Mapping[SSAValue, SSAValue] = {}
+        """The reciprocals of numbers that lanes are divided by."""
 
     def _emitted(self, value: SSAValue) -> SSAValue:
         if self.vector is None and value in self.scalars:
             return self.scalars[value]
         if self.vector is not None and isinstance(value.owner, tix.WhereOp):
             return self._where(value.owner)
+        if self.vector is not None and isinstance(value.owner, ew.DivOp):
+            return self._quotient(value.owner)
         return super()._emitted(value)
+
+    def _quotient(self, op: ew.DivOp) -> SSAValue:
+        if op.rhs not in self.reciprocals or self.tile.column_index not in self.uses.of(op.lhs):
+            return super()._emitted(op.result)
+        return quotient_of(
+            self, self.lanes_of(op.lhs), self.value(op.rhs), self.reciprocals[op.rhs]
+        )
 
     def _where(self, op: tix.WhereOp) -> SSAValue:
         """Both values, and in each lane the one that the comparison chooses."""

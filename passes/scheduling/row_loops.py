@@ -15,7 +15,7 @@ index, and are combined in the end. Long sums do that once per segment
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from typing import Any
 
@@ -32,10 +32,19 @@ from passes.index_sets.sets import index_set
 from passes.rewriting.programs import definition_around
 from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.elementary import REASSOCIATED
-from passes.scheduling.emit import carrying_loop, difference, loop, one_of, quotient, smaller
+from passes.scheduling.emit import (
+    carrying_loop,
+    difference,
+    either,
+    loop,
+    one_of,
+    quotient,
+    smaller,
+)
 from passes.scheduling.index_uses import IndexUses
 from passes.scheduling.nest import Rows
 from passes.scheduling.row_lanes import KnownNumbers, RowLanes
+from passes.scheduling.row_quotients import are_safe, divisors, reciprocal
 from passes.scheduling.segments import Segments, add_segment, whole_sum
 from passes.scheduling.tile import Tile
 from passes.scheduling.tile_analysis import constant_extent, constant_range, is_short, lanes_of
@@ -105,11 +114,28 @@ class RowLowering(KnownNumbers):
         loop(self, self.index.constant(0), self.index.form(size), index.name_hint, one)
 
     def _row(self, op: tix.DefineOp) -> None:
-        column, size = op.indices[-1], op.shape[-1]
+        column = op.indices[-1]
         known = [c for c in index_set(op) if not c.form[column]]
         self.compute_ahead(op.body, [column], known)
+        numbers = divisors(op, column, self)
+        if not numbers:
+            return self._elements_of_row(op, {})
+
+        def by_reciprocals(at: BodyLowering) -> None:
+            assert isinstance(at, RowLowering)
+            at._elements_of_row(op, {v: reciprocal(at, s) for v, s in numbers.items()})
+
+        def by_division(at: BodyLowering) -> None:
+            assert isinstance(at, RowLowering)
+            at._elements_of_row(op, {})
+
+        either(self, are_safe(self, numbers.values()), by_reciprocals, by_division)
+
+    def _elements_of_row(self, op: tix.DefineOp, reciprocals: Mapping[SSAValue, SSAValue]) -> None:
+        column, size = op.indices[-1], op.shape[-1]
         tile = _tile(op, column, op.body, VECTORS_OF_ELEMENTS)
         lanes = RowLanes(self, op, tile, IndexUses())
+        lanes.reciprocals = reciprocals
 
         def store(at: RowLanes, vectors: int, _: Lanes) -> Lanes:
             for number in range(vectors):

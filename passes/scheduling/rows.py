@@ -238,7 +238,9 @@ def _places(
 def _is_private(op: tix.DefineOp, members: Sequence[tix.DefineOp]) -> bool:
     """True if members read a result, and nobody else does."""
     users = [use.operation for use in op.result.uses]
-    return bool(users) and all(isinstance(u, tix.ReadOp) and definition_around(u) in members for u in users)
+    return bool(users) and all(
+        isinstance(u, tix.ReadOp) and definition_around(u) in members for u in users
+    )
 
 
 def _last_reader(op: tix.DefineOp, members: Sequence[tix.DefineOp]) -> int:
