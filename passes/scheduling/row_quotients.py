@@ -16,7 +16,7 @@ row; else the row is divided. What is left is at the ends of the range of e:
 - where q is infinite or not a number, so is e / s, or it rounds to the largest number there is:
   the correction is not a number, and q itself is taken;
 - where it is equal to q, q is taken: zeros keep their sign;
-- where e is so small that `q s - e` rounds, below 2**-100 in f32, the error is at most one unit in
+- where e is so small that `q s - e` rounds, below 2**-86 in f32, the error is at most one unit in
   the last place.
 """
 
