@@ -29,10 +29,7 @@ from dialects.tix import Affine
 from passes.rewriting.programs import definition_around, reads_of
 from passes.scheduling.index_uses import IndexUses
 from passes.scheduling.nest import Nest, Rows
-from passes.scheduling.tile_analysis import constant_extent, constant_range, is_short, stride
-
-FEWEST_ELEMENTS_OF_ROW = 32
-"""The length of the shortest rows: two vectors of f32."""
+from passes.scheduling.tile_analysis import is_short, stride
 
 MOST_MEMBERS = 16
 """The definitions that share rows at most."""
@@ -103,25 +100,14 @@ class _Member:
     @cached_property
     def has_rows(self) -> bool:
         """True if vectors run along all of its reductions, or along its last index."""
-        if self.reductions:
-            return all(map(self._runs_along_terms, self.reductions))
-        op = self.op
-        return _is_long(constant_extent(op.shape[-1])) and run_along(
-            _inside(op), op.indices[-1], self.uses
+        return all(
+            run_along(_inside(o), o.indices[-1], self.uses) for o in self.reductions or [self.op]
         )
-
-    def _runs_along_terms(self, op: tix.ReductionOp) -> bool:
-        length = constant_range(op, op.indices[-1])
-        return _is_long(length and length[1]) and run_along(_inside(op), op.indices[-1], self.uses)
 
     def rows_read(self, depth: int) -> set[SSAValue]:
         """The tensors of which a row of the result reads more than an element of the row."""
         outer = {*self.op.indices[:depth]}
         return {r.tensor for r in reads_of(self.op) if outer < self.uses.of_operation(r)}
-
-
-def _is_long(length: int | None) -> bool:
-    return length is None or length >= FEWEST_ELEMENTS_OF_ROW
 
 
 def _inside(op: Operation) -> Iterator[Operation]:

@@ -105,6 +105,15 @@ def test_definitions_stay_apart(why: str):
     assert len(written(tadc.compile(f"x: f64[60, 70]\n{APART[why]}\nreturn s, y"))) == 2
 
 
+@pytest.mark.parametrize(("length", "functions"), [(10, 2), (40, 1), (512, 1)])
+def test_rows_of_few_elements_stay_apart(length: int, functions: int):
+    """Sizes that are known at run time only are those of the example."""
+    f = tadc.compile("s[i] = sum[j](x[i, j])\ny[i, j] = x[i, j] * s[i]")
+    choose = blocking_chooser(True, ("I=512", f"J={length}"))
+    made = schedule(set_precision(f.program.op, "f64"), choose)
+    assert len(made) == functions
+
+
 def test_precisions_stay_apart():
     text = "x: f64[60, 70]\ns: f32[60]\ns[i] = sum[j](x[i, j])\ny[i, j] = x[i, j] * s[i]"
     assert len(written(tadc.compile(text))) == 2
