@@ -29,7 +29,8 @@ one's function:
     loops.call @y ["y_1", "y"]
 
 In tiles, neighbours that sum over the same points may become one function of several results
-(`passes/scheduling/fusion.py`):
+(`passes/scheduling/fusion.py`), and what is in no tiles is computed row by row with neighbours that
+read the same rows (`passes/scheduling/rows.py`):
 
     func.func @dz(%dz: memref<?xf64>, %db: memref<?xf64>, %x: memref<?xf64>, %N: index)
         attributes {buffers = ["dz", "db", "x"], results = 2 : i64, sizes = ["N"]} { ... }
@@ -44,11 +45,10 @@ On entry sums are bounded, precisions set and loops shaped (`infer-ranges`, `set
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
 from functools import partial
-from itertools import chain, groupby
+from itertools import chain
 
 from xdsl.context import Context
 from xdsl.dialects import func, memref
@@ -74,17 +74,17 @@ from passes.analysis.equivalence import Member, equivalent_definitions
 from passes.analysis.rounding import compared_definitions, must_round_identically
 from passes.analysis.stage_checks import require_bounded, require_precision
 from passes.rewriting.programs import is_hint, reads_of, tensor_names, type_of
-from passes.scheduling.blocking import Blocking, ChooseBlocking, blocking_chooser
+from passes.scheduling.blocking import ChooseBlocking, blocking_chooser
 from passes.scheduling.body_lowering import BodyLowering
-from passes.scheduling.fusion import nests
 from passes.scheduling.index_lowering import IndexLowering
 from passes.scheduling.lane_sums import LaneLowering
 from passes.scheduling.nest import Nest
 from passes.scheduling.plan_parser import parse_plan
 from passes.scheduling.planned import planned
+from passes.scheduling.row_loops import RowLowering, row_loops
 from passes.scheduling.segments import SegmentLowering
+from passes.scheduling.sharing import nests_of
 from passes.scheduling.streams import streamed
-from passes.scheduling.tile import Tile
 from passes.scheduling.tile_loops import Store, tiled
 
 Names = Mapping[SSAValue, str]
@@ -136,31 +136,12 @@ def schedule(
     names = tensor_names(program)
     as_written = must_round_identically(program, compared)
     functions: dict[tix.DefineOp, func.FuncOp] = {}
-    for nest in list(_nests(members, choose, as_written)):
+    for nest in list(nests_of(members, choose, as_written)):
         vectors = choose is not None
         functions[nest.members[0]] = _function(nest, names, vectors, as_written, strided)
         nest.forget()
     steps = (_step(m, functions.get(m.first), names) for m in members)
     return [step for step in steps if step is not None]
-
-
-def _nests(
-    members: Sequence[Member], choose: ChooseBlocking | None, as_written: Set[Operation]
-) -> Iterator[Nest]:
-    """The nests of all definitions that are the first of their kind."""
-    counts = Counter(m.first for m in members)
-    if choose is None:
-        yield from map(Nest.of, counts)
-        return
-
-    def in_order(op: tix.DefineOp) -> Blocking:
-        found = choose(op)
-        return replace(found, tiles=[t for t in found.tiles if _keeps_order(t, as_written)])
-
-    alone = {op for op, count in counts.items() if count > 1 or as_written & {*op.walk()}}
-    for is_first, run in groupby(members, lambda m: m.op is m.first):
-        if is_first:
-            yield from nests([m.op for m in run], alone, in_order)
 
 
 def _step(
@@ -180,8 +161,10 @@ def _function(
     nest: Nest, names: Names, vectors: bool, as_written: Set[Operation], strided: bool
 ) -> func.FuncOp:
     """The function of a nest; `vectors` are for processors that have them."""
-    results = [op.result for op in nest.members]
+    results = [op.result for op in nest.written]
+    made = {op.result for op in nest.members}
     inputs = list(dict.fromkeys(r.tensor for op in nest.members for r in reads_of(op)))
+    inputs = [tensor for tensor in inputs if tensor not in made]
     tensors = [*results, *inputs]
     strides = {t: stride_names(names[t], type_of(t).rank) for t in inputs} if strided else {}
     sizes = [*_size_names(nest.members, tensors), *chain.from_iterable(strides.values())]
@@ -198,7 +181,7 @@ def _function(
         vectors,
         as_written,
     )
-    first = nest.members[0]
+    first = nest.written[0]
     function = func.FuncOp(
         kernel_name(first.label.data), ([a.type for a in block.args], []), Region(block)
     )
@@ -229,6 +212,9 @@ def _fill(
         strides[tensor, type_of(tensor).shape][:-1] = [sizes[name] for name in found]
     # elements outside tiles are few: their sums need no versions
     lowering = partial(LaneLowering, versions=not nest.tiles) if vectors else SegmentLowering
+    if nest.rows:
+        lowering = RowLowering
+        buffers.update((own, buffers[host]) for own, host in nest.rows.hosts.items())
     outer = lowering(index, first.type, buffers, strides, as_written=as_written)
 
     def store(at: BodyLowering, op: tix.DefineOp) -> None:
@@ -238,7 +224,10 @@ def _fill(
         )
         at.insert(memref.StoreOp.get(value, buffers[op.result], [place]))
 
-    if nest.stream:
+    if nest.rows:
+        assert isinstance(outer, RowLowering)
+        loops = row_loops(outer, nest.members, nest.rows)
+    elif nest.stream:
         loops = streamed(outer, nest.stream)
     elif nest.tiles:
         loops = tiled(outer, nest, store)
@@ -246,11 +235,6 @@ def _fill(
         loops = _plain(outer, first, store)
     block.add_op(loops)
     block.add_op(func.ReturnOp())
-
-
-def _keeps_order(tile: Tile, as_written: Set[Operation]) -> bool:
-    """True unless vectors run along the terms of a sum that must be added one by one."""
-    return not any(isinstance(s, tix.SumOp) and tile.column_index in s.indices for s in as_written)
 
 
 def _plain(outer: BodyLowering, op: tix.DefineOp, store: Store) -> ParallelOp:

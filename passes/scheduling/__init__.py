@@ -26,6 +26,8 @@
 - `joined_bodies`: definitions as one, in which sums over the same points are one operation
 - `nest`: definitions that one function computes
 - `fusion`: which neighbours share loops
+- `rows`: which neighbours are computed row by row
+- `sharing`: the nests of a program
 - `emit`: short forms for loops, branches and buffers on the stack
 - `tile_loops`: a definition in tiles; its docstring draws block, strip, group, panel and chunk
 - `tile_grid`: which blocks each iteration of the parallel loop computes
@@ -40,6 +42,9 @@
 - `lane_choices`: choices in the lanes of vectors, by branches and masks
 - `lane_tests`: which tests of choices hold anyway, and which are left to be made
 - `lane_reads`: reads in the lanes of vectors
+- `row_lanes`: values of a row in the lanes of vectors
+- `row_quotients`: quotients by a number of the row
+- `row_loops`: definitions row by row
 - `vector_lowering`: arithmetic on vectors and numbers
 - `streams`: large results, written past the caches
 - `trees`: what a value or a bound needs, before it can be emitted

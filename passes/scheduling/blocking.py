@@ -12,9 +12,12 @@ from dataclasses import dataclass
 from functools import partial
 
 from dialects import tix
+from passes.rewriting.written_sizes import parse_sizes
 from passes.scheduling.streams import Stream, stream_of
 from passes.scheduling.tile import Tile
+from passes.scheduling.tile_analysis import is_short
 from passes.scheduling.tile_choice import ChooseTiles, tile_chooser
+from passes.scheduling.tile_cost import Sizes, length_of
 
 
 @dataclass(frozen=True)
@@ -24,9 +27,14 @@ class Blocking:
     tiles: Sequence[Tile] = ()
     """The tiles in order: the first one for which the sizes have room is taken."""
     stream: Stream | None = None
+    alone: bool = False
+    """True if neighbours share no rows with it: a plan by hand says so, or its rows are short."""
 
 
 PLAIN = Blocking()
+
+FEWEST_ELEMENTS_OF_ROW = 32
+"""The length of the shortest rows that are computed together: two vectors of f32."""
 
 ChooseBlocking = Callable[[tix.DefineOp], Blocking]
 
@@ -40,11 +48,26 @@ def blocking_chooser(
 
     None without tiles: then all are plain. Raises `PassFailedException` where a text is no size.
     """
-    choose = tile_chooser(tile, sizes, least)
-    return partial(chosen_blocking, choose=choose) if choose else None
+    choose, example = tile_chooser(tile, sizes, least), parse_sizes(sizes)
+    return partial(chosen_blocking, choose=choose, example=example) if choose else None
 
 
-def chosen_blocking(op: tix.DefineOp, choose: ChooseTiles) -> Blocking:
+def chosen_blocking(op: tix.DefineOp, choose: ChooseTiles, example: Sizes) -> Blocking:
     """The tiles that `choose` gives, else a stream where the result may be large, else plain."""
     tiles = choose(op)
-    return Blocking(tiles) if tiles else Blocking(stream=stream_of(op))
+    return (
+        Blocking(tiles)
+        if tiles
+        else Blocking(stream=stream_of(op), alone=_has_short_rows(op, example))
+    )
+
+
+def _has_short_rows(op: tix.DefineOp, example: Sizes) -> bool:
+    """True if reductions, or the last index of the result, have few values for these sizes."""
+    reductions = [o for o in op.walk() if isinstance(o, tix.ReductionOp) and not is_short(o)]
+    lengths = [length_of(o, o.indices[-1], example) for o in reductions]
+    if not reductions and op.indices:
+        last = op.shape[-1]
+        known = all(name in example for name in last.sizes)
+        lengths = [last.evaluate({n: example[n] for n in last.sizes})] if known else []
+    return any(length < FEWEST_ELEMENTS_OF_ROW for length in lengths)

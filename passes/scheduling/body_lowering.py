@@ -121,7 +121,7 @@ class BodyLowering(ScalarLowering):
         if not own:
             inner = copy(self)
             inner.scalars = dict(self.scalars)
-            return self._combined(op, start, inner.region(op.body))
+            return self.combined(op, start, inner.region(op.body))
         index, *rest = own
         low, high = self.bounds(op, own)
         body = Block(arg_types=[IndexType(), self.element])
@@ -133,7 +133,8 @@ class BodyLowering(ScalarLowering):
         loop = scf.ForOp(low, high, self.index.constant(1), [start], Region(body))
         return self.insert(loop).results[0]
 
-    def _combined(self, op: tix.ReductionOp, x: SSAValue, y: SSAValue) -> SSAValue:
+    def combined(self, op: tix.ReductionOp, x: SSAValue, y: SSAValue) -> SSAValue:
+        """The value of a reduction of two terms, or of two parts."""
         flags = AS_WRITTEN if op in self.as_written else REASSOCIATED
         match op:
             case tix.SumOp():

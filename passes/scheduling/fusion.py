@@ -6,7 +6,8 @@
 The gradients of a function are like this: their terms are made of the same values. So are several
 sums in one definition, as in a weighted mean. Definitions can share loops if none reads the other,
 if the indices of each are among those of the widest one, with the same sizes, and if registers hold
-the sums of all. The cost of tiles (`passes/scheduling/tile_choice.py`) decides.
+the sums of all. The cost of tiles (`passes/scheduling/tile_choice.py`) decides. Where each
+reads every element of a tensor once, memory is read once for all: there, they may cost as much.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations, product
 from math import prod
+
+from xdsl.ir import SSAValue
 
 from dialects import tix
 from dialects.tix import Affine
@@ -65,7 +68,8 @@ def _cheaper(
         return None
     widest = max((op.shape for op in members), key=len)
     ways = product(*(_embeddings(op.shape, widest) for op in members))
-    best, limit = None, MOST_OF_SEPARATE_COST * sum(map(_cost, instead))
+    share = 1.0 if _saves_reads(members) else MOST_OF_SEPARATE_COST
+    best, limit = None, share * sum(map(_cost, instead))
     for places in ways:
         nest = _joined(members, places, choose)
         if nest is not None and nest.tiles and _cost(nest) < limit:
@@ -76,6 +80,21 @@ def _cheaper(
         for nest in instead:
             nest.forget()
     return best
+
+
+def _saves_reads(members: Sequence[tix.DefineOp]) -> bool:
+    """True if the last one and others read each element of the same tensor once.
+
+    Memory then is read once for all, which the cost does not count.
+    """
+    *others, last = map(_read_once, members)
+    return any(last & other for other in others)
+
+
+def _read_once(op: tix.DefineOp) -> set[SSAValue]:
+    """The tensors of which each term of each element reads an element of its own."""
+    uses, own = IndexUses(), {v for s in blocked_sums(op.body) for v in (*s.indices, *op.indices)}
+    return {r.tensor for r in reads_of(op) if own and own <= uses.of_operation(r)}
 
 
 def _are_apart(members: Sequence[tix.DefineOp]) -> bool:

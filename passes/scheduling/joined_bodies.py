@@ -41,6 +41,15 @@ def joined(members: Sequence[tix.DefineOp], places: Places) -> tix.DefineOp | No
     It is added to their program, in front of them. None where no two sums are joined.
     """
     whole = _side_by_side(members, places)
+    made = _with_joined_sums(whole)
+    whole.erase()  # or tensors would have readers that are in no program
+    if made is not None:
+        assert members[0].parent is not None
+        members[0].parent.insert_op_before(made, members[0])
+    return made
+
+
+def _with_joined_sums(whole: tix.DefineOp) -> tix.DefineOp | None:
     groups = _groups(whole)
     if all(len(group) < 2 for group in groups):
         return None
@@ -55,10 +64,7 @@ def joined(members: Sequence[tix.DefineOp], places: Places) -> tix.DefineOp | No
     builder = BodyBuilder(block, whole.location)
     joiner = _Joiner(builder, numbers, {op: group for group in groups for op in group})
     values = joiner.inner(builder, whole.indices, block.args).copy_all(whole.body)
-    made = _definition(whole, block, values)
-    assert members[0].parent is not None
-    members[0].parent.insert_op_before(made, members[0])
-    return made
+    return _definition(whole, block, values)
 
 
 def _side_by_side(members: Sequence[tix.DefineOp], places: Places) -> tix.DefineOp:

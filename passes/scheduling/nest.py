@@ -9,7 +9,7 @@ lack one of them, of which a block then holds all values.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
@@ -20,6 +20,18 @@ from passes.scheduling.blocking import PLAIN, Blocking
 from passes.scheduling.streams import Stream
 from passes.scheduling.tile import Tile
 from passes.scheduling.tile_analysis import constant_extent
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows that the members of a nest share."""
+
+    depth: int
+    """The number of indices, the first ones, that all have in common."""
+    written: Sequence[tix.DefineOp]
+    """The members that have memory of their own."""
+    hosts: Mapping[SSAValue, SSAValue]
+    """For the rows of others that need memory, the tensor in whose place they are."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +46,13 @@ class Nest:
     """For each member the indices of the body that are its own."""
     tiles: Sequence[Tile]
     stream: Stream | None = None
+    rows: Rows | None = None
+    """The rows that members share, if they do: then their bodies stay apart."""
+
+    @property
+    def written(self) -> Sequence[tix.DefineOp]:
+        """The members that have memory of their own."""
+        return self.rows.written if self.rows else self.members
 
     @staticmethod
     def of(op: tix.DefineOp, blocking: Blocking = PLAIN) -> Nest:

@@ -5,11 +5,13 @@
       sum 1 over k in chunks of 256 of k: panel w[j, k]
       else columns i by 64
     z[i, j]: stream
-    m[i]: plain
+    m[i]: row by row
+    t[i, j]: plain
 
     plan    =  [call] {entry}
     call    =  "for" setting {"," setting}              setting = NAME "=" NUMBER | "f32" | "f64"
-    entry   =  NAME ["[" names "]"] ":" ("plain" | "stream" | blocks {"else" blocks})
+    entry   =  NAME ["[" names "]"] ":" (whole | blocks {"else" blocks})
+    whole   =  "plain" | "stream" | "row" "by" "row"
     blocks  =  ["rows" NAME "by" NUMBER ","] {"all" NAME ","}
                ("columns" | "terms") NAME "by" NUMBER
                ["," NUMBER ("block" | "blocks") "a" "group"]  {sum}
@@ -104,7 +106,7 @@ class Blocks:
 
 @dataclass(frozen=True)
 class Entry:
-    """A definition as a plan says it; without blocks it is `plain` or `stream`."""
+    """A definition as a plan says it; without blocks it is `plain`, `stream` or `row`."""
 
     name: Token
     indices: Sequence[Token]
@@ -276,9 +278,13 @@ class _Reader(_Cursor):
             indices = self.names("]")
             self.word("]")
         self.word(":")
-        kind = self.peek("plain, stream, or blocks as rows i by 4, columns j by 64")
+        kind = self.peek("plain, stream, row by row, or rows i by 4, columns j by 64")
         if kind.text in ("plain", "stream"):
             return Entry(name, indices, self.next())
+        if self.takes("row"):
+            self.word("by")
+            self.word("row")
+            return Entry(name, indices, kind)
         return Entry(name, indices, kind, [self.blocks()])
 
     def alternative(self) -> Blocks:
@@ -301,7 +307,8 @@ class _Reader(_Cursor):
             raise PlanFailure(
                 token,
                 f"expected columns j by 64, and found {token.text!r}",
-                "a definition is plain, a stream, or in blocks: rows i by 4, columns j by 64",
+                "a definition is plain, a stream, row by row, or in blocks: rows i by 4, "
+                "columns j by 64",
             )
         columns = self.axis()
         group = None

@@ -5,6 +5,7 @@
       else rows j by 4, columns i by 64
         sum 1 over k in chunks of 256 of k: panel x[i, k]
     z[i, j]: stream
+    m[i]: row by row
 
 Each definition has an entry; behind `else` is the tile for sizes that have no room for the first.
 """
@@ -20,6 +21,8 @@ from passes.analysis.equivalence import equivalent_definitions
 from passes.analysis.rounding import must_round_identically
 from passes.rewriting.programs import tensor_names
 from passes.scheduling.blocking import Blocking, ChooseBlocking
+from passes.scheduling.nest import Nest
+from passes.scheduling.sharing import nests_of
 from passes.scheduling.tile import Tile
 from passes.scheduling.tile_analysis import blocked_sums
 from passes.scheduling.value_text import ValueText, index_names
@@ -36,12 +39,15 @@ def plan_entries(
 ) -> dict[str, list[str]]:
     """The lines for each definition of a program whose loops are shaped, by its label.
 
-    They have comments that say what there is `about` it. Equivalent definitions run the code of the
-    first of them: for the others there are comments alone.
+    They have comments that say what there is `about` it, and with what it shares rows. Equivalent
+    definitions run the code of the first of them: for the others there are comments alone.
     """
     names = tensor_names(program)
     entries: dict[str, list[str]] = {}
-    for member in equivalent_definitions(program, must_round_identically(program)):
+    as_written = must_round_identically(program)
+    members = equivalent_definitions(program, as_written)
+    shared = _shared_rows(nests_of(members, choose, as_written))
+    for member in members:
         op, first = member.op, member.first.label.data
         label = op.label.data
         if op is not member.first:
@@ -50,9 +56,23 @@ def plan_entries(
         nest = choose(op)
         head, *rest = entry_lines(op, nest, names)
         behind, *below = about(op, nest) or [""]
+        if op in shared:
+            head, rest = f"{header(op)}: row by row", []
+            below = [shared[op], *below]
         line = f"{head:{COLUMN_OF_COMMENTS}}  # {behind}" if behind else head
         entries[label] = [line, *rest, *(f"  # {text}" for text in below)]
     return entries
+
+
+def _shared_rows(nests: Iterable[Nest]) -> dict[tix.DefineOp, str]:
+    """The comments on definitions that share rows."""
+    found: dict[tix.DefineOp, str] = {}
+    for nest in list(nests):
+        for op in nest.members if nest.rows else ():
+            others = ", ".join(m.label.data for m in nest.members if m is not op)
+            found[op] = f"with {others}" if op in nest.written else f"with {others}; not stored"
+        nest.forget()
+    return found
 
 
 def entry_lines(op: tix.DefineOp, nest: Blocking, tensors: Mapping[SSAValue, str]) -> list[str]:

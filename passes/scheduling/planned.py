@@ -63,7 +63,12 @@ def planned(plan: LoopPlan, program: tix.ProgramOp, choose: ChooseBlocking) -> C
     def chosen(op: tix.DefineOp) -> Blocking:
         entry = entries.get(op.label.data)
         try:
-            return choose(op) if entry is None else blocking_of(entry, op, names)
+            if entry is None:
+                return choose(op)
+            if entry.kind.text == "row":
+                blocking_of(entry, op, names)
+                return replace(choose(op), tiles=())
+            return replace(blocking_of(entry, op, names), alone=True)
         except PlanFailure:
             return choose(op)
 
@@ -115,7 +120,7 @@ class _Definition:
         if [token.text for token in entry.indices] != list(self.indices):
             written = f"{self.label}[{', '.join(self.indices)}]" if self.indices else self.label
             raise PlanFailure(entry.name, f"the definition is {written} here")
-        if entry.kind.text == "plain":
+        if entry.kind.text in ("plain", "row"):
             return PLAIN
         if entry.kind.text == "stream":
             stream = possible_stream(self.op)

@@ -205,7 +205,7 @@ class Segments:
         return carrying_loop(at, low, high, width, hint, carried, one)
 
 
-def most_values(op: tix.SumOp, own: Sequence[SSAValue]) -> int | None:
+def most_values(op: tix.ReductionOp, own: Sequence[SSAValue]) -> int | None:
     """The largest number of values that the first of `own` has, where a number bounds it.
 
     `c k + f >= 0` and `-d k + g >= 0` with c, d > 0 leave the integers from -f/c to g/d: at most

@@ -49,7 +49,7 @@ def constant_extent(size: Affine) -> int | None:
 
 
 def constant_range(
-    op: tix.SumOp, index: SSAValue, sizes: Mapping[str, int] | None = None
+    op: tix.ReductionOp, index: SSAValue, sizes: Mapping[str, int] | None = None
 ) -> tuple[int, int] | None:
     """First value and length of an index whose bounds are numbers, for these `sizes`."""
     known: dict[tix.Variable, int] = {index: 0}
@@ -69,13 +69,13 @@ def constant_range(
     return first, max(0, min(high) - first + 1)
 
 
-def term_count(op: tix.SumOp) -> int | None:
+def term_count(op: tix.ReductionOp) -> int | None:
     """The number of terms of a sum over a box of numbers."""
     ranges = [constant_range(op, v) for v in op.indices]
     return None if None in ranges else prod(r[1] for r in ranges if r)
 
 
-def is_short(op: tix.SumOp) -> bool:
+def is_short(op: tix.ReductionOp) -> bool:
     """True if a sum certainly has so few terms that it is unrolled where it stands."""
     count = term_count(op)
     return count is not None and count <= MOST_TERMS_TO_UNROLL

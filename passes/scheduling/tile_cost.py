@@ -69,7 +69,7 @@ def terms_of(op: tix.SumOp, sizes: Sizes) -> int:
     return prod(length_of(op, v, sizes) for v in op.indices)
 
 
-def length_of(op: tix.SumOp, index: SSAValue, sizes: Sizes) -> int:
+def length_of(op: tix.ReductionOp, index: SSAValue, sizes: Sizes) -> int:
     """The length of a range at most, assumed where it depends on sizes that are not given."""
     found = constant_range(op, index, sizes)
     if found:

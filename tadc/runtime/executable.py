@@ -196,9 +196,17 @@ class Executable(ABC):
         return {d.label: known[d.type] for d in definitions}
 
     def work(self, sizes: Mapping[str, int]) -> dict[str, int]:
-        """The work of each kernel: equivalent definitions take the same."""
-        labels = (d.label for d in self.summary.definitions)
-        work = dict(zip(labels, self.summary.work(sizes), strict=True))
+        """The work of each kernel: equivalent definitions take the same.
+
+        A definition that has no memory is computed where a later one is, the next one that has.
+        """
+        stored = {name for step in self.steps for name in step.written}
+        work: dict[str, int] = {}
+        waiting = 0
+        for definition, own in zip(self.summary.definitions, self.summary.work(sizes), strict=True):
+            waiting += own
+            if definition.label in stored:
+                work[definition.label], waiting = waiting, 0
         return {step.kernel: sum(map(work.__getitem__, step.written)) for step in self.steps}
 
     @cached_property

@@ -80,12 +80,17 @@ def test_sums_of_one_definition_advance_in_one_loop():
     assert str(scheduled(f)).count("scf.for %j") == 1
 
 
+def test_sums_that_read_all_of_a_tensor_read_it_once():
+    f = tadc.compile("y[j] = sum[i](d[i, j] / e[i])\nz[j] = sum[i](d[i, j])\nreturn y, z")
+    assert written(f) == [("y", "z")]
+
+
 APART = {
-    "one reads the other": "y[i] = sum[j](exp(d[i, j]))\nz[i] = sum[j](exp(d[i, j]) / y[i])",
-    "other sizes": "y[i] = sum[j](exp(d[i, j]))\nz[i in range(511)] = sum[j](exp(d[i, j]))",
-    "other points": "y[i] = sum[j](exp(d[i, j]))\nz[i] = sum[j in range(99)](exp(d[i, j]))",
-    "nothing in common": "y[i] = sum[j](exp(d[i, j]))\nz[i] = sum[j](sin(e[i, j]))",
-    "alike": "y[i] = sum[j](exp(d[i, j]))\nz[i] = sum[j](exp(e[i, j]))",
+    "one reads the other": "y[i] = sum[j](exp(d[j, i]))\nz[i] = sum[j](exp(d[j, i]) / y[i])",
+    "other sizes": "y[i] = sum[j](exp(d[j, i]))\nz[i in range(511)] = sum[j](exp(d[j, i]))",
+    "other points": "y[i] = sum[j](exp(d[j, i]))\nz[i] = sum[j in range(99)](exp(d[j, i]))",
+    "nothing in common": "y[i] = sum[j](exp(d[j, i]))\nz[i] = sum[j](sin(e[j, i]))",
+    "alike": "y[i] = sum[j](exp(d[j, i]))\nz[i] = sum[j](exp(e[j, i]))",
 }
 
 

@@ -181,7 +181,9 @@ class Kernel:
 
     def __init__(self, source: str, arrays: dict[str, np.ndarray], shape: tuple[int, ...]):
         program = set_precision(tadc.compile(source).program.op, "f64")
-        (function,) = schedule(program, partial(chosen_blocking, choose=tile_choice.choose_tiles))
+        (function,) = schedule(
+            program, partial(chosen_blocking, choose=tile_choice.choose_tiles, example={})
+        )
         self.code = CompiledKernel(
             CpuModule(print_llvm(ModuleOp([function]))), function.sym_name.data
         )

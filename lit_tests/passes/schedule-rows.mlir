@@ -1,0 +1,86 @@
+// RUN: tadc-opt %s --split-input-file -p 'schedule{tile=true}' | filecheck %s
+
+// Rows are independent: one loop over i computes the maximum, the exponentials, their sum and the
+// quotients of a row. What is read here alone has no memory: %m and %s are numbers, and a row of %e
+// lies where that of %y will. Quotients by %s are its reciprocal times %e, corrected; where %s is far
+// from 1, they are divisions.
+tix.program @softmax (%x = "x" : !tix.tensor<[I, 512], f32>) {
+  %m = tix.define "m" (%i) : !tix.tensor<[I], f32> {
+    %0 = tix.max (%j) in (%j >= 0, %j <= 511) {
+      %1 = tix.read %x[%i, %j]
+      tix.yield %1
+    }
+    tix.yield %0
+  }
+  %e = tix.define "e" (%i, %j) : !tix.tensor<[I, 512], f32> {
+    %0 = tix.read %x[%i, %j]
+    %1 = tix.read %m[%i]
+    %2 = tix.sub %0, %1
+    %3 = tix.exp %2
+    tix.yield %3
+  }
+  %s = tix.define "s" (%i) : !tix.tensor<[I], f32> {
+    %0 = tix.sum (%j) in (%j >= 0, %j <= 511) {
+      %1 = tix.read %e[%i, %j]
+      tix.yield %1
+    }
+    tix.yield %0
+  }
+  %y = tix.define "y" (%i, %j) : !tix.tensor<[I, 512], f32> {
+    %0 = tix.read %e[%i, %j]
+    %1 = tix.read %s[%i]
+    %2 = tix.div %0, %1
+    tix.yield %2
+  }
+  tix.return %y
+}
+
+// CHECK-LABEL:   func.func @y(%y: memref<?xf32>, %x: memref<?xf32>, %I: index)
+// CHECK-SAME:        buffers = ["y", "x"]
+// CHECK:           loops.parallel (%i) to (%I)
+// CHECK:             scf.for %j
+// CHECK-COUNT-4:       arith.maximumf
+// CHECK:             [[M:%.*]] = vector.reduction <maximumf>
+// CHECK-NOT:         memref.store
+// CHECK:             scf.for %j
+// CHECK:               vector.broadcast [[M]]
+// CHECK:               math.exp
+// CHECK:               vector.store {{.*}}, %y[
+// CHECK:             scf.for %j
+// CHECK:               vector.load %y[
+// CHECK:             [[S:%.*]] = vector.reduction <add>
+// CHECK-NOT:         memref.store
+// CHECK:             scf.if
+// CHECK:               [[R:%.*]] = arith.divf {{.*}} : f32
+// CHECK:               scf.for %j
+// CHECK:                 vector.load %y[
+// CHECK:                 vector.broadcast [[R]]
+// CHECK:                 arith.mulf
+// CHECK-COUNT-2:         math.fma
+// CHECK:                 vector.store {{.*}}, %y[
+// CHECK:             } else {
+// CHECK:                 arith.divf {{.*}} : vector<16xf32>
+// CHECK-NOT:       func.func
+
+// -----
+
+// A row reads what another row computes: two functions.
+tix.program @apart (%x = "x" : !tix.tensor<[512, 512], f32>) {
+  %s = tix.define "s" (%i) : !tix.tensor<[512], f32> {
+    %0 = tix.max (%j) in (%j >= 0, %j <= 511) {
+      %1 = tix.read %x[%i, %j]
+      tix.yield %1
+    }
+    tix.yield %0
+  }
+  %y = tix.define "y" (%i, %j) : !tix.tensor<[512, 512], f32> {
+    %0 = tix.read %x[%i, %j]
+    %1 = tix.read %s[-%i + 511]
+    %2 = tix.sub %0, %1
+    tix.yield %2
+  }
+  tix.return %y
+}
+
+// CHECK-LABEL:   func.func @s(
+// CHECK-LABEL:   func.func @y(

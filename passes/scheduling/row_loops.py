@@ -1,0 +1,282 @@
+"""Emits definitions row by row: the loops of `passes/scheduling/rows.py`.
+
+    loops.parallel (%i) to (%I) {
+      %m = ...                              m[i] = max[j](x[i, j]): vectors of running maxima
+      scf.for %j = ... step 32              e[i, j] = exp(x[i, j] - m[i]), a vector or two at a time
+      scf.for %j = ... step 16              the last few j, under a mask
+      %s = ...                              s[i] = sum[j](e[i, j]): the row of e is in a near cache
+      scf.for %j = ...                      y[i, j] = e[i, j] / s[i]
+    }
+
+A reduction has four vectors of partial results, which advance side by side along its innermost
+index, and are combined in the end. Long sums do that once per segment
+(`passes/scheduling/segments.py`). The order depends on sizes alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from typing import Any
+
+from xdsl.dialects import memref, vector
+from xdsl.dialects.builtin import I1, IndexType, VectorType, i1
+from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from dialects import tix
+from dialects.loops import ParallelOp, SelectLanesOp
+from dialects.tix import Affine
+from passes.analysis.costs import FREE, weight
+from passes.index_sets.sets import index_set
+from passes.rewriting.programs import definition_around
+from passes.scheduling.body_lowering import BodyLowering
+from passes.scheduling.elementary import REASSOCIATED
+from passes.scheduling.emit import (
+    carrying_loop,
+    difference,
+    either,
+    loop,
+    one_of,
+    quotient,
+    smaller,
+)
+from passes.scheduling.index_uses import IndexUses
+from passes.scheduling.nest import Rows
+from passes.scheduling.row_lanes import KnownNumbers, RowLanes
+from passes.scheduling.row_quotients import are_safe, divisors, reciprocal
+from passes.scheduling.segments import Segments, add_segment, whole_sum
+from passes.scheduling.tile import Tile
+from passes.scheduling.tile_analysis import constant_extent, constant_range, is_short, lanes_of
+from passes.scheduling.vector_lowering import store_vector
+
+VECTORS_OF_REDUCTION = 4
+"""Vectors of partial results: an addition waits four cycles for the one before."""
+
+VECTORS_OF_ELEMENTS = 2
+"""Vectors of elements that are written out one after the other."""
+
+KINDS: dict[type[tix.ReductionOp], CombiningKindFlag] = {
+    tix.SumOp: CombiningKindFlag.ADD,
+    tix.ProdOp: CombiningKindFlag.MUL,
+    tix.MaxOp: CombiningKindFlag.MAXIMUMF,
+    tix.MinOp: CombiningKindFlag.MINIMUMF,
+}
+
+Lanes = Sequence[SSAValue]
+"""Vectors of partial results."""
+
+
+def row_loops(outer: RowLowering, members: Sequence[tix.DefineOp], rows: Rows) -> ParallelOp:
+    """The loops of a nest: an iteration computes a row of each member, one after the other."""
+    first = members[0]
+    body = Block(arg_types=[IndexType()] * rows.depth)
+    for new, old in zip(body.args, first.indices, strict=False):
+        new.name_hint = old.name_hint
+    limits = [outer.index.form(size) for size in first.shape[: rows.depth]]
+    at = outer.inside(body)
+    for op in members:
+        at.index.values.update(zip(op.indices, body.args, strict=False))
+        if len(op.indices) > rows.depth:
+            at.elements(op, op.indices[rows.depth :])
+        else:
+            at.number(op, op in rows.written)
+    return ParallelOp(limits, Region(body))
+
+
+class RowLowering(KnownNumbers):
+    """Emits one row of each definition."""
+
+    def __init__(self, *arguments: Any, **options: Any):
+        super().__init__(*arguments, **options)
+        self.numbers = dict[SSAValue, SSAValue]()
+
+    def number(self, op: tix.DefineOp, stored: bool) -> None:
+        """The only element that a definition has in this row."""
+        value = self.region(op.body)
+        self.numbers[op.result] = value
+        if stored:
+            place = self._place(op)
+            self.insert(memref.StoreOp.get(value, self.buffers[op.result], [place]))
+
+    def elements(self, op: tix.DefineOp, own: Sequence[SSAValue]) -> None:
+        """The elements that a definition has along some indices, the last one in vectors."""
+        index, *rest = own
+        if not rest:
+            return self._row(op)
+
+        def one(inner: BodyLowering, k: SSAValue) -> None:
+            assert isinstance(inner, RowLowering)
+            inner.index.values[index] = k
+            inner.elements(op, rest)
+
+        size = op.shape[op.indices.index(index)]
+        loop(self, self.index.constant(0), self.index.form(size), index.name_hint, one)
+
+    def _row(self, op: tix.DefineOp) -> None:
+        column = op.indices[-1]
+        known = [c for c in index_set(op) if not c.form[column]]
+        self.compute_ahead(op.body, [column], known)
+        numbers = divisors(op, column, self)
+        if not numbers:
+            return self._elements_of_row(op, {})
+
+        def by_reciprocals(at: BodyLowering) -> None:
+            assert isinstance(at, RowLowering)
+            at._elements_of_row(op, {v: reciprocal(at, s) for v, s in numbers.items()})
+
+        def by_division(at: BodyLowering) -> None:
+            assert isinstance(at, RowLowering)
+            at._elements_of_row(op, {})
+
+        either(self, are_safe(self, numbers.values()), by_reciprocals, by_division)
+
+    def _elements_of_row(self, op: tix.DefineOp, reciprocals: Mapping[SSAValue, SSAValue]) -> None:
+        column, size = op.indices[-1], op.shape[-1]
+        tile = _tile(op, column, op.body, VECTORS_OF_ELEMENTS)
+        lanes = RowLanes(self, op, tile, IndexUses())
+        lanes.reciprocals = reciprocals
+
+        def store(at: RowLanes, vectors: int, _: Lanes) -> Lanes:
+            for number in range(vectors):
+                here = at.at(None, number)
+                value = here.lanes_of(tix.yielded(op.body))
+                place = here.index.linear(
+                    [Affine.of(v) for v in op.indices], here.strides[op.result, op.shape]
+                )
+                target = here.buffers[op.result]
+                if at.mask is None:
+                    store_vector(here, value, target, place)
+                else:
+                    here.insert(vector.MaskedStoreOp(target, [place], at.mask, value))
+            return ()
+
+        span = self.index.constant(0), self.index.form(size), constant_extent(size)
+        _along(lanes, column, span, (), store)
+
+    def _place(self, op: tix.DefineOp) -> SSAValue:
+        forms = [Affine.of(v) for v in op.indices]
+        return self.index.linear(forms, self.strides[op.result, op.shape])
+
+    # --- reductions ---
+
+    def _scalar(self, op: Operation) -> SSAValue:
+        if isinstance(op, tix.ReductionOp) and not isinstance(op, tix.SumOp) and not is_short(op):
+            return self._reduced(op, op.indices)
+        return super()._scalar(op)
+
+    def one_segment(self, op: tix.SumOp, own: Sequence[SSAValue]) -> SSAValue:
+        return super().one_segment(op, own) if is_short(op) else self._reduced(op, own)
+
+    def several(self, segments: Segments) -> SSAValue:
+        """The loops over segments; where there is one, nothing waits for how totals are added."""
+
+        def fill(at: BodyLowering, own: Lanes, carried: Lanes) -> Lanes:
+            assert isinstance(at, RowLowering)
+            total, errors, _ = carried
+            last = at.one_segment(segments.op, own)
+            return *add_segment(at, total, errors, last), last
+
+        zero = self.constant(0.0)
+        total, errors, last = segments.emit(self, [zero] * 3, fill)
+        test = segments.are_several(self)
+        if test is None:
+            return whole_sum(self, total, errors)
+        return one_of(self, test, lambda at: whole_sum(at, total, errors), lambda _: last)
+
+    def _reduced(self, op: tix.ReductionOp, own: Sequence[SSAValue]) -> SSAValue:
+        """A reduction over the values that the indices `own` have here."""
+        definition = definition_around(op)
+        ahead = self.inside(self.index.block)
+        ahead.compute_ahead(op.body, op.indices, index_set(definition))
+        tile = _tile(definition, op.indices[-1], op.body, VECTORS_OF_REDUCTION)
+        lanes = RowLanes(ahead, definition, tile, IndexUses())
+        start = lanes.splat(lanes.constant(op.IDENTITY))
+        found = _add_terms(lanes, op, own, [start] * (tile.columns // tile.lanes))
+        total = reduce(lambda a, b: _combined(lanes, op, a, b), found)
+        properties: dict[str, Attribute] = {
+            "kind": CombiningKindAttr(KINDS[type(op)]),
+            "fastmath": REASSOCIATED,
+        }
+        # the constructor of xDSL gives the result the type of the vector
+        combined = vector.ReductionOp.create(
+            operands=[total], result_types=[self.element], properties=properties
+        )
+        return self.insert(combined).results[0]
+
+
+def _tile(op: tix.DefineOp, column: SSAValue, body: Region, vectors: int) -> Tile:
+    """Vectors along an index, several at a time unless an elementary function keeps units busy."""
+    heavy = any(not isinstance(o, FREE) and weight(o) > 1 for o in body.walk())
+    lanes = lanes_of(op)
+    return Tile(None, column, 1, lanes * (1 if heavy else vectors), lanes)
+
+
+def _add_terms(at: RowLanes, op: tix.ReductionOp, own: Sequence[SSAValue], sums: Lanes) -> Lanes:
+    """The loops of some indices of a reduction, the innermost one in vectors."""
+    index, *rest = own
+    low, high = at.bounds(op, own)
+
+    def outside(inner: BodyLowering, k: SSAValue, carried: Lanes) -> Lanes:
+        assert isinstance(inner, RowLanes)
+        inner.index.values[index] = k
+        return _add_terms(inner, op, rest, carried)
+
+    if rest:
+        one = at.index.constant(1)
+        return carrying_loop(at, low, high, one, index.name_hint, sums, outside)
+
+    def terms(inner: RowLanes, vectors: int, carried: Lanes) -> Lanes:
+        found = list(carried)
+        for number in range(vectors):
+            here = inner.at(None, number)
+            after = _combined(here, op, found[number], here.lanes_of(tix.yielded(op.body)))
+            if inner.mask is not None:
+                after = here.insert(SelectLanesOp(inner.mask, after, found[number])).result
+            found[number] = after
+        return found
+
+    known = None if index in at.ranges else constant_range(op, index)
+    return _along(at, index, (low, high, known and known[1]), sums, terms)
+
+
+def _combined(at: RowLanes, op: tix.ReductionOp, a: SSAValue, b: SSAValue) -> SSAValue:
+    return at.add(a, b, op) if isinstance(op, tix.SumOp) else at.combined(op, a, b)
+
+
+Emit = Callable[[RowLanes, int, Lanes], Lanes]
+"""Emits so many vectors from the index on, under the mask if there is one."""
+
+
+def _along(
+    at: RowLanes,
+    index: SSAValue,
+    span: tuple[SSAValue, SSAValue, int | None],
+    carried: Lanes,
+    emit: Emit,
+) -> Lanes:
+    """The loop over all vectors of a span, whose length may be a number; the last one is masked."""
+    low, high, length = span
+    vectors = at.tile.columns // at.lanes
+    width, lanes = at.index.constant(at.tile.columns), at.index.constant(at.lanes)
+    whole = at.index.mul(quotient(at, difference(at, high, low), width), width)
+    end = at.index.add(low, whole)
+
+    def all_lanes(inner: BodyLowering, k: SSAValue, carried: Lanes) -> Lanes:
+        assert isinstance(inner, RowLanes)
+        inner.index.values[index] = k
+        return emit(inner, vectors, carried)
+
+    def some_lanes(inner: BodyLowering, k: SSAValue, carried: Lanes) -> Lanes:
+        assert isinstance(inner, RowLanes)
+        inner.index.values[index] = k
+        left = smaller(inner, difference(inner, high, k), lanes)
+        kind: VectorType[I1] = VectorType(i1, [inner.lanes])
+        inner.mask = inner.insert(vector.CreateMaskOp([left], kind)).mask_vector
+        return emit(inner, 1, carried)
+
+    hint = index.name_hint
+    carried = carrying_loop(at, low, end, width, hint, carried, all_lanes)
+    if length is not None and not length % at.tile.columns:
+        return carried
+    return carrying_loop(at, end, high, lanes, hint, carried, some_lanes)

@@ -1,0 +1,245 @@
+"""Definitions that share rows: neighbours computed row by row, while a row lies in a near cache.
+
+    m[i] = max[j](x[i, j])                 for i:
+    e[i, j] = exp(x[i, j] - m[i])            m[i] = ...;  e[i, all j] = ...
+    s[i] = sum[j](e[i, j])                   s[i] = ...;  y[i, all j] = ...
+    y[i, j] = e[i, j] / s[i]
+
+One loop over their first indices takes the place of four passes over memory. Each of them has
+either one element in a row, which may be a reduction over it, or the elements of a row; what they
+read of each other lies in the row of the reader. So rows stay independent.
+
+A tensor that only members read needs no memory of its own: one element per row is a number, and a
+row lies where that of a later member will, if it is read for the last time, element by element,
+where that is written:
+
+    e[i, j] = exp(x[i, j] - m[i])          stored in y[i, j]
+    y[i, j] = e[i, j] / s[i]               takes its place
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import cached_property
+
+from xdsl.ir import BlockArgument, Operation, SSAValue
+
+from dialects import tix
+from dialects.tix import Affine
+from passes.rewriting.programs import definition_around, reads_of
+from passes.scheduling.index_uses import IndexUses
+from passes.scheduling.nest import Nest, Rows
+from passes.scheduling.tile_analysis import is_short, stride
+
+MOST_MEMBERS = 16
+"""The definitions that share rows at most."""
+
+
+def rows_shared(nests: Sequence[Nest], alone: Collection[tix.DefineOp]) -> list[Nest]:
+    """These nests, in order, of which neighbours share rows; those in `alone` do not."""
+    found: list[Nest] = []
+    group: list[tuple[Nest, _Member]] = []
+    for nest in nests:
+        member = _member_of(nest, alone)
+        if member and group and _may_join(member, [m for _, m in group]):
+            group.append((nest, member))
+            continue
+        found += _joined(group)
+        group = [(nest, member)] if member else []
+        found += [] if member else [nest]
+    return found + _joined(group)
+
+
+def _member_of(nest: Nest, alone: Collection[tix.DefineOp]) -> _Member | None:
+    """The definition of a nest, if it may share rows."""
+    op = nest.body
+    if len(nest.members) > 1 or nest.tiles or op in alone or not op.indices:
+        return None
+    member = _Member(op)
+    return member if member.has_rows else None
+
+
+def _may_join(member: _Member, group: Sequence[_Member]) -> bool:
+    """True if a definition shares rows with others, and what lies in them."""
+    everyone = [*group, member]
+    depth = _depth(everyone)
+    if depth is None or len(group) == MOST_MEMBERS:
+        return False
+    return _are_apart(everyone, depth) and _shares(member, group, depth)
+
+
+def _shares(member: _Member, group: Sequence[_Member], depth: int) -> bool:
+    """True if what a definition reads is near: more than an element of the row."""
+    made = {m.op.result for m in group}
+    if len(member.op.indices) == depth and not member.reductions:
+        return any(read.tensor in made for read in reads_of(member.op))
+    near = made.union(*(m.rows_read(depth) for m in group))
+    return bool(member.rows_read(depth) & near)
+
+
+def _joined(group: Sequence[tuple[Nest, _Member]]) -> list[Nest]:
+    """The nest of a group, or the nests themselves where nothing is gained."""
+    members = [m for _, m in group]
+    depth = _depth(members)
+    rows = [m for m in members if m.reductions or len(m.op.indices) != depth]
+    if depth is None or len(rows) < 2 or not any(m.reductions for m in members):
+        return [nest for nest, _ in group]
+    ops = [m.op for m in members]
+    written, hosts = _places(members, depth)
+    return [Nest(ops[0], ops, [op.indices for op in ops], (), rows=Rows(depth, written, hosts))]
+
+
+class _Member:
+    """A definition that may share rows, and its analyses."""
+
+    def __init__(self, op: tix.DefineOp):
+        self.op = op
+        self.uses = IndexUses()
+        self.reductions = long_reductions(op)
+
+    @cached_property
+    def has_rows(self) -> bool:
+        """True if vectors run along all of its reductions, or along its last index."""
+        return all(
+            run_along(_inside(o), o.indices[-1], self.uses) for o in self.reductions or [self.op]
+        )
+
+    def rows_read(self, depth: int) -> set[SSAValue]:
+        """The tensors of which a row of the result reads more than an element of the row."""
+        outer = {*self.op.indices[:depth]}
+        return {r.tensor for r in reads_of(self.op) if outer < self.uses.of_operation(r)}
+
+
+def _inside(op: Operation) -> Iterator[Operation]:
+    return (inner for inner in op.walk() if inner is not op)
+
+
+# --- what has a form ------------------------------------------------------------------------------
+
+
+def long_reductions(op: Operation) -> list[tix.ReductionOp]:
+    """The reductions in an operation that are not unrolled where they stand."""
+    return [o for o in op.walk() if isinstance(o, tix.ReductionOp) and not is_short(o)]
+
+
+def rounding_reductions(op: Operation) -> list[tix.ReductionOp]:
+    """The reductions in an operation, in which the order of terms matters."""
+    return [r for r in long_reductions(op) if not isinstance(r, tix.ExtremumOp)]
+
+
+def run_along(ops: Iterable[Operation], column: SSAValue, uses: IndexUses) -> bool:
+    """True if these operations have forms for vectors along an index, of which lanes may be off."""
+    return all(_runs_along(op, column, uses) for op in ops)
+
+
+def _runs_along(op: Operation, column: SSAValue, uses: IndexUses) -> bool:
+    match op:
+        case tix.ConstantOp() | tix.UnaryOp() | tix.BinaryOp() | tix.YieldOp() | tix.WhereOp():
+            return True
+        case tix.ReadOp():
+            return stride(op, column, uses) in (0, 1, -1)
+        case tix.SumOp():
+            return is_short(op) and not any(isinstance(o, tix.IfOp) for o in op.body.walk())
+        case tix.IfOp():
+            used = [v for disjunct in op.condition for c in disjunct for v in c.form.indices]
+            if not any(column in uses.of(v) for v in used):
+                return True
+            return all(isinstance(v, BlockArgument) for v in used) and all(
+                _is_maskable(o, column, uses) for region in op.regions for o in region.walk()
+            )
+        case _:
+            return column not in uses.of_operation(op) and isinstance(
+                op, tix.FloorDivOp | tix.IndexToRealOp
+            )
+
+
+def _is_maskable(op: Operation, column: SSAValue, uses: IndexUses) -> bool:
+    """True if an operation can be left out in some lanes."""
+    return isinstance(op, tix.ConstantOp | tix.UnaryOp | tix.BinaryOp | tix.YieldOp) or (
+        isinstance(op, tix.ReadOp) and stride(op, column, uses) in (1, -1)
+    )
+
+
+# --- who may share --------------------------------------------------------------------------------
+
+
+def _depth(members: Sequence[_Member]) -> int | None:
+    """The number of first indices that all have in common; None where rows differ.
+
+    A reduction runs over a row: all that have one have as many indices.
+    """
+    if not members:
+        return None
+    ranks = {len(m.op.indices) for m in members}
+    reduced = {len(m.op.indices) for m in members if m.reductions}
+    depth = min(reduced) if reduced else min(min(ranks), max(ranks) - 1)
+    shapes = {tuple(m.op.shape[:depth]) for m in members}
+    fits = len(reduced) < 2 and 0 < depth <= min(ranks) and len(shapes) == 1
+    elements = {m.op.type.element for m in members}
+    return depth if fits and len(elements) == 1 else None
+
+
+def _are_apart(members: Sequence[_Member], depth: int) -> bool:
+    """True if what a row reads of members is in the same row."""
+    made: dict[SSAValue, tix.DefineOp] = {m.op.result: m.op for m in members}
+    return all(
+        _is_in_row(read, m.op, made[read.tensor], depth)
+        for m in members
+        for read in reads_of(m.op)
+        if read.tensor in made
+    )
+
+
+def _is_in_row(read: tix.ReadOp, reader: tix.DefineOp, made: tix.DefineOp, depth: int) -> bool:
+    own = [Affine.of(v) for v in reader.indices[:depth]]
+    return list(read.forms[:depth]) == own and tuple(read.shape) == tuple(made.shape)
+
+
+# --- where rows are -------------------------------------------------------------------------------
+
+
+def _places(
+    members: Sequence[_Member], depth: int
+) -> tuple[list[tix.DefineOp], dict[SSAValue, SSAValue]]:
+    """The members that have memory, and in whose place the rows of others are."""
+    ops = [m.op for m in members]
+    written: dict[tix.DefineOp, list[tuple[int, int]]] = {}  # with what is there before
+    hosts: dict[SSAValue, SSAValue] = {}
+    for n, op in reversed(list(enumerate(ops))):
+        if not _is_private(op, ops):
+            written[op] = []
+        elif len(op.indices) > depth:
+            last = _last_reader(op, ops)
+            fits = (h for h in written if _may_hold(h, op, ops[last]) and ops.index(h) >= last)
+            free = (h for h in fits if all(last < m or end < n for m, end in written[h]))
+            host = next(free, None)
+            if host is None:
+                written[op] = []
+            else:
+                hosts[op.result] = host.result
+                written[host].append((n, last))
+    return [op for op in ops if op in written], hosts
+
+
+def _is_private(op: tix.DefineOp, members: Sequence[tix.DefineOp]) -> bool:
+    """True if members read a result, and nobody else does."""
+    users = [use.operation for use in op.result.uses]
+    return bool(users) and all(
+        isinstance(u, tix.ReadOp) and definition_around(u) in members for u in users
+    )
+
+
+def _last_reader(op: tix.DefineOp, members: Sequence[tix.DefineOp]) -> int:
+    return max(n for n, m in enumerate(members) if any(r.tensor is op.result for r in reads_of(m)))
+
+
+def _may_hold(host: tix.DefineOp, op: tix.DefineOp, last: tix.DefineOp) -> bool:
+    """True if the rows of `op`, last read by `last`, can be where those of `host` will be."""
+    alike = host.type == op.type and tuple(host.shape) == tuple(op.shape)
+    return alike and (host is not last or _reads_its_place(host, op))
+
+
+def _reads_its_place(reader: tix.DefineOp, op: tix.DefineOp) -> bool:
+    """True if each element reads nothing of another tensor but the element in its place."""
+    own = [Affine.of(v) for v in reader.indices]
+    return all(list(r.forms) == own for r in reads_of(reader) if r.tensor is op.result)

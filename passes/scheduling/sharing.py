@@ -1,0 +1,59 @@
+"""The nests of a program: which definitions share loops, and which have loops of their own.
+
+    m[i] = max[j](x[i, j])                    row by row, in one function with s and y
+    s[i] = sum[j](exp(x[i, j] - m[i]))
+    y[i, j] = exp(x[i, j] - m[i]) / s[i]
+    z[k] = sum[i](y[i, k])                    in tiles, alone
+
+Neighbours that sum over the same points share tiles where that is cheaper (`fusion`); of what is in
+no tiles, neighbours share rows (`rows`). A definition that others are equivalent to has a function
+of its own, which these call.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import replace
+from itertools import groupby
+
+from xdsl.ir import Operation
+
+from dialects import tix
+from passes.analysis.equivalence import Member
+from passes.scheduling.blocking import Blocking, ChooseBlocking
+from passes.scheduling.fusion import nests
+from passes.scheduling.nest import Nest
+from passes.scheduling.rows import rounding_reductions, rows_shared
+from passes.scheduling.tile import Tile
+
+
+def nests_of(
+    members: Sequence[Member], choose: ChooseBlocking | None, as_written: Set[Operation]
+) -> Iterator[Nest]:
+    """The nests of all definitions that are the first of their kind; without `choose`, plain ones.
+
+    Operations in `as_written` keep their order.
+    """
+    counts = Counter(m.first for m in members)
+    if choose is None:
+        yield from map(Nest.of, counts)
+        return
+    repeated = {op for op, count in counts.items() if count > 1}
+    alone = {op for op in counts if op in repeated or as_written & {*op.walk()}}
+    apart = {op for op in counts if op in repeated or as_written & {*rounding_reductions(op)}}
+
+    def in_order(op: tix.DefineOp) -> Blocking:
+        found = choose(op)
+        if found.alone:
+            apart.add(op)
+        return replace(found, tiles=[t for t in found.tiles if _keeps_order(t, as_written)])
+
+    for is_first, run in groupby(members, lambda m: m.op is m.first):
+        if is_first:
+            yield from rows_shared(nests([m.op for m in run], alone, in_order), apart)
+
+
+def _keeps_order(tile: Tile, as_written: Set[Operation]) -> bool:
+    """True unless vectors run along the terms of a sum that must be added one by one."""
+    return not any(isinstance(s, tix.SumOp) and tile.column_index in s.indices for s in as_written)

@@ -1,0 +1,262 @@
+"""Definitions that share rows compute what they compute apart, for all kinds and sizes of rows."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+import tadc
+from passes.schedule import schedule
+from passes.scheduling.blocking import blocking_chooser
+from passes.set_precision import set_precision
+from tadc.function import Function
+from tadc.runtime.executable import kernel_calls
+from tests.support.campaign import seeds
+from tests.support.long_calls import count_all_calls_as_long
+
+SOFTMAX = """\
+m[i] = max[j](x[i, j])
+e[i, j] = exp(x[i, j] - m[i])
+s[i] = sum[j](e[i, j])
+y[i, j] = e[i, j] / s[i]"""
+LAYER_NORM = """\
+m[i] = sum[k](x[i, k]) / 5
+v[i] = sum[k]((x[i, k] - m[i])**2) / 5
+y[i, j] = (x[i, j] - m[i]) / sqrt(v[i] + 1e-3) * g[j] + b[j]"""
+CASES = {
+    "softmax": SOFTMAX,
+    "log softmax": "m[i] = max[j](x[i, j])\ns[i] = sum[j](exp(x[i, j] - m[i]))\n"
+    "y[i, j] = x[i, j] - m[i] - log(s[i])",
+    "layer norm": LAYER_NORM,
+    "three indices": "m[n, i] = min[j](x[n, i, j])\ny[n, i, j] = x[n, i, j] - m[n, i]",
+    "plane": "m[n] = sum[i, j](x[n, i, j]**2)\ny[n, i, j] = x[n, i, j] / (1 + m[n])",
+    "products": "p[i] = prod[j](1 + x[i, j] / 50)\ny[i, j] = p[i] / (2 + x[i, j])",
+    "triangle": "x: real[J, J]\nm[i] = max[j in range(i + 1)](x[i, j])\n"
+    "y[i] = sum[j in range(i + 1)](exp(x[i, j] - m[i]))",
+    "backwards": "x: real[N, J]\nr[i, j in range(J)] = x[i, J - 1 - j] + 1\n"
+    "s[i] = sum[j](r[i, j] * x[i, j])\ny[i, j in range(J)] = r[i, J - 1 - j] * s[i]",
+    "condition on values": "s[i] = sum[j](x[i, j] if x[i, j] > 0 else 0)\n"
+    "y[i, j] = x[i, j] * s[i] if x[i, j] > s[i] else s[i]",
+    "condition on indices": "x: real[I, J]\n"
+    "s[i in range(I)] = sum[j in range(J)](x[i, j - 1] if j > 0 else 2)\n"
+    "y[i in range(I), j in range(J)] = x[i, j - 1] * s[i] if j > 2 else s[i]",
+    "window": "s[i] = sum[j](x[i, j]**2)\n"
+    "y[i, j in range(J - 2)] = sum[k in range(3)](x[i, j + k]) * s[i]\nx: real[I, J]",
+    "numbers between": "s[i] = sum[j](x[i, j])\nt[i] = 1 / (3 + s[i]**2)\ny[i, j] = x[i, j] * t[i]",
+    "several results": "m[i] = max[j](x[i, j])\ne[i, j] = exp(x[i, j] - m[i])\n"
+    "s[i] = sum[j](e[i, j])\nreturn e, s, m",
+    "chain in one place": "s[i] = sum[j](x[i, j])\na[i, j] = x[i, j] + s[i]\n"
+    "t[i] = sum[j](a[i, j]**2)\n"
+    "c[i, j] = exp(a[i, j] / (1 + t[i]))\nu[i] = sum[j](c[i, j])\ny[i, j] = c[i, j] * u[i]",
+}
+SHAPES = {2: [(3, 1), (5, 31), (4, 64), (2, 4100), (7, 150), (0, 40), (3, 0)], 3: [(2, 3, 50)]}
+
+
+@pytest.fixture(autouse=True)
+def every_call_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    count_all_calls_as_long(monkeypatch)
+
+
+def written(f: Function) -> list[tuple[str, ...]]:
+    """The tensors that each function writes."""
+    program = set_precision(f.program.op, "f64")
+    return [
+        step.written
+        for step in kernel_calls(ModuleOp(schedule(program, blocking_chooser(True, ()))))
+    ]
+
+
+# --- what is shared -------------------------------------------------------------------------------
+
+
+def test_only_the_result_of_a_softmax_has_memory():
+    assert written(tadc.compile(SOFTMAX)) == [("y",)]
+
+
+def test_its_gradient_is_one_function_too():
+    both = tadc.compile(SOFTMAX).with_pullback()
+    assert written(Function(both.gradients.program, "cpu")) == [("dx",)]
+
+
+def test_rows_that_others_read_have_memory():
+    assert written(tadc.compile(f"{SOFTMAX}\nreturn e, y")) == [("e", "y")]
+
+
+def test_the_row_of_a_tensor_that_is_read_elsewhere_in_the_row_has_memory():
+    text = "s[i] = sum[j](x[i, j])\na[i, j] = x[i, j] * s[i]\ny[i, j in range(J)] = a[i, J - 1 - j]"
+    assert written(tadc.compile(f"x: real[I, J]\n{text}")) == [("a", "y")]
+
+
+APART = {
+    "rows of another one": "s[i] = sum[j](x[i, j])\ny[i in range(40), j] = x[i, j] * s[i + 1]",
+    "all rows": "s[i] = sum[j](x[i, j])\ny[i, j] = x[i, j] * sum[k](s[k])",
+    "other sizes": "s[i] = sum[j](x[i, j])\ny[i in range(40), j] = x[i, j] * s[i]",
+    "columns": "s[j] = sum[i](x[i, j])\ny[i, j] = x[i, j] * s[j]",
+    "short rows": "s[i] = max[j in range(9)](x[i, j])\ny[i, j in range(9)] = x[i, j] * s[i]",
+    "no rows": "s[i] = sum[j](x[i, j])\ny[i] = sqrt(s[i]) + s[i]",
+}
+
+
+@pytest.mark.parametrize("why", APART)
+def test_definitions_stay_apart(why: str):
+    assert len(written(tadc.compile(f"x: f64[60, 70]\n{APART[why]}\nreturn s, y"))) == 2
+
+
+@pytest.mark.parametrize(("length", "functions"), [(10, 2), (40, 1), (512, 1)])
+def test_rows_of_few_elements_stay_apart(length: int, functions: int):
+    """Sizes that are known at run time only are those of the example."""
+    f = tadc.compile("s[i] = sum[j](x[i, j])\ny[i, j] = x[i, j] * s[i]")
+    choose = blocking_chooser(True, ("I=512", f"J={length}"))
+    made = schedule(set_precision(f.program.op, "f64"), choose)
+    assert len(made) == functions
+
+
+def test_precisions_stay_apart():
+    text = "x: f64[60, 70]\ns: f32[60]\ns[i] = sum[j](x[i, j])\ny[i, j] = x[i, j] * s[i]"
+    assert len(written(tadc.compile(text))) == 2
+
+
+def test_sums_that_a_comparison_reads_are_added_in_order():
+    """A vector has its terms in another order: then the term that is the maximum is not found."""
+    text = "t[i, j] = sum[k](x[i, j, k])\nm[i] = max[j](t[i, j])"
+    x = np.random.default_rng(0).uniform(-1, 1, (5, 40, 50)).astype(np.float32)
+    _, pullback = tadc.vjp(tadc.compile(text), x)
+    (dx,) = pullback(np.ones(5, np.float32))
+    assert dx.sum() == 5 * 50
+
+
+# --- what it computes -----------------------------------------------------------------------------
+
+
+def arguments(f: Function, shape: tuple[int, ...], dtype: str) -> list[np.ndarray]:
+    rng = np.random.default_rng(len(shape))
+    return [
+        rng.uniform(-1, 1, shape[-len(t.shape) :] if len(t.shape) < 2 else shape).astype(dtype)
+        for t in f.args
+    ]
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("source", CASES.values(), ids=CASES)
+def test_rows_agree_with_the_interpreter(source: str, dtype: str):
+    f = tadc.compile(source)
+    close = {"f4": 2e-4, "f8": 1e-11}[dtype]
+    for shape in SHAPES[len(f.args[0].shape)]:
+        if "J - 2" in source and shape[-1] < 2:
+            continue
+        shape = shape if "x: real[J, J]" not in source else shape[-1:] * 2
+        values = arguments(f, shape, dtype)
+        found, pullback = tadc.vjp(f, *values)
+        again, slow = tadc.vjp(f.with_target("interpret"), *values)
+        found, again = ([r] if isinstance(r, np.ndarray) else r for r in (found, again))
+        dys = [np.cos(np.arange(r.size)).reshape(r.shape).astype(dtype) for r in found]
+        for a, b in zip([*found, *pullback(*dys)], [*again, *slow(*dys)], strict=True):
+            np.testing.assert_allclose(a, b, rtol=close, atol=close)
+
+
+@pytest.mark.parametrize("source", [SOFTMAX, LAYER_NORM], ids=["softmax", "layer norm"])
+def test_bits_do_not_depend_on_threads_nor_on_strides(source: str):
+    f = tadc.compile(source)
+    values = arguments(f, (300, 333), "f4")
+    expected = f(*values)
+    wide = np.full((300, 1000), np.nan, np.float32)
+    wide[:, 5:338] = values[0]
+    before = tadc.get_num_threads()
+    for threads in (1, 2, 3):
+        tadc.set_num_threads(threads)
+        try:
+            np.testing.assert_array_equal(f(*values), expected)
+            np.testing.assert_array_equal(f(wide[:, 5:338], *values[1:]), expected)
+        finally:
+            tadc.set_num_threads(before)
+
+
+def test_not_a_number_spreads():
+    x = np.random.default_rng(0).uniform(-1, 1, (4, 100))
+    x[1, 70] = np.nan
+    y = tadc.compile(SOFTMAX)(x)
+    assert np.isnan(y[1]).all()
+    assert np.isfinite(y[[0, 2, 3]]).all()
+
+
+QUOTIENTS = """\
+s[i] = max[j](z[i, j])
+y[i, j] = (x[i, j] if z[i, j] > 0 else x[i, j]) / s[i]"""
+
+
+def quotients(x: np.ndarray, s: np.ndarray) -> np.ndarray:
+    """Each row of x divided by a number, by a function that computes them row by row."""
+    f = tadc.compile(QUOTIENTS)
+    assert written(f) == [("y",)]
+    arrays = {"x": x, "z": np.repeat(s[:, None], x.shape[1], 1)}
+    return f.call([arrays[t.name] for t in f.args], {})[0]
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_quotients_by_a_number_of_the_row_are_rounded_to_the_nearest(dtype: str):
+    rng = np.random.default_rng(1)
+    most = {"f4": 40, "f8": 400}[dtype]
+
+    def spread(*shape: int) -> np.ndarray:
+        powers = 2.0 ** rng.integers(-most, most, shape)
+        return (rng.uniform(0.5, 1, shape) * rng.choice([-1, 1], shape) * powers).astype(dtype)
+
+    x, s = spread(400, 333), spread(400)
+    np.testing.assert_array_equal(quotients(x, s), x / s[:, None])
+
+
+def test_quotients_at_the_ends_of_the_range():
+    """By any number they are those of a division, but where they are too small for all digits."""
+    tiny, huge = 1e-45, 3.4e38
+    values = [0.0, -0.0, 1.0, -7.0, tiny, 1e-39, 1e-30, huge, np.inf, -np.inf, np.nan]
+    numbers = [*values, 1e-13, 0.3, 1e13]
+    x = np.tile(np.array(values, np.float32), (len(numbers), 4))
+    s = np.array(numbers, np.float32)
+    with np.errstate(all="ignore"):
+        expected = x / s[:, None]
+    found = quotients(x, s)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=tiny)
+    there = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.signbit(found)[there], np.signbit(expected)[there])
+
+
+def random_program(random: Random) -> str:
+    """A chain of rows and of reductions over rows, each of earlier ones."""
+    rows, numbers = ["x[i, j]"], ["1"]
+    lines: list[str] = []
+    for n in range(random.randrange(2, 7)):
+        a, b = random.choice(rows), random.choice(rows)
+        number = random.choice(numbers)
+        term = random.choice([f"{a} * {number}", f"{a} - {b}", f"exp({a} / 9)", f"{a} * {b}"])
+        term = random.choice([term, term, f"({term} if {a} > {number} else {b})"])
+        if random.random() < 0.5:
+            kind = random.choice(["sum", "max", "min"])
+            lines.append(f"s{n}[i] = {kind}[j]({term}) / 30")
+            numbers.append(f"s{n}[i]")
+        else:
+            lines.append(f"r{n}[i, j] = {term} / 3")
+            rows.append(f"r{n}[i, j]")
+    made = [line.partition("[")[0] for line in lines]
+    results = sorted({made[-1], random.choice(made)})
+    return "\n".join([*lines, f"return {', '.join(results)}"])
+
+
+@pytest.mark.parametrize("seed", seeds(20, of=400))
+def test_random_programs_agree_with_the_interpreter(seed: int):
+    random = Random(seed)
+    f = tadc.compile(random_program(random))
+    x = np.random.default_rng(seed).uniform(
+        -1, 1, (random.randrange(1, 9), random.randrange(1, 200))
+    )
+    f = f.derivative() if random.random() < 0.5 and f.args else f
+    values = [x] if len(f.args) == 1 else None
+    if values is None:
+        shapes = [x.shape if len(t.shape) == 2 else x.shape[:1] for t in f.args]
+        rng = np.random.default_rng(seed + 1)
+        values = [x if n == 0 else rng.uniform(-1, 1, s) for n, s in enumerate(shapes)]
+    expected = f.with_target("interpret").call(values, {})
+    for a, b in zip(f.call(values, {}), expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
