@@ -92,21 +92,20 @@ def value_and_gradients(
     return [y, *gradients]
 
 
-@pytest.mark.parametrize("numbers", [True, False])
 @pytest.mark.parametrize(("source", "shapes"), CASES)
 def test_tiles_agree_with_the_plain_nest(
-    source: str,
-    shapes: dict[str, tuple[int, ...]],
-    numbers: bool,
-    monkeypatch: pytest.MonkeyPatch,
+    source: str, shapes: dict[str, tuple[int, ...]], monkeypatch: pytest.MonkeyPatch
 ):
-    dtype, tolerance = (np.float32, 1e-5) if numbers else (np.float64, 1e-13)
-    arrays = arrays_of(shapes, dtype)
-    text = declared(source, arrays, numbers)
-    plain = value_and_gradients(text, arrays, monkeypatch, tile=False)
-    tiled = value_and_gradients(text, arrays, monkeypatch, tile=True)
-    for a, b in zip(plain, tiled, strict=True):
-        np.testing.assert_allclose(a, b, rtol=0, atol=tolerance * np.max(np.abs(a), initial=0))
+    """With numbers for sizes in single precision, and for any sizes in double precision."""
+    single = arrays_of(shapes, np.float32)
+    double = {name: a.astype(np.float64) for name, a in single.items()}
+    plain = value_and_gradients(source, double, monkeypatch, tile=False)
+    for arrays, numbers, tolerance in ((single, True, 1e-5), (double, False, 1e-13)):
+        text = declared(source, arrays, numbers)
+        tiled = value_and_gradients(text, arrays, monkeypatch, tile=True)
+        for a, b in zip(plain, tiled, strict=True):
+            assert b.dtype == np.result_type(*arrays.values())
+            np.testing.assert_allclose(a, b, rtol=0, atol=tolerance * np.max(np.abs(a), initial=0))
 
 
 def test_a_matrix_product_in_tiles_is_that_of_numpy():
