@@ -21,7 +21,7 @@ from tadc.runtime.cpu import CpuModule
 from tadc.runtime.on_cpu import CpuExecutable
 from tadc.sizes import bind_sizes
 from tadc.targets.llvm import print_llvm
-from tests.support.campaign import seeds
+from tests.support.campaign import CAMPAIGN, seeds
 from tests.support.random_programs import random_program
 from tests.support.scheduled_programs import run_scheduled
 from tests.targets.llvm_kernels import CompiledKernel
@@ -191,8 +191,10 @@ class Kernel:
 SHAPES = [(64, 64, 64), (70, 40, 150), (137, 20, 67), (5, 20, 300), (300, 30, 7), (2, 3, 4)]
 
 
-@pytest.mark.parametrize("numbers", [True, False])
-@pytest.mark.parametrize(("m", "k", "n"), SHAPES)
+@pytest.mark.parametrize(
+    ("m", "k", "n", "numbers"),
+    [(*shape, numbers) for shape in SHAPES for numbers in (True, False)][:: 1 if CAMPAIGN else 3],
+)
 def test_exactly_one_iteration_writes_an_element_and_alone_with_the_same_bits(
     m: int, k: int, n: int, numbers: bool
 ):
