@@ -6,12 +6,14 @@ import gc
 import io
 import os
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
 
 from tadc.commands import cli
 from tadc.language import custom_functions
+from tadc.runtime import cpu
 from tadc.support.disk_store import DiskStore, disk_store
 
 os.environ["TADC_CACHE"] = "off"  # tests see what is compiled now
@@ -23,6 +25,14 @@ def pytest_collection_finish() -> None:
     """What there is before the first test lasts: the collector need not look at it again."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _code_of_a_text_is_made_once() -> Iterator[None]:
+    """LLVM makes the same of a text each time: later tests take what it made for an earlier one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cpu, "compile_object", lru_cache(500)(cpu.compile_object))
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -35,12 +35,11 @@ def program(tmp_path: Path) -> str:
 
 
 @pytest.mark.parametrize("n", TIMES)
-@pytest.mark.parametrize("lines", [1, 10**6])
-def test_the_exit_code_is_that_of_the_program_whoever_reads(program: str, lines: int, n: int):
-    command = f"{TADC} derive {program} | head -n {lines} | wc -l; echo ${{PIPESTATUS[0]}}"
+def test_the_exit_code_is_that_of_the_program_whoever_reads(program: str, n: int):
+    command = f"{TADC} derive {program} | head -n 1 | wc -l; echo ${{PIPESTATUS[0]}}"
     done = shell(command)
     assert done.stdout.split()[1:] == ["0"] and done.stderr == ""
-    command = f"{TADC} check examples/paper.tad --tolerance 1e-18 | head -n {lines} > {os.devnull}"
+    command = f"{TADC} check examples/paper.tad --tolerance 1e-18 | head -n 1 > {os.devnull}"
     done = shell(f"{command}; echo ${{PIPESTATUS[0]}}")
     assert (done.stdout, done.stderr) == ("1\n", "")
 

@@ -88,8 +88,8 @@ def test_examples(name: str):
     values = [rng.uniform(0.5, 1, shape) for shape in SHAPES[name]]
     check_numbers(f, values)
     check_batches(f, values, [n % 2 == 0 for n in range(len(values))])
-    order = 3 if CAMPAIGN else 1
-    check_grads(tadc.jax.op(f), values, order=order, modes=["fwd", "rev"], rtol=1e-3)
+    if CAMPAIGN:  # first derivatives are those in NumPy, which other tests compare with differences
+        check_grads(tadc.jax.op(f), values, order=3, modes=["fwd", "rev"], rtol=1e-3)
 
 
 def test_no_example_is_left_out():

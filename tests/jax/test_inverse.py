@@ -17,7 +17,7 @@ from jax.test_util import check_grads
 import tadc.jax
 
 
-@pytest.mark.parametrize("name", ["diagonal", "banded", "triangular", "tensors"])
+@pytest.mark.parametrize("name", ["diagonal", "banded", "tensors"])
 def test_values_and_derivatives(name: str):
     layer = tadc.jax.op(BY_NAME[name])
     f = layer.function
@@ -42,7 +42,9 @@ def test_second_derivatives_and_batches():
     def mode(x):
         return layer.log_abs_det((x,))[1]
 
-    np.testing.assert_allclose(jax.hessian(mode)(x), jax.hessian(dense)(x), rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(
+        jax.hessian(mode)(x), jax.jit(jax.hessian(dense))(x), rtol=1e-8, atol=1e-10
+    )
     batch = jnp.stack([x, 2 * x])
     found = jax.vmap(lambda x: layer.inverse_jvp((x,), x)[0])(batch)
     for a, x in zip(found, batch, strict=True):

@@ -62,7 +62,8 @@ def _scanned(g: Any, w: Any) -> Any:
 def test_every_transformation_is_that_of_the_reference(name: str):
     with jax.checking_leaks():
         found = TRANSFORMED[name](f)
-    assert_same(found, TRANSFORMED[name](reference), 1e-9)
+    expected = jax.jit(lambda: TRANSFORMED[name](reference))()  # one operation by one takes longer
+    assert_same(found, expected, 1e-9)
 
 
 @pytest.mark.parametrize("out", [0, 1, -1])

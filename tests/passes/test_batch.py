@@ -151,12 +151,12 @@ def check_inverse_modes(seed: int) -> None:
         np.testing.assert_allclose(logarithm, sum(n for _, n in found), rtol=1e-6, atol=1e-6)
 
 
-@pytest.mark.parametrize("first", seeds(12, of=300)[::CHUNK])
+@pytest.mark.parametrize("first", seeds(8, of=300)[::CHUNK])
 def test_slices_are_those_of_a_loop(first: int):
     check_seeds(check, range(first, first + CHUNK))
 
 
-@pytest.mark.parametrize("first", seeds(6, of=60, start=1000)[::CHUNK])
+@pytest.mark.parametrize("first", seeds(4, of=60, start=1000)[::CHUNK])
 def test_batched_programs_derive(first: int):
     check_seeds(check_derivative, range(first, first + CHUNK))
 

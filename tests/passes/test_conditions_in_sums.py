@@ -131,7 +131,7 @@ def check_random(seed: int) -> None:
 
 
 def test_random_derivatives_have_no_condition_in_a_loop() -> None:
-    check_seeds(check_random, seeds(12, of=24, start=3000))
+    check_seeds(check_random, seeds(8, of=24, start=3000))
 
 
 # --- programs -------------------------------------------------------------------------------------
@@ -239,7 +239,7 @@ def check_random_program(seed: int) -> None:
 
 
 def test_random_programs_have_no_condition_in_a_loop() -> None:
-    check_seeds(check_random_program, seeds(12, of=48, start=3000))
+    check_seeds(check_random_program, seeds(8, of=48, start=3000))
 
 
 # --- loops ----------------------------------------------------------------------------------------

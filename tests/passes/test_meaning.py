@@ -154,7 +154,7 @@ def test_every_pass_keeps_the_meaning(first: int) -> None:
     check_seeds(check, range(first, first + CHUNK))
 
 
-@chunks(10, of=50, start=1000)
+@chunks(5, of=50, start=1000)
 def test_every_pass_runs_alone_on_a_file(first: int) -> None:
     check_seeds(check_through_text, range(first, first + CHUNK))
 

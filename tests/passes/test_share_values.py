@@ -90,7 +90,7 @@ def check(seed: int) -> None:
     check_program(case.function.derivative().program.op, case.inputs)
 
 
-@pytest.mark.parametrize("first", seeds(20, of=200)[::CHUNK])
+@pytest.mark.parametrize("first", seeds(10, of=200)[::CHUNK])
 def test_random_programs_keep_their_bits(first: int) -> None:
     check_seeds(check, range(first, first + CHUNK))
 

@@ -58,7 +58,7 @@ print(ended)
 """
 
 
-EACH = "1" if CAMPAIGN else "3"
+EACH = "1" if CAMPAIGN else "6"
 """Every so many times two milliseconds, up to 120, a signal comes."""
 
 

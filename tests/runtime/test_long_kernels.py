@@ -76,18 +76,22 @@ def interrupted() -> Iterator[None]:
     (Hypothesis has one), so that a signal that arrives in them would be lost.
     """
     sent: list[float] = []
+    begun = threading.Event()
 
     def send() -> None:
+        begun.wait()  # on a busy machine, the start of this thread may take long
+        time.sleep(0.05)
         sent.append(time.monotonic())
         os.kill(os.getpid(), signal.SIGINT)
 
-    sender = threading.Timer(0.05, send)
+    sender = threading.Thread(target=send)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     gc.collect()
     gc.disable()
     sender.start()
     try:
         with pytest.raises(KeyboardInterrupt):
+            begun.set()
             yield
         assert time.monotonic() < sent[0] + MOST_SECONDS
     finally:

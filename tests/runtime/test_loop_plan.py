@@ -29,22 +29,23 @@ PRODUCT = "x: f32[N, K]\nw: f32[M, K]\ny[i, j] = sum[k](x[i, k] * w[j, k])"
 KERNEL = "y[i] = sum[j](exp(-sum[k]((x[i, k] - z[j, k])**2)) * b[j])"
 
 
-@pytest.mark.parametrize("precision", ["f32", "f64"])
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_plans_of_examples_are_plans_again(path: Path, precision: str):
+def test_plans_of_examples_are_plans_again(path: Path):
+    """For all sizes, in double precision."""
     f = tadc.compile_file(path)
-    text = explain_loops(f, precision=precision)
+    text = explain_loops(f, precision="f64")
     g = tadc.compile(f.program.source, plan=text)
-    assert told(explain_loops(g, precision=precision)) == told(text)
+    assert told(explain_loops(g, precision="f64")) == told(text)
 
 
 @pytest.mark.parametrize("workload", WORKLOADS, ids=lambda workload: workload.name)
 def test_plans_of_workloads_are_plans_again(workload: Workload):
+    """For sizes that make loops long, in single precision."""
     f = tadc.compile(workload.free())
-    for chosen in (sizes_of(f, workload), None):
-        text = explain_loops(f, sizes=chosen, precision="f32")
-        g = tadc.compile(workload.free(), plan=text)
-        assert told(explain_loops(g, sizes=chosen, precision="f32")) == told(text)
+    chosen = sizes_of(f, workload)
+    text = explain_loops(f, sizes=chosen, precision="f32")
+    g = tadc.compile(workload.free(), plan=text)
+    assert told(explain_loops(g, sizes=chosen, precision="f32")) == told(text)
 
 
 class Zeros:

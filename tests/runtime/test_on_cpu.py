@@ -15,11 +15,13 @@ import tadc
 from tadc.runtime import cpu
 from tadc.runtime.machine import machine
 from tadc.support.disk_store import DiskStore
-from tests.support.cached_calls import cached_calls
+from tests.support.cached_calls import cached_call, cached_calls
 from tests.support.campaign import seeds
 
 SOURCE = "x: f64[N]\ny[i] = 3 * x[i] + 0.125"
 RANDOM = [str(seed) for seed in seeds(3, of=40, start=500)]
+LEAST = {"modes": 6, "inverse": 4, f"random {' '.join(RANDOM)}": len(RANDOM) + 1, "workloads": 14}
+"""Calls, and of how many modules they need code at least."""
 
 
 @pytest.fixture
@@ -100,54 +102,42 @@ def test_damaged_entries_are_made_again(store: DiskStore):
 # --- in later processes ---------------------------------------------------------------------------
 
 
-def test_a_later_process_compiles_nothing(tmp_path: Path):
-    off = cached_calls("modes", cache="off")
-    cold = cached_calls("modes", cache=tmp_path)
-    assert cold.compiled > 5 and cold.derived >= 3
+def test_a_later_process_compiles_nothing_and_has_the_same_bits(tmp_path: Path):
+    """Without the cache, with an empty one, and with what is in it then; on any threads."""
+    off = cached_calls(*LEAST, cache="off", TADC_NUM_THREADS="1")
+    cold = cached_calls(*LEAST, cache=tmp_path, TADC_NUM_THREADS="2")
+    warm = cached_calls(*LEAST, cache=tmp_path, TADC_NUM_THREADS="7")
     assert off == cold
-    assert cached_calls("modes", cache=tmp_path) == (0, 0, cold.results)
-
-
-def test_a_later_process_compiles_nothing_in_inverse_modes(tmp_path: Path):
-    off = cached_calls("inverse", cache="off")
-    cold = cached_calls("inverse", cache=tmp_path)
-    assert cold.compiled > 3
-    assert off == cold
-    warm = cached_calls("inverse", cache=tmp_path)
-    assert (warm.compiled, warm.results) == (0, cold.results)
-
-
-def test_random_programs_have_the_same_bits_cold_warm_and_off(tmp_path: Path):
-    off = cached_calls("random", *RANDOM, cache="off")
-    cold = cached_calls("random", *RANDOM, cache=tmp_path)
-    warm = cached_calls("random", *RANDOM, cache=tmp_path)
-    assert off.results == cold.results == warm.results
-    assert cold.compiled > len(RANDOM)
-    assert (warm.compiled, warm.derived) == (0, 0)
+    assert [o.results for o in warm] == [o.results for o in cold]
+    assert [o.compiled for o in warm] == [0] * len(LEAST)
+    assert all(o.compiled >= least for o, least in zip(cold, LEAST.values(), strict=True))
+    assert cold[0].derived >= 3
+    assert [warm[n].derived for n in (0, 2)] == [0, 0]  # systems to solve are derived again
 
 
 def test_a_later_process_has_other_functions_of_the_same_name(tmp_path: Path):
-    twice = cached_calls("defined", "2 * x", "2", cache=tmp_path)
-    thrice = cached_calls("defined", "3 * x", "3", cache=tmp_path)
+    two, three = "defined '2 * x' 2", "defined '3 * x' 3"
+    twice = cached_call(two, tmp_path)
+    thrice = cached_call(three, tmp_path)
     assert thrice.results != twice.results
-    assert thrice.results == cached_calls("defined", "3 * x", "3", cache="off").results
-    assert cached_calls("defined", "2 * x", "2", cache=tmp_path) == (0, 0, twice.results)
+    assert thrice.results == cached_call(three, "off").results
+    assert cached_call(two, tmp_path) == (0, 0, twice.results)
 
 
 @pytest.mark.skipif(not machine().has("avx2"), reason="a processor with two levels")
 def test_levels_of_processors_share_no_code(tmp_path: Path):
     for level in ("baseline", "avx2"):
-        assert cached_calls("paper", cache=tmp_path, TADC_CPU=level).compiled > 0
-        assert cached_calls("paper", cache=tmp_path, TADC_CPU=level).compiled == 0
+        assert cached_call("paper", cache=tmp_path, TADC_CPU=level).compiled > 0
+    assert cached_call("paper", cache=tmp_path, TADC_CPU="baseline").compiled == 0
 
 
 def test_nothing_is_written_where_it_is_off(tmp_path: Path):
     home = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path), "TMPDIR": str(tmp_path)}
-    cached_calls("paper", cache="off", **home)
+    cached_call("paper", cache="off", **home)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_full_or_read_only_disk_is_no_error(tmp_path: Path):
     (tmp_path / "file").write_text("")
-    assert cached_calls("paper", cache=tmp_path / "file" / "cache").compiled > 0
+    assert cached_call("paper", cache=tmp_path / "file" / "cache").compiled > 0
     assert (tmp_path / "file").read_text() == ""

@@ -1,9 +1,11 @@
-"""Results have the same bits on any threads, at any addresses, with any memory of calls before."""
+"""Results have the same bits on any threads, at any addresses, with any memory of calls before.
+
+Those of other processes are compared in `tests/runtime/test_on_cpu.py`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +13,6 @@ import pytest
 import tadc
 from tadc.runtime import native_plan
 from tadc.runtime.buffer_pool import ALIGNMENT, BufferPool
-from tests.support.cached_calls import cached_calls
 from tests.support.campaign import CAMPAIGN, seeds
 from tests.support.derivations import random_case
 from tests.support.long_calls import count_all_calls_as_long, cut_all_steps
@@ -81,14 +82,6 @@ def test_with_and_without_a_pool(name: str, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(native_plan, "pool", BufferPool(limit))
         for _ in range(3):
             assert_same(results(f, arrays), expected, f"a pool of {limit} bytes")
-
-
-def test_in_later_processes(tmp_path: Path):
-    off = cached_calls("workloads", cache="off", TADC_NUM_THREADS="1")
-    cold = cached_calls("workloads", cache=tmp_path, TADC_NUM_THREADS="2")
-    warm = cached_calls("workloads", cache=tmp_path, TADC_NUM_THREADS="7")
-    assert off.results == cold.results == warm.results
-    assert (cold.compiled, warm.compiled) == (off.compiled, 0)
 
 
 # --- random programs ------------------------------------------------------------------------------

@@ -1,9 +1,10 @@
 """Calls in a process of its own, to see what it takes from the cache on disk.
 
-    python -m tests.support.cached_calls modes 0 1 2
+    python -m tests.support.cached_calls modes "random 0 1 2"
 
-prints a line of JSON: how much was compiled and derived, and a hash of the bits of all results, for
-the functions below by name. `cached_calls` runs that, with a cache of its own.
+calls the functions below, one after the other, and prints a line of JSON for each: how much was
+compiled and derived, and a hash of the bits of all results. `cached_calls` runs that, with a cache
+of its own.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -44,16 +46,15 @@ def modes() -> Results:
     """Values and derivatives of a small program, at sizes that are numbers and at others."""
     rng = np.random.default_rng(0)
     f = tadc.compile(PAPER)
-    for dtype in (np.float32, np.float64):
-        for n in (4, 30):
-            shapes = (n, 3), (n, 3), (n, n), (n + 2,)
-            arrays = [rng.uniform(0, 0.3, shape).astype(dtype) for shape in shapes]
-            value, pullback = tadc.vjp(f, *arrays)
-            yield value
-            yield from pullback(value)
-            yield f(*arrays)
-            yield from f.derivative()(*arrays, value)
-            yield from tadc.jvp(f, arrays, arrays)
+    for dtype, n in ((np.float32, 4), (np.float64, 30)):
+        shapes = (n, 3), (n, 3), (n, n), (n + 2,)
+        arrays = [rng.uniform(0, 0.3, shape).astype(dtype) for shape in shapes]
+        value, pullback = tadc.vjp(f, *arrays)
+        yield value
+        yield from pullback(value)
+        yield f(*arrays)
+        yield from f.derivative()(*arrays, value)
+        yield from tadc.jvp(f, arrays, arrays)
 
 
 def inverse() -> Results:
@@ -95,20 +96,26 @@ def defined(value: str, derivative: str) -> Results:
 
 
 class Outcome(NamedTuple):
-    """The work of a process, and a hash of its results."""
+    """The work of a call, and a hash of its results."""
 
     compiled: int
     derived: int
     results: str
 
 
-def cached_calls(*words: str, cache: Path | str, **environment: str) -> Outcome:
-    """Run one of the functions above in a process with this cache."""
-    command = [sys.executable, "-m", "tests.support.cached_calls", *words]
+def cached_calls(*calls: str, cache: Path | str, **environment: str) -> list[Outcome]:
+    """Run functions above, each with its words behind it, in one process with this cache."""
+    command = [sys.executable, "-m", "tests.support.cached_calls", *calls]
     variables = {**os.environ, "TADC_CACHE": str(cache), **environment}
     done = subprocess.run(command, env=variables, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    return Outcome(**json.loads(done.stdout))
+    return [Outcome(**json.loads(line)) for line in done.stdout.splitlines()]
+
+
+def cached_call(call: str, cache: Path | str, **environment: str) -> Outcome:
+    """Run one of them in a process of its own."""
+    (outcome,) = cached_calls(call, cache=cache, **environment)
+    return outcome
 
 
 def _counted(owner: Any, name: str, counts: dict[str, int]) -> None:
@@ -122,20 +129,23 @@ def _counted(owner: Any, name: str, counts: dict[str, int]) -> None:
     setattr(owner, name, counting)
 
 
-def _main(name: str, words: list[str]) -> None:
+def _main(calls: list[str]) -> None:
     functions: Mapping[str, Callable[..., Results]] = {
         f.__name__: f for f in (modes, inverse, random, workloads, paper, defined)
     }
     counts: dict[str, int] = {}
     _counted(cpu, "compile_object", counts)
     _counted(Program, "transformed", counts)
-    hashed = hashlib.sha256()
-    for result in functions[name](*words):
-        array = np.asarray(result)
-        hashed.update(f"{array.dtype} {array.shape}".encode() + array.tobytes())
-    outcome = Outcome(counts["compile_object"], counts["transformed"], hashed.hexdigest())
-    print(json.dumps(outcome._asdict()))
+    for call in calls:
+        name, *words = shlex.split(call)
+        counts |= dict.fromkeys(counts, 0)
+        hashed = hashlib.sha256()
+        for result in functions[name](*words):
+            array = np.asarray(result)
+            hashed.update(f"{array.dtype} {array.shape}".encode() + array.tobytes())
+        outcome = Outcome(counts["compile_object"], counts["transformed"], hashed.hexdigest())
+        print(json.dumps(outcome._asdict()))
 
 
 if __name__ == "__main__":
-    _main(sys.argv[1], sys.argv[2:])
+    _main(sys.argv[1:])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import pytest
@@ -11,6 +12,12 @@ from tests.torch.programs import KEEPING, TWO, assert_close, keeping, rand, torc
 
 op = pytest.importorskip("tadc.torch").op
 F = Callable[..., Any]
+
+
+@cache
+def kept() -> Any:
+    """The operation of `KEEPING`, which is derived once for all tests."""
+    return op(KEEPING)
 
 
 def loss(f: F) -> F:
@@ -51,7 +58,7 @@ def transforms() -> dict[str, Callable[[F], F]]:
 @pytest.mark.parametrize("name", list(transforms()))
 def test_transforms(name: str) -> None:
     transform, w, x = transforms()[name], rand(3), rand(9)
-    assert_close(transform(op(KEEPING))(w, x), transform(keeping)(w, x))
+    assert_close(transform(kept())(w, x), transform(keeping)(w, x))
 
 
 @pytest.mark.parametrize(
@@ -59,14 +66,14 @@ def test_transforms(name: str) -> None:
 )
 def test_transforms_are_compiled(name: str) -> None:
     transform, w, x = transforms()[name], rand(3), rand(9)
-    compiled = torch.compile(transform(op(KEEPING)), fullgraph=True, backend="aot_eager")
+    compiled = torch.compile(transform(kept()), fullgraph=True, backend="aot_eager")
     assert_close(compiled(w, x), transform(keeping)(w, x))
 
 
 @pytest.mark.parametrize("dimensions", [(0, 0), (0, None), (None, 0), (1, -1), (None, 1)])
 @pytest.mark.parametrize("out", [0, 1])
 def test_vmap(dimensions: tuple[int | None, int | None], out: int) -> None:
-    f = op(KEEPING)
+    f = kept()
     tensors: list[Any] = []
     for own, dimension in zip((3, 9), dimensions, strict=True):
         tensors.append(rand(own) if dimension is None else rand(5, own).movedim(0, dimension))
@@ -79,7 +86,7 @@ def test_vmap(dimensions: tuple[int | None, int | None], out: int) -> None:
 
 def test_vmap_in_vmap() -> None:
     w, x = rand(2, 3), rand(4, 9)
-    found = torch.vmap(torch.vmap(op(KEEPING), (None, 0)), (0, None))(w, x)
+    found = torch.vmap(torch.vmap(kept(), (None, 0)), (0, None))(w, x)
     assert_close(found, torch.stack([torch.stack([keeping(a, b) for b in x]) for a in w]))
 
 
@@ -114,7 +121,7 @@ def test_derivatives_by_what_no_element_is_read_of() -> None:
 
 
 def test_modules_in_functional_calls() -> None:
-    f = op(KEEPING)
+    f = kept()
 
     class Module(torch.nn.Module):
         def __init__(self) -> None:

@@ -127,16 +127,16 @@ def check_kernels(seed: int) -> None:
 
 
 def test_values_of_long_programs() -> None:
-    check_seeds(check_values, seeds(8, of=24))
+    check_seeds(check_values, seeds(4, of=24))
 
 
 def test_gradients_of_long_programs() -> None:
-    check_seeds(check_gradients, seeds(3, of=10))
+    check_seeds(check_gradients, seeds(2, of=10))
 
 
 @host_shim.needs_compiler
 def test_long_programs_as_cuda_c() -> None:
-    check_seeds(check_kernels, range(4))
+    check_seeds(check_kernels, seeds(2, of=10))
 
 
 # --- passes look once -----------------------------------------------------------------------------
@@ -173,7 +173,7 @@ def check_folding_of_long_programs(seed: int) -> None:
 
 
 def test_folding_changes_nothing() -> None:
-    check_seeds(check_folding, seeds(6, of=40))
+    check_seeds(check_folding, seeds(4, of=40))
     check_seeds(check_folding_of_long_programs, seeds(2, of=8))
 
 

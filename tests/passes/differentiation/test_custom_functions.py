@@ -104,23 +104,26 @@ def arrays(f: tadc.Function) -> list[np.ndarray]:
     return [rng.uniform(0.3, 1.5, 5 if t.shape else ()) for t in f.args]
 
 
-@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("source", PROGRAMS)
-def test_like_the_formula_written_out(source: str, target: str) -> None:
-    """Values, tangents, gradients, and gradients of gradients."""
-    own, plain = tadc.compile(source, target), tadc.compile(written_out(source), target)
+def test_like_the_formula_written_out(source: str) -> None:
+    """Values, tangents, gradients, and gradients of gradients, as code and in the interpreter."""
+    own, plain = tadc.compile(source), tadc.compile(written_out(source))
     assert [t.name for t in own.args] == [t.name for t in plain.args]
     values = arrays(own)
-    assert_close(own.call(values, {}), plain.call(values, {}), 1e-12, "values")
     tangents = [np.sin(1 + v) for v in values]
-    directions = [f.forward().call([*values, *tangents], {}) for f in (own, plain)]
-    assert_close(*directions, 1e-10, "jvp")
-    seeds = [np.cos(r) for r in own.call(values, {})]
-    gradients = [tadc.vjp(f, *values)[1](*seeds) for f in (own, plain)]
-    assert_close(*gradients, 1e-10, "vjp")
-    second = [f.derivative().derivative() for f in (own, plain)]
-    inputs = [*values, *seeds, *tangents]
-    assert_close(*(f.call(inputs, {}) for f in second), 1e-9, "second derivatives")
+    seeds = [np.cos(r) for r in plain.call(values, {})]
+    gradient, expected = own.derivative(), plain.derivative()
+    for f, g, inputs, tolerance in (
+        (own, plain, values, 1e-12),
+        (own.forward(), plain.forward(), [*values, *tangents], 1e-10),
+        (gradient, expected, [*values, *seeds], 1e-10),
+        (gradient.derivative(), expected.derivative(), [*values, *seeds, *tangents], 1e-9),
+    ):
+        results = g.call(inputs, {})
+        assert_close(f.call(inputs, {}), results, tolerance, str(f))
+        assert_close(interpret(f.program.op, inputs), results, tolerance, str(f))
+    found = tadc.vjp(own, *values)[1](*seeds)
+    assert_close(found, expected.call([*values, *seeds], {}), 1e-10, "vjp")
 
 
 @pytest.mark.parametrize("source", PROGRAMS)

@@ -20,7 +20,7 @@ from tests.support.derivations import (
 )
 from tests.support.random_programs import EVERYTHING
 
-CHUNK = 10
+CHUNK = 5
 
 
 def directions(values: Arrays, seed: int) -> list[np.ndarray]:
@@ -58,7 +58,7 @@ def check_duality(seed: int) -> None:
         assert_close(again.call([*case.values, *tangents], {}), results, 1e-9, "machine code")
 
 
-@pytest.mark.parametrize("first", seeds(10, of=200)[::CHUNK])
+@pytest.mark.parametrize("first", seeds(5, of=200)[::CHUNK])
 def test_forward_and_reverse_agree(first: int) -> None:
     check_seeds(check_duality, range(first, first + CHUNK))
 
@@ -77,7 +77,7 @@ def check_second(seed: int) -> None:
 
 
 def test_second_derivatives_are_symmetric() -> None:
-    check_seeds(check_second, seeds(6, of=40))
+    check_seeds(check_second, seeds(4, of=40))
 
 
 LAYERS = """h[i] = tanh(sum[j](w[i, j] * x[j]))

@@ -71,7 +71,9 @@ TAKEN = [
 
 
 def check_names(name: int) -> None:
-    for a, b in (("p", TAKEN[name]), (TAKEN[name], "p")):
+    """As the name of what is updated first, or second; of both in a campaign."""
+    orders = ("p", TAKEN[name]), (TAKEN[name], "p")
+    for a, b in orders if CAMPAIGN else orders[name % 2 :][:1]:
         rng = np.random.default_rng(name)
         source = NAMED.format(a=a, b=b)
         arguments = {v: rng.uniform(-0.5, 0.5, 3) for v in (a, b)}
@@ -118,7 +120,7 @@ def test_what_is_singular_is_refused_and_nothing_else() -> None:
 
 
 def test_inverse_modes_invert_the_jacobian_in_single_precision() -> None:
-    check_seeds(partial(check, dtype="f32"), seeds(10, of=30, start=SEEDS), random_source)
+    check_seeds(partial(check, dtype="f32"), seeds(5, of=30, start=SEEDS), random_source)
 
 
 def kinds(lump: Lump, structure: structures.Structure) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from functools import cache
 from textwrap import dedent
 
 import numpy as np
@@ -127,17 +128,23 @@ def test_shared_loops_agree_with_the_interpreter(source: str, n: int, m: int):
             np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-13)
 
 
+@cache
+def gradients_at_run_time() -> tuple[Function, ModuleOp]:
+    """Of `KERNEL`, where M is any size, with the loops for them."""
+    text = "x: f64[40, 3]\nz: f64[M, 3]\nb: f64[M]\n"
+    gradients = tadc.compile(text + KERNEL.splitlines()[-1]).derivative()
+    return gradients, scheduled(gradients)
+
+
 @pytest.mark.parametrize("m", [0, 1, 7, 63, 64, 65, 200])
 def test_sizes_at_run_time_may_leave_no_room_for_a_block(m: int):
-    text = "x: f64[N, 3]\nz: f64[M, 3]\nb: f64[M]\n"
-    f = tadc.compile(text + KERNEL.splitlines()[-1])
-    kernel = tadc.compile(text.replace("N, 3", "40, 3") + KERNEL.splitlines()[-1]).derivative()
-    assert ("dz", "db") in written(kernel)
+    kernel, module = gradients_at_run_time()
+    assert ("dz", "db") in [step.written for step in kernel_calls(module)]
     rng = np.random.default_rng(m)
     values = [rng.uniform(-1, 1, shape) for shape in ((40, 3), (m, 3), (m,), (40,))]
     program = set_precision(kernel.program.op, "f64")
-    found = run_scheduled(scheduled(kernel), program, values)
-    for a, b in zip(found, f.derivative().with_target("interpret").call(values, {}), strict=True):
+    found = run_scheduled(module, program, values)
+    for a, b in zip(found, kernel.with_target("interpret").call(values, {}), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-13)
 
 
@@ -212,7 +219,7 @@ def check(source: str, seed: int) -> bool:
 
 @pytest.mark.usefixtures("small_tiles")
 def test_random_sums_that_share_loops_agree_with_the_interpreter():
-    checked = seeds(8, of=400)
+    checked = seeds(6, of=400)
     assert 2 * sum(check(random_sums(seed), seed) for seed in checked) > len(checked)
 
 

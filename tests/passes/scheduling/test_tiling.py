@@ -21,7 +21,7 @@ from tadc.runtime.cpu import CpuModule
 from tadc.runtime.on_cpu import CpuExecutable
 from tadc.sizes import bind_sizes
 from tadc.targets.llvm import print_llvm
-from tests.support.campaign import seeds
+from tests.support.campaign import CAMPAIGN, seeds
 from tests.support.random_programs import random_program
 from tests.support.scheduled_programs import run_scheduled
 from tests.targets.llvm_kernels import CompiledKernel
@@ -92,21 +92,20 @@ def value_and_gradients(
     return [y, *gradients]
 
 
-@pytest.mark.parametrize("numbers", [True, False])
 @pytest.mark.parametrize(("source", "shapes"), CASES)
 def test_tiles_agree_with_the_plain_nest(
-    source: str,
-    shapes: dict[str, tuple[int, ...]],
-    numbers: bool,
-    monkeypatch: pytest.MonkeyPatch,
+    source: str, shapes: dict[str, tuple[int, ...]], monkeypatch: pytest.MonkeyPatch
 ):
-    dtype, tolerance = (np.float32, 1e-5) if numbers else (np.float64, 1e-13)
-    arrays = arrays_of(shapes, dtype)
-    text = declared(source, arrays, numbers)
-    plain = value_and_gradients(text, arrays, monkeypatch, tile=False)
-    tiled = value_and_gradients(text, arrays, monkeypatch, tile=True)
-    for a, b in zip(plain, tiled, strict=True):
-        np.testing.assert_allclose(a, b, rtol=0, atol=tolerance * np.max(np.abs(a), initial=0))
+    """With numbers for sizes in single precision, and for any sizes in double precision."""
+    single = arrays_of(shapes, np.float32)
+    double = {name: a.astype(np.float64) for name, a in single.items()}
+    plain = value_and_gradients(source, double, monkeypatch, tile=False)
+    for arrays, numbers, tolerance in ((single, True, 1e-5), (double, False, 1e-13)):
+        text = declared(source, arrays, numbers)
+        tiled = value_and_gradients(text, arrays, monkeypatch, tile=True)
+        for a, b in zip(plain, tiled, strict=True):
+            assert b.dtype == np.result_type(*arrays.values())
+            np.testing.assert_allclose(a, b, rtol=0, atol=tolerance * np.max(np.abs(a), initial=0))
 
 
 def test_a_matrix_product_in_tiles_is_that_of_numpy():
@@ -204,8 +203,10 @@ class Kernel:
 SHAPES = [(64, 64, 64), (70, 40, 150), (137, 20, 67), (5, 20, 300), (300, 30, 7), (2, 3, 4)]
 
 
-@pytest.mark.parametrize("numbers", [True, False])
-@pytest.mark.parametrize(("m", "k", "n"), SHAPES)
+@pytest.mark.parametrize(
+    ("m", "k", "n", "numbers"),
+    [(*shape, numbers) for shape in SHAPES for numbers in (True, False)][:: 1 if CAMPAIGN else 3],
+)
 def test_exactly_one_iteration_writes_an_element_and_alone_with_the_same_bits(
     m: int, k: int, n: int, numbers: bool
 ):

@@ -25,7 +25,7 @@ from tests.targets.llvm_kernels import DTYPES, CompiledKernel, elementwise, pars
 
 FUNCTIONS = sorted({*INLINED, *CALLED, "sqrt"})
 TYPES = ("f32", "f64")
-POINTS = 20_000 if CAMPAIGN else 2_000
+POINTS = 20_000 if CAMPAIGN else 1_000
 
 # Far more than 53 bits, and far enough for sines of 2**1024, which mpmath reduces itself.
 BITS = 120
