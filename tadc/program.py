@@ -228,8 +228,7 @@ class Program:
             op.detach()
             part = ModuleOp([op])
             programs.append(self._part(part, None, key, n))
-        if disk_store().keeps:
-            disk_store().save(key, [(*p.kept(), p.summary) for p in programs])
+        _save(key, programs)
         return programs
 
     def specialised(self, sizes: Mapping[str, int]) -> Program:
@@ -309,6 +308,12 @@ def _parsed(text: str, places: Sequence[Place]) -> ModuleOp:
             file, line, column = place
             argument.location = FileLineColLoc(StringAttr(file), IntAttr(line), IntAttr(column))
     return module
+
+
+def _save(key: str, programs: Sequence[Program]) -> None:
+    """Let later processes find these programs, if there is a place for them."""
+    if disk_store().keeps:
+        disk_store().save(key, [(*p.kept(), p.summary) for p in programs])
 
 
 def _place(location: LocationAttr) -> Place:

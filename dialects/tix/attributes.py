@@ -21,7 +21,7 @@ from dialects.tix.constraints import Constraint, parse_constraint, show_constrai
 T = TypeVar("T")
 
 KEPT = "kept"
-"""Where an operation keeps a value that follows from its operands and attributes."""
+"""The name under which an operation keeps a value that follows from operands and attributes."""
 
 
 class MapData(NamedTuple):
@@ -126,7 +126,7 @@ def constraints_of(attribute: SetAttr, operands: Sequence[SSAValue]) -> list[Con
 
 
 def kept(op: Operation, key: tuple[object, ...], make: Callable[[], T]) -> T:
-    """What `make` gives for a key of an operation: made again where the key is no longer the same.
+    """The value that `make` gives, made again where the key of an operation is no longer the same.
 
     Passes ask an operation for its forms many times. Each operation keeps one value.
     """

@@ -232,42 +232,46 @@ class BlockLowering(LaneChoices):
             if self.tile.column_index is own[-1]:
                 self._store(op, own, value)
             else:
-                self._store_apart(op, own, value)
+                _store_apart(self, op, own, value)
 
     def _store(self, op: tix.DefineOp, own: Sequence[SSAValue], value: SSAValue) -> None:
         """Store vectors of elements that lie side by side."""
         forms = [Affine.of(v) for v in own]
         target, strides = self.buffers[op.result], self.strides[op.result, op.shape]
-        for row, vector_ in product(self.tile.rows_in(own), self._vectors):
+        for row, vector_ in product(self.tile.rows_in(own), self.vectors):
             at = self.at(row, vector_)
             store_vector(at, at.lanes_of(value), target, at.index.linear(forms, strides))
 
-    def _store_apart(self, op: tix.DefineOp, own: Sequence[SSAValue], value: SSAValue) -> None:
-        """Store elements one by one, from column to column, out of a buffer for the block."""
-        rows, columns = self.tile.rows_in(own), self.tile.columns
-        block = buffer(self, len(rows) * columns, "block")
-        for (n, row), vector_ in product(enumerate(rows), self._vectors):
-            at = self.at(row, vector_)
-            place = self.index.constant(n * columns + vector_ * self.lanes)
-            store_vector(at, at.lanes_of(value), block, place)
-        forms = [Affine.of(v) for v in own]
-        target, strides = self.buffers[op.result], self.strides[op.result, op.shape]
-
-        def one(inner: BodyLowering, column: SSAValue) -> None:
-            assert isinstance(inner, BlockLowering)
-            inner.index.values[column] = column
-            inner.index.places[self.tile.column_index] = self._column(Affine.of(column))
-            for n, row in enumerate(rows):
-                at = inner.at(row, None)
-                number = load(at, block, at.index.form(Affine.of(column) + n * columns))
-                store(at, number, target, at.index.linear(forms, strides))
-
-        loop(self, self.index.constant(0), self.index.constant(columns), "column", one)
-
     @property
-    def _vectors(self) -> range:
+    def vectors(self) -> range:
         """The vectors of a row of the block."""
         return range(self.tile.columns // self.lanes)
+
+
+def _store_apart(
+    at: BlockLowering, op: tix.DefineOp, own: Sequence[SSAValue], value: SSAValue
+) -> None:
+    """Store elements one by one, from column to column, out of a buffer for the block."""
+    rows, columns = at.tile.rows_in(own), at.tile.columns
+    block = buffer(at, len(rows) * columns, "block")
+    for (n, row), vector_ in product(enumerate(rows), at.vectors):
+        here = at.at(row, vector_)
+        place = at.index.constant(n * columns + vector_ * at.lanes)
+        store_vector(here, here.lanes_of(value), block, place)
+    forms = [Affine.of(v) for v in own]
+    target, strides = at.buffers[op.result], at.strides[op.result, op.shape]
+
+    def one(inner: BodyLowering, column: SSAValue) -> None:
+        assert isinstance(inner, BlockLowering)
+        index = at.tile.column_index
+        inner.index.values[column] = column
+        inner.index.places[index] = Affine.of(index) + Affine.of(column)
+        for n, row in enumerate(rows):
+            here = inner.at(row, None)
+            number = load(here, block, here.index.form(Affine.of(column) + n * columns))
+            store(here, number, target, here.index.linear(forms, strides))
+
+    loop(at, at.index.constant(0), at.index.constant(columns), "column", one)
 
 
 def written_out(op: tix.SumOp, own: Sequence[SSAValue]) -> tuple[int, int] | None:

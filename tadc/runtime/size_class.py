@@ -70,7 +70,7 @@ class SizeClass:
 
     @property
     def least(self) -> dict[str, int]:
-        """What the sizes of its calls that are variables in the code are at least."""
+        """The least values that its calls have of sizes that are variables in the code."""
         return {name: _least_like(n) for name, n in self.example if name not in self.values}
 
 
