@@ -135,7 +135,7 @@ class BlockLowering(LaneChoices):
         def inside(low: SSAValue, high: SSAValue, sums: Sums) -> Sums:
             if not rest and self.tile.height == 1 and self._shifts(op, index):
                 low, sums = self._add_shifted(op, low, high, sums)
-                if self._is_shared(op, index):
+                if chunk is None and self._is_shared(op, index):
                     return sums
             one = self.index.constant(1)
             return carrying_loop(self, low, high, one, index.name_hint, sums, fill)
