@@ -13,8 +13,9 @@ end, once for all elements of the result. (A panel of `passes/scheduling/tile_pa
 of a part, made again for each group of blocks.)
 
 A definition reads copies where its best tile becomes clearly cheaper by it, copying included; they
-are shared by all definitions that read the same axis of a tensor so. Nothing changes but where an
-element is read. Definitions that must round identically stay as they are, so that they run alike.
+are shared by all definitions that read the same axis of a tensor so. What is asked is the form in
+which it will run: conditions in index sets, and sums over the indices that `shift-sums` chooses.
+Definitions that must round identically stay as they are, so that they run alike.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from xdsl.ir import Operation, SSAValue
 
 from dialects import tix
 from dialects.tix import Affine, TensorType
+from passes.absorb_conditions import bounded_without_conditions
 from passes.analysis.rounding import must_round_identically
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
@@ -46,12 +48,19 @@ from passes.scheduling.tile_analysis import MOST_TERMS_TO_UNROLL, blocked_sums
 from passes.scheduling.tile_choice import may_have_tiles, priced_tiles
 from passes.scheduling.tile_cost import ASSUMED_EXTENT, COST_OF_FAR_ELEMENT, Sizes, terms_of
 from passes.set_precision import set_precision
+from passes.shift_sums import shift_sums
 
 MOST_OF_UNPACKED_COST = 0.9
 """The highest cost of a tile that reads copies, as a share of the cost of the best without."""
 
 COST_OF_STORE = 1
 """The cost of writing an element of a copy."""
+
+SHARED_PLACES = 512
+"""Elements that lie a multiple of this apart share a few places of a cache: it cannot keep them."""
+
+COST_OF_ELEMENT_THAT_SHARES = 30
+"""The cost of such an element, whose neighbours in memory are gone when they are asked for."""
 
 Axes = Mapping[tix.ReadOp, int]
 """The reads that are to read a copy, each with the axis that comes last in it."""
@@ -76,19 +85,22 @@ def pack_reads(program: tix.ProgramOp, sizes: Sizes, precision: str = "f64") -> 
     """The program with copies where they pay; itself where none does."""
     if not any(_may_pack(op) for op in program.definitions):
         return program
-    axes = _all_axes(program, sizes, precision)
+    shaped = shift_sums(bounded_without_conditions(program))
+    axes = _all_axes(shaped, sizes, precision)
     if not axes:
         return program
     builder = ProgramBuilder(arguments_of(program))
     builder.labels |= {d.label.data for d in program.definitions}
-    copies = _Copies(builder, tensor_names(program))
+    copies = _Copies(builder, tensor_names(shaped))
     cloner = _Packer(BodyBuilder(builder.block, program.location), axes, copies)
-    cloner.values.update(zip(program.body.block.args, builder.block.args, strict=True))
-    for op in program.definitions:
-        for read in reads_of(op):
-            if read in axes:
-                copies.make(read.tensor, cloner.value(read.tensor), axes[read])
-        cloner.values[op.result] = copy_definition(builder, cloner, op)
+    for version in (program, shaped):
+        cloner.values.update(zip(version.body.block.args, builder.block.args, strict=True))
+    for given, op in zip(program.definitions, shaped.definitions, strict=True):
+        packed = [r for r in reads_of(op) if r in axes]
+        for read in packed:
+            copies.make(read.tensor, cloner.value(read.tensor), axes[read])
+        tensor = copy_definition(builder, cloner, op if packed else given)
+        cloner.values.update({given.result: tensor, op.result: tensor})
     return builder.finish(program, [cloner.value(v) for v in program.returned])
 
 
@@ -159,8 +171,15 @@ def _may_pack(op: tix.DefineOp) -> bool:
 
 def _cost_of_copies(op: tix.DefineOp, axes: Axes, sizes: Sizes) -> float:
     """The cost of all copies per element of the result."""
-    copied = {(r.tensor, axis): _elements(r.shape, sizes) for r, axis in axes.items()}
-    return sum(copied.values()) * (COST_OF_FAR_ELEMENT + COST_OF_STORE) / _elements(op.shape, sizes)
+    copied = {(r.tensor, axis): _cost_of_copy(r.shape, axis, sizes) for r, axis in axes.items()}
+    return sum(copied.values()) / _elements(op.shape, sizes)
+
+
+def _cost_of_copy(shape: Sequence[Affine], axis: int, sizes: Sizes) -> float:
+    """The cost of a copy of a tensor of this shape with the axis at the end."""
+    step = _elements(shape[axis + 1 :], sizes)
+    far = COST_OF_FAR_ELEMENT if step % SHARED_PLACES else COST_OF_ELEMENT_THAT_SHARES
+    return _elements(shape, sizes) * (far + COST_OF_STORE)
 
 
 def _elements(shape: Sequence[Affine], sizes: Sizes) -> int:

@@ -63,7 +63,7 @@ MOST_ROWS = 8
 MOST_ROWS_PER_PANEL = 256
 """Rows that share a panel: copying it costs as much as using it for some ten rows."""
 
-FEWEST_ITERATIONS = 16
+FEWEST_ITERATIONS = 8
 """Iterations for threads to share, where there are so many blocks."""
 
 COST_OF_TERMS = 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
 
 import tadc
@@ -14,6 +15,8 @@ from tests.support.campaign import seeds
 from tests.support.derivations import Case, assert_close, interpret, random_case
 from tests.support.random_programs import EVERYTHING
 from tests.support.random_sums import random_sum
+
+CONVOLUTION = "y[n, o, i, j] = sum[c, u, v](x[n, c, i + u, j + v] * w[o, c, u, v])"
 
 
 @pytest.fixture
@@ -38,26 +41,32 @@ def check(case: Case) -> int:
         packed = pack_reads(given, {})
         packed.verify()
         assert packed.result_names == given.result_names
-        assert_close(interpret(packed, inputs), expected, 0, case.source)
+        assert_close(interpret(packed, inputs), expected, 1e-11, case.source)
         changed += packed is not given
     return changed
 
 
 @pytest.mark.usefixtures("small_tiles")
 @pytest.mark.parametrize("seed", seeds(8, of=400))
-def test_random_sums_keep_every_bit(seed: int) -> None:
+def test_random_sums_keep_their_meaning(seed: int) -> None:
     check(random_sum(random.Random(seed)))
 
 
 @pytest.mark.usefixtures("small_tiles")
 @pytest.mark.parametrize("seed", seeds(4, of=400, start=1000))
-def test_random_programs_keep_every_bit(seed: int) -> None:
+def test_random_programs_keep_their_meaning(seed: int) -> None:
     check(random_case(seed, **(EVERYTHING if seed % 2 else {})))
 
 
 @pytest.mark.usefixtures("small_tiles")
-def test_many_random_sums_have_copies() -> None:
-    assert sum(check(random_sum(random.Random(seed))) for seed in range(20)) > 3
+@pytest.mark.parametrize("seed", seeds(4, of=100))
+def test_copies_of_values_and_of_gradients(seed: int) -> None:
+    """All sums of these have some: weights whose outputs lie apart, and images."""
+    rng = np.random.default_rng(seed)
+    o, c, k, n = rng.integers(2, 6, 4)
+    x, w = rng.normal(size=(n, c, 9, 8)), rng.normal(size=(o, c, k, 3))
+    case = Case(CONVOLUTION, {"x": x, "w": w})
+    assert check(case) == 2
 
 
 # --- the choice -----------------------------------------------------------------------------------
@@ -72,7 +81,6 @@ def copies(source: str, wrt: str | None = None) -> list[str]:
     return [d.label.data for d in packed.definitions if d.label.data not in old]
 
 
-CONVOLUTION = "y[n, o, i, j] = sum[c, u, v](x[n, c, i + u, j + v] * w[o, c, u, v])"
 NARROW = "x: f32[32, 64, 9, 9]\nw: f32[128, 64, 3, 3]\n"
 
 
