@@ -1,5 +1,5 @@
 // What vectors read is copied to where it lies side by side.
-// RUN: tadc-opt %s -p 'pack-reads{sizes="N=64","O=128","C=512"}' | filecheck %s
+// RUN: tadc-opt %s -p 'pack-reads{sizes="N=64","O=128","C=500"}' | filecheck %s
 
 // Vectors run along n, whose elements of x lie apart: x has fewer than w.
 tix.program @packed (%x = "x" : !tix.tensor<[N, C, 3], f32>, %w = "w" : !tix.tensor<[O, C, 3], f32>) {

@@ -26,6 +26,7 @@ from passes.scheduling.blocking import ChooseBlocking
 from passes.scheduling.index_uses import IndexUses
 from passes.scheduling.joined_bodies import Places, joined
 from passes.scheduling.nest import Nest
+from passes.scheduling.tile import Tile
 from passes.scheduling.tile_analysis import (
     blocked_sums,
     constant_extent,
@@ -117,7 +118,14 @@ def _joined(members: Sequence[tix.DefineOp], places: Places, choose: ChooseBlock
         return None
     indices = [[body.indices[n] for n in own] for own in places]
     nest = Nest(body, members, indices, ())
-    return replace(nest, tiles=list(filter(nest.fits, choose(body).tiles)))
+    tiles = [t for t in choose(body).tiles if nest.fits(t) and _blocks_all_joined(body, t)]
+    return replace(nest, tiles=tiles)
+
+
+def _blocks_all_joined(body: tix.DefineOp, tile: Tile) -> bool:
+    """True if blocks compute all sums of several results: these have no other loops."""
+    joined_sums = {o for o in body.walk() if isinstance(o, tix.SumOp) and len(o.results) > 1}
+    return joined_sums <= {*sums_of_blocks(body, tile, IndexUses())}
 
 
 def _cost(nest: Nest) -> float:

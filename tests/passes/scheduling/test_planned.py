@@ -279,7 +279,7 @@ def plan_by_hand(rng: random.Random, f: tadc.Function, sizes: Mapping[str, int])
 
 
 @pytest.mark.usefixtures("small_blocks")
-@pytest.mark.parametrize("seed", seeds(6, of=400))
+@pytest.mark.parametrize("seed", dict.fromkeys([*seeds(5, of=400), 50]))  # 50: of joined sums
 def test_random_plans_of_random_programs_change_no_element(seed: int):
     rng = random.Random(seed)
     case = random_program(rng, index_values=seed % 2 == 0)
