@@ -34,7 +34,6 @@ def test_a_nest_by_hand_has_the_compilers_own_beside_it():
 
 
 def test_an_entry_that_is_passed_over_says_why():
-    _, _, refused, *_ = comments("# told\ny[i, j]: columns j by 32", {**SIZES, "M": 16, "K": 9999})
-    assert refused == (
-        "line 2 of the plan is not possible here: j has 16 values: there is no room for 32"
-    )
+    found = comments("# told\ny[i, j]: columns j by 32", {**SIZES, "M": 16, "K": 9999})
+    refused = "line 2 of the plan is not possible here: j has 16 values: there is no room for 32"
+    assert refused in found
