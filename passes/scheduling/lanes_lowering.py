@@ -25,11 +25,11 @@ from xdsl.dialects import arith
 from xdsl.ir import Block, Operation, SSAValue
 
 from dialects import tix
-from dialects.loops import ConvertLanesOp
+from dialects.loops import ConvertLanesOp, SelectLanesOp
 from dialects.tix import Affine, Variable
 from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.elementary import AS_WRITTEN, CONTRACT, REASSOCIATED
-from passes.scheduling.emit import buffer, load, loop, store
+from passes.scheduling.emit import buffer, either, load, loop, store
 from passes.scheduling.index_uses import IndexUses
 from passes.scheduling.lane_tests import LaneTests, block_limits
 from passes.scheduling.tile import Tile
@@ -197,16 +197,18 @@ class LanesLowering(LaneTests):
     # --- lane by lane ---
 
     def lane_by_lane(self, value: SSAValue) -> SSAValue:
-        """A vector of numbers, each computed in an iteration of a loop."""
+        """A vector of numbers, each computed in an iteration of a loop; 0 in lanes that a mask
+        leaves out."""
         target = buffer(self, self.lanes, "gathered")
         there = [
             v
             for v, row, vector in self.known
             if row in (None, self.row) and vector in (None, self.vector)
         ]
-        sources = self._in_memory(value, there)
+        sources = _in_memory(self, value, there)
+        taken = _mask_in_memory(self)
 
-        def one(inner: BodyLowering, lane: SSAValue) -> None:
+        def compute(inner: BodyLowering, lane: SSAValue) -> None:
             assert isinstance(inner, LanesLowering)
             inner.index.values[lane] = lane
             inner.index.places[self.tile.column_index] = self._column(Affine.of(lane))
@@ -214,18 +216,21 @@ class LanesLowering(LaneTests):
                 inner.scalars[v] = load(inner, source, lane)
             store(inner, inner._number(value), target, lane)
 
+        def one(inner: BodyLowering, lane: SSAValue) -> None:
+            if taken is None:
+                return compute(inner, lane)
+            zero = inner.constant(0.0)
+            holds = inner.insert(arith.CmpfOp(load(inner, taken, lane), zero, "one")).result
+            either(
+                inner,
+                holds,
+                lambda then: compute(then, lane),
+                lambda otherwise: store(otherwise, zero, target, lane),
+            )
+
         zero = self.index.constant(0)
         loop(self, zero, self.index.constant(self.lanes), "lane", one)
         return load_vector(self, target, zero)
-
-    def _in_memory(self, root: SSAValue, there: Sequence[SSAValue]) -> dict[SSAValue, SSAValue]:
-        """Buffers with the vectors, of those that are there, that a value needs."""
-        _, needed = missing(self, [root], set(there) - {root})
-        found: dict[SSAValue, SSAValue] = {}
-        for v in needed:
-            found[v] = buffer(self, self.lanes, "known")
-            store_vector(self, self.lanes_of(v), found[v], self.index.constant(0))
-        return found
 
     def _column(self, lane: Affine) -> Affine:
         """The column of a lane of this vector."""
@@ -239,3 +244,26 @@ class LanesLowering(LaneTests):
         }
         inner.index = self.index.placed(places)
         return inner
+
+
+def _in_memory(
+    at: LanesLowering, root: SSAValue, there: Sequence[SSAValue]
+) -> dict[SSAValue, SSAValue]:
+    """Buffers with the vectors, of those that are there, that a value needs."""
+    _, needed = missing(at, [root], set(there) - {root})
+    found: dict[SSAValue, SSAValue] = {}
+    for v in needed:
+        found[v] = buffer(at, at.lanes, "known")
+        store_vector(at, at.lanes_of(v), found[v], at.index.constant(0))
+    return found
+
+
+def _mask_in_memory(at: LanesLowering) -> SSAValue | None:
+    """A buffer with 1 in the lanes of which anything may be read, else 0; None: in all."""
+    if at.mask is None:
+        return None
+    taken = buffer(at, at.lanes, "taken")
+    one, zero = (at.splat(at.constant(number)) for number in (1.0, 0.0))
+    flags = at.insert(SelectLanesOp(at.mask, one, zero)).result
+    store_vector(at, flags, taken, at.index.constant(0))
+    return taken

@@ -30,6 +30,12 @@ def test_random_programs_touch_their_arrays_alone(first: int):
     assert all(f"seed {seed}," in done.stdout for seed in batch)
 
 
+def test_lanes_that_a_mask_leaves_out_are_not_read():
+    """Those of the last block of a stream, of an argument of shape [I, 1] whose rows lie apart."""
+    done = run("-m", "tests.support.guarded_calls", "524")
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
 TOO_LONG = """
 import numpy as np, tadc
 from tadc.runtime.workspace import Lifetime
