@@ -24,6 +24,10 @@ nothing says that the elements which the sum reads are there, so that they must 
 for it.
 
 An element that a block reads several times becomes one read: it has one adjoint, of all its uses.
+
+`outline-reductions{shared=true}` does so, instead, with every extremum and product that is the same
+for several elements or terms, as the maximum of a row in `exp(x[i, j] - max[k](x[i, k]))`:
+it is computed once for all of them. Sums of that kind are those of `factor-sums`.
 """
 
 from __future__ import annotations
@@ -50,6 +54,7 @@ from passes.rewriting.programs import (
     copy_definition,
     copy_program,
 )
+from passes.scheduling.index_uses import IndexUses
 
 MOST_TERMS_TO_RECOMPUTE = 8
 """The number of terms up to which a sum inside a sum is computed again rather than stored."""
@@ -60,12 +65,16 @@ Wanted: TypeAlias = Callable[[tix.ReductionOp, tix.DefineOp], bool]
 
 @dataclass(frozen=True)
 class OutlineReductionsPass(ProgramPass):
-    """`outline-reductions`: no options."""
+    """`outline-reductions{shared=true}`: what elements share; else what derivatives need."""
 
     name = "outline-reductions"
+    shared: bool = False
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
-        return outline_reductions(program)
+        if not self.shared:
+            return outline_reductions(program)
+        found = (_is_shared(op, d) for d in program.definitions for op in d.walk())
+        return outline_reductions(program, _is_shared) if any(found) else program
 
 
 def outline_reductions(program: tix.ProgramOp, wanted: Wanted | None = None) -> tix.ProgramOp:
@@ -163,6 +172,17 @@ class _Outliner(Cloner):
             return cloner.builder.choose(disjuncts, *bodies)
 
         return guarded(self, path.branches)
+
+
+def _is_shared(op: Operation, definition: tix.DefineOp) -> bool:
+    """True for a long reduction, no sum, that is the same for several elements or terms."""
+    if not isinstance(op, tix.ReductionOp) or isinstance(op, tix.SumOp) or _is_short(op):
+        return False
+    around, parent = {*definition.indices}, op.parent_op()
+    while parent is not None and parent is not definition:
+        around |= {*parent.indices} if isinstance(parent, tix.ReductionOp) else set()
+        parent = parent.parent_op()
+    return definition.view is None and not around <= IndexUses().of_operation(op)
 
 
 def _must_be_named(op: tix.ReductionOp, definition: tix.DefineOp) -> bool:

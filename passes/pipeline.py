@@ -188,8 +188,9 @@ def summing_passes(
         [
             # first: a partial sum over a short range may cost more than it saves
             *(specialising if values else []),
-            # before a plan of buffers is made: partial sums are tensors
+            # before a plan of buffers is made: partial sums are tensors, and what elements share
             Step("tensor-index", FactorSumsPass()),
+            Step("tensor-index", OutlineReductionsPass(shared=True)),
             *(for_caches if tile else []),
         ]
     )
