@@ -27,7 +27,7 @@ class LaneTests(LaneReads):
     """Sorts tests into those that hold at a point and those that are left."""
 
     limits: Limits
-    """Those of the first row and column of a block, and of the indices that it has one value of."""
+    """The limits of a block's first row and first column, and of all other indices."""
     assumed: frozenset[Constraint] = frozenset()
     """Tests that hold here, if only in the lanes that count."""
 

@@ -36,7 +36,7 @@ MOST_MEMBERS = 16
 
 
 def rows_shared(nests: Sequence[Nest], alone: Collection[tix.DefineOp]) -> list[Nest]:
-    """These nests, in order, of which neighbours share rows; those in `alone` do not."""
+    """The given nests in order, where neighbours share rows; those in `alone` do not."""
     found: list[Nest] = []
     group: list[tuple[Nest, _Member]] = []
     for nest in nests:

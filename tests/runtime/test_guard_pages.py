@@ -31,7 +31,7 @@ def test_random_programs_touch_their_arrays_alone(first: int):
 
 
 def test_lanes_that_a_mask_leaves_out_are_not_read():
-    """Those of the last block of a stream, of an argument of shape [I, 1] whose rows lie apart."""
+    """The last block of a stream has such lanes; its argument of shape [I, 1] has rows apart."""
     done = run("-m", "tests.support.guarded_calls", "524")
     assert done.returncode == 0, done.stderr[-3000:]
 
