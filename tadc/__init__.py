@@ -9,12 +9,12 @@ derivatives. The text goes to `language`: `tadc.language.parse` makes it a progr
 back in the language, and finds the place of an error. The passes themselves are `passes`; their
 order is `passes.pipeline`.
 
-`function` gives the user a face of all that, `tadc.function.Function`: called, derived, printed and
-looked at. A call goes through `runtime`: arguments become arrays, their shapes give `sizes`, and a
-program becomes code for its target, which `targets` print as LLVM IR or CUDA C. What a call needs
-to know of a program, its types, sizes and `cost`, is its `summary`. `emit` prints the same code
-without running it, and `stages` a derivative on the way to it. `interpreter` is the slow reference
-that all tests compare with.
+`function` gives the user a face of all that, `tadc.function.Function`: called (by `runnable`),
+derived, printed and looked at. A call goes through `runtime`: arguments become arrays, their shapes
+give `sizes`, and a program becomes code for its target, which `targets` print as LLVM IR or CUDA C.
+What a call needs to know of a program, its types, sizes and `cost`, is its `summary`. `emit` prints
+the same code without running it, and `stages` a derivative on the way to it. `interpreter` is the
+slow reference that all tests compare with.
 
 What `tadc.api.vjp` returns is a `pullback`: its program is cut in two, the value and, given what
 that saved, the gradients. Programs that update their arguments have an `inverse`, run in parts with

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tadc.checked_plan import check_loop_plan
 from tadc.errors import ArgumentError, FileError
-from tadc.function import Function, one_or_named
+from tadc.function import Function
 from tadc.inverse.vectors import by_name, vectors
-from tadc.ode.flow import Flow
 from tadc.program import Program
-from tadc.pullback import pull_back
+from tadc.runnable import one_or_named
 from tadc.runtime.results import named as named_values
+
+if TYPE_CHECKING:
+    from tadc.ode.flow import Flow
 
 
 def compile(
@@ -89,8 +91,10 @@ def vjp(
     that is noticed. `pullback(dy, observe={"h": look})` calls `look` with the adjoint of `h`: see
     `tadc.pullback.Pullback`. Of a flow (`tadc.ode`) too, by all its arguments.
     """
+    from tadc.pullback import pull_back
+
     names = _names(wrt)
-    if isinstance(f, Flow):
+    if not isinstance(f, Function):
         if names:
             raise ArgumentError("a flow is derived by all its arguments", hint="leave out wrt=")
         return f.vjp(*arguments, **named)
@@ -116,7 +120,7 @@ def jvp(
     """
     names = [t.name for t in f.args]
     tangents = by_name(tangents, names, "argument") if isinstance(tangents, Mapping) else tangents
-    if isinstance(f, Flow):
+    if not isinstance(f, Function):
         return f.jvp(arguments, tangents)
     given = [v.name for v, tangent in zip(f.args, tangents, strict=False) if tangent is not None]
     if len(arguments) != len(tangents) or len(arguments) != len(f.args):
@@ -146,7 +150,7 @@ def inverse_jvp(f: Function | Flow, arguments: Sequence[Any], ydot: Any, /) -> t
     Pearlmutter and Siskind, "Automatic Differentiation: Inverse Accumulation Mode", section 2.
     Takes a flow (`tadc.ode`) too.
     """
-    if isinstance(f, Flow):
+    if not isinstance(f, Function):
         return f.inverse_jvp(arguments, ydot)
     found = f.inverse("inverse-jvp")(arguments, vectors(_results(f), ydot, "tangent"))
     return named_values(_results(f), found)
@@ -157,7 +161,7 @@ def inverse_vjp(f: Function | Flow, arguments: Sequence[Any], xbar: Any, /) -> t
 
     Needs no more memory than `jvp`: lumps are undone first to last.
     """
-    if isinstance(f, Flow):
+    if not isinstance(f, Function):
         return f.inverse_vjp(arguments, xbar)
     found = f.inverse("inverse-vjp")(arguments, vectors(_results(f), xbar, "adjoint"))
     return named_values(_results(f), found)
@@ -169,7 +173,7 @@ def log_abs_det(f: Function | Flow, arguments: Sequence[Any], /) -> tuple[float,
     0 and -inf where it is singular, as of `numpy.linalg.slogdet`; for the programs of
     `inverse_jvp`.
     """
-    if isinstance(f, Flow):
+    if not isinstance(f, Function):
         return f.log_abs_det(arguments)
     sign, logarithm = f.inverse("log-abs-det")(arguments, ())
     return sign, logarithm

@@ -29,8 +29,8 @@ from tadc.inverse.text import steps
 from tadc.language.source import Source
 from tadc.modes import INVERSE_MODES
 from tadc.program import Program
+from tadc.runtime.compiled import Compiled
 from tadc.runtime.loop_plan import program_in
-from tadc.runtime.runner import Runner
 
 
 def check_loop_plan(function: Function) -> None:
@@ -116,7 +116,7 @@ class _Definitions:
     """The definitions of a program as a call runs them, for a plan to be tried on."""
 
     def __init__(self, program: Program, sizes: Mapping[str, int] | None, precision: str):
-        executable = Runner(program, "cpu").code(sizes, precision)
+        executable = Compiled(program, "cpu").code(sizes, precision)
         self.has_choice = executable.sizes.tiles
         """False for short calls: all their loops are plain."""
         shaped = program_in(executable.shaped)

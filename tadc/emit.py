@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from tadc.errors import TargetError, unknown_name
 from tadc.runtime import nvrtc
+from tadc.runtime.compiled import Compiled
 from tadc.runtime.executable import Executable
 from tadc.runtime.loop_plan import loop_plan
-from tadc.runtime.runner import Runner
 
 
 @dataclass(frozen=True)
@@ -50,19 +50,19 @@ TEXTS: dict[str, Text] = {
 """All kinds of text beside `source`."""
 
 
-def emit(runner: Runner, kind: str, sizes: Mapping[str, int] | None, precision: str) -> str:
-    """A program as text of a kind, the code as `runner.code(sizes, precision)` has it.
+def emit(compiled: Compiled, kind: str, sizes: Mapping[str, int] | None, precision: str) -> str:
+    """A program as text of a kind, the code as `compiled.code(sizes, precision)` has it.
 
-    Raises `UnknownNameError` for other kinds, and what `Runner.code` raises.
+    Raises `UnknownNameError` for other kinds, and what `Compiled.code` raises.
     """
     if kind == "source":
-        return str(runner.program)
+        return str(compiled.program)
     if kind == "plan":
-        return str(loop_plan(runner, sizes, precision))
+        return str(loop_plan(compiled, sizes, precision))
     if kind not in TEXTS:
         raise unknown_name("kind of text", kind, ("source", "plan", *TEXTS))
     text = TEXTS[kind]
-    if text.target not in (None, runner.target):
-        runner = Runner(runner.program, text.target)
-    with runner.program.located_errors():
-        return runner.program.recurse(lambda: text.show(runner.code(sizes, precision)))
+    if text.target not in (None, compiled.target):
+        compiled = Compiled(compiled.program, text.target)
+    with compiled.program.located_errors():
+        return compiled.program.recurse(lambda: text.show(compiled.code(sizes, precision)))

@@ -14,23 +14,18 @@ from passes.pipeline import derivative_passes, zeroing_passes
 from passes.zero_arguments import ZeroArgumentsPass
 from tadc.emit import emit
 from tadc.errors import ArgumentError, check_names, unknown_name
-from tadc.inverse.inverse import Inverse
 from tadc.modes import INVERSE_MODES
 from tadc.program import Program, Tensor, recursing
-from tadc.runtime.memory import Memory, PullbackMemory, memory_of, pullback_memory_of
-from tadc.runtime.results import named as named_values
-from tadc.runtime.runner import Runner, native_plan
-from tadc.runtime.value_and_gradients import Pullbacks, ValueAndGradients
-from tadc.sizes import NUMBERS, Integers, Size
+from tadc.runnable import Runnable
 from tadc.stages import module_at, text_at
 
 if TYPE_CHECKING:
-    from tadc.runtime.native_plan import NativePlan
+    from tadc.inverse.inverse import Inverse
 
 Sizes = Mapping[str, int]
 
 
-class Function:
+class Function(Runnable):
     """A program of the language, ready to run on a target.
 
     Call it with arrays, by position or by name: one result comes as an array, several as a named
@@ -43,63 +38,9 @@ class Function:
     """
 
     def __init__(self, program: Program, target: str):
-        self.program = program
-        self.target = target
-        self.runner = Runner(program, target)
+        super().__init__(program, target)
         self._derived: dict[ModulePass, Function] = {}
         self._inverses: dict[str, Inverse] = {}
-        self._pullbacks = Pullbacks(self.runner)
-
-    @property
-    def args(self) -> tuple[Tensor, ...]:
-        """The arguments in order, each with name, dtype and shape."""
-        return self.program.args
-
-    @property
-    def results(self) -> tuple[Tensor, ...]:
-        """The results in order, each with name, dtype and shape."""
-        return self.program.results
-
-    # --- calling ---
-
-    def __call__(self, *positional: Any, out: Any = None, **named: Any) -> Any:
-        """The result or results; with `out`, an array or a tuple of arrays, in these.
-
-        They have the shapes and dtypes of the results, and may overlap arguments.
-        """
-        return one_or_named(self.results, self.runner.call(positional, named, out))
-
-    def call(self, positional: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
-        """The results as a list, also where there is one."""
-        return self.runner.call(positional, named)
-
-    def memory(self, *positional: Any, **named: Any) -> Memory:
-        """Bytes that a call with these arguments allocates at its worst moment; it is not run."""
-        return memory_of(self.runner, positional, named)
-
-    def result_shapes(
-        self, shapes: Sequence[Sequence[Size]], integers: Integers = NUMBERS
-    ) -> list[tuple[Size, ...]]:
-        """The shapes of the results for arguments of these shapes, each in order.
-
-        Nothing is compiled or run. With `integers` of a framework that traces programs for any
-        sizes dimensions may be symbolic: see `tadc.sizes`. Raises `SizeError` for sizes that do
-        not fit, `ArgumentError` for ranks, and `RangeError` where the program would read outside of
-        a tensor; where sizes are symbolic, the call that runs the program does.
-        """
-        return self.runner.result_shapes(shapes, integers)
-
-    def plan(self, shapes: Sequence[Sequence[int]], precision: str = "f64") -> NativePlan:
-        """This program for arguments of these shapes, as one call of machine code on addresses.
-
-        See `NativePlan`. Tensors of undeclared precision are `precision`, f32 or f64. Raises
-        `SizeError` for shapes that do not fit, `TargetError` where the target is not `cpu`.
-        """
-        return native_plan(self.runner, shapes, precision)
-
-    def pullback_memory(self, *positional: Any, **named: Any) -> PullbackMemory:
-        """Bytes that `tadc.vjp` allocates, that its pullback does, and that are kept between."""
-        return pullback_memory_of(self.pullback_of(positional, named), positional, named)
 
     # --- looking ---
 
@@ -119,7 +60,7 @@ class Function:
         in which tensors of undeclared precision are `precision`, f32 or f64; without sizes it is a
         large one of any sizes. Raises `SizeError` for sizes that no call can have.
         """
-        return emit(self.runner, kind, sizes, precision)
+        return emit(self.compiled, kind, sizes, precision)
 
     def ir(
         self,
@@ -201,25 +142,13 @@ class Function:
             self._derived[first] = Function(_made(self.program, first, names), self.target)
         return self._derived[first]
 
-    @recursing
-    def with_pullback(self, *wrt: str) -> ValueAndGradients:
-        """The program cut in two: its results, and its gradients by arguments, by default all."""
-        self.program.check_arguments(wrt)
-        return self._pullbacks.of(wrt)
-
-    @recursing
-    def pullback_of(
-        self, positional: Sequence[Any], named: Mapping[str, Any], wrt: Sequence[str] = ()
-    ) -> ValueAndGradients:
-        """The program cut in two for calls like this one, whose sizes may be numbers in it."""
-        self.program.check_arguments(wrt)
-        return self._pullbacks.of_call(wrt, positional, named)
-
     def inverse(self, mode: str) -> Inverse:
         """The program of an inverse mode, made when it is first asked for.
 
         Raises `UnknownNameError` for other modes, `UnsupportedError` where the program has none.
         """
+        from tadc.inverse.inverse import Inverse
+
         if mode not in INVERSE_MODES:
             raise unknown_name("inverse mode", mode, INVERSE_MODES)
         if mode not in self._inverses:
@@ -230,11 +159,6 @@ class Function:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Function, (self.program, self.target)
-
-
-def one_or_named(tensors: Sequence[Tensor], values: Sequence[Any]) -> Any:
-    """The only value, or a tuple of several named like `tensors`."""
-    return values[0] if len(values) == 1 else named_values([t.name for t in tensors], values)
 
 
 def _check_scalar(results: Sequence[Tensor]) -> None:

@@ -13,7 +13,7 @@ from tadc.errors import unknown_name
 from tadc.inverse.text import texts
 from tadc.modes import INVERSE_MODES, MODES, OTHER_WORDS
 from tadc.program import Program
-from tadc.runtime.runner import Runner
+from tadc.runtime.compiled import Compiled
 
 
 class Derivable(Protocol):
@@ -22,7 +22,7 @@ class Derivable(Protocol):
     @property
     def program(self) -> Program: ...
     @property
-    def runner(self) -> Runner: ...
+    def compiled(self) -> Compiled: ...
     @property
     def target(self) -> str: ...
     def derivative(self, *wrt: str) -> Derivable: ...
@@ -50,7 +50,7 @@ def text_at(
             return str(module_at(function.program, stage, wrt, mode))
     mode = _mode(mode)
     if mode in INVERSE_MODES:
-        return texts(function.runner, mode, kind, sizes, precision)
+        return texts(function.compiled, mode, kind, sizes, precision)
     derivative = function.forward(*wrt) if mode == "forward" else function.derivative(*wrt)
     return derivative.emit(kind, sizes, precision)
 

@@ -1,4 +1,4 @@
-"""Without llvmlite or SciPy, `import tadc` works, and what needs them says what to install."""
+"""Deriving needs neither NumPy, SciPy nor llvmlite; what needs them says what to install."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from passes.pipeline import STAGES
 from tests.support.paths import ROOT
 
 FLOW = "tadc.ode.flow(tadc.compile('x: f64[]\\ny = -x', target='interpret'), 0, 1)"
@@ -40,6 +41,55 @@ f = tadc.compile("y[i] = 2 * x[i]", target="interpret")
 print(f(np.ones(2)), f.derivative(), f.emit("llvm")[:7])
 """
     assert without(package, code).startswith("[2. 2.] x: ")
+
+
+DERIVE = """
+import sys
+
+class Refused:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("numpy", "scipy", "llvmlite"):
+            raise ImportError(f"{name} is not needed here")
+
+sys.meta_path.insert(0, Refused())
+import tadc
+from tadc.explain.gradients import explain
+from tadc.explain.lumps import explain_lumps
+
+f = tadc.compile("x: f32[N]\\nw: f32[K]\\ny[i] = 0.1 * exp(sum[k](w[k] * x[2*i + 3*k]))")
+derivatives = f, f.derivative(), f.forward(), f.derivative("x").derivative("w"), f.batched("x")
+stages = [f.ir(stage) for stage in STAGES]
+texts = [g.emit(kind) for g in derivatives for kind in ("source", "plan", "llvm", "cuda")]
+texts += [f.emit(kind, {"N": 3000, "K": 400}, "f32") for kind in ("plan", "llvm", "scheduled")]
+explain(f)
+p = tadc.compile("p: f64[N]\\np[i] = 3 * p[i] + pad(p[i - 1])")
+p.ir("simplified", "inverse-jvp"), p.ir("scheduled", "inverse-jvp"), explain_lumps(p, "inverse-vjp")
+print([m for m in sys.modules if m.partition(".")[0] in ("numpy", "scipy", "llvmlite")])
+print(derivatives[1])
+print(f.emit("llvm"))
+"""
+
+
+def test_deriving_and_all_texts_need_none_of_them():
+    code = DERIVE.replace("STAGES", repr(STAGES))
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    loaded, _, rest = done.stdout.partition("\n")
+    assert loaded == "[]"
+    assert "dw[k in range(K)] = " in rest
+    assert "; for x86-64, vectors of 128 bits: llvmlite, which knows this processor, is not" in rest
+
+
+def test_texts_without_llvm_are_those_for_the_level(monkeypatch):
+    """The code for `baseline` is the same text where LLVM is there, but for the comment."""
+    code = "print(tadc.compile('y[i] = exp(x[i])').emit('llvm'))"
+    comment, _, text = without("llvmlite", code).partition("\n\n")
+    monkeypatch.setenv("TADC_CPU", "baseline")
+    with_llvm = without("scipy", code)
+    assert comment.startswith("; for x86-64,")
+    assert text == with_llvm
 
 
 def test_no_command_ends_in_a_traceback():

@@ -1,8 +1,9 @@
-"""The facts of an elementary function: its values, and the operation that computes it in code.
+"""The facts of an elementary function: its value, and the operation that computes it in code.
 
 Each operation of `elementwise` holds them as `FUNCTION`. Everything that has to know functions one
-by one reads them there: the language, constant folding, interpreters and `schedule`. Only the
-derivative is a formula of passes (`passes/differentiation/rules.py`).
+by one reads them there: the language, constant folding, interpreters and `schedule`. The derivative
+is a formula of passes (`passes/differentiation/rules.py`), and values of arrays are up to the
+interpreter (`tadc/interpreter/arrays.py`).
 """
 
 from __future__ import annotations
@@ -10,13 +11,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
-import numpy as np
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Operation
 
-Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 CONTRACT = FastMathFlag.ALLOW_CONTRACT
 APPROXIMATE = FastMathFlag.APPROX_FUNC
 
@@ -28,8 +26,6 @@ class Elementary:
     number: Callable[..., float]
     """The value for Python's floats; raises an `ArithmeticError` or a `ValueError` where there is
     none."""
-    array: Callable[..., Array] | None = None
-    """The values for NumPy arrays; None: those of `number`, one by one."""
     code: Callable[..., Operation] | str | None = None
     """The operation of `arith` or `math` that computes it, or its name in C's mathematical library
     where `math` has none; None: `passes/scheduling/elementary.py` composes it of others."""
@@ -37,22 +33,18 @@ class Elementary:
     """The freedom to round otherwise, where bits need not be the same everywhere: `CONTRACT`
     fuses a product with a sum, `APPROXIMATE` takes a library's form for vectors."""
 
-    def of_arrays(self, *arrays: Array) -> Array:
-        """The values for NumPy arrays of one shape."""
-        if self.array is not None:
-            return self.array(*arrays)
-        first = arrays[0]
-        values = map(self.number, *(x.ravel() for x in arrays))
-        return np.fromiter(values, np.float64, first.size).reshape(first.shape)
 
+def near(integer: Callable[[float], int]) -> Callable[[float], float]:
+    """The integer near a number that `integer` chooses, as a float with the sign of the number.
 
-def from_numpy(function: Callable[[Any], Any], code: Callable[..., Operation]) -> Elementary:
-    """A function whose values for numbers are NumPy's, too."""
+    That is never the other sign, but 0 has one: `ceil(-0.5)` is -0.0. Numbers that are not finite
+    stay what they are.
+    """
 
     def number(x: float) -> float:
-        return float(function(x))
+        return math.copysign(float(integer(x)), x) if math.isfinite(x) else x
 
-    return Elementary(number, function, code)
+    return number
 
 
 def sign(x: float) -> float:
@@ -67,15 +59,5 @@ def relu(x: float) -> float:
     return max(x, 0.0)
 
 
-def relus(x: Array) -> Array:
-    return np.maximum(x, 0)
-
-
 def sigmoid(x: float) -> float:
     return 1 / (1 + math.exp(-x))
-
-
-def sigmoids(x: Array) -> Array:
-    """Written so that neither branch overflows."""
-    small = np.exp(-np.abs(x))
-    return np.where(x >= 0, 1, small) / (1 + small)

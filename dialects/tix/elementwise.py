@@ -14,7 +14,6 @@ from abc import ABC
 from collections.abc import Callable
 from typing import ClassVar
 
-import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects import math as machine
 from xdsl.dialects.builtin import FloatData
@@ -36,12 +35,10 @@ from dialects.tix.elementary import (
     APPROXIMATE,
     CONTRACT,
     Elementary,
-    from_numpy,
+    near,
     quotient,
     relu,
-    relus,
     sigmoid,
-    sigmoids,
     sign,
 )
 from dialects.tix.types import real
@@ -110,28 +107,28 @@ class BinaryOp(IRDLOperation, ABC):
 @irdl_op_definition
 class AddOp(BinaryOp):
     name = "tix.add"
-    FUNCTION: ClassVar[Elementary] = Elementary(operator.add, np.add, arith.AddfOp, CONTRACT)
+    FUNCTION: ClassVar[Elementary] = Elementary(operator.add, arith.AddfOp, CONTRACT)
     traits = traits_def(Pure(), Commutative())
 
 
 @irdl_op_definition
 class SubOp(BinaryOp):
     name = "tix.sub"
-    FUNCTION: ClassVar[Elementary] = Elementary(operator.sub, np.subtract, arith.SubfOp, CONTRACT)
+    FUNCTION: ClassVar[Elementary] = Elementary(operator.sub, arith.SubfOp, CONTRACT)
     traits = traits_def(Pure())
 
 
 @irdl_op_definition
 class MulOp(BinaryOp):
     name = "tix.mul"
-    FUNCTION: ClassVar[Elementary] = Elementary(operator.mul, np.multiply, arith.MulfOp, CONTRACT)
+    FUNCTION: ClassVar[Elementary] = Elementary(operator.mul, arith.MulfOp, CONTRACT)
     traits = traits_def(Pure(), Commutative())
 
 
 @irdl_op_definition
 class DivOp(BinaryOp):
     name = "tix.div"
-    FUNCTION: ClassVar[Elementary] = Elementary(quotient, np.divide, arith.DivfOp, CONTRACT)
+    FUNCTION: ClassVar[Elementary] = Elementary(quotient, arith.DivfOp, CONTRACT)
     traits = traits_def(Pure())
 
 
@@ -140,7 +137,7 @@ class PowOp(BinaryOp):
     """`x ** y`; a constant integer `y` is valid for every `x`, and `x ** 0` is 1."""
 
     name = "tix.pow"
-    FUNCTION: ClassVar[Elementary] = Elementary(math.pow, np.power)
+    FUNCTION: ClassVar[Elementary] = Elementary(math.pow)
     traits = traits_def(Pure())
 
 
@@ -149,23 +146,21 @@ class Atan2Op(BinaryOp):
     """The angle of the point (`rhs`, `lhs`), as in C."""
 
     name = "tix.atan2"
-    FUNCTION: ClassVar[Elementary] = Elementary(
-        math.atan2, np.arctan2, machine.Atan2Op, APPROXIMATE
-    )
+    FUNCTION: ClassVar[Elementary] = Elementary(math.atan2, machine.Atan2Op, APPROXIMATE)
     traits = traits_def(Pure())
 
 
 @irdl_op_definition
 class MaximumOp(BinaryOp):
     name = "tix.maximum"
-    FUNCTION: ClassVar[Elementary] = Elementary(max, np.maximum, arith.MaximumfOp)
+    FUNCTION: ClassVar[Elementary] = Elementary(max, arith.MaximumfOp)
     traits = traits_def(Pure(), Commutative())
 
 
 @irdl_op_definition
 class MinimumOp(BinaryOp):
     name = "tix.minimum"
-    FUNCTION: ClassVar[Elementary] = Elementary(min, np.minimum, arith.MinimumfOp)
+    FUNCTION: ClassVar[Elementary] = Elementary(min, arith.MinimumfOp)
     traits = traits_def(Pure(), Commutative())
 
 
@@ -174,7 +169,7 @@ class NegOp(UnaryOp):
     """`-x`."""
 
     name = "tix.neg"
-    FUNCTION: ClassVar[Elementary] = Elementary(float.__neg__, np.negative, arith.NegfOp, CONTRACT)
+    FUNCTION: ClassVar[Elementary] = Elementary(float.__neg__, arith.NegfOp, CONTRACT)
 
 
 @irdl_op_definition
@@ -182,7 +177,7 @@ class AbsOp(UnaryOp):
     """`|x|`, with derivative 0 at 0."""
 
     name = "tix.abs"
-    FUNCTION: ClassVar[Elementary] = Elementary(float.__abs__, np.abs, machine.AbsFOp)
+    FUNCTION: ClassVar[Elementary] = Elementary(float.__abs__, machine.AbsFOp)
 
 
 @irdl_op_definition
@@ -190,7 +185,7 @@ class SignOp(StepOp):
     """-1, 0 or 1."""
 
     name = "tix.sign"
-    FUNCTION: ClassVar[Elementary] = Elementary(sign, np.sign)
+    FUNCTION: ClassVar[Elementary] = Elementary(sign)
 
 
 @irdl_op_definition
@@ -198,7 +193,7 @@ class FloorOp(StepOp):
     """The largest integer that is not above."""
 
     name = "tix.floor"
-    FUNCTION: ClassVar[Elementary] = from_numpy(np.floor, machine.FloorOp)
+    FUNCTION: ClassVar[Elementary] = Elementary(near(math.floor), machine.FloorOp)
 
 
 @irdl_op_definition
@@ -206,7 +201,7 @@ class CeilOp(StepOp):
     """The smallest integer that is not below."""
 
     name = "tix.ceil"
-    FUNCTION: ClassVar[Elementary] = from_numpy(np.ceil, machine.CeilOp)
+    FUNCTION: ClassVar[Elementary] = Elementary(near(math.ceil), machine.CeilOp)
 
 
 @irdl_op_definition
@@ -214,31 +209,31 @@ class RoundOp(StepOp):
     """The nearest integer, the even one of two, as in Python and NumPy."""
 
     name = "tix.round"
-    FUNCTION: ClassVar[Elementary] = from_numpy(np.rint, machine.RoundEvenOp)
+    FUNCTION: ClassVar[Elementary] = Elementary(near(round), machine.RoundEvenOp)
 
 
 @irdl_op_definition
 class SqrtOp(UnaryOp):
     name = "tix.sqrt"
-    FUNCTION: ClassVar[Elementary] = Elementary(math.sqrt, np.sqrt, machine.SqrtOp)
+    FUNCTION: ClassVar[Elementary] = Elementary(math.sqrt, machine.SqrtOp)
 
 
 @irdl_op_definition
 class ExpOp(UnaryOp):
     name = "tix.exp"
-    FUNCTION: ClassVar[Elementary] = Elementary(math.exp, np.exp, machine.ExpOp)
+    FUNCTION: ClassVar[Elementary] = Elementary(math.exp, machine.ExpOp)
 
 
 @irdl_op_definition
 class LogOp(UnaryOp):
     name = "tix.log"
-    FUNCTION: ClassVar[Elementary] = Elementary(math.log, np.log, machine.LogOp)
+    FUNCTION: ClassVar[Elementary] = Elementary(math.log, machine.LogOp)
 
 
 @irdl_op_definition
 class Log10Op(UnaryOp):
     name = "tix.log10"
-    FUNCTION: ClassVar[Elementary] = Elementary(math.log10, np.log10, machine.Log10Op, APPROXIMATE)
+    FUNCTION: ClassVar[Elementary] = Elementary(math.log10, machine.Log10Op, APPROXIMATE)
 
 
 @irdl_op_definition
@@ -246,7 +241,7 @@ class Log1pOp(UnaryOp):
     """`log(1 + x)`, exact near 0."""
 
     name = "tix.log1p"
-    FUNCTION: ClassVar[Elementary] = Elementary(math.log1p, np.log1p, machine.Log1pOp)
+    FUNCTION: ClassVar[Elementary] = Elementary(math.log1p, machine.Log1pOp)
 
 
 @irdl_op_definition
@@ -254,61 +249,61 @@ class Expm1Op(UnaryOp):
     """`exp(x) - 1`, exact near 0."""
 
     name = "tix.expm1"
-    FUNCTION: ClassVar[Elementary] = Elementary(math.expm1, np.expm1, machine.ExpM1Op)
+    FUNCTION: ClassVar[Elementary] = Elementary(math.expm1, machine.ExpM1Op)
 
 
 @irdl_op_definition
 class SinOp(UnaryOp):
     name = "tix.sin"
-    FUNCTION: ClassVar[Elementary] = Elementary(math.sin, np.sin, machine.SinOp)
+    FUNCTION: ClassVar[Elementary] = Elementary(math.sin, machine.SinOp)
 
 
 @irdl_op_definition
 class CosOp(UnaryOp):
     name = "tix.cos"
-    FUNCTION: ClassVar[Elementary] = Elementary(math.cos, np.cos, machine.CosOp)
+    FUNCTION: ClassVar[Elementary] = Elementary(math.cos, machine.CosOp)
 
 
 @irdl_op_definition
 class TanOp(UnaryOp):
     name = "tix.tan"
-    FUNCTION: ClassVar[Elementary] = Elementary(math.tan, np.tan, machine.TanOp, APPROXIMATE)
+    FUNCTION: ClassVar[Elementary] = Elementary(math.tan, machine.TanOp, APPROXIMATE)
 
 
 @irdl_op_definition
 class AsinOp(UnaryOp):
     name = "tix.asin"
-    FUNCTION: ClassVar[Elementary] = Elementary(math.asin, np.arcsin, machine.AsinOp, APPROXIMATE)
+    FUNCTION: ClassVar[Elementary] = Elementary(math.asin, machine.AsinOp, APPROXIMATE)
 
 
 @irdl_op_definition
 class AcosOp(UnaryOp):
     name = "tix.acos"
-    FUNCTION: ClassVar[Elementary] = Elementary(math.acos, np.arccos, machine.AcosOp, APPROXIMATE)
+    FUNCTION: ClassVar[Elementary] = Elementary(math.acos, machine.AcosOp, APPROXIMATE)
 
 
 @irdl_op_definition
 class AtanOp(UnaryOp):
     name = "tix.atan"
-    FUNCTION: ClassVar[Elementary] = Elementary(math.atan, np.arctan, machine.AtanOp, APPROXIMATE)
+    FUNCTION: ClassVar[Elementary] = Elementary(math.atan, machine.AtanOp, APPROXIMATE)
 
 
 @irdl_op_definition
 class SinhOp(UnaryOp):
     name = "tix.sinh"
-    FUNCTION: ClassVar[Elementary] = Elementary(math.sinh, np.sinh, machine.SinhOp)
+    FUNCTION: ClassVar[Elementary] = Elementary(math.sinh, machine.SinhOp)
 
 
 @irdl_op_definition
 class CoshOp(UnaryOp):
     name = "tix.cosh"
-    FUNCTION: ClassVar[Elementary] = Elementary(math.cosh, np.cosh, machine.CoshOp)
+    FUNCTION: ClassVar[Elementary] = Elementary(math.cosh, machine.CoshOp)
 
 
 @irdl_op_definition
 class TanhOp(UnaryOp):
     name = "tix.tanh"
-    FUNCTION: ClassVar[Elementary] = Elementary(math.tanh, np.tanh, machine.TanhOp)
+    FUNCTION: ClassVar[Elementary] = Elementary(math.tanh, machine.TanhOp)
 
 
 @irdl_op_definition
@@ -332,7 +327,7 @@ class SigmoidOp(UnaryOp):
     """`1 / (1 + exp(-x))`."""
 
     name = "tix.sigmoid"
-    FUNCTION: ClassVar[Elementary] = Elementary(sigmoid, sigmoids)
+    FUNCTION: ClassVar[Elementary] = Elementary(sigmoid)
 
 
 @irdl_op_definition
@@ -340,7 +335,7 @@ class ReluOp(UnaryOp):
     """`max(x, 0)`, with derivative 0 at 0."""
 
     name = "tix.relu"
-    FUNCTION: ClassVar[Elementary] = Elementary(relu, relus)
+    FUNCTION: ClassVar[Elementary] = Elementary(relu)
 
 
 _UNARY: tuple[type[UnaryOp], ...] = (

@@ -102,8 +102,8 @@ def timed_compilation(
             import_module("tadc.targets.llvm")
             from tadc.inverse.text import steps
             from tadc.program import Program
+            from tadc.runtime.compiled import Compiled
             from tadc.runtime.cpu import CpuModule
-            from tadc.runtime.runner import Runner
         with timed("parse, ranges"):
             function = load(file)
         if mode in INVERSE_MODES:
@@ -113,7 +113,7 @@ def timed_compilation(
         for program in programs:
             with timed("printing"):
                 str(program)
-            executable = Runner(program, "cpu").code(code.sizes, code.precision)
+            executable = Compiled(program, "cpu").code(code.sizes, code.precision)
             assert executable.module  # its passes are timed one by one
             with timed("LLVM IR"):
                 text = executable.text
@@ -133,5 +133,5 @@ def emitted(function: Function, wrt: tuple[str, ...], emit: str, mode: str, code
     if mode in INVERSE_MODES:
         from tadc.inverse.text import texts
 
-        return texts(function.runner, mode, emit, code.sizes, code.precision)
+        return texts(function.compiled, mode, emit, code.sizes, code.precision)
     return _derived(function, wrt, mode).emit(emit, code.sizes, code.precision)

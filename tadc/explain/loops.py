@@ -9,8 +9,8 @@ from tadc.function import Function
 from tadc.inverse.text import steps
 from tadc.modes import INVERSE_MODES
 from tadc.program import Program
+from tadc.runtime.compiled import Compiled
 from tadc.runtime.loop_plan import loop_plan
-from tadc.runtime.runner import Runner
 
 
 def explain_loops(
@@ -23,12 +23,12 @@ def explain_loops(
     """The plan of a call of `function`, and of its derivative in a mode, by arguments `wrt`.
 
     It is a plan again: a definition that is in both has one entry, and where the derivative's would
-    be another one that stands there as a comment. Raises what `Runner.code` raises.
+    be another one that stands there as a comment. Raises what `Compiled.code` raises.
     """
-    own = loop_plan(function.runner, sizes, precision)
+    own = loop_plan(function.compiled, sizes, precision)
     lines = [own.call, "# the program", *own.lines]
     for program in _derivatives(function, wrt, mode):
-        derivative = loop_plan(Runner(program, function.target), sizes, precision)
+        derivative = loop_plan(Compiled(program, function.target), sizes, precision)
         lines += ["", f"# its derivative of mode {mode}"]
         for label, entry in derivative.entries.items():
             if label not in own.entries:

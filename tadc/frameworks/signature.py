@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from tadc.errors import ArgumentError, TargetError
 from tadc.function import Function
 from tadc.program import Program
-from tadc.runtime.arguments import Parameter, bind
+from tadc.runtime.parameters import Parameter, bind
 
 Source = str | Function | Callable[..., Any]
 """A program as text, compiled, or as the docstring of a function of Python."""

@@ -16,7 +16,7 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from dialects.tix import Affine, Constraint
-from dialects.tix.elementary import Array
+from tadc.interpreter.arrays import Array
 from tadc.interpreter.points import POINTS_AT_ONCE, Points
 
 MOST_ROUNDS_OF_PROPAGATION = 30

@@ -40,7 +40,7 @@ from dialects.loops import (
     alignment_of,
     vector_type,
 )
-from dialects.tix.elementary import Array
+from tadc.interpreter.arrays import Array
 from tadc.interpreter.loops_scalars import (
     LIBRARY,
     SCALAR,

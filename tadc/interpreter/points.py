@@ -13,7 +13,7 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from dialects.tix import Affine, Constraint
-from dialects.tix.elementary import Array
+from tadc.interpreter.arrays import Array
 
 POINTS_AT_ONCE = 1 << 17
 """Points evaluated at once: bounds the memory, one array of this size per value of a body."""

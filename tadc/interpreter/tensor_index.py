@@ -18,8 +18,6 @@ import numpy as np
 from xdsl.ir import Operation, Region, SSAValue
 
 from dialects.tix import (
-    BINARY,
-    UNARY,
     CallOp,
     ConstantOp,
     Constraint,
@@ -40,7 +38,7 @@ from dialects.tix import (
     YieldOp,
 )
 from dialects.tix.affine import SizeValues
-from dialects.tix.elementary import Array
+from tadc.interpreter.arrays import FUNCTIONS, Array
 from tadc.interpreter.index_sets import expand
 from tadc.interpreter.points import Points, box
 from tadc.sizes import bind_sizes, dimensions_of, shape_of
@@ -272,8 +270,4 @@ HANDLERS: dict[type[Operation], Callable[[_Evaluation, Any, Points], Array]] = {
     ReadOp: _read,
     SumOp: _sum,
     WhereOp: _where,
-}
-
-FUNCTIONS: dict[type[Operation], Callable[..., Array]] = {
-    kind: kind.FUNCTION.of_arrays for kind in (*UNARY.values(), *BINARY.values())
 }

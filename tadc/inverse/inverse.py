@@ -23,6 +23,7 @@ from tadc.errors import ArgumentError, IllConditionedWarning, SingularError, Spa
 from tadc.inverse.text import texts
 from tadc.program import Program
 from tadc.runtime.arguments import DTYPES, Array, is_number
+from tadc.runtime.compiled import Compiled
 from tadc.runtime.linear_systems import Matrix, Singular, log_abs_det, position
 from tadc.runtime.runner import Runner
 
@@ -186,7 +187,7 @@ class Inverse:
 
     def __str__(self) -> str:
         """The programs in the language, and the systems between them as comments."""
-        return texts(Runner(self.program, self.target), self.mode, "source")
+        return texts(Compiled(self.program, self.target), self.mode, "source")
 
 
 def _precision(value: Any) -> str | None:

@@ -23,7 +23,7 @@ from passes.split_pullback import program_part
 from tadc.emit import emit
 from tadc.inverse import structures
 from tadc.program import Program
-from tadc.runtime.runner import Runner
+from tadc.runtime.compiled import Compiled
 
 ProgramOrSystem = Program | SolveOp | DeterminantOp
 COMMENTS = {"source": "#", "llvm": ";", "llvm-optimized": ";", "assembly": "#"}
@@ -49,7 +49,7 @@ def steps(program: Program, mode: str) -> list[ProgramOrSystem]:
 
 
 def texts(
-    runner: Runner,
+    compiled: Compiled,
     mode: str,
     kind: str,
     sizes: Mapping[str, int] | None = None,
@@ -62,9 +62,9 @@ def texts(
 
     def text(step: ProgramOrSystem) -> str:
         assert isinstance(step, Program)
-        return emit(Runner(step, runner.target), kind, sizes, precision).rstrip("\n")
+        return emit(Compiled(step, compiled.target), kind, sizes, precision).rstrip("\n")
 
-    found = steps(runner.program, mode)
+    found = steps(compiled.program, mode)
     if len(found) == 1:
         return text(found[0])
     mark = COMMENTS.get(kind, "//")
@@ -75,7 +75,7 @@ def texts(
             number += 1
             parts.append(f"{mark} program {number}\n{text(step)}")
         else:
-            parts.append(_commented(list(_described(runner.program, step, found)), mark))
+            parts.append(_commented(list(_described(compiled.program, step, found)), mark))
     return "\n\n".join(parts) + "\n"
 
 

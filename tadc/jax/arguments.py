@@ -11,7 +11,8 @@ from tadc.errors import DtypeError
 from tadc.frameworks.operation import Operation
 from tadc.jax.package import Array, jax
 from tadc.jax.package import numpy as jnp
-from tadc.runtime.arguments import DTYPES, Parameter, as_array, is_number
+from tadc.runtime.arguments import DTYPES, as_array, is_number
+from tadc.runtime.parameters import Parameter
 
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
 X64_HINT = 'jax.config.update("jax_enable_x64", True) lets JAX have float64'

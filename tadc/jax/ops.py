@@ -21,7 +21,7 @@ from tadc.jax.inverse import inverse_mode
 from tadc.jax.package import jax
 from tadc.jax.package import numpy as jnp
 from tadc.jax.transposed import bind
-from tadc.runtime.arguments import Parameter
+from tadc.runtime.parameters import Parameter
 
 _NOT_FOR_JIT = (jax.core.Tracer, np.ma.MaskedArray)
 """Values of a call that is traced already, and arrays whose mask `jax.jit` would not see."""

@@ -11,7 +11,7 @@ from tadc.function import Function, Tensor
 from tadc.ode.checks import check_fit, check_solver, number, one_each, shaped, state_names
 from tadc.ode.equations import Equation, Joint, Layout
 from tadc.ode.solver import Solver, Span, Vector
-from tadc.runtime.arguments import Parameter, bind
+from tadc.runtime.parameters import Parameter, bind
 
 Pullback = Callable[..., tuple[Any, ...]]
 

@@ -2,8 +2,10 @@
 
 A call goes this way:
 
-- `arguments`: binds arguments to names, checks them and makes them dense arrays
+- `parameters`: the arguments that a program declares, to which values and shapes are bound
+- `arguments`: checks the values and makes them dense arrays
 - `runner`: takes a call from its arguments to its results, and keeps what the next one can use
+- `compiled`: the program as code for each class of sizes: all that texts need of it
 - `targets`: the targets by name
 - `factored`: a program in fewer operations, for classes of sizes
 - `loop_plan`: the plan of the loops that a call runs, as text

@@ -1,7 +1,8 @@
 """`Executable`: a program as code of a target, made once per precision and class of sizes.
 
 `on_cpu`, `on_gpu` and `interpreted` hold one for each target. A `Plan` holds what a call needs to
-know of its sizes: shapes to allocate, work to split.
+know of its sizes: shapes to allocate, work to split. Code needs no NumPy, so that texts of it are
+there without; a plan does.
 """
 
 from __future__ import annotations
@@ -10,9 +11,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -25,7 +25,6 @@ from passes.run_passes import run_passes
 from passes.schedule import names_in, results_of
 from tadc.errors import SizeError
 from tadc.program import Program
-from tadc.runtime.arguments import DTYPES, Array, dense
 from tadc.runtime.buffer_assignment import Tensor, assign_buffers
 from tadc.runtime.size_class import LONG_CALLS, SizeClass
 from tadc.sizes import shape_of
@@ -33,6 +32,11 @@ from tadc.support.garbage import rarely_collecting
 from tadc.support.ir_text import context
 from tadc.support.stopwatch import timed
 from tadc.targets.index_ranges import INT64, Ranges, indices
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tadc.runtime.arguments import Array
 
 Strides = Sequence[tuple[int, ...]]
 """The strides of each argument, in bytes."""
@@ -80,6 +84,8 @@ class Plan(ABC):
 
     def readable(self, array: Array, dtype: np.dtype[Any]) -> Array:
         """The array as a run can read it, copied if need be."""
+        from tadc.runtime.arguments import dense
+
         return dense(array, dtype)
 
     def try_run(self, arrays: Sequence[Any]) -> list[Any] | None:
@@ -122,8 +128,14 @@ class Executable(ABC):
         self.sizes = sizes if self.tiles else SizeClass()
         self.precision = precision
         self.summary = program.summary.with_precision(precision)
-        self.argument_dtypes = [DTYPES[t.type.dtype] for t in self.summary.inputs]
         self.results = self.summary.result_labels
+
+    @cached_property
+    def argument_dtypes(self) -> Sequence[np.dtype[Any]]:
+        """The types of elements of the arguments, in order."""
+        from tadc.runtime.arguments import DTYPES
+
+        return [DTYPES[t.type.dtype] for t in self.summary.inputs]
 
     @cached_property
     def module(self) -> ModuleOp:
@@ -189,6 +201,8 @@ class Executable(ABC):
 
     def tensors(self, sizes: Mapping[str, int]) -> dict[str, Tensor]:
         """Shape and dtype of the tensor that each definition makes."""
+        from tadc.runtime.arguments import DTYPES
+
         definitions = self.summary.definitions
         known = {
             t: Tensor(shape_of(t, sizes), DTYPES[t.dtype]) for t in {d.type for d in definitions}

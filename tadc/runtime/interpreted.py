@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.func import FuncOp
 
 from dialects.tix import ProgramOp
 from passes.schedule import forms_of
 from passes.set_precision import set_precision
-from tadc.runtime.arguments import Array
 from tadc.runtime.executable import LARGEST_SAFE_FACTOR, Executable, KernelCall, Plan, Strides, into
+
+if TYPE_CHECKING:
+    from tadc.runtime.arguments import Array
 
 
 class InterpretedExecutable(Executable):

@@ -18,7 +18,7 @@ from passes.scheduling.plan_parser import LoopPlan, parse_plan
 from passes.scheduling.plan_text import plan_entries
 from passes.scheduling.planned import planned, refusals
 from passes.scheduling.predict import Prediction, predict
-from tadc.runtime.runner import Runner
+from tadc.runtime.compiled import Compiled
 from tadc.sizes import argument_shapes
 
 
@@ -38,38 +38,38 @@ class ShownPlan:
         return "\n".join([self.call, *self.lines]) + "\n"
 
 
-def loop_plan(runner: Runner, sizes: Mapping[str, int] | None, precision: str) -> ShownPlan:
+def loop_plan(compiled: Compiled, sizes: Mapping[str, int] | None, precision: str) -> ShownPlan:
     """The plan of the loops that a call of these sizes runs on the target `cpu`.
 
     Other targets have no choice. Without sizes it is that of large calls of any sizes. Raises what
-    `Runner.code` raises.
+    `Compiled.code` raises.
     """
 
     def shown() -> ShownPlan:
-        call = _Call.of(runner, sizes, precision)
+        call = _Call.of(compiled, sizes, precision)
         comments = Comments(call.sizes, call.example, call.own, refusals(call.plan, call.program))
         settings = ", ".join([*write_sizes(sizes or {}), precision])
         entries = plan_entries(call.program, call.choose, comments.about)
         return ShownPlan(f"for {settings}", entries)
 
-    with runner.program.located_errors():
-        return runner.program.recurse(shown)
+    with compiled.program.located_errors():
+        return compiled.program.recurse(shown)
 
 
 def predictions(
-    runner: Runner, sizes: Mapping[str, int] | None, precision: str
+    compiled: Compiled, sizes: Mapping[str, int] | None, precision: str
 ) -> dict[str, Prediction]:
     """The work and the time of each definition, on one core; empty without sizes."""
 
     def found() -> dict[str, Prediction]:
-        call = _Call.of(runner, sizes, precision)
+        call = _Call.of(compiled, sizes, precision)
         if call.sizes is None:
             return {}
         definitions = call.program.definitions
         return {op.label.data: predict(op, call.choose(op), call.sizes) for op in definitions}
 
-    with runner.program.located_errors():
-        return runner.program.recurse(found)
+    with compiled.program.located_errors():
+        return compiled.program.recurse(found)
 
 
 @dataclass(frozen=True)
@@ -89,16 +89,16 @@ class _Call:
     """The sizes for which nests are chosen."""
 
     @staticmethod
-    def of(runner: Runner, sizes: Mapping[str, int] | None, precision: str) -> _Call:
-        """The call of a program with these sizes; raises what `Runner.code` raises."""
-        if runner.target != "cpu":
-            runner = Runner(runner.program, "cpu")
-        executable = runner.code(sizes, precision)
+    def of(compiled: Compiled, sizes: Mapping[str, int] | None, precision: str) -> _Call:
+        """The call of a program with these sizes; raises what `Compiled.code` raises."""
+        if compiled.target != "cpu":
+            compiled = Compiled(compiled.program, "cpu")
+        executable = compiled.code(sizes, precision)
         program = program_in(executable.shaped)
         example = executable.summary.with_derived(dict(executable.sizes.example))
         least = write_sizes(executable.sizes.least)
         own = blocking_chooser(executable.sizes.tiles, write_sizes(example), least)
-        known = _all_sizes(runner, sizes)
+        known = _all_sizes(compiled, sizes)
         known = None if known is None else executable.summary.with_derived(known)
         if own is None:
             return _Call(program, LoopPlan(), _plain, _plain, known, example)
@@ -111,13 +111,13 @@ def _plain(_: object) -> Blocking:
     return PLAIN
 
 
-def _all_sizes(runner: Runner, sizes: Mapping[str, int] | None) -> Mapping[str, int] | None:
+def _all_sizes(compiled: Compiled, sizes: Mapping[str, int] | None) -> Mapping[str, int] | None:
     """The sizes of a call with those that follow from them; None where they are not given."""
-    summary = runner.program.summary
+    summary = compiled.program.summary
     if not sizes and summary.size_names():
         return None
     shapes = argument_shapes(summary, sizes or {})
-    return runner.sizes_of([shapes[t.name] for t in runner.program.args])
+    return compiled.sizes_of([shapes[t.name] for t in compiled.program.args])
 
 
 def program_in(module: ModuleOp) -> ProgramOp:

@@ -8,7 +8,8 @@
 | `avx512` | x86-64-v4: AVX-512 F, BW, CD, DQ and VL | 512 bits |
 
 Code for the same machine has the same bits in its results everywhere; `native` differs between
-machines as their instructions do.
+machines as their instructions do. LLVM knows what this processor is: without it nothing runs, and
+texts are those for a level, `baseline` where `TADC_CPU` names none.
 """
 
 from __future__ import annotations
@@ -61,21 +62,31 @@ def machine() -> Machine:
 
     Raises `TargetError` where that is no level, or one that this processor lacks.
     """
-    level = os.environ.get("TADC_CPU") or "native"
-    if level == "native":
-        return _native()
-    if level not in LEVELS:
-        raise TargetError(f"TADC_CPU is {level!r}", hint=f"it can be {_words()}, or not set")
-    return _of_level(level)
+    level = _chosen()
+    return _native() if level == "native" else _of_level(level)
 
 
-def machine_to_print_for() -> Machine | None:
-    """The machine; None without LLVM, where text can be printed but nothing runs."""
+def has_llvm() -> bool:
+    """True if LLVM is there, which knows this processor."""
     try:
         import_module("llvmlite.binding")
     except ImportError:
-        return None
-    return machine()
+        return False
+    return True
+
+
+def machine_without_llvm() -> Machine:
+    """The level that stands for this processor in texts; raises as `machine` does for others."""
+    level = _chosen()
+    return _at_level("baseline" if level == "native" else level)
+
+
+def _chosen() -> str:
+    """The level that `TADC_CPU` asks for, or `native`; raises `TargetError` for other words."""
+    level = os.environ.get("TADC_CPU") or "native"
+    if level != "native" and level not in LEVELS:
+        raise TargetError(f"TADC_CPU is {level!r}", hint=f"it can be {_words()}, or not set")
+    return level
 
 
 def _native() -> Machine:
@@ -91,16 +102,24 @@ def _native() -> Machine:
 
 
 def _of_level(level: str) -> Machine:
+    """The level, which this processor has."""
     llvm = _llvm()
-    cpu, features, bits = LEVELS[level]
-    if not features and not str(llvm.get_default_triple()).startswith("x86_64"):
-        cpu = "generic"
+    features = LEVELS[level][1]
     found: dict[str, bool] = llvm.get_host_cpu_features()
     missing = [f for f in features if not found.get(f)]
     if missing:
         lacks = ", ".join(missing)
         hint = "without TADC_CPU, code is made for this processor"
         raise TargetError(f"TADC_CPU is {level}, but this processor lacks {lacks}", hint=hint)
+    if not features and not str(llvm.get_default_triple()).startswith("x86_64"):
+        return _at_level(level, cpu="generic")
+    return _at_level(level)
+
+
+def _at_level(level: str, cpu: str | None = None) -> Machine:
+    """A level, by the name that LLVM has for it or by another one."""
+    name, features, bits = LEVELS[level]
+    cpu = cpu or name
     flags = ",".join(f"+{f}" for f in features)
     return Machine(cpu, frozenset(features), flags, bits, f"{cpu}, vectors of {bits} bits")
 

@@ -21,6 +21,7 @@ from tadc.support.disk_store import compiler_version, digest, disk_store
 
 if TYPE_CHECKING:
     from tadc.runtime.cpu import CpuModule, Kernel
+    from tadc.runtime.machine import Machine
 
 
 class MachineCode:
@@ -47,13 +48,18 @@ class CpuExecutable(Executable):
     strided = True
 
     def _print(self) -> str:
-        from tadc.runtime.machine import machine_to_print_for
+        from tadc.runtime.machine import has_llvm, machine, machine_without_llvm
+
+        if has_llvm():
+            return self._text_for(machine())
+        m = machine_without_llvm()
+        reason = "llvmlite, which knows this processor, is not installed"
+        return f"; for {m.description}: {reason}\n\n{self._text_for(m)}"
+
+    def _text_for(self, m: Machine) -> str:
         from tadc.targets.llvm import print_llvm
 
-        m, strips = machine_to_print_for(), self.sizes.huge
-        if m is None:
-            return print_llvm(self.module, strips=strips)
-        return print_llvm(self.module, m.vector_bits, m.has("avx512f"), strips)
+        return print_llvm(self.module, m.vector_bits, m.has("avx512f"), self.sizes.huge)
 
     @cached_property
     def code(self) -> MachineCode:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.func import FuncOp
 
 from passes.schedule import names_in
-from tadc.runtime.arguments import Array
 from tadc.runtime.executable import Executable, Plan, Strides, into
+
+if TYPE_CHECKING:
+    from tadc.runtime.arguments import Array
 
 
 class CudaExecutable(Executable):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -22,7 +23,8 @@ def with_large_stack(work: Callable[[], T]) -> T:
     """`work()`; where the stack is too small for it, again in a thread with a large one.
 
     So `work` must do no harm when it is done twice. While the second attempt lasts, the recursion
-    limit of the process is higher. Raises RecursionError where even that is too low.
+    limit of the process is higher. Raises RecursionError where even that is too low, and where
+    there are no threads, as in browsers.
     """
     try:
         return work()
@@ -43,16 +45,26 @@ def _on_large_stack(work: Callable[[], T]) -> T:
         except BaseException as error:
             errors.append(error)
 
+    thread = threading.Thread(target=run, name="tadc, with a large stack", daemon=True)
     with _one_at_a_time:
-        limit, size = sys.getrecursionlimit(), threading.stack_size(STACK_BYTES)
         try:
-            thread = threading.Thread(target=run, name="tadc, with a large stack", daemon=True)
-            sys.setrecursionlimit(max(limit, DEEPEST_CALLS))
-            thread.start()
-            thread.join()
-        finally:
-            threading.stack_size(size)
-            sys.setrecursionlimit(limit)
+            with _large_stacks():
+                thread.start()
+                thread.join()
+        except RuntimeError as error:
+            raise RecursionError(f"there is no thread with a large stack: {error}") from error
     if errors:
         raise errors[0]
     return results[0]
+
+
+@contextmanager
+def _large_stacks() -> Generator[None]:
+    """Let threads that start have a large stack, and all threads call deeply."""
+    limit, size = sys.getrecursionlimit(), threading.stack_size(STACK_BYTES)
+    sys.setrecursionlimit(max(limit, DEEPEST_CALLS))
+    try:
+        yield
+    finally:
+        threading.stack_size(size)
+        sys.setrecursionlimit(limit)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+import struct
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
-
-import numpy as np
 
 # Binding strengths. A binary operator binds to the left: its right operand must bind tighter.
 TERNARY, OR, AND, BIT_OR, BIT_XOR, BIT_AND, EQUAL, LESS, SUM, PRODUCT, UNARY, ATOM = range(12)
@@ -98,14 +97,40 @@ SPECIAL = {
 
 
 def floating(value: float, ctype: str) -> Expr:
-    """The shortest decimal literal that C reads back as the same number."""
+    """A short decimal literal that C reads back as the same number of that type."""
+    if ctype == "float":
+        value = as_single(value)
     if math.isnan(value):
         return Expr(SPECIAL[ctype][1])
     if math.copysign(1.0, value) < 0:
         return prefix("-", floating(-value, ctype))
     if math.isinf(value):
         return Expr(SPECIAL[ctype][0])
-    return Expr(f"{np.float32(value)!s}f" if ctype == "float" else repr(value))
+    return Expr(f"{shortest_single(value)}f" if ctype == "float" else repr(value))
+
+
+def shortest_single(value: float) -> str:
+    """The text of a finite number of single precision, in the digits that tell it from others.
+
+    Nine are enough for each. The text has a point or an exponent, as any float of Python.
+    """
+    near = (float(f"{value:.{digits}g}") for digits in range(1, 10))
+    return repr(next(x for x in near if _reads_as(x, value)))
+
+
+def _reads_as(x: float, value: float) -> bool:
+    """True if C reads the text of `x` as `value`, and so it would a text next to it.
+
+    C rounds once what is rounded twice here: by less than half a step of double precision, on the
+    way to `x`. Where both neighbours of `x` round alike, that makes no difference.
+    """
+    return as_single(math.nextafter(x, 0)) == value == as_single(math.nextafter(x, math.inf))
+
+
+def as_single(value: float) -> float:
+    """The nearest number of single precision, infinite for numbers that exceed them all."""
+    found: float = struct.unpack("f", struct.pack("f", value))[0]
+    return found
 
 
 KEYWORDS = """

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tadc.errors import ArgumentError, DtypeError
-from tadc.runtime.arguments import Parameter, is_number
+from tadc.runtime.arguments import is_number
+from tadc.runtime.parameters import Parameter
 from tadc.torch.package import torch
 
 DTYPES = {"f32": torch.float32, "f64": torch.float64}

@@ -15,7 +15,7 @@ import numpy as np
 from tadc.errors import UnsupportedError
 from tadc.inverse.vectors import vectors
 from tadc.ode.flow import Flow
-from tadc.runtime.arguments import Parameter, bind
+from tadc.runtime.parameters import Parameter, bind
 from tadc.runtime.results import kind
 from tadc.torch import private
 from tadc.torch.checks import as_tensors, check

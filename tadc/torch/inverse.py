@@ -11,7 +11,7 @@ import numpy as np
 from tadc.frameworks.inverse import Arrays, InverseMode
 from tadc.frameworks.operation import Operation
 from tadc.function import Function
-from tadc.runtime.arguments import Parameter
+from tadc.runtime.parameters import Parameter
 from tadc.torch import private
 from tadc.torch.checks import DTYPES, NAMES, as_tensors, check
 from tadc.torch.exported import ExportedOperator

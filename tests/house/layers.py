@@ -18,6 +18,7 @@ LAYERS = (
     ("tadc.frameworks",),
     ("tadc.ode", "tadc.pullback", "tadc.explain", "tadc.verify", "tadc.checked_plan"),
     ("tadc.function",),
+    ("tadc.runnable",),
     ("tadc.stages",),
     ("tadc.inverse",),
     ("tadc.emit",),
