@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from dialects import tix
 from dialects.tix import Affine, Variable
 from passes.rewriting.programs import definition_around, fresh_name
 from passes.solve_index_kernels import Derivation, System
-from tadc.errors import Span, underlined
+from tadc.errors import Span
 from tadc.explain.guards import Reasons
-from tadc.explain.notation import Notation, wrapped
+from tadc.explain.notation import Notation
+from tadc.explain.records import Equations, Guard, Range, Record, Solution
 
 
 @dataclass
@@ -40,58 +42,51 @@ class Contribution:
         """The names of the indices of the sum: those of the statement that reads."""
         return [self.notation.name(index) for index in self.op.indices]
 
-    def text(self) -> Iterator[str]:
-        """The explanation, line by line."""
-        if self.span:
-            yield f"  {self.span.excerpt}, line {self.span.line}"
-            yield from (f"  {line}" for line in underlined(self.span))
+    def record(self) -> Record:
+        """The explanation of it, by what the passes say."""
         if not self.op.indices:
-            yield "    read once"
-            yield from (f"    guard  {self.notation.constraint(c)}" for c in self.op.constraints)
-            return
-        yield from self._set()
+            guards = [Guard(self.notation.constraint(c)) for c in self.op.constraints]
+            return Record(self.span, [], [], None, None, guards, [])
+        conditions = [c for c in self.op.constraints if c in self.system.rest]
+        shown = [self.notation.constraint(c) for c in conditions]
+        record = partial(Record, self.span, self.own, shown)
         if not self.system.equations:
-            yield "    no equation: every point of the set contributes"
-            yield from self._bounds(self.own, Reasons(self.notation))
-            return
-        yield from self._equations()
+            return record(None, None, *self._bounds(self.own, Reasons(self.notation)))
         derivation = self.system.solve()
         if derivation.empty:
-            yield "    no integers solve these equations for any element: nothing is added"
-            return
-        yield from self._solution(derivation)
+            return record(self._equations(), None, [], [])
+        quotients = self._quotient_names(len(derivation.quotients))
+        free = self._free_names(derivation)
+        solution = self._solution(derivation, quotients, free)
+        reasons = Reasons.of(self.notation, derivation, quotients, free)
+        guards = self._guards(derivation)
+        around, ranges = self._bounds(free, reasons)
+        return record(self._equations(), solution, [*guards, *around], ranges)
 
-    # --- the equations ---
-
-    def _set(self) -> Iterator[str]:
-        yield f"    read at the points ({', '.join(self.own)}) of the set"
-        conditions = [c for c in self.op.constraints if c in self.system.rest]
-        yield from wrapped([self.notation.constraint(c) for c in conditions])
-
-    def _equations(self) -> Iterator[str]:
+    def _equations(self) -> Equations:
         """The equations `A ξ = b`: a row of A is what they hold of own indices, b all else."""
-        yield f"    those that read this element solve A ({', '.join(self.own)}) = b with A, b ="
-        matrix = [[str(f[v]) for v in self.op.indices] for f in self.system.equations]
-        widths = [max(map(len, column)) for column in zip(*matrix, strict=True)]
-        for row, equation in zip(matrix, self.system.equations, strict=True):
-            cells = " ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True))
-            own = Affine({v: equation[v] for v in self.op.indices})
-            yield f"      [ {cells} ]   {self.notation.form(own - equation)}"
+        own = [Affine({v: f[v] for v in self.op.indices}) for f in self.system.equations]
+        return Equations(
+            self.own,
+            [[f[v] for v in self.op.indices] for f in self.system.equations],
+            [self.notation.form(form) for form in own],
+            [
+                self.notation.form(form - equation)
+                for form, equation in zip(own, self.system.equations, strict=True)
+            ],
+        )
 
     # --- their solution ---
 
-    def _solution(self, derivation: Derivation) -> Iterator[str]:
-        quotients = self._quotient_names(len(derivation.quotients))
-        free = self._free_names(derivation)
-        yield "    solved in integers, by the Smith normal form of A (eqs. 41-45)"
-        for name, (row, divisor) in zip(quotients, derivation.quotients, strict=True):
-            yield f"      {name} = {self.notation.factor(row)} / {divisor}"
+    def _solution(
+        self, derivation: Derivation, quotients: Sequence[str], free: Sequence[str]
+    ) -> Solution:
+        rows = zip(quotients, derivation.quotients, strict=True)
+        exact = [f"{name} = {self.notation.factor(row)} / {d}" for name, (row, d) in rows]
         indices = derivation.indices([*map(Affine.of, quotients)], [*map(Affine.of, free)])
         values = [(self.notation.name(x), self.notation.form(f)) for x, f in indices.items()]
-        yield from wrapped([f"{x} = {value}" for x, value in values if x != value])
-        yield from self._null_space(derivation, free)
-        yield from self._guards(derivation)
-        yield from self._bounds(free, Reasons.of(self.notation, derivation, quotients, free))
+        told = [f"{x} = {value}" for x, value in values if x != value]
+        return Solution(exact, told, derivation.null_space, free, len(self.own))
 
     def _quotient_names(self, count: int) -> list[str]:
         names: list[str] = []
@@ -106,33 +101,25 @@ class Contribution:
             names.append(fresh_name("z" if index is None else self.notation.name(index), names))
         return names
 
-    def _null_space(self, derivation: Derivation, free: Sequence[str]) -> Iterator[str]:
-        unknowns, rank = len(self.own), len(self.own) - len(free)
-        if not free:
-            yield f"      as many independent equations as unknowns, {rank}: one point, no sum"
-            return
-        basis = " ".join(f"({', '.join(map(str, v))})" for v in derivation.null_space)
-        yield f"      {unknowns} unknowns, rank {rank}: the null space of A, with the basis"
-        yield f"      {basis}, is summed over: {', '.join(free)}"
-
-    def _guards(self, derivation: Derivation) -> Iterator[str]:
+    def _guards(self, derivation: Derivation) -> Iterator[Guard]:
         for equation in derivation.zero:
-            yield f"    guard  {self.notation.constraint(equation)}"
-            yield "           a row past the rank of A: it holds no unknown (the cokernel, a delta)"
+            reason = "a row past the rank of A: it holds no unknown (the cokernel, a delta)"
+            yield Guard(self.notation.constraint(equation), reason)
         for row, divisor in derivation.quotients:
-            yield f"    guard  {self.notation.factor(row)} % {divisor} == 0"
-            yield f"           an elementary divisor is {divisor}: no integers otherwise"
+            reason = f"an elementary divisor is {divisor}: no integers otherwise"
+            yield Guard(f"{self.notation.factor(row)} % {divisor} == 0", reason)
 
     # --- bounds ---
 
-    def _bounds(self, free: Sequence[str], reasons: Reasons) -> Iterator[str]:
-        """The bounds of every summation index, and where each comes from."""
+    def _bounds(
+        self, free: Sequence[str], reasons: Reasons
+    ) -> tuple[Sequence[Guard], Sequence[Range] | None]:
+        """The guards around the sum, and the range of every index with where it comes from."""
         if self.bounded is not None:
             self._name_bounded(self.bounded)
             if {self.notation.name(v) for v in self.bounded.indices} == set(free):
-                yield from reasons.text(self.bounded)
-                return
-        yield "    bounds and guards: in the last line; further equations were found and solved"
+                return reasons.guards(self.bounded), reasons.ranges(self.bounded)
+        return [], None
 
     def _name_bounded(self, op: tix.ReductionOp) -> None:
         """Give indices at the stage `bounded` the names of those that they are."""

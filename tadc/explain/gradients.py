@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, ModuleOp
 from xdsl.passes import ModulePass
@@ -20,6 +21,7 @@ from passes.pipeline import derivative_passes
 from passes.rewriting.programs import fresh_name
 from tadc.errors import ArgumentError, unknown_name
 from tadc.explain.contribution import Contribution
+from tadc.explain.records import Record
 from tadc.function import Function
 
 Place = tuple[int, int]
@@ -32,6 +34,14 @@ summed over the points i of its index set with A i = b = p - a (arXiv:1711.01348
 
 def explain(function: Function, *wrt: str, read: str | None = None) -> str:
     """The derivative of `function` by these arguments (all by default), read by read, as text.
+
+    See `explanation`.
+    """
+    return str(explanation(function, *wrt, read=read))
+
+
+def explanation(function: Function, *wrt: str, read: str | None = None) -> Explanation:
+    """The derivative of `function` by these arguments (all by default), read by read, as records.
 
     `read` chooses contributions: `x` those of all reads of x, `x[i + 1]` those of reads that are
     written so. Raises `UnknownNameError` where there is no such argument or no such read, and
@@ -46,8 +56,18 @@ def explain(function: Function, *wrt: str, read: str | None = None) -> str:
     gradients = list(_gradients(function, _Stages.of(function, wrt)))
     if read is not None:
         gradients = _chosen(gradients, read)
-    lines = [INTRODUCTION, "", *(line for gradient in gradients for line in gradient.text())]
-    return "\n".join(lines).rstrip("\n")
+    return Explanation(gradients)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """All that is said of a derivative; `str` gives it as text."""
+
+    gradients: Sequence[Gradient]
+
+    def __str__(self) -> str:
+        lines = [INTRODUCTION, "", *(line for g in self.gradients for line in g.text())]
+        return "\n".join(lines).rstrip("\n")
 
 
 # --- the stages -----------------------------------------------------------------------------------
@@ -95,23 +115,30 @@ def _program(module: ModuleOp) -> tix.ProgramOp:
 # --- the gradients --------------------------------------------------------------------------------
 
 
-@dataclass
-class _Gradient:
+@dataclass(frozen=True)
+class Gradient:
     """A definition of the derivative program, and the contributions that it adds up."""
 
+    label: str
     element: str
     """The element that is explained, as `dx[p]`."""
-    contributions: list[Contribution]
-    last_line: list[str]
+    contributions: Sequence[Contribution]
+    last_line: Sequence[str]
+    """The line of the derivative program that defines it, if one still does."""
     others: int = 0
     """The number of contributions that are left out."""
+
+    @cached_property
+    def records(self) -> Sequence[Record]:
+        """The explanation of each contribution."""
+        return [contribution.record() for contribution in self.contributions]
 
     def text(self) -> Iterator[str]:
         """The explanation, line by line."""
         yield f"{self.element}: {_count(len(self.contributions), self.others)}"
         yield ""
-        for contribution in self.contributions:
-            yield from contribution.text()
+        for record in self.records:
+            yield from record.text()
             yield ""
         if self.last_line:
             yield from ("in the end", *(f"    {line}" for line in self.last_line), "")
@@ -129,7 +156,7 @@ def _count(shown: int, others: int) -> str:
             return f"the sum of {shown} contributions, one for each read and piece of its set"
 
 
-def _gradients(function: Function, stages: _Stages) -> Iterator[_Gradient]:
+def _gradients(function: Function, stages: _Stages) -> Iterator[Gradient]:
     """The definitions that the derivative has and the program does not, in order."""
     known = {d.label.data for d in stages.outlined.definitions}
     reads = {_place(op.location) for op in stages.outlined.walk() if isinstance(op, tix.ReadOp)}
@@ -140,7 +167,8 @@ def _gradients(function: Function, stages: _Stages) -> Iterator[_Gradient]:
             continue
         names = _element_names(definition)
         inside = ", ".join(names.values())
-        yield _Gradient(
+        yield Gradient(
+            label,
             f"{label}[{inside}]" if inside else label,
             [
                 Contribution(function.program.span(before.location), names, before, after)
@@ -198,9 +226,9 @@ def _place(location: LocationAttr) -> Place | None:
 # --- some of the reads ----------------------------------------------------------------------------
 
 
-def _chosen(gradients: Sequence[_Gradient], read: str) -> list[_Gradient]:
+def _chosen(gradients: Sequence[Gradient], read: str) -> list[Gradient]:
     """The gradients with the contributions of these reads alone, without those that have none."""
-    chosen: list[_Gradient] = []
+    chosen: list[Gradient] = []
     for g in gradients:
         some = [c for c in g.contributions if _is_of(c, read)]
         if some:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from xdsl.ir import SSAValue
 
@@ -10,6 +10,7 @@ from dialects import tix
 from dialects.tix import Affine, Constraint, FloorDivOp
 from passes.solve_index_kernels import Derivation, Exact
 from tadc.explain.notation import Notation
+from tadc.explain.records import SEVERAL, Bound, Condition, Guard, Range
 
 
 class Reasons:
@@ -40,27 +41,55 @@ class Reasons:
             sources.setdefault(notation.key(after), notation.constraint(before))
         return Reasons(notation, sources, derivation.zero)
 
-    def text(self, op: tix.ReductionOp) -> Iterator[str]:
-        """The guards around a bounded sum and the bounds of each of its indices, line by line."""
-        for guard in _conditions_around(op):
-            if not (_says_exact(guard) or self._is_explained(guard)):
-                yield f"    guard  {self._with_reason(guard)}"
-        for n, index in enumerate(op.indices):
-            bounds = [c for c in op.constraints if _last(c, op.indices) == n]
-            name = self._notation.name(index)
-            yield f"    sum over {name}, bounded by (Fourier-Motzkin, eq. 45)"
-            yield from (f"      {self._with_reason(c)}" for c in bounds)
+    def guards(self, op: tix.ReductionOp) -> list[Guard]:
+        """The guards around a bounded sum that the solution of its equations has not named."""
+        return [
+            Guard(self._notation.constraint(guard), origin=self._origin(guard))
+            for guard in _conditions_around(op)
+            if not (_says_exact(guard) or self._is_explained(guard))
+        ]
 
-    def _with_reason(self, constraint: Constraint) -> str:
-        text = self._notation.constraint(constraint)
+    def ranges(self, op: tix.ReductionOp) -> list[Range]:
+        """The range of each index of a bounded sum."""
+        return [self._range(op, n) for n in range(len(op.indices))]
+
+    def _range(self, op: tix.ReductionOp, n: int) -> Range:
+        index = op.indices[n]
+        bounds = [c for c in op.constraints if _last(c, op.indices) == n]
+        ends = [(f, self._origin(c)) for c in bounds for f in _inequalities(c)]
+        return Range(
+            self._notation.name(index),
+            [Condition(self._notation.constraint(c), self._origin(c)) for c in bounds],
+            [Bound(self._low(index, form), origin) for form, origin in ends if form[index] > 0],
+            [Bound(self._high(index, form), origin) for form, origin in ends if form[index] < 0],
+        )
+
+    def _low(self, index: SSAValue, form: Affine) -> str:
+        """`c z + e >= 0` with c > 0 as the least z: `-e / c`, rounded up."""
+        c = form[index]
+        return self._notation.quotient(Affine({index: c}) - form + (c - 1), c)
+
+    def _high(self, index: SSAValue, form: Affine) -> str:
+        """`-c z + e >= 0` with c > 0 as the first z too large: `e / c` rounded down, plus 1."""
+        c = -form[index]
+        rest = Affine({index: c}) + form
+        if c > 1 and 0 <= rest.constant < c:
+            return f"{self._notation.quotient(rest, c)} + 1"
+        return self._notation.quotient(rest + c, c)
+
+    def _origin(self, constraint: Constraint) -> str | None:
+        """The condition that a guard or bound comes from; None where nothing was solved."""
         source = self._sources.get(self._notation.key(constraint))
-        if source is None:
-            return f"{text}   follows from several of the set" if self._sources else text
-        return text if source == text else f"{text}   from {source}"
+        return source or (SEVERAL if self._sources else None)
 
     def _is_explained(self, guard: Constraint) -> bool:
         """True for an equation that the solution has named as a guard already."""
         return guard.equality and self._notation.key(guard) in self._explained
+
+
+def _inequalities(constraint: Constraint) -> list[Affine]:
+    """The forms that are at least 0: one, or two of an equation."""
+    return [constraint.form, -constraint.form] if constraint.equality else [constraint.form]
 
 
 def _negated(equation: Constraint) -> Constraint:

@@ -38,6 +38,10 @@ class Notation:
         text = self.form(form)
         return f"({text})" if len(form.terms) + bool(form.constant) > 1 else text
 
+    def quotient(self, form: Affine, divisor: int) -> str:
+        """An affine form divided by a positive number and rounded down, as `(p + 2) // 3`."""
+        return self.form(form) if divisor == 1 else f"{self.factor(form)} // {divisor}"
+
     def constraint(self, constraint: Constraint) -> str:
         """A condition, as `i + k <= N - 1`."""
         return show_constraint(constraint, self.name).replace(" * ", "*")
