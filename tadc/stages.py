@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from xdsl.dialects.builtin import ModuleOp
 
 from passes.differentiate import DifferentiatePass
+from passes.outline_reductions import OutlineReductionsPass
 from passes.pipeline import STAGES, Pipeline, derivative_passes, inverse_passes
-from tadc.errors import unknown_name
+from tadc.errors import ArgumentError, unknown_name
 from tadc.inverse.text import texts
 from tadc.modes import INVERSE_MODES, MODES, OTHER_WORDS
 from tadc.program import Program
@@ -63,6 +65,43 @@ def module_at(program: Program, stage: str, wrt: Sequence[str], mode: str) -> Mo
         raise unknown_name("stage", stage, STAGES)
     program.check_arguments(wrt)
     return program.transformed(_pipeline(wrt, _mode(mode)).until(stage).passes)
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """One run of the passes to the derivative of a program, with the modules on the way."""
+
+    program: Program
+    outlined: ModuleOp
+    """Before it is derived, with names for the sums that adjoints need."""
+    modules: Mapping[str, ModuleOp]
+    """The module at each stage from `tensor-index` to `simplified`."""
+    derived: Program
+
+    @staticmethod
+    def of(program: Program, wrt: Sequence[str] = ()) -> Derivation:
+        """The run for these arguments, all by default; takes as long as the derivative alone.
+
+        Raises `UnknownNameError` where there is no such argument, `ArgumentError` where the program
+        has none.
+        """
+        program.check_arguments(wrt)
+        if not program.args:
+            raise ArgumentError("the program has no argument to derive with respect to")
+        steps = _pipeline(wrt, "reverse")
+        stops = {len(steps.until(step.stage)): step.stage for step in steps}
+        outlining = [step.run.name for step in steps].index(OutlineReductionsPass.name) + 1
+        module, done = program.module.clone(), 0
+        found = {"tensor-index": program.module}
+        outlined = module
+        for end in sorted({*stops, outlining}):
+            program.transform(module, steps.passes[done:end])
+            done, copy = end, module.clone()
+            if end == outlining:
+                outlined = copy
+            if end in stops:
+                found[stops[end]] = copy
+        return Derivation(program, outlined, found, program.derived(module))
 
 
 def _pipeline(wrt: Sequence[str], mode: str) -> Pipeline:

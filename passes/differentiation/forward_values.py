@@ -11,6 +11,7 @@ from collections.abc import Container
 from dataclasses import dataclass, field
 from functools import reduce
 
+from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from dialects import tix
@@ -29,6 +30,8 @@ class Frame:
     parent: Frame | None
     derivatives: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     """The adjoints, or the tangents, of values of this block."""
+    place: LocationAttr | None = None
+    """Of the outermost block of a read: where the read stands in the text."""
 
     def holding(self, value: SSAValue) -> Frame:
         """The frame that `value` is defined in, this one or one around it."""

@@ -68,7 +68,11 @@ class LocalReverse(LocalValues):
     """For the terms of a sum `x + y - ...`, the value that has the same adjoint."""
 
     def at(self, value: SSAValue, path: Path, cloner: Cloner) -> SSAValue:
-        """The adjoint of a value that stands at the end of `path`, at the point of the cloner."""
+        """The adjoint of a value that stands at the end of `path`, at the point of the cloner.
+
+        It reads that of the definition at the place where the cloner begins: so a term tells which
+        read of the text it stems from.
+        """
 
         def descend(blocks: Sequence[Block], frame: Frame) -> SSAValue:
             if not blocks:
@@ -76,7 +80,9 @@ class LocalReverse(LocalValues):
             block, *rest = blocks
             return self._enter(block, frame, frame.cloner, lambda inner: descend(rest, inner))
 
-        return descend(path.blocks, Frame(self.definition.body.block, cloner, None))
+        place = cloner.builder.location
+        frame = Frame(self.definition.body.block, cloner, None, place=place)
+        return descend(path.blocks, frame)
 
     def _enter(
         self, block: Block, frame: Frame, cloner: Cloner, body: Callable[[Frame], SSAValue]
@@ -153,7 +159,8 @@ class LocalReverse(LocalValues):
         """The adjoint of a region's value, from that of the operation, or of the element."""
         e, op = frame.cloner.builder, frame.block.parent_op()
         if op is self.definition:
-            return adjoint_element(e, self.seed, self.element(frame))
+            element, e.location = self.element(frame), frame.place or e.location
+            return adjoint_element(e, self.seed, element)
         assert op is not None and frame.parent is not None
         above = self.adjoint(op.results[0], frame.parent)
         match op:

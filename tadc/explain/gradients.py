@@ -12,17 +12,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, ModuleOp
-from xdsl.passes import ModulePass
 
 from dialects import tix
 from dialects.tix import Variable
-from passes.differentiate import DifferentiatePass
-from passes.pipeline import derivative_passes
 from passes.rewriting.programs import fresh_name
-from tadc.errors import ArgumentError, unknown_name
+from tadc.errors import unknown_name
 from tadc.explain.contribution import Contribution
 from tadc.explain.records import Record
 from tadc.function import Function
+from tadc.stages import Derivation
 
 Place = tuple[int, int]
 """Line and column."""
@@ -47,16 +45,14 @@ def explanation(function: Function, *wrt: str, read: str | None = None) -> Expla
     written so. Raises `UnknownNameError` where there is no such argument or no such read, and
     `ArgumentError` where the program has no argument.
     """
-    names = [t.name for t in function.args]
-    for name in wrt:
-        if name not in names:
-            raise unknown_name("argument", name, names)
-    if not names:
-        raise ArgumentError("the program has no argument to derive with respect to")
-    gradients = list(_gradients(function, _Stages.of(function, wrt)))
-    if read is not None:
-        gradients = _chosen(gradients, read)
-    return Explanation(gradients)
+    derivation = Derivation.of(function.program, wrt)
+    return explained(derivation, str(derivation.derived), read)
+
+
+def explained(derivation: Derivation, text: str, read: str | None = None) -> Explanation:
+    """The explanation of a derivative that is known, and its text in the language."""
+    gradients = list(_gradients(derivation, text))
+    return Explanation(gradients if read is None else _chosen(gradients, read))
 
 
 @dataclass(frozen=True)
@@ -68,48 +64,6 @@ class Explanation:
     def __str__(self) -> str:
         lines = [INTRODUCTION, "", *(line for g in self.gradients for line in g.text())]
         return "\n".join(lines).rstrip("\n")
-
-
-# --- the stages -----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Stages:
-    """The program at four points of one run through the passes."""
-
-    outlined: tix.ProgramOp
-    """Before it is derived, with names for the sums that adjoints need."""
-    derivative: tix.ProgramOp
-    bounded: tix.ProgramOp
-    text: str
-    """The derivative program in the language."""
-
-    @staticmethod
-    def of(function: Function, wrt: Sequence[str]) -> _Stages:
-        """Run the passes that make the derivative, with stops."""
-        stops: dict[str, tix.ProgramOp] = {}
-        module, waiting = function.program.module.clone(), list[ModulePass]()
-        for step in derivative_passes(DifferentiatePass(tuple(wrt))).passes:
-            waiting.append(step)
-            if step.name in ("outline-reductions", "differentiate", "infer-ranges"):
-                function.program.transform(module, waiting)
-                stops[step.name], waiting = _program(module.clone()), []
-        function.program.transform(module, waiting)
-        return _Stages(
-            stops["outline-reductions"],
-            stops["differentiate"],
-            stops["infer-ranges"],
-            str(function.program.derived(module)),
-        )
-
-    def last_line(self, label: str) -> list[str]:
-        """The line of the derivative program that defines a tensor, where one still does."""
-        starts = f"{label}[", f"{label} ="
-        return [line for line in self.text.split("\n") if line.startswith(starts)]
-
-
-def _program(module: ModuleOp) -> tix.ProgramOp:
-    return next(op for op in module.ops if isinstance(op, tix.ProgramOp))
 
 
 # --- the gradients --------------------------------------------------------------------------------
@@ -156,12 +110,13 @@ def _count(shown: int, others: int) -> str:
             return f"the sum of {shown} contributions, one for each read and piece of its set"
 
 
-def _gradients(function: Function, stages: _Stages) -> Iterator[Gradient]:
+def _gradients(derivation: Derivation, text: str) -> Iterator[Gradient]:
     """The definitions that the derivative has and the program does not, in order."""
-    known = {d.label.data for d in stages.outlined.definitions}
-    reads = {_place(op.location) for op in stages.outlined.walk() if isinstance(op, tix.ReadOp)}
-    bounded = {d.label.data: d for d in stages.bounded.definitions}
-    for definition in stages.derivative.definitions:
+    outlined = _program(derivation.outlined)
+    known = {d.label.data for d in outlined.definitions}
+    reads = {_place(op.location) for op in outlined.walk() if isinstance(op, tix.ReadOp)}
+    bounded = {d.label.data: d for d in _program(derivation.modules["bounded"]).definitions}
+    for definition in _program(derivation.modules["derivative"]).definitions:
         label = definition.label.data
         if label in known:
             continue
@@ -171,11 +126,21 @@ def _gradients(function: Function, stages: _Stages) -> Iterator[Gradient]:
             label,
             f"{label}[{inside}]" if inside else label,
             [
-                Contribution(function.program.span(before.location), names, before, after)
+                Contribution(derivation.program.span(before.location), names, before, after)
                 for before, after in _matched(definition, bounded.get(label), reads)
             ],
-            stages.last_line(label),
+            _last_line(text, label),
         )
+
+
+def _program(module: ModuleOp) -> tix.ProgramOp:
+    return next(op for op in module.ops if isinstance(op, tix.ProgramOp))
+
+
+def _last_line(text: str, label: str) -> list[str]:
+    """The line of the derivative program that defines a tensor, where one still does."""
+    starts = f"{label}[", f"{label} ="
+    return [line for line in text.split("\n") if line.startswith(starts)]
 
 
 def _element_names(definition: tix.DefineOp) -> dict[Variable, str]:

@@ -2,6 +2,7 @@
 
 - `program`: declarations, definitions and `return`
 - `values`: scalar expressions, with no more parentheses than needed
+- `marks`: the characters of a text that an operation wrote
 - `affine`: affine forms, with quotients and remainders as `//` and `%`
 - `bounds`: ranges of reductions
 - `conditions`: conditions on indices

@@ -28,7 +28,14 @@ from tadc.errors import TadcError
 from tadc.language.describe import Describer
 from tadc.language.names import fresh
 from tadc.language.printing.affine import NamesInScope
-from tadc.language.printing.values import ValuePrinter, index_names, own_constraints
+from tadc.language.printing.marks import Mark, unmarked
+from tadc.language.printing.values import (
+    Marker,
+    ValuePrinter,
+    index_names,
+    no_mark,
+    own_constraints,
+)
 from tadc.language.ranges import Inference
 from tadc.language.reads import used
 from tadc.language.sizes import Sizes
@@ -43,9 +50,15 @@ def print_program(program: ProgramOp) -> str:
     return _Printer(program).text()
 
 
+def print_marked_program(program: ProgramOp, mark: Marker) -> tuple[str, list[Mark]]:
+    """The same text, and the characters in it of each operation that `mark` gives a name."""
+    return unmarked(_Printer(program, mark).text())
+
+
 class _Printer:
-    def __init__(self, program: ProgramOp):
+    def __init__(self, program: ProgramOp, mark: Marker = no_mark):
         self.program = program
+        self.mark = mark
         self.tensors: dict[SSAValue, str] = {}
         for name, value in program.arguments.items():
             self.tensors[value] = name
@@ -103,7 +116,9 @@ class _Printer:
             name if index in plain else f"{name} in range({self.names.size(size)})"
             for (index, name), size in zip(own.items(), definition.type.shape, strict=True)
         ]
-        printer = ValuePrinter(definition.body, self.tensors, inferred.__contains__, self.taken)
+        printer = ValuePrinter(
+            definition.body, self.tensors, inferred.__contains__, self.taken, self.mark
+        )
         text = printer.text(yielded(definition.body), names).text
         head = self.tensors[definition.result] + (f"[{', '.join(items)}]" if items else "")
         lines = [self._declaration(definition.result)] if declared else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from xdsl.ir import BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
 from dialects.tix import (
     BINARY,
@@ -47,6 +47,9 @@ from tadc.language.printing.affine import (
 from tadc.language.printing.bounds import range_text
 from tadc.language.printing.choices import Tests, is_test, known_of, without_guard
 from tadc.language.printing.conditions import condition
+from tadc.language.printing.marks import marked
+
+Marker = Callable[[Operation], str | None]
 
 _WORDS: dict[type[Operation], str] = {kind: word for word, kind in (UNARY | BINARY).items()}
 _REDUCTIONS: dict[type[Operation], str] = {
@@ -59,6 +62,10 @@ _CHAINS = {"+": (SUM, PRODUCT), "-": (SUM, PRODUCT), "*": (PRODUCT, SIGN), "/": 
 """The level of a sign, and that of its right operand."""
 
 
+def no_mark(_: Operation) -> None:
+    """No mark for any operation."""
+
+
 class ValuePrinter:
     """Prints the body of one definition."""
 
@@ -68,11 +75,14 @@ class ValuePrinter:
         tensors: Mapping[SSAValue, str],
         inferred: Callable[[SSAValue], bool],
         taken: set[str],
+        mark: Marker = no_mark,
     ):
         self.tensors = tensors
         self.inferred = inferred
         """True for an index that needs no range, since inference gives it."""
         self.taken = taken
+        self.mark = mark
+        """The name to mark the text of an operation with, or None."""
         self.forms = _affine_values(body)
 
     def text(self, value: SSAValue, names: NamesInScope) -> Text:
@@ -82,13 +92,17 @@ class ValuePrinter:
         while isinstance(op, BinaryOp) and _WORDS[type(op)] in _CHAINS and value not in self.forms:
             chain.append(op)
             value, op = op.lhs, op.lhs.owner
-        text = self._link(value, names)
+        text = self._marked(op, self._link(value, names))
         for link in reversed(chain):
             sign = _WORDS[type(link)]
             binds, right = _CHAINS[sign]
             other = self.text(link.rhs, names).within(right)
-            text = Text(f"{text.within(binds)} {sign} {other}", binds)
+            text = self._marked(link, Text(f"{text.within(binds)} {sign} {other}", binds))
         return text
+
+    def _marked(self, op: Operation | Block, text: Text) -> Text:
+        name = self.mark(op) if isinstance(op, Operation) else None
+        return text if name is None else Text(marked(text.text, name), text.binds)
 
     def _link(self, value: SSAValue, names: NamesInScope) -> Text:
         if value in self.forms:
@@ -146,7 +160,7 @@ class ValuePrinter:
             return self.text(yielded(op.then if disjuncts else op.otherwise), names)
         then, otherwise = yielded(op.then), yielded(op.otherwise)
         if isinstance(then.owner, ReadOp) and disjuncts == _inside(then.owner, disjuncts):
-            read = self._read(then.owner, names)
+            read = self._marked(then.owner, Text(self._read(then.owner, names), ATOM)).text
             outside = self.text(otherwise, names).text
             return Text(f"pad({read})" if outside == "0" else f"pad({read}, {outside})", ATOM)
         return self._choice(self.text(then, names), disjuncts, self.text(otherwise, names), names)

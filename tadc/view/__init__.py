@@ -1,0 +1,6 @@
+"""Views of a derivative for those who look at it: as plain data, with links between its parts.
+
+- `view`: a program, its derivative, why it is so, stages and code, each with links
+- `sizes`: small sizes to look at a program with
+- `links`: what stems from which read, in the formula, the derivative and every stage
+"""

@@ -1,0 +1,224 @@
+"""Links: which characters of a formula, of its derivative and of every stage stem from one read.
+
+A read of the formula adds a term to a gradient. Passes carry its place in the text along, in the
+adjoint that the term reads: so an expression in which all adjoints have the place of one read is
+its term, however it was solved, simplified and moved. The largest ones are linked, as the printers
+wrote them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from io import StringIO
+
+from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.printer import Printer
+
+from dialects.tix import Affine, DefineOp, ProgramOp, ReadOp, YieldOp
+from tadc.language.printing.program import print_marked_program
+from tadc.program import Program
+
+Place = tuple[int, int]
+"""Line and column."""
+
+Link = tuple[int, int, str]
+"""The first character of a part of a text, the one behind it, and the name of a read."""
+
+
+NOTHING = frozenset[str | None]()
+
+
+class Reads:
+    """The reads in the text of a program, named `r0`, `r1`, ... in their order.
+
+    What reads the same element wherever another read does has the name of that one: passes know one
+    value.
+    """
+
+    def __init__(self, program: Program):
+        self.program = program
+        first = dict(_first_places(program.op))
+        numbers = {place: n for n, place in enumerate(sorted(set(first.values())))}
+        self.names = {place: f"r{numbers[first[place]]}" for place in first}
+        arguments: dict[SSAValue, str] = {v: name for name, v in program.op.arguments.items()}
+        self._adjoints = {
+            self.name(op): f"d{arguments[op.tensor]}"
+            for op in _reads_in(program.op)
+            if op.tensor in arguments
+        }
+
+    def name(self, op: Operation) -> str | None:
+        """The read at the place of an operation, if it is one of the text."""
+        place = _place(op)
+        return None if place is None else self.names.get(place)
+
+    def contributes_to(self, name: str | None, gradient: str) -> bool:
+        """True if a read is one of the argument whose gradient has this name."""
+        return self._adjoints.get(name) == gradient
+
+    def in_formula(self) -> list[Link]:
+        """The reads in the text itself."""
+        starts = _line_starts(self.program.source)
+        links: list[Link] = []
+        for op in _reads_in(self.program.op):
+            span, name = self.program.span(op.location), self.name(op)
+            if span and name:
+                start = starts[span.line - 1]
+                links.append((start + span.column - 1, start + span.end - 1, name))
+        return sorted(set(links))
+
+    def in_program(self, derived: Program) -> tuple[str, list[Link]]:
+        """A derivative in the language, and the terms in it."""
+        terms = Terms(self, derived.op)
+        with derived.located_errors():
+            text, marks = derived.recurse(lambda: print_marked_program(derived.op, terms.name))
+        return text, [(mark.start, mark.end, mark.name) for mark in marks]
+
+    def in_module(self, module: ModuleOp) -> tuple[str, list[Link]]:
+        """The IR of a stage, and in it the operations of terms and, before there are any, reads."""
+        out = StringIO()
+        printer = _PlacePrinter(out)
+        printer.print_op(module)
+        links: list[Link] = []
+        for program in (op for op in module.ops if isinstance(op, ProgramOp)):
+            terms = Terms(self, program)
+            names = {op: name for op in program.walk() if (name := terms.stem(op))}
+            links += _joined(out.getvalue(), names, printer.places)
+        return out.getvalue(), links
+
+
+class Terms:
+    """The operations of a derivative, each with the reads that it depends on through adjoints."""
+
+    def __init__(self, reads: Reads, program: ProgramOp):
+        self._reads = reads
+        self._found: dict[Operation | Block | None, frozenset[str | None]] = {}
+        known = {t.name for t in reads.program.args}
+        self._adjoints: set[SSAValue] = {
+            v for name, v in program.arguments.items() if name not in known
+        }
+        gradients = dict(zip(program.returned, program.result_names, strict=True))
+        for definition in program.definitions:
+            if any(op.tensor in self._adjoints for op in _reads_in(definition)):
+                self._adjoints.add(definition.result)
+                self._follow(definition, gradients.get(definition.result))
+
+    def _follow(self, definition: DefineOp, gradient: str | None) -> None:
+        """Find the reads of each operation of an adjoint, of a gradient where it has a name."""
+        for op in definition.walk(region_first=True):
+            if isinstance(op, ReadOp):
+                is_term = op.tensor in self._adjoints
+                self._found[op] = frozenset(
+                    [self._read(op, definition, gradient)] if is_term else []
+                )
+            else:
+                before = [v.owner for v in op.operands]
+                inner = [block.last_op for region in op.regions for block in region.blocks]
+                parts = [self._found.get(o, NOTHING) for o in (*before, *inner)]
+                self._found[op] = NOTHING.union(*parts)
+
+    def _read(self, op: ReadOp, definition: DefineOp, gradient: str | None) -> str | None:
+        """The read of the text that an adjoint is read for, if that can be told."""
+        name = self._reads.name(op)
+        if gradient is not None:
+            # where adjoints were computed in place, theirs are the places of reads further on
+            return name if self._reads.contributes_to(name, gradient) else None
+        # the adjoint of a result begins with that of the caller, at the place of the tensor
+        # itself, where an update reads the version before, too
+        return None if _place(op) == _place(definition) else name
+
+    def stem(self, op: Operation) -> str | None:
+        """The read that all of an operation stems from; of a program's own, the read itself."""
+        found = self._found.get(op)
+        if found is None:
+            return self._reads.name(op) if isinstance(op, ReadOp) else None
+        return next(iter(found)) if len(found) == 1 else None
+
+    def name(self, op: Operation) -> str | None:
+        """The read whose term an operation is: it stems from that alone, and no user of it does."""
+        if op not in self._found or isinstance(op, YieldOp):
+            return None
+        stem = self.stem(op)
+        users = {_user(use.operation) for result in op.results for use in result.uses}
+        return stem if any(self._stem_of_user(user) != stem for user in users) else None
+
+    def _stem_of_user(self, op: Operation) -> str | None:
+        return None if isinstance(op, DefineOp) else self.stem(op)
+
+
+def _user(op: Operation) -> Operation:
+    """The operation that uses a value: where a region yields it, the one around."""
+    around = op.parent_op()
+    return around if isinstance(op, YieldOp) and around else op
+
+
+def _reads_in(op: Operation) -> Iterator[ReadOp]:
+    return (inner for inner in op.walk() if isinstance(inner, ReadOp))
+
+
+def _first_places(program: ProgramOp) -> Iterator[tuple[Place, Place]]:
+    """The place of each read, and of the first that reads the same in the same or an outer body."""
+    known: dict[tuple[Block | None, SSAValue, tuple[Affine, ...]], Place] = {}
+    for op in _reads_in(program):
+        place = _place(op)
+        if place is None:
+            continue
+        keys = [(block, op.tensor, tuple(op.forms)) for block in _blocks_around(op)]
+        first = next((known[key] for key in keys if key in known), place)
+        known.setdefault(keys[0], first)
+        yield place, first
+
+
+def _blocks_around(op: Operation) -> Iterator[Block | None]:
+    """The block of an operation and those around it, up to the body of its definition."""
+    block = op.parent
+    while block is not None and not isinstance(block.parent_op(), ProgramOp):
+        yield block
+        around = block.parent_op()
+        block = around.parent if around else None
+
+
+def _place(op: Operation) -> Place | None:
+    """Line and column in the text."""
+    location = op.location
+    if not isinstance(location, FileLineColLoc):
+        return None
+    return location.line.data, location.column.data
+
+
+def _line_starts(text: str) -> list[int]:
+    """The number of the first character of each line, behind a mark of byte order."""
+    first = len(text) - len(text.removeprefix("\ufeff"))
+    return [first, *(found.end() for found in re.finditer(r"\r\n|\r|\n", text))]
+
+
+class _PlacePrinter(Printer):
+    """A printer that keeps which characters it wrote for an operation."""
+
+    def __init__(self, out: StringIO):
+        super().__init__(out)
+        self.out = out
+        self.places: dict[Operation, tuple[int, int]] = {}
+
+    def print_op(self, op: Operation) -> None:
+        start = self.out.tell()
+        super().print_op(op)
+        self.places[op] = start, self.out.tell()
+
+
+def _joined(
+    text: str, names: Mapping[Operation, str], places: Mapping[Operation, tuple[int, int]]
+) -> list[Link]:
+    """The links of operations: one for those of a name with nothing but space between them."""
+    links: list[Link] = []
+    for op, name in names.items():
+        around = op.parent_op()
+        if around is not None and names.get(around) == name:
+            continue  # within a link
+        start, end = places[op]
+        if links and links[-1][2] == name and not text[links[-1][1] : start].strip():
+            start = links.pop()[0]
+        links.append((start, end, name))
+    return links
