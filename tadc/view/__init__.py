@@ -1,0 +1,4 @@
+"""What users see of a derivative: pictures.
+
+- `pictures`: pictures of index sets, as SVG
+"""

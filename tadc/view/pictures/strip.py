@@ -1,0 +1,221 @@
+"""The range of the new sum at each element: a strip in the plane of both indices.
+
+Horizontally runs an index p of the element, vertically the new index z, or an index of the read
+where p determines it. The bounds of z are the sides of a polygon; at one p the highest lower one
+and the lowest upper one count, the `max` and `min` of the derivative. Elements that a guard
+excludes, such as every second one, are crosses on the axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from functools import cached_property
+from math import ceil, floor
+
+from xdsl.ir import SSAValue
+
+from dialects.tix import Affine
+from passes.polyhedral.division import lower_bound, upper_bound
+from passes.polyhedral.matrix import Row
+from tadc.view.pictures.geometry import MOST_POINTS, cut, edge, line_of, polygon
+from tadc.view.pictures.instance import Instance, Solved, Values
+from tadc.view.pictures.scene import Axis, Dot, Line, Scene, Tick, frame
+from tadc.view.pictures.words import counted
+
+MOST_TICKS = 200
+"""The number of elements up to which each has a tick."""
+
+
+def strip(instance: Instance, element: Sequence[int]) -> Scene | None:
+    """The picture around an element; None where there is no strip.
+
+    That is where the element has no index that the sum depends on, or the sum has several new
+    indices. Takes the time of one evaluation of all bounds for each value of the index.
+    """
+    solved = instance.solved
+    if solved is None or len(solved.free) > 1 or not instance.own:
+        return None
+    moving = _moving(instance, solved)
+    return None if moving is None else _Strip(instance, solved, element, moving).scene()
+
+
+def _moving(instance: Instance, solved: Solved) -> int | None:
+    """The number of the index of the element that says most: first of bounds, then of all else."""
+    for forms in ([c.form for c, _ in solved.bounds()], solved.forms):
+        for n, index in enumerate(instance.indices):
+            if any(form[index] for form in forms):
+                return n
+    return None
+
+
+class _Strip:
+    def __init__(self, instance: Instance, solved: Solved, element: Sequence[int], moving: int):
+        self.instance = instance
+        self.solved = solved
+        self.element = [*element]
+        self.moving = moving
+        self.here = element[moving]
+        self.name = instance.element_names[moving]
+        self._index = instance.indices[moving]
+        count = instance.shape[moving]
+        self.all = range(count) if count <= MOST_POINTS else range(self.here, self.here + 1)
+        self.columns = {p: self._column(p) for p in self.all}
+        self.polygon = polygon(self._rows())
+        heights = [*(v[1] for v in self.polygon), *(z for c in self.columns.values() for z in c)]
+        self.x = Axis(self.name, self.all[0] - 1, self.all[-1] + 1)
+        self.y = Axis.around(self._vertical(), heights)
+
+    def scene(self) -> Scene:
+        """The picture."""
+        reading = self.instance.text(self.element)
+        return Scene(
+            self.instance.link,
+            self._title(reading),
+            self._description(),
+            self.x,
+            self.y,
+            self.polygon,
+            dots=[*self._dots()],
+            lines=[*self._lines()],
+            ticks=[*self._ticks()],
+            legend={"hit": f"reads {reading}", "inside": "reads other elements"},
+            notes=[self.solved.text(), *(text for _, text in self._active())],
+        )
+
+    # --- points ---
+
+    @cached_property
+    def _follower(self) -> SSAValue:
+        """Where there is no new index, the index of the read that p determines."""
+        for index in self.instance.own:
+            form = self.solved.indices[index]
+            if form[self._index] or any(form[t] for t in self.solved.quotient_names):
+                return index
+        return self.instance.own[0]
+
+    def _vertical(self) -> str:
+        if self.solved.free:
+            return self.solved.free[0]
+        return self.instance.contribution.notation.name(self._follower)
+
+    def _values(self, p: int) -> Values:
+        before, after = self.element[: self.moving], self.element[self.moving + 1 :]
+        return self.instance.values([*before, p, *after])
+
+    def _column(self, p: int) -> Sequence[int]:
+        """The heights of the points at one value of p."""
+        values = self._values(p)
+        if not self.solved.allows(values):
+            return ()
+        if not self.solved.free:
+            return (self.solved.point(values, ())[self._follower],)
+        rows = [values.row(c.form, self.solved.free) for c, _ in self.solved.bounds()]
+        low = max(lower_bound(row, 0, [0]) for row in rows if row[0] > 0)
+        return range(low, min(upper_bound(row, 0, [0]) for row in rows if row[0] < 0) + 1)
+
+    def _dots(self) -> Iterator[Dot]:
+        if sum(map(len, self.columns.values())) > MOST_POINTS:
+            return
+        for p, heights in self.columns.items():
+            for z in heights:
+                if p == self.here:
+                    yield Dot("hit", p, z, {self.name: p, **self._point(z)})
+                else:
+                    yield Dot("inside", p, z, {self.name: p, self.y.name: z})
+
+    def _point(self, z: int) -> dict[str, int]:
+        """The new index and the indices of the read at a point of the element."""
+        new = dict(zip(self.solved.free, (z,), strict=False))
+        old = self.solved.point(self._values(self.here), (*new.values(),))
+        names = zip(self.instance.names, self.instance.own, strict=True)
+        return {**new, **{name: old[index] for name, index in names}}
+
+    # --- bounds ---
+
+    def _rows(self) -> list[Row]:
+        """The conditions of the set on p and z, and the range of p; empty where it is no polygon.
+
+        It is none without z, and where a quotient of p is in a condition.
+        """
+        forms = [c.form for c in self.solved.rest if not c.equality]
+        affine = all(v in self.instance.indices for form in forms for v in form.indices)
+        if not affine or not self.solved.free:
+            return []
+        ends = [(1, 0, -self.all[0]), (-1, 0, self.all[-1])]
+        return [*map(self._row, forms), *ends]
+
+    def _row(self, form: Affine) -> Row:
+        """A form over p and z."""
+        return self._values(self.here).row(form, [self._index, *self.solved.free])
+
+    def _lines(self) -> Iterator[Line]:
+        yield self._at_the_element()
+        active = [n for n, _ in self._active()]
+        for n, bound in enumerate(self.solved.bounds()):
+            side = edge(self._row(bound[0].form), self.polygon) if self.polygon else None
+            if side:
+                yield Line("bound", *side, self.solved.bound_text(bound), n in active)
+        if not self.solved.free:
+            yield from self._equations()
+
+    def _at_the_element(self) -> Line:
+        ends = [(Fraction(self.here), Fraction(y)) for y in (self.y.least, self.y.most)]
+        return Line("element", ends[0], ends[1], f"{self.name} = {self.here}")
+
+    def _active(self) -> list[tuple[int, str]]:
+        """The bounds that count at the element, the lower one first, by number and with a text."""
+        values = self._values(self.here)
+        if not self.solved.free or not self.solved.allows(values):
+            return []
+        bounds = self.solved.bounds()
+        rows = [values.row(c.form, self.solved.free) for c, _ in bounds]
+        sides = {True: "from", False: "to"}
+        found: list[tuple[int, str]] = []
+        for lower, word in sides.items():
+            some = [n for n, row in enumerate(rows) if (row[0] > 0) == lower]
+            # a z + c >= 0 is z >= -c / a, or z <= -c / a where a is negative
+            ends = {n: Fraction(-rows[n][1], rows[n][0]) for n in some}
+            n = (max if lower else min)(ends, key=lambda n: ends[n])
+            end = ceil(ends[n]) if lower else floor(ends[n])
+            found.append((n, f"{self.y.name} {word} {end}: {self.solved.bound_text(bounds[n])}"))
+        return found
+
+    def _equations(self) -> Iterator[Line]:
+        """The equations of p and the index that it determines."""
+        for equation in self.instance.equations:
+            others = [v for v in self.instance.own if v is not self._follower]
+            if not any(equation.form[v] for v in others):
+                row = self._values(self.here).row(equation.form, [self._index, self._follower])
+                part = cut(*line_of(row), frame(self.x, self.y)) if row[1] else None
+                if part:
+                    said = self.instance.contribution.notation.constraint(equation)
+                    yield Line("equation", part.start, part.end, said)
+
+    # --- words ---
+
+    def _ticks(self) -> Iterator[Tick]:
+        for p, heights in self.columns.items() if len(self.columns) <= MOST_TICKS else ():
+            guard = self.solved.excludes(self._values(p))
+            place = f"{self.name} = {p}"
+            if guard:
+                yield Tick("guarded", p, f"{place}: not {guard}")
+            elif heights:
+                yield Tick("read", p, f"{place}: {counted(len(heights), 'point')}")
+            else:
+                yield Tick("unread", p, f"{place}: no point")
+
+    def _title(self, reading: str) -> str:
+        heights = self.columns[self.here]
+        guard = self.solved.excludes(self._values(self.here))
+        if guard:
+            return f"no point reads {reading}: not {guard}"
+        if not heights:
+            return f"no point reads {reading}"
+        if len(heights) == 1:
+            return f"one point reads {reading}: {self.y.name} = {heights[0]}"
+        return f"{self.y.name} from {heights[0]} to {heights[-1]} number the points that read {reading}"
+
+    def _description(self) -> str:
+        read = [p for p, heights in self.columns.items() if heights]
+        return f"Of {counted(len(self.columns), 'value')} of {self.name}, {len(read)} are read."
