@@ -21,7 +21,7 @@ from tadc.view.pictures.geometry import (
     polygon,
     shadow,
 )
-from tadc.view.pictures.instance import Instance
+from tadc.view.pictures.instance import Instance, is_named
 from tadc.view.pictures.scene import Arrow, Axis, Dot, DotKind, Line, Mark, Scene, frame
 from tadc.view.pictures.words import counted, listed, row_text
 
@@ -67,7 +67,7 @@ class _IndexPlane:
 
     def scene(self) -> Scene:
         """The picture."""
-        hits = {*(self.hits or ())}
+        hits, inside = {*(self.hits or ())}, {*(self.inside or ())}
         return Scene(
             self.instance.link,
             self._title(),
@@ -76,7 +76,7 @@ class _IndexPlane:
             self.polygon,
             dots=[
                 *(self._dot("inside", p) for p in self.inside or () if p not in hits),
-                *(self._dot("outside", p) for p in self._outside() if p not in hits),
+                *(self._dot("outside", p) for p in self._outside() if p not in hits | inside),
                 *(self._dot("hit", p) for p in self.hits or ()),
             ],
             lines=[*self._lines()],
@@ -111,9 +111,12 @@ class _IndexPlane:
         return tuple(indices[self.instance.own[n]] for n in self.shown)
 
     def _outside(self) -> Iterator[Lattice]:
-        """The solutions in the frame, where all of them are on one line."""
+        """The solutions in the frame, where all of them are on one line.
+
+        None where an index is a quotient: outside of its set it would be none of its dividend.
+        """
         step = common_direction(self.basis)
-        if step is None or not self.equations:
+        if step is None or not self.equations or not all(map(is_named, self.instance.own)):
             return
         (x, y), n = self._origin(), 0 if step[0] else 1
         start, axis = (x, y)[n], self.axes[n]
@@ -122,7 +125,7 @@ class _IndexPlane:
             ceildiv(axis.least - start, step[n]), floordiv(axis.most - start, step[n]) + 1
         ):
             point = x + m * step[0], y + m * step[1]
-            if point[0] in self.axes[0] and point[1] in self.axes[1]:
+            if self._is_seen(point):
                 yield point
 
     # --- lines ---
@@ -134,14 +137,22 @@ class _IndexPlane:
                 yield Line("equation", part.start, part.end, self._text(equation))
 
     def _arrows(self) -> Iterator[Arrow]:
-        """The basis of the null space at a solution, if possible one that leads to another one."""
+        """The basis of the null space between two solutions, of which the set has one or both."""
         if not self.hits or not self.solved or not self.instance.equations:
             return
-        for vector, name in zip(self.basis, self.solved.free, strict=True):
-            if any(vector):
-                ends = {(x, y): (x + vector[0], y + vector[1]) for x, y in self.hits}
-                start = next((p for p, end in ends.items() if end in ends), min(ends))
-                yield Arrow(start, ends[start], name)
+        hits = {*self.hits}
+        for (dx, dy), name in zip(self.basis, self.solved.free, strict=True):
+            pairs = [
+                ((x + n * dx, y + n * dy), (x + n * dx + dx, y + n * dy + dy))
+                for x, y in self.hits
+                for n in (0, -1)
+            ]
+            seen = [pair for pair in pairs if (dx or dy) and all(map(self._is_seen, pair))]
+            if seen:
+                yield Arrow(*max(seen, key=lambda pair: len({*pair} & hits)), name)
+
+    def _is_seen(self, point: Lattice) -> bool:
+        return all(v in axis for v, axis in zip(point, self.axes, strict=True))
 
     def _marks(self) -> Iterator[Mark]:
         """Where the only line enters the set and leaves it: l and h of the paper's figure 3."""
@@ -170,12 +181,15 @@ class _IndexPlane:
         return f"{said}: {listed(self.hits)}" if self.hits else said
 
     def _notes(self) -> list[str]:
-        if not self.instance.equations or self.instance.solved is None:
-            return [self._equations()]
-        return [self._equations(), self.instance.solved.text()]
+        solved = self.instance.solved
+        return [self._equations(), *([solved.text()] if solved and self.instance.equations else [])]
 
     def _equations(self) -> str:
-        return ", ".join(map(self._text, self.instance.equations))
+        """The equations of the read, and the element for which they are solved."""
+        names = zip(self.instance.element_names, self.element, strict=True)
+        here = ", ".join(f"{name} = {value}" for name, value in names)
+        said = ", ".join(map(self._text, self.instance.equations))
+        return f"{said} for {here}" if said else ""
 
     def _text(self, constraint: Constraint) -> str:
         return self.instance.contribution.notation.constraint(constraint)
@@ -189,7 +203,7 @@ def _shown(instance: Instance) -> tuple[int, int]:
     """
     solved = instance.solved
     null_space = solved.derivation.null_space if solved else []
-    named = [index.name_hint is not None for index in instance.own]
+    named = [*map(is_named, instance.own)]
 
     def worth(pair: tuple[int, int]) -> tuple[bool, bool, bool, int]:
         a, b = pair

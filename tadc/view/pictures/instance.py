@@ -11,6 +11,7 @@ from xdsl.ir import SSAValue
 
 from dialects.tix import Affine, Constraint, FloorDivOp, Variable
 from dialects.tix.affine import factors_of
+from dialects.tix.constraints import show_constraint
 from passes.polyhedral.matrix import Row, negate
 from passes.rewriting.programs import definition_around, fresh_name
 from passes.solve_index_kernels import Derivation, Exact
@@ -40,6 +41,11 @@ class Values(dict[Variable, int]):
         """The form over these columns, which have no number here."""
         mine = Affine({v: form[v] for v in columns})
         return (*(form[v] for v in columns), (form - mine).evaluate(self))
+
+
+def is_named(index: SSAValue) -> bool:
+    """True for an index of the text, False for a quotient that a condition or a read needs."""
+    return index.name_hint is not None
 
 
 @dataclass(frozen=True)
@@ -152,6 +158,7 @@ class Solved:
     ):
         self.derivation = derivation
         self.notation = contribution.notation
+        self._sizes = sizes
         taken = {*sizes, *self.notation.names.values()}
         self.free: list[str] = []
         """The names of the new indices: those of the indices that they equal, or z."""
@@ -217,7 +224,8 @@ class Solved:
 
     def bound_text(self, bound: tuple[Constraint, str]) -> str:
         """A bound and where it comes from: `3*z >= p, from i >= 0`."""
-        text = self.notation.constraint(bound[0])
+        text = show_constraint(bound[0], self.notation.name, lambda v: v not in self._sizes)
+        text = text.replace(" * ", "*")
         return text if text == bound[1] else f"{text}, from {bound[1]}"
 
     def point(self, values: Values, z: Sequence[int]) -> dict[Variable, int]:

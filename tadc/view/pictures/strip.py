@@ -80,6 +80,10 @@ class _Strip:
             lines=[*self._lines()],
             ticks=[*self._ticks()],
             legend={"hit": f"reads {reading}", "inside": "reads other elements"},
+            tick_legend={
+                "guarded": f"{self.name} that a guard excludes",
+                "unread": f"{self.name} that no point reads",
+            },
             notes=[self.solved.text(), *(text for _, text in self._active())],
         )
 

@@ -34,7 +34,7 @@ ARROW = "var(--tadc-arrow,#2f7fd9)"
 
 WIDTH, HEIGHT = 520, 300
 """The most pixels of the plane between the axes, unless points would be too near to each other."""
-NEAREST, FARTHEST = 5, 26
+NEAREST, FARTHEST = 5, 30
 """The least and the greatest distance of points, in pixels."""
 LEFT, TOP, RIGHT, LINE = 36, 22, 26, 18
 """Margins, and the height of a line of words, in pixels."""
@@ -174,18 +174,27 @@ class _Drawing:
         shaft = f"M{_n(x0)} {_n(y0)}L{_n(back[0])} {_n(back[1])}"
         yield f'<path d="{shaft}" stroke-width="2"/>'
         yield f'<polygon points="{" ".join(f"{_n(x)},{_n(y)}" for x, y in head)}"/>'
-        middle = (x0 + x1) / 2 - 10 * uy, (y0 + y1) / 2 + 14 * abs(ux)
-        yield _text(*middle, arrow.name, ' stroke="none" font-style="italic"')
+        # beside the arrow, on the side that is up where it leads to the right
+        beside = (x0 + 2 * x1) / 3 + 9 * uy, (y0 + 2 * y1) / 3 - 9 * ux
+        look = ' stroke="none" font-style="italic" text-anchor="middle"'
+        yield _text(beside[0], beside[1] + 4, arrow.name, look)
 
     def _marks(self) -> Iterator[str]:
+        """The ends of the line, each a diamond with its name below the line, or to its right."""
+        if not self.scene.marks:
+            return
+        line = next(line for line in self.scene.lines if line.kind == "equation")
+        (x0, y0), (x1, y1) = self.at(line.start), self.at(line.end)
+        length = hypot(x1 - x0, y1 - y0)
+        beside = 15 * (y0 - y1) / length, 15 * (x1 - x0) / length
         for mark in self.scene.marks:
-            yield f'<g class="end"{self._link} fill="{BOUND}">{self._mark(mark)}</g>'
+            yield f'<g class="end"{self._link} fill="{BOUND}">{self._mark(mark, *beside)}</g>'
 
-    def _mark(self, mark: Mark) -> str:
+    def _mark(self, mark: Mark, dx: float, dy: float) -> str:
         x, y = self.at(mark.at)
         diamond = f'<path d="M{_n(x - 8)} {_n(y)}l8 -8l8 8l-8 8z" fill="none" stroke="{BOUND}"/>'
-        name = _text(x - 14, y - 6, mark.name, ' font-style="italic"')
-        return f"{_title(mark.says)}{diamond}{name}"
+        look = ' font-style="italic" text-anchor="middle"'
+        return f"{_title(mark.says)}{diamond}{_text(x + dx, y + dy + 4, mark.name, look)}"
 
     # --- below ---
 
