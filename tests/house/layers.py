@@ -16,6 +16,7 @@ LAYERS = (
     ("tadc.api",),
     ("tadc.torch", "tadc.jax"),
     ("tadc.frameworks",),
+    ("tadc.view",),
     ("tadc.ode", "tadc.pullback", "tadc.explain", "tadc.verify", "tadc.checked_plan"),
     ("tadc.function",),
     ("tadc.stages",),

@@ -92,6 +92,12 @@ class Instance:
         name = found[1] if found else self.of
         return f"{name}[{', '.join(map(str, element))}]" if element else name
 
+    def heading(self, element: Sequence[int]) -> str:
+        """The element of the gradient, and the read: `dx[12] from x[2*i + 3*k]`."""
+        inside = f"[{', '.join(map(str, element))}]" if element else ""
+        span = self.contribution.span
+        return f"{self.of}{inside} from {span.excerpt}" if span else f"{self.of}{inside}"
+
     # --- the index set and the equations of the read ---
 
     @cached_property

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
 from typing import Any
 
 from tadc.explain.contribution import Contribution
 from tadc.view.pictures.index_plane import index_plane
 from tadc.view.pictures.instance import Instance
+from tadc.view.pictures.scene import Scene
 from tadc.view.pictures.solution_plane import solution_plane
 from tadc.view.pictures.strip import strip
-from tadc.view.pictures.svg import svg
+from tadc.view.pictures.svg import sheet, svg
 
 KINDS = {index_plane: "points", solution_plane: "points", strip: "strip"}
 """The kind of what each function draws, in the order in which they are shown."""
@@ -35,21 +36,6 @@ def pictures(
     and `elements`: for each index of the gradient `name`, `value`, `least` and `most`. Gradients
     without elements and reads at one place alone have none. Raises KeyError for a missing size.
     """
-    found: list[dict[str, Any]] = []
-    for link, contribution in contributions:
-        instance = Instance(link, contribution, sizes)
-        if all(instance.shape):
-            found += _pictures(instance, _element(instance, element or {}))
-    return found
-
-
-def _pictures(instance: Instance, element: Sequence[int]) -> list[dict[str, Any]]:
-    ranges = zip(instance.element_names, element, instance.shape, strict=True)
-    elements = [
-        {"name": name, "value": value, "least": 0, "most": count - 1}
-        for name, value, count in ranges
-    ]
-    scenes = ((kind, scene) for draw, kind in KINDS.items() if (scene := draw(instance, element)))
     return [
         {
             "link": instance.link,
@@ -57,9 +43,50 @@ def _pictures(instance: Instance, element: Sequence[int]) -> list[dict[str, Any]
             "title": scene.title,
             "kind": kind,
             "svg": svg(scene),
-            "elements": elements,
+            "elements": _elements(instance, at),
         }
-        for kind, scene in scenes
+        for instance, at in _instances(contributions, sizes, element or {})
+        for kind, scene in _scenes(instance, at)
+    ]
+
+
+def picture_file(
+    contributions: Sequence[tuple[str, Contribution]],
+    sizes: Mapping[str, int],
+    element: Mapping[str, int] | None = None,
+) -> str:
+    """The pictures of `pictures` in one SVG, those of a contribution below its read."""
+    rows: dict[str, list[Scene]] = {}
+    for instance, at in _instances(contributions, sizes, element or {}):
+        scenes = [scene for _, scene in _scenes(instance, at)]
+        rows.setdefault(instance.heading(at), []).extend(scenes)
+    return sheet(rows)
+
+
+def _instances(
+    contributions: Sequence[tuple[str, Contribution]],
+    sizes: Mapping[str, int],
+    chosen: Mapping[str, int],
+) -> Iterator[tuple[Instance, list[int]]]:
+    """The contributions to gradients that have elements, each with the one that is shown."""
+    for link, contribution in contributions:
+        instance = Instance(link, contribution, sizes)
+        if all(instance.shape):
+            yield instance, _element(instance, chosen)
+
+
+def _scenes(instance: Instance, element: Sequence[int]) -> Iterator[tuple[str, Scene]]:
+    for draw, kind in KINDS.items():
+        scene = draw(instance, element)
+        if scene:
+            yield kind, scene
+
+
+def _elements(instance: Instance, element: Sequence[int]) -> list[dict[str, Any]]:
+    ranges = zip(instance.element_names, element, instance.shape, strict=True)
+    return [
+        {"name": name, "value": value, "least": 0, "most": count - 1}
+        for name, value, count in ranges
     ]
 
 

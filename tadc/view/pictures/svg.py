@@ -25,6 +25,7 @@ from textwrap import wrap
 from tadc.view.pictures.geometry import Vertex
 from tadc.view.pictures.scene import Arrow, Axis, Dot, DotKind, Line, Mark, Scene, TickKind
 
+NAMESPACE = "http://www.w3.org/2000/svg"
 INK = "var(--tadc-ink,#808080)"
 AREA = "var(--tadc-area,#8080801f)"
 POINT = "var(--tadc-point,#808080)"
@@ -52,6 +53,23 @@ def svg(scene: Scene) -> str:
     return "".join(_Drawing(scene).elements())
 
 
+def sheet(headings: Mapping[str, Sequence[Scene]]) -> str:
+    """Pictures side by side below headings, one below the other, as one element `svg`."""
+    parts: list[str] = []
+    width = bottom = 0.0
+    for heading, scenes in headings.items():
+        parts.append(_text(8, bottom + 20, heading, f' fill="{INK}" font-weight="bold"'))
+        left, top = 0.0, bottom + 28
+        for drawing in map(_Drawing, scenes):
+            parts += drawing.elements(f' x="{_n(left)}" y="{_n(top)}"')
+            left += drawing.width
+            width, bottom = max(width, left), max(bottom, top + drawing.height)
+    size = f'viewBox="0 0 {_n(width)} {_n(bottom)}" width="{_n(width)}" height="{_n(bottom)}"'
+    font = 'font-family="system-ui,sans-serif" font-size="12"'
+    title = _title("; ".join(headings))
+    return f'<svg xmlns="{NAMESPACE}" role="img" {size} {font}>{title}{"".join(parts)}</svg>'
+
+
 class _Drawing:
     def __init__(self, scene: Scene):
         self.scene = scene
@@ -60,6 +78,10 @@ class _Drawing:
         self.bottom = TOP + self.dy * (scene.y.most - scene.y.least)
         self.names = attribute_names(dict.fromkeys(n for d in scene.dots for n in d.values))
         self.words = [*self._words()]
+        longest = max((len(text) for _, text in self.words), default=0)
+        self.width = max(self.right + RIGHT, LEFT + 14 + CHARACTER * longest)
+        self.below = self.bottom + LINE * 2 + (12 if scene.ticks else 0)
+        self.height = self.below + LINE * len(self.words)
 
     def x(self, value: Fraction | int) -> float:
         """The pixel of a value of the horizontal axis."""
@@ -73,15 +95,12 @@ class _Drawing:
         """The pixels of a point."""
         return self.x(v[0]), self.y(v[1])
 
-    def elements(self) -> Iterator[str]:
+    def elements(self, place: str = "") -> Iterator[str]:
         """All elements in the order in which they are drawn."""
-        longest = max((len(text) for _, text in self.words), default=0)
-        width = max(self.right + RIGHT, LEFT + 14 + CHARACTER * longest)
-        height = self.bottom + LINE * (2 + len(self.words)) + (12 if self.scene.ticks else 0)
+        width, height = _n(self.width), _n(self.height)
         yield (
-            '<svg xmlns="http://www.w3.org/2000/svg" role="img" class="tadc-picture"'
-            f' data-link="{escape(self.scene.link)}" viewBox="0 0 {_n(width)} {_n(height)}"'
-            f' width="{_n(width)}" height="{_n(height)}"'
+            f'<svg xmlns="{NAMESPACE}" role="img" class="tadc-picture"{self._link}{place}'
+            f' viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
             ' font-family="system-ui,sans-serif" font-size="12">'
         )
         yield f"<title>{escape(self.scene.title)}</title>"
@@ -113,9 +132,7 @@ class _Drawing:
         for value in _numbers(y, self.dy):
             yield _text(LEFT - 6, self.y(value) + 4, str(value), ' text-anchor="end"')
         yield _text(self.right + 6, self.bottom + 4, x.name, ' font-style="italic"')
-        yield _text(
-            LEFT, TOP - 8, y.name, ' font-style="italic" text-anchor="middle"'
-        )
+        yield _text(LEFT, TOP - 8, y.name, ' font-style="italic" text-anchor="middle"')
         yield "</g>"
 
     def _lines(self) -> Iterator[str]:
@@ -175,7 +192,7 @@ class _Drawing:
         yield f'<path d="{shaft}" stroke-width="2"/>'
         yield f'<polygon points="{" ".join(f"{_n(x)},{_n(y)}" for x, y in head)}"/>'
         # beside the arrow, on the side that is up where it leads to the right
-        beside = (x0 + 2 * x1) / 3 + 9 * uy, (y0 + 2 * y1) / 3 - 9 * ux
+        beside = (x0 + x1) / 2 + 10 * uy, (y0 + y1) / 2 - 10 * ux
         look = ' stroke="none" font-style="italic" text-anchor="middle"'
         yield _text(beside[0], beside[1] + 4, arrow.name, look)
 
@@ -221,10 +238,9 @@ class _Drawing:
             yield from (("", line) for line in wrap(note, LONGEST_NOTE))
 
     def _below(self) -> Iterator[str]:
-        start = self.bottom + LINE * 2 + (12 if self.scene.ticks else 0)
         yield f'<g class="words" fill="{INK}">'
         for n, (symbol, text) in enumerate(self.words):
-            at = f"translate({LEFT - 20} {_n(start + LINE * n)})"
+            at = f"translate({LEFT - 20} {_n(self.below + LINE * n)})"
             yield f'<g transform="{at}">{symbol}{_text(16, 0, text)}</g>'
         yield "</g>"
 
