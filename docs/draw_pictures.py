@@ -1,6 +1,6 @@
 """The pictures of pictures.md: index sets of reads, and the elements that they read.
 
-    python docs/draw_pictures.py     draws docs/pictures/*.svg anew
+python docs/draw_pictures.py     draws docs/pictures/*.svg anew
 """
 
 from __future__ import annotations
@@ -53,9 +53,7 @@ FIGURES = (
         "x: f64[25]\nf[i in range(5), j in range(5), k in range(7)] = x[i - 2*j - 2*k + 20]\n",
         {"p": 12},
     ),
-    Figure(
-        ("every-second",), "x: f64[N]\ny[i in range(9)] = x[2*i]**2\n", {"p": 8}, {"N": 18}
-    ),
+    Figure(("every-second",), "x: f64[N]\ny[i in range(9)] = x[2*i]**2\n", {"p": 8}, {"N": 18}),
 )
 
 

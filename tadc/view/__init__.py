@@ -1,4 +1,4 @@
-"""What users see of a derivative: pictures.
+"""Derivatives to look at.
 
 - `pictures`: pictures of index sets, as SVG
 """

@@ -16,7 +16,7 @@ from passes.polyhedral.division import lower_bound, upper_bound
 from passes.polyhedral.fourier_motzkin import project
 from passes.polyhedral.inequalities import tightened
 from passes.polyhedral.loop_nests import LoopNest, loop_nest
-from passes.polyhedral.matrix import Row, dot
+from passes.polyhedral.matrix import Row
 
 Vertex: TypeAlias = tuple[Fraction, Fraction]
 Lattice: TypeAlias = tuple[int, ...]
@@ -52,7 +52,7 @@ def _meeting(a: Row, b: Row) -> Vertex | None:
 
 def value(row: Row, v: Sequence[Fraction | int]) -> Fraction:
     """`row·(v, 1)`."""
-    return sum((a * x for a, x in zip(row, v, strict=False)), Fraction(row[-1]))
+    return Fraction(sum(a * x for a, x in zip(row[:-1], v, strict=True)) + row[-1])
 
 
 def hull(points: Iterable[Vertex]) -> list[Vertex]:
@@ -148,7 +148,9 @@ def line_of(row: Row) -> tuple[Vertex, Vertex]:
     a, b, c = row
     near = Fraction(-c, a * a + b * b)
     direction = (Fraction(b), Fraction(-a))
-    forward = direction if direction > (0, 0) else (-direction[0], -direction[1])
+    forward = (
+        direction if direction > (Fraction(0), Fraction(0)) else (-direction[0], -direction[1])
+    )
     return (near * a, near * b), forward
 
 

@@ -68,11 +68,13 @@ class _IndexPlane:
     def scene(self) -> Scene:
         """The picture."""
         hits, inside = {*(self.hits or ())}, {*(self.inside or ())}
+        x, y = self.axes
         return Scene(
             self.instance.link,
             self._title(),
             self._description(),
-            *self.axes,
+            x,
+            y,
             self.polygon,
             dots=[
                 *(self._dot("inside", p) for p in self.inside or () if p not in hits),
@@ -155,7 +157,7 @@ class _IndexPlane:
         return all(v in axis for v, axis in zip(point, self.axes, strict=True))
 
     def _marks(self) -> Iterator[Mark]:
-        """Where the only line enters the set and leaves it: l and h of the paper's figure 3."""
+        """The ends of the only line inside of the set: l and h of the paper's figure 3."""
         if len(self.equations) != 1:
             return
         (row,) = self.equations

@@ -77,7 +77,7 @@ class Instance:
     @cached_property
     def shape(self) -> list[int]:
         """The number of values of each index of the element."""
-        values = Values(self.sizes)
+        values = Values({**self.sizes})
         shape = definition_around(self.contribution.op).shape
         return [max(0, form.evaluate(values)) for form in shape]
 
@@ -145,7 +145,6 @@ class Instance:
         """The solution of all equations; None where no integers solve them for any element."""
         derivation = self.contribution.system.solve()
         return None if derivation.empty else Solved(derivation, self.contribution, self.sizes)
-
 
     def is_read(self, element: Sequence[int]) -> bool:
         """True if a point of the set reads the element."""

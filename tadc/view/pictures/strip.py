@@ -91,7 +91,7 @@ class _Strip:
 
     @cached_property
     def _follower(self) -> SSAValue:
-        """Where there is no new index, the index of the read that p determines."""
+        """The index of the read that p determines, for a sum without a new index."""
         for index in self.instance.own:
             form = self.solved.indices[index]
             if form[self._index] or any(form[t] for t in self.solved.quotient_names):
@@ -218,7 +218,8 @@ class _Strip:
             return f"no point reads {reading}"
         if len(heights) == 1:
             return f"one point reads {reading}: {self.y.name} = {heights[0]}"
-        return f"{self.y.name} from {heights[0]} to {heights[-1]} number the points that read {reading}"
+        ends = f"from {heights[0]} to {heights[-1]}"
+        return f"{self.y.name} {ends} number the points that read {reading}"
 
     def _description(self) -> str:
         read = [p for p, heights in self.columns.items() if heights]

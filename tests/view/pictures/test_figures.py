@@ -1,6 +1,6 @@
-"""The pictures of docs/pictures.md are what is drawn today; figures 3 and 4 show what the paper says.
+"""The pictures of docs/pictures.md are those drawn today; figures 3 and 4 say what the paper does.
 
-    python docs/draw_pictures.py     draws them anew, to be looked at
+python docs/draw_pictures.py     draws them anew, to be looked at
 """
 
 from __future__ import annotations
