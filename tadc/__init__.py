@@ -25,8 +25,8 @@ functions of their tensors.
 What users see beside numbers
 -----------------------------
 `explain` says where each sum, guard and bound of a derivative comes from, and `view` draws it;
-`verify` compares derivatives with differences; `checked_plan` refuses plans of loops that are not possible;
-`commands` is the command line, which `__main__` runs.
+`verify` compares derivatives with differences; `checked_plan` refuses plans of loops that are not
+possible; `commands` is the command line, which `__main__` runs.
 
 - `choices` and `modes` are the words that options choose from: they need no compiler
 - `universe` tells xDSL of the dialects, passes and targets, for `tadc-opt`

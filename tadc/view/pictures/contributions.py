@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from xdsl.ir import Operation
+
 from dialects import tix
 from passes.rewriting.programs import fresh_name, reads_of
 from tadc.explain.contribution import Contribution
@@ -23,5 +25,11 @@ def contributions(function: Function, *wrt: str) -> Iterator[Contribution]:
         for index in definition.indices:
             names[index] = fresh_name(index.name_hint or "p", names.values())
         for op in definition.walk():
-            if isinstance(op, tix.ReductionOp) and op.location in places:
+            if isinstance(op, tix.ReductionOp) and op.location in places and _is_outermost(op):
                 yield Contribution(function.program.span(op.location), names, op, None)
+
+
+def _is_outermost(op: Operation) -> bool:
+    """True if an operation stands in no reduction."""
+    around = op.parent_op()
+    return around is None or not isinstance(around, tix.ReductionOp) and _is_outermost(around)

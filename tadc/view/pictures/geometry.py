@@ -148,10 +148,8 @@ def line_of(row: Row) -> tuple[Vertex, Vertex]:
     a, b, c = row
     near = Fraction(-c, a * a + b * b)
     direction = (Fraction(b), Fraction(-a))
-    forward = (
-        direction if direction > (Fraction(0), Fraction(0)) else (-direction[0], -direction[1])
-    )
-    return (near * a, near * b), forward
+    forward = 1 if direction > (Fraction(0), Fraction(0)) else -1
+    return (near * a, near * b), (forward * direction[0], forward * direction[1])
 
 
 def common_direction(vectors: Iterable[Sequence[int]]) -> Lattice | None:

@@ -13,6 +13,7 @@ from itertools import combinations
 from dialects.tix import Constraint
 from passes.polyhedral.division import ceildiv, floordiv
 from tadc.view.pictures.geometry import (
+    MOST_POINTS,
     Lattice,
     common_direction,
     cut,
@@ -122,6 +123,8 @@ class _IndexPlane:
             return
         (x, y), n = self._origin(), 0 if step[0] else 1
         start, axis = (x, y)[n], self.axes[n]
+        if axis.most - axis.least > MOST_POINTS:
+            return
         # `least <= start + m step <= most`, where the step along this axis is positive
         for m in range(
             ceildiv(axis.least - start, step[n]), floordiv(axis.most - start, step[n]) + 1

@@ -59,11 +59,12 @@ class _Strip:
         self.name = instance.element_names[moving]
         self._index = instance.indices[moving]
         count = instance.shape[moving]
-        self.all = range(count) if count <= MOST_POINTS else range(self.here, self.here + 1)
-        self.columns = {p: self._column(p) for p in self.all}
+        shown = range(count) if count <= MOST_POINTS else [self.here]
+        self.columns = {p: self._column(p) for p in shown}
         self.polygon = polygon(self._rows())
-        heights = [*(v[1] for v in self.polygon), *(z for c in self.columns.values() for z in c)]
-        self.x = Axis(self.name, self.all[0] - 1, self.all[-1] + 1)
+        ends = (z for column in self.columns.values() if column for z in (column[0], column[-1]))
+        heights = [*(v[1] for v in self.polygon), *ends]
+        self.x = Axis(self.name, -1, count)
         self.y = Axis.around(self._vertical(), heights)
 
     def scene(self) -> Scene:
@@ -146,7 +147,7 @@ class _Strip:
         affine = all(v in self.instance.indices for form in forms for v in form.indices)
         if not affine or not self.solved.free:
             return []
-        ends = [(1, 0, -self.all[0]), (-1, 0, self.all[-1])]
+        ends = [(1, 0, 0), (-1, 0, self.instance.shape[self.moving] - 1)]
         return [*map(self._row, forms), *ends]
 
     def _row(self, form: Affine) -> Row:

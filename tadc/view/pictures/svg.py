@@ -37,6 +37,8 @@ WIDTH, HEIGHT = 520, 300
 """The most pixels of the plane between the axes, unless points would be too near to each other."""
 NEAREST, FARTHEST = 5, 30
 """The least and the greatest distance of points, in pixels."""
+WIDEST = 1000
+"""The most pixels that this may take; then points are as near as it needs."""
 LEFT, TOP, RIGHT, LINE = 36, 22, 26, 18
 """Margins, and the height of a line of words, in pixels."""
 CHARACTER = 6.4
@@ -288,12 +290,13 @@ def attribute_names(names: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def _distance(axis: Axis, most: int) -> int:
-    """Pixels between neighbours on an axis."""
-    return max(NEAREST, min(FARTHEST, most // (axis.most - axis.least)))
+def _distance(axis: Axis, most: int) -> float:
+    """Pixels between neighbours on an axis that should not take more than `most`."""
+    count = axis.most - axis.least
+    return min(max(NEAREST, min(FARTHEST, most // count)), WIDEST / count)
 
 
-def _numbers(axis: Axis, distance: int) -> Sequence[int]:
+def _numbers(axis: Axis, distance: float) -> Sequence[int]:
     """The values that are written, far enough from each other."""
     steps = (digit * 10**power for power in range(20) for digit in (1, 2, 5))
     step = next(s for s in steps if s * distance >= 24)
