@@ -32,4 +32,4 @@ def contributions(function: Function, *wrt: str) -> Iterator[Contribution]:
 def _is_outermost(op: Operation) -> bool:
     """True if an operation stands in no reduction."""
     around = op.parent_op()
-    return around is None or not isinstance(around, tix.ReductionOp) and _is_outermost(around)
+    return around is None or (not isinstance(around, tix.ReductionOp) and _is_outermost(around))

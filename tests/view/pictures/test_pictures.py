@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,23 +16,17 @@ import pytest
 
 import tadc
 from tadc.interpreter.tensor_index import evaluate
+from tadc.sizes import bind_sizes
 from tadc.view.pictures.contributions import contributions
-from tadc.view.pictures.pictures import pictures
+from tadc.view.pictures.pictures import picture_file, pictures
 from tests.support.campaign import seeds
+from tests.support.random_programs import EVERYTHING, random_program
 
 SVG = "{http://www.w3.org/2000/svg}"
-CONVOLUTION = "x: f64[N]\nw: f64[K]\ny[i] = sum[k](w[k] * x[2*i + 3*k])\n"
 Point = tuple[int, ...]
 
 
 # --- reading pictures -----------------------------------------------------------------------------
-
-
-def drawn(source: str, element: Mapping[str, int] | None = None, **sizes: int) -> list[Any]:
-    """The pictures of all reads of a program."""
-    f = tadc.compile(source)
-    found = [(f"r{n}", c) for n, c in enumerate(contributions(f))]
-    return pictures(found, f.program.summary.with_derived(sizes), element)
 
 
 def groups(picture: Mapping[str, Any], kind: str) -> Iterator[ElementTree.Element]:
@@ -56,6 +51,8 @@ class Read:
     """`f[i, j, k] = x[...] if ... else 0`, with a range for each index."""
 
     source: str
+    with_sum: str
+    """The same read where some of the indices are summed over."""
     names: list[str]
     shape: Point
     """Of x."""
@@ -85,10 +82,18 @@ def random_read(rng: random.Random) -> Read:
         values = [eval(form, dict(p)) for p in points]
         forms[n] = f"{form} + {-min(values)}" if min(values) <= 0 else f"{form} - {min(values)}"
         shape.append(max(values) - min(values) + 1 + rng.choice([0, 0, 2]))
-    heads = ", ".join(f"{name} in range({c})" for name, c in zip(names, counts, strict=True))
+    heads = [f"{name} in range({c})" for name, c in zip(names, counts, strict=True)]
     condition = _condition(rng, names)
-    source = f"x: f64[{', '.join(map(str, shape))}]\nf[{heads}] = x[{', '.join(forms)}]"
-    return Read(source + (f" if {condition} else 0\n" if condition else "\n"), names, tuple(shape))
+    read = f"x[{', '.join(forms)}]" + (f" if {condition} else 0" if condition else "")
+    declaration = f"x: f64[{', '.join(map(str, shape))}]\n"
+    source = f"{declaration}f[{', '.join(heads)}] = {read}\n"
+    # what does not depend on an index is no sum over it, neither is one of a single value
+    fixed = [n for n, name in enumerate(names) if counts[n] < 2 or name not in "".join(forms)]
+    outer = rng.randint(max(fixed, default=-1) + 1, len(names))
+    free, summed = ", ".join(heads[:outer]), ", ".join(heads[outer:])
+    body = f"sum[{summed}]({read})" if summed else read
+    with_sum = f"{declaration}f[{free}] = {body}\n" if free else f"{declaration}f = {body}\n"
+    return Read(source, with_sum, names, tuple(shape))
 
 
 def _form(rng: random.Random, names: list[str]) -> str:
@@ -117,14 +122,18 @@ def _condition(rng: random.Random, names: list[str]) -> str:
 
 @pytest.mark.parametrize("seed", seeds(200, of=2000))
 def test_pictures_show_the_points_that_read_an_element(seed: int) -> None:
-    """A set that is cut into parts has pictures for each: they add up, and never overlap."""
+    """Those of functions of all indices, and of sums over some of them, are the same.
+
+    A set that is cut into parts has pictures for each: they add up, and never overlap.
+    """
     rng = random.Random(seed)
     read = random_read(rng)
     reading = read.reading()
     element = tuple(rng.randrange(n) for n in read.shape)
     if reading and rng.random() < 0.7:
         element = rng.choice([*reading.values()])
-    parts = list(contributions(tadc.compile(read.source)))
+    program = read.source if seed % 2 else read.with_sum
+    parts = list(contributions(tadc.compile(program)))
     assert parts or not reading
     chosen = dict(zip([*parts[0].element.values()], element, strict=True)) if parts else {}
     shown = pictures([(f"r{n}", part) for n, part in enumerate(parts)], {}, chosen)
@@ -219,3 +228,137 @@ class Expected:
         assert said is not None and said.text
         name = said.text.partition(" = ")[0]
         return [(name, [*self.element].index(name))]
+
+
+# --- programs of every kind -----------------------------------------------------------------------
+
+
+def drawn(
+    source: str, element: Mapping[str, int] | None = None, **sizes: int
+) -> list[dict[str, Any]]:
+    """The pictures of all reads of a program."""
+    f = tadc.compile(source)
+    found = [(f"r{n}", c) for n, c in enumerate(contributions(f))]
+    return pictures(found, f.program.summary.with_derived(sizes), element)
+
+
+@pytest.mark.parametrize("seed", seeds(20, of=600))
+def test_every_program_has_pictures_that_are_valid(seed: int) -> None:
+    program = random_program(random.Random(seed), **(EVERYTHING if seed % 2 else {}))
+    f = tadc.compile(program.source)
+    sizes = bind_sizes(f.program.summary, {n: a.shape for n, a in program.arguments.items()})
+    found = [(f"r{n}", c) for n, c in enumerate(contributions(f))]
+    for picture in pictures(found, sizes):
+        assert json.loads(json.dumps(picture)) == picture
+        assert len(picture["svg"]) < 20_000
+        root = ElementTree.fromstring(picture["svg"])
+        assert root.tag == f"{SVG}svg"
+        assert root.get("role") == "img"
+        assert root.get("data-link") == picture["link"]
+        assert [root[0].tag, root[0].text] == [f"{SVG}title", picture["title"]]
+        assert root[1].tag == f"{SVG}desc"
+        assert not {e.tag for e in root.iter()} & {f"{SVG}script", f"{SVG}style"}
+
+
+# --- by example -----------------------------------------------------------------------------------
+
+CONVOLUTION = "x: f64[N]\nw: f64[K]\ny[i] = sum[k](w[k] * x[2*i + 3*k])\n"
+
+
+def texts(picture: Mapping[str, Any]) -> list[str]:
+    root = ElementTree.fromstring(picture["svg"])
+    return [e.text or "" for e in root.iter(f"{SVG}text")]
+
+
+def tooltips(picture: Mapping[str, Any], kind: str) -> list[str]:
+    root = ElementTree.fromstring(picture["svg"])
+    lines = (e for e in root.iter(f"{SVG}line") if kind in (e.get("class") or "").split())
+    return [title.text or "" for line in lines for title in line.iter(f"{SVG}title")]
+
+
+def test_a_convolution() -> None:
+    plane, strip, *of_w = drawn(CONVOLUTION, {"p": 12}, N=30, K=5)
+    assert plane["title"] == "3 of 45 points (i, k) read x[12]"
+    assert [tuple(d.values()) for d in dots(plane, "hit")] == [(0, 4), (3, 2), (6, 0)]
+    assert len(dots(plane, "inside")) == 42
+    assert {"4", "5", "6", "l", "h", "z"} <= {*texts(plane)}
+    assert "p == 2*i + 3*k for p = 12" in texts(plane)
+    assert "i = -p + 3*z, k = p - 2*z" in texts(plane)
+    assert strip["title"] == "z from 4 to 6 number the points that read x[12]"
+    assert [d["z"] for d in dots(strip, "hit")] == [4, 5, 6]
+    bounds = {
+        "3*z >= p, from i >= 0",
+        "2*z + K >= p + 1, from k + 1 <= K",
+        "p >= 2*z, from k >= 0",
+        "p + I >= 3*z + 1, from i + 1 <= I",
+    }
+    assert {*tooltips(strip, "bound")} == bounds
+    assert tooltips(strip, "active") == ["3*z >= p, from i >= 0", "p >= 2*z, from k >= 0"]
+    assert [p["of"] for p in of_w] == ["dw", "dw"]
+    assert of_w[0]["elements"] == [{"name": "k", "value": 2, "least": 0, "most": 4}]
+
+
+def test_a_stride_leaves_elements_out() -> None:
+    (strip,) = drawn("x: f64[N]\ny[i in range(9)] = x[2*i]\n", {"p": 7}, N=18)
+    assert strip["title"] == "no point reads x[7]: not p % 2 == 0"
+    assert len([*groups(strip, "guarded")]) == 9
+    assert len([*groups(strip, "read")]) == 9
+    assert not dots(strip, "hit") and len(dots(strip, "inside")) == 9
+
+
+def test_solutions_outside_of_the_set_are_rings() -> None:
+    plane, _ = drawn("x: f64[9]\ny[i in range(5), k in range(5)] = x[i + k]\n", {"p": 2})
+    assert [tuple(d.values()) for d in dots(plane, "outside")] == [(-1, 3), (3, -1)]
+
+
+def test_an_element_outside_becomes_the_nearest() -> None:
+    for given, shown in ((-3, 0), (99, 29), (7, 7)):
+        assert drawn(CONVOLUTION, {"p": given}, N=30, K=5)[0]["elements"][0]["value"] == shown
+
+
+def test_without_a_choice_the_element_is_one_that_is_read() -> None:
+    """The middle one, 8, is not, and neither is what is nearer than 6."""
+    (strip,) = drawn("x: f64[N]\ny[i in range(3)] = x[6*i]\n", N=16)
+    assert strip["elements"][0]["value"] == 6
+    assert dots(strip, "hit") == [{"p": 6, "i": 1}]
+
+
+def test_where_nothing_is_to_be_drawn() -> None:
+    assert drawn("x: f64[N]\ny[i] = x[i]**2\n", N=0) == []
+    assert drawn("x: f64[3]\ny = x[1]**2\n") == []
+    assert [p["of"] for p in drawn("s: f64[]\nx: f64[N]\ny[i] = s*x[i]\n", N=3)] == ["dx"]
+
+
+def test_an_empty_set_has_a_picture() -> None:
+    plane, strip = drawn(CONVOLUTION, N=5, K=9)[:2]
+    assert plane["title"] == "0 of 0 points (i, k) read x[2]"
+    assert strip["title"] == "no point reads x[2]"
+
+
+def test_of_many_points_the_polygon_is_left() -> None:
+    plane, strip = drawn(CONVOLUTION, {"p": 90_000}, N=100_000, K=1000)[:2]
+    for picture in (plane, strip):
+        assert 'class="set"' in picture["svg"]
+        assert not dots(picture, "inside")
+        assert len(picture["svg"]) < 100_000
+
+
+def test_a_matrix_element_has_two_indices() -> None:
+    plane, strip = drawn("a: f64[3, 4]\nb[i, j] = sum[k](a[i, k] * a[j, k])\n", {"i": 2, "k": 1})[
+        :2
+    ]
+    assert plane["title"].endswith("read a[2, 1]")
+    assert [(e["name"], e["value"]) for e in strip["elements"]] == [("i", 2), ("k", 1)]
+
+
+def test_a_file_has_all_pictures_below_their_reads() -> None:
+    f = tadc.compile(CONVOLUTION)
+    found = [(f"r{n}", c) for n, c in enumerate(contributions(f))]
+    sizes = f.program.summary.with_derived({"N": 30, "K": 5})
+    root = ElementTree.fromstring(picture_file(found, sizes, {"p": 12}))
+    shown = [p["title"] for p in pictures(found, sizes, {"p": 12})]
+    assert [svg[0].text for svg in root.iter(f"{SVG}svg") if svg is not root] == shown
+    headings = [e.text for e in root.findall(f"{SVG}text")]
+    assert headings == ["dx[12] from x[2*i + 3*k]", "dw[2] from w[k]"]
+    frames = [[float(svg.get(a) or 0) for a in ("x", "y", "width", "height")] for svg in root[2:]]
+    assert all(w <= float(root.attrib["width"]) for _, _, w, _ in frames if w)
