@@ -44,7 +44,7 @@ class _IndexPlane:
         columns = [*self.shown, *(n for n in range(len(instance.own)) if n not in self.shown)]
         self.others = [instance.names[n] for n in columns[2:]]
         own = [instance.own[n] for n in columns]
-        rows = instance.rows(instance.set, own, self.values)
+        rows = instance.rows(instance.conditions, own, self.values)
         read = instance.rows(instance.equations, own, self.values)
         self.shadow = shadow(rows) or [(0, 0, -1)]
         self.polygon = polygon(self.shadow)

@@ -117,7 +117,7 @@ class Instance:
         return [Constraint(f, equality=True) for f in equations if self._speaks_of_element(f)]
 
     @cached_property
-    def set(self) -> list[Constraint]:
+    def conditions(self) -> list[Constraint]:
         """The conditions on the points of the set, whatever element they read."""
         equations = self.contribution.system.equations
         defining = [f for f in equations if not self._speaks_of_element(f)]
@@ -151,7 +151,7 @@ class Instance:
         values = self.values(element)
         if self.solved is None or not self.solved.allows(values):
             return False
-        rows = self.rows([*self.set, *self.equations], self.own, values)
+        rows = self.rows([*self.conditions, *self.equations], self.own, values)
         return has_point(rows) if self.own else True
 
 
@@ -214,10 +214,11 @@ class Solved:
         meets = all(c.equality or c.form.evaluate(values) >= 0 for c in self._conditions)
         return meets and not self.excludes(values)
 
-    @property
+    @cached_property
     def _conditions(self) -> list[Constraint]:
         return [c for c in self.rest if not any(c.form[v] for v in self.free)]
 
+    @cached_property
     def bounds(self) -> list[tuple[Constraint, str]]:
         """The inequalities in new indices, each with the condition of the set it comes from."""
         before = self.derivation.system.rest

@@ -28,16 +28,16 @@ def solution_plane(instance: Instance, element: Sequence[int]) -> Scene | None:
         return None
     shown = _shown(solved)
     names = [*shown, *(name for name in solved.free if name not in shown)]
-    rows = [values.row(c.form, names) for c, _ in solved.bounds()]
+    rows = [values.row(c.form, names) for c, _ in solved.bounds]
     flat = shadow(rows) or [(0, 0, -1)]
     vertices, points = polygon(flat), plane_points(rows)
     corners = [*vertices, *(points or ())]
     reading, pair = instance.text(element), f"({', '.join(shown)})"
     count = counted(len(points), "value") if points is not None else "values"
-    others = f", seen along {', '.join(names[2:])}," if names[2:] else ""
+    others = f", seen along {', '.join(names[2:])}" if names[2:] else ""
     return Scene(
         instance.link,
-        f"{count} of {pair}{others} for the points that read {reading}",
+        f"{reading} is read for {count} of {pair}{others}",
         f"{solved.text()}: {listed(points)}" if points else solved.text(),
         Axis.around(shown[0], [v[0] for v in corners]),
         Axis.around(shown[1], [v[1] for v in corners]),
@@ -52,7 +52,7 @@ def solution_plane(instance: Instance, element: Sequence[int]) -> Scene | None:
 def _shown(solved: Solved) -> tuple[str, str]:
     """The first two new indices of which one bounds the other, else the first two."""
     pairs = [*combinations(solved.free, 2)]
-    forms = [c.form for c, _ in solved.bounds()]
+    forms = [c.form for c, _ in solved.bounds]
     return next((p for p in pairs if any(f[p[0]] and f[p[1]] for f in forms)), pairs[0])
 
 
@@ -76,7 +76,7 @@ def _bounds(
     if len(names) > 2:
         said = {row: row_text(row, names[:2]) for row in flat}
     else:
-        said = dict(zip(rows, map(solved.bound_text, solved.bounds()), strict=True))
+        said = dict(zip(rows, map(solved.bound_text, solved.bounds), strict=True))
     for row, text in said.items():
         side = edge(row, vertices)
         if side:

@@ -42,7 +42,7 @@ def strip(instance: Instance, element: Sequence[int]) -> Scene | None:
 
 def _moving(instance: Instance, solved: Solved) -> int | None:
     """The number of the index of the element that says most: first of bounds, then of all else."""
-    for forms in ([c.form for c, _ in solved.bounds()], solved.forms):
+    for forms in ([c.form for c, _ in solved.bounds], solved.forms):
         for n, index in enumerate(instance.indices):
             if any(form[index] for form in forms):
                 return n
@@ -115,7 +115,7 @@ class _Strip:
             return ()
         if not self.solved.free:
             return (self.solved.point(values, ())[self._follower],)
-        rows = [values.row(c.form, self.solved.free) for c, _ in self.solved.bounds()]
+        rows = [values.row(c.form, self.solved.free) for c, _ in self.solved.bounds]
         low = max(lower_bound(row, 0, [0]) for row in rows if row[0] > 0)
         return range(low, min(upper_bound(row, 0, [0]) for row in rows if row[0] < 0) + 1)
 
@@ -157,7 +157,7 @@ class _Strip:
     def _lines(self) -> Iterator[Line]:
         yield self._at_the_element()
         active = [n for n, _ in self._active()]
-        for n, bound in enumerate(self.solved.bounds()):
+        for n, bound in enumerate(self.solved.bounds):
             side = edge(self._row(bound[0].form), self.polygon) if self.polygon else None
             if side:
                 yield Line("bound", *side, self.solved.bound_text(bound), n in active)
@@ -173,7 +173,7 @@ class _Strip:
         values = self._values(self.here)
         if not self.solved.free or not self.solved.allows(values):
             return []
-        bounds = self.solved.bounds()
+        bounds = self.solved.bounds
         rows = [values.row(c.form, self.solved.free) for c, _ in bounds]
         sides = {True: "from", False: "to"}
         found: list[tuple[int, str]] = []
@@ -204,7 +204,7 @@ class _Strip:
             guard = self.solved.excludes(self._values(p))
             place = f"{self.name} = {p}"
             if guard:
-                yield Tick("guarded", p, f"{place}: not {guard}")
+                yield Tick("guarded", p, f"{place}: {guard} does not hold")
             elif heights:
                 yield Tick("read", p, f"{place}: {counted(len(heights), 'point')}")
             else:
@@ -214,13 +214,12 @@ class _Strip:
         heights = self.columns[self.here]
         guard = self.solved.excludes(self._values(self.here))
         if guard:
-            return f"no point reads {reading}: not {guard}"
+            return f"{reading} is not read: {guard} does not hold"
         if not heights:
-            return f"no point reads {reading}"
+            return f"{reading} is not read"
         if len(heights) == 1:
-            return f"one point reads {reading}: {self.y.name} = {heights[0]}"
-        ends = f"from {heights[0]} to {heights[-1]}"
-        return f"{self.y.name} {ends} number the points that read {reading}"
+            return f"{reading} is read for {self.y.name} = {heights[0]}"
+        return f"{reading} is read for {self.y.name} from {heights[0]} to {heights[-1]}"
 
     def _description(self) -> str:
         read = [p for p, heights in self.columns.items() if heights]
