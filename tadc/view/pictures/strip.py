@@ -18,7 +18,7 @@ from xdsl.ir import SSAValue
 from dialects.tix import Affine
 from passes.polyhedral.division import lower_bound, upper_bound
 from passes.polyhedral.matrix import Row
-from tadc.view.pictures.geometry import MOST_POINTS, cut, edge, line_of, polygon
+from tadc.view.pictures.geometry import MOST_POINTS, cut, edge, has_point, line_of, polygon
 from tadc.view.pictures.instance import Instance, Solved, Values
 from tadc.view.pictures.scene import Axis, Dot, Line, Scene, Tick, frame
 from tadc.view.pictures.words import counted
@@ -30,35 +30,56 @@ MOST_TICKS = 200
 def strip(instance: Instance, element: Sequence[int]) -> Scene | None:
     """The picture around an element; None where there is no strip.
 
-    That is where the element has no index that the sum depends on, or the sum has several new
-    indices. Takes the time of one evaluation of all bounds for each value of the index.
+    That is where the element has no index that the sum depends on, or where the range of each new
+    index depends on another one. Takes the time of one evaluation of all bounds for each value of
+    the index of the element.
     """
     solved = instance.solved
-    if solved is None or len(solved.free) > 1 or not instance.own:
+    if solved is None or not instance.own:
         return None
-    moving = _moving(instance, solved)
-    return None if moving is None else _Strip(instance, solved, element, moving).scene()
+    shown = _shown(instance, solved)
+    return None if shown is None else _Strip(instance, solved, element, *shown).scene()
 
 
-def _moving(instance: Instance, solved: Solved) -> int | None:
-    """The number of the index of the element that says most: first of bounds, then of all else."""
-    for forms in ([c.form for c, _ in solved.bounds], solved.forms):
-        for n, index in enumerate(instance.indices):
-            if any(form[index] for form in forms):
-                return n
-    return None
+def _shown(instance: Instance, solved: Solved) -> tuple[int, list[str]] | None:
+    """The number of the index of the element, and the new index, if there is any.
+
+    Preferred are those of which one bounds the other. Of several new indices it is one that has its
+    bounds for itself, while those of the others do not depend on this index of the element.
+    """
+    indices = [*enumerate(instance.indices)]
+    for z in solved.free:
+        mine = [c.form for c, _ in solved.bounds if c.form[z]]
+        others = [c.form for c, _ in solved.bounds if not c.form[z]]
+        if not any(form[v] for form in mine for v in solved.free if v != z):
+            for n, p in indices:
+                if any(form[p] for form in mine) and not any(form[p] for form in others):
+                    return n, [z]
+    if len(solved.free) > 1:
+        return None
+    return next(((n, solved.free) for n, p in indices if any(f[p] for f in solved.forms)), None)
 
 
 class _Strip:
-    def __init__(self, instance: Instance, solved: Solved, element: Sequence[int], moving: int):
+    def __init__(
+        self,
+        instance: Instance,
+        solved: Solved,
+        element: Sequence[int],
+        moving: int,
+        new: Sequence[str],
+    ):
         self.instance = instance
         self.solved = solved
+        self.new = new
+        self.bounds = [b for b in solved.bounds if any(b[0].form[z] for z in new)]
         self.element = [*element]
         self.moving = moving
         self.here = element[moving]
         self.name = instance.element_names[moving]
         self._index = instance.indices[moving]
         count = instance.shape[moving]
+        self.possible = self._others_have_values()
         shown = range(count) if count <= MOST_POINTS else [self.here]
         self.columns = {p: self._column(p) for p in shown}
         self.polygon = polygon(self._rows())
@@ -100,8 +121,8 @@ class _Strip:
         return self.instance.own[0]
 
     def _vertical(self) -> str:
-        if self.solved.free:
-            return self.solved.free[0]
+        if self.new:
+            return self.new[0]
         return self.instance.contribution.notation.name(self._follower)
 
     def _values(self, p: int) -> Values:
@@ -111,11 +132,11 @@ class _Strip:
     def _column(self, p: int) -> Sequence[int]:
         """The heights of the points at one value of p."""
         values = self._values(p)
-        if not self.solved.allows(values):
+        if not self.possible or not self.solved.allows(values):
             return ()
-        if not self.solved.free:
+        if not self.new:
             return (self.solved.point(values, ())[self._follower],)
-        rows = [values.row(c.form, self.solved.free) for c, _ in self.solved.bounds]
+        rows = [values.row(c.form, self.new) for c, _ in self.bounds]
         low = max(lower_bound(row, 0, [0]) for row in rows if row[0] > 0)
         return range(low, min(upper_bound(row, 0, [0]) for row in rows if row[0] < 0) + 1)
 
@@ -130,11 +151,20 @@ class _Strip:
                     yield Dot("inside", p, z, {self.name: p, self.y.name: z})
 
     def _point(self, z: int) -> dict[str, int]:
-        """The new index and the indices of the read at a point of the element."""
-        new = dict(zip(self.solved.free, (z,), strict=False))
+        """The new index and, where it is the only one, the indices of the read."""
+        new = dict(zip(self.new, (z,), strict=False))
+        if len(new) < len(self.solved.free):
+            return new
         old = self.solved.point(self._values(self.here), (*new.values(),))
         names = zip(self.instance.names, self.instance.own, strict=True)
         return {**new, **{name: old[index] for name, index in names}}
+
+    def _others_have_values(self) -> bool:
+        """True if there are values of the new indices that are not shown, which none here has."""
+        others = [z for z in self.solved.free if z not in self.new]
+        bounds = [c for c, _ in self.solved.bounds if c not in [b for b, _ in self.bounds]]
+        rows = self.instance.rows(bounds, others, self._values(self.here))
+        return not others or has_point(rows)
 
     # --- bounds ---
 
@@ -143,25 +173,27 @@ class _Strip:
 
         It is none without z, and where a quotient of p is in a condition.
         """
-        forms = [c.form for c in self.solved.rest if not c.equality]
+        hidden = [z for z in self.solved.free if z not in self.new]
+        rest = [c.form for c in self.solved.rest if not c.equality]
+        forms = [form for form in rest if not any(form[z] for z in hidden)]
         affine = all(v in self.instance.indices for form in forms for v in form.indices)
-        if not affine or not self.solved.free:
+        if not affine or not self.new:
             return []
         ends = [(1, 0, 0), (-1, 0, self.instance.shape[self.moving] - 1)]
         return [*map(self._row, forms), *ends]
 
     def _row(self, form: Affine) -> Row:
         """A form over p and z."""
-        return self._values(self.here).row(form, [self._index, *self.solved.free])
+        return self._values(self.here).row(form, [self._index, *self.new])
 
     def _lines(self) -> Iterator[Line]:
         yield self._at_the_element()
         active = [n for n, _ in self._active()]
-        for n, bound in enumerate(self.solved.bounds):
+        for n, bound in enumerate(self.bounds):
             side = edge(self._row(bound[0].form), self.polygon) if self.polygon else None
             if side:
                 yield Line("bound", *side, self.solved.bound_text(bound), n in active)
-        if not self.solved.free:
+        if not self.new:
             yield from self._equations()
 
     def _at_the_element(self) -> Line:
@@ -171,10 +203,9 @@ class _Strip:
     def _active(self) -> list[tuple[int, str]]:
         """The bounds that count at the element, the lower one first, by number and with a text."""
         values = self._values(self.here)
-        if not self.solved.free or not self.solved.allows(values):
+        if not self.new or not self.solved.allows(values):
             return []
-        bounds = self.solved.bounds
-        rows = [values.row(c.form, self.solved.free) for c, _ in bounds]
+        rows = [values.row(c.form, self.new) for c, _ in self.bounds]
         sides = {True: "from", False: "to"}
         found: list[tuple[int, str]] = []
         for lower, word in sides.items():
@@ -183,7 +214,9 @@ class _Strip:
             ends = {n: Fraction(-rows[n][1], rows[n][0]) for n in some}
             n = (max if lower else min)(ends, key=lambda n: ends[n])
             end = ceil(ends[n]) if lower else floor(ends[n])
-            found.append((n, f"{self.y.name} {word} {end}: {self.solved.bound_text(bounds[n])}"))
+            found.append(
+                (n, f"{self.y.name} {word} {end}: {self.solved.bound_text(self.bounds[n])}")
+            )
         return found
 
     def _equations(self) -> Iterator[Line]:

@@ -89,6 +89,12 @@ def test_degenerate_polygons() -> None:
     assert polygon([*SQUARE, (-2, -2, 7)])[1] == (3, 0), "2 x + 2 y <= 7 is x + y <= 3"
 
 
+def test_a_hull_has_no_points_on_its_sides() -> None:
+    square = [(Fraction(x), Fraction(y)) for x in range(3) for y in range(3)]
+    assert hull(square) == [(0, 0), (2, 0), (2, 2), (0, 2)]
+    assert hull(square[::4]) == [(0, 0), (2, 2)]
+
+
 def test_edges() -> None:
     vertices = polygon(SQUARE)
     assert edge((-1, 0, 4), vertices) == ((4, 0), (4, 3))

@@ -20,6 +20,7 @@ from tadc.sizes import bind_sizes
 from tadc.view.pictures.contributions import contributions
 from tadc.view.pictures.pictures import picture_file, pictures
 from tests.support.campaign import seeds
+from tests.support.paths import ROOT
 from tests.support.random_programs import EVERYTHING, random_program
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -155,7 +156,7 @@ class Expected:
     def points(self, names: Sequence[str], element: Point | None) -> list[Point]:
         """The values of these indices at points that read an element, or any one."""
         return [
-            tuple(point[self.names.index(name)] for name in names)
+            self.project(point, names)
             for point, read in self.reading.items()
             if element in (None, read)
         ]
@@ -165,9 +166,17 @@ class Expected:
 
         Those that have the name of an index of the element have a prime.
         """
+        return self.shown_as(dots(picture, kind))
+
+    def project(self, point: Point, names: Sequence[str]) -> Point:
+        """These indices of a point."""
+        return tuple(point[self.names.index(name)] for name in names)
+
+    def shown_as(self, some: Sequence[Mapping[str, int]]) -> dict[tuple[str, ...], list[Point]]:
+        """The values of dots by name as values of indices of the read, by the names of these."""
         own = {f"{n}-" if n in self.element else n: n for n in self.names}
         found: dict[tuple[str, ...], list[Point]] = {}
-        for dot in dots(picture, kind):
+        for dot in some:
             values = {name: dot[key] for key, name in own.items() if key in dot}
             found.setdefault(tuple(values), []).append(tuple(values.values()))
         return found
@@ -193,31 +202,41 @@ class Expected:
             assert {*points} == expected or self.parts > 1 or not names
 
     def check_strips(self, some: Sequence[Any]) -> None:
-        """The heights above each value of p are as many as points that read there."""
+        """Above each p are the heights of the points that read there."""
         here = tuple(self.element.values())
-        hits = [p for picture in some for p in self.shown(picture, "hit").get((*self.names,), [])]
-        if len(some) == self.parts:
-            assert sorted(hits) == sorted(self.points(self.names, here))
-        assert {*hits} <= {*self.points(self.names, here)} and len(hits) == len({*hits})
-        found, read = Counter[Point](), set[Point]()
         for picture in some:
-            ((name, column),) = self._moving(picture)
+            name, column = self._moving(picture)
+            there: dict[int, list[Point]] = {}
+            for point, e in self.reading.items():
+                if (*e[:column], *e[column + 1 :]) == (*here[:column], *here[column + 1 :]):
+                    there.setdefault(e[column], []).append(point)
+            hits = self.shown(picture, "hit")
+            for names, points in hits.items():
+                assert {*points} <= {*self.points(names, here)}
+                assert {*points} == {*self.points(names, here)} or self.parts > 1
+                assert len(points) == len({*points}) or not names
+            found: dict[int, list[Mapping[str, int]]] = {}
             for dot in (*dots(picture, "hit"), *dots(picture, "inside")):
-                found[(*here[:column], dot[name], *here[column + 1 :])] += 1
-            for group in groups(picture, "read"):
-                says = group.find(f"{SVG}title")
-                assert says is not None and says.text
-                p = int(says.text.removeprefix(f"{name} = ").partition(":")[0])
-                read.add((*here[:column], p, *here[column + 1 :]))
-            if len(some) == self.parts == 1:
-                line = [e for n, e in enumerate(here) if n != column]
-                there = Counter(
-                    e for e in self.reading.values() if [*e[:column], *e[column + 1 :]] == line
-                )
-                assert found == there
-                assert read == {*there}
+                found.setdefault(dot[name], []).append(dot)
+            if self.parts > 1:
+                assert {*found} <= {*there}
+                continue
+            assert {*found} == {*there} == {*self._ticks(picture, name)}
+            for p, heights in found.items():
+                values = self.shown_as(heights)
+                if len(values) == 1 and (*self.names,) in hits:
+                    assert len(heights) == len(there[p])
+                for names, points in values.items():
+                    assert {*points} == {self.project(point, names) for point in there[p]}
 
-    def _moving(self, picture: Mapping[str, Any]) -> list[tuple[str, int]]:
+    def _ticks(self, picture: Mapping[str, Any], name: str) -> Iterator[int]:
+        """The elements that are marked as read."""
+        for group in groups(picture, "read"):
+            says = group.find(f"{SVG}title")
+            assert says is not None and says.text
+            yield int(says.text.removeprefix(f"{name} = ").partition(":")[0])
+
+    def _moving(self, picture: Mapping[str, Any]) -> tuple[str, int]:
         """The index of the element that a strip runs along, with its number."""
         (line,) = (
             line
@@ -227,7 +246,7 @@ class Expected:
         said = line.find(f"{SVG}title")
         assert said is not None and said.text
         name = said.text.partition(" = ")[0]
-        return [(name, [*self.element].index(name))]
+        return name, [*self.element].index(name)
 
 
 # --- programs of every kind -----------------------------------------------------------------------
@@ -362,3 +381,21 @@ def test_a_file_has_all_pictures_below_their_reads() -> None:
     assert headings == ["dx[12] from x[2*i + 3*k]", "dw[2] from w[k]"]
     frames = [[float(svg.get(a) or 0) for a in ("x", "y", "width", "height")] for svg in root[2:]]
     assert all(w <= float(root.attrib["width"]) for _, _, w, _ in frames if w)
+
+
+def test_of_several_new_indices_one_that_the_element_bounds_has_a_strip() -> None:
+    """`dd` of the example of the paper: the range of k depends on p, that of j does not."""
+    source = (ROOT / "examples" / "paper.tad").read_text(encoding="utf-8")
+    plane, solutions, strip = [p for p in drawn(source, {"p": 6}) if p["of"] == "dd"]
+    assert (plane["kind"], solutions["kind"], strip["kind"]) == ("points", "points", "strip")
+    assert strip["title"] == "d[6] is read for k = 4"
+    found = Counter(d["p"] for kind in ("hit", "inside") for d in dots(strip, kind))
+    assert [found[p] for p in range(8)] == [1, 2, 3, 3, 3, 2, 1, 0]
+
+
+def test_a_solution_above_a_point_of_the_set_is_no_ring() -> None:
+    """At (3, 0) k would be 2, outside of its range; but the set has points there."""
+    source = "x: f64[7, 5]\nf[i in range(4), j in range(4), k in range(2)] = x[i + j, j + k]\n"
+    plane = drawn(source, {"p": 3, "q": 2})[0]
+    assert [(d["i"], d["j"]) for d in dots(plane, "hit")] == [(1, 2), (2, 1)]
+    assert [(d["i"], d["j"]) for d in dots(plane, "outside")] == [(-1, 4), (4, -1)]
