@@ -1,6 +1,7 @@
 """Views of a derivative for those who look at it: as plain data, with links between its parts.
 
-- `view`: a program, its derivative, why it is so, stages and code, each with links
+- `view`: a program, its derivative, why it is so, stages, code and pictures
 - `sizes`: small sizes to look at a program with
 - `links`: what stems from which read, in the formula, the derivative and every stage
+- `pictures`: pictures of index sets, as SVG
 """

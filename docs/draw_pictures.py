@@ -1,0 +1,67 @@
+"""The pictures of pictures.md: index sets of reads, and the elements that they read.
+
+python docs/draw_pictures.py     draws docs/pictures/*.svg anew
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import tadc
+from tadc.view.pictures.contributions import contributions
+from tadc.view.pictures.pictures import pictures
+
+FOLDER = Path(__file__).parent / "pictures"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """The pictures of the first read of a program; `names` are those of their files, in order."""
+
+    names: tuple[str, ...]
+    program: str
+    element: Mapping[str, int]
+    sizes: Mapping[str, int] = field(default_factory=dict[str, int])
+
+    def draw(self) -> dict[str, str]:
+        """The text of each file."""
+        function = tadc.compile(self.program)
+        sizes = function.program.summary.with_derived(self.sizes)
+        first = next(contributions(function))
+        drawn = pictures([("r0", first)], sizes, self.element)
+        return {f"{n}.svg": p["svg"] + "\n" for n, p in zip(self.names, drawn, strict=True)}
+
+
+FIGURES = (
+    Figure(
+        ("convolution", "convolution-strip"),
+        "x: f64[N]\nw: f64[K]\ny[i] = sum[k](w[k] * x[2*i + 3*k])\n",
+        {"p": 12},
+        {"N": 30, "K": 5},
+    ),
+    # Figure 3 of arXiv:1711.01348: beta = alpha_1 - 2 alpha_2 is -1 where p is 6.
+    Figure(
+        ("figure-3", "figure-3-strip"),
+        "x: f64[11]\nf[i in range(5), k in range(4)] = x[i - 2*k + 6]\n",
+        {"p": 6},
+    ),
+    # Figure 4: beta = alpha_1 - 2 alpha_2 - 2 alpha_3 is 3 where p is 12, and 15 points have it.
+    Figure(
+        ("figure-4", "figure-4-solutions"),
+        "x: f64[25]\nf[i in range(5), j in range(5), k in range(7)] = x[i - 2*j - 2*k + 20]\n",
+        {"p": 12},
+    ),
+    Figure(("every-second",), "x: f64[N]\ny[i in range(9)] = x[2*i]**2\n", {"p": 8}, {"N": 18}),
+)
+
+
+def draw() -> dict[str, str]:
+    """The text of all files, by name."""
+    return {name: text for figure in FIGURES for name, text in figure.draw().items()}
+
+
+if __name__ == "__main__":
+    for file, content in draw().items():
+        (FOLDER / file).write_text(content, encoding="utf-8")
