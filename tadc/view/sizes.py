@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from tadc.errors import TadcError
+from tadc.errors import SizeError, TadcError
 from tadc.program import Program
 from tadc.sizes import shape_of
 
@@ -23,8 +23,12 @@ def example_sizes(program: Program, chosen: Mapping[str, int] | None = None) -> 
 
     One size after the other gets the least value at which the dimensions of all definitions have
     `ENOUGH` elements, or as many as can be; twice, since sizes depend on each other. Where that is
-    no call that the program takes, it is found again among those that it does.
+    no call that the program takes, it is found again among those that it does. Names that are no
+    size of the program choose nothing; raises `SizeError` for sizes below 0.
     """
+    for name, size in (chosen or {}).items():
+        if size < 0:
+            raise SizeError(f"the size {name} is {size}: no size is negative", size=name)
     sizes = _chosen(program, chosen or {}, _elements)
     return sizes if _is_call(program, sizes) else _chosen(program, chosen or {}, _elements_of_call)
 

@@ -19,7 +19,8 @@ from tadc.runtime.compiled import Compiled
 from tadc.stages import Derivation
 from tadc.support.recent import Recent
 from tadc.view.links import Link, Reads
-from tadc.view.sizes import LEAST, MOST, example_sizes
+from tadc.view.pictures.pictures import pictures
+from tadc.view.sizes import LEAST, MOST, all_sizes, example_sizes
 
 STAGES = {
     "tensor-index": "The program as tensors that are defined element by element.",
@@ -33,7 +34,7 @@ STAGES = {
 TEXTS = {"loops": "scheduled", "plan": "plan", "llvm": "llvm", "cuda": "cuda"}
 """The parts that are texts of the code of the derivative, as `Function.emit` names them."""
 
-PARTS = ("derivative", "explanation", "stages", *TEXTS)
+PARTS = ("derivative", "explanation", "stages", *TEXTS, "pictures")
 """All parts of a view."""
 
 MOST_SEEN = 4
@@ -48,13 +49,15 @@ def view(
     wrt: str | Sequence[str] | None = None,
     parts: Sequence[str] = ("derivative", "explanation"),
     sizes: Mapping[str, int] | None = None,
+    element: Mapping[str, int] | None = None,
     stage_names: Sequence[str] | None = None,
 ) -> Data:
     """A program and its derivative to look at, as data that JSON can hold.
 
     `wrt` names the arguments to derive by, by default all; `parts`, of `PARTS`, what is wanted;
-    `stage_names` the stages, of `STAGES`, by default all. `sizes` chooses sizes by name. In the
-    result are, where they were asked for:
+    `stage_names` the stages, of `STAGES`, by default all. `sizes` chooses sizes by name, and
+    `element` the element of gradients that pictures show, by names of indices. In the result are,
+    where they were asked for:
 
     - `error`: None, or a dict of `kind`, `message` (as the command line prints it), `says` (the
       sentence alone) and the place, `line`, `column`, `end_line` and `end_column`, from 1 on, the
@@ -65,9 +68,11 @@ def view(
     - `stages`: dicts of `name`, `says`, `text`, `links`, and `same` where the text is that before
     - `loops`, `plan`, `llvm`, `cuda`: `text` of the code of the derivative, for calls of any sizes
     - `sizes`: dicts of `name`, `value`, `least` and `most`
+    - `pictures`: those of `tadc.view.pictures.pictures.pictures`
 
     A link is a list of the first character of a part of the text, the one behind it (Unicode code
     points from 0 on), and the name of a read, as `r0`: links of the same name belong together.
+    Records and pictures have a `link` too; None where they are about a sum that has got a name.
 
     Bad input is an `error` beside what was there before it, and never raised.
     """
@@ -85,6 +90,8 @@ def view(
                     answer[part] = seen.explanation()
                 case "stages":
                     answer[part] = seen.stages(STAGES if stage_names is None else stage_names)
+                case "pictures":
+                    answer[part] = seen.pictures(sizes, element)
                 case _:
                     answer[part] = {"text": seen.code(TEXTS[part])}
     except TadcError as error:
@@ -133,6 +140,17 @@ class _Seen:
             same = bool(found) and found[-1]["text"] == shown["text"]
             found.append({"name": name, "says": STAGES[name], **shown, "same": same})
         return found
+
+    def pictures(
+        self, sizes: Mapping[str, int] | None, element: Mapping[str, int] | None
+    ) -> list[Data]:
+        found = explained(self.derivation, self.derivative[0])
+        linked = [
+            (self.reads.name(c.op) or "", c) for g in found.gradients for c in g.contributions
+        ]
+        chosen = all_sizes(self.program, example_sizes(self.program, sizes))
+        shown = pictures(linked, chosen, element)
+        return [{**picture, "link": picture["link"] or None} for picture in shown]
 
     def code(self, kind: str) -> str:
         """A text of the code of the derivative."""

@@ -134,6 +134,7 @@ def test_an_error_has_its_place():
         ("", {}, "the program defines nothing"),
         ("y[i in range(3)] = i", {}, "the program has no argument to derive with respect to"),
         ("y[i] = x[i]", {"wrt": "z"}, "there is no argument 'z'"),
+        ("x: f64[N]\ny[i] = x[i]", {"sizes": {"N": -1}}, "the size N is -1"),
         ("y[i] = x[i]", {"parts": ("html",)}, "there is no part 'html'"),
         (
             "y[i] = x[i]",
@@ -166,5 +167,24 @@ def test_functions_that_are_defined_again_are_seen():
         assert f"dx[i] = {number} * dy[i]" in view(source)["derivative"]["text"]
 
 
-def test_all_parts_are_those_of_the_contract():
-    assert PARTS == ("derivative", "explanation", "stages", "loops", "plan", "llvm", "cuda")
+# --- pictures -------------------------------------------------------------------------------------
+
+
+def test_pictures_have_links_and_titles():
+    found = view(CONVOLUTION, parts=("pictures",), sizes={"N": 30, "K": 5}, element={"p": 12})
+    assert {p["link"] for p in found["pictures"]} == {"r0", "r1"}
+    first = found["pictures"][0]
+    assert (first["link"], first["of"], first["kind"]) == ("r1", "dx", "points")
+    assert first["elements"] == [{"name": "p", "value": 12, "least": 0, "most": 29}]
+    assert "x[12]" in first["title"] and first["svg"].startswith("<svg")
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_all_parts_of_examples_are_data(path):
+    found = view(path.read_text(encoding="utf-8"), parts=PARTS)
+    assert json.loads(json.dumps(found)) == found
+    assert set(found) == {"error", "formula", "sizes", *PARTS}
+    assert found["error"] is None
+    names = {name for *_, name in found["formula"]["links"]}
+    assert {p["link"] for p in found["pictures"]} <= {*names, None}
+    assert {r["link"] for r in found["explanation"]["records"]} <= {*names, None}
