@@ -1,6 +1,8 @@
-"""The pictures of pictures.md: index sets of reads, and the elements that they read.
+"""The pictures of README.md and pictures.md: index sets, and the elements that their points read.
 
-python docs/draw_pictures.py     draws docs/pictures/*.svg anew
+    python docs/draw_pictures.py     draws docs/pictures/*.svg anew
+
+A test compares the files with what is drawn.
 """
 
 from __future__ import annotations
@@ -18,23 +20,28 @@ FOLDER = Path(__file__).parent / "pictures"
 
 @dataclass(frozen=True)
 class Figure:
-    """The pictures of the first read of a program; `names` are those of their files, in order."""
+    """The pictures of a gradient, dx unless told; `names` are those of their files, in order."""
 
     names: tuple[str, ...]
+    """Empty for a picture that no page shows."""
     program: str
     element: Mapping[str, int]
     sizes: Mapping[str, int] = field(default_factory=dict[str, int])
+    gradient: str = "dx"
 
     def draw(self) -> dict[str, str]:
         """The text of each file."""
         function = tadc.compile(self.program)
         sizes = function.program.summary.with_derived(self.sizes)
-        first = next(contributions(function))
-        drawn = pictures([("r0", first)], sizes, self.element)
-        return {f"{n}.svg": p["svg"] + "\n" for n, p in zip(self.names, drawn, strict=True)}
+        reads = [(f"r{n}", c) for n, c in enumerate(contributions(function))]
+        drawn = pictures(reads, sizes, self.element)
+        shown = [p["svg"] + "\n" for p in drawn if p["of"] == self.gradient]
+        return {f"{n}.svg": text for n, text in zip(self.names, shown, strict=True) if n}
 
 
+PAPER = (Path(__file__).parents[1] / "examples" / "paper.tad").read_text(encoding="utf-8")
 FIGURES = (
+    Figure(("paper", "", "paper-strip"), PAPER, {"p": 4}, gradient="dd"),
     Figure(
         ("convolution", "convolution-strip"),
         "x: f64[N]\nw: f64[K]\ny[i] = sum[k](w[k] * x[2*i + 3*k])\n",

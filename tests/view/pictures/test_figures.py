@@ -27,9 +27,10 @@ def test_there_are_no_other_files() -> None:
     assert {p.name for p in (ROOT / "docs" / "pictures").iterdir()} == {*DRAWN}
 
 
-def test_the_page_shows_all() -> None:
-    page = (ROOT / "docs" / "pictures.md").read_text(encoding="utf-8")
-    assert [name for name in DRAWN if f"(pictures/{name})" not in page] == []
+def test_pages_show_all() -> None:
+    pages = [ROOT / "README.md", ROOT / "docs" / "pictures.md"]
+    text = "".join(page.read_text(encoding="utf-8") for page in pages)
+    assert [name for name in DRAWN if f"pictures/{name})" not in text] == []
 
 
 def hits(name: str) -> list[tuple[int, ...]]:
