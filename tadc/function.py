@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -39,6 +40,8 @@ class Function(Runnable):
 
     def __init__(self, program: Program, target: str):
         super().__init__(program, target)
+        self.derived_from: tuple[Program, ModulePass] | None = None
+        """The program that it was made of, and by which pass, where that was here."""
         self._derived: dict[ModulePass, Function] = {}
         self._inverses: dict[str, Inverse] = {}
 
@@ -51,6 +54,13 @@ class Function(Runnable):
         arguments = ", ".join(t.name for t in self.args)
         results = ", ".join(t.name for t in self.results)
         return f"<tadc.Function ({arguments}) -> {results}, target {self.target}>"
+
+    def _repr_html_(self) -> str:
+        """This program in a notebook, with why its derivative is what it is: without any script."""
+        # by name, as views know functions
+        notebook = import_module("tadc.view.notebook")
+        html: str = notebook.html_of(self.program, self.derived_from)
+        return html
 
     def emit(self, kind: str, sizes: Sizes | None = None, precision: str = "f64") -> str:
         """This program as text: as `source`, or exactly as a call runs it.
@@ -139,7 +149,9 @@ class Function(Runnable):
     def _made(self, first: ModulePass, names: Sequence[str]) -> Function:
         """The program that `first` by these arguments and the passes behind it make, made once."""
         if first not in self._derived:
-            self._derived[first] = Function(_made(self.program, first, names), self.target)
+            made = Function(_made(self.program, first, names), self.target)
+            made.derived_from = self.program, first
+            self._derived[first] = made
         return self._derived[first]
 
     def inverse(self, mode: str) -> Inverse:

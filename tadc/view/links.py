@@ -16,8 +16,9 @@ from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.printer import Printer
 
-from dialects.tix import Affine, DefineOp, ProgramOp, ReadOp, YieldOp
+from dialects.tix import Affine, DefineOp, ProgramOp, ReadOp, ReductionOp, YieldOp
 from tadc.language.printing.program import print_marked_program
+from tadc.language.printing.values import Marker
 from tadc.program import Program
 
 Place = tuple[int, int]
@@ -34,14 +35,19 @@ class Reads:
     """The reads in the text of a program, named `r0`, `r1`, ... in their order.
 
     What reads the same element wherever another read does has the name of that one: passes know one
-    value.
+    value. Sums and other reductions, which passes may make a tensor that is read, are `s0`, `s1`,
+    ...; only reads are in the formula.
     """
 
     def __init__(self, program: Program):
         self.program = program
         first = dict(_first_places(program.op))
         numbers = {place: n for n, place in enumerate(sorted(set(first.values())))}
-        self.names = {place: f"r{numbers[first[place]]}" for place in first}
+        sums = {p for op in program.op.walk() if isinstance(op, ReductionOp) and (p := _place(op))}
+        self.names = {place: f"s{n}" for n, place in enumerate(sorted(sums))}
+        self.names |= {place: f"r{numbers[first[place]]}" for place in first}
+        self.defined = {_place(op) for op in program.op.definitions}
+        """The places of the tensors that the text defines."""
         arguments: dict[SSAValue, str] = {v: name for name, v in program.op.arguments.items()}
         self._adjoints = {
             self.name(op): f"d{arguments[op.tensor]}"
@@ -69,12 +75,13 @@ class Reads:
                 links.append((start + span.column - 1, start + span.end - 1, name))
         return sorted(set(links))
 
+    def in_own_text(self) -> tuple[str, list[Link]]:
+        """The program as it prints itself, and the reads in it."""
+        return _printed(self.program, lambda op: self.name(op) if isinstance(op, ReadOp) else None)
+
     def in_program(self, derived: Program) -> tuple[str, list[Link]]:
         """A derivative in the language, and the terms in it."""
-        terms = Terms(self, derived.op)
-        with derived.located_errors():
-            text, marks = derived.recurse(lambda: print_marked_program(derived.op, terms.name))
-        return text, [(mark.start, mark.end, mark.name) for mark in marks]
+        return _printed(derived, Terms(self, derived.op).name)
 
     def in_module(self, module: ModuleOp) -> tuple[str, list[Link]]:
         """The IR of a stage, and in it the operations of terms and, before there are any, reads."""
@@ -127,7 +134,8 @@ class Terms:
             return name if self._reads.contributes_to(name, gradient) else None
         # the adjoint of a result begins with that of the caller, at the place of the tensor
         # itself, where an update reads the version before, too
-        return None if _place(op) == _place(definition) else name
+        place = _place(op)
+        return None if place == _place(definition) and place in self._reads.defined else name
 
     def stem(self, op: Operation) -> str | None:
         """The read that all of an operation stems from; of a program's own, the read itself."""
@@ -152,6 +160,12 @@ def _user(op: Operation) -> Operation:
     """The operation that uses a value: where a region yields it, the one around."""
     around = op.parent_op()
     return around if isinstance(op, YieldOp) and around else op
+
+
+def _printed(program: Program, mark: Marker) -> tuple[str, list[Link]]:
+    with program.located_errors():
+        text, marks = program.recurse(lambda: print_marked_program(program.op, mark))
+    return text, [(found.start, found.end, found.name) for found in marks]
 
 
 def _reads_in(op: Operation) -> Iterator[ReadOp]:

@@ -72,7 +72,8 @@ def view(
 
     A link is a list of the first character of a part of the text, the one behind it (Unicode code
     points from 0 on), and the name of a read, as `r0`: links of the same name belong together.
-    Records and pictures have a `link` too; None where they are about a sum that has got a name.
+    Records and pictures have a `link`, too. Where passes have made a tensor of a sum, as `s0`, it
+    is in no formula; None where the place of a read is not known.
 
     Bad input is an `error` beside what was there before it, and never raised.
     """
@@ -99,18 +100,20 @@ def view(
     return answer
 
 
-class _Seen:
-    """A program, and its derivative as soon as something of it is asked for."""
+class Seen:
+    """A program, and its derivative as soon as something of it is asked for: parts of a view."""
 
-    def __init__(self, source: str, wrt: tuple[str, ...]):
-        self.program = Program.parsed(source)
+    def __init__(self, program: Program, wrt: tuple[str, ...] = ()):
+        self.program = program
         self.wrt = wrt
-        self.reads = Reads(self.program)
+        self.reads = Reads(program)
 
     def formula(self) -> Data:
+        """The program as it was written, and the reads in it."""
         return _text(self.program.source, self.reads.in_formula())
 
-    def sizes(self, chosen: Mapping[str, int] | None) -> list[Data]:
+    def sizes(self, chosen: Mapping[str, int] | None = None) -> list[Data]:
+        """Sizes to choose, with values to begin with."""
         values = example_sizes(self.program, chosen)
         return [{"name": n, "value": v, "least": LEAST, "most": MOST} for n, v in values.items()]
 
@@ -124,6 +127,7 @@ class _Seen:
         return self.reads.in_program(self.derivation.derived)
 
     def explanation(self) -> Data:
+        """The reason for each term: text and records."""
         explanation = explained(self.derivation, self.derivative[0])
         records = [
             _record(gradient.label, record, self.reads.name(contribution.op))
@@ -132,7 +136,8 @@ class _Seen:
         ]
         return {"text": str(explanation), "records": records}
 
-    def stages(self, names: Iterable[str]) -> list[Data]:
+    def stages(self, names: Iterable[str] = STAGES) -> list[Data]:
+        """The IR at these stages, and the operations of each read."""
         found: list[Data] = []
         for name in names:
             check_names("stage", [name], list(STAGES))
@@ -142,8 +147,9 @@ class _Seen:
         return found
 
     def pictures(
-        self, sizes: Mapping[str, int] | None, element: Mapping[str, int] | None
+        self, sizes: Mapping[str, int] | None = None, element: Mapping[str, int] | None = None
     ) -> list[Data]:
+        """The index sets of the contributions, drawn at these sizes for an element."""
         found = explained(self.derivation, self.derivative[0])
         linked = [
             (self.reads.name(c.op) or "", c) for g in found.gradients for c in g.contributions
@@ -157,15 +163,15 @@ class _Seen:
         return emit(Compiled(self.derivation.derived, "cpu"), kind, None, "f64")
 
 
-_kept: Recent[object, _Seen] = Recent(MOST_SEEN)
+_kept: Recent[object, Seen] = Recent(MOST_SEEN)
 
 
-def _seen(source: str, wrt: tuple[str, ...]) -> _Seen:
+def _seen(source: str, wrt: tuple[str, ...]) -> Seen:
     """A program with what is known of it from an earlier view, if its functions are the same."""
     key = source, wrt, repr(sorted(known_functions().items()))
     seen = _kept.get(key)
     if seen is None:
-        seen = _Seen(source, wrt)
+        seen = Seen(Program.parsed(source), wrt)
         _kept.put(key, seen)
     return seen
 

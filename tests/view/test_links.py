@@ -72,12 +72,21 @@ def test_every_read_of_an_example_has_its_terms(path):
     function = tadc.compile(source)
     reads, text, links = linked(source)
     assert text == str(function.derivative())
-    assert {name for *_, name in links} == {name for *_, name in reads.in_formula()}
+    names = {name for *_, name in reads.in_formula()}
+    assert {name for *_, name in links if name[0] == "r"} == names
     for stage in STAGES:
         module = function.module_at(stage)
         text, links = reads.in_module(module)
         assert text == str(module) == function.ir(stage)
-        assert {name for *_, name in links} == {name for *_, name in reads.in_formula()}
+        assert {name for *_, name in links if name[0] == "r"} == names
+
+
+def test_a_sum_that_got_a_name_is_linked_by_it():
+    source = (ROOT / "examples" / "gaussian.tad").read_text()
+    reads, text, links = linked(source)
+    (term,) = [text[a:b] for a, b, name in links if name[0] == "s"]
+    assert term == "-(dy[i] * b[j] * exp(-y_sum[i, j]))"
+    assert all(name[0] == "r" for *_, name in reads.in_formula())
 
 
 def test_links_of_a_stage_are_whole_operations():
