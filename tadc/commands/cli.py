@@ -37,8 +37,10 @@ result f, with a result dx for each argument x. It is a program like any other: 
 and can be derived again. --mode gives other derivatives of FILE.
 
   tadc derive f.tad > g.tad
-  tadc derive f.tad --wrt a,b --emit bounded
+  tadc derive f.tad --wrt a,b --emit bounded --source-lines
+  tadc derive f.tad --diff solved bounded
   tadc derive f.tad --wrt a --explain --read 'a[i + 1]'
+  tadc derive f.tad --wrt a --picture a.svg --element p=12
   tadc derive f.tad --mode forward --wrt a
   tadc derive f.tad --mode inverse-jvp --explain
   tadc derive f.tad --explain-plan --size N=512 --precision f32
@@ -169,19 +171,52 @@ def _derive(command: argparse.ArgumentParser) -> None:
     _wrt(command, "the arguments to derive by, by default all (reverse and forward)")
     command.add_argument(
         "--emit",
-        choices=EMITS,
-        default="source",
+        type=_stages,
+        action="extend",
+        default=[],
         metavar="WHAT",
-        help="the stage or text to print, by default source; see below",
+        help="the stage or text to print, by default source; see below. Several, with commas "
+        "between them or in options of their own, are printed one after the other",
+    )
+    command.add_argument(
+        "--source-lines",
+        action="store_true",
+        help="put the lines of FILE beside the IR of --emit, as comments",
+    )
+    command.add_argument(
+        "--diff",
+        nargs=2,
+        choices=EMITS,
+        metavar="STAGE",
+        help="print what the second stage changes in the first one instead, as diff -u does; the "
+        "numbers of values do not count",
+    )
+    command.add_argument(
+        "--picture",
+        type=_path,
+        metavar="FILE.svg",
+        help="draw instead which points of the index set of each read contribute to an element of "
+        "the gradient, and the range of the sum",
+    )
+    command.add_argument(
+        "--element",
+        nargs="+",
+        action="extend",
+        type=_size,
+        default=[],
+        metavar="NAME=INDEX",
+        help="the element of the gradient, for --picture; by default one in the middle",
     )
     _size_option(
-        command, "a named size, for --emit scheduled and code and --explain-plan; give all or none"
+        command,
+        "a named size, for --emit scheduled and code, --diff and --explain-plan: give all or none; "
+        "for --picture, where small ones are chosen for those that are not given",
     )
     command.add_argument(
         "--precision",
         choices=("f32", "f64"),
         default="f64",
-        help="of tensors that FILE does not declare, for --emit scheduled and code and "
+        help="of tensors that FILE does not declare, for --emit scheduled and code, --diff and "
         "--explain-plan; by default f64",
     )
     command.add_argument(
@@ -295,6 +330,15 @@ def _read(text: str) -> str:
     if not text.strip():
         raise argparse.ArgumentTypeError("write the name of a tensor, or a read of it: 'x[i + 1]'")
     return text
+
+
+def _stages(text: str) -> tuple[str, ...]:
+    words = _names(text)
+    for word in words:
+        if word not in EMITS:
+            known = ", ".join(EMITS)
+            raise argparse.ArgumentTypeError(f"{word!r} is none of {known}")
+    return words
 
 
 def _names(text: str) -> tuple[str, ...]:

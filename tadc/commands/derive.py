@@ -1,4 +1,4 @@
-"""`tadc derive`: print the derivative program of a mode, a stage of it, or how it comes about."""
+"""`tadc derive`: print the derivative program of a mode, stages of it, or how it comes about."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from dataclasses import dataclass
 from importlib import import_module
 
 from passes.pipeline import STAGES
+from tadc.choices import DERIVATIVE_STAGES
 from tadc.commands.programs import load
 from tadc.commands.streams import say
-from tadc.errors import ArgumentError
+from tadc.errors import ArgumentError, FileError, check_names
 from tadc.function import Function
+from tadc.inverse.text import COMMENTS
 from tadc.modes import INVERSE_MODES, OTHER_WORDS
 from tadc.support.stopwatch import Stopwatch, timed
+from tadc.view.source_lines import with_source_lines
 
 
 def run(options: Namespace) -> int:
@@ -29,9 +32,12 @@ def run(options: Namespace) -> int:
         print(_plan(function, options.wrt, mode, Code.of(options)), end="")
     elif options.explain:
         print(_explained(function, options.wrt, mode, options.read))
+    elif options.diff:
+        print(_differences(function, options, mode), end="")
+    elif options.picture:
+        _draw(function, options)
     else:
-        text = emitted(function, options.wrt, options.emit, mode, Code.of(options))
-        print(text.rstrip("\n"))
+        print(_emitted(function, options, mode))
     if watch:
         sys.stdout.flush()
         say("\n".join(watch.table()))
@@ -55,10 +61,29 @@ def _require_sense(mode: str, options: Namespace) -> None:
             "--read chooses what --explain says of gradients",
             hint="give it with --explain, and without another --mode",
         )
-    given = ("--explain", options.explain), ("--explain-plan", options.explain_plan)
-    words = [word for word, is_given in (*given, ("--emit", options.emit != "source")) if is_given]
-    if len(words) > 1:
-        raise ArgumentError(f"{' and '.join(words)} print different things: give one of them")
+    if options.picture and mode != "reverse":
+        raise ArgumentError(
+            f"--picture has nothing to draw in the mode {mode}",
+            hint="it shows the points of a sum that contribute to an element of a gradient",
+        )
+    if options.element and not options.picture:
+        raise ArgumentError("--element chooses what --picture shows", hint="give both")
+    without_ir = [word for word in options.emit or ["source"] if word not in DERIVATIVE_STAGES]
+    if options.source_lines and without_ir:
+        raise ArgumentError(
+            f"--source-lines has nothing to stand beside in {without_ir[0]}",
+            hint=f"give it with --emit and some of {', '.join(DERIVATIVE_STAGES)}",
+        )
+    printed = {
+        "--explain": options.explain,
+        "--explain-plan": options.explain_plan,
+        "--emit": options.emit not in ([], ["source"]),
+        "--diff": options.diff,
+        "--picture": options.picture,
+    }
+    given = [word for word, is_given in printed.items() if is_given]
+    if len(given) > 1:
+        raise ArgumentError(f"{' and '.join(given)} print different things: give one of them")
 
 
 def _explained(function: Function, wrt: tuple[str, ...], mode: str, read: str | None) -> str:
@@ -69,6 +94,45 @@ def _explained(function: Function, wrt: tuple[str, ...], mode: str, read: str | 
     from tadc.explain.gradients import explain
 
     return explain(function, *wrt, read=read)
+
+
+def _emitted(function: Function, options: Namespace, mode: str) -> str:
+    """All that `--emit` asks for; several texts are apart, each below its name."""
+    texts: list[str] = []
+    words: list[str] = list(dict.fromkeys(options.emit)) or ["source"]
+    for word in words:
+        if options.source_lines:
+            module = function.module_at(word, options.wrt, mode)
+            text = with_source_lines(function.program, module)
+        else:
+            text = emitted(function, options.wrt, word, mode, Code.of(options))
+        head = f"{COMMENTS.get(word, '//')} {word}\n" if len(words) > 1 else ""
+        texts.append(head + text.rstrip("\n"))
+    return "\n\n".join(texts)
+
+
+def _differences(function: Function, options: Namespace, mode: str) -> str:
+    from tadc.support.differences import differences
+
+    first, second = options.diff
+    code = Code.of(options)
+    before, after = (emitted(function, options.wrt, word, mode, code) for word in (first, second))
+    return differences(before, after, (first, second)) or f"{first} and {second} are the same\n"
+
+
+def _draw(function: Function, options: Namespace) -> None:
+    """Write the file of `--picture`; raises `FileError` where that cannot be."""
+    from tadc.view.view import Seen
+
+    sizes = dict(options.size)
+    check_names("size", sizes, function.program.summary.size_names())
+    drawing = Seen(function.program, options.wrt).drawing(sizes, dict(options.element))
+    try:
+        with open(options.picture, "w", encoding="utf-8") as file:
+            file.write(drawing)
+    except OSError as error:
+        reason = error.strerror or error
+        raise FileError(f"cannot write it: {reason}", file=options.picture) from None
 
 
 def _plan(function: Function, wrt: tuple[str, ...], mode: str, code: Code) -> str:

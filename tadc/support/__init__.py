@@ -1,6 +1,7 @@
 """Help that knows nothing of derivatives: Python's collector and stack, clocks, packages, IR text.
 
 - `ir_text`: text of the IR to modules and back
+- `differences`: differences of two such texts
 - `garbage`: the garbage collector, less often while a program is compiled
 - `recursion`: recursion on a large stack, where the usual one is too small
 - `uninterrupted`: calls that no signal ends in between

@@ -9,7 +9,7 @@ from io import StringIO
 from xdsl.context import Context
 from xdsl.dialects import arith, func, math, memref, scf
 from xdsl.dialects.builtin import Builtin, ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
@@ -40,6 +40,28 @@ def module_text(module: ModuleOp) -> str:
     out = StringIO()
     Printer(out, print_debuginfo=True).print_op(module)
     return out.getvalue()
+
+
+def text_and_places(module: ModuleOp) -> tuple[str, dict[Operation, tuple[int, int]]]:
+    """The text of `str(module)`, and which characters of it each operation is."""
+    out = StringIO()
+    printer = _PlacePrinter(out)
+    printer.print_op(module)
+    return out.getvalue(), printer.places
+
+
+class _PlacePrinter(Printer):
+    """A printer that keeps which characters it wrote for an operation."""
+
+    def __init__(self, out: StringIO):
+        super().__init__(out)
+        self.out = out
+        self.places: dict[Operation, tuple[int, int]] = {}
+
+    def print_op(self, op: Operation) -> None:
+        start = self.out.tell()
+        super().print_op(op)
+        self.places[op] = start, self.out.tell()
 
 
 def _is_foreign(value: SSAValue) -> bool:

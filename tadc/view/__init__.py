@@ -3,6 +3,7 @@
 - `view`: a program, its derivative, why it is so, stages, code and pictures
 - `sizes`: small sizes to look at a program with
 - `links`: what stems from which read, in the formula, the derivative and every stage
+- `source_lines`: IR with the lines of the program beside it
 - `notebook`: the same as HTML for notebooks
 - `pictures`: pictures of index sets, as SVG
 """

@@ -10,16 +10,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from io import StringIO
 
 from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.printer import Printer
 
 from dialects.tix import Affine, DefineOp, ProgramOp, ReadOp, ReductionOp, YieldOp
 from tadc.language.printing.program import print_marked_program
 from tadc.language.printing.values import Marker
 from tadc.program import Program
+from tadc.support.ir_text import text_and_places
 
 Place = tuple[int, int]
 """Line and column."""
@@ -85,15 +84,13 @@ class Reads:
 
     def in_module(self, module: ModuleOp) -> tuple[str, list[Link]]:
         """The IR of a stage, and in it the operations of terms and, before there are any, reads."""
-        out = StringIO()
-        printer = _PlacePrinter(out)
-        printer.print_op(module)
+        text, places = text_and_places(module)
         links: list[Link] = []
         for program in (op for op in module.ops if isinstance(op, ProgramOp)):
             terms = Terms(self, program)
             names = {op: name for op in program.walk() if (name := terms.stem(op))}
-            links += _joined(out.getvalue(), names, printer.places)
-        return out.getvalue(), links
+            links += _joined(text, names, places)
+        return text, links
 
 
 class Terms:
@@ -206,20 +203,6 @@ def _line_starts(text: str) -> list[int]:
     """The number of the first character of each line, behind a mark of byte order."""
     first = len(text) - len(text.removeprefix("\ufeff"))
     return [first, *(found.end() for found in re.finditer(r"\r\n|\r|\n", text))]
-
-
-class _PlacePrinter(Printer):
-    """A printer that keeps which characters it wrote for an operation."""
-
-    def __init__(self, out: StringIO):
-        super().__init__(out)
-        self.out = out
-        self.places: dict[Operation, tuple[int, int]] = {}
-
-    def print_op(self, op: Operation) -> None:
-        start = self.out.tell()
-        super().print_op(op)
-        self.places[op] = start, self.out.tell()
 
 
 def _joined(

@@ -11,6 +11,7 @@ from typing import Any
 
 from tadc.emit import emit
 from tadc.errors import TadcError, check_names
+from tadc.explain.contribution import Contribution
 from tadc.explain.gradients import explained
 from tadc.explain.records import Bound, Record
 from tadc.language.custom_functions import known_functions
@@ -19,7 +20,7 @@ from tadc.runtime.compiled import Compiled
 from tadc.stages import Derivation
 from tadc.support.recent import Recent
 from tadc.view.links import Link, Reads
-from tadc.view.pictures.pictures import pictures
+from tadc.view.pictures.pictures import picture_file, pictures
 from tadc.view.sizes import LEAST, MOST, all_sizes, example_sizes
 
 STAGES = {
@@ -150,13 +151,23 @@ class Seen:
         self, sizes: Mapping[str, int] | None = None, element: Mapping[str, int] | None = None
     ) -> list[Data]:
         """The index sets of the contributions, drawn at these sizes for an element."""
-        found = explained(self.derivation, self.derivative[0])
-        linked = [
-            (self.reads.name(c.op) or "", c) for g in found.gradients for c in g.contributions
-        ]
-        chosen = all_sizes(self.program, example_sizes(self.program, sizes))
-        shown = pictures(linked, chosen, element)
+        shown = pictures(self._contributions(), self._all_sizes(sizes), element)
         return [{**picture, "link": picture["link"] or None} for picture in shown]
+
+    def drawing(
+        self, sizes: Mapping[str, int] | None = None, element: Mapping[str, int] | None = None
+    ) -> str:
+        """The same pictures in one SVG."""
+        return picture_file(self._contributions(), self._all_sizes(sizes), element)
+
+    def _contributions(self) -> list[tuple[str, Contribution]]:
+        """The contributions to all gradients, each with the name of its read."""
+        found = explained(self.derivation, self.derivative[0])
+        every = [c for gradient in found.gradients for c in gradient.contributions]
+        return [(self.reads.name(c.op) or "", c) for c in every]
+
+    def _all_sizes(self, chosen: Mapping[str, int] | None) -> Mapping[str, int]:
+        return all_sizes(self.program, example_sizes(self.program, chosen))
 
     def code(self, kind: str) -> str:
         """A text of the code of the derivative."""

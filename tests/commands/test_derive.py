@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -122,3 +123,74 @@ def test_time_lists_every_pass_and_changes_no_output(tadc_):
     assert rows[-3:] == ["LLVM IR", "machine code", "total"]
     assert all(line.split()[-3].replace(".", "").isdigit() for line in timed.err.splitlines())
     assert plain.err == ""
+
+
+# --- several texts, differences, pictures ---------------------------------------------------------
+
+CONVOLUTION = "x: f64[N]\nw: f64[K]\ny[i] = sum[k](w[k] * x[2*i + 3*k])"
+
+
+@pytest.mark.parametrize("words", [["solved,source,llvm"], ["solved", "source,llvm"]])
+def test_several_texts_stand_below_their_names(tadc_, words: list[str]):
+    emits = [word for each in words for word in ("--emit", each)]
+    outcome = tadc_("derive", "-", *emits, stdin=CONVOLUTION)
+    f = tadc.compile(CONVOLUTION, file="<stdin>")
+    d = f.derivative()
+    texts = "// solved\n", f.ir("solved"), "\n\n# source\n", str(d), "\n; llvm\n", d.emit("llvm")
+    assert outcome.out == "".join(texts).rstrip("\n") + "\n"
+
+
+def test_a_text_that_is_asked_for_twice_is_printed_once(tadc_):
+    once = tadc_("derive", "-", "--emit", "solved", stdin=CONVOLUTION)
+    twice = tadc_("derive", "-", "--emit", "solved,solved", stdin=CONVOLUTION)
+    assert once.out == twice.out
+
+
+def test_source_lines_stand_beside_the_ir(tadc_):
+    outcome = tadc_("derive", "-", "--emit", "solved", "--source-lines", stdin=CONVOLUTION)
+    plain = tadc_("derive", "-", "--emit", "solved", stdin=CONVOLUTION)
+    assert re.sub(r" +// .*", "", outcome.out) == plain.out
+    assert re.search(r"%1 = tix.read %w\[%k\] +// 3: w\[k\]\n", outcome.out)
+
+
+def test_differences_of_stages(tadc_):
+    outcome = tadc_(
+        "derive", "-", "--wrt", "x", "--diff", "derivative", "solved", stdin=CONVOLUTION
+    )
+    assert outcome.out.startswith("--- derivative\n+++ solved\n@@ ")
+    changed = [line for line in outcome.out.splitlines()[3:] if line[0] in "+-"]
+    assert "%p == 2 * %i_1 + 3 * %k_1" in changed[0] and "(%z) in (3 * %z >= %p," in changed[-3]
+    same = tadc_("derive", "-", "--diff", "solved", "solved", stdin=CONVOLUTION)
+    assert same.out == "solved and solved are the same\n"
+
+
+def test_differences_of_code(tadc_):
+    words = "--diff", "scheduled", "llvm", "--size", "N=30", "K=5", "--precision", "f32"
+    outcome = tadc_("derive", "-", *words, stdin=CONVOLUTION)
+    assert outcome.code == 0 and "\n+define " in outcome.out and "\n-builtin.module" in outcome.out
+
+
+def test_a_picture_is_drawn(tadc_):
+    words = "--wrt", "x", "--picture", "x.svg", "--size", "N=30", "K=5", "--element", "p=12"
+    outcome = tadc_("derive", "-", *words, stdin=CONVOLUTION)
+    assert (outcome.code, outcome.out) == (0, "")
+    text = Path("x.svg").read_text(encoding="utf-8")
+    assert text.startswith("<svg ") and "dx[12] from x[2*i + 3*k]" in text
+
+
+@pytest.mark.parametrize(
+    "line, says",
+    [
+        ("--diff solved bounded --emit llvm", "--emit and --diff print different things"),
+        ("--picture p.svg --explain", "--explain and --picture print different things"),
+        ("--picture p.svg --mode forward", "--picture has nothing to draw in the mode forward"),
+        ("--picture nowhere/p.svg", "nowhere/p.svg: cannot write it: "),
+        ("--picture p.svg --size M=3", "there is no size 'M'"),
+        ("--element p=3", "--element chooses what --picture shows"),
+        ("--source-lines", "--source-lines has nothing to stand beside in source"),
+        ("--source-lines --emit solved,cuda", "--source-lines has nothing to stand beside in cuda"),
+    ],
+)
+def test_options_that_make_no_sense(tadc_, line: str, says: str):
+    outcome = tadc_("derive", "-", *line.split(), stdin=CONVOLUTION)
+    assert outcome.code == 1 and says in outcome.err and not outcome.out

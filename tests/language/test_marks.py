@@ -1,4 +1,4 @@
-"""Marks in printed programs: each operation's own characters, and the text as it is without them."""
+"""Marks in printed programs: the characters of each operation, and the text without them."""
 
 from __future__ import annotations
 
