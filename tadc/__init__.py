@@ -40,7 +40,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tadc import ode, verify
+    from tadc import ode, verify, view
     from tadc.api import (
         compile,
         compile_file,
@@ -73,10 +73,11 @@ __all__ = [
     "ode",
     "set_num_threads",
     "verify",
+    "view",
     "vjp",
 ]
 
-_PACKAGES = ("ode", "verify")
+_PACKAGES = ("ode", "verify", "view")
 _MODULES = {
     "Function": "tadc.function",
     "IllConditionedWarning": "tadc.errors",

@@ -55,6 +55,7 @@ sys.meta_path.insert(0, Refused())
 import tadc
 from tadc.explain.gradients import explain
 from tadc.explain.lumps import explain_lumps
+from tadc.view.view import PARTS
 
 f = tadc.compile("x: f32[N]\\nw: f32[K]\\ny[i] = 0.1 * exp(sum[k](w[k] * x[2*i + 3*k]))")
 derivatives = f, f.derivative(), f.forward(), f.derivative("x").derivative("w"), f.batched("x")
@@ -64,6 +65,9 @@ texts += [f.emit(kind, {"N": 3000, "K": 400}, "f32") for kind in ("plan", "llvm"
 explain(f)
 p = tadc.compile("p: f64[N]\\np[i] = 3 * p[i] + pad(p[i - 1])")
 p.ir("simplified", "inverse-jvp"), p.ir("scheduled", "inverse-jvp"), explain_lumps(p, "inverse-vjp")
+view = tadc.view.view("x: f64[N]\\ny[i] = x[2*i] * x[i]", parts=PARTS)
+assert view["error"] is None and set(PARTS) < set(view)
+f._repr_html_()
 print([m for m in sys.modules if m.partition(".")[0] in ("numpy", "scipy", "llvmlite")])
 print(derivatives[1])
 print(f.emit("llvm"))

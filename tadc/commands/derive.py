@@ -17,7 +17,6 @@ from tadc.function import Function
 from tadc.inverse.text import COMMENTS
 from tadc.modes import INVERSE_MODES, OTHER_WORDS
 from tadc.support.stopwatch import Stopwatch, timed
-from tadc.view.source_lines import with_source_lines
 
 
 def run(options: Namespace) -> int:
@@ -102,13 +101,18 @@ def _emitted(function: Function, options: Namespace, mode: str) -> str:
     words: list[str] = list(dict.fromkeys(options.emit)) or ["source"]
     for word in words:
         if options.source_lines:
-            module = function.module_at(word, options.wrt, mode)
-            text = with_source_lines(function.program, module)
+            text = _beside_source_lines(function, options.wrt, word, mode)
         else:
             text = emitted(function, options.wrt, word, mode, Code.of(options))
         head = f"{COMMENTS.get(word, '//')} {word}\n" if len(words) > 1 else ""
         texts.append(head + text.rstrip("\n"))
     return "\n\n".join(texts)
+
+
+def _beside_source_lines(function: Function, wrt: tuple[str, ...], stage: str, mode: str) -> str:
+    from tadc.view.source_lines import with_source_lines
+
+    return with_source_lines(function.program, function.module_at(stage, wrt, mode))
 
 
 def _differences(function: Function, options: Namespace, mode: str) -> str:

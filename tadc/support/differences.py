@@ -20,7 +20,8 @@ _NUMBER = re.compile(r"%\d+(_\d+)?|(?<=%)(\w+?)_\d+\b")
 def differences(before: str, after: str, names: tuple[str, str]) -> str:
     """The lines of `after` in which it differs from `before`, empty where there are none."""
     old, new = before.splitlines(), after.splitlines()
-    matcher = SequenceMatcher(None, *([_key(line) for line in text] for text in (old, new)), False)
+    keys = [[_key(line) for line in text] for text in (old, new)]
+    matcher = SequenceMatcher(None, keys[0], keys[1], autojunk=False)
     lines = [f"--- {names[0]}", f"+++ {names[1]}"]
     for group in matcher.get_grouped_opcodes(LINES_AROUND):
         lines += _hunk(group, old, new)

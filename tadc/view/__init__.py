@@ -7,3 +7,7 @@
 - `notebook`: the same as HTML for notebooks
 - `pictures`: pictures of index sets, as SVG
 """
+
+from tadc.view.view import view
+
+__all__ = ["view"]

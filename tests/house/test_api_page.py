@@ -65,9 +65,10 @@ def test_every_entry_is_as_it_says(entry: str):
 def public_names() -> list[str]:
     kinds = {name for name in vars(errors) if name.endswith(("Error", "Warning"))}
     return [
-        *(f"tadc.{name}" for name in tadc.__all__ if name not in ("ode", "verify")),
+        *(f"tadc.{name}" for name in tadc.__all__ if name not in ("ode", "verify", "view")),
         *(f"tadc.ode.{name}" for name in tadc.ode.__all__),
         *(f"tadc.verify.{name}" for name in tadc.verify.__all__),
+        *(f"tadc.view.{name}" for name in tadc.view.__all__),
         *(f"tadc.errors.{name}" for name in sorted(kinds - set(tadc.__all__))),
     ]
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 
 import tadc
 from tadc.explain.gradients import explain
-from tadc.view import view as module
 from tadc.view.view import PARTS, STAGES, view
 from tests.support.paths import ROOT
 
@@ -35,6 +35,10 @@ def test_code_is_that_of_the_derivative():
     kinds = {"loops": "scheduled", "plan": "plan", "llvm": "llvm", "cuda": "cuda"}
     for part, kind in kinds.items():
         assert found[part] == {"text": derivative.emit(kind)}
+
+
+def test_the_package_has_the_function():
+    assert tadc.view.view is view
 
 
 def test_parts_that_nobody_asked_for_are_not_there():
@@ -155,7 +159,7 @@ def test_what_is_there_before_an_error_stays():
 
 
 def test_what_is_not_about_the_input_is_raised(monkeypatch):
-    monkeypatch.setattr(module, "_seen", lambda *_: 1 / 0)
+    monkeypatch.setattr(sys.modules["tadc.view.view"], "_seen", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         view("y[i] = x[i]")
 
