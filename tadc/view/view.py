@@ -5,8 +5,8 @@ A page, a notebook and a server show it; none of them knows the compiler.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property, partial
 from typing import Any
 
 from tadc.emit import emit
@@ -84,18 +84,16 @@ def view(
         seen = _seen(source, (wrt,) if isinstance(wrt, str) else tuple(wrt or ()))
         answer["formula"] = seen.formula()
         answer["sizes"] = seen.sizes(sizes)
+        stages = STAGES if stage_names is None else stage_names
+        shown: dict[str, Callable[[], Any]] = {
+            "derivative": lambda: _text(*seen.derivative),
+            "explanation": seen.explanation,
+            "stages": lambda: seen.stages(stages),
+            "pictures": lambda: seen.pictures(sizes, element),
+            **{part: partial(seen.code, kind) for part, kind in TEXTS.items()},
+        }
         for part in parts:
-            match part:
-                case "derivative":
-                    answer[part] = _text(*seen.derivative)
-                case "explanation":
-                    answer[part] = seen.explanation()
-                case "stages":
-                    answer[part] = seen.stages(STAGES if stage_names is None else stage_names)
-                case "pictures":
-                    answer[part] = seen.pictures(sizes, element)
-                case _:
-                    answer[part] = {"text": seen.code(TEXTS[part])}
+            answer[part] = seen.program.recurse(shown[part])
     except TadcError as error:
         answer["error"] = _error(error)
     return answer
@@ -169,9 +167,9 @@ class Seen:
     def _all_sizes(self, chosen: Mapping[str, int] | None) -> Mapping[str, int]:
         return all_sizes(self.program, example_sizes(self.program, chosen))
 
-    def code(self, kind: str) -> str:
+    def code(self, kind: str) -> Data:
         """A text of the code of the derivative."""
-        return emit(Compiled(self.derivation.derived, "cpu"), kind, None, "f64")
+        return {"text": emit(Compiled(self.derivation.derived, "cpu"), kind, None, "f64")}
 
 
 _kept: Recent[object, Seen] = Recent(MOST_SEEN)
