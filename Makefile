@@ -95,6 +95,10 @@ docs: $(VENV)/docs ## build the site into build/docs, run its gallery, and follo
 	@TADC_SITE=build/docs $(BIN)/python -m pytest tests/house/test_site.py
 	@echo "open build/docs/index.html"
 
+.PHONY: site
+site: $(VENV)/core ## build the page that derives formulas in a browser, into site
+	@$(BIN)/python -m tadc.view.site site
+
 .PHONY: dist
 dist: $(VENV)/core ## build the archives for a release, and try the wheel in a fresh environment
 	@$(PIP) build
@@ -106,4 +110,4 @@ versions: ## run the quick tests with the oldest and the newest Python and depen
 
 .PHONY: clean
 clean: ## remove what the other targets made
-	@rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis lit_tests/Output docs/tour docs/gallery
+	@rm -rf $(VENV) build dist site *.egg-info .pytest_cache .ruff_cache .hypothesis lit_tests/Output docs/tour docs/gallery
