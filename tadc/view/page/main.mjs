@@ -24,6 +24,8 @@ let good = { text: null };
 /** The last error with the text that it is about; null where the last answer had none. */
 let wrong = null;
 let tab = tabs[0];
+/** The tab whose part the panel shows; null while it waits for one. */
+let shown = null;
 let chosen = { sizes: {}, element: {}, stage: null };
 let timer = null;
 let asked = 0;
@@ -133,13 +135,18 @@ function drawPanel() {
   panel.setAttribute("aria-labelledby", `tab-${tab.name}`);
   panel.classList.toggle("stale", Boolean(wrong));
   panel.setAttribute("aria-busy", String(!part && !refused));
-  if (refused) panel.replaceChildren(element("pre", { class: "error paper" }, refused.message));
-  else if (part) {
-    const focus = panel.contains(document.activeElement) ? document.activeElement.dataset.slider : null;
-    panel.replaceChildren();
-    tab.show(panel, part, { sizes: good.sizes, stage: chosen.stage, choose, look });
-    if (focus) panel.querySelector(`[data-slider="${CSS.escape(focus)}"]`)?.focus();
-  } else if (good.text !== null) panel.replaceChildren(element("p", { class: "says" }, "…"));
+  if (refused) {
+    panel.replaceChildren(element("pre", { class: "error paper" }, refused.message));
+    shown = null;
+  } else if (part) {
+    const context = { sizes: good.sizes, stage: chosen.stage, choose, look };
+    const updated = shown === tab && tab.update?.(panel, part, context);
+    if (!updated) panel.replaceChildren(...tab.show(part, context));
+    shown = tab;
+  } else if (good.text !== null) {
+    panel.replaceChildren(element("p", { class: "says" }, "…"));
+    shown = null;
+  }
   relight();
 }
 

@@ -7,7 +7,10 @@ import { element, painted, painter, spansOfLinks } from "./text.mjs";
 /** The lines around a change that are shown. */
 const AROUND = 2;
 
-/** `show` puts parts into the panel; `python` prints the same, of a function `f`. */
+/**
+ * `show` makes the elements of a part, and `update` puts a new one into them where that is possible;
+ * `text` is the part as text, and `python` prints the same, of a function `f`.
+ */
 export const TABS = [
   {
     name: "why", title: "Why", part: "explanation", show: showReasons,
@@ -15,7 +18,7 @@ export const TABS = [
     python: "from tadc.explain.gradients import explain\n\nprint(explain(f))",
   },
   {
-    name: "pictures", title: "Pictures", part: "pictures", show: showPictures,
+    name: "pictures", title: "Pictures", part: "pictures", show: showPictures, update: updatePictures,
     text: (part) => part.map((picture) => picture.svg).join("\n"),
     python: "print(f.derivative())",
   },
@@ -42,7 +45,7 @@ export const TABS_OF_SERVER = [
 ];
 
 function textTab(part, title, language, kind) {
-  const show = (panel, found) => panel.append(paper(painted(found.text, language)));
+  const show = (found) => [paper(painted(found.text, language))];
   const python = `print(f.derivative().emit("${kind}"))`;
   return { name: part, title, part, show, text: (found) => found.text, python };
 }
@@ -53,86 +56,90 @@ function paper(...children) {
 
 // --- why ------------------------------------------------------------------------------------------
 
-function showReasons(panel, { records, text }) {
-  if (!records.length) return panel.append(paper(text));
+function showReasons({ records, text }) {
+  if (!records.length) return [paper(text)];
   const cards = records.map((record) =>
     element("article", { "data-link": record.link }, element("h3", {}, heading(record)), reasons(record)),
   );
-  panel.append(element("div", { class: "cards" }, ...cards));
+  return [element("div", { class: "cards" }, ...cards)];
 }
 
 // --- pictures -------------------------------------------------------------------------------------
 
-function showPictures(panel, pictures, { sizes, choose }) {
-  const ofSizes = (sizes ?? []).map((size) => slider(size, (value) => choose("sizes", size.name, value)));
-  panel.append(element("div", { class: "sliders" }, ...ofSizes));
-  const figures = pictures.map((picture) => {
-    const sliders = (picture.elements ?? []).map((each) =>
-      slider(each, (value) => choose("element", each.name, value)),
-    );
-    return element(
-      "figure", { "data-link": picture.link },
-      element("figcaption", {}, picture.title),
-      drawn(picture.svg),
-      element("div", { class: "sliders" }, ...sliders),
-    );
+function showPictures(pictures, { sizes, choose }) {
+  if (!pictures.length) return [element("p", { class: "says" }, "There is nothing to draw of this formula.")];
+  const groups = groupsOf(pictures).map(([of, group]) =>
+    element(
+      "div", { class: "gradient" },
+      element("div", { class: "sliders" }, element("h3", {}, of), ...sliders(group[0].elements, "element", choose)),
+      element("div", { class: "figures" }, ...group.map(figure)),
+    ),
+  );
+  return [element("div", { class: "sliders" }, ...sliders(sizes, "sizes", choose)), ...groups];
+}
+
+/** Draw other sizes or another element; false where the sliders are not those for them. */
+function updatePictures(panel, pictures, { sizes }) {
+  const groups = groupsOf(pictures);
+  const all = [...sizes, ...groups.flatMap(([, group]) => group[0].elements)];
+  const inputs = [...panel.querySelectorAll("input")];
+  const fits = inputs.map((input) => input.name).join() === all.map((each) => each.name).join();
+  if (!fits || !inputs.length) return false;
+  inputs.forEach((input, n) => setSlider(input, all[n]));
+  panel.querySelectorAll(".figures").forEach((each, n) => each.replaceChildren(...groups[n][1].map(figure)));
+  return true;
+}
+
+function groupsOf(pictures) {
+  const groups = new Map();
+  for (const each of pictures) groups.set(each.of, [...(groups.get(each.of) ?? []), each]);
+  return [...groups];
+}
+
+function figure({ link, title, svg }) {
+  const drawn = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
+  const caption = element("figcaption", {}, title);
+  return element("figure", { "data-link": link }, caption, document.importNode(drawn, true));
+}
+
+function sliders(values, kind, choose) {
+  return values.map((each) => {
+    const input = element("input", { type: "range", name: each.name });
+    const label = element("label", {}, element("code", {}, each.name), input, element("output", {}));
+    setSlider(input, each);
+    input.addEventListener("input", () => {
+      input.nextSibling.textContent = input.value;
+      choose(kind, each.name, Number(input.value));
+    });
+    return label;
   });
-  panel.append(element("div", { class: "figures" }, ...figures));
-  if (!figures.length) panel.append(element("p", {}, "There is nothing to draw of this formula."));
 }
 
-function slider({ name, value, least, most }, choose) {
-  const input = element("input", { type: "range", min: least, max: most, value, "data-slider": name });
-  const output = element("output", {}, String(value));
-  input.addEventListener("input", () => {
-    output.textContent = input.value;
-    choose(Number(input.value));
-  });
-  return element("label", {}, element("code", {}, name), input, output);
-}
-
-/** A picture as an element. Its own style joins those of the page, which allows no others. */
-function drawn(svg) {
-  const bare = svg.replace(/<style>([^]*?)<\/style>/g, (_, rules) => adopt(rules));
-  const picture = new DOMParser().parseFromString(bare, "image/svg+xml").documentElement;
-  return document.importNode(picture, true);
-}
-
-const adopted = new Set();
-
-function adopt(rules) {
-  if (adopted.has(rules)) return "";
-  adopted.add(rules);
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync(rules);
-  document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
-  return "";
+/** Set a slider, but not the value of one that is being moved. */
+function setSlider(input, { value, least, most }) {
+  Object.assign(input, { min: least, max: most });
+  if (input !== document.activeElement) input.value = value;
+  input.nextSibling.textContent = input.value;
 }
 
 // --- stages ---------------------------------------------------------------------------------------
 
-function showStages(panel, stages, { stage, look }) {
+function showStages(stages, { stage, look }) {
   const known = stages.findIndex((each) => each.name === stage);
   const chosen = known < 0 ? Math.min(1, stages.length - 1) : known;
-  const steps = stages.map((each, n) => {
-    const button = element(
-      "button",
-      { type: "button", class: each.same ? "same" : "", "aria-pressed": String(n === chosen) },
-      each.name,
-    );
-    button.addEventListener("click", () => look(each.name));
-    return element("li", {}, button);
-  });
-  panel.append(element("ol", { class: "steps" }, ...steps));
-  const now = stages[chosen];
-  const before = stages.slice(0, chosen).findLast((each) => !each.same) ?? stages[chosen - 1];
-  panel.append(element("p", { class: "says" }, now.same ? `${now.says} Nothing changed here.` : now.says));
-  if (now.same) panel.append(folded("The text, as it was before", () => whole(now)));
-  else if (!before || chosen === 0) panel.append(whole(now));
-  else {
-    panel.append(difference(before, now));
-    panel.append(folded("The whole text", () => whole(now)));
-  }
+  const now = stages[chosen], before = stages[chosen - 1];
+  const says = element("p", { class: "says" }, now.same ? `${now.says} It changed nothing here.` : now.says);
+  const steps = element("ol", { class: "steps" }, ...stages.map((each) => step(each, each === now, look)));
+  if (now.same) return [steps, says, folded("The text, as before", () => whole(now))];
+  if (!before) return [steps, says, whole(now)];
+  return [steps, says, difference(before, now), folded("The whole text", () => whole(now))];
+}
+
+function step({ name, same }, pressed, look) {
+  const attributes = { type: "button", class: same ? "same" : "", "aria-pressed": String(pressed) };
+  const button = element("button", attributes, name);
+  button.addEventListener("click", () => look(name));
+  return element("li", {}, button);
 }
 
 function whole(stage) {
@@ -183,15 +190,12 @@ function line(row, paints) {
 
 // --- run ------------------------------------------------------------------------------------------
 
-function showRun(panel, { says, head, rows }) {
+function showRun({ says, head, rows }) {
   const cells = (kind, row) => row.map((cell) => element(kind, {}, String(cell)));
-  panel.append(
-    element("p", { class: "says" }, says),
-    element(
-      "table", { class: "numbers" },
-      element("tr", {}, ...cells("th", head)),
-      ...rows.map((row) => element("tr", {}, ...cells("td", row))),
-    ),
+  const table = element(
+    "table", { class: "numbers" },
+    element("tr", {}, ...cells("th", head)),
+    ...rows.map((row) => element("tr", {}, ...cells("td", row))),
   );
+  return [element("p", { class: "says" }, says), table];
 }
-
