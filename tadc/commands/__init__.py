@@ -4,6 +4,7 @@
 - `derive`: `tadc derive`, which prints derivatives, their stages and where they come from
 - `run`: `tadc run`, which runs a program on arrays from files
 - `check`: `tadc check`, which verifies every derivative numerically
+- `explore`: `tadc explore`, which serves the page where formulas become derivatives
 - `cache`: `tadc cache`, which shows and clears what is kept on disk
 - `opt`: `tadc-opt`, the xDSL driver for single passes
 - `programs`: programs from files or standard input

@@ -3,6 +3,7 @@
     tadc derive f.tad > g.tad     the derivative, a program again
     tadc run f.tad --arg x=x.npy  results, and with --vjp gradients
     tadc check f.tad              every derivative against central differences
+    tadc explore f.tad            the derivative as a page, with pictures, stages and code
     tadc cache                    what is kept on disk of earlier runs
 
 Bad input ends in one message on standard error and exit code 1. This module imports nothing of the
@@ -27,6 +28,7 @@ EPILOG = """\
   tadc derive f.tad > g.tad
   tadc run f.tad --arg x=x.npy s=0.5 --vjp
   tadc check f.tad
+  tadc explore f.tad
 
 tadc COMMAND --help says more, with examples; tadc-opt runs single passes. The exit code is 1 where
 the input is bad or a check fails, 2 where the command line makes no sense.
@@ -87,6 +89,15 @@ max(1, |derivative|), exceeds the tolerance.
   tadc check f.tad
   tadc check f.tad --seed 7 --size N=6 --tolerance 1e-8
 """
+EXPLORE = """
+Serve a page to this machine's browser: write a formula, and see its derivative, why its ranges are
+what they are, pictures, the stages of the compiler with their differences, code, assembly, times
+and memory. It listens on this machine alone, under an address that nobody else knows, until Ctrl-C.
+
+  tadc explore
+  tadc explore f.tad
+  tadc explore f.tad --port 8000 --no-browser
+"""
 CACHE = """
 What is compiled is kept on disk, so that later processes start at once: derivatives, and machine
 code for the sizes and the processor that it was made for. `tadc cache` shows the folder, what it
@@ -129,6 +140,7 @@ def parser() -> argparse.ArgumentParser:
     _derive(_add(commands, "derive", "print the derivative program", DERIVE))
     _run(_add(commands, "run", "run a program, or it and its derivatives", RUN))
     _check(_add(commands, "check", "verify every derivative numerically", CHECK))
+    _explore(_add(commands, "explore", "see derivatives on a page", EXPLORE))
     _cache(_add(commands, "cache", "show or clear what is kept on disk", CACHE))
     return result
 
@@ -291,6 +303,18 @@ def _check(command: argparse.ArgumentParser) -> None:
         help="the largest error, by default 1e-6",
     )
     _size_option(command, "a named size; by default a small one is chosen")
+
+
+def _explore(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "file", nargs="?", type=_path, metavar="FILE", help="a program (.tad) to start with"
+    )
+    command.add_argument(
+        "--port", type=_natural, default=0, help="the port to listen on, by default a free one"
+    )
+    command.add_argument(
+        "--no-browser", action="store_true", help="only print the address, open no browser"
+    )
 
 
 def _cache(command: argparse.ArgumentParser) -> None:

@@ -64,6 +64,8 @@ def build(folder: Path) -> None:
     where the examples are missing: they come with the sources of tadc, not with its package.
     """
     shown = examples()
+    if not shown:
+        raise FileError("there are no examples beside tadc", hint="build the site in a checkout")
     look = bundle.looked_at([*(e.source for e in shown), *programs_of_language()], PARTS)
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(PAGE, folder, ignore=shutil.ignore_patterns("__*"))
@@ -86,10 +88,8 @@ def _stored(answer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def examples() -> list[Example]:
-    """The programs of `examples`, beginning with `FIRST`."""
+    """The programs of `examples`, beginning with `FIRST`; none where tadc is no checkout."""
     files = sorted((ROOT / "examples").glob("*.tad"), key=lambda p: (p.stem != FIRST, p.stem))
-    if not files:
-        raise FileError("there are no examples beside tadc", hint="build the site in a checkout")
     return [_example(file) for file in files]
 
 

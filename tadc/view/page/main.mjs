@@ -24,7 +24,7 @@ let good = { text: null };
 /** The last error with the text that it is about; null where the last answer had none. */
 let wrong = null;
 let tab = tabs[0];
-/** The tab whose part the panel shows; null while it waits for one. */
+/** The tab whose part the panel shows, if only that of the answer before; null if there is none. */
 let shown = null;
 let chosen = { sizes: {}, element: {}, stage: null };
 let timer = null;
@@ -32,11 +32,11 @@ let asked = 0;
 
 const backend = new Backend(local ? server : worker, (state, why) => {
   const says = {
-    loading: "The compiler is loading into your browser: 7 MB, the first time only. You can write already.",
-    replaced: `The compiler stopped: ${why}. It is loading again.`,
-    failed: `The compiler cannot be loaded: ${why}. Reload the page to try again.`,
+    loading: "loading the compiler, 7 MB the first time",
+    replaced: "loading the compiler again",
+    failed: `the compiler cannot be loaded: ${why}`,
     busy: "…",
-    ready: `Derived ${local ? "on this machine" : "in this browser"}.`,
+    ready: `derived ${local ? "on this machine" : "in this browser"}`,
   };
   document.documentElement.dataset.compiler = state;
   status.textContent = says[state];
@@ -143,7 +143,7 @@ function drawPanel() {
     const updated = shown === tab && tab.update?.(panel, part, context);
     if (!updated) panel.replaceChildren(...tab.show(part, context));
     shown = tab;
-  } else if (good.text !== null) {
+  } else if (shown !== tab) {
     panel.replaceChildren(element("p", { class: "says" }, "…"));
     shown = null;
   }
@@ -211,7 +211,7 @@ async function loadAddress() {
   try {
     text = await textOf(location.hash);
   } catch {
-    status.textContent = "The formula in this address is damaged.";
+    status.textContent = "the formula in this address is damaged";
   }
   await load(text ?? examples[0].source);
 }

@@ -158,7 +158,7 @@ function difference(before, now) {
   const shown = rows.map((_, n) =>
     rows.slice(Math.max(0, n - AROUND), n + AROUND + 1).some((row) => row.kind !== "same"),
   );
-  const found = paper();
+  const found = element("pre", { class: "paper rows" });
   for (let n = 0; n < rows.length;) {
     let end = n;
     while (end < rows.length && shown[end] === shown[n]) end += 1;
