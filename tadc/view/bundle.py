@@ -1,4 +1,4 @@
-"""The modules that `tadc.view.view` needs, found by looking: it answers, and what was loaded counts.
+"""The modules that `tadc.view.view` needs: it answers, and what was loaded then is taken.
 
 `looked_at` starts a fresh Python for that, in which nothing else has been loaded and packages of
 machine code cannot be. `write` packs the
@@ -42,7 +42,7 @@ class Look:
 
 
 def looked_at(sources: Sequence[str], parts: Sequence[str]) -> Look:
-    """The answers of `view` to programs, and the modules outside of the standard library it took."""
+    """The answers of `view` to programs, and the modules beside the standard library it took."""
     command = [sys.executable, "-c", LOOK.format(native=NATIVE)]
     request = json.dumps({"sources": sources, "parts": parts})
     done = subprocess.run(command, input=request, stdout=subprocess.PIPE, text=True, check=True)

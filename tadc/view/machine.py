@@ -24,14 +24,14 @@ from tadc.summary import Summary
 from tadc.verify.gradients import choose_sizes
 from tadc.view.view import view
 
-ENOUGH_WORK = 2 * 10**7
+ENOUGH_WORK = 10**8
 """About how many operations a run takes at least, where sizes can be chosen."""
 MOST_ELEMENTS = 10**7
 """The most elements of all arguments together."""
 SECONDS = 0.3
 """How long a program is run again and again, of which the shortest time counts."""
 
-HEAD = ("results", "time", "operations", "arguments", "results", "memory")
+HEAD = ("gives", "time", "operations", "bytes in", "bytes out", "memory")
 
 
 def answer(request: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from threading import Lock
-from typing import Any
+from typing import Any, cast
 
 from tadc.view.site import PAGE, Example
 
@@ -141,16 +141,24 @@ class Server(ThreadingHTTPServer):
 
     def view(self, body: bytes) -> Reply:
         """The answer to a request of the page."""
-        try:
-            request = json.loads(body)
-        except ValueError:
-            return _refused(HTTPStatus.BAD_REQUEST)
-        if not isinstance(request, dict) or not isinstance(request.get("source"), str):
+        request = _request(body)
+        if request is None:
             return _refused(HTTPStatus.BAD_REQUEST)
         found, text = self.answers.ask(request)
         if found:
             return HTTPStatus.OK, "application/json", text.encode()
         return HTTPStatus.INTERNAL_SERVER_ERROR, "text/plain; charset=utf-8", text.encode()
+
+
+def _request(body: bytes) -> dict[str, Any] | None:
+    """The arguments of `view` that a request holds; None where it is none."""
+    try:
+        request: Any = json.loads(body)
+    except ValueError:
+        return None
+    if isinstance(request, dict) and isinstance(cast(Any, request).get("source"), str):
+        return cast(dict[str, Any], request)
+    return None
 
 
 def _refused(status: HTTPStatus) -> Reply:

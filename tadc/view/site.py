@@ -37,7 +37,8 @@ FETCHED = ROOT / "build"
 
 PYODIDE = "314.0.7"
 INTEGRITY = (
-    "sha512-0YvXxEhfEdpLfb/XkM2BFAeMROq0iMUX2bzzH9pOttyMcWkwq+HbE5uyuGD82LN7y2q+SNvi/6V5JEsOlD2R1A=="
+    "sha512-0YvXxEhfEdpLfb/XkM2BFAeMROq0iMUX2bzzH9pOttyM"
+    "cWkwq+HbE5uyuGD82LN7y2q+SNvi/6V5JEsOlD2R1A=="
 )
 """What npm's registry says of this version, in the form of its lock files."""
 PYODIDE_FILES = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip")
@@ -154,7 +155,7 @@ def _fetch(package: str, folder: Path) -> None:
 
 
 def name_files(folder: Path) -> None:
-    """Write the names of all files, and a version that changes with any of them, to `offline.js`."""
+    """Write the names of all files, and a version that changes with each, to `offline.js`."""
     names = [name for name in file_names(folder) if name != "offline.js"]
     digest = hashlib.sha256()
     for name in names:

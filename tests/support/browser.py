@@ -13,7 +13,7 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -38,7 +38,7 @@ def browser() -> Iterator[Any]:
 class _Files(SimpleHTTPRequestHandler):
     """Files of a folder, under the types that browsers take modules and WebAssembly by."""
 
-    extensions_map = {
+    extensions_map: ClassVar = {
         **SimpleHTTPRequestHandler.extensions_map,
         **{".mjs": "text/javascript", ".js": "text/javascript", ".wasm": "application/wasm"},
     }

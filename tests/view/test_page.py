@@ -14,7 +14,7 @@ import pytest
 
 import tadc
 from tadc.errors import TadcError
-from tadc.view.site import examples, programs_of_language
+from tadc.view.site import PAGE, examples, programs_of_language
 from tests.support.browser import browser, served
 
 BOOT = 120_000
@@ -25,7 +25,11 @@ ANSWER = 30_000
 SHORT = "x: f64[N]\ny[i] = x[2*i]\n"
 DEADLY = "y[i] = " + " + ".join(["x[i]"] * 5000)
 SLOW = "y[i] = " + " * ".join(["x[i]"] * 800)
-VIOLATIONS = "window.violations = []; addEventListener('securitypolicyviolation', (e) => violations.push(e.blockedURI))"
+VIOLATIONS = """
+window.violations = [];
+addEventListener("securitypolicyviolation", (event) => violations.push(event.blockedURI));
+"""
+FOCUSED = "document.activeElement.id || document.activeElement.className"
 
 
 class Page:
@@ -234,12 +238,12 @@ def test_the_keyboard_alone_reaches_everything(page: Page):
     reached: set[str] = set()
     for _ in range(40):
         page.tab.keyboard.press("Tab")
-        reached.add(page.tab.evaluate("document.activeElement.id || document.activeElement.className"))
-    wanted = {"examples", "share", "theme", "formula", "python", "part-text", "part-python", "panel"}
-    assert wanted | {"tab-why", "link lit"} <= reached
+        reached.add(page.tab.evaluate(FOCUSED))
+    wanted = {"examples", "share", "theme", "formula", "python", "part-text", "part-python"}
+    assert wanted | {"tab-why", "panel", "link lit"} <= reached
     page.tab.focus("#tab-why")
     page.tab.keyboard.press("ArrowRight")
-    assert page.tab.evaluate("document.activeElement.id") == "tab-pictures"
+    assert page.tab.evaluate(FOCUSED) == "tab-pictures"
     page.tab.keyboard.press("ArrowLeft")
 
 
@@ -313,7 +317,7 @@ def test_differences_hold_both_texts_and_are_smallest(page: Page):
     generator = random.Random(0)
     for _ in range(60):
         before, after = (
-            [generator.choice(("a b", "a c", "b", "", "d e f")) for _ in range(generator.randrange(12))]
+            generator.choices(("a b", "a c", "b", "", "d e f"), k=generator.randrange(12))
             for _ in range(2)
         )
         rows = page.tab.evaluate(DIFF, ["\n".join([*before, "end"]), "\n".join([*after, "end"])])
@@ -325,9 +329,9 @@ def test_differences_hold_both_texts_and_are_smallest(page: Page):
 
 
 def test_colours_leave_the_text_as_it_is(page: Page):
-    kinds = re.findall(r"^  (\w+): \[", (Path(str(tadc.__file__)).parent / "view/page/highlight.mjs").read_text(), re.M)
+    kinds = re.findall(r"^  (\w+): \[", (PAGE / "highlight.mjs").read_text(), re.MULTILINE)
     assert len(kinds) == 6
     for kind in kinds:
-        text = "\n".join(examples()[0].source.splitlines() * 3) + '%a = "b" ; // c \U0001d465 /* d */\n'
+        text = f'{examples()[0].source}%a = "b" ; // c \U0001d465 /* d */\n'
         code = "async ([t, k]) => (await import('./text.mjs')).painted(t, k, []).textContent"
         assert page.tab.evaluate(code, [text, kind]) == text

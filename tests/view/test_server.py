@@ -64,7 +64,9 @@ def test_the_page_knows_that_a_server_answers(server: Server):
     assert '<meta name="answers" content="worker">' in (PAGE / "index.html").read_text()
 
 
-@pytest.mark.parametrize("path", ["server.py", "../server.py", "..%2Fserver.py", "a/b.mjs", "x.mjs"])
+@pytest.mark.parametrize(
+    "path", ["server.py", "../server.py", "..%2Fserver.py", "a/b.mjs", "x.mjs"]
+)
 def test_other_files_are_not(server: Server, path: str):
     assert ask(server, path)[0] == 404
 

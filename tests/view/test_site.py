@@ -51,7 +51,7 @@ def test_modules_import_files_of_the_site(site: Path):
 
 def test_examples_have_stored_answers(site: Path):
     listed = json.loads((site / "examples.json").read_text())
-    assert [e["name"] for e in listed][0] == sites.FIRST
+    assert listed[0]["name"] == sites.FIRST
     for example in listed:
         answer = json.loads((site / example["answer"]).read_text())
         assert answer["error"] is None
@@ -83,7 +83,7 @@ def test_npm_says_why_it_cannot_fetch(tmp_path: Path, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(sites, "FETCHED", tmp_path)
     monkeypatch.setattr(subprocess, "run", fails)
-    with pytest.raises(TargetError, match="npm cannot fetch pyodide@.*: npm error network"):
+    with pytest.raises(TargetError, match=r"npm cannot fetch pyodide@.*: npm error network"):
         sites.fetched_pyodide()
 
 
