@@ -1,17 +1,18 @@
 // What belongs together lights up together: a read, its sum, its lines in every stage, its picture.
 
-import { element } from "./text.mjs";
+import { drawing, element } from "./text.mjs";
 
 /** Between a card and what it is about, in pixels. */
 const GAP = 8;
 
 const card = document.querySelector("#card");
 let lit = null;
-let records = [];
+let records = [], pictures = [];
 
-/** The records of the explanation that cards show from now on. */
-export function explainBy(found) {
-  records = found;
+/** The parts of an answer that cards show from now on. */
+export function explainBy(answer) {
+  records = answer.explanation?.records ?? [];
+  pictures = answer.pictures ?? [];
 }
 
 /** Light up all elements with a link, none for null. */
@@ -63,8 +64,10 @@ export function heading(record) {
 function showCard(link, near) {
   const found = records.filter((record) => record.link === link);
   if (!found.length) return hideCard();
+  const seen = pictures.find((picture) => picture.link === link);
   card.replaceChildren(
     ...found.map((record) => element("div", {}, element("h3", {}, heading(record)), reasons(record))),
+    ...(seen ? [element("div", {}, element("p", {}, seen.title), drawing(seen.svg))] : []),
   );
   card.hidden = false;
   const box = near.getBoundingClientRect();

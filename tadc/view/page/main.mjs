@@ -10,6 +10,9 @@ import { followTheme } from "./theme.mjs";
 /** How long the keys must rest before a formula is derived, in milliseconds. */
 const REST = 250;
 
+/** Instead of an error, of a part that an answer does not have. */
+const NOTHING = { message: "There is nothing to show of this formula." };
+
 const find = (selector) => document.querySelector(selector);
 const formula = find("#formula");
 const derivative = find("#derivative");
@@ -29,6 +32,7 @@ let shown = null;
 let chosen = { sizes: {}, element: {}, stage: null };
 let timer = null;
 let asked = 0;
+let deepening = false;
 
 const backend = new Backend(local ? server : worker, (state, why) => {
   const says = {
@@ -67,7 +71,7 @@ async function derive() {
   if (!answer || number !== asked) return;
   derivative.dataset.milliseconds = Math.round(performance.now() - begun);
   accept(text, answer);
-  if (!answer.error) await deepen();
+  await deepen();
 }
 
 /** The answer that the site holds of an example, shown while the compiler is loading. */
@@ -84,25 +88,39 @@ function accept(text, answer) {
     const kept = good.text === text ? good : {};
     if (good.text !== text) chosen = { sizes: {}, element: {}, stage: chosen.stage };
     good = { ...kept, ...answer, text };
-    explainBy(good.explanation?.records ?? []);
+    explainBy(good);
   }
   drawFormula();
   drawDerivative();
   drawPanel();
 }
 
-/** Ask for what is shown and not there yet: the reasons, and the part of the open tab. */
-async function deepen(again = false) {
+/** Ask for what the answer lacks, one request at a time, for as long as it is about the formula. */
+async function deepen() {
+  if (deepening) return;
+  deepening = true;
+  for (let parts = missing(); parts.length; parts = missing()) await add("parts", parts);
+  deepening = false;
+}
+
+/** The parts to ask for next: what is shown first, then the pictures of cards. */
+function missing() {
+  if (wrong || good.text !== formula.value) return [];
+  const lacks = (part) => !good[part] && !good.refused?.[part];
+  const seen = [...new Set(["explanation", tab.part])].filter(lacks);
+  return seen.length ? seen : ["pictures"].filter(lacks);
+}
+
+/** Add parts to the answer, for the sizes and the element that are chosen. */
+async function add(channel, parts) {
   const text = good.text;
-  const parts = [...new Set(["explanation", tab.part])].filter((part) => !good[part]);
-  if (again && !parts.includes(tab.part)) parts.push(tab.part);
-  if (!parts.length || text !== formula.value) return;
   const { sizes, element } = chosen;
-  const answer = await backend.ask("parts", { source: text, parts, sizes, element });
+  const answer = await backend.ask(channel, { source: text, parts, sizes, element });
   if (!answer || good.text !== text) return;
-  if (answer.error) good = { ...good, refused: { [tab.part]: answer.error } };
-  else good = { ...good, ...answer, text };
-  explainBy(good.explanation?.records ?? []);
+  const refused = { ...good.refused };
+  for (const part of parts) if (!answer[part]) refused[part] = answer.error ?? NOTHING;
+  good = answer.error ? { ...good, refused } : { ...good, ...answer, text, refused };
+  explainBy(good);
   drawPanel();
 }
 
@@ -154,7 +172,7 @@ function drawPanel() {
 
 function choose(kind, name, value) {
   chosen = { ...chosen, [kind]: { ...chosen[kind], [name]: value } };
-  deepen(true);
+  add("sliders", [tab.part]);
 }
 
 function look(stage) {
@@ -170,7 +188,7 @@ function open(next) {
     button.tabIndex = here ? 0 : -1;
   }
   drawPanel();
-  if (good.text !== null && !wrong) deepen();
+  deepen();
 }
 
 function makeTabs() {

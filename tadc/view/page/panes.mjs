@@ -2,7 +2,7 @@
 
 import { lineDiff } from "./diff.mjs";
 import { heading, reasons } from "./links.mjs";
-import { element, painted, painter, spansOfLinks } from "./text.mjs";
+import { drawing, element, painted, painter, spansOfLinks } from "./text.mjs";
 
 /** The lines around a change that are shown. */
 const AROUND = 2;
@@ -97,9 +97,7 @@ function groupsOf(pictures) {
 }
 
 function figure({ link, title, svg }) {
-  const drawn = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
-  const caption = element("figcaption", {}, title);
-  return element("figure", { "data-link": link }, caption, document.importNode(drawn, true));
+  return element("figure", { "data-link": link }, element("figcaption", {}, title), drawing(svg));
 }
 
 function sliders(values, kind, choose) {

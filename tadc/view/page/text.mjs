@@ -15,6 +15,12 @@ export function element(name, attributes = {}, ...children) {
   return made;
 }
 
+/** A picture, from its text as SVG. */
+export function drawing(svg) {
+  const drawn = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
+  return document.importNode(drawn, true);
+}
+
 /** Links `[start, end, id]`, which count code points, as spans in the units of JavaScript's strings. */
 export function spansOfLinks(text, links = []) {
   const at = positions(text);
