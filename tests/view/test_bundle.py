@@ -16,7 +16,8 @@ from tadc.errors import TadcError, TargetError
 from tadc.view import bundle
 from tadc.view.site import PARTS, examples, programs_of_language
 
-SOURCES = [*(e.source for e in examples()), *programs_of_language()]
+EXAMPLES = [e.source for e in examples()]
+SOURCES = [*EXAMPLES, *programs_of_language()]
 
 ALONE = """
 import json, sys
@@ -33,15 +34,15 @@ def look() -> bundle.Look:
     return bundle.looked_at(SOURCES, PARTS)
 
 
-def test_the_archive_alone_answers_all(look: bundle.Look, tmp_path: Path):
+def test_the_archive_alone_answers_examples(look: bundle.Look, tmp_path: Path):
     bundle.write(look.modules, tmp_path / "tadc.zip")
     shutil.unpack_archive(tmp_path / "tadc.zip", tmp_path / "modules")
     command = [sys.executable, "-I", "-S", "-c", ALONE, tmp_path / "modules", json.dumps(PARTS)]
     done = subprocess.run(
-        command, input=json.dumps(SOURCES), stdout=subprocess.PIPE, text=True, check=True
+        command, input=json.dumps(EXAMPLES), stdout=subprocess.PIPE, text=True, check=True
     )
     found = json.loads(done.stdout)
-    assert found["answers"] == look.answers
+    assert found["answers"] == look.answers[: len(EXAMPLES)]
     assert not {"numpy", "scipy", "llvmlite"} & set(found["loaded"])
 
 

@@ -19,6 +19,7 @@ from tadc.view.view import view
 def answer(request):
     return json.dumps(view(**json.loads(request)))
 
+view("y[i] = x[i]")  # so that the first answer does not wait for modules either
 answer
 `);
 
