@@ -1,4 +1,4 @@
-"""What only this machine can say of a formula: its assembly, and what a run takes.
+"""Parts of an answer that only this machine can give: assembly, and what a run takes.
 
 `answer` is `tadc.view.view.view` with two more parts, for a server on the reader's own machine:
 
@@ -29,7 +29,7 @@ ENOUGH_WORK = 10**8
 MOST_ELEMENTS = 10**7
 """The most elements of all arguments together."""
 SECONDS = 0.3
-"""How long a program is run again and again, of which the shortest time counts."""
+"""The time for which a program is run again and again, in seconds; the shortest run counts."""
 
 HEAD = ("gives", "time", "operations", "bytes in", "bytes out", "memory")
 
@@ -51,7 +51,7 @@ def assembly(function: Function) -> dict[str, Any]:
 
 
 def run(function: Function) -> dict[str, Any]:
-    """What a run of a function and one of its derivative take, at sizes that take some time."""
+    """The costs of a run of a function, and of one of its derivative, at large sizes."""
     sizes = large_sizes(function)
     named = ", ".join(f"{name} = {size}" for name, size in sizes.items()) or "the declared sizes"
     threads = get_num_threads()

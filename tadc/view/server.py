@@ -23,7 +23,7 @@ from typing import Any, cast
 from tadc.view.site import PAGE, Example
 
 SECONDS = 30.0
-"""How long a request may take."""
+"""The time that a request may take, in seconds."""
 LONGEST_REQUEST = 1_000_000
 """The most bytes of a request."""
 TYPES = {
@@ -54,7 +54,7 @@ class Answers:
         self._pipe: Connection | None = None
 
     def ask(self, request: dict[str, Any]) -> tuple[bool, Any]:
-        """Whether there is an answer, and the answer as JSON or why there is none."""
+        """An answer as JSON after True, or after False the reason why there is none."""
         with self._lock:
             pipe = self._pipe or self.start()
             try:
@@ -91,7 +91,7 @@ class Answers:
 
 
 def _answer(pipe: Connection) -> None:
-    """What the process does: requests in, answers or failures out."""
+    """The work of the process: requests in, answers or failures out."""
     from tadc.view.machine import answer
 
     while True:
@@ -119,7 +119,7 @@ class Server(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """Where the page is; nobody else knows."""
+        """The address of the page, which nobody else knows."""
         return f"http://127.0.0.1:{self.server_port}/{self.token}/"
 
     def server_close(self) -> None:

@@ -6,7 +6,7 @@ The site is a folder of files for any web server, and asks no other host for any
 
 - the page itself, which is `tadc/view/page`
 - Python for browsers: Pyodide, of a version that is written here, from npm's registry
-- `tadc.zip`: the modules of tadc, xDSL and small packages that `view` takes
+- `modules.zip`: the modules of tadc, xDSL and small packages that `view` takes
 - `examples.json` and `answers/`: the programs of `examples`, and what `view` says of them, shown
   until Python has started
 - `offline.js`: what keeps all of this in the browser, under a version that is a hash of all files
@@ -33,14 +33,14 @@ from tadc.view import bundle
 ROOT = Path(__file__).parents[2]
 PAGE = Path(__file__).parent / "page"
 FETCHED = ROOT / "build"
-"""Where the package of Pyodide is kept from one build to the next."""
+"""The folder that keeps the package of Pyodide from one build to the next."""
 
 PYODIDE = "314.0.7"
 INTEGRITY = (
     "sha512-0YvXxEhfEdpLfb/XkM2BFAeMROq0iMUX2bzzH9pOttyM"
     "cWkwq+HbE5uyuGD82LN7y2q+SNvi/6V5JEsOlD2R1A=="
 )
-"""What npm's registry says of this version, in the form of its lock files."""
+"""The hash of this version in npm's registry, in the form of its lock files."""
 PYODIDE_FILES = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip")
 
 FIRST = "convolution"
@@ -71,7 +71,7 @@ def build(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(PAGE, folder, ignore=shutil.ignore_patterns("__*"))
     unpack_pyodide(folder)
-    bundle.write(look.modules, folder / "tadc.zip")
+    bundle.write(look.modules, folder / "modules.zip")
     (folder / "answers").mkdir()
     for example, answer in zip(shown, look.answers, strict=False):
         (folder / "answers" / f"{example.name}.json").write_text(json.dumps(_stored(answer)))
@@ -187,7 +187,8 @@ def main(arguments: Sequence[str]) -> int:
         print(f"tadc: {error}", file=sys.stderr)
         return 1
     table = list(sizes(folder))
-    table.append(("all of them", *(sum(row[n] for row in table) for n in (1, 2))))  # pyright: ignore
+    _, whole, packed = zip(*table, strict=True)
+    table.append(("all of them", sum(whole), sum(packed)))
     print(f"{'file':<28}{'bytes':>12}{'by gzip':>12}")
     for name, whole, packed in table:
         print(f"{name:<28}{whole:>12,}{packed:>12,}")

@@ -35,8 +35,8 @@ def look() -> bundle.Look:
 
 
 def test_the_archive_alone_answers_examples(look: bundle.Look, tmp_path: Path):
-    bundle.write(look.modules, tmp_path / "tadc.zip")
-    shutil.unpack_archive(tmp_path / "tadc.zip", tmp_path / "modules")
+    bundle.write(look.modules, tmp_path / "modules.zip")
+    shutil.unpack_archive(tmp_path / "modules.zip", tmp_path / "modules")
     command = [sys.executable, "-I", "-S", "-c", ALONE, tmp_path / "modules", json.dumps(PARTS)]
     done = subprocess.run(
         command, input=json.dumps(EXAMPLES), stdout=subprocess.PIPE, text=True, check=True

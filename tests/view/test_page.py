@@ -23,6 +23,7 @@ ANSWER = 30_000
 """The milliseconds that an answer may take there."""
 
 SHORT = "x: f64[N]\ny[i] = x[2*i]\n"
+TABS = ("why", "pictures", "stages", "loops", "plan", "llvm", "cuda")
 DEADLY = "y[i] = " + " + ".join(["x[i]"] * 5000)
 SLOW = "y[i] = " + " * ".join(["x[i]"] * 800)
 VIOLATIONS = """
@@ -169,7 +170,7 @@ def test_what_takes_too_long_is_stopped(page: Page):
 def test_text_stays_text(page: Page):
     source = f'# <img src=x onerror="document.title = 1"> <b>\n{SHORT}'
     page.write(source)
-    for name in ("why", "pictures", "stages", "loops", "plan", "llvm", "cuda"):
+    for name in TABS:
         page.open_tab(name)
     page.open_tab("why")
     assert page.tab.locator("img, main b").count() == 0
@@ -247,14 +248,16 @@ def test_the_keyboard_alone_reaches_everything(page: Page):
     page.tab.keyboard.press("ArrowLeft")
 
 
-@pytest.mark.parametrize("button", ["#python", "#part-python"])
-def test_copies_run_in_python(page: Page, button: str):
+@pytest.mark.parametrize("name", TABS)
+def test_copies_run_in_python(page: Page, name: str):
     page.write(f'# """ \\ """\n{SHORT}')
+    page.open_tab(name)
+    for button in ("#python", "#part-python"):
+        program, out = page.copied(button), io.StringIO()
+        with contextlib.redirect_stdout(out):
+            exec(program, {})
+        assert "dx" in out.getvalue()
     page.open_tab("why")
-    program, out = page.copied(button), io.StringIO()
-    with contextlib.redirect_stdout(out):
-        exec(program, {})
-    assert "dx" in out.getvalue()
 
 
 @pytest.mark.parametrize("width", [360, 800, 1600])

@@ -7,7 +7,7 @@ import { loadPyodide } from "./pyodide.mjs";
 
 const PACKAGES = "/packages";
 
-const archive = fetch("tadc.zip").then((response) => response.arrayBuffer());
+const archive = fetch("modules.zip").then((response) => response.arrayBuffer());
 const python = await loadPyodide({ indexURL: "./" });
 python.unpackArchive(new Uint8Array(await archive), "zip", { extractDir: PACKAGES });
 const answer = python.runPython(`
