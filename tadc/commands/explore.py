@@ -11,17 +11,10 @@ from tadc.errors import TargetError
 from tadc.view.server import Server
 from tadc.view.site import Example, examples
 
-START = Example(
-    "convolution",
-    "convolution: with stride 2 and dilation 3",
-    "x: f64[N]\nw: f64[K]\ny[i] = sum[k](w[k] * x[2*i + 3*k])\n",
-)
-"""The program to start with where no file and no examples are there."""
-
 
 def run(options: Namespace) -> int:
     """The command, until it is stopped; its exit code."""
-    shown = examples() or [START]
+    shown = examples()
     if options.file:
         shown.insert(0, Example(options.file, options.file, read_program(options.file)))
     with _server(shown, options.port) as server:

@@ -7,7 +7,7 @@ The site is a folder of files for any web server, and asks no other host for any
 - the page itself, which is `tadc/view/page`
 - Python for browsers: Pyodide, of a version that is written here, from npm's registry
 - `modules.zip`: the modules of tadc, xDSL and small packages that `view` takes
-- `examples.json` and `answers/`: the programs of `examples`, and what `view` says of them, shown
+- `examples.json` and `answers/`: programs to start from, and what `view` says of them, shown
   until Python has started
 - `offline.js`: what keeps all of this in the browser, under a version that is a hash of all files
 """
@@ -32,6 +32,7 @@ from tadc.view import bundle
 
 ROOT = Path(__file__).parents[2]
 PAGE = Path(__file__).parent / "page"
+GALLERY = Path(__file__).parent / "gallery"
 FETCHED = ROOT / "build"
 """The folder that keeps the package of Pyodide from one build to the next."""
 
@@ -62,11 +63,9 @@ def build(folder: Path) -> None:
     """Build the site in `folder`, which is made anew.
 
     Raises `TargetError` where Pyodide cannot be fetched or is not the one expected, `FileError`
-    where the examples are missing: they come with the sources of tadc, not with its package.
+    where the documentation is missing: it comes with the sources of tadc, not with its package.
     """
     shown = examples()
-    if not shown:
-        raise FileError("there are no examples beside tadc", hint="build the site in a checkout")
     look = bundle.looked_at([*(e.source for e in shown), *programs_of_language()], PARTS)
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(PAGE, folder, ignore=shutil.ignore_patterns("__*"))
@@ -89,9 +88,9 @@ def _stored(answer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def examples() -> list[Example]:
-    """The programs of `examples`, beginning with `FIRST`; none where tadc is no checkout."""
-    files = sorted((ROOT / "examples").glob("*.tad"), key=lambda p: (p.stem != FIRST, p.stem))
-    return [_example(file) for file in files]
+    """The programs of `tadc/view/gallery`, and in a checkout those of `examples`, `FIRST` first."""
+    files = [*(ROOT / "examples").glob("*.tad"), *GALLERY.glob("*.tad")]
+    return [_example(file) for file in sorted(files, key=lambda p: (p.stem != FIRST, p.stem))]
 
 
 def _example(file: Path) -> Example:
@@ -102,8 +101,14 @@ def _example(file: Path) -> Example:
 
 
 def programs_of_language() -> list[str]:
-    """The programs of docs/language.md, wrong ones too: together they take every module."""
-    text = (ROOT / "docs" / "language.md").read_text(encoding="utf-8")
+    """The programs of docs/language.md, wrong ones too: together they take every module.
+
+    Raises `FileError` where tadc is no checkout.
+    """
+    page = ROOT / "docs" / "language.md"
+    if not page.exists():
+        raise FileError("docs/language.md is not beside tadc", hint="build the site in a checkout")
+    text = page.read_text(encoding="utf-8")
     return re.findall(r"^```tad\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
