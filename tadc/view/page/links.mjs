@@ -51,11 +51,11 @@ export function reasons(record) {
 
 function row(index, sign, { form, from }) {
   const bound = element("code", {}, `${index} ${sign} ${form}`);
-  return element("tr", {}, element("td", {}, bound), element("td", {}, from ?? ""));
+  return element("tr", {}, element("td", {}, bound), element("td", {}, from ? `from ${from}` : ""));
 }
 
 export function heading(record) {
-  return `${record.of} from ${record.read}`;
+  return record.read ? `${record.of} from ${record.read}` : record.of;
 }
 
 // --- the card at the pointer ----------------------------------------------------------------------
