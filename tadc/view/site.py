@@ -76,6 +76,7 @@ def build(folder: Path) -> None:
         (folder / "answers" / f"{example.name}.json").write_text(json.dumps(_stored(answer)))
     listed = [{**e._asdict(), "answer": f"answers/{e.name}.json"} for e in shown]
     (folder / "examples.json").write_text(json.dumps(listed))
+    compile_modules(folder)
     name_files(folder)
 
 
@@ -154,6 +155,12 @@ def _fetch(package: str, folder: Path) -> None:
         raise TargetError(
             f"npm cannot fetch {package}: {said[0]}", hint="building takes a network once"
         ) from None
+
+
+def compile_modules(folder: Path) -> None:
+    """Let the Python of a site compile its modules: it starts in two thirds of the time then."""
+    script = Path(__file__).with_name("bytecode.mjs")
+    subprocess.run(["node", str(script), str(folder)], check=True)
 
 
 # --- the whole ------------------------------------------------------------------------------------
