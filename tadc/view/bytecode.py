@@ -1,7 +1,7 @@
 """Archives of modules as bytecode: Python then starts without compiling them.
 
-Pyodide itself runs this when the site is built (`tadc/view/bytecode.mjs`), since bytecode belongs to
-one version of Python. Of the standard library, it keeps the modules that the others import.
+Pyodide itself runs this when the site is built (`tadc/view/bytecode.mjs`), since bytecode belongs
+to one version of Python. Of the standard library, it keeps the modules that the others import.
 """
 
 from __future__ import annotations

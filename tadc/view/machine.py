@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from tadc.errors import TadcError
 from tadc.function import Function
 from tadc.program import Program
 from tadc.runtime.arguments import DTYPES, Array
@@ -37,12 +38,22 @@ HEAD = ("gives", "time", "operations", "bytes in", "bytes out", "memory")
 def answer(request: Mapping[str, Any]) -> dict[str, Any]:
     """The answer to a request, the arguments of `view` by name; JSON as it stands."""
     asked: Sequence[str] = request.get("parts", ())
-    plain = [part for part in asked if part not in PARTS]
-    found = view(**{**request, "parts": plain})
-    if not found["error"]:
-        function = Function(Program.parsed(request["source"], "<program>", ""), "cpu")
-        found.update({part: PARTS[part](function) for part in asked if part in PARTS})
+    plain: dict[str, Any] = {**request, "parts": [part for part in asked if part not in PARTS]}
+    found = view(**plain)
+    own = [part for part in asked if part in PARTS]
+    if own and not found["error"]:
+        try:
+            function = Function(Program.parsed(request["source"]), "cpu")
+            found.update({part: PARTS[part](function) for part in own})
+        except TadcError as error:
+            found["error"] = _error(error)
     return found
+
+
+def _error(error: TadcError) -> dict[str, Any]:
+    """An error about what runs, which has no place in the formula."""
+    said = {"kind": type(error).__name__, "message": str(error), "says": error.message}
+    return {**said, **dict.fromkeys(("line", "column", "end_line", "end_column"))}
 
 
 def assembly(function: Function) -> dict[str, Any]:
@@ -115,7 +126,7 @@ def _shortest(work: Callable[[], object]) -> float:
     """The shortest time of one run, in seconds."""
     times: list[float] = []
     end = perf_counter() + SECONDS
-    while len(times) < 3 or perf_counter() < end:
+    while not times or perf_counter() < end:
         start = perf_counter()
         work()
         times.append(perf_counter() - start)
@@ -123,4 +134,6 @@ def _shortest(work: Callable[[], object]) -> float:
 
 
 def _readable_time(seconds: float) -> str:
-    return f"{seconds * 1e6:.3g} µs" if seconds < 1e-3 else f"{seconds * 1e3:.3g} ms"
+    units = {"s": 1, "ms": 1e3, "µs": 1e6}
+    unit = next((unit for unit, scale in units.items() if seconds * scale >= 1), "µs")
+    return f"{seconds * units[unit]:.3g} {unit}"

@@ -14,9 +14,10 @@ import pytest
 import tadc
 from tadc.errors import TadcError, TargetError
 from tadc.view import bundle
-from tadc.view.site import PARTS, examples, programs_of_language
+from tadc.view.site import examples, programs_of_language
 
 EXAMPLES = [e.source for e in examples()]
+PARTS = ("derivative", "explanation")
 SOURCES = [*EXAMPLES, *programs_of_language()]
 
 ALONE = """

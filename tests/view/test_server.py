@@ -128,6 +128,13 @@ def test_this_machine_gives_assembly_and_times(server: Server):
     assert "N = " in run["says"]
 
 
+def test_what_cannot_run_is_an_error(server: Server):
+    request = {"source": "x: f64[0]\ny[i] = x[i]\n", "parts": ["derivative", "run"]}
+    found = json.loads(ask(server, "view", request)[1])
+    assert found["derivative"]["text"]
+    assert found["error"] is None or found["error"]["line"] is None
+
+
 def test_what_takes_too_long_is_replaced():
     answers = Answers(seconds=3)
     found, text = answers.ask({"source": SLOW, "parts": ["derivative"]})

@@ -156,7 +156,7 @@ function difference(before, now) {
   const shown = rows.map((_, n) =>
     rows.slice(Math.max(0, n - AROUND), n + AROUND + 1).some((row) => row.kind !== "same"),
   );
-  const found = element("pre", { class: "paper rows" });
+  const found = element("div", { class: "rows" });
   for (let n = 0; n < rows.length;) {
     let end = n;
     while (end < rows.length && shown[end] === shown[n]) end += 1;
@@ -168,7 +168,7 @@ function difference(before, now) {
     }
     n = end;
   }
-  return found;
+  return paper(found);
 }
 
 /** The painter of the lines of one stage, with the words that changed in lines of a kind. */

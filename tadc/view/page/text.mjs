@@ -9,7 +9,7 @@ export function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
     if (value === true) made.setAttribute(key, "");
-    else if (value !== false && value !== undefined) made.setAttribute(key, value);
+    else if (value !== false && value != null) made.setAttribute(key, value);
   }
   made.append(...children);
   return made;
