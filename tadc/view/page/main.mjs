@@ -36,7 +36,7 @@ let deepening = false;
 
 const backend = new Backend(local ? server : worker, (state, why) => {
   const says = {
-    loading: "loading the compiler, 7 MB the first time",
+    loading: "loading the compiler, 6.5 MB the first time",
     replaced: "loading the compiler again",
     failed: `the compiler cannot be loaded: ${why}`,
     busy: "…",

@@ -20,7 +20,9 @@ export const TABS = [
   {
     name: "pictures", title: "Pictures", part: "pictures", show: showPictures, update: updatePictures,
     text: (part) => part.map((picture) => picture.svg).join("\n"),
-    python: "print(f.derivative())",
+    python: "from tadc.view.view import view\n\n"
+      + 'for picture in view(str(f), parts=["pictures"])["pictures"]:\n'
+      + '    print(picture["of"], picture["title"], picture["svg"], sep="\\n")',
   },
   {
     name: "stages", title: "Stages", part: "stages", show: showStages,
@@ -40,7 +42,7 @@ export const TABS_OF_SERVER = [
   {
     name: "run", title: "Run", part: "run", show: showRun,
     text: (part) => part.rows.map((row) => row.join("\t")).join("\n"),
-    python: "print(f.derivative())",
+    python: "from tadc.view.machine import run\n\nprint(run(f))",
   },
 ];
 
