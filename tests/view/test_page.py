@@ -15,6 +15,7 @@ import pytest
 import tadc
 from tadc.errors import TadcError
 from tadc.view.site import PAGE, examples, programs_of_language
+from tadc.view.view import view
 from tests.support.browser import browser, served
 
 BOOT = 120_000
@@ -223,6 +224,53 @@ def test_what_belongs_together_lights_up(page: Page):
     page.tab.mouse.move(2, 2)
     assert lit.count() == 0
     assert page.tab.locator("#card").is_hidden()
+
+
+def hits(svg: str) -> int:
+    """The points of a picture that read the element."""
+    group = re.search(r'<g class="hit".*?</g>', svg, re.DOTALL)
+    return group[0].count("<circle") if group else 0
+
+
+def test_sliders_choose_sizes_and_the_element(page: Page):
+    source = examples()[0].source
+    page.write(source)
+    page.open_tab("pictures")
+    chosen: dict[str, int] = {}
+    for name in ("p", "N"):
+        slider = page.tab.locator(f"input[name={name}]")
+        moved = slider.element_handle()
+        slider.press("ArrowLeft")
+        slider.press("ArrowLeft")
+        chosen[name] = int(slider.input_value())
+        seen = view(source, parts=["pictures"], element={"p": chosen["p"]}, sizes=chosen)
+        titles = [picture["title"] for picture in seen["pictures"]]
+        page.tab.wait_for_selector(f"figcaption:text-is({titles[0]!r})", timeout=ANSWER)
+        page.tab.wait_for_selector("html[data-compiler=ready]", timeout=ANSWER)
+        assert page.tab.locator("figcaption").all_text_contents() == titles
+        drawn = page.tab.locator("figure svg").evaluate_all(
+            "found => found.map((e) => e.outerHTML)"
+        )
+        assert [hits(svg) for svg in drawn] == [hits(p["svg"]) for p in seen["pictures"]]
+        assert moved.evaluate("(input) => input.isConnected")
+    page.open_tab("why")
+
+
+def test_stages_are_those_of_the_compiler(page: Page):
+    source = examples()[0].source
+    function = tadc.compile(source)
+    page.write(source)
+    page.open_tab("stages")
+    steps = page.tab.locator(".steps button").all_text_contents()
+    assert steps[0] == "tensor-index" and steps[-1] == "simplified"
+    for name in steps:
+        page.tab.click(f".steps button:text-is('{name}')")
+        if page.tab.locator("#panel > details").count():
+            page.tab.click("#panel > details > summary")
+            page.tab.wait_for_selector("#panel > details > pre")
+        text = page.tab.locator("#panel pre").last.text_content()
+        assert text.rstrip() == function.ir(name).rstrip()
+    page.open_tab("why")
 
 
 def test_the_caret_lights_up_its_read(page: Page):
