@@ -6,6 +6,7 @@ import contextlib
 import io
 import random
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,10 @@ class Page:
         self.tab.wait_for_selector("html[data-compiler=ready]", timeout=ANSWER)
 
     def wait_for(self, source: str) -> None:
+        """Wait for the answer to a formula that the page has got, or is about to get."""
+        end = time.monotonic() + ANSWER / 1000
+        while self.tab.input_value("#formula") != source and time.monotonic() < end:
+            self.tab.wait_for_timeout(20)
         self.tab.wait_for_selector("#derivative[aria-busy=false]", timeout=ANSWER)
         assert self.tab.input_value("#formula") == source
 

@@ -53,10 +53,11 @@ function edit() {
   drawFormula();
   derivative.ariaBusy = "true";
   clearTimeout(timer);
-  timer = setTimeout(() => derive().then(() => history.replaceState(null, "", ownHash)), REST);
+  timer = setTimeout(() => {
+    derive();
+    keepAddress();
+  }, REST);
 }
-
-let ownHash = "";
 
 /** Show the derivative of the formula, then why it is so and what the open tab shows. */
 async function derive() {
@@ -64,7 +65,6 @@ async function derive() {
   const text = formula.value;
   const number = ++asked;
   derivative.ariaBusy = "true";
-  ownHash = await hashOf(text);
   if (!backend.ready) await showStored(text, number);
   const begun = performance.now();
   const answer = await backend.ask("derivative", { source: text, parts: ["derivative"] });
@@ -93,6 +93,7 @@ function accept(text, answer) {
   drawFormula();
   drawDerivative();
   drawPanel();
+  derivative.ariaBusy = String(text !== formula.value);
 }
 
 /** Ask for what the answer lacks, one request at a time, for as long as it is about the formula. */
@@ -137,7 +138,6 @@ function drawFormula() {
 
 function drawDerivative() {
   const [error, program] = derivative.children;
-  derivative.ariaBusy = "false";
   error.hidden = !wrong;
   error.textContent = wrong ? wrong.message : "";
   derivative.classList.toggle("stale", Boolean(wrong));
@@ -220,8 +220,16 @@ async function load(text) {
 
 async function loadExample(name) {
   const { source } = examples.find((each) => each.name === name);
+  await keepAddress();
   history.pushState(null, "", await hashOf(source));
   await load(source);
+}
+
+/** Let the address stand for the formula as it is now, so that going back comes to it again. */
+async function keepAddress() {
+  const text = formula.value;
+  const hash = await hashOf(text);
+  if (formula.value === text) history.replaceState(null, "", hash);
 }
 
 async function loadAddress() {
@@ -268,7 +276,7 @@ async function copy(button, text) {
 formula.addEventListener("input", edit);
 find("#examples").addEventListener("change", ({ target }) => loadExample(target.value));
 find("#share").addEventListener("click", async ({ target }) => {
-  history.replaceState(null, "", await hashOf(formula.value));
+  await keepAddress();
   copy(target, location.href);
 });
 find("#python").addEventListener("click", ({ target }) => copy(target, python("print(f.derivative())")));
