@@ -52,7 +52,7 @@ def looked_at(sources: Sequence[str], parts: Sequence[str]) -> Look:
 
 def answer_all(before: set[str]) -> None:
     """Answer the request on standard input; `before` are the modules that Python itself loads."""
-    from tadc.view.view import view
+    from tadc.view import view
 
     request = json.load(sys.stdin)
     answers = [view(source, parts=request["parts"]) for source in request["sources"]]

@@ -106,7 +106,7 @@ def _use(modules: Path) -> None:
     unpacked = tempfile.mkdtemp()
     shutil.unpack_archive(modules, unpacked)
     sys.path.insert(0, unpacked)
-    view = import_module("tadc.view.view").view
+    view = import_module("tadc.view").view
     examples = json.loads((modules.parent / "examples.json").read_text())
     json.dumps([view(example["source"]) for example in examples[:3]])
     json.dumps(view("y[i] = expp(x[i])"))

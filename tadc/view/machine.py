@@ -1,6 +1,6 @@
 """Parts of an answer that only this machine can give: assembly, and what a run takes.
 
-`answer` is `tadc.view.view.view` with two more parts, for a server on the reader's own machine:
+`answer` is `tadc.view.view` with two more parts, for a server on the reader's own machine:
 
     "assembly": {"text": ...}                           of the derivative program
     "run": {"says": ..., "head": [...], "rows": [...]}  times, bytes and memory, as a table
@@ -23,7 +23,7 @@ from tadc.runtime.team import get_num_threads
 from tadc.sizes import shape_of
 from tadc.summary import Summary
 from tadc.verify.gradients import choose_sizes
-from tadc.view.view import view
+from tadc.view import view
 
 ENOUGH_WORK = 10**8
 """About how many operations a run takes at least, where sizes can be chosen."""

@@ -160,7 +160,10 @@ def _fetch(package: str, folder: Path) -> None:
 def compile_modules(folder: Path) -> None:
     """Let the Python of a site compile its modules: it starts in two thirds of the time then."""
     script = Path(__file__).with_name("bytecode.mjs")
-    subprocess.run(["node", str(script), str(folder)], check=True)
+    try:
+        subprocess.run(["node", str(script), str(folder)], check=True)
+    except FileNotFoundError:
+        raise TargetError("compiling modules takes node", hint="install Node.js") from None
 
 
 # --- the whole ------------------------------------------------------------------------------------

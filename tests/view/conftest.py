@@ -24,7 +24,11 @@ def site(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReques
         while not done.exists():
             time.sleep(0.1)
     else:
-        done.write_text(_built(folder))
+        try:
+            done.write_text(_built(folder))
+        except BaseException:
+            done.write_text("the site cannot be built: another process has the error")
+            raise
     if reason := done.read_text():
         pytest.skip(reason)
     return folder

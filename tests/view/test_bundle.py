@@ -23,7 +23,7 @@ SOURCES = [*EXAMPLES, *programs_of_language()]
 ALONE = """
 import json, sys
 sys.path[:] = [sys.argv[1], *(p for p in sys.path if not p.endswith("site-packages"))]
-from tadc.view.view import view
+from tadc.view import view
 
 answers = [view(source, parts=json.loads(sys.argv[2])) for source in json.load(sys.stdin)]
 print(json.dumps({"answers": answers, "loaded": sorted(sys.modules)}))

@@ -15,8 +15,8 @@ import pytest
 
 import tadc
 from tadc.errors import TadcError
+from tadc.view import view
 from tadc.view.site import PAGE, examples, programs_of_language
-from tadc.view.view import view
 from tests.support.browser import browser, served
 
 BOOT = 120_000

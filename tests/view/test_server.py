@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 import tadc
+from tadc.view import view
 from tadc.view.server import LONGEST_REQUEST, Answers, Server
 from tadc.view.site import PAGE, Example
-from tadc.view.view import view
 from tests.support.browser import browser
 
 SOURCE = "# <img src=x onerror=alert(1)>\nx: f64[N]\ny[i] = x[2*i]**2\n"

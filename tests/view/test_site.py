@@ -87,6 +87,12 @@ def test_npm_says_why_it_cannot_fetch(tmp_path: Path, monkeypatch: pytest.Monkey
         sites.fetched_pyodide()
 
 
+def test_without_node_the_build_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(TargetError, match="takes node"):
+        sites.compile_modules(tmp_path)
+
+
 def test_without_npm_the_build_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sites, "FETCHED", tmp_path)
     monkeypatch.setenv("PATH", "")

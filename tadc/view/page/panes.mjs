@@ -20,7 +20,7 @@ export const TABS = [
   {
     name: "pictures", title: "Pictures", part: "pictures", show: showPictures, update: updatePictures,
     text: (part) => part.map((picture) => picture.svg).join("\n"),
-    python: "from tadc.view.view import view\n\n"
+    python: "from tadc.view import view\n\n"
       + 'for picture in view(str(f), parts=["pictures"])["pictures"]:\n'
       + '    print(picture["of"], picture["title"], picture["svg"], sep="\\n")',
   },

@@ -14,7 +14,7 @@ const answer = python.runPython(`
 import json, os, sys
 os.environ["TADC_CACHE"] = "off"  # there is no disk
 sys.path.insert(0, "${PACKAGES}")
-from tadc.view.view import view
+from tadc.view import view
 
 def answer(request):
     return json.dumps(view(**json.loads(request)))
