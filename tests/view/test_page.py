@@ -189,7 +189,9 @@ def test_a_link_holds_the_formula(page: Page, opened: Any):
     page.write(source)
     context = opened.new_context()
     other = Page(context, page.copied("#share"))
-    other.open()
+    other.tab.goto(other.address)
+    other.tab.wait_for_selector("html[data-compiler=loading] #underlay .type")
+    other.wait_ready()
     assert other.tab.input_value("#formula") == source
     context.close()
 

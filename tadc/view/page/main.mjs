@@ -213,6 +213,7 @@ function makeTabs() {
 /** Show a formula that was not typed here: of an example, or of an address. */
 async function load(text) {
   formula.value = text;
+  drawFormula();
   const example = examples.find((each) => each.source === text);
   find("#examples").value = example?.name ?? "";
   await derive();
