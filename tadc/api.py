@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from tadc.runtime.results import named as named_values
 
 if TYPE_CHECKING:
     from tadc.ode.flow import Flow
+    from tadc.pullback import Pullback
 
 
 def compile(
@@ -91,15 +93,21 @@ def vjp(
     that is noticed. `pullback(dy, observe={"h": look})` calls `look` with the adjoint of `h`: see
     `tadc.pullback.Pullback`. Of a flow (`tadc.ode`) too, by all its arguments.
     """
-    from tadc.pullback import pull_back
-
     names = _names(wrt)
     if not isinstance(f, Function):
         if names:
             raise ArgumentError("a flow is derived by all its arguments", hint="leave out wrt=")
         return f.vjp(*arguments, **named)
-    results, pullback = pull_back(f, names, arguments, named)
+    results, pullback = _pull_back()(f, names, arguments, named)
     return one_or_named(f.results, results), pullback
+
+
+@cache
+def _pull_back() -> Callable[..., tuple[list[Any], Pullback]]:
+    """The function of pullbacks, which needs NumPy: imported once, as an import takes a while."""
+    from tadc.pullback import pull_back
+
+    return pull_back
 
 
 def _names(wrt: str | Sequence[str] | None) -> tuple[str, ...]:
