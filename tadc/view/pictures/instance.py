@@ -52,8 +52,8 @@ def is_named(index: SSAValue) -> bool:
 class Instance:
     """A contribution to a gradient at these sizes, derived ones included."""
 
-    link: str
-    """The read that it comes from."""
+    link: str | None
+    """The name of the read that it comes from, None for one that the text does not have."""
     contribution: Contribution
     sizes: Mapping[str, int]
 

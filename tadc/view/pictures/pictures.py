@@ -22,11 +22,11 @@ MOST_ELEMENTS_TRIED = 200
 
 
 def pictures(
-    contributions: Sequence[tuple[str, Contribution]],
+    contributions: Sequence[tuple[str | None, Contribution]],
     sizes: Mapping[str, int],
     element: Mapping[str, int] | None = None,
 ) -> list[dict[str, Any]]:
-    """The pictures of contributions, each with its link, at these sizes; JSON as it stands.
+    """The pictures of contributions, each with its link or None; JSON as it stands.
 
     `sizes` has a number for every size, derived ones included. `element` chooses the element of the
     gradients by names of indices; numbers outside of a gradient become the nearest inside. An index
@@ -51,7 +51,7 @@ def pictures(
 
 
 def picture_file(
-    contributions: Sequence[tuple[str, Contribution]],
+    contributions: Sequence[tuple[str | None, Contribution]],
     sizes: Mapping[str, int],
     element: Mapping[str, int] | None = None,
 ) -> str:
@@ -64,7 +64,7 @@ def picture_file(
 
 
 def _instances(
-    contributions: Sequence[tuple[str, Contribution]],
+    contributions: Sequence[tuple[str | None, Contribution]],
     sizes: Mapping[str, int],
     chosen: Mapping[str, int],
 ) -> Iterator[tuple[Instance, list[int]]]:

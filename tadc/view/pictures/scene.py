@@ -100,8 +100,8 @@ class Tick:
 class Scene:
     """A picture: its words, its axes, and what lies between them."""
 
-    link: str
-    """The read that it explains."""
+    link: str | None
+    """The read that it explains, if it is one of the text."""
     title: str
     description: str
     x: Axis

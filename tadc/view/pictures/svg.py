@@ -155,7 +155,7 @@ class _Drawing:
 
     @property
     def _link(self) -> str:
-        return f' data-link="{escape(self.scene.link)}"'
+        return f' data-link="{escape(self.scene.link)}"' if self.scene.link else ""
 
     def _dots(self) -> Iterator[str]:
         for kind, look in LOOKS.items():

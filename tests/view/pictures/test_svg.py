@@ -59,6 +59,10 @@ def test_what_belongs_to_a_read_has_its_link() -> None:
     assert [t.text for t in hit] == ["i = 2, k = 1"]
 
 
+def test_without_a_link_nothing_has_one() -> None:
+    assert "data-link" not in svg(replace(SCENE, link=None))
+
+
 def test_shapes_differ_without_colours() -> None:
     plain = re.sub(r'(fill|stroke)="var[^"]*"', "", svg(replace(SCENE, legend={})))
     circles = re.findall(r'<circle [^>]*r="([\d.]+)" data', plain)
