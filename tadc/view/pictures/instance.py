@@ -189,10 +189,14 @@ class Solved:
         return [q.t for q in self._quotients]
 
     @property
+    def guards(self) -> list[Affine]:
+        """What has to be zero, or divisible, for the element to be read."""
+        return [*(c.form for c in self.derivation.zero), *(q.row for q in self._quotients)]
+
+    @property
     def forms(self) -> list[Affine]:
         """Everything that depends on the element."""
-        guards = [*(c.form for c in self.derivation.zero), *(q.row for q in self._quotients)]
-        return [*self.indices.values(), *(c.form for c in self.rest), *guards]
+        return [*self.indices.values(), *(c.form for c in self.rest), *self.guards]
 
     @property
     def is_new(self) -> bool:

@@ -44,20 +44,27 @@ def strip(instance: Instance, element: Sequence[int]) -> Scene | None:
 def _shown(instance: Instance, solved: Solved) -> tuple[int, list[str]] | None:
     """The number of the index of the element, and the new index, if there is any.
 
-    Preferred are those of which one bounds the other. Of several new indices it is one that has its
-    bounds for itself, while those of the others do not depend on this index of the element.
+    Preferred are those of which one bounds the other, then an index of the element in a guard. Of
+    several new indices it is one that has its bounds for itself, while those of the others do not
+    depend on this index of the element.
     """
-    indices = [*enumerate(instance.indices)]
-    for z in solved.free:
-        mine = [c.form for c, _ in solved.bounds if c.form[z]]
-        others = [c.form for c, _ in solved.bounds if not c.form[z]]
-        if not any(form[v] for form in mine for v in solved.free if v != z):
-            for n, p in indices:
-                if any(form[p] for form in mine) and not any(form[p] for form in others):
-                    return n, [z]
-    if len(solved.free) > 1:
-        return None
-    return next(((n, solved.free) for n, p in indices if any(f[p] for f in solved.forms)), None)
+    bounds = [c.form for c, _ in solved.bounds]
+    mixed = [f for f in bounds if sum(bool(f[z]) for z in solved.free) > 1]
+    alone = [z for z in solved.free if not any(f[z] for f in mixed)]
+
+    def moves(form: Affine, p: SSAValue) -> bool:
+        """True if the form depends on p, or may do so by a quotient."""
+        return bool(form[p]) or any(v not in instance.indices for v in form.indices)
+
+    others = {z: [f for f in bounds if not f[z]] for z in alone}
+    choices = [([f for f in bounds if f[z]], others[z], [z]) for z in alone]
+    choices += [(solved.guards, others[z], [z]) for z in alone]
+    choices += [(solved.forms, [], solved.free)] if len(solved.free) < 2 else []
+    for holding, not_holding, new in choices:
+        for n, p in enumerate(instance.indices):
+            if any(f[p] for f in holding) and not any(moves(f, p) for f in not_holding):
+                return n, new
+    return None
 
 
 class _Strip:

@@ -164,6 +164,18 @@ def test_of_several_new_indices_one_that_the_element_bounds_has_a_strip() -> Non
     assert [found[p] for p in range(8)] == [1, 2, 3, 3, 3, 2, 1, 0]
 
 
+def test_a_delta_is_a_guard() -> None:
+    """`dc` of the example of the paper has no sum off the diagonal."""
+    source = (ROOT / "examples" / "paper.tad").read_text(encoding="utf-8")
+    (strip,) = [
+        p for p in drawn(source, {"i": 2, "p": 1}) if (p["of"], p["kind"]) == ("dc", "strip")
+    ]
+    assert strip["title"] == "c[2, 1] is not read: i == p does not hold"
+    assert len([*groups(strip, "guarded")]) == 2
+    assert {d["i"] for d in dots(strip, "inside")} == {1}
+    assert not dots(strip, "hit")
+
+
 def test_a_solution_above_a_point_of_the_set_is_no_ring() -> None:
     """At (3, 0) k would be 2, outside of its range; but the set has points there."""
     source = "x: f64[7, 5]\nf[i in range(4), j in range(4), k in range(2)] = x[i + j, j + k]\n"
