@@ -190,7 +190,7 @@ class Solved:
 
     @property
     def guards(self) -> list[Affine]:
-        """What has to be zero, or divisible, for the element to be read."""
+        """The forms that are zero, or divisible, where the element is read."""
         return [*(c.form for c in self.derivation.zero), *(q.row for q in self._quotients)]
 
     @property
