@@ -11,9 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import tadc
-from tadc.view.pictures.contributions import contributions
-from tadc.view.pictures.pictures import pictures
+from tadc.view.view import view
 
 FOLDER = Path(__file__).parent / "pictures"
 
@@ -31,11 +29,8 @@ class Figure:
 
     def draw(self) -> dict[str, str]:
         """The text of each file."""
-        function = tadc.compile(self.program)
-        sizes = function.program.summary.with_derived(self.sizes)
-        reads = [(f"r{n}", c) for n, c in enumerate(contributions(function))]
-        drawn = pictures(reads, sizes, self.element)
-        shown = [p["svg"] + "\n" for p in drawn if p["of"] == self.gradient]
+        seen = view(self.program, parts=["pictures"], sizes=self.sizes, element=self.element)
+        shown = [p["svg"] + "\n" for p in seen["pictures"] if p["of"] == self.gradient]
         return {f"{n}.svg": text for n, text in zip(self.names, shown, strict=True) if n}
 
 

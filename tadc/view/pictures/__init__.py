@@ -1,9 +1,9 @@
 """Pictures of the index sets of a derivative, as SVG from the exact mathematics.
 
-`tadc.view.pictures.pictures.pictures` gives them for a list of contributions, sizes and an element:
+`tadc.view.pictures.pictures.pictures` gives them for contributions (of an
+`tadc.explain.gradients.Explanation`), sizes and an element:
 
 - `pictures`: which pictures there are, of which element, and what a page needs to know of them
-- `contributions`: the contributions to the gradients of a function
 - `instance`: a contribution at given sizes: rows of its set, its equations and their solution
 - `index_plane`: the points of the set that read an element, in the plane of two indices
 - `solution_plane`: the values of two new indices, where the solutions are a plane

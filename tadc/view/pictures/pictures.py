@@ -28,6 +28,8 @@ def pictures(
 ) -> list[dict[str, Any]]:
     """The pictures of contributions, each with its link or None; JSON as it stands.
 
+    Contributions are those of `tadc.explain.gradients.explanation`.
+
     `sizes` has a number for every size, derived ones included. `element` chooses the element of the
     gradients by names of indices; numbers outside of a gradient become the nearest inside. An index
     that it lacks is in the middle of its range, or near it where something reads the element.

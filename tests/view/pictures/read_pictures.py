@@ -1,4 +1,4 @@
-"""What is drawn in a picture, read out of its text."""
+"""What pictures are drawn of, and what is drawn in one, read out of its text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from xml.etree import ElementTree
 
+from tadc.explain.contribution import Contribution
+from tadc.explain.gradients import explanation
+from tadc.function import Function
+
 SVG = "{http://www.w3.org/2000/svg}"
+
+
+def contributions(function: Function) -> list[Contribution]:
+    """The sums that reads add to the gradients of a function."""
+    return [c for gradient in explanation(function).gradients for c in gradient.contributions]
 
 
 def groups(picture: Mapping[str, Any], kind: str) -> Iterator[ElementTree.Element]:

@@ -13,12 +13,11 @@ import pytest
 
 import tadc
 from tadc.sizes import bind_sizes
-from tadc.view.pictures.contributions import contributions
 from tadc.view.pictures.pictures import picture_file, pictures
 from tests.support.campaign import seeds
 from tests.support.paths import ROOT
 from tests.support.random_programs import EVERYTHING, random_program
-from tests.view.pictures.read_pictures import SVG, dots, groups
+from tests.view.pictures.read_pictures import SVG, contributions, dots, groups
 
 # --- programs of every kind -----------------------------------------------------------------------
 

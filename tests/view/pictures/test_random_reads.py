@@ -14,10 +14,9 @@ import pytest
 
 import tadc
 from tadc.interpreter.tensor_index import evaluate
-from tadc.view.pictures.contributions import contributions
 from tadc.view.pictures.pictures import pictures
 from tests.support.campaign import seeds
-from tests.view.pictures.read_pictures import SVG, dots, groups
+from tests.view.pictures.read_pictures import SVG, contributions, dots, groups
 
 Point = tuple[int, ...]
 
