@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
@@ -181,3 +183,16 @@ def test_a_solution_above_a_point_of_the_set_is_no_ring() -> None:
     plane = drawn(source, {"p": 3, "q": 2})[0]
     assert [(d["i"], d["j"]) for d in dots(plane, "hit")] == [(1, 2), (2, 1)]
     assert [(d["i"], d["j"]) for d in dots(plane, "outside")] == [(-1, 4), (4, -1)]
+
+
+def test_pictures_need_no_numpy() -> None:
+    code = f"""
+import sys
+from tadc.view.view import view
+shown = view({CONVOLUTION!r}, parts=["pictures"])["pictures"]
+print(len(shown), {{"numpy", "scipy", "llvmlite"}} & {{*sys.modules}})
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "4 set()\n"
