@@ -1,4 +1,8 @@
-"""Choices by indices in the lanes of vectors: branches, masks, and terms that are left out."""
+"""Choices in the lanes of vectors: branches, masks, and terms that are left out.
+
+A choice by values computes both of its sides for all lanes: what they read is there whatever the
+values are, as `tix.if` alone decides about indices.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from xdsl.dialects import scf
 from xdsl.ir import Block, Region, SSAValue
 
 from dialects import tix
-from dialects.loops import SelectLanesOp
+from dialects.loops import CompareLanesOp, SelectLanesOp
 from dialects.tix import Constraint
 from passes.scheduling.emit import all_of, any_of
 from passes.scheduling.lanes_lowering import LanesLowering
@@ -55,7 +59,7 @@ class LaneChoices(LanesLowering):
         inner = [o for region in op.regions for o in region.walk()]
         column = self.tile.column_index
         return all(
-            isinstance(o, tix.UnaryOp | tix.BinaryOp | tix.ConstantOp | tix.YieldOp)
+            isinstance(o, tix.UnaryOp | tix.BinaryOp | tix.ConstantOp | tix.YieldOp | tix.WhereOp)
             or (isinstance(o, tix.ReadOp) and self.step(o) in (1, -1))
             or (isinstance(o, tix.SumOp) and is_short(o) and column in self.uses.of_operation(o))
             for o in inner
@@ -69,6 +73,14 @@ class LaneChoices(LanesLowering):
             return then  # other lanes do not matter
         otherwise = self._under(self.others(holds), op.otherwise)
         return self.insert(SelectLanesOp(holds, then, otherwise)).result
+
+    def choice_by_values(self, op: tix.WhereOp) -> SSAValue:
+        """Both values, and in each lane the one that the comparison chooses."""
+        operands = [self.lanes_of(v) for v in op.operands]
+        predicate = "une" if op.comparison == "ne" else f"o{op.comparison}"
+        test = self.insert(CompareLanesOp(predicate, *operands)).result
+        sides = [self.lanes_of(tix.yielded(region)) for region in (op.then, op.otherwise)]
+        return self.insert(SelectLanesOp(test, *sides)).result
 
     def _mask(self, tests: Tests) -> SSAValue:
         """The lanes in which a condition holds."""

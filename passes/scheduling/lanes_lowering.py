@@ -157,6 +157,8 @@ class LanesLowering(LaneTests):
                 return self.insert(ConvertLanesOp(self.integers(op.form), self.element)).result
             case tix.IfOp():
                 return self.choice(op)
+            case tix.WhereOp():
+                return self.choice_by_values(op)
             case _:
                 found = self.elements(op) if isinstance(op, tix.ReadOp) else None
                 return self.lane_by_lane(value) if found is None else found
@@ -180,7 +182,11 @@ class LanesLowering(LaneTests):
 
     @abstractmethod
     def choice(self, op: tix.IfOp) -> SSAValue:
-        """The value of a choice that differs by lane."""
+        """The value of a choice by indices that differs by lane."""
+
+    @abstractmethod
+    def choice_by_values(self, op: tix.WhereOp) -> SSAValue:
+        """The value of a choice by values that differ by lane."""
 
     def points(self, value: SSAValue) -> list[tuple[int | None, int | None]]:
         """The rows and vectors in which a value differs."""

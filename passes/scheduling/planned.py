@@ -128,16 +128,16 @@ class _Definition:
                 raise PlanFailure(
                     entry.kind,
                     f"{self.label} cannot be written as a stream",
-                    "streams read neighbours along the last index, and have no long sums, other "
-                    "reductions or choices by values",
+                    "streams read neighbours along the last index, and have no long sums or other "
+                    "reductions",
                 )
             return Blocking(stream=stream)
         if not may_have_tiles(self.op):
             raise PlanFailure(
                 entry.kind,
                 f"{self.label} cannot be computed in blocks",
-                "blocks are for sums of more than 16 terms, without other reductions and choices "
-                "by values; plain is always possible",
+                "blocks are for sums of more than 16 terms, without other reductions, and not "
+                "in choices by values; plain is always possible",
             )
         if len(entry.blocks) > MOST_ALTERNATIVES:
             raise PlanFailure(entry.kind, f"at most {MOST_ALTERNATIVES} tiles are alternatives")

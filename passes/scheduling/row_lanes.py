@@ -13,7 +13,6 @@ from collections.abc import Collection, Mapping
 from xdsl.ir import Operation, Region, SSAValue
 
 from dialects import tix
-from dialects.loops import CompareLanesOp, SelectLanesOp
 from dialects.tix import elementwise as ew
 from passes.index_sets.context import stays_inside
 from passes.rewriting.cloner import free_values
@@ -71,8 +70,6 @@ class RowLanes(KnownNumbers, LaneChoices):
     def _emitted(self, value: SSAValue) -> SSAValue:
         if self.vector is None and value in self.scalars:
             return self.scalars[value]
-        if self.vector is not None and isinstance(value.owner, tix.WhereOp):
-            return self._where(value.owner)
         if self.vector is not None and isinstance(value.owner, ew.DivOp):
             return self._quotient(value.owner)
         return super()._emitted(value)
@@ -83,11 +80,3 @@ class RowLanes(KnownNumbers, LaneChoices):
         return quotient_of(
             self, self.lanes_of(op.lhs), self.value(op.rhs), self.reciprocals[op.rhs]
         )
-
-    def _where(self, op: tix.WhereOp) -> SSAValue:
-        """Both values, and in each lane the one that the comparison chooses."""
-        operands = [self.lanes_of(v) for v in op.operands]
-        predicate = "une" if op.comparison == "ne" else f"o{op.comparison}"
-        test = self.insert(CompareLanesOp(predicate, *operands)).result
-        sides = [self.lanes_of(tix.yielded(region)) for region in (op.then, op.otherwise)]
-        return self.insert(SelectLanesOp(test, *sides)).result

@@ -154,7 +154,7 @@ def _body(op: Operation) -> Iterator[Operation]:
 def _has_lanes(op: Operation, column: SSAValue, uses: IndexUses) -> bool:
     """True if an operation has a form for vectors along the column, of which lanes may be off."""
     match op:
-        case tix.ConstantOp() | tix.UnaryOp() | tix.BinaryOp() | tix.YieldOp():
+        case tix.ConstantOp() | tix.UnaryOp() | tix.BinaryOp() | tix.YieldOp() | tix.WhereOp():
             return True
         case tix.ReadOp():
             return stride(op, column, uses) in (0, 1, -1)
@@ -184,7 +184,7 @@ def _is_maskable(op: tix.IfOp, column: SSAValue, uses: IndexUses) -> bool:
         len(op.condition) == 1
         and all(isinstance(v, BlockArgument) for v in own)
         and all(
-            isinstance(o, tix.ConstantOp | tix.UnaryOp | tix.BinaryOp | tix.YieldOp)
+            isinstance(o, tix.ConstantOp | tix.UnaryOp | tix.BinaryOp | tix.YieldOp | tix.WhereOp)
             or (isinstance(o, tix.ReadOp) and stride(o, column, uses) in (1, -1))
             for o in _body(op)
         )

@@ -35,6 +35,7 @@ from passes.scheduling.tile_analysis import (
     far_reads,
     hoisted_values,
     is_rectangular,
+    is_short,
     lanes_of,
     sum_along,
     tileable_sums,
@@ -131,8 +132,11 @@ def _until_one_fits(op: tix.DefineOp, tiles: Sequence[Tile], least: Sizes) -> li
 
 
 def _has_tiles(op: Operation) -> bool:
-    """True unless it is left to the plain nest: other reductions than sums, choices by values."""
-    return not isinstance(op, tix.WhereOp | tix.ReductionOp) or isinstance(op, tix.SumOp)
+    """True unless it is left to the plain nest: other reductions than sums, and long ones that
+    not all values need."""
+    if isinstance(op, tix.WhereOp):
+        return not any(isinstance(o, tix.SumOp) and not is_short(o) for o in op.walk())
+    return not isinstance(op, tix.ReductionOp) or isinstance(op, tix.SumOp)
 
 
 def may_have_tiles(op: tix.DefineOp) -> bool:

@@ -56,7 +56,7 @@ def operations(region: Region) -> Iterator[tuple[Operation, int]]:
         if isinstance(op, tix.SumOp):
             count = term_count(op) or ASSUMED_EXTENT
             yield from ((inner, count * times) for inner, times in operations(op.body))
-        elif isinstance(op, tix.IfOp):
+        elif isinstance(op, tix.IfOp | tix.WhereOp):
             yield op, 1
             yield from operations(op.then)
             yield from operations(op.otherwise)

@@ -42,6 +42,12 @@ FILTERS = "w[o, s, t] = sum[n, h, v](y[n, o, h, v] * x[n, h + s, v + t])"
 BACKWARDS = (
     "w[s in range(5)] = sum[n, t in range(100)](exp(y[n, t] + 0.1 * x[n, 99 + s - t]) * y[n, t])"
 )
+CHOSEN = """\
+r[i, j] = sum[k]((x[i, k] - z[j, k])**2)
+y[i] = sum[j](b[j] * (40 - r[i, j]) / r[i, j] if 0 < r[i, j] < 40 else 0.5 * b[j])"""
+CHOSEN_UNDER_GUARDS = """\
+y[i, j in range(90)] = sum[k](\
+log(x[i, j + k - 3]) * w[k] if j + k >= 3 and x[i, j + k - 3] > 0 else w[k])"""
 LONG_ROWS = "y[i] = 1 + u[i] * sum[j, k](x[i, j, k] * v[j, k] / (1 + v[j, k]**2))"
 
 CASES: list[tuple[str, dict[str, tuple[int, ...]]]] = [
@@ -62,6 +68,9 @@ CASES: list[tuple[str, dict[str, tuple[int, ...]]]] = [
     (FILTERS, {"y": (2, 7, 11, 37), "x": (2, 13, 40)}),
     (FILTERS, {"y": (1, 40, 3, 130), "x": (1, 3, 131)}),
     (BACKWARDS, {"y": (3, 100), "x": (3, 106)}),
+    (CHOSEN, {"x": (77, 3), "z": (99, 3), "b": (99,)}),
+    (CHOSEN, {"x": (70, 19), "z": (130, 19), "b": (130,)}),
+    (CHOSEN_UNDER_GUARDS, {"x": (40, 130), "w": (20,)}),
     (LONG_ROWS, {"u": (9,), "x": (9, 90, 70), "v": (90, 70)}),
 ]
 
