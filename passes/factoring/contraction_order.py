@@ -15,6 +15,12 @@ The points are those of the tensor of S and of the indices that no block sums; t
 the factors, and one operation for each block. For matrices this is the search for the best order
 of a chain of products, and of an `einsum`. All cuts of all sets are tried, 21,147 for eight
 factors: sums of longer products, which hardly occur, stay as they are.
+
+All factors together may be summed over some of their indices first, where elements share that:
+
+    sum[s, t](x[i + s, j + t])          takes  I J S T  terms,
+    r[h, j] = sum[t](x[h, j + t])       takes  (I + S) J T  terms, and
+              sum[s](r[i + s, j])       I J S  more.
 """
 
 from __future__ import annotations
@@ -23,7 +29,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from math import prod
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from xdsl.ir import SSAValue
 
@@ -31,6 +37,11 @@ from passes.analysis.machine_facts import MACHINE
 
 MOST_FACTORS = 8
 """The number of factors up to which an order is looked for."""
+
+MOST_INDICES = 6
+"""The number of own indices up to which some of them may be summed over first."""
+
+T = TypeVar("T")
 
 Members = frozenset[int]
 """A set of factors, by their numbers."""
@@ -77,12 +88,31 @@ class Contraction:
         ways = [self.plain(), self._summed(everything, self.own, self.outer)]
         if (whole := self._stored(everything)) is not None:
             ways.append(Way(whole.cost + self.outer, whole.first))
+        ways += self._shared(everything)
         return min(ways, key=lambda way: way.cost)
 
     def plain(self) -> Way:
         """The sum as it stands."""
         leaves = [_Block(work, frozenset(), 0, None) for work in self.works]
         return self._way(leaves, self.own, self.outer)
+
+    def _shared(self, everything: Members) -> Iterator[Way]:
+        """The ways to sum all factors over some of their indices first."""
+        if len(self.own) > MOST_INDICES:
+            return
+        work = sum(self.works) + len(self.works)
+        ordered = [v for v in self.lengths if v in self.own]
+        for inner in map(frozenset[SSAValue], _subsets(ordered)):
+            partial = PartialSum(everything, inner)
+            if not inner or inner == self.own or (elements := self.elements(partial)) is None:
+                continue
+            terms = elements * self._points(inner)
+            cost = terms * work + MACHINE.moving(elements, 2) + MACHINE.definition
+            yield Way(cost + self.outer * self._points(self.own - inner), partial)
+
+    def _points(self, indices: Indices) -> int:
+        """The number of points over which a sum over these indices runs."""
+        return prod(self.lengths[v] for v in indices)
 
     def _stored(self, members: Members) -> Way | None:
         """The cheapest way to compute and store the partial sum of these factors, if it has one."""
@@ -131,7 +161,7 @@ class Contraction:
     def _way(self, blocks: Sequence[_Block], indices: Indices, points: int) -> Way:
         """The sum of the product of these blocks over indices that some of them have summed."""
         left = indices.difference(*(block.summed for block in blocks))
-        points *= prod(self.lengths[v] for v in left)
+        points *= self._points(left)
         work = sum(block.work for block in blocks) + len(blocks)
         first = next((block.first for block in blocks if block.first), None)
         return Way(points * work + sum(block.cost for block in blocks), first)
@@ -149,6 +179,6 @@ class _Block(NamedTuple):
     first: PartialSum | None
 
 
-def _subsets(items: Sequence[int]) -> Iterator[tuple[int, ...]]:
+def _subsets(items: Sequence[T]) -> Iterator[tuple[T, ...]]:
     for count in range(len(items) + 1):
         yield from combinations(items, count)

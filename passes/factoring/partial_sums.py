@@ -97,7 +97,7 @@ class _Place:
         self.lengths = {v: _length(size) for v, size in self.boxes.items()}
         for around in (*self.path.reductions, op):
             others = (v for v in around.indices if v not in self.lengths)
-            self.lengths.update({v: _range_length(v, around.constraints) for v in others})
+            self.lengths.update({v: _range_length(v, around) for v in others})
 
     def facts(self, forms: Iterable[Affine]) -> list[Constraint]:
         """All that is known around the sum of the indices in these forms."""
@@ -126,13 +126,14 @@ class _Term:
         self.values = [*factors, *self.product.divisors]
         """The factors and divisors, but for numbers: these stay outside."""
         self.operations = [_operations(v) for v in self.values]
+        self.own = frozenset(place.op.indices)
 
     def extraction(self) -> Extraction | None:
         """The partial sum to store first, if the term gains by one that is safe to store."""
         if not all(map(self._is_plain, self.operations)) or self._is_irreducible():
             return None
         contraction = Contraction(
-            frozenset(self.place.op.indices),
+            self.own,
             [frozenset(v for f in _forms(ops) for v in f.indices) for ops in self.operations],
             [sum(weight(op) for op in ops if self._counts(op)) for ops in self.operations],
             self.place.lengths,
@@ -146,21 +147,26 @@ class _Term:
 
     def _is_plain(self, operations: Sequence[Operation]) -> bool:
         """True if these operations have no bodies, and no quotient has an index of the sum."""
-        own = set(self.place.op.indices)
+        own = self.own
         return not any(
             op.regions or (isinstance(op, tix.FloorDivOp) and own.intersection(op.form.indices))
             for op in operations
         )
 
     def _is_irreducible(self) -> bool:
-        """True if no partial sum can have fewer elements or terms than the sum itself."""
-        own = set(self.place.op.indices)
+        """True if no partial sum can have fewer elements or terms than the sum itself.
+
+        Factors all have all indices, and each index, of the sum and around it, is a coordinate.
+        """
+        own = self.own
         forms = [_forms(ops) for ops in self.operations]
         if any(not own <= {v for f in part for v in f.indices} for part in forms):
             return False
-        others = ([v for v in f.indices if v not in own] for part in forms for f in part)
+        every = [f.indices for part in forms for f in part]
+        others = ([v for v in indices if v not in own] for indices in every)
         alone = {found[0] for found in others if len(found) == 1}
-        return alone >= set(self.place.path.indices)
+        own_alone = {indices[0] for indices in every if len(indices) == 1}
+        return alone >= set(self.place.path.indices) and (own <= own_alone or len(own) == 1)
 
     def _counts(self, op: Operation) -> bool:
         """True if an operation is done at each point of the sum."""
@@ -168,7 +174,12 @@ class _Term:
 
     def _elements(self, partial: PartialSum) -> int | None:
         image = self._image(partial)
-        return None if image is None else prod(map(_length, image.sizes))
+        if image is None:
+            return None
+        everything = len(partial.members) == len(self.operations)
+        if everything and len(image.forms) == len(image.variables) and partial.indices != self.own:
+            return None  # the same sums, each in two steps
+        return prod(map(_length, image.sizes))
 
     def _image(self, partial: PartialSum) -> Image | None:
         """The tensor that a partial sum is."""
@@ -306,9 +317,14 @@ def _length(size: Affine) -> int:
     return ASSUMED_LENGTH if size.terms else max(0, size.constant)
 
 
-def _range_length(index: SSAValue, constraints: Iterable[Constraint]) -> int:
-    """The number of values of an index between two bounds that move together, at most."""
-    forms = [c.form for c in constraints if c.form[index]]
+def _range_length(index: SSAValue, op: tix.ReductionOp) -> int:
+    """The number of values of an index between two bounds that move together, at most.
+
+    Bounds are those by indices before it: others bound the indices behind it.
+    """
+    behind = op.indices[op.indices.index(index) + 1 :]
+    bounding = (c.form for c in op.constraints if c.form[index])
+    forms = [f for f in bounding if not any(f[v] for v in behind)]
     low, high = ([f for f in forms if (f[index] > 0) == up] for up in (True, False))
     lengths = [
         _length((a + b) // a[index] + 1)
