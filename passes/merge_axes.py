@@ -15,18 +15,19 @@ becomes
 In row-major order the element h, w of a plane is its element p = W h + w, and where h runs below H
 and w below W, p takes each value below H W once, in the same order. So h and w can become p
 where the body reads elements of dimensions next to each other at exactly h and w, the second one of
-size W, and mentions h and w nowhere else; and so can indices of a reduction that run over such
-a box. Loops become longer: a vector does not end with each row.
+size W, or at W h + w, and mentions h and w nowhere else; and so can indices of a reduction that run
+over such a box. Loops become longer: a vector does not end with each row.
 
-Sizes must be no differences, which count as 0 where they are negative. With `strided`, rows
-of what is read may lie apart in memory: then only indices become one that nothing is read at.
+One size at most may be a difference, which counts as 0 where it is negative: the product of two
+would be positive again. With `strided`, rows of what is read may lie apart in memory: then only
+indices become one that nothing is read at, or that are neighbours in one dimension.
 
 On exit a product of sizes may be a size, which only the interpreter and `schedule` know.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
@@ -56,7 +57,7 @@ class MergeAxesPass(LocalPass):
 def merge_axes(program: tix.ProgramOp, strided: bool = False) -> tix.ProgramOp:
     """The program with merged indices; itself where none can be merged."""
     nests = [nest for d in program.definitions for nest in _nests(d)]
-    joined = {b for nest in nests for a, b in nest.pairs if _can_merge(a, b, nest.sizes, strided)}
+    joined = {v: first for nest in nests for v, first in _joined(nest, strided)}
     if not joined:
         return program
 
@@ -97,13 +98,32 @@ def _size(index: SSAValue, op: tix.ReductionOp) -> Affine | None:
     return ends[0] if whole and set(around) == {*between(0, Affine.of(index), ends[0])} else None
 
 
+def _joined(nest: _Nest, strided: bool) -> Iterator[tuple[SSAValue, SSAValue]]:
+    """The indices that become one with those before them, each with the first of these."""
+    group: list[SSAValue] = []
+    for a, b in nest.pairs:
+        group = group if a in group else [a]
+        differences = sum(not _is_natural(nest.sizes[v]) for v in (*group, b))
+        if differences <= 1 and _can_merge(a, b, nest.sizes, strided):
+            group.append(b)
+            yield b, group[0]
+
+
 def _can_merge(a: SSAValue, b: SSAValue, sizes: Mapping[SSAValue, Affine], strided: bool) -> bool:
     """True if two neighbouring indices only count as `size of b * a + b`."""
     users = {use.operation for v in (a, b) for use in v.uses}
-    return all(_is_natural(sizes[v]) for v in (a, b)) and all(
-        isinstance(op, tix.ReadOp) and not strided and _reads_plane(op, a, b, sizes[b])
+    return all(
+        isinstance(op, tix.ReadOp)
+        and ((not strided and _reads_plane(op, a, b, sizes[b])) or _reads_row(op, a, b, sizes[b]))
         for op in users
     )
+
+
+def _reads_row(op: tix.ReadOp, a: SSAValue, b: SSAValue, size: Affine) -> bool:
+    """True if `a` and `b` only count as `size * a + b`, in one dimension."""
+    around = [form for form in op.forms if form[a] or form[b]]
+    number = size.constant if not size.terms else 0
+    return number > 0 and len(around) == 1 and around[0][a] == number * around[0][b]
 
 
 def _reads_plane(op: tix.ReadOp, a: SSAValue, b: SSAValue, size: Affine) -> bool:
@@ -114,7 +134,8 @@ def _reads_plane(op: tix.ReadOp, a: SSAValue, b: SSAValue, size: Affine) -> bool
         return False
     first, second = places
     positions = forms[first].single_index, forms[second].single_index
-    near = second == first + 1 and shape[second] == size and _is_natural(shape[first])
+    one_difference = _is_natural(shape[first]) or _is_natural(size)
+    near = second == first + 1 and shape[second] == size and one_difference
     return near and positions == (a, b)
 
 
@@ -126,9 +147,10 @@ def _is_natural(size: Affine) -> bool:
 class _Merger(Cloner):
     """Copies; an index in `joined` becomes one with the index before it."""
 
-    def __init__(self, tensors: Cloner, joined: Set[SSAValue]):
+    def __init__(self, tensors: Cloner, joined: Mapping[SSAValue, SSAValue]):
         super().__init__(tensors.builder, tensors.values)
         self.joined = joined
+        """For an index, the first of those that become one with it."""
 
     def define(self, program: ProgramBuilder, op: tix.DefineOp) -> SSAValue:
         """Append the definition with merged indices."""
@@ -166,11 +188,24 @@ class _Merger(Cloner):
         self.builder.location = op.location
         positions = [form.single_index for form in op.forms]
         forms = [
-            self.form(f) for f, v in zip(op.forms, positions, strict=True) if v not in self.joined
+            self.form(self._in_rows(f))
+            for f, v in zip(op.forms, positions, strict=True)
+            if v not in self.joined
         ]
         shape = self._merged(positions, op.shape)
         view = shape if shape != op.tensor_type.shape else None
         self.values[op.result] = self.builder.read(self.value(op.tensor), forms, view)
+
+    def _in_rows(self, form: Affine) -> Affine:
+        """The form with `a` for each `size * a + b` whose indices become one."""
+        groups: dict[SSAValue, list[SSAValue]] = {}
+        for v in form.indices:
+            groups.setdefault(self.joined.get(v, v), []).append(v)
+        for first, indices in groups.items():
+            step = min((form[v] for v in indices), key=abs)
+            rest = form - sum((Affine.of(v) * form[v] for v in indices), Affine())
+            form = rest + Affine.of(first) * step
+        return form
 
     def _groups(self, indices: Sequence[SSAValue]) -> list[list[SSAValue]]:
         """Indices that become one, those that stay alone as groups of one."""

@@ -52,7 +52,13 @@ def compiled(text: str) -> tix.ProgramOp:
         ("x: f64[N, N]\ny = sum[i, j in range(i)](x[i, j])", 2),
         ("x: f64[N, M]\ny[i in range(N), j in range(M)] = 2.5", 1),
         ("x: f64[N, M + 1]\ny[i in range(N), j in range(M)] = x[i, j]", 2),
-        ("x: f64[N - 1, M]\ny[i in range(N - 1), j in range(M)] = x[i, j]", 2),
+        ("x: f64[N - 1, M]\ny[i in range(N - 1), j in range(M)] = x[i, j]", 1),
+        ("x: f64[N - 1, M - 1]\ny[i in range(N - 1), j in range(M - 1)] = x[i, j]", 2),
+        ("u: f64[I, 3]\ny = sum[i, j](x[3*i + j] * u[i, j])", 1),
+        ("y = sum[i, j in range(3)](x[3*i + j] * x[6*i + 2*j + 1])", 1),
+        ("y = sum[i, j in range(3)](x[3*i + j + 4] * v[i])", 2),
+        ("y = sum[i, j in range(3)](x[2*i + j])", 2),
+        ("y = sum[i, j in range(3), k in range(4)](x[12*i + 4*j + k])", 1),
     ],
 )
 def test_only_what_is_read_as_one_becomes_one(text: str, merged: int) -> None:
