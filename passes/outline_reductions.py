@@ -27,7 +27,8 @@ An element that a block reads several times becomes one read: it has one adjoint
 
 `outline-reductions{shared=true}` does so, instead, with every extremum and product that is the same
 for several elements or terms, as the maximum of a row in `exp(x[i, j] - max[k](x[i, k]))`:
-it is computed once for all of them. Sums of that kind are those of `factor-sums`.
+it is computed once for all of them. Sums of that kind are those of `factor-sums`. And it does so
+with long sums beside each other in a result of few elements: vectors run along the terms of one.
 """
 
 from __future__ import annotations
@@ -59,6 +60,9 @@ from passes.scheduling.index_uses import IndexUses
 MOST_TERMS_TO_RECOMPUTE = 8
 """The number of terms up to which a sum inside a sum is computed again rather than stored."""
 
+FEW_ELEMENTS = 256
+"""The number of elements up to which sums beside each other get names: vectors have no room."""
+
 Wanted: TypeAlias = Callable[[tix.ReductionOp, tix.DefineOp], bool]
 """True for a reduction in a definition that is to become a definition of its own."""
 
@@ -73,8 +77,8 @@ class OutlineReductionsPass(ProgramPass):
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
         if not self.shared:
             return outline_reductions(program)
-        found = (_is_shared(op, d) for d in program.definitions for op in d.walk())
-        return outline_reductions(program, _is_shared) if any(found) else program
+        found = (_is_worth_a_name(op, d) for d in program.definitions for op in d.walk())
+        return outline_reductions(program, _is_worth_a_name) if any(found) else program
 
 
 def outline_reductions(program: tix.ProgramOp, wanted: Wanted | None = None) -> tix.ProgramOp:
@@ -172,6 +176,24 @@ class _Outliner(Cloner):
             return cloner.builder.choose(disjuncts, *bodies)
 
         return guarded(self, path.branches)
+
+
+def _is_worth_a_name(op: Operation, definition: tix.DefineOp) -> bool:
+    """True if it is better computed by itself, though no derivative asks for its value."""
+    return _is_shared(op, definition) or _is_beside_another(op, definition)
+
+
+def _is_beside_another(op: Operation, definition: tix.DefineOp) -> bool:
+    """True for one of several long sums that few elements are made of."""
+    if definition.view is not None or any(size.terms for size in definition.shape):
+        return False
+    around = [o for o in definition.body.block.ops if isinstance(o, tix.SumOp) and not _is_short(o)]
+    return op in around and len(around) > 1 and _count(definition) <= FEW_ELEMENTS
+
+
+def _count(definition: tix.DefineOp) -> int:
+    """The number of elements of a result whose sizes are numbers."""
+    return prod(max(0, size.constant) for size in definition.shape)
 
 
 def _is_shared(op: Operation, definition: tix.DefineOp) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
 from xdsl.dialects.builtin import LocationAttr, ModuleOp
@@ -33,8 +34,11 @@ def fresh_name(wanted: str, taken: Iterable[str]) -> str:
 
 
 def set_hint(value: SSAValue, name: str) -> None:
-    """Name a value in the IR, where the IR can write the name (it knows ASCII only)."""
-    value.name_hint = name if is_hint(name) else None
+    """Name a value in the IR, where the IR can write the name (it knows ASCII only).
+
+    Numbers at its end are left out: the printer of xDSL puts them there, and looks no further.
+    """
+    value.name_hint = re.sub(r"(_\d+)+$", "", name) if is_hint(name) else None
 
 
 def is_hint(name: str) -> bool:
