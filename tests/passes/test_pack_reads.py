@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,11 +13,15 @@ from passes import pack_reads as pack
 from passes.pack_reads import pack_reads
 from passes.scheduling import tile_analysis, tile_choice
 from tests.support.campaign import seeds
-from tests.support.derivations import Case, assert_close, interpret, random_case
+from tests.support.derivations import Case, random_case
 from tests.support.random_programs import EVERYTHING
 from tests.support.random_sums import random_sum
+from tests.support.rewritten import check_meaning
 
 CONVOLUTION = "y[n, o, i, j] = sum[c, u, v](x[n, c, i + u, j + v] * w[o, c, u, v])"
+
+
+check = partial(check_meaning, partial(pack_reads, sizes={}))
 
 
 @pytest.fixture
@@ -27,23 +32,6 @@ def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     for home in (tile_analysis, pack):
         monkeypatch.setattr(home, "MOST_TERMS_TO_UNROLL", 0)
     monkeypatch.setattr(pack, "MOST_OF_UNPACKED_COST", 1e9)
-
-
-def check(case: Case) -> int:
-    """The number of programs, of the value and the derivative, that have copies."""
-    program, derivative = case.function.program.op, case.function.derivative().program.op
-    gradients = interpret(derivative, case.inputs)
-    changed = 0
-    for given, inputs, expected in (
-        (program, case.values, case.results),
-        (derivative, case.inputs, gradients),
-    ):
-        packed = pack_reads(given, {})
-        packed.verify()
-        assert packed.result_names == given.result_names
-        assert_close(interpret(packed, inputs), expected, 1e-11, case.source)
-        changed += packed is not given
-    return changed
 
 
 @pytest.mark.usefixtures("small_tiles")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,13 +12,14 @@ import tadc
 from dialects import tix
 from passes import split_residues as split
 from passes.absorb_conditions import bounded_without_conditions
-from passes.analysis.stage_checks import require_bounded
-from passes.shift_sums import shift_sums
 from passes.split_residues import best_moduli, split_residues
 from tests.support.campaign import seeds
-from tests.support.derivations import Case, assert_close, interpret, random_case
+from tests.support.derivations import Case, random_case
 from tests.support.random_programs import EVERYTHING
 from tests.support.random_sums import random_sum
+from tests.support.rewritten import check_meaning
+
+check = partial(check_meaning, split_residues)
 
 
 @pytest.fixture
@@ -27,25 +29,6 @@ def short_sums(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # --- meaning --------------------------------------------------------------------------------------
-
-
-def check(case: Case) -> int:
-    """The number of programs, of the value and the derivative, that are split."""
-    program, derivative = case.function.program.op, case.function.derivative().program.op
-    gradients = interpret(derivative, case.inputs)
-    changed = 0
-    for given, inputs, expected in (
-        (program, case.values, case.results),
-        (derivative, case.inputs, gradients),
-    ):
-        parts = split_residues(given)
-        parts.verify()
-        assert_close(interpret(parts, inputs), expected, 1e-11, case.source)
-        narrow = shift_sums(bounded_without_conditions(parts))
-        require_bounded(narrow)
-        assert_close(interpret(narrow, inputs), expected, 1e-11, case.source)
-        changed += parts is not given
-    return changed
 
 
 @pytest.mark.usefixtures("short_sums")
