@@ -18,6 +18,7 @@ from passes.expand_calls import ExpandCallsPass
 from passes.factor_sums import FactorSumsPass
 from passes.infer_ranges import InferRangesPass
 from passes.inline_definitions import InlineDefinitionsPass
+from passes.interchange_sums import InterchangeSumsPass
 from passes.join_guards import JoinGuardsPass
 from passes.merge_axes import MergeAxesPass
 from passes.order_definitions import OrderDefinitionsPass
@@ -32,6 +33,7 @@ from passes.shift_sums import ShiftSumsPass
 from passes.simplify_sums import SimplifySumsPass
 from passes.solve_index_kernels import SolveIndexKernelsPass
 from passes.specialise import SpecialisePass
+from passes.split_axes import SplitAxesPass
 from passes.split_pullback import SplitPullbackPass
 from passes.split_residues import SplitResiduesPass
 from passes.split_solves import SplitSolvesPass
@@ -181,6 +183,8 @@ def summing_passes(
     for_caches = [
         # what is no longer in a sum need not be computed for each residue
         Step("tensor-index", SplitResiduesPass()),
+        # where quotients of indices are indices, more sums have partial sums
+        Step("tensor-index", FactorSumsPass()),
         # when it is known what reads what: a copy is a tensor
         Step("tensor-index", PackReadsPass(write_sizes(sizes or {}), precision)),
     ]
@@ -188,6 +192,8 @@ def summing_passes(
         [
             # first: a partial sum over a short range may cost more than it saves
             *(specialising if values else []),
+            # quotients that are indices are what partial sums depend on
+            *([Step("tensor-index", SplitAxesPass())] if tile else []),
             # before a plan of buffers is made: partial sums are tensors, and what elements share
             Step("tensor-index", FactorSumsPass()),
             Step("tensor-index", OutlineReductionsPass(shared=True)),
@@ -225,6 +231,8 @@ def code_passes(
         *([Step("scheduled", SplitSumsPass())] if tile else []),
         # each part of a sum has reads of its own; sizes that are short are numbers
         Step("scheduled", ShiftSumsPass()),
+        # when it is known by which indices sums run: the last one side by side
+        Step("scheduled", InterchangeSumsPass()),
         # terms that are parts of several sums are apart now; conditions are still those of indices
         Step("scheduled", ShareValuesPass()),
         # needs terms apart; decides between narrow loops and boxes, before loops are there

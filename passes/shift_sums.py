@@ -79,7 +79,7 @@ def shift_sums(program: tix.ProgramOp) -> tix.ProgramOp:
     if not moving:
         return program
     fixed = must_round_identically(program)
-    found = {op: best_indices(op) for op in moving if op not in fixed and not _in_extremum(op)}
+    found = {op: best_indices(op) for op in moving if op not in fixed and not in_extremum(op)}
     changes: dict[Operation, Indices] = {op: new for op, new in found.items() if new}
     if not changes:
         return program
@@ -97,9 +97,10 @@ def _moves(op: Operation) -> TypeGuard[tix.SumOp]:
     )
 
 
-def _in_extremum(op: Operation) -> bool:
+def in_extremum(op: Operation) -> bool:
+    """True for what stands in an extremum, whose terms derivatives compare with its value."""
     around = op.parent_op()
-    return around is not None and (isinstance(around, tix.ExtremumOp) or _in_extremum(around))
+    return around is not None and (isinstance(around, tix.ExtremumOp) or in_extremum(around))
 
 
 class _Shifter(Cloner):

@@ -38,18 +38,17 @@ from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import SSAValue
 
 from dialects import tix
-from dialects.tix import Affine, Constraint, DerivedSizeAttr, TensorType, Variable
+from dialects.tix import Affine, Constraint, TensorType, Variable
 from passes.absorb_conditions import bounded_without_conditions
 from passes.analysis.rounding import must_round_identically
 from passes.rewriting.builder import Body, BodyBuilder, whole_part
 from passes.rewriting.cloner import Cloner
+from passes.rewriting.part_sizes import PartSizes
 from passes.rewriting.program_pass import ProgramPass
 from passes.rewriting.programs import (
     ProgramBuilder,
     arguments_of,
     copy_definition,
-    fresh_name,
-    type_of,
 )
 from passes.shift_sums import SumView, ranges_of_numbers
 
@@ -86,7 +85,7 @@ def split_residues(program: tix.ProgramOp) -> tix.ProgramOp:
     found = {d: moduli for d in free if (moduli := best_moduli(d))}
     if not found:
         return program
-    sizes = _PartSizes(program)
+    sizes = PartSizes(program)
     builder = ProgramBuilder(arguments_of(program))
     builder.labels |= {d.label.data for d in program.definitions}
     tensors = Cloner(BodyBuilder(builder.block, program.location))
@@ -111,7 +110,7 @@ def best_moduli(op: tix.DefineOp) -> Moduli:
     inside = list(op.body.walk())
     sums = [o for o in inside if isinstance(o, tix.SumOp)]
     others = any(isinstance(o, tix.ReductionOp) and o not in sums for o in inside)
-    if others or op.view is not None or not any(_terms(o) >= FEWEST_TERMS for o in sums):
+    if others or op.view is not None or not any(count_terms(o) >= FEWEST_TERMS for o in sums):
         return {}
     quotients = [o for o in inside if isinstance(o, tix.FloorDivOp)]
     moduli: dict[SSAValue, int] = {}
@@ -135,7 +134,7 @@ def _has_multiples(op: tix.DefineOp) -> bool:
     )
 
 
-def _terms(op: tix.SumOp) -> int:
+def count_terms(op: tix.SumOp) -> int:
     """About how many terms a sum has."""
     ranges = ranges_of_numbers(op.indices, [c.form for c in op.constraints])
     return prod(len(ranges[v]) if v in ranges else ASSUMED_LENGTH for v in op.indices)
@@ -170,38 +169,13 @@ def _cost(
 # --- parts ----------------------------------------------------------------------------------------
 
 
-class _PartSizes:
-    """The lengths of parts; those that are no affine forms become derived sizes."""
-
-    def __init__(self, program: tix.ProgramOp):
-        tensors = [*program.arguments.values(), *(d.result for d in program.definitions)]
-        self.names = {s for t in tensors for form in type_of(t).shape for s in form.sizes}
-        self.names |= {d.data.name for d in program.derived}
-        self.found: dict[tuple[Affine, int], str] = {}
-
-    def of(self, size: Affine, modulus: int, residue: int, name: str) -> Affine:
-        """⌈(size - residue) / modulus⌉; a derived size is called like `name`."""
-        form = size + (modulus - 1 - residue)
-        if not any(c % modulus for c in form.terms.values()):
-            return form // modulus
-        if (form, modulus) not in self.found:
-            self.found[form, modulus] = fresh_name(name, self.names)
-            self.names.add(self.found[form, modulus])
-        return Affine.of(self.found[form, modulus])
-
-    @property
-    def derived(self) -> list[DerivedSizeAttr]:
-        """The derived sizes."""
-        return [DerivedSizeAttr.of(name, [bound]) for bound, name in self.found.items()]
-
-
 @dataclass(frozen=True)
 class _Split:
     """A definition that becomes parts, and one that puts their elements together."""
 
     op: tix.DefineOp
     moduli: Moduli
-    sizes: _PartSizes
+    sizes: PartSizes
 
     def define(self, builder: ProgramBuilder, tensors: Cloner) -> SSAValue:
         """Append the parts, and the definition with the label of `op`, which reads them."""

@@ -19,6 +19,7 @@ program as it was.
 - `products`: the factors of a product, taken apart and multiplied again
 - `running_totals`: long sums that are added as soon as their terms are there
 - `formulas`: the formulas of functions that a program brings along, where they are called
+- `part_sizes`: lengths of the elements along an index that have one remainder
 - `written_sizes`: sizes as options of passes have them, `N=512`
 - `failure`: the error of a pass, with its place in the program
 """

@@ -192,6 +192,7 @@ def test_local_passes_see_the_first_of_each_kind() -> None:
         "join-guards",
         "split-sums",
         "shift-sums",
+        "interchange-sums",
         "share-values",
         "shape-loops",
         "merge-axes",

@@ -1,0 +1,58 @@
+// An index that counts by its quotient and its remainder becomes two.
+// RUN: tadc-opt %s -p split-axes | filecheck %s
+
+// Sixteen elements in a row take the same dy, and every sixteenth the same w. A condition tells how
+// many rows of them there are.
+tix.program @patches sizes (#tix.size<I = min((P) floordiv 16)>)
+    (%dy = "dy" : !tix.tensor<[I, O], f64>, %w = "w" : !tix.tensor<[O, 16], f64>, %x = "x" : !tix.tensor<[P], f64>) {
+  %dx = tix.define "dx" (%p) : !tix.tensor<[P], f64> {
+    %0 = tix.floordiv (%p) by 16
+    %1 = tix.if (%0 + 1 <= I) {
+      %2 = tix.sum (%o) in (%o >= 0, O >= %o + 1) {
+        %3 = tix.read %dy[%0, %o]
+        %4 = tix.read %w[%o, %p - 16 * %0]
+        %5 = tix.mul %3, %4
+        tix.yield %5
+      }
+      tix.yield %2
+    } else {
+      %6 = tix.constant 0.0
+      tix.yield %6
+    }
+    tix.yield %1
+  }
+  tix.return %dx
+}
+
+// An index of a sum: every term is there once, in the same order.
+tix.program @terms (%x = "x" : !tix.tensor<[N], f64>, %w = "w" : !tix.tensor<[2], f64>, %y = "y" : !tix.tensor<[2 * N], f64>) {
+  %s = tix.define "s" () : !tix.tensor<[], f64> {
+    %0 = tix.sum (%j) in (%j >= 0, 2 * N >= %j + 1) {
+      %1 = tix.floordiv (%j) by 2
+      %2 = tix.read %x[%1]
+      %3 = tix.read %w[%j - 2 * %1]
+      %4 = tix.read %y[%j]
+      %5 = tix.mul %2, %3
+      %6 = tix.mul %5, %4
+      tix.yield %6
+    }
+    tix.yield %0
+  }
+  tix.return %s
+}
+
+// CHECK-LABEL: tix.program @patches
+// CHECK:         [[S:%.*]] = tix.define "dx_split" (%p, %p_1) : !tix.tensor<[I, 16], f64> {
+// CHECK-NEXT:      tix.sum (%o)
+// CHECK-NEXT:        tix.read %dy[%p, %o]
+// CHECK-NEXT:        tix.read %w[%o, %p_1]
+// CHECK:         tix.define "dx" (%p_2) : !tix.tensor<[P], f64> {
+// CHECK-NEXT:      [[Q:%.*]] = tix.floordiv (%p_2) by 16
+// CHECK-NEXT:      tix.if ([[Q]] + 1 <= I) {
+// CHECK-NEXT:        tix.read [[S]][[[Q]], -16 * [[Q]] + %p_2]
+
+// CHECK-LABEL: tix.program @terms
+// CHECK:         tix.sum (%j, %j_1) in (%j >= 0, %j + 1 <= N, %j_1 >= 0, %j_1 <= 1) {
+// CHECK-NEXT:      tix.read %x[%j]
+// CHECK-NEXT:      tix.read %w[%j_1]
+// CHECK-NEXT:      tix.read %y[2 * %j + %j_1]

@@ -1,0 +1,32 @@
+"""Lengths of parts of tensors: the elements that have one remainder, along an index."""
+
+from __future__ import annotations
+
+from dialects import tix
+from dialects.tix import Affine, DerivedSizeAttr
+from passes.rewriting.programs import fresh_name, type_of
+
+
+class PartSizes:
+    """The lengths of parts; those that are no affine forms become derived sizes."""
+
+    def __init__(self, program: tix.ProgramOp):
+        tensors = [*program.arguments.values(), *(d.result for d in program.definitions)]
+        self.names = {s for t in tensors for form in type_of(t).shape for s in form.sizes}
+        self.names |= {d.data.name for d in program.derived}
+        self.found: dict[tuple[Affine, int], str] = {}
+
+    def of(self, size: Affine, modulus: int, residue: int, name: str) -> Affine:
+        """⌈(size - residue) / modulus⌉; a derived size is called like `name`."""
+        form = size + (modulus - 1 - residue)
+        if not any(c % modulus for c in form.terms.values()):
+            return form // modulus
+        if (form, modulus) not in self.found:
+            self.found[form, modulus] = fresh_name(name, self.names)
+            self.names.add(self.found[form, modulus])
+        return Affine.of(self.found[form, modulus])
+
+    @property
+    def derived(self) -> list[DerivedSizeAttr]:
+        """The derived sizes."""
+        return [DerivedSizeAttr.of(name, [bound]) for bound, name in self.found.items()]

@@ -1,0 +1,83 @@
+"""The order of the indices of sums: what programs mean, and which index is the last."""
+
+from __future__ import annotations
+
+import random
+from functools import partial
+
+import numpy as np
+import pytest
+
+import tadc
+from dialects import tix
+from passes.absorb_conditions import bounded_without_conditions
+from passes.interchange_sums import interchange_sums
+from tests.support.campaign import seeds
+from tests.support.derivations import Case, random_case
+from tests.support.random_programs import EVERYTHING
+from tests.support.random_sums import random_sum
+from tests.support.rewritten import check_meaning
+
+
+def interchanged(program: tix.ProgramOp) -> tix.ProgramOp:
+    """The bounded program with sums in order."""
+    return interchange_sums(bounded_without_conditions(program))
+
+
+check = partial(check_meaning, interchanged)
+
+
+@pytest.mark.parametrize("seed", seeds(8, of=300))
+def test_random_sums_keep_their_meaning(seed: int) -> None:
+    check(random_sum(random.Random(seed)))
+
+
+@pytest.mark.parametrize("seed", seeds(6, of=300, start=1000))
+def test_random_programs_keep_their_meaning(seed: int) -> None:
+    check(random_case(seed, **(EVERYTHING if seed % 2 else {})))
+
+
+@pytest.mark.parametrize("seed", seeds(6, of=60))
+def test_sums_in_any_order_keep_their_meaning(seed: int) -> None:
+    rng = random.Random(seed)
+    order = ", ".join(rng.sample("ijk", 3))
+    numbers = np.random.default_rng(seed)
+    x, w = numbers.normal(size=(4, 5, 6)), numbers.normal(size=(6, 3))
+    check(Case(f"y[l] = sum[{order}](x[i, j, k] * w[k, l])", {"x": x, "w": w}))
+
+
+def orders(source: str) -> list[str]:
+    """The indices of each sum."""
+    program = interchanged(tadc.compile(source).program.op)
+    sums = (op for op in program.walk() if isinstance(op, tix.SumOp))
+    return ["".join(v.name_hint or "_" for v in op.indices) for op in sums]
+
+
+@pytest.mark.parametrize(
+    ("source", "order"),
+    [
+        ("y = sum[j, i](x[i, j])", "ij"),
+        ("y = sum[k, j, i](x[i, j, k])", "ijk"),
+        ("y[o] = sum[s, t, c](w[o, c, s, t] * x[c, s + 1, t])", "cst"),
+        # one side by side in one tensor, and one in the other: as it stands
+        ("y = sum[j, i](x[i, j] * z[j, i])", "ji"),
+        ("y = sum[i, j](x[i, j] * z[j, i])", "ij"),
+        # through a quotient, and with a stride
+        ("y = sum[j, i](x[i, j // 2])", "ij"),
+        ("y = sum[j, i](x[i, 2*j])", "ij"),
+        # bounds of one depend on the other
+        ("x: f64[N, N]\ny = sum[j, i in range(j)](x[i, j])", "ji"),
+        # a maximum compares its terms
+        ("y = max[k](sum[j, i](x[k, i, j]))", "ji"),
+    ],
+)
+def test_the_last_index_is_that_of_neighbours(source: str, order: str) -> None:
+    assert order in orders(source)
+    assert len(orders(source)) == 1
+
+
+def test_columns_are_summed_row_by_row() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(300, 200))
+    y = tadc.compile("y = sum[j, i](x[i, j] * x[i, j])")(x)
+    np.testing.assert_allclose(y, (x * x).sum())

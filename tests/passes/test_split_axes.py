@@ -1,0 +1,133 @@
+"""Indices in quotients and remainders: what programs mean, what is split, and how long axes are."""
+
+from __future__ import annotations
+
+import random
+from functools import partial
+
+import numpy as np
+import pytest
+
+import tadc
+from passes import split_axes as split
+from passes.split_axes import split_axes
+from tests.support.campaign import seeds
+from tests.support.derivations import Case, random_case
+from tests.support.random_programs import EVERYTHING
+from tests.support.rewritten import check_meaning
+
+PATCHES = """\
+y[n, i, j, o] = sum[c, a in range(9), b in range(9)](
+    w[o, c, a, b] * x[n, c, 9*i + a, 9*j + b])"""
+SHUFFLED = "y[p] = b[p] * sum[o](a[p // 16, o] * w[o, p % 16])"
+
+check = partial(check_meaning, split_axes)
+
+
+@pytest.fixture
+def short_sums(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums of any length are worth a copy, of any number of parts: programs here are small."""
+    monkeypatch.setattr(split, "FEWEST_TERMS", 1)
+    monkeypatch.setattr(split, "MOST_PARTS", 1)
+
+
+# --- meaning --------------------------------------------------------------------------------------
+
+
+def divided(rng: random.Random) -> Case:
+    """A random sum with quotients of indices of the sum, and around it."""
+    m, n, offset = rng.randint(2, 4), rng.randint(2, 3), rng.randint(-2, 2)
+    terms = [
+        f"x[i // {m} + j // {n}]",
+        f"w[i % {m}, j % {n}]",
+        f"z[(j + {offset + 2}) // {n}]",
+        f"u[i, j // {m}]",
+        f"(v[j] if (j + {offset}) % {m} != 1 else 2*v[j])",
+    ]
+    chosen = rng.sample(terms, rng.randint(2, 4))
+    length = rng.randint(3, 9)
+    source = f"v: f64[J]\ny[i in range({length})] = sum[j]({' * '.join([*chosen, 'v[j]'])})"
+    numbers = np.random.default_rng(rng.randint(0, 999))
+    args = tadc.compile(source).args
+    shapes = {t.name: [12] * len(t.shape) for t in args} | {"v": [rng.randint(1, 9)]}
+    shapes |= {"u": [length, 12]} if "u" in shapes else {}
+    return Case(source, {name: numbers.normal(size=shape) for name, shape in shapes.items()})
+
+
+@pytest.mark.usefixtures("short_sums")
+@pytest.mark.parametrize("seed", seeds(12, of=300))
+def test_random_quotients_keep_their_meaning(seed: int) -> None:
+    assert check(divided(random.Random(seed)))
+
+
+@pytest.mark.usefixtures("short_sums")
+@pytest.mark.parametrize("seed", seeds(6, of=300, start=1000))
+def test_random_programs_keep_their_meaning(seed: int) -> None:
+    check(random_case(seed, **EVERYTHING))
+
+
+@pytest.mark.parametrize("size", [27, 28, 35, 17])
+def test_patches_of_images_of_any_size(size: int) -> None:
+    """The last rows and columns may be in no patch: their gradient is 0."""
+    rng = np.random.default_rng(size)
+    x, w = rng.normal(size=(2, 2, size, size)), rng.normal(size=(9, 2, 9, 9))
+    assert check(Case(PATCHES, {"x": x, "w": w})) == 1
+
+
+@pytest.mark.parametrize("size", [31, 32, 33])
+def test_results_of_any_length(size: int) -> None:
+    rng = np.random.default_rng(size)
+    case = Case(
+        SHUFFLED,
+        {"a": rng.normal(size=(3, 9)), "b": rng.normal(size=size), "w": rng.normal(size=(9, 16))},
+    )
+    assert check(case)
+
+
+# --- the choice -----------------------------------------------------------------------------------
+
+
+def shapes(source: str) -> list[list[str]]:
+    """The shapes of the definitions after the pass."""
+    program = split_axes(tadc.compile(source).program.op)
+    return [[str(size) for size in d.shape] for d in program.definitions]
+
+
+def test_an_axis_is_as_long_as_there_are_quotients() -> None:
+    """A condition on quotients tells how many of them have elements."""
+    program = split_axes(tadc.compile(PATCHES).derivative("x").program.op)
+    first, last = program.definitions
+    assert [str(n) for n in first.shape[2:]] == ["Affine(I)", "Affine(9)", "Affine(J)", "Affine(9)"]
+    assert last.label.data == "dx"
+    assert first.label.data == "dx_split"
+    (rounded, _), _ = shapes(f"b: f64[N]\nw: f64[O, 16]\n{SHUFFLED}")
+    assert rounded == "Affine(P)"
+    (whole, _), _ = shapes(f"b: f64[16*N]\nw: f64[O, 16]\n{SHUFFLED}")
+    assert whole == "Affine(N)"
+
+
+def test_what_is_not_split() -> None:
+    few = "y[p in range(99)] = sum[o](a[p // 4, o] * w[o, p % 4])"  # a part for each residue
+    short = "y[p in range(99)] = a[p // 16] * w[p % 16]"
+    for source in (few, short, "y[p] = sum[o](a[o] * w[o, p])"):
+        program = tadc.compile(source).program.op
+        assert split_axes(program) is program
+
+
+# --- code -----------------------------------------------------------------------------------------
+
+
+def test_gradients_of_patches_in_tiles() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(2, 3, 67, 80)).astype(np.float32)
+    w = rng.normal(size=(32, 3, 16, 16)).astype(np.float32)
+    f = tadc.compile(PATCHES.replace("9", "16"))
+    _, pullback = tadc.vjp(f, w=w, x=x, wrt="x")
+    dy = rng.normal(size=(2, 4, 5, 32)).astype(np.float32)
+    (dx,) = pullback(dy)
+    expected = np.zeros(x.shape)
+    patches = np.einsum("nijo,ocab->ncijab", dy, w)
+    for i in range(4):
+        for j in range(5):
+            expected[:, :, 16 * i : 16 * i + 16, 16 * j : 16 * j + 16] = patches[:, :, i, j]
+    np.testing.assert_allclose(dx, expected, atol=1e-4)
