@@ -22,17 +22,17 @@ out of the pullback what adjoints would contribute that are not there. For inver
 is stored and what is computed where it is read, `order_definitions` when. `batch` gives arguments,
 and all that depends on them, one more index: it goes before derivatives or behind them.
 
-Code begins with `specialise`, which makes numbers of sizes that a call has. `split_axes` makes two
-indices of one that counts by its quotient and its remainder, and `split_residues` computes results
-residue by residue whose neighbours take different terms, `pack_reads` copies what vectors would
-gather to where it lies side by side. `expand_calls` puts formulas in the place of the user's
-functions, `set_precision` types of elements in the place of undeclared ones. For processors with
-caches and vectors `split_sums` parts sums whose terms depend on different indices. `shift_sums`
-chooses the indices that a sum runs over: short ranges that stay, reads of neighbours;
-`interchange_sums` their order. `share_values` computes equal values of a definition once.
-`shape_loops` decides between narrow loops and boxes, `merge_axes` which neighbouring indices are
-one in memory; `schedule` makes a function of loops over flat buffers of each definition
-(`dialects.loops`).
+Code begins with `specialise`, which makes numbers of sizes that a call has. `block_scans` computes
+sums up to an element in blocks, `split_axes` makes two indices of one that counts by its quotient
+and its remainder, and `split_residues` computes results residue by residue whose neighbours take
+different terms, `pack_reads` copies what vectors would gather to where it lies side by side.
+`expand_calls` puts formulas in the place of the user's functions, `set_precision` types of elements
+in the place of undeclared ones. For processors with caches and vectors `split_sums` parts sums
+whose terms depend on different indices. `shift_sums` chooses the indices that a sum runs over:
+short ranges that stay, reads of neighbours; `interchange_sums` their order. `share_values` computes
+equal values of a definition once. `shape_loops` decides between narrow loops and boxes,
+`merge_axes` which neighbouring indices are one in memory; `schedule` makes a function of loops over
+flat buffers of each definition (`dialects.loops`).
 
 The packages, each of which knows those below it alone
 ------------------------------------------------------

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from xdsl.passes import ModulePass
 
 from passes.absorb_conditions import AbsorbConditionsPass
+from passes.block_scans import BlockScansPass
 from passes.differentiate import DifferentiatePass
 from passes.expand_calls import ExpandCallsPass
 from passes.factor_sums import FactorSumsPass
@@ -180,20 +181,26 @@ def summing_passes(
         # conditions that values decide
         Step("tensor-index", SimplifySumsPass()),
     ]
+    example = write_sizes(sizes or {})
+    for_indices = [
+        # first: what is left of a scan are sums like others, with quotients
+        Step("tensor-index", BlockScansPass(example)),
+        # quotients that are indices are what partial sums depend on
+        Step("tensor-index", SplitAxesPass(example)),
+    ]
     for_caches = [
         # what is no longer in a sum need not be computed for each residue
-        Step("tensor-index", SplitResiduesPass()),
+        Step("tensor-index", SplitResiduesPass(example)),
         # where quotients of indices are indices, more sums have partial sums
         Step("tensor-index", FactorSumsPass()),
         # when it is known what reads what: a copy is a tensor
-        Step("tensor-index", PackReadsPass(write_sizes(sizes or {}), precision)),
+        Step("tensor-index", PackReadsPass(example, precision)),
     ]
     return Pipeline(
         [
             # first: a partial sum over a short range may cost more than it saves
             *(specialising if values else []),
-            # quotients that are indices are what partial sums depend on
-            *([Step("tensor-index", SplitAxesPass())] if tile else []),
+            *(for_indices if tile else []),
             # before a plan of buffers is made: partial sums are tensors, and what elements share
             Step("tensor-index", FactorSumsPass()),
             Step("tensor-index", OutlineReductionsPass(shared=True)),

@@ -24,7 +24,7 @@ Definitions with values that must round identically stay as they are. On exit su
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import NamedTuple
@@ -45,6 +45,7 @@ from passes.rewriting.guards import is_guard
 from passes.rewriting.part_sizes import PartSizes
 from passes.rewriting.program_pass import ProgramPass
 from passes.rewriting.programs import ProgramBuilder, arguments_of
+from passes.rewriting.written_sizes import parse_sizes
 from passes.simplify_sums import simplify_sums
 from passes.split_residues import FEWEST_TERMS, MOST_PARTS, count_terms
 
@@ -62,16 +63,20 @@ Splits = Mapping[SSAValue, Split]
 
 @dataclass(frozen=True)
 class SplitAxesPass(ProgramPass):
-    """`split-axes`: no options."""
+    """`split-axes{sizes="N=512"}`: derived sizes have other names than these."""
 
     name = "split-axes"
+    sizes: tuple[str, ...] = ()
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
-        return split_axes(program)
+        return split_axes(program, parse_sizes(self.sizes))
 
 
-def split_axes(program: tix.ProgramOp) -> tix.ProgramOp:
-    """The program with some indices split; itself where none has quotients."""
+def split_axes(program: tix.ProgramOp, taken: Collection[str] = ()) -> tix.ProgramOp:
+    """The program with some indices split; itself where none has quotients.
+
+    Derived sizes have names that are not `taken`.
+    """
     if not any(isinstance(o, tix.FloorDivOp) for d in program.definitions for o in d.walk()):
         return program
     narrow = bounded_without_conditions(program)
@@ -81,7 +86,7 @@ def split_axes(program: tix.ProgramOp) -> tix.ProgramOp:
     inside = {v: s for op in free for v, s in _of_sums(op)}
     if not inside and not any(around.values()):
         return program
-    sizes = PartSizes(program)
+    sizes = PartSizes(program, taken)
     builder = ProgramBuilder(arguments_of(narrow))
     builder.labels |= {d.label.data for d in narrow.definitions}
     tensors = Cloner(BodyBuilder(builder.block, narrow.location))

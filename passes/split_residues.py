@@ -29,7 +29,7 @@ values that must round identically, stay as they are.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -50,6 +50,7 @@ from passes.rewriting.programs import (
     arguments_of,
     copy_definition,
 )
+from passes.rewriting.written_sizes import parse_sizes
 from passes.shift_sums import SumView, ranges_of_numbers
 
 MOST_PARTS = 8
@@ -67,16 +68,20 @@ Moduli = Mapping[SSAValue, int]
 
 @dataclass(frozen=True)
 class SplitResiduesPass(ProgramPass):
-    """`split-residues`: no options."""
+    """`split-residues{sizes="N=512"}`: derived sizes have other names than these."""
 
     name = "split-residues"
+    sizes: tuple[str, ...] = ()
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
-        return split_residues(program)
+        return split_residues(program, parse_sizes(self.sizes))
 
 
-def split_residues(program: tix.ProgramOp) -> tix.ProgramOp:
-    """The program with some definitions in parts; itself where that makes none better."""
+def split_residues(program: tix.ProgramOp, taken: Collection[str] = ()) -> tix.ProgramOp:
+    """The program with some definitions in parts; itself where that makes none better.
+
+    Derived sizes have names that are not `taken`.
+    """
     if not any(map(_has_multiples, program.definitions)):
         return program
     narrow = bounded_without_conditions(program)
@@ -85,7 +90,7 @@ def split_residues(program: tix.ProgramOp) -> tix.ProgramOp:
     found = {d: moduli for d in free if (moduli := best_moduli(d))}
     if not found:
         return program
-    sizes = PartSizes(program)
+    sizes = PartSizes(program, taken)
     builder = ProgramBuilder(arguments_of(program))
     builder.labels |= {d.label.data for d in program.definitions}
     tensors = Cloner(BodyBuilder(builder.block, program.location))

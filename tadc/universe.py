@@ -37,6 +37,7 @@ PASSES = {
     "inline-definitions": ("passes.inline_definitions", "InlineDefinitionsPass"),
     "order-definitions": ("passes.order_definitions", "OrderDefinitionsPass"),
     "specialise": ("passes.specialise", "SpecialisePass"),
+    "block-scans": ("passes.block_scans", "BlockScansPass"),
     "split-axes": ("passes.split_axes", "SplitAxesPass"),
     "split-residues": ("passes.split_residues", "SplitResiduesPass"),
     "pack-reads": ("passes.pack_reads", "PackReadsPass"),

@@ -177,7 +177,8 @@ class _Term:
         if image is None:
             return None
         everything = len(partial.members) == len(self.operations)
-        if everything and len(image.forms) == len(image.variables) and partial.indices != self.own:
+        left = self.own - partial.indices
+        if everything and left and len(image.forms) >= len(self.place.path.indices) + len(left):
             return None  # the same sums, each in two steps
         return prod(map(_length, image.sizes))
 
@@ -186,7 +187,14 @@ class _Term:
         operations = self._inside(partial)
         forms = [*_forms(operations), *(c.form for c in self._crossing(partial))]
         inner = set(partial.indices)
-        return Image.of(forms, self._coordinates(operations, inner), inner)
+        of_reads = self._coordinates(operations, inner)
+        return Image.of(forms, [*of_reads, *self._bounding(partial, inner)], inner)
+
+    def _bounding(self, partial: PartialSum, inner: set[SSAValue]) -> Iterator[Dimension]:
+        """The indices that bound inner ones, with their sizes."""
+        around = (v for c in self._crossing(partial) for v in c.form.indices if v not in inner)
+        boxes = self.place.boxes
+        return ((Affine.of(v), boxes[v]) for v in dict.fromkeys(around) if v in boxes)
 
     def _coordinates(
         self, operations: Sequence[Operation], inner: set[SSAValue]

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from dialects import tix
 from dialects.tix import Affine, DerivedSizeAttr
 from passes.rewriting.programs import fresh_name, type_of
 
 
 class PartSizes:
-    """The lengths of parts; those that are no affine forms become derived sizes."""
+    """The lengths of parts; those that are no affine forms become derived sizes.
 
-    def __init__(self, program: tix.ProgramOp):
+    None of these has a name that is `taken`: calls have sizes that are numbers in the program.
+    """
+
+    def __init__(self, program: tix.ProgramOp, taken: Iterable[str]):
         tensors = [*program.arguments.values(), *(d.result for d in program.definitions)]
         self.names = {s for t in tensors for form in type_of(t).shape for s in form.sizes}
-        self.names |= {d.data.name for d in program.derived}
+        self.names |= {d.data.name for d in program.derived} | set(taken)
         self.found: dict[tuple[Affine, int], str] = {}
 
     def of(self, size: Affine, modulus: int, residue: int, name: str) -> Affine:
