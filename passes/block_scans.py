@@ -17,8 +17,8 @@ with `k >= i + c`, and areas in images. With D for what else is known of k,
 as long as all of a block before that of i is there: `m (i // m) - 1 <= i + c` for `c >= -1`. In
 blocks a scan takes about 16 additions for an element, in vectors that run along the block. The
 second definition is a scan, too: it comes in blocks of 64 where it is long, so that of a million
-elements 1,024 are left. The example of `sizes` tells how long; what it lacks is long, and so is what
-has `ASSUMED_LENGTH` there: examples go no further.
+elements 1,024 are left. The example of `sizes` tells how long; what it lacks is long, and so is
+what has `ASSUMED_LENGTH` there: examples go no further.
 
 Terms are added up in fewer steps than one after the other, so that rounding errors are smaller.
 Sums that must round identically stay as they are. On exit sums are bounded.

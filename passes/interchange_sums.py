@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
 from dialects import tix
 from dialects.tix import Affine, Constraint
@@ -34,7 +34,7 @@ from passes.shift_sums import in_extremum
 COST_OF_LINE = 8
 """The cost of an element on another cache line as a multiple of one on the same line."""
 
-Orders = Mapping[Operation, Sequence[SSAValue]]
+Orders = Mapping[tix.ReductionOp, Sequence[SSAValue]]
 """The indices of sums in their new order."""
 
 
@@ -55,7 +55,9 @@ def interchange_sums(program: tix.ProgramOp) -> tix.ProgramOp:
     if not found:
         return program
     fixed = must_round_identically(program)
-    orders = {op: v for op, v in found.items() if op not in fixed and not in_extremum(op)}
+    orders: dict[tix.ReductionOp, Sequence[SSAValue]] = {
+        op: order for op, order in found.items() if op not in fixed and not in_extremum(op)
+    }
 
     def define(builder: ProgramBuilder, tensors: Cloner, op: tix.DefineOp) -> SSAValue:
         return copy_definition(builder, _Interchanger(tensors, orders), op)
