@@ -217,15 +217,14 @@ def permutation_sign(numpy: Any, places: Array) -> Array:
 
     A permutation of n numbers with c cycles takes n - c. As many numbers are the least of their
     cycle: the least number among the next 2^k on the way from i is that among the next 2^(k-1), or
-    among those from the number 2^(k-1) further on. Takes n log n operations, and no gradient.
+    among those from the number 2^(k-1) further on. Takes n log n operations, and no gradient: the
+    order of the values, whole numbers, is the inverse permutation, which has the same sign.
 
     Anything, where some value is no number or the values are no permutation.
     """
     count = places.shape[0]
     start = numpy.arange(count)
-    places = numpy.clip(numpy.nan_to_num(places), 0, max(count - 1, 0))
-    step = numpy.asarray(numpy.round(places), dtype=start.dtype)
-    least = start
+    least, step = start, numpy.argsort(places)
     for _ in range(count.bit_length()):
         least, step = numpy.minimum(least, least[step]), step[step]
     return 1 - 2 * ((count - (least == start).sum()) % 2)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import tadc
+from tadc.frameworks.inverse import permutation_sign
 from tests.support.campaign import seeds
 from tests.support.random_updates import random_update
 from tests.test_inverse_calls import BY_NAME, DENSE, state_of
@@ -62,6 +63,11 @@ def test_values_are_those_of_calls_on_numpy(name: str) -> None:
         wanted = tadc.log_abs_det(f, state)
         np.testing.assert_allclose([sign.item(), logarithm.item()], wanted, rtol=1e-12)
         assert sign.shape == logarithm.shape == ()
+
+
+def test_signs_of_values_with_gradients() -> None:
+    places = torch.tensor([1.0, 0.0, 2.0], requires_grad=True)
+    assert permutation_sign(torch, places) == -1
 
 
 def test_arguments_have_the_order_of_the_signature() -> None:
