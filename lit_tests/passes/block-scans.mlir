@@ -49,7 +49,7 @@ tix.program @others (%x = "x" : !tix.tensor<[N], f64>) {
 // CHECK-LABEL: tix.program @up_to sizes
 // CHECK:         [[T:%.*]] = tix.define "y_block" (%i) : !tix.tensor<[B], f64> {
 // CHECK-NEXT:      tix.sum (%k) in (%k >= 0, %k <= 15, 16 * %i + %k + 1 <= N) {
-// CHECK-NEXT:        tix.read %x[16 * %i + %k]
+// CHECK-NEXT:        tix.read %x[%k + 16 * %i]
 // CHECK:         [[P:%.*]] = tix.define "y_before" (%i_1) : !tix.tensor<[B], f64> {
 // CHECK-NEXT:      tix.sum (%k_1) in (%k_1 >= 0, %i_1 >= %k_1 + 1) {
 // CHECK-NEXT:        tix.read [[T]][%k_1]
