@@ -16,7 +16,8 @@ In row-major order the element h, w of a plane is its element p = W h + w, and w
 and w below W, p takes each value below H W once, in the same order. So h and w can become p
 where the body reads elements of dimensions next to each other at exactly h and w, the second one of
 size W, or at W h + w, and mentions h and w nowhere else; and so can indices of a reduction that run
-over such a box. Loops become longer: a vector does not end with each row.
+over such a box. Loops become longer: a vector does not end with each row. What a definition stored
+in rows of W is one dimension, too, where it is read at `p // W` and `p % W`.
 
 One size at most may be a difference, which counts as 0 where it is negative: the product of two
 would be positive again. With `strided`, rows of what is read may lie apart in memory: then only
@@ -40,7 +41,7 @@ from dialects.tix.affine import product
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
 from passes.rewriting.program_pass import LocalPass
-from passes.rewriting.programs import ProgramBuilder, copy_program
+from passes.rewriting.programs import ProgramBuilder, copy_program, reads_of
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,10 @@ def merge_axes(program: tix.ProgramOp, strided: bool = False) -> tix.ProgramOp:
     """The program with merged indices; itself where none can be merged."""
     nests = [nest for d in program.definitions for nest in _nests(d)]
     joined = {v: first for nest in nests for v, first in _joined(nest, strided)}
-    if not joined:
+    divided = any(
+        _without_quotients(r)[1] != [*r.shape] for d in program.definitions for r in reads_of(d)
+    )
+    if not joined and not divided:
         return program
 
     def define(builder: ProgramBuilder, tensors: Cloner, op: tix.DefineOp) -> SSAValue:
@@ -139,6 +143,24 @@ def _reads_plane(op: tix.ReadOp, a: SSAValue, b: SSAValue, size: Affine) -> bool
     return near and positions == (a, b)
 
 
+def _without_quotients(op: tix.ReadOp) -> tuple[list[Affine], list[Affine]]:
+    """The forms and the shape of a read, with one dimension for `p // m` beside `p % m`.
+
+    Arguments keep theirs: their rows may lie apart.
+    """
+    forms, shape = list(op.forms), list(op.shape)
+    for n in range(len(forms) - 2, -1, -1):
+        index = forms[n].single_index
+        quotient = index.owner if index is not None else None
+        if isinstance(quotient, tix.FloorDivOp) and isinstance(op.tensor.owner, tix.DefineOp):
+            divisor = Affine(constant=quotient.divisor.data)
+            rest = quotient.form - forms[n] * divisor.constant
+            if forms[n + 1] == rest and shape[n + 1] == divisor:
+                forms[n : n + 2] = [quotient.form]
+                shape[n : n + 2] = [product(shape[n], divisor)]
+    return forms, shape
+
+
 def _is_natural(size: Affine) -> bool:
     """True if a size is no difference: it is what it says, and not 0 instead."""
     return size.constant >= 0 and all(c > 0 for c in size.terms.values())
@@ -186,13 +208,14 @@ class _Merger(Cloner):
         if not isinstance(op, tix.ReadOp):
             return super().copy(op)
         self.builder.location = op.location
-        positions = [form.single_index for form in op.forms]
+        old, dimensions = _without_quotients(op)
+        positions = [form.single_index for form in old]
         forms = [
             self.form(self._in_rows(f))
-            for f, v in zip(op.forms, positions, strict=True)
+            for f, v in zip(old, positions, strict=True)
             if v not in self.joined
         ]
-        shape = self._merged(positions, op.shape)
+        shape = self._merged(positions, dimensions)
         view = shape if shape != op.tensor_type.shape else None
         self.values[op.result] = self.builder.read(self.value(op.tensor), forms, view)
 

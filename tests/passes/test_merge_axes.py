@@ -12,6 +12,7 @@ from dialects import tix
 from dialects.tix import Affine
 from dialects.tix.affine import SizeValues, product
 from passes.merge_axes import merge_axes
+from passes.rewriting.programs import reads_of
 from passes.set_precision import set_precision
 from tests.support.campaign import seeds
 from tests.support.derivations import Arrays, check_seeds, interpret
@@ -63,6 +64,30 @@ def compiled(text: str) -> tix.ProgramOp:
 )
 def test_only_what_is_read_as_one_becomes_one(text: str, merged: int) -> None:
     assert ranks(merge_axes(compiled(text)))[-1] == merged
+
+
+ROWS = "a[i, q, r in range(4)] = exp(x[i, 4*q + r])\n"
+
+
+@pytest.mark.parametrize(
+    ("element", "rank"),
+    [
+        ("a[i, p // 4, p % 4]", 2),
+        ("a[i, (p + 3) // 4, (p + 3) % 4]", 2),
+        ("a[i, p // 4, (p + 1) % 4]", 3),
+        ("a[i, p // 2, p % 2]", 3),
+    ],
+)
+def test_quotients_beside_remainders_are_one_dimension(element: str, rank: int) -> None:
+    text = f"x: f64[N, 64]\n{ROWS}y[i, p in range(13)] = {element} + z[p]"
+    f = compiled(text)
+    merged = merge_axes(f)
+    (read,) = (r for r in reads_of(merged.definitions[-1]) if len(r.forms) > 1)
+    assert len(read.forms) == rank
+    rng = np.random.default_rng(0)
+    values = [rng.normal(size=(3, 64)), rng.normal(size=13)]
+    for before, after in zip(interpret(f, values), interpret(merged, values), strict=True):
+        np.testing.assert_array_equal(before, after)
 
 
 def test_strided_tensors_keep_their_axes() -> None:
