@@ -43,6 +43,13 @@ NOT_SHOWN = {
     ),
     f"this version of jaxlib takes no handler of tadc: {HOLE}": "of a later jaxlib",
     f"operations of tadc run on the CPU, not on {HOLE}": "tests/jax/test_lowering.py",
+    f"cannot listen on port {HOLE}: {HOLE}": "a port that is taken; tests/commands/test_explore.py",
+    "docs/language.md is not beside tadc": "building the page; tests/view/test_site.py",
+    f"{HOLE} is not the package that this version of tadc was made for": "tests/view/test_site.py",
+    f"fetching {HOLE} takes npm": "without Node.js; tests/view/test_site.py",
+    f"npm cannot fetch {HOLE}: {HOLE}": "without a network; tests/view/test_site.py",
+    "compiling modules takes node": "without Node.js; tests/view/test_site.py",
+    f"{HOLE} is not Python: a browser cannot run {HOLE}": "tests/view/test_bundle.py",
     HOLE: "a message of Python's parser, of which the page shows some",
 }
 """Messages that no example can show, with the reason."""
