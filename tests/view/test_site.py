@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tadc.errors import TargetError
+from tadc.errors import FileError, TargetError
 from tadc.view import site as sites
 from tests.house.built_site import faults
 
@@ -75,6 +75,12 @@ def test_another_pyodide_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     with pytest.raises(TargetError, match="is not the package"):
         sites.fetched_pyodide()
     assert not archive.exists()
+
+
+def test_without_a_checkout_the_build_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sites, "ROOT", tmp_path)
+    with pytest.raises(FileError, match="is not beside tadc"):
+        sites.programs_of_language()
 
 
 def test_npm_says_why_it_cannot_fetch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
