@@ -57,7 +57,7 @@ def divided(rng: random.Random) -> Case:
 @pytest.mark.usefixtures("short_sums")
 def test_random_quotients_keep_their_meaning() -> None:
     """Most are split: not those of which `absorb-conditions` makes something else."""
-    cases = [divided(random.Random(seed)) for seed in seeds(12, of=300)]
+    cases = [divided(random.Random(seed)) for seed in seeds(6, of=300)]
     assert sum(map(check, cases)) > len(cases)
 
 
