@@ -210,12 +210,17 @@ function makeTabs() {
 
 // --- formulas from elsewhere ----------------------------------------------------------------------
 
+/** Name the example that the formula is, in the menu. */
+function nameExample() {
+  const example = examples.find((each) => each.source === formula.value);
+  find("#examples").value = example?.name ?? "";
+}
+
 /** Show a formula that was not typed here: of an example, or of an address. */
 async function load(text) {
   formula.value = text;
   drawFormula();
-  const example = examples.find((each) => each.source === text);
-  find("#examples").value = example?.name ?? "";
+  nameExample();
   await derive();
 }
 
@@ -275,6 +280,7 @@ async function copy(button, text) {
 }
 
 formula.addEventListener("input", edit);
+formula.addEventListener("input", nameExample);
 find("#examples").addEventListener("change", ({ target }) => loadExample(target.value));
 find("#share").addEventListener("click", async ({ target }) => {
   await keepAddress();
