@@ -37,7 +37,7 @@ from dialects.tix import Affine, Constraint, TensorType, between
 from passes.absorb_conditions import bounded_without_conditions
 from passes.analysis.machine_facts import ASSUMED_LENGTH
 from passes.analysis.rounding import must_round_identically
-from passes.index_sets.space import Space
+from passes.index_sets.space import implied_by
 from passes.infer_ranges import infer_ranges
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
@@ -146,15 +146,13 @@ def _along(op: tix.SumOp, index: SSAValue, size: Affine, terms: int) -> Scan | N
     ends += [size + offset] if form[k] < 0 else []
     count = next((end for end in ends if not end.indices), None)
     known = [*op.constraints, Constraint(Affine.of(index))]
-    if count is None or not -1 <= offset.constant < terms or not _is_natural(k, known):
+    if (
+        count is None
+        or not -1 <= offset.constant < terms
+        or not implied_by(Constraint(Affine.of(k)), known)
+    ):
         return None
     return Scan(op, index, k, limits[0], count)
-
-
-def _is_natural(index: SSAValue, known: Sequence[Constraint]) -> bool:
-    """True if an index is certainly not negative."""
-    space = Space([index], known)
-    return space.implied(Constraint(Affine.of(index)), space.rows(known))
 
 
 # --- the change -----------------------------------------------------------------------------------

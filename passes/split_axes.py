@@ -37,7 +37,7 @@ from dialects.tix import Affine, Constraint, TensorType, Variable, between
 from passes.absorb_conditions import bounded_without_conditions
 from passes.analysis.rounding import must_round_identically
 from passes.index_sets.sets import within
-from passes.index_sets.space import Space
+from passes.index_sets.space import implied_by
 from passes.infer_ranges import infer_ranges
 from passes.rewriting.builder import BodyBuilder, whole_part
 from passes.rewriting.cloner import Cloner
@@ -227,7 +227,7 @@ class _Splitter(Cloner):
                 cloner.require(guard)
             return cloner.copy_body(region)
 
-        return e.guard([c for c in tests if not _implied(c, known)], body)
+        return e.guard([c for c in tests if not implied_by(c, known)], body)
 
     def _body(self, e: BodyBuilder, op: tix.DefineOp, own: list[SSAValue]) -> SSAValue:
         return self._inside(e, op.indices, own).copy_body(op.body)
@@ -329,9 +329,3 @@ def _pairs_of(
             forms[-1] = e.floordiv(new, splits[old].divisor)
             forms.append(new - forms[-1] * splits[old].divisor)
     return forms
-
-
-def _implied(constraint: Constraint, known: Sequence[Constraint]) -> bool:
-    """True if what is known implies a constraint."""
-    space = Space(list(constraint.form.terms), known)
-    return space.implied(constraint, space.rows(known) + space.sizes_not_negative())

@@ -39,7 +39,7 @@ from passes.index_sets.sets import (
     quotients_of,
     within,
 )
-from passes.index_sets.space import Space, conditions_of_a_point
+from passes.index_sets.space import conditions_of_a_point, implied_by
 from passes.rewriting.products import Product
 from passes.rewriting.terms import Term, terms_of
 
@@ -269,13 +269,13 @@ class _Term:
         operations = [op for n in others for op in self.operations[n]]
         known = self.place.facts([*found.image.forms, *_forms(operations)]) + list(found.around)
         if not all(
-            _implied(c, known)
+            implied_by(c, known)
             for form, size in found.image.dimensions
             for c in between(0, form, size)
         ):
             return False
         conditions = conditions_of_a_point(found.indices, found.within)
-        if not others or (conditions is not None and all(_implied(c, known) for c in conditions)):
+        if not others or (conditions is not None and all(implied_by(c, known) for c in conditions)):
             return True
         there = all(stays_inside(op, known) for op in operations)
         return there and is_speculatable_product(found.outside)
@@ -312,12 +312,6 @@ def _is_bounded(indices: Sequence[SSAValue], constraints: Sequence[Constraint]) 
         if own:
             sides.add((own[-1], c.form[own[-1]] > 0))
     return len(sides) == 2 * len(indices)
-
-
-def _implied(constraint: Constraint, known: Sequence[Constraint]) -> bool:
-    """True if the known constraints imply another one."""
-    space = Space(list(constraint.form.terms), known)
-    return space.implied(constraint, space.rows(known) + space.sizes_not_negative())
 
 
 def _length(size: Affine) -> int:

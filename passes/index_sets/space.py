@@ -56,6 +56,12 @@ class Space:
         return all(implied(row, known) for row in self.rows([constraint]))
 
 
+def implied_by(constraint: Constraint, known: Sequence[Constraint]) -> bool:
+    """True if the known constraints, on sizes that are not negative, imply another one."""
+    space = Space(list(constraint.form.terms), known)
+    return space.implied(constraint, space.rows(known) + space.sizes_not_negative())
+
+
 def feasible(constraints: Sequence[Constraint]) -> bool:
     """False where no point meets all constraints, as far as rational numbers can tell."""
     space = Space([], constraints)

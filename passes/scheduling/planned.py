@@ -117,6 +117,7 @@ class _Definition:
         return self.op.label.data
 
     def blocking(self, entry: Entry) -> Blocking:
+        """The loops that an entry of a plan asks for; raises `PlanFailure` where there are none."""
         if [token.text for token in entry.indices] != list(self.indices):
             written = f"{self.label}[{', '.join(self.indices)}]" if self.indices else self.label
             raise PlanFailure(entry.name, f"the definition is {written} here")
