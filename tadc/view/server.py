@@ -175,6 +175,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._reply(_refused(HTTPStatus.FORBIDDEN) if name is None else self.server.page(name))
 
     def do_POST(self) -> None:
+        """Answer a formula: JSON of at most `LONGEST_REQUEST` bytes, under the secret word."""
         length = self.headers.get("Content-Length", "")
         body = b""
         if length.isdecimal() and int(length) <= LONGEST_REQUEST:

@@ -155,7 +155,7 @@ class Seen:
     def drawing(
         self, sizes: Mapping[str, int] | None = None, element: Mapping[str, int] | None = None
     ) -> str:
-        """The same pictures in one SVG."""
+        """All pictures of a program in one SVG."""
         return picture_file(self._contributions(), self._all_sizes(sizes), element)
 
     def _contributions(self) -> list[tuple[str, Contribution]]:

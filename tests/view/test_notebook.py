@@ -1,4 +1,4 @@
-"""What notebooks show: valid, escaped, without script, small, with the texts that are elsewhere."""
+"""Functions in notebooks: valid HTML, escaped, without script, small, with texts from elsewhere."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class Page:
         self.tab.wait_for_selector("#panel[aria-busy=false]", timeout=ANSWER)
 
     def copied(self, button: str) -> str:
-        """What a button copies."""
+        """The text that a button copies."""
         self.tab.click(button)
         self.tab.wait_for_selector(f"{button}:text('Copied')")
         self.tab.wait_for_selector(f"{button}:text('Copy')")

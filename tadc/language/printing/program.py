@@ -51,7 +51,7 @@ def print_program(program: ProgramOp) -> str:
 
 
 def print_marked_program(program: ProgramOp, mark: Marker) -> tuple[str, list[Mark]]:
-    """The same text, and the characters in it of each operation that `mark` gives a name."""
+    """The text of a program, and the characters of each operation that `mark` gives a name."""
     return unmarked(_Printer(program, mark).text())
 
 

@@ -30,7 +30,7 @@ class Read:
 
     source: str
     with_sum: str
-    """The same read where some of the indices are summed over."""
+    """A program with the given read, where some of the indices are summed over."""
     names: list[str]
     shape: Point
     """Of x."""
@@ -100,7 +100,7 @@ def _condition(rng: random.Random, names: list[str]) -> str:
 
 @pytest.mark.parametrize("seed", seeds(200, of=2000))
 def test_pictures_show_the_points_that_read_an_element(seed: int) -> None:
-    """Those of functions of all indices, and of sums over some of them, are the same.
+    """Pictures of functions of all indices, and of sums over some of them, are the same.
 
     A set that is cut into parts has pictures for each: they add up, and never overlap.
     """
@@ -123,7 +123,7 @@ def test_pictures_show_the_points_that_read_an_element(seed: int) -> None:
 
 @dataclass
 class Expected:
-    """What a program reads, in how many parts, and the element that is looked at."""
+    """A program with one read, the number of its parts, and the element that is looked at."""
 
     names: list[str]
     reading: dict[Point, Point]
@@ -146,7 +146,7 @@ class Expected:
         return self.shown_as(dots(picture, kind))
 
     def project(self, point: Point, names: Sequence[str]) -> Point:
-        """These indices of a point."""
+        """The values of some indices of a point."""
         return tuple(point[self.names.index(name)] for name in names)
 
     def shown_as(self, some: Sequence[Mapping[str, int]]) -> dict[tuple[str, ...], list[Point]]:
