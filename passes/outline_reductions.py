@@ -43,6 +43,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from dialects import tix
 from dialects.tix import Affine, Constraint, TensorType
 from dialects.tix import elementwise as ew
+from passes.analysis.index_uses import IndexUses
 from passes.index_sets.context import stays_inside
 from passes.index_sets.disjuncts import complement, disjoint
 from passes.index_sets.paths import Path
@@ -55,7 +56,6 @@ from passes.rewriting.programs import (
     copy_definition,
     copy_program,
 )
-from passes.scheduling.index_uses import IndexUses
 
 MOST_TERMS_TO_RECOMPUTE = 8
 """The number of terms up to which a sum inside a sum is computed again rather than stored."""

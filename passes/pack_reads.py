@@ -29,6 +29,7 @@ from xdsl.ir import Operation, SSAValue
 from dialects import tix
 from dialects.tix import Affine, TensorType
 from passes.absorb_conditions import bounded_without_conditions
+from passes.analysis.index_uses import IndexUses
 from passes.analysis.rounding import must_round_identically
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
@@ -43,7 +44,6 @@ from passes.rewriting.programs import (
     type_of,
 )
 from passes.rewriting.written_sizes import parse_sizes
-from passes.scheduling.index_uses import IndexUses
 from passes.scheduling.tile_analysis import MOST_TERMS_TO_UNROLL, blocked_sums
 from passes.scheduling.tile_choice import may_have_tiles, priced_tiles
 from passes.scheduling.tile_cost import ASSUMED_EXTENT, COST_OF_FAR_ELEMENT, Sizes, terms_of

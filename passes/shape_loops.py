@@ -37,6 +37,7 @@ from xdsl.ir import Operation, SSAValue
 from dialects import tix
 from dialects.tix import Affine, Constraint, between
 from passes.absorb_conditions import bounded_without_conditions
+from passes.analysis.index_uses import IndexUses
 from passes.index_sets.context import ContextCloner
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
@@ -49,7 +50,6 @@ from passes.rewriting.programs import (
     copy_program,
     definition_around,
 )
-from passes.scheduling.index_uses import IndexUses
 from passes.scheduling.tile import Tile
 from passes.scheduling.tile_analysis import MOST_TERMS_TO_UNROLL
 from passes.scheduling.tile_choice import ChooseTiles, tile_chooser

@@ -41,6 +41,7 @@ from xdsl.ir import Operation, SSAValue
 
 from dialects import tix
 from dialects.tix import Affine, Constraint, Variable
+from passes.analysis.index_uses import IndexUses
 from passes.analysis.rounding import must_round_identically
 from passes.infer_ranges import infer_ranges
 from passes.rewriting.builder import BodyBuilder, whole_part
@@ -52,7 +53,6 @@ from passes.rewriting.programs import (
     copy_program,
     definition_around,
 )
-from passes.scheduling.index_uses import IndexUses
 from passes.scheduling.tile_analysis import MOST_TERMS_TO_UNROLL, is_slow
 from passes.simplify_sums import simplify_sums
 

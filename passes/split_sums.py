@@ -20,12 +20,12 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 
 from dialects import tix
+from passes.analysis.index_uses import IndexUses
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
 from passes.rewriting.program_pass import LocalPass
 from passes.rewriting.programs import copy_program
 from passes.rewriting.terms import Term, add_terms, terms_of
-from passes.scheduling.index_uses import IndexUses
 from passes.scheduling.tile_analysis import is_short
 from passes.simplify_sums import simplify_sums
 

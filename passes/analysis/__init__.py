@@ -2,6 +2,7 @@
 
 - `activity`: the tensors that depend on others, and those that results depend on
 - `costs`: the costs of operations, in additions
+- `index_uses`: the indices that a value depends on
 - `machine_facts`: the costs of memory in terms of arithmetic
 - `speculation`: values that are finite wherever they are computed
 - `rounding`: operations that must round identically wherever they are computed

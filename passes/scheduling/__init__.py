@@ -7,7 +7,6 @@
 - `body_lowering`: the scalars of a body, its sums as loops that carry a number
 - `segments`: long sums in segments, whose totals are added with their rounding errors
 - `lane_sums`: sums whose innermost index gets one partial sum per value
-- `index_uses`: the indices that a value depends on
 - `tile`: how elements are parted into register blocks, and what is copied into panels
 - `tile_analysis`: how long sums are, how far apart reads lie, what to compute ahead
 - `term_choice`: tiles whose vectors run along the terms of a sum

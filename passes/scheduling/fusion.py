@@ -21,9 +21,9 @@ from xdsl.ir import SSAValue
 
 from dialects import tix
 from dialects.tix import Affine
+from passes.analysis.index_uses import IndexUses
 from passes.rewriting.programs import reads_of
 from passes.scheduling.blocking import ChooseBlocking
-from passes.scheduling.index_uses import IndexUses
 from passes.scheduling.joined_bodies import Places, joined
 from passes.scheduling.nest import Nest
 from passes.scheduling.tile import Tile

@@ -17,9 +17,9 @@ from xdsl.ir import Operation, SSAValue
 
 from dialects import tix
 from dialects.tix.affine import SizeValues
+from passes.analysis.index_uses import IndexUses
 from passes.scheduling.blocking import Blocking
 from passes.scheduling.frequencies import Frequencies
-from passes.scheduling.index_uses import IndexUses
 from passes.scheduling.tile import Tile
 from passes.scheduling.tile_analysis import VECTOR_BYTES, lanes_of, stride
 

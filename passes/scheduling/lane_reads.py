@@ -19,8 +19,8 @@ from xdsl.ir import SSAValue
 from dialects import tix
 from dialects.loops import StridedLoadOp, vector_of
 from dialects.tix import Affine
+from passes.analysis.index_uses import IndexUses
 from passes.scheduling import operations
-from passes.scheduling.index_uses import IndexUses
 from passes.scheduling.vector_lowering import VectorLowering
 
 

@@ -22,10 +22,10 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Region, SSAValue
 
 from dialects import tix
+from passes.analysis.index_uses import IndexUses
 from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.elementary import CONTRACT, REASSOCIATED
 from passes.scheduling.emit import load, loop, one_of, store, zeroed
-from passes.scheduling.index_uses import IndexUses
 from passes.scheduling.segments import SegmentLowering, Segments
 from passes.scheduling.tile_analysis import constant_range, is_short, stride
 

@@ -27,10 +27,10 @@ from xdsl.ir import Block, Operation, SSAValue
 from dialects import tix
 from dialects.loops import ConvertLanesOp, SelectLanesOp
 from dialects.tix import Affine, Variable
+from passes.analysis.index_uses import IndexUses
 from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.elementary import AS_WRITTEN, CONTRACT, REASSOCIATED
 from passes.scheduling.emit import buffer, either, load, loop, store
-from passes.scheduling.index_uses import IndexUses
 from passes.scheduling.lane_tests import LaneTests, block_limits
 from passes.scheduling.tile import Tile
 from passes.scheduling.tile_analysis import is_short, points_of

@@ -20,9 +20,9 @@ from functools import cached_property
 from xdsl.ir import SSAValue
 
 from dialects import tix
+from passes.analysis.index_uses import IndexUses
 from passes.rewriting.programs import tensor_names
 from passes.scheduling.blocking import PLAIN, Blocking, ChooseBlocking
-from passes.scheduling.index_uses import IndexUses
 from passes.scheduling.plan_parser import (
     Axis,
     Blocks,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 
 from dialects import tix
-from passes.scheduling.index_uses import IndexUses
+from passes.analysis.index_uses import IndexUses
 from passes.scheduling.plan_parser import Axis, PlanFailure, SumLine, as_written, words
 from passes.scheduling.tile import Hoisted, Tile
 from passes.scheduling.tile_analysis import (

@@ -14,9 +14,9 @@ from xdsl.ir import Operation, Region, SSAValue
 
 from dialects import tix
 from dialects.tix import elementwise as ew
+from passes.analysis.index_uses import IndexUses
 from passes.index_sets.context import stays_inside
 from passes.rewriting.cloner import free_values
-from passes.scheduling.index_uses import IndexUses
 from passes.scheduling.lane_choices import LaneChoices
 from passes.scheduling.row_quotients import quotient_of
 from passes.scheduling.segments import SegmentLowering

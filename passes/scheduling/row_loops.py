@@ -28,6 +28,7 @@ from dialects import tix
 from dialects.loops import ParallelOp, SelectLanesOp
 from dialects.tix import Affine
 from passes.analysis.costs import FREE, weight
+from passes.analysis.index_uses import IndexUses
 from passes.index_sets.sets import index_set
 from passes.rewriting.programs import definition_around
 from passes.scheduling.body_lowering import BodyLowering
@@ -41,7 +42,6 @@ from passes.scheduling.emit import (
     quotient,
     smaller,
 )
-from passes.scheduling.index_uses import IndexUses
 from passes.scheduling.nest import Rows
 from passes.scheduling.row_lanes import KnownNumbers, RowLanes
 from passes.scheduling.row_quotients import are_safe, divisors, reciprocal

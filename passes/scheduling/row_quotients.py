@@ -31,10 +31,10 @@ from xdsl.ir import SSAValue
 from dialects import tix
 from dialects.loops import CompareLanesOp, SelectLanesOp
 from dialects.tix import elementwise as ew
+from passes.analysis.index_uses import IndexUses
 from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.elementary import AS_WRITTEN
 from passes.scheduling.emit import all_of
-from passes.scheduling.index_uses import IndexUses
 from passes.scheduling.vector_lowering import VectorLowering
 
 MOST_BITS = {32: 40, 64: 400}

@@ -26,8 +26,8 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from dialects import tix
 from dialects.tix import Affine
+from passes.analysis.index_uses import IndexUses
 from passes.rewriting.programs import definition_around, reads_of
-from passes.scheduling.index_uses import IndexUses
 from passes.scheduling.nest import Nest, Rows
 from passes.scheduling.tile_analysis import is_short, stride
 

@@ -36,6 +36,7 @@ from dialects import tix
 from dialects.loops import ParallelOp
 from dialects.tix import Affine, Constraint
 from passes.analysis.costs import COST_OF_FUNCTION, FREE, weight
+from passes.analysis.index_uses import IndexUses
 from passes.rewriting.programs import type_of
 from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.emit import (
@@ -47,7 +48,6 @@ from passes.scheduling.emit import (
     select,
     smaller,
 )
-from passes.scheduling.index_uses import IndexUses
 from passes.scheduling.lane_choices import LaneChoices
 from passes.scheduling.lanes_lowering import LanesLowering
 from passes.scheduling.tile import Tile

@@ -15,7 +15,7 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from dialects import tix
-from passes.scheduling.index_uses import IndexUses
+from passes.analysis.index_uses import IndexUses
 from passes.scheduling.tile import Tile
 from passes.scheduling.tile_analysis import (
     blocked_sums,

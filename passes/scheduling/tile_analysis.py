@@ -21,11 +21,11 @@ from xdsl.ir import BlockArgument, Operation, Region, SSAValue
 from dialects import tix
 from dialects.tix import Affine
 from passes.analysis.costs import FREE, weight
+from passes.analysis.index_uses import IndexUses
 from passes.index_sets.context import stays_inside
 from passes.index_sets.sets import index_set
 from passes.rewriting.cloner import free_values
 from passes.rewriting.programs import definition_around
-from passes.scheduling.index_uses import IndexUses
 from passes.scheduling.tile import Hoisted, Tile
 
 VECTOR_BYTES = 64

@@ -25,8 +25,8 @@ from xdsl.ir import Operation, SSAValue
 from dialects import tix
 from dialects.tix.affine import least_value
 from passes.analysis.costs import weight
+from passes.analysis.index_uses import IndexUses
 from passes.rewriting.written_sizes import parse_sizes
-from passes.scheduling.index_uses import IndexUses
 from passes.scheduling.term_choice import single_row, term_candidates
 from passes.scheduling.tile import Hoisted, Tile
 from passes.scheduling.tile_analysis import (

@@ -14,7 +14,7 @@ from xdsl.ir import Operation, Region, SSAValue
 
 from dialects import tix
 from passes.analysis.costs import FREE, weight
-from passes.scheduling.index_uses import IndexUses
+from passes.analysis.index_uses import IndexUses
 from passes.scheduling.segments import most_values
 from passes.scheduling.tile import Tile
 from passes.scheduling.tile_analysis import (

@@ -27,9 +27,9 @@ from collections.abc import Callable, Sequence
 from xdsl.ir import SSAValue
 
 from dialects import tix
+from passes.analysis.index_uses import IndexUses
 from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.emit import loop, smaller, zeroed
-from passes.scheduling.index_uses import IndexUses
 from passes.scheduling.lanes_lowering import Panel
 from passes.scheduling.nest import Nest
 from passes.scheduling.segments import Segments

@@ -26,10 +26,10 @@ from dialects import tix
 from dialects.loops import SelectLanesOp
 from dialects.tix import Affine
 from dialects.tix import elementwise as ew
+from passes.analysis.index_uses import IndexUses
 from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.elementary import REASSOCIATED
 from passes.scheduling.emit import carrying_loop, difference, loop, quotient, smaller
-from passes.scheduling.index_uses import IndexUses
 from passes.scheduling.nest import Nest
 from passes.scheduling.sloped_sums import Sums
 from passes.scheduling.tile import Tile
