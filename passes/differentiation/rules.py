@@ -101,10 +101,10 @@ def _mul(e: BodyBuilder, xs: Sequence[Value], y: Value) -> Sequence[Partial]:
 
 
 def _div(e: BodyBuilder, xs: Sequence[Value], y: Value) -> Sequence[Partial]:
-    # d(u/v)/dv = -(u/v)/v, which reuses the quotient
+    # d(u/v)/dv = -(u/v)/v: the quotients are those of the value, and of the derivative by u
     return (
         lambda a: e.div(a, xs[1]()),
-        lambda a: e.neg(e.div(e.mul(a, y()), xs[1]())),
+        lambda a: e.neg(e.mul(e.div(a, xs[1]()), y())),
     )
 
 
