@@ -22,10 +22,12 @@ out of the pullback what adjoints would contribute that are not there. For inver
 is stored and what is computed where it is read, `order_definitions` when. `batch` gives arguments,
 and all that depends on them, one more index: it goes before derivatives or behind them.
 
-Code begins with `specialise`, which makes numbers of sizes that a call has. `block_scans` computes
-sums up to an element in blocks, `split_axes` makes two indices of one that counts by its quotient
-and its remainder, and `split_residues` computes results residue by residue whose neighbours take
-different terms, `pack_reads` copies what vectors would gather to where it lies side by side.
+Code begins with `specialise`, which makes numbers of sizes that a call has. `recompute_elements`
+computes where they are read the elements of large tensors that are made of few numbers.
+`block_scans` computes sums up to an element in blocks, `split_axes` makes two indices of one that
+counts by its quotient and its remainder, and `split_residues` computes results residue by residue
+whose neighbours take different terms, `pack_reads` copies what vectors would gather to where it
+lies side by side.
 `expand_calls` puts formulas in the place of the user's functions, `set_precision` types of elements
 in the place of undeclared ones. For processors with caches and vectors `split_sums` parts sums
 whose terms depend on different indices. `shift_sums` chooses the indices that a sum runs over:
@@ -37,7 +39,7 @@ flat buffers of each definition (`dialects.loops`).
 The packages, each of which knows those below it alone
 ------------------------------------------------------
 - `inversion`: lumps, the structure of their matrices, and the programs that solve with these
-- `factoring`: the sum within a sum that is worth a tensor of its own
+- `factoring`: what is worth a tensor of its own: sums within sums, and what is not: all pairs
 - `differentiation`: rules of elementary functions; forward and reverse mode over definitions
 - `scheduling`: from bodies to `scf`, `arith` and `memref`; the choice of tiles and their loops
 - `analysis`: activity, equivalence, rounding, costs, what is safe to compute where nobody asks

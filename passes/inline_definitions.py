@@ -59,7 +59,16 @@ def inline_definitions(program: tix.ProgramOp) -> tix.ProgramOp:
             _read_instead(op.result, same)
     needed = set(_needed(program))
     _erase(op for op in program.definitions if op not in needed)
-    moved = _moved(program)
+    return move_definitions(program, _moved(program))
+
+
+def move_definitions(
+    program: tix.ProgramOp, moved: Mapping[SSAValue, tix.DefineOp]
+) -> tix.ProgramOp:
+    """The program in which whoever reads one of the `moved` tensors computes its elements.
+
+    It is the same one, changed in place. None of them is a result.
+    """
     for op in program.definitions:
         if op.result not in moved and any(r.tensor in moved for r in reads_of(op)):
             _rebuild(op, moved)

@@ -25,6 +25,7 @@ from passes.merge_axes import MergeAxesPass
 from passes.order_definitions import OrderDefinitionsPass
 from passes.outline_reductions import OutlineReductionsPass
 from passes.pack_reads import PackReadsPass
+from passes.recompute_elements import RecomputeElementsPass
 from passes.rewriting.written_sizes import write_sizes
 from passes.schedule import SchedulePass
 from passes.set_precision import SetPrecisionPass
@@ -124,13 +125,18 @@ def _storing_steps() -> Sequence[Step]:
     ]
 
 
-def pullback_passes(adjoints: Sequence[str], wrt: Sequence[str] = ()) -> Pipeline:
-    """From `tensor-index` to two programs: the values, and the gradients given what those save."""
+def pullback_passes(
+    adjoints: Sequence[str], wrt: Sequence[str] = (), recompute: bool = False
+) -> Pipeline:
+    """From `tensor-index` to two programs: the values, and the gradients given what those save.
+
+    With `recompute` large tensors that are made of few numbers are not saved.
+    """
     return Pipeline(
         [
             *_deriving_steps(DifferentiatePass(tuple(wrt), keep_values=True)),
             # before definitions move: then each program decides alone what it stores
-            Step("simplified", SplitPullbackPass(tuple(adjoints))),
+            Step("simplified", SplitPullbackPass(tuple(adjoints), recompute)),
             *_storing_steps(),
         ]
     )
@@ -200,6 +206,8 @@ def summing_passes(
         [
             # first: a partial sum over a short range may cost more than it saves
             *(specialising if values else []),
+            # before partial sums are: sums that nothing is stored between are sums of products
+            Step("tensor-index", RecomputeElementsPass(example)),
             *(for_indices if tile else []),
             # before a plan of buffers is made: partial sums are tensors, and what elements share
             Step("tensor-index", FactorSumsPass()),

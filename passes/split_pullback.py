@@ -20,10 +20,12 @@ So a pullback computes nothing that its value has computed already, but for valu
 operations make of arguments and of what is saved anyway: those take memory until the pullback
 comes, and computing them again costs little more than reading them. Of a result even a copy would
 have to be saved, as its owner may change it: so an elementary function of each element is computed
-again rather than copied. Values that decide something
-in a gradient, as the terms of an extremum do, are saved whatever they cost: computed again within
-another definition, they might round differently. Gradients that are long sums become running totals
-(`passes/rewriting/running_totals.py`), so that adjoints need not wait for the last one.
+again rather than copied. Tensors of many elements made of few numbers, as the distances of all
+pairs of points, may be left out, too (`passes/factoring/recomputation.py`). Other values that
+decide something in a gradient, as the terms of an extremum do, are saved whatever they cost:
+computed again within another definition, they might round differently. Gradients that are long
+sums become running totals (`passes/rewriting/running_totals.py`), so that adjoints need not wait
+for the last one.
 """
 
 from __future__ import annotations
@@ -40,6 +42,8 @@ from dialects import tix
 from dialects.tix import elementwise as ew
 from passes.analysis.activity import useful, varied
 from passes.analysis.costs import COST_OF_FUNCTION, FREE, weight
+from passes.analysis.rounding import has_equality
+from passes.factoring.recomputation import Recomputation
 from passes.rewriting.failure import PassFailure
 from passes.rewriting.programs import ProgramBuilder, exchange, location_of, reads_of, type_of
 from passes.rewriting.running_totals import accumulate_early
@@ -53,22 +57,26 @@ MOST_COST_TO_RECOMPUTE_RESULT = COST_OF_FUNCTION + MOST_OPERATIONS_TO_RECOMPUTE
 
 @dataclass(frozen=True)
 class SplitPullbackPass(ModulePass):
-    """`split-pullback{adjoints=df,dg}`: the arguments that the first program must not need."""
+    """`split-pullback{adjoints=df,dg recompute=true}`: the first program must not need `adjoints`.
+
+    With `recompute` large tensors made of few numbers are computed again rather than saved.
+    """
 
     name = "split-pullback"
     adjoints: tuple[str, ...]
+    recompute: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for program in list(op.ops):
             if isinstance(program, tix.ProgramOp):
-                for part in split_pullback(program, self.adjoints):
+                for part in split_pullback(program, self.adjoints, self.recompute):
                     op.body.block.insert_op_before(part, program)
                 program.detach()
                 program.erase()
 
 
 def split_pullback(
-    program: tix.ProgramOp, adjoints: Sequence[str]
+    program: tix.ProgramOp, adjoints: Sequence[str], recompute: bool = False
 ) -> tuple[tix.ProgramOp, tix.ProgramOp]:
     """The program of the values and saved tensors, and the program of the gradients.
 
@@ -88,8 +96,11 @@ def split_pullback(
     rest = [op for op in program.definitions if op.result in late & needed]
     read = {r.tensor for op in rest for r in reads_of(op)}
     saved = [op for op in early if op.result in read]
-    again = _again(saved, rest, values)
-    saved = [op for op in saved if op not in again]
+    many = _of_few_numbers(early, saved, rest) if recompute else []
+    cheap = _of_few_operations([op for op in saved if op not in many], rest, values)
+    again = [op for op in early if op in many or op in cheap]
+    read |= {r.tensor for op in again for r in reads_of(op)}
+    saved = [op for op in early if op.result in read and op not in again]
     kept = [*values, *(op.result for op in saved if op.result not in values)]
     arguments = [(n, v) for n, v in program.arguments.items() if n not in adjoints]
     seeds = [(n, program.arguments[n]) for n in adjoints]
@@ -105,10 +116,26 @@ def split_pullback(
     return first, second
 
 
-def _again(
+def _of_few_numbers(
+    early: Sequence[tix.DefineOp], saved: Sequence[tix.DefineOp], late: Sequence[tix.DefineOp]
+) -> list[tix.DefineOp]:
+    """Those of `saved` that have many elements made of few numbers, and what they need of such."""
+    found = Recomputation({})
+    compared = {r.tensor for op in late if _compares(op) for r in reads_of(op)}
+    many = {op.result: op for op in early if op.result not in compared and found.add(op)}
+    again: list[tix.DefineOp] = []
+    read: set[SSAValue] = set()
+    for op in reversed(early):
+        if op.result in many and (op in saved or op.result in read):
+            again.append(op)
+            read.update(r.tensor for r in reads_of(op))
+    return again
+
+
+def _of_few_operations(
     saved: Sequence[tix.DefineOp], late: Sequence[tix.DefineOp], values: Sequence[SSAValue]
 ) -> list[tix.DefineOp]:
-    """The definitions of `saved` that `late` computes again, of arguments and other saved ones."""
+    """The definitions of `saved` that take a few operations on arguments and other saved ones."""
     kept: set[SSAValue] = {op.result for op in saved}
     decisive = {r.tensor for op in late if _decides(op) for r in reads_of(op)}
     again: list[tix.DefineOp] = []
@@ -125,6 +152,12 @@ def _again(
 def _decides(op: tix.DefineOp) -> bool:
     """True if it chooses by values that it reads."""
     return any(isinstance(o, tix.WhereOp | tix.ExtremumOp | ew.StepOp) for o in op.walk())
+
+
+def _compares(op: tix.DefineOp) -> bool:
+    """True if it chooses by values that must round alike wherever they are computed."""
+    kinds = tix.ExtremumOp | tix.ProdOp | ew.StepOp
+    return has_equality(op) or any(isinstance(o, kinds) for o in op.walk())
 
 
 def _is_cheap(op: tix.DefineOp) -> bool:
@@ -152,15 +185,21 @@ def _is_quick(op: Operation) -> bool:
 
 def _with_copies(late: Sequence[tix.DefineOp], again: Sequence[tix.DefineOp]) -> list[tix.DefineOp]:
     """`late`, with a copy of each definition in `again` in front of the first one that reads it."""
-    copies: dict[SSAValue, tix.DefineOp] = {op.result: op.clone() for op in again}
+    waiting: dict[SSAValue, tix.DefineOp] = {op.result: op for op in again}
     placed: list[tix.DefineOp] = []
     new: dict[SSAValue, SSAValue] = {}
-    for op in late:
-        read = [r.tensor for r in reads_of(op) if r.tensor in copies]
-        placed += dict.fromkeys(copies[tensor] for tensor in read if tensor not in new)
-        new.update((tensor, copies[tensor].result) for tensor in read)
+
+    def place(op: tix.DefineOp) -> None:
+        for tensor in dict.fromkeys(r.tensor for r in reads_of(op)):
+            if tensor in waiting:
+                copied = waiting.pop(tensor).clone()
+                place(copied)
+                new[tensor] = copied.result
         exchange(op, new)
         placed.append(op)
+
+    for op in late:
+        place(op)
     return placed
 
 

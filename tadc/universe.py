@@ -45,6 +45,7 @@ PASSES = {
     "set-precision": ("passes.set_precision", "SetPrecisionPass"),
     "split-sums": ("passes.split_sums", "SplitSumsPass"),
     "shift-sums": ("passes.shift_sums", "ShiftSumsPass"),
+    "recompute-elements": ("passes.recompute_elements", "RecomputeElementsPass"),
     "interchange-sums": ("passes.interchange_sums", "InterchangeSumsPass"),
     "share-values": ("passes.share_values", "ShareValuesPass"),
     "shape-loops": ("passes.shape_loops", "ShapeLoopsPass"),

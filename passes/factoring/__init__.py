@@ -1,5 +1,6 @@
-"""Sums in fewer operations: what `factor_sums` asks before it makes a tensor of a partial sum.
+"""Choices between storing and computing again: what is worth a tensor of its own.
 
 - `contraction_order`: the cheapest order in which to sum a product over several indices
 - `partial_sums`: the sum within a sum that is worth a tensor of its own, where that is safe
+- `recomputation`: the tensors whose elements are better computed again than stored
 """

@@ -1,7 +1,7 @@
 """`Factored`: a program in the definitions that its target runs: partial sums, parts of results.
 
-The passes are `block-scans`, `split-axes`, `factor-sums`, `split-residues` and `pack-reads`. Only
-long calls on targets with tiles have blocks, parts and copies.
+The passes are those of `passes.pipeline.summing_passes`. Only long calls on targets with tiles have
+blocks, parts and copies.
 """
 
 from __future__ import annotations

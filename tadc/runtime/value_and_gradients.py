@@ -18,7 +18,7 @@ from passes.differentiation.names import adjoint_names
 from passes.pipeline import pullback_passes
 from tadc.program import Program, Tensor, recursing
 from tadc.runtime.runner import Runner
-from tadc.runtime.size_class import short_sizes
+from tadc.runtime.size_class import is_long, short_sizes
 from tadc.support.recent import Recent
 
 
@@ -54,8 +54,8 @@ MOST_SHAPES = 1024
 class Pullbacks:
     """The two parts of a program, for each choice of arguments to derive by.
 
-    Long calls with short sizes have parts of their own, in which these are numbers: then gradients
-    compute short sums again instead of storing them. What a call gets depends on its sizes alone.
+    Long calls have parts of their own, in which short sizes are numbers: then gradients compute
+    again what takes longer to store. What a call gets depends on its sizes alone.
     """
 
     def __init__(self, runner: Runner):
@@ -68,18 +68,18 @@ class Pullbacks:
     @recursing
     def of(self, wrt: Sequence[str]) -> ValueAndGradients:
         """The parts for calls of any sizes."""
-        return self._parts(tuple(wrt), {})
+        return self._parts(tuple(wrt), {}, False)
 
     def of_call(
         self, wrt: Sequence[str], positional: Sequence[Any], named: Mapping[str, Any]
     ) -> ValueAndGradients:
         """The parts for calls like this one."""
         if self._is_fixed:
-            return self.of(wrt)
+            return self._parts(tuple(wrt), {}, is_long(self.program.summary, {}))
         arrays = self._runner.in_order(positional, named)
         if not all(type(a) is np.ndarray for a in arrays) or not arrays:
             sizes = self._runner.sizes(positional, named)
-            return self._parts(tuple(wrt), short_sizes(self.program.summary, sizes))
+            return self._parts_of(tuple(wrt), sizes)
         return self.of_shapes(tuple(wrt), tuple(a.shape for a in arrays))
 
     @recursing
@@ -91,19 +91,26 @@ class Pullbacks:
         found = self._by_shapes.get(key)
         if found is None:
             sizes = self._runner.sizes_of(shapes)
-            found = self._parts(wrt, short_sizes(self.program.summary, sizes))
+            found = self._parts_of(wrt, sizes)
             self._by_shapes.put(key, found)
         return found
 
-    def _parts(self, wrt: Sequence[str], numbers: Mapping[str, int]) -> ValueAndGradients:
-        key = wrt, *numbers.items()
+    def _parts_of(self, wrt: tuple[str, ...], sizes: Mapping[str, int]) -> ValueAndGradients:
+        """The parts for calls of such sizes."""
+        summary = self.program.summary
+        return self._parts(wrt, short_sizes(summary, sizes), is_long(summary, sizes))
+
+    def _parts(
+        self, wrt: tuple[str, ...], numbers: Mapping[str, int], long: bool
+    ) -> ValueAndGradients:
+        key = wrt, long, *numbers.items()
         if key not in self._made:
             program = self.program.specialised(numbers) if numbers else self.program
-            self._made[key] = _in_two(program, self._runner.target, wrt)
+            self._made[key] = _in_two(program, self._runner.target, wrt, long)
         return self._made[key]
 
 
-def _in_two(program: Program, target: str, wrt: Sequence[str]) -> ValueAndGradients:
-    parts = program.derive(pullback_passes(adjoint_names(program.op), wrt).passes)
+def _in_two(program: Program, target: str, wrt: Sequence[str], long: bool) -> ValueAndGradients:
+    parts = program.derive(pullback_passes(adjoint_names(program.op), wrt, recompute=long).passes)
     value, gradients = (Runner(part, target) for part in parts)
     return ValueAndGradients(value, gradients, len(program.results))

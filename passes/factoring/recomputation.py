@@ -1,0 +1,95 @@
+"""Tensors whose elements are better computed again than stored: many elements, made of few numbers.
+
+    r[i, j] = sum[d in range(3)]((x[i, d] - z[j, d])**2)
+
+All pairs of n points take n**2 elements, which are made of 6 n numbers. To write and to read them
+takes longer than a few operations on numbers that stay in a cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from math import inf, prod
+
+from xdsl.ir import Block, SSAValue
+
+from dialects import tix
+from dialects.tix import Affine
+from dialects.tix.affine import SizeValues
+from passes.analysis.costs import FREE, weight
+from passes.index_sets.sets import boxed_indices
+from passes.rewriting.programs import reads_of, type_of
+
+MOST_COST = 128
+"""The cost of an element, in additions, up to which it is computed again rather than stored."""
+
+MOST_TERMS = 8
+"""The number of terms up to which a sum inside an element is computed again with it."""
+
+LEAST_SHARE = 16
+"""The least number of elements that are made of each number."""
+
+ASSUMED_SIZE = 512
+"""The value of sizes that are not known."""
+
+
+class Recomputation:
+    """The tensors of a program that are better computed again, asked for in its order.
+
+    Such a definition has `LEAST_SHARE` times as many elements as all that they are made of, and an
+    element costs at most `MOST_COST` additions, short sums included. What it reads may be computed
+    again itself. `sizes` are those for which that is counted.
+    """
+
+    def __init__(self, sizes: Mapping[str, int]):
+        self._sizes = SizeValues(sizes)
+        self._costs: dict[SSAValue, float] = {}
+        self._sources: dict[SSAValue, frozenset[SSAValue]] = {}
+        """The tensors that those computed again are made of."""
+
+    def add(self, op: tix.DefineOp) -> bool:
+        """True if a definition is better computed again, then also by those that read it."""
+        cost = self._cost(op.body.block)
+        read = {r.tensor for r in reads_of(op)}
+        sources = frozenset(s for t in read for s in self._sources.get(t, (t,)))
+        if op.view is not None or cost > MOST_COST or not self._are_few(sources, op):
+            return False
+        self._costs[op.result] = cost
+        self._sources[op.result] = sources
+        return True
+
+    def _are_few(self, sources: Iterable[SSAValue], op: tix.DefineOp) -> bool:
+        numbers = sum(self._elements(type_of(tensor).shape) for tensor in sources)
+        return self._elements(op.shape) >= LEAST_SHARE * numbers
+
+    def _elements(self, shape: Iterable[Affine]) -> float:
+        extents = map(self._extent, shape)
+        return prod(ASSUMED_SIZE if n == inf else n for n in extents)
+
+    def _cost(self, block: Block) -> float:
+        """The cost of what stands in a block, in additions; infinite with long reductions."""
+        cost = 0.0
+        for op in block.ops:
+            if isinstance(op, tix.ReadOp):
+                cost += self._costs.get(op.tensor, 1)
+            elif isinstance(op, tix.ReductionOp):
+                cost += self._terms(op) * self._cost(op.body.block)
+            elif not isinstance(op, FREE):
+                cost += weight(op) + sum(self._cost(region.block) for region in op.regions)
+        return cost
+
+    def _terms(self, op: tix.ReductionOp) -> float:
+        """The number of terms of a short reduction; infinite for others."""
+        boxes = boxed_indices(op)
+        terms = self.points(boxes.get(v) for v in op.indices)
+        return terms if terms <= MOST_TERMS else inf
+
+    def points(self, extents: Iterable[Affine | None]) -> float:
+        """The number of points of a box; infinite where an extent is not known."""
+        return prod(inf if size is None else self._extent(size) for size in extents)
+
+    def _extent(self, size: Affine) -> float:
+        try:
+            return max(0, size.evaluate(self._sizes))
+        except KeyError:
+            return inf

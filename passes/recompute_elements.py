@@ -1,0 +1,85 @@
+"""`recompute-elements`: a tensor of many elements made of few numbers is computed where it is read.
+
+    r[i, j] = sum[d in range(3)]((x[i, d] - z[j, d])**2)
+    f[i] = sum[j](exp(-r[i, j]) * b[j])
+
+becomes
+
+    f[i] = sum[j](exp(-sum[d in range(3)]((x[i, d] - z[j, d])**2)) * b[j])
+
+Storing all pairs takes longer than computing them again (`passes/factoring/recomputation.py`), and
+sums between which nothing is stored may share loops. Definitions move to all that read them if none
+reads an element for more than `MOST_TIMES` values of other indices: blocks of rows compute it once
+for these. Definitions that must round identically stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from dataclasses import dataclass
+
+from xdsl.ir import Operation, SSAValue
+
+from dialects import tix
+from dialects.tix import Affine
+from passes.analysis.index_uses import IndexUses
+from passes.analysis.rounding import must_round_identically
+from passes.factoring.recomputation import Recomputation
+from passes.index_sets.paths import Path
+from passes.index_sets.sets import boxed_indices
+from passes.inline_definitions import move_definitions
+from passes.rewriting.program_pass import ProgramPass
+from passes.rewriting.programs import definition_around
+from passes.rewriting.written_sizes import parse_sizes
+
+MOST_TIMES = 8
+"""The number of values of other indices for which an element is read and yet not stored."""
+
+
+@dataclass(frozen=True)
+class RecomputeElementsPass(ProgramPass):
+    """`recompute-elements{sizes="N=512"}`: made best for these, right for all."""
+
+    name = "recompute-elements"
+    sizes: tuple[str, ...] = ()
+
+    def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
+        return recompute_elements(program, parse_sizes(self.sizes))
+
+
+def recompute_elements(program: tix.ProgramOp, sizes: Mapping[str, int]) -> tix.ProgramOp:
+    """The program without tensors that are better computed where they are read.
+
+    It is the same one, changed in place.
+    """
+    fixed = {definition_around(op) for op in must_round_identically(program)}
+    found = Recomputation(sizes)
+    moved: dict[SSAValue, tix.DefineOp] = {}
+    for op in program.definitions:
+        if op not in fixed and _may_move(op, found, fixed) and found.add(op):
+            moved[op.result] = op
+    return move_definitions(program, moved)
+
+
+def _may_move(op: tix.DefineOp, found: Recomputation, fixed: Container[Operation]) -> bool:
+    """True if all that read elements of a definition may compute them, none of them often."""
+    for use in op.result.uses:
+        read = use.operation
+        if not isinstance(read, tix.ReadOp):
+            return False
+        reader = definition_around(read)
+        if reader in fixed or reader.type.dtype != op.type.dtype:
+            return False
+        if _times(read, reader, found) > MOST_TIMES:
+            return False
+    return True
+
+
+def _times(read: tix.ReadOp, reader: tix.DefineOp, found: Recomputation) -> float:
+    """The number of values of other indices for which `reader` reads an element."""
+    path = Path.to(read, reader)
+    extents: dict[SSAValue, Affine] = dict(zip(reader.indices, reader.shape, strict=True))
+    for around in path.reductions:
+        extents.update(boxed_indices(around))
+    used = IndexUses().of(read.result)
+    return found.points(extents.get(v) for v in path.indices if v not in used)
