@@ -53,7 +53,8 @@ def rows_shared(nests: Sequence[Nest], alone: Collection[tix.DefineOp]) -> list[
 def _member_of(nest: Nest, alone: Collection[tix.DefineOp]) -> _Member | None:
     """The definition of a nest, if it may share rows."""
     op = nest.body
-    if len(nest.members) > 1 or nest.tiles or op in alone or not op.indices:
+    in_blocks = any(tile.column_index in op.indices for tile in nest.tiles)
+    if len(nest.members) > 1 or in_blocks or op in alone or not op.indices:
         return None
     member = _Member(op)
     return member if member.has_rows else None
@@ -82,7 +83,8 @@ def _joined(group: Sequence[tuple[Nest, _Member]]) -> list[Nest]:
     members = [m for _, m in group]
     depth = _depth(members)
     rows = [m for m in members if m.reductions or len(m.op.indices) != depth]
-    if depth is None or len(rows) < 2 or not any(m.reductions for m in members):
+    tiles = all(nest.tiles for nest, _ in group)  # blocks of rows share what all rows read
+    if depth is None or len(rows) < 2 or tiles or not any(m.reductions for m in members):
         return [nest for nest, _ in group]
     ops = [m.op for m in members]
     written, hosts = _places(members, depth)

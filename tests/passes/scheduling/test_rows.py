@@ -90,6 +90,14 @@ def test_the_row_of_a_tensor_that_is_read_elsewhere_in_the_row_has_memory():
     assert written(tadc.compile(f"x: real[I, J]\n{text}")) == [("a", "y")]
 
 
+def test_sums_with_tiles_along_their_terms_are_in_the_row_of_those_without():
+    """Blocks of rows load `g` once; a row that is there already saves more."""
+    text = "s[i] = sum[j](x[i, j] * g[j])\ny[i, j] = x[i, j] * s[i]"
+    assert written(tadc.compile(f"x: f64[640, 768]\n{text}")) == [("y",)]
+    alone = "s[i] = sum[j](x[i, j] * g[j])\nt[i] = sum[j](x[i, j] * h[j])\nreturn s, t"
+    assert len(written(tadc.compile(f"x: f64[640, 768]\n{alone}"))) == 2
+
+
 APART = {
     "rows of another one": "s[i] = sum[j](x[i, j])\ny[i in range(40), j] = x[i, j] * s[i + 1]",
     "all rows": "s[i] = sum[j](x[i, j])\ny[i, j] = x[i, j] * sum[k](s[k])",
