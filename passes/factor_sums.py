@@ -36,6 +36,7 @@ from xdsl.ir import SSAValue
 from dialects import tix
 from dialects.tix import Constraint, TensorType
 from passes.analysis.rounding import must_round_identically
+from passes.factoring.equal_tensors import merge_equal_tensors
 from passes.factoring.partial_sums import Extraction, find_extraction
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
@@ -62,10 +63,12 @@ class FactorSumsPass(ProgramPass):
 
 def factor_sums(program: tix.ProgramOp) -> tix.ProgramOp:
     """The program with partial sums as tensors; itself where none is worth it."""
+    given = program
+    labels = {op.label.data for op in program.definitions}
     for _ in range(MOST_ROUNDS):
         found = _extractions(program)
         if not found:
-            return program
+            return program if program is given else merge_equal_tensors(program, labels)
         program = _extracted(program, found)
     raise RuntimeError(f"partial sums of partial sums without end: {program}")
 

@@ -24,6 +24,8 @@ nothing says that the elements which the sum reads are there, so that they must 
 for it.
 
 An element that a block reads several times becomes one read: it has one adjoint, of all its uses.
+So do sums of one value in a definition (`passes/analysis/value_numbers.py`), all of which get the
+name if one needs it.
 
 `outline-reductions{shared=true}` does so, instead, with every extremum and product that is the same
 for several elements or terms, as the maximum of a row in `exp(x[i, j] - max[k](x[i, k]))`:
@@ -33,7 +35,7 @@ with long sums beside each other in a result of few elements: vectors run along 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias
@@ -44,6 +46,8 @@ from dialects import tix
 from dialects.tix import Affine, Constraint, TensorType
 from dialects.tix import elementwise as ew
 from passes.analysis.index_uses import IndexUses
+from passes.analysis.value_numbers import ValueNumbers
+from passes.factoring.equal_tensors import merge_equal_tensors
 from passes.index_sets.context import stays_inside
 from passes.index_sets.disjuncts import complement, disjoint
 from passes.index_sets.paths import Path
@@ -92,22 +96,40 @@ def outline_reductions(program: tix.ProgramOp, wanted: Wanted | None = None) -> 
     def outlined(program: ProgramBuilder, tensors: Cloner, op: tix.DefineOp) -> SSAValue:
         """Append a copy of `op`, behind definitions of those of its sums that need a name."""
         program.labels |= taken  # those of later definitions, too
-        return copy_definition(program, _Outliner(program, tensors, op, wanted), op)
+        return copy_definition(program, _Outliner(program, tensors, _Named.of(op, wanted)), op)
 
-    return copy_program(program, define=outlined)
+    return merge_equal_tensors(copy_program(program, define=outlined), taken)
+
+
+@dataclass(frozen=True)
+class _Named:
+    """The reductions of a definition that are to have names, and those that have some."""
+
+    definition: tix.DefineOp
+    numbers: Mapping[SSAValue, int]
+    """The numbers of their values: some may be equal."""
+    tensors: dict[object, SSAValue]
+    """The tensors of names that there are, by numbers and the places where they may be read."""
+
+    @staticmethod
+    def of(definition: tix.DefineOp, wanted: Wanted) -> _Named:
+        ops = [op for op in definition.walk() if isinstance(op, tix.ReductionOp)]
+        if not any(wanted(op, definition) for op in ops):
+            return _Named(definition, {}, {})
+        values = ValueNumbers(definition)
+        chosen = {values[op.result] for op in ops if wanted(op, definition)}
+        numbers = {op.result: values[op.result] for op in ops}
+        return _Named(definition, {v: n for v, n in numbers.items() if n in chosen}, {})
 
 
 class _Outliner(Cloner):
     """Copies a body; sums that need a name become definitions in front of it."""
 
-    def __init__(
-        self, program: ProgramBuilder, tensors: Cloner, definition: tix.DefineOp, wanted: Wanted
-    ):
+    def __init__(self, program: ProgramBuilder, tensors: Cloner, named: _Named):
         super().__init__(tensors.builder, tensors.values)
         self.program = program
         self.tensors = tensors
-        self.definition = definition
-        self.wanted = wanted
+        self.named = named
         self.reads: dict[tuple[Block, SSAValue, tuple[Affine, ...]], SSAValue] = {}
         """Elements that a block reads already: each gives one contribution to a gradient."""
 
@@ -122,9 +144,9 @@ class _Outliner(Cloner):
             self.reads[element] = self.values[op.result]
 
     def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
-        if not self.wanted(op, self.definition):
+        if op.result not in self.named.numbers:
             return super().copy_reduction(op)
-        path = Path.to(op, self.definition)
+        path = Path.to(op, self.named.definition)
         indices = _used_indices(op, path)
         sizes = _sizes(indices, path)
         if sizes is None or (path.reductions and _is_short(op)):
@@ -132,7 +154,10 @@ class _Outliner(Cloner):
         guards = _guards(op, path, indices)
         if guards is None:
             return super().copy_reduction(op)
-        tensor = self._lift(op, path, indices, sizes, guards)
+        place = self.named.numbers[op.result], *indices, *guards, *path.branches
+        if place not in self.named.tensors:
+            self.named.tensors[place] = self._lift(op, path, indices, sizes, guards)
+        tensor = self.named.tensors[place]
         return self.builder.read(tensor, [self.form(Affine.of(v)) for v in indices])
 
     def _lift(
@@ -144,13 +169,14 @@ class _Outliner(Cloner):
         guards: Sequence[Constraint],
     ) -> SSAValue:
         def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
-            outliner = _Outliner(self.program, self.tensors, self.definition, self.wanted)
+            outliner = _Outliner(self.program, self.tensors, self.named)
             cloner = outliner.inner(e, indices, own)
             return e.guard(guards, lambda e, _: cloner.inner(e)._under(path, op))
 
-        type = TensorType.of(sizes, tix.ELEMENT_TYPES[self.definition.type.dtype])
+        definition = self.named.definition
+        type = TensorType.of(sizes, tix.ELEMENT_TYPES[definition.type.dtype])
         word = op.name.removeprefix("tix.")
-        label = self.program.fresh_label(f"{self.definition.label.data}_{word}")
+        label = self.program.fresh_label(f"{definition.label.data}_{word}")
         names = [v.name_hint for v in indices]
         return self.program.define(label, type, names, op.location, body)
 

@@ -2,5 +2,6 @@
 
 - `contraction_order`: the cheapest order in which to sum a product over several indices
 - `partial_sums`: the sum within a sum that is worth a tensor of its own, where that is safe
+- `equal_tensors`: tensors that are equal become one
 - `recomputation`: the tensors whose elements are better computed again than stored
 """
