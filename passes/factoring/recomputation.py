@@ -11,20 +11,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from math import inf, prod
 
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from dialects import tix
 from dialects.tix import Affine
 from dialects.tix.affine import SizeValues
 from passes.analysis.costs import FREE, weight
+from passes.analysis.index_uses import IndexUses
+from passes.analysis.value_numbers import ValueNumbers
 from passes.index_sets.sets import boxed_indices
 from passes.rewriting.programs import reads_of, type_of
 
-MOST_COST = 128
+MOST_COST = 64
 """The cost of an element, in additions, up to which it is computed again rather than stored."""
 
 MOST_TERMS = 8
-"""The number of terms up to which a sum inside an element is computed again with it."""
+"""The length of a range up to which a sum inside an element is computed again with it."""
 
 LEAST_SHARE = 16
 """The least number of elements that are made of each number."""
@@ -49,7 +51,7 @@ class Recomputation:
 
     def add(self, op: tix.DefineOp) -> bool:
         """True if a definition is better computed again, then also by those that read it."""
-        cost = self._cost(op.body.block)
+        cost = self._cost(op)
         read = {r.tensor for r in reads_of(op)}
         sources = frozenset(s for t in read for s in self._sources.get(t, (t,)))
         if op.view is not None or cost > MOST_COST or not self._are_few(sources, op):
@@ -66,23 +68,37 @@ class Recomputation:
         extents = map(self._extent, shape)
         return prod(ASSUMED_SIZE if n == inf else n for n in extents)
 
-    def _cost(self, block: Block) -> float:
-        """The cost of what stands in a block, in additions; infinite with long reductions."""
-        cost = 0.0
-        for op in block.ops:
-            if isinstance(op, tix.ReadOp):
-                cost += self._costs.get(op.tensor, 1)
-            elif isinstance(op, tix.ReductionOp):
-                cost += self._terms(op) * self._cost(op.body.block)
-            elif not isinstance(op, FREE):
-                cost += weight(op) + sum(self._cost(region.block) for region in op.regions)
-        return cost
+    def _cost(self, op: tix.DefineOp) -> float:
+        """The cost of an element in additions; infinite with long reductions.
 
-    def _terms(self, op: tix.ReductionOp) -> float:
-        """The number of terms of a short reduction; infinite for others."""
+        What does not depend on the index of a short sum counts once, and so do equal values.
+        """
+        uses, numbers, extents = IndexUses(), ValueNumbers(op), dict[SSAValue, float]()
+        seen: set[int] = set()
+        cost = 0.0
+        for inner in op.body.walk():
+            if isinstance(inner, tix.ReductionOp):
+                extents |= self._extents(inner)
+            if isinstance(inner, FREE) or (number := numbers[inner.results[0]]) in seen:
+                continue
+            seen.add(number)
+            times = prod(extents.get(v, 1) for v in uses.of_operation(inner))
+            cost += times * self._weight(inner)
+        return cost if all(n <= MOST_TERMS for n in extents.values()) else inf
+
+    def _weight(self, op: Operation) -> float:
+        match op:
+            case tix.ReadOp():
+                return self._costs.get(op.tensor, 1)
+            case tix.ReductionOp() | tix.WhereOp():
+                return 1
+            case _:
+                return weight(op)
+
+    def _extents(self, op: tix.ReductionOp) -> dict[SSAValue, float]:
+        """The lengths of the ranges of its indices; infinite where they are not known."""
         boxes = boxed_indices(op)
-        terms = self.points(boxes.get(v) for v in op.indices)
-        return terms if terms <= MOST_TERMS else inf
+        return {v: self.points([boxes.get(v)]) for v in op.indices}
 
     def points(self, extents: Iterable[Affine | None]) -> float:
         """The number of points of a box; infinite where an extent is not known."""
