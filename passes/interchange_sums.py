@@ -24,11 +24,13 @@ from xdsl.ir import SSAValue
 
 from dialects import tix
 from dialects.tix import Affine, Constraint
+from passes.analysis.index_uses import IndexUses
 from passes.analysis.rounding import must_round_identically
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
 from passes.rewriting.program_pass import LocalPass
 from passes.rewriting.programs import ProgramBuilder, copy_definition, copy_program
+from passes.scheduling.tile_analysis import stride
 from passes.shift_sums import in_extremum
 
 COST_OF_LINE = 8
@@ -77,12 +79,13 @@ def _order(op: tix.SumOp) -> list[SSAValue]:
 def _distance(read: tix.ReadOp, index: SSAValue) -> int:
     """The distance of neighbours along an index, by the outermost dimension in which they differ.
 
-    It is 0 for one element, and 1 for elements side by side.
+    It is 0 for one element, and their distance in memory if that is short.
     """
+    step = stride(read, index, IndexUses())
+    if step is not None and abs(step) < COST_OF_LINE:
+        return abs(step)
     dimensions = enumerate(reversed(read.forms), 1)
-    outermost = max((n for n, form in dimensions if _depends(form, index)), default=0)
-    near = outermost == 1 and abs(read.forms[-1][index]) == 1
-    return 1 if near else COST_OF_LINE * outermost
+    return COST_OF_LINE * max((n for n, form in dimensions if _depends(form, index)), default=0)
 
 
 def _depends(form: Affine, index: SSAValue) -> bool:

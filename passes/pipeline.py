@@ -22,6 +22,7 @@ from passes.inline_definitions import InlineDefinitionsPass
 from passes.interchange_sums import InterchangeSumsPass
 from passes.join_guards import JoinGuardsPass
 from passes.merge_axes import MergeAxesPass
+from passes.multiply_out import MultiplyOutPass
 from passes.order_definitions import OrderDefinitionsPass
 from passes.outline_reductions import OutlineReductionsPass
 from passes.pack_reads import PackReadsPass
@@ -209,6 +210,8 @@ def summing_passes(
             # before partial sums are: sums that nothing is stored between are sums of products
             Step("tensor-index", RecomputeElementsPass(example)),
             *(for_indices if tile else []),
+            # what stands beside a factor that can leave a sum, too
+            *([Step("tensor-index", MultiplyOutPass())] if tile else []),
             # before a plan of buffers is made: partial sums are tensors, and what elements share
             Step("tensor-index", FactorSumsPass()),
             Step("tensor-index", OutlineReductionsPass(shared=True)),

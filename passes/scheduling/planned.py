@@ -197,7 +197,7 @@ class _Blocks:
             raise PlanFailure(
                 columns.index,
                 f"vectors cannot run along terms of {self.of.label}",
-                "they do in one long sum of arithmetic, whose reads are neighbours along its last "
+                "they do in one long sum of arithmetic, whose reads are at most two apart along its last "
                 "index",
             )
         names = self.of.text.indices

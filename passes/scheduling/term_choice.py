@@ -21,6 +21,7 @@ from passes.scheduling.tile_analysis import (
     blocked_sums,
     constant_extent,
     is_rectangular,
+    is_slow,
     stride,
 )
 
@@ -88,10 +89,10 @@ def _short_ones(
 
 
 def lies_along(op: tix.SumOp, uses: IndexUses) -> bool:
-    """True if vectors can hold terms: what these read lies side by side, or is one number."""
+    """True if vectors can hold terms: what these read lies side by side or two apart, or is one number."""
     index = op.indices[-1]
     inner = [o for o in op.body.walk() if not isinstance(o, tix.YieldOp)]
     simple = tix.ReadOp | tix.UnaryOp | tix.BinaryOp | tix.ConstantOp
     return all(isinstance(o, simple) for o in inner) and all(
-        stride(o, index, uses) in (0, 1, -1) for o in inner if isinstance(o, tix.ReadOp)
+        not is_slow(stride(o, index, uses)) for o in inner if isinstance(o, tix.ReadOp)
     )

@@ -163,6 +163,17 @@ def test_results_of_few_elements_have_vectors_along_terms():
     assert "vector.maskedload" in text
 
 
+@pytest.mark.parametrize("length", [300, 333, 5])
+def test_terms_of_vectors_may_lie_two_apart(length: int):
+    y, x = arrays_of({"y": (20, 2 * length), "x": (20, length + 3)}, np.float32).values()
+    source = "w[p in range(2), s in range(4)] = sum[i, k](y[i, 2*k + p] * x[i, k + s])"
+    f = tadc.compile(declared(source, {"y": y, "x": x}, numbers=True))
+    windows = np.lib.stride_tricks.sliding_window_view(x, length, 1)
+    expected = np.einsum("ikp,isk->ps", y.reshape(20, length, 2), windows)
+    np.testing.assert_allclose(f(y, x), expected, atol=1e-3)
+    assert length == 5 or "terms k" in f.emit("plan", {}, "f32")
+
+
 def test_sums_along_vectors_are_found_again_by_their_bits():
     """The gradient of a maximum finds the largest of its values again."""
     f = tadc.compile("x: f32[6, 4000]\nw: f32[4000]\ny = max[i](sum[k](x[i, k] * w[k]))")
