@@ -16,8 +16,9 @@ In row-major order the element h, w of a plane is its element p = W h + w, and w
 and w below W, p takes each value below H W once, in the same order. So h and w can become p
 where the body reads elements of dimensions next to each other at exactly h and w, the second one of
 size W, or at W h + w, and mentions h and w nowhere else; and so can indices of a reduction that run
-over such a box. Loops become longer: a vector does not end with each row. What a definition stored
-in rows of W is one dimension, too, where it is read at `p // W` and `p % W`.
+over such a box. Loops become longer: a vector does not end with each row. What lies in
+rows of W is one dimension, too, where it is read at `p // W` and `p % W`, and a condition
+`p // W < H` is `p < W H`.
 
 One size at most may be a difference, which counts as 0 where it is negative: the product of two
 would be positive again. With `strided`, rows of what is read may lie apart in memory: then only
@@ -41,7 +42,7 @@ from dialects.tix.affine import product
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
 from passes.rewriting.program_pass import LocalPass
-from passes.rewriting.programs import ProgramBuilder, copy_program, reads_of
+from passes.rewriting.programs import ProgramBuilder, copy_program
 
 
 @dataclass(frozen=True)
@@ -59,14 +60,11 @@ def merge_axes(program: tix.ProgramOp, strided: bool = False) -> tix.ProgramOp:
     """The program with merged indices; itself where none can be merged."""
     nests = [nest for d in program.definitions for nest in _nests(d)]
     joined = {v: first for nest in nests for v, first in _joined(nest, strided)}
-    divided = any(
-        _without_quotients(r)[1] != [*r.shape] for d in program.definitions for r in reads_of(d)
-    )
-    if not joined and not divided:
+    if not joined and not any(_is_divided(op, strided) for op in program.walk()):
         return program
 
     def define(builder: ProgramBuilder, tensors: Cloner, op: tix.DefineOp) -> SSAValue:
-        return _Merger(tensors, joined).define(builder, op)
+        return _Merger(tensors, joined, strided).define(builder, op)
 
     return copy_program(program, define=define)
 
@@ -143,16 +141,43 @@ def _reads_plane(op: tix.ReadOp, a: SSAValue, b: SSAValue, size: Affine) -> bool
     return near and positions == (a, b)
 
 
-def _without_quotients(op: tix.ReadOp) -> tuple[list[Affine], list[Affine]]:
+def _is_divided(op: Operation, strided: bool) -> bool:
+    """True for a read or a condition that needs no quotient."""
+    match op:
+        case tix.ReadOp():
+            return _without_quotients(op, strided)[1] != [*op.shape]
+        case tix.IfOp():
+            return any(_of_dividend(c) is not c for disjunct in op.condition for c in disjunct)
+        case _:
+            return False
+
+
+def _of_dividend(constraint: Constraint) -> Constraint:
+    """The same condition without a quotient `q = e // m`, if it says that q is below or above.
+
+    For integers `r`, `q >= r` is `e >= m r`, and `q <= r` is `e <= m r + m - 1`.
+    """
+    quotients = [v for v in constraint.form.indices if isinstance(v.owner, tix.FloorDivOp)]
+    if len(quotients) != 1 or constraint.equality or abs(constraint.form[quotients[0]]) != 1:
+        return constraint
+    (q,) = quotients
+    assert isinstance(q.owner, tix.FloorDivOp)
+    m, e, above = q.owner.divisor.data, q.owner.form, constraint.form[q] == 1
+    rest = (constraint.form - Affine.of(q) * constraint.form[q]) * m
+    return Constraint(rest + e if above else rest + (m - 1) - e)
+
+
+def _without_quotients(op: tix.ReadOp, strided: bool) -> tuple[list[Affine], list[Affine]]:
     """The forms and the shape of a read, with one dimension for `p // m` beside `p % m`.
 
-    Arguments keep theirs: their rows may lie apart.
+    With `strided` arguments keep theirs: their rows may lie apart.
     """
     forms, shape = list(op.forms), list(op.shape)
     for n in range(len(forms) - 2, -1, -1):
         index = forms[n].single_index
         quotient = index.owner if index is not None else None
-        if isinstance(quotient, tix.FloorDivOp) and isinstance(op.tensor.owner, tix.DefineOp):
+        in_rows = not strided or isinstance(op.tensor.owner, tix.DefineOp)
+        if isinstance(quotient, tix.FloorDivOp) and in_rows:
             divisor = Affine(constant=quotient.divisor.data)
             rest = quotient.form - forms[n] * divisor.constant
             if forms[n + 1] == rest and shape[n + 1] == divisor:
@@ -169,10 +194,11 @@ def _is_natural(size: Affine) -> bool:
 class _Merger(Cloner):
     """Copies; an index in `joined` becomes one with the index before it."""
 
-    def __init__(self, tensors: Cloner, joined: Mapping[SSAValue, SSAValue]):
+    def __init__(self, tensors: Cloner, joined: Mapping[SSAValue, SSAValue], strided: bool):
         super().__init__(tensors.builder, tensors.values)
         self.joined = joined
         """For an index, the first of those that become one with it."""
+        self.strided = strided
 
     def define(self, program: ProgramBuilder, op: tix.DefineOp) -> SSAValue:
         """Append the definition with merged indices."""
@@ -208,7 +234,7 @@ class _Merger(Cloner):
         if not isinstance(op, tix.ReadOp):
             return super().copy(op)
         self.builder.location = op.location
-        old, dimensions = _without_quotients(op)
+        old, dimensions = _without_quotients(op, self.strided)
         positions = [form.single_index for form in old]
         forms = [
             self.form(self._in_rows(f))
@@ -218,6 +244,13 @@ class _Merger(Cloner):
         shape = self._merged(positions, dimensions)
         view = shape if shape != op.tensor_type.shape else None
         self.values[op.result] = self.builder.read(self.value(op.tensor), forms, view)
+
+    def copy_if(self, op: tix.IfOp) -> SSAValue:
+        return self.builder.choose(
+            [list(map(_of_dividend, self.constraints(disjunct))) for disjunct in op.condition],
+            lambda e, _: self.inner(e).copy_body(op.then),
+            lambda e, _: self.inner(e).copy_body(op.otherwise),
+        )
 
     def _in_rows(self, form: Affine) -> Affine:
         """The form with `a` for each `size * a + b` whose indices become one."""

@@ -90,6 +90,36 @@ def test_quotients_beside_remainders_are_one_dimension(element: str, rank: int) 
         np.testing.assert_array_equal(before, after)
 
 
+@pytest.mark.parametrize(("strided", "rank"), [(False, 1), (True, 2)])
+def test_rows_of_arguments_are_one_dimension_unless_they_lie_apart(strided: bool, rank: int):
+    merged = merge_axes(compiled("x: f64[N, 4]\ny[p in range(4*N)] = x[p // 4, p % 4]"), strided)
+    (read,) = reads_of(merged.definitions[-1])
+    assert len(read.forms) == rank
+
+
+@pytest.mark.parametrize(
+    ("condition", "divided"),
+    [
+        ("p // 4 < N", False),
+        ("p // 4 >= N", False),
+        ("(2*p + 1) // 3 <= M", False),
+        ("p // 4 == N", True),
+        ("2 * (p // 4) >= N", True),
+    ],
+)
+def test_conditions_on_quotients_are_some_on_dividends(condition: str, divided: bool) -> None:
+    f = compiled(f"a: f64[N]\nb: f64[M]\nx: f64[P]\ny[p] = x[p] if {condition} else 2")
+    merged = merge_axes(f)
+    (choice,) = (op for op in merged.walk() if isinstance(op, tix.IfOp))
+    quotients = {v for d in choice.condition for c in d for v in c.form.indices} - {
+        *merged.definitions[-1].indices
+    }
+    assert bool(quotients) == divided
+    values = [np.zeros(3), np.zeros(5), np.arange(20.0)]
+    for before, after in zip(interpret(f, values), interpret(merged, values), strict=True):
+        np.testing.assert_array_equal(before, after)
+
+
 def test_strided_tensors_keep_their_axes() -> None:
     program = compiled("y[i, j] = exp(x[i, j])")
     assert merge_axes(program, strided=True) is program
