@@ -7,8 +7,8 @@ becomes
     z[j, k] = sum[i](a[i, k] * t[i, j] + b[j, k] * t[i, j])
 
 by the distributive law. `factor-sums` then makes a tensor of `sum[i](t[i, j])`, which is the same
-for all k: one operation per term is left of two. Differences stay as they are: that of near numbers is
-exact, and the difference of their sums is not. So do sums that must round identically, and those
+for all k: one operation per term is left of two. Differences stay as they are: that of near numbers
+is exact, and the difference of their sums is not. So do sums that must round identically, and those
 inside extrema.
 
 Only the order changes in which terms are multiplied and added.

@@ -89,7 +89,7 @@ def _short_ones(
 
 
 def lies_along(op: tix.SumOp, uses: IndexUses) -> bool:
-    """True if vectors can hold terms: what these read lies side by side or two apart, or is one number."""
+    """True if vectors can hold terms: what these read lies at most two apart, or is one number."""
     index = op.indices[-1]
     inner = [o for o in op.body.walk() if not isinstance(o, tix.YieldOp)]
     simple = tix.ReadOp | tix.UnaryOp | tix.BinaryOp | tix.ConstantOp
