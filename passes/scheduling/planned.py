@@ -197,8 +197,8 @@ class _Blocks:
             raise PlanFailure(
                 columns.index,
                 f"vectors cannot run along terms of {self.of.label}",
-                "they do in one long sum of arithmetic, whose reads are at most two apart along its "
-                "last index",
+                "they do in one long sum of arithmetic, whose reads are at most two apart along "
+                "its last index",
             )
         names = self.of.text.indices
         column = sums[0].indices[-1]
