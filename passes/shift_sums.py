@@ -15,7 +15,7 @@ points are the same, and so are the terms. What is tried makes a form of a read 
 nothing is known of sizes and loops. Here a change is better that leaves, in this order,
 
 1. fewer bounds of short ranges that move by more than 1 from element to element, which would be
-   masks of elements that lie apart;
+   masks of elements that lie apart, unless vectors may run along another index;
 2. fewer indices without a short range of numbers, over which loops are unrolled;
 3. fewer points in the box of the short ranges, all of which a loop over it would test;
 4. fewer bounds and conditions that move with the indices around the sum;
@@ -221,9 +221,12 @@ class SumView:
         return self._masks_apart(short), len(self.op.indices) - len(short), box, moving, apart
 
     def _masks_apart(self, short: Mapping[SSAValue, range]) -> int:
-        """The number of bounds of short ranges that move by more than 1, and that are needed."""
+        """The number of bounds of short ranges that move by more than 1, and that are needed.
+
+        None where vectors may run along another index.
+        """
         op = definition_around(self.op)
-        if not op.indices:
+        if not op.indices or self._has_other_lanes(op):
             return 0
         sizes = zip(op.indices, op.shape, strict=True)
         known = {v: range(n.constant) for v, n in sizes if not n.terms} | dict(short)
@@ -236,6 +239,18 @@ class SumView:
 
         moving = (f for f in self.bounds if abs(f[op.indices[-1]]) > 1)
         return sum(any(v in short for v in f.indices) and is_needed(f) for f in moving)
+
+    def _has_other_lanes(self, op: tix.DefineOp) -> bool:
+        """True for products along another index than the last one of the result, none of whose
+        bounds moves with it: o in y[o, j] = sum[k](w[o, k] * x[2*j + k])."""
+        *others, last = op.indices
+        used = [{v for form in read for v in form.indices} for read in self.reads]
+        fixed = [v for v in others if not any(form[v] for form in self.bounds)]
+        return any(
+            any(v in read and last not in read for read in used)
+            and any(last in read and v not in read for read in used)
+            for v in fixed
+        )
 
     def _is_inside(self, v: SSAValue) -> bool:
         """True for indices and quotients in the body."""

@@ -95,6 +95,18 @@ def test_gradients(source: str, reads: str) -> None:
     assert reads in print_program(shift_sums(derivative))
 
 
+def test_windows_stay_where_vectors_may_run_along_other_indices() -> None:
+    """Tests of elements two apart are those of numbers then, not masks: along o in place of j."""
+    window = "sum[c, v](pad(x[c, 2*j + v - 1]) * w[{o}c, v])"
+    wide = tadc.compile(f"w: f64[8, 4, 3]\ny[o, j in range(28)] = {window.format(o='o, ')}")
+    alone = tadc.compile(f"w: f64[4, 3]\ny[j in range(28)] = {window.format(o='')}")
+    kept, moved = (
+        print_program(shift_sums(bounded_without_conditions(f.program.op))) for f in (wide, alone)
+    )
+    assert "w[o, c, v]" in kept
+    assert "x[c, v]" in moved
+
+
 # --- ranges ---------------------------------------------------------------------------------------
 
 
