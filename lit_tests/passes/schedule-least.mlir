@@ -20,10 +20,10 @@ tix.program @f (%a = "a" : !tix.tensor<[N, 300], f32>, %b = "b" : !tix.tensor<[3
 
 // SIZE: a size is written as N=512, not 'N'
 
-// Without it, a test asks for room for four rows and 64 columns; where there is none, elements are
+// Without it, a test asks for room for six rows and 64 columns; where there is none, elements are
 // computed one by one.
 // ANY-LABEL: func.func @c(
-// ANY:         [[ROWS:%.*]] = arith.cmpi sge, %N, %c4
+// ANY:         [[ROWS:%.*]] = arith.cmpi sge, %N, %c6
 // ANY:         [[COLUMNS:%.*]] = arith.cmpi sge, %M, %c64
 // ANY:         [[ROOM:%.*]] = arith.andi [[ROWS]], [[COLUMNS]]
 // ANY:         loops.parallel (%unit) to (

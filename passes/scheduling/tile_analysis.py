@@ -161,6 +161,13 @@ def _indices_of(forms: Iterable[Affine], uses: IndexUses) -> set[SSAValue]:
     return {used for form in forms for v in form.indices for used in uses.of(v)}
 
 
+def _known(size: Affine, sizes: Mapping[str, int]) -> Affine:
+    """A size as a number, where these sizes tell."""
+    if any(name not in sizes for name in size.sizes):
+        return size
+    return Affine(constant=size.evaluate({n: sizes[n] for n in size.sizes}))
+
+
 @cache
 def _strides(shape: tuple[Affine, ...]) -> tuple[int | None, ...]:
     strides: list[int | None] = [1]
@@ -170,10 +177,16 @@ def _strides(shape: tuple[Affine, ...]) -> tuple[int | None, ...]:
     return tuple(strides[::-1][: len(shape)])
 
 
-def stride(read: tix.ReadOp, index: SSAValue, uses: IndexUses) -> int | None:
-    """The distance of elements read at neighbouring values of an index; None: far apart."""
+def stride(
+    read: tix.ReadOp, index: SSAValue, uses: IndexUses, sizes: Mapping[str, int] | None = None
+) -> int | None:
+    """The distance of elements read at neighbouring values of an index, for these `sizes`.
+
+    None where it is not known: far apart.
+    """
     total = 0
-    for form, step in zip(read.forms, _strides(read.shape), strict=True):
+    shape = tuple(_known(size, sizes) for size in read.shape) if sizes else read.shape
+    for form, step in zip(read.forms, _strides(shape), strict=True):
         if any(index in uses.of(v) and v is not index for v in form.indices):
             return None  # through a division
         if form[index]:

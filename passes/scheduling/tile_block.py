@@ -53,12 +53,10 @@ from passes.scheduling.tile_analysis import (
     reads_outside_terms,
     tileable_sums,
 )
+from passes.scheduling.tile_cost import MOST_TERMS_WRITTEN_OUT
 from passes.scheduling.tile_panels import Chunk
 from passes.scheduling.trees import bounds
 from passes.scheduling.vector_lowering import load_vector, store_vector
-
-MOST_TERMS_WRITTEN_OUT = 8
-"""Terms of the innermost indices of a sum that are written out one after the other."""
 
 SHIFTED_TERMS = 4
 """Terms at a time that share what they read: as many as registers hold vectors besides sums."""

@@ -27,6 +27,7 @@ from dialects.tix.affine import least_value
 from passes.analysis.costs import weight
 from passes.analysis.index_uses import IndexUses
 from passes.rewriting.written_sizes import parse_sizes
+from passes.scheduling.cache_lines import is_copied
 from passes.scheduling.term_choice import single_row, term_candidates
 from passes.scheduling.tile import Hoisted, Tile
 from passes.scheduling.tile_analysis import (
@@ -50,13 +51,17 @@ from passes.scheduling.tile_cost import (
     length_of,
     operations,
     plain_cost,
+    terms_of,
 )
 
-VECTORS_OF_SUMS = 16
-"""Vectors of sums in a block: half of the registers, as the others hold elements that are read."""
+VECTORS_OF_SUMS = 24
+"""Vectors of sums in a block: of 32 registers, as the others hold elements that are read."""
+
+VECTORS_OF_DEAR_SUMS = 16
+"""Vectors of sums where terms take more: elementary functions, several reads."""
 
 MOST_COLUMNS = 64
-"""Columns of a block: LLVM unrolls much shorter loops before it looks for vectors in them."""
+"""Columns of a block: four vectors, which begin in as many lines of each row that is read."""
 
 MOST_ROWS = 8
 """Rows of a block."""
@@ -190,7 +195,7 @@ def priced_tiles(op: tix.DefineOp, sizes: Sizes) -> list[PricedTile]:
 def _may_join(s: tix.SumOp, op: tix.DefineOp, tile: Tile, uses: IndexUses) -> bool:
     """True if registers hold all that advances in the loop of a sum, for each column its own."""
     own = tile.column_index in op.indices
-    return own and vectors_of_sums(s, tile, tile.lanes, uses) <= VECTORS_OF_SUMS
+    return own and vectors_of_sums(s, tile, tile.lanes, uses) <= VECTORS_OF_DEAR_SUMS
 
 
 def sums_of_blocks(op: tix.DefineOp, tile: Tile, uses: IndexUses) -> list[tix.SumOp]:
@@ -202,23 +207,41 @@ def sums_of_blocks(op: tix.DefineOp, tile: Tile, uses: IndexUses) -> list[tix.Su
 
 def _candidates(op: tix.DefineOp, lanes: int, sizes: Sizes) -> Iterator[Tile]:
     """Every pair of indices and every single one, the last ones first: results lie along these."""
+    room = _vectors_of_sums(op)
     for column_index in reversed(op.indices):
-        columns = min(MOST_COLUMNS, _power_of_two_below(_extent(op, column_index, sizes)))
-        while columns >= max(lanes // 2, MOST_COLUMNS // 4, 2):
-            most = max(1, min(MOST_ROWS, VECTORS_OF_SUMS * lanes // columns))
+        for columns in _widths(_extent(op, column_index, sizes), lanes):
+            most = max(1, min(MOST_ROWS, room * lanes // columns))
             for row_index in reversed(op.indices):
                 extent = _extent(op, row_index, sizes)
                 if row_index is not column_index and extent > 1:
                     rows = _rows(extent, most, extent != ASSUMED_EXTENT)
                     yield Tile(row_index, column_index, rows, columns, min(lanes, columns))
             yield Tile(None, column_index, 1, columns, min(lanes, columns))
-            columns //= 2
         wide = ADDITIONS_UNDER_WAY * lanes
         if _extent(op, column_index, sizes) >= wide > MOST_COLUMNS and not _is_heavy(op):
             yield Tile(None, column_index, 1, wide, lanes)
     yield from term_candidates(
         op, lanes, lambda v: _extent(op, v, sizes), lambda s, v: length_of(s, v, sizes)
     )
+
+
+def _widths(extent: int, lanes: int) -> Iterator[int]:
+    """The columns that blocks may have, the most first: powers of two, and three quarters."""
+    widest = min(MOST_COLUMNS, _power_of_two_below(extent))
+    least = max(lanes // 2, MOST_COLUMNS // 4, 2)
+    for n in range(4):
+        width = widest >> n
+        if width >= least:
+            yield width
+        if n == 0 and widest == MOST_COLUMNS and width * 3 // 4 % lanes == 0:
+            yield width * 3 // 4
+
+
+def _vectors_of_sums(op: tix.DefineOp) -> int:
+    """The vectors of sums for which there are registers, beside those of a term: four of one read
+    along the columns, and an element of a row."""
+    reads = (sum(isinstance(o, tix.ReadOp) for o in s.walk()) for s in blocked_sums(op.body))
+    return VECTORS_OF_DEAR_SUMS if _is_heavy(op) or max(reads) > 2 else VECTORS_OF_SUMS
 
 
 def _is_heavy(op: tix.DefineOp) -> bool:
@@ -235,7 +258,8 @@ def _rows(extent: int, most: int, known: bool) -> int:
 
 def _waste(op: tix.DefineOp, tile: Tile, sizes: Sizes) -> float:
     """Elements computed per element of the result; shorter loops count as slower, too."""
-    waste = 1.3 if tile.columns < MOST_COLUMNS and tile.column_index in op.indices else 1.0
+    narrow = 4 * tile.columns < 3 * MOST_COLUMNS and tile.column_index in op.indices
+    waste = 1.3 if narrow else 1.0
     columns = tile.columns if tile.column_index in op.indices else tile.lanes
     for axis, width in ((tile.row_index, tile.rows), (tile.column_index, columns)):
         if axis is not None:
@@ -295,11 +319,11 @@ def _with_panels(
     along_terms = tile.column_index not in op.indices
     moving = along_terms or not all(is_rectangular(s, [tile.column_index], uses) for s in sums)
     for s in sums if blocks > 3 and not moving else []:
-        found = hoisted_values(s, tile, uses).panels
+        found = [h for h in hoisted_values(s, tile, uses).panels if is_copied(h, s, tile, sizes)]
         if found:
             panels[s] = tuple(found)
         cut = chunk_of(s, tile.columns)
-        if cut and (found or far_reads(s, tile, uses)):
+        if cut and (found or (far_reads(s, tile, uses) and terms_of(s, sizes) > cut[1])):
             chunks[s] = cut
     if not panels:
         group = max(1, min(group, 64 // tile.rows))

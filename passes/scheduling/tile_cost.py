@@ -38,11 +38,20 @@ ADDITIONS_UNDER_WAY = 8
 COST_OF_LOAD = 2
 """The cost of a vector that comes from a cache rather than from registers."""
 
+COST_OF_COPY = 4
+"""The cost of a vector that comes from a far cache and is stored in a panel."""
+
 COST_OF_FAR_ELEMENT = 3
 """The cost of an element on a cache line of its own."""
 
+COST_OF_STORE = 1
+"""The cost of storing an element that lay by itself."""
+
 ELEMENTS_OF_LINE = 16
 """Elements of a cache line."""
+
+MOST_TERMS_WRITTEN_OUT = 8
+"""Terms of the innermost indices of a sum that are written out one after the other."""
 
 COST_OF_LANE = 20
 """The cost of a lane that is computed by itself, in a loop over memory."""
@@ -136,8 +145,9 @@ class TileCost:
         if isinstance(op, tix.IfOp) and is_lane_by_lane(op, self.tile.column_index, self.uses):
             return COST_OF_LANE * self.tile.columns
         if isinstance(op, tix.ReadOp) and is_slow(stride(op, self.tile.column_index, self.uses)):
-            return COST_OF_FAR_ELEMENT * self.tile.columns
-        return 0 if isinstance(op, FREE) else weight(op) * self.tile.columns / self.lanes
+            return (COST_OF_FAR_ELEMENT + COST_OF_STORE) * self.tile.columns
+        cost = COST_OF_COPY if isinstance(op, tix.ReadOp) else weight(op)
+        return 0 if isinstance(op, FREE) else cost * self.tile.columns / self.lanes
 
     def _rows(self, op: Operation) -> int:
         """The rows for which an operation differs."""
@@ -149,13 +159,15 @@ class TileCost:
         by_row = rows > 1
         if isinstance(op, tix.IfOp) and is_lane_by_lane(op, self.tile.column_index, self.uses):
             return rows * self.tile.columns * COST_OF_LANE
+        if isinstance(op, tix.IfOp):
+            return self._of_tests(op)
         if not self.uses.of_operation(op) & set(sum_.indices):
             if not (by_row and by_column and isinstance(op, tix.ReadOp)):
                 return 0  # it stays in registers
             slow = is_slow(stride(op, self.tile.column_index, self.uses))
             return rows * self.tile.columns * (1 if slow else 0.5 / self.lanes)
         if not by_column:
-            return rows * weight(op)
+            return self._elements(op, sum_) * weight(op)
         vectors = self.tile.columns / self.lanes
         if isinstance(op, tix.ReadOp):
             step = stride(op, self.tile.column_index, self.uses)
@@ -164,3 +176,36 @@ class TileCost:
             near = vectors * max(COST_OF_LOAD, abs(step or 0))
             vectors = far * self.tile.columns if slow else near
         return rows * vectors * weight(op)
+
+    def _of_tests(self, op: tix.IfOp) -> float:
+        """The tests of a choice for a term: those of rows hold, but in the first and last block."""
+        axes = {index for index, _ in self.tile.axes}
+        vectors = self.tile.columns / self.lanes
+        cost = 0.0
+        for form in (c.form for disjunct in op.condition for c in disjunct):
+            used = {v for index in form.indices for v in self.uses.of(index)}
+            if self.tile.column_index in used:
+                cost += self.tile.count_in(used) * vectors
+            elif not axes & used:
+                cost += 1
+        return cost
+
+    def _elements(self, op: Operation, sum_: tix.SumOp) -> float:
+        """The values per term that are the same for all columns.
+
+        Terms that are written out share elements with other rows: three rows read x[i + k], with
+        k in range(3), at five places.
+        """
+        rows, index = self._rows(op), sum_.indices[-1]
+        found = constant_range(sum_, index, self.sizes)
+        if not found or found[1] > MOST_TERMS_WRITTEN_OUT or not self._moves_alike(op, index):
+            return rows
+        return (rows + found[1] - 1) / found[1]
+
+    def _moves_alike(self, op: Operation, index: SSAValue) -> bool:
+        """True if a step along an index of the sum leads where a step along the rows does."""
+        row = self.tile.row_index
+        if not isinstance(op, tix.ReadOp) or row is None:
+            return False
+        steps = [(form[row], form[index]) for form in op.forms if form[row] or form[index]]
+        return len(steps) == 1 and abs(steps[0][0]) == abs(steps[0][1])

@@ -29,7 +29,7 @@ def test_without_sizes_there_are_no_numbers_of_work():
 def test_a_nest_by_hand_has_the_compilers_own_beside_it():
     _, own = comments("y[i, j]: plain")
     assert own == (
-        "by hand; the compiler would choose: rows i by 4, columns j by 64, 64 blocks a group"
+        "by hand; the compiler would choose: rows i by 6, columns j by 64, 42 blocks a group"
     )
 
 

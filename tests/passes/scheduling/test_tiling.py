@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import tadc
 from passes.schedule import schedule
-from passes.scheduling import tile_analysis, tile_choice, tile_cost
+from passes.scheduling import cache_lines, tile_analysis, tile_choice, tile_cost
 from passes.scheduling.blocking import blocking_chooser, chosen_blocking
 from passes.set_precision import set_precision
 from tadc.runtime import size_class
@@ -145,10 +145,10 @@ def test_rows_share_what_they_read_under_one_condition():
         "w: f32[32, 32, 3]\nx: f32[32, 512]\ny[o, v] = sum[c, t](w[o, c, t] * x[c, v + t])"
     )
     text = str(f.derivative("x").runner.executable("f32").module)
-    # two of three terms of the first vector, and of the last, for all four rows, each of which adds
-    # what the mask lets through; all other lanes have the terms wherever the block begins
+    # two of three terms of the first vector, and of the last, for all eight rows, each of which
+    # adds what the mask lets through; all other lanes have the terms wherever the block begins
     assert text.count("vector.maskedload") == 2 * 2
-    assert text.count("loops.select") == 2 * 2 * 4
+    assert text.count("loops.select") == 2 * 2 * 8
 
 
 def test_results_of_few_elements_have_vectors_along_terms():
@@ -256,6 +256,8 @@ def small_tiles(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setattr(tile_analysis, name, value)
     for name, value in choice.items():
         monkeypatch.setattr(tile_choice, name, value)
+    for name in ("LINES_APART", "BYTES_IN_ORDER"):
+        monkeypatch.setattr(cache_lines, name, 0)
     monkeypatch.setattr(tile_cost, "COST_OF_FAR_ELEMENT", 0)
     yield
 

@@ -1,0 +1,65 @@
+"""Lines of a cache that a block reads: whether the next block of its group finds them there.
+
+    y[i, j] = sum[k](x[i, k] * w[k, j])      blocks of 48 columns j, f32, K = 128
+
+    128 runs of 3 lines, which lie apart: 384 lines, 24 KB
+
+All blocks of a group read the same elements w[k, j]. Copied into a panel, they are read once more
+than they are needed, while nothing else can be done; what stays in a cache needs no panel.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from dialects import tix
+from passes.analysis.index_uses import IndexUses
+from passes.scheduling.tile import Hoisted, Tile
+from passes.scheduling.tile_analysis import VECTOR_BYTES, stride
+from passes.scheduling.tile_cost import Sizes, length_of
+
+LINE_BYTES = 64
+"""The bytes of a line."""
+
+LINES_APART = 512
+"""Lines of runs that lie apart, at most: 32 KB, two thirds of the nearest cache. Where they share
+few places of it, as rows of 4 KB do, the second cache still has them."""
+
+BYTES_IN_ORDER = 1 << 19
+"""Bytes from the first element to the last, at most, of runs that follow each other in memory: in
+order they come from the second cache in time."""
+
+BYTES_BETWEEN = 512
+"""Bytes from the end of one such run to the next, at most: a page has several of them."""
+
+
+def is_copied(hoisted: Hoisted, op: tix.SumOp, tile: Tile, sizes: Sizes) -> bool:
+    """True if what a panel may hold is better copied to it, for these sizes.
+
+    It is unless vectors of it are there in memory, and a cache keeps those of all terms from one
+    block to the next.
+    """
+    read = hoisted.value.owner
+    return (
+        not isinstance(read, tix.ReadOp)
+        or stride(read, tile.column_index, IndexUses()) not in (1, -1)
+        or not _stays_near(read, op, tile, sizes)
+    )
+
+
+def _stays_near(read: tix.ReadOp, op: tix.SumOp, tile: Tile, sizes: Sizes) -> bool:
+    """True if a cache keeps what all terms of a sum read for the columns of a block."""
+    uses, element = IndexUses(), VECTOR_BYTES // tile.lanes
+    run = tile.columns * element
+    steps = {v: stride(read, v, uses, sizes) for v in op.indices if v in uses.of_operation(read)}
+    apart = [length_of(op, v, sizes) for v, step in steps.items() if step is None]
+    known = [(abs(step) * element, v) for v, step in steps.items() if step is not None]
+    for step, v in sorted(known, key=lambda walk: walk[0]):
+        count = length_of(op, v, sizes)
+        if step <= run + BYTES_BETWEEN:
+            run += step * (count - 1)
+        else:
+            apart.append(count)
+    if not apart:
+        return run <= BYTES_IN_ORDER
+    return -(-run // LINE_BYTES) * prod(apart) <= LINES_APART
