@@ -14,7 +14,8 @@ of a part, made again for each group of blocks.)
 
 A definition reads copies where its best tile becomes clearly cheaper by it, copying included; they
 are shared by all definitions that read the same axis of a tensor so. What is asked is the form in
-which it will run: conditions in index sets, and sums over the indices that `shift-sums` chooses.
+which it will run: conditions in index sets, sums over the indices that `shift-sums` chooses, and
+short ones over boxes.
 Definitions that must round identically stay as they are, so that they run alike.
 """
 
@@ -46,15 +47,19 @@ from passes.rewriting.programs import (
 from passes.rewriting.written_sizes import parse_sizes
 from passes.scheduling.tile_analysis import MOST_TERMS_TO_UNROLL, blocked_sums
 from passes.scheduling.tile_choice import may_have_tiles, priced_tiles
-from passes.scheduling.tile_cost import ASSUMED_EXTENT, COST_OF_FAR_ELEMENT, Sizes, terms_of
+from passes.scheduling.tile_cost import (
+    ASSUMED_EXTENT,
+    COST_OF_FAR_ELEMENT,
+    COST_OF_STORE,
+    Sizes,
+    terms_of,
+)
 from passes.set_precision import set_precision
+from passes.shape_loops import short_boxes
 from passes.shift_sums import shift_sums
 
 MOST_OF_UNPACKED_COST = 0.9
 """The highest cost of a tile that reads copies, as a share of the cost of the best without."""
-
-COST_OF_STORE = 1
-"""The cost of writing an element of a copy."""
 
 SHARED_PLACES = 512
 """Elements that lie a multiple of this apart share a few places of a cache: it cannot keep them."""
@@ -85,7 +90,7 @@ def pack_reads(program: tix.ProgramOp, sizes: Sizes, precision: str = "f64") -> 
     """The program with copies where they pay; itself where none does."""
     if not any(_may_pack(op) for op in program.definitions):
         return program
-    shaped = shift_sums(bounded_without_conditions(program))
+    shaped = short_boxes(shift_sums(bounded_without_conditions(program)))
     axes = _all_axes(shaped, sizes, precision)
     if not axes:
         return program

@@ -79,13 +79,18 @@ def shape_loops(program: tix.ProgramOp, choose: ChooseTiles | None) -> tix.Progr
     narrow = bounded_without_conditions(program)
     if choose is None and narrow is program:
         return program
-    short = _boxed(narrow, _ShortBoxer)
+    short = short_boxes(narrow)
     if choose is None:
         return short
     long, masked = _boxed(narrow, _LongBoxer), _boxed(narrow, _Masker)
     if program is short is long is masked:
         return program
     return _mixed([short, long, masked, program], choose)
+
+
+def short_boxes(program: tix.ProgramOp) -> tix.ProgramOp:
+    """The program with sums over parts of short boxes over these; itself where there are none."""
+    return _boxed(program, _ShortBoxer)
 
 
 def _mixed(versions: Sequence[tix.ProgramOp], choose: ChooseTiles) -> tix.ProgramOp:
