@@ -58,7 +58,7 @@ VECTORS_OF_SUMS = 24
 """Vectors of sums in a block: of 32 registers, as the others hold elements that are read."""
 
 VECTORS_OF_DEAR_SUMS = 16
-"""Vectors of sums where terms take more: elementary functions, several reads."""
+"""Vectors of sums where a term needs more: elementary functions, several vectors that are read."""
 
 MOST_COLUMNS = 64
 """Columns of a block: four vectors, which begin in as many lines of each row that is read."""
@@ -207,18 +207,18 @@ def sums_of_blocks(op: tix.DefineOp, tile: Tile, uses: IndexUses) -> list[tix.Su
 
 def _candidates(op: tix.DefineOp, lanes: int, sizes: Sizes) -> Iterator[Tile]:
     """Every pair of indices and every single one, the last ones first: results lie along these."""
-    room = _vectors_of_sums(op)
-    for column_index in reversed(op.indices):
-        for columns in _widths(_extent(op, column_index, sizes), lanes):
-            most = max(1, min(MOST_ROWS, room * lanes // columns))
-            for row_index in reversed(op.indices):
-                extent = _extent(op, row_index, sizes)
-                if row_index is not column_index and extent > 1:
-                    rows = _rows(extent, most, extent != ASSUMED_EXTENT)
-                    yield Tile(row_index, column_index, rows, columns, min(lanes, columns))
+    extents = {v: _extent(op, v, sizes) for v in reversed(op.indices)}
+    for column_index, length in extents.items():
+        others = [v for v in extents if v is not column_index and extents[v] > 1]
+        rooms = {v: lanes * _vectors_of_sums(op, v, column_index) for v in others}
+        for columns in _widths(length, lanes):
+            for row_index, room in rooms.items():
+                most, extent = max(1, min(MOST_ROWS, room // columns)), extents[row_index]
+                rows = _rows(extent, most, extent != ASSUMED_EXTENT)
+                yield Tile(row_index, column_index, rows, columns, min(lanes, columns))
             yield Tile(None, column_index, 1, columns, min(lanes, columns))
         wide = ADDITIONS_UNDER_WAY * lanes
-        if _extent(op, column_index, sizes) >= wide > MOST_COLUMNS and not _is_heavy(op):
+        if length >= wide > MOST_COLUMNS and not _is_heavy(op):
             yield Tile(None, column_index, 1, wide, lanes)
     yield from term_candidates(
         op, lanes, lambda v: _extent(op, v, sizes), lambda s, v: length_of(s, v, sizes)
@@ -237,11 +237,18 @@ def _widths(extent: int, lanes: int) -> Iterator[int]:
             yield width * 3 // 4
 
 
-def _vectors_of_sums(op: tix.DefineOp) -> int:
-    """The vectors of sums for which there are registers, beside those of a term: four of one read
-    along the columns, and an element of a row."""
-    reads = (sum(isinstance(o, tix.ReadOp) for o in s.walk()) for s in blocked_sums(op.body))
-    return VECTORS_OF_DEAR_SUMS if _is_heavy(op) or max(reads) > 2 else VECTORS_OF_SUMS
+def _vectors_of_sums(op: tix.DefineOp, row: SSAValue, column: SSAValue) -> int:
+    """The vectors of sums for which there are registers, beside those that a term needs.
+
+    A product takes four, of what all rows read along the columns, and one for each row in turn.
+    """
+    uses = IndexUses()
+    reads = [r for s in blocked_sums(op.body) for r in s.walk() if isinstance(r, tix.ReadOp)]
+    used = [uses.of_operation(r) for r in reads]
+    own = any(row in indices and column in indices for indices in used)
+    across = sum(column in indices for indices in used)
+    dear = own or across > len(blocked_sums(op.body)) or _is_heavy(op)
+    return VECTORS_OF_DEAR_SUMS if dear else VECTORS_OF_SUMS
 
 
 def _is_heavy(op: tix.DefineOp) -> bool:
