@@ -85,7 +85,7 @@ def shape_loops(program: tix.ProgramOp, choose: ChooseTiles | None) -> tix.Progr
     long, masked = _boxed(narrow, _LongBoxer), _boxed(narrow, _Masker)
     if program is short is long is masked:
         return program
-    return _mixed([short, long, masked, program], choose)
+    return _mixed([short, long, masked, program, narrow], choose)
 
 
 def short_boxes(program: tix.ProgramOp) -> tix.ProgramOp:
@@ -107,7 +107,7 @@ def _mixed(versions: Sequence[tix.ProgramOp], choose: ChooseTiles) -> tix.Progra
 
 
 def _best(ways: Sequence[tix.DefineOp], choose: ChooseTiles) -> tix.DefineOp:
-    short, long, masked, given = ways
+    short, long, *others = ways
     tile = _tile(short, choose)
     if (
         (tile is None or tile.row_index is None)
@@ -115,8 +115,8 @@ def _best(ways: Sequence[tix.DefineOp], choose: ChooseTiles) -> tix.DefineOp:
         and wide.row_index
     ):
         return long
-    others = (way for way in (masked, given) if tile is None and _tile(way, choose))
-    return next(others, short)
+    tiled = (way for way in others if tile is None and _tile(way, choose))
+    return next(tiled, short)
 
 
 def _tile(op: tix.DefineOp, choose: ChooseTiles) -> Tile | None:
