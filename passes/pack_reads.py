@@ -14,14 +14,14 @@ of a part, made again for each group of blocks.)
 
 A definition reads copies where its best tile becomes clearly cheaper by it, copying included; they
 are shared by all definitions that read the same axis of a tensor so. What is asked is the form in
-which it will run: conditions in index sets, sums over the indices that `shift-sums` chooses, and
-short ones over boxes.
+which it will run: sums over the indices that `shift-sums` chooses, short ones over boxes, and tests
+of terms.
 Definitions that must round identically stay as they are, so that they run alike.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
@@ -34,6 +34,7 @@ from passes.analysis.index_uses import IndexUses
 from passes.analysis.rounding import must_round_identically
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
+from passes.rewriting.part_sizes import with_derived_sizes
 from passes.rewriting.program_pass import ProgramPass
 from passes.rewriting.programs import (
     ProgramBuilder,
@@ -55,7 +56,7 @@ from passes.scheduling.tile_cost import (
     terms_of,
 )
 from passes.set_precision import set_precision
-from passes.shape_loops import short_boxes
+from passes.shape_loops import in_boxes
 from passes.shift_sums import shift_sums
 
 MOST_OF_UNPACKED_COST = 0.9
@@ -69,6 +70,9 @@ COST_OF_ELEMENT_THAT_SHARES = 30
 
 Axes = Mapping[tix.ReadOp, int]
 """The reads that are to read a copy, each with the axis that comes last in it."""
+
+Copy = tuple[SSAValue, int]
+"""A copy: of which tensor, and which of its axes comes last."""
 
 
 @dataclass(frozen=True)
@@ -90,8 +94,8 @@ def pack_reads(program: tix.ProgramOp, sizes: Sizes, precision: str = "f64") -> 
     """The program with copies where they pay; itself where none does."""
     if not any(_may_pack(op) for op in program.definitions):
         return program
-    shaped = short_boxes(shift_sums(bounded_without_conditions(program)))
-    axes = _all_axes(shaped, sizes, precision)
+    shaped = in_boxes(shift_sums(bounded_without_conditions(program)))
+    axes = _all_axes(shaped, with_derived_sizes(shaped, sizes), precision)
     if not axes:
         return program
     builder = ProgramBuilder(arguments_of(program))
@@ -113,20 +117,40 @@ def pack_reads(program: tix.ProgramOp, sizes: Sizes, precision: str = "f64") -> 
 
 
 def _all_axes(program: tix.ProgramOp, sizes: Sizes, precision: str) -> Axes:
-    """The reads of a program that should read copies, each with the axis that comes last."""
+    """The reads of a program that should read copies, each with the axis that comes last.
+
+    A copy that one definition needs costs others nothing: these are asked again.
+    """
     fixed = must_round_identically(program)
     found: dict[tix.ReadOp, int] = {}
+    made: set[Copy] = set()
     typed = set_precision(program, precision).definitions  # vectors have lanes of a type
-    for op, own in zip(program.definitions, typed, strict=True):
-        if _may_pack(own) and fixed.isdisjoint(op.walk()):
-            axes = best_axes(own, sizes)
-            reads = zip(reads_of(op), reads_of(own), strict=True)
-            found |= {given: axes[read] for given, read in reads if read in axes}
+    left = [
+        (op, own)
+        for op, own in zip(program.definitions, typed, strict=True)
+        if _may_pack(own) and fixed.isdisjoint(op.walk())
+    ]
+    asked = list(left)
+    while asked:
+        new: set[Copy] = set()
+        for op, own in asked:
+            if axes := best_axes(own, sizes, made | new):
+                new |= {(read.tensor, axis) for read, axis in axes.items()}
+                reads = zip(reads_of(op), reads_of(own), strict=True)
+                found |= {given: axes[read] for given, read in reads if read in axes}
+                left.remove((op, own))
+        new -= made
+        made |= new
+        tensors = {tensor for tensor, _ in new}
+        asked = [pair for pair in left if any(r.tensor in tensors for r in reads_of(pair[1]))]
     return found
 
 
-def best_axes(op: tix.DefineOp, sizes: Sizes) -> Axes:
-    """The reads of a definition that should read copies; none where that is of no use."""
+def best_axes(op: tix.DefineOp, sizes: Sizes, made: Collection[Copy] = ()) -> Axes:
+    """The reads of a definition that should read copies; none where that is of no use.
+
+    Copies that are `made` anyway cost nothing.
+    """
     priced = priced_tiles(op, sizes) if _has_many_terms(op, sizes) else []
     if not priced:
         return {}
@@ -139,7 +163,7 @@ def best_axes(op: tix.DefineOp, sizes: Sizes) -> Axes:
         packed = _alone(op, axes)
         own = packed.indices[op.indices.index(column)]
         found = [p.cost for p in priced_tiles(packed, sizes) if p.tile.column_index is own]
-        cost = min(found, default=least) + _cost_of_copies(op, axes, sizes)
+        cost = min(found, default=least) + _cost_of_copies(op, axes, sizes, made)
         if cost < least:
             best, least = axes, cost
     return best
@@ -174,10 +198,11 @@ def _may_pack(op: tix.DefineOp) -> bool:
     )
 
 
-def _cost_of_copies(op: tix.DefineOp, axes: Axes, sizes: Sizes) -> float:
-    """The cost of all copies per element of the result."""
+def _cost_of_copies(op: tix.DefineOp, axes: Axes, sizes: Sizes, made: Collection[Copy]) -> float:
+    """The cost of all copies that are not made yet, per element of the result."""
     copied = {(r.tensor, axis): _cost_of_copy(r.shape, axis, sizes) for r, axis in axes.items()}
-    return sum(copied.values()) / _elements(op.shape, sizes)
+    new = (cost for copy, cost in copied.items() if copy not in made)
+    return sum(new) / _elements(op.shape, sizes)
 
 
 def _cost_of_copy(shape: Sequence[Affine], axis: int, sizes: Sizes) -> float:
@@ -222,9 +247,7 @@ class _Copies:
 
     builder: ProgramBuilder
     names: Mapping[SSAValue, str]
-    made: dict[tuple[SSAValue, int], SSAValue] = field(
-        default_factory=dict[tuple[SSAValue, int], SSAValue]
-    )
+    made: dict[Copy, SSAValue] = field(default_factory=dict[Copy, SSAValue])
     """The copies by the tensor in the program as it was, and the axis."""
 
     def make(self, old: SSAValue, tensor: SSAValue, axis: int) -> None:

@@ -79,18 +79,21 @@ def shape_loops(program: tix.ProgramOp, choose: ChooseTiles | None) -> tix.Progr
     narrow = bounded_without_conditions(program)
     if choose is None and narrow is program:
         return program
-    short = short_boxes(narrow)
+    short = _boxed(narrow, _ShortBoxer)
     if choose is None:
         return short
-    long, masked = _boxed(narrow, _LongBoxer), _boxed(narrow, _Masker)
+    long, masked = _boxed(narrow, _LongBoxer), in_boxes(narrow)
     if program is short is long is masked:
         return program
     return _mixed([short, long, masked, program, narrow], choose)
 
 
-def short_boxes(program: tix.ProgramOp) -> tix.ProgramOp:
-    """The program with sums over parts of short boxes over these; itself where there are none."""
-    return _boxed(program, _ShortBoxer)
+def in_boxes(program: tix.ProgramOp) -> tix.ProgramOp:
+    """The program with short sums over boxes, and no condition around a sum, but tests of terms.
+
+    The same program where nothing changes.
+    """
+    return _boxed(program, _Masker)
 
 
 def _mixed(versions: Sequence[tix.ProgramOp], choose: ChooseTiles) -> tix.ProgramOp:

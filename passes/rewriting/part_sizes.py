@@ -1,8 +1,8 @@
-"""Lengths of parts of tensors: the elements that have one remainder, along an index."""
+"""Lengths of parts of tensors, the elements that have one remainder along an index, as sizes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from dialects import tix
 from dialects.tix import Affine, DerivedSizeAttr
@@ -35,3 +35,12 @@ class PartSizes:
     def derived(self) -> list[DerivedSizeAttr]:
         """The derived sizes."""
         return [DerivedSizeAttr.of(name, [bound]) for bound, name in self.found.items()]
+
+
+def with_derived_sizes(program: tix.ProgramOp, sizes: Mapping[str, int]) -> dict[str, int]:
+    """These sizes, and those that the program derives from them."""
+    found = dict(sizes)
+    for derived in program.derived:
+        if derived.needs <= found.keys():
+            found.setdefault(derived.data.name, derived.evaluate(found))
+    return found

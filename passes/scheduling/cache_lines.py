@@ -29,7 +29,7 @@ BYTES_IN_ORDER = 1 << 19
 """Bytes from the first element to the last, at most, of runs that follow each other in memory: in
 order they come from the second cache in time."""
 
-BYTES_BETWEEN = 512
+BYTES_BETWEEN = 1024
 """Bytes from the end of one such run to the next, at most: a page has several of them."""
 
 

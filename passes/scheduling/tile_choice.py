@@ -26,6 +26,7 @@ from dialects import tix
 from dialects.tix.affine import least_value
 from passes.analysis.costs import weight
 from passes.analysis.index_uses import IndexUses
+from passes.rewriting.part_sizes import with_derived_sizes
 from passes.rewriting.written_sizes import parse_sizes
 from passes.scheduling.cache_lines import is_copied
 from passes.scheduling.term_choice import single_row, term_candidates
@@ -105,6 +106,9 @@ def choose_tiles(
     longer one. The last one has room whatever sizes are, if there is one: the first for which there
     is room in all sizes that are the `least` of calls or more.
     """
+    program = op.parent_op()
+    if example and isinstance(program, tix.ProgramOp):
+        example = with_derived_sizes(program, example)
     found = good_tiles(op, example if example and _tells_lengths(op, example) else {})
     best = found[:1]
     if best and any(size.terms for size in op.shape):
