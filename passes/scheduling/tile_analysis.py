@@ -37,6 +37,9 @@ MOST_TERMS_TO_UNROLL = 16
 PANEL_ELEMENTS = 1 << 14
 """Elements of a panel at most: 64 KB of f32, which a second-level cache keeps."""
 
+TERMS_OF_SQUARE = 16
+"""Terms that are transposed at a time at most: longer chunks are multiples of it."""
+
 
 def lanes_of(op: tix.DefineOp) -> int:
     """Elements of a vector."""
@@ -375,6 +378,7 @@ def chunk_of(op: tix.SumOp, columns: int) -> tuple[SSAValue, int] | None:
     All indices inside it have numbers for bounds. It is the outermost one for which that fits.
     """
     limit = PANEL_ELEMENTS // columns
+    limit -= limit % TERMS_OF_SQUARE if limit > TERMS_OF_SQUARE else 0
     count = term_count(op)
     if count is not None and count <= limit:
         return None

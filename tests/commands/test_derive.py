@@ -92,9 +92,9 @@ def test_explain_plan_prints_a_plan_that_compile_takes(tadc_):
     outcome = tadc_("derive", "-", "--explain-plan", *sizes, stdin=program)
     assert outcome.code == 0
     assert outcome.out.startswith("for N=512, M=512, K=512, f32\n")
-    assert "y[i, j]: rows i by 4" in outcome.out and "\ndw[j, k]: rows" in outcome.out
+    assert "y[i, j]: rows i by 6" in outcome.out and "\ndw[j, k]: rows" in outcome.out
     planned = tadc.compile(program, plan=outcome.out)
-    assert "y[i, j]: rows i by 4" in planned.emit("plan")
+    assert "y[i, j]: rows i by 6" in planned.emit("plan")
     outcome = tadc_("derive", "-", "--explain-plan", "--emit", "llvm", stdin=program)
     assert outcome.code == 1
     assert "--explain-plan and --emit print different things" in outcome.err

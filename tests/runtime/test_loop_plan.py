@@ -72,7 +72,7 @@ CHOICES: list[tuple[str, dict[str, int], list[str]]] = [
         {"N": 1024, "M": 1024, "K": 1024},
         [
             "for N=1024, M=1024, K=1024, f32",
-            "y[i, j]: rows i by 4, columns j by 64, 64 blocks a group",
+            "y[i, j]: rows i by 6, columns j by 64, 42 blocks a group",
             "  sum 1 over k in chunks of 256 of k: panel w[j, k]",
         ],
     ),
