@@ -328,14 +328,17 @@ def _with_panels(
     panels: dict[tix.SumOp, tuple[Hoisted, ...]] = {}
     chunks: dict[tix.SumOp, tuple[SSAValue, int]] = {}
     along_terms = tile.column_index not in op.indices
+    share = False  # what all blocks of a group read, be it in a panel or where it is
     moving = along_terms or not all(is_rectangular(s, [tile.column_index], uses) for s in sums)
     for s in sums if blocks > 3 and not moving else []:
-        found = [h for h in hoisted_values(s, tile, uses).panels if is_copied(h, s, tile, sizes)]
+        shared = hoisted_values(s, tile, uses).panels
+        share |= bool(shared)
+        found = [h for h in shared if is_copied(h, s, tile, sizes)]
         if found:
             panels[s] = tuple(found)
         cut = chunk_of(s, tile.columns)
         if cut and (found or (far_reads(s, tile, uses) and terms_of(s, sizes) > cut[1])):
             chunks[s] = cut
-    if not panels:
+    if not share:
         group = max(1, min(group, 64 // tile.rows))
     return replace(tile, group=group, panels=panels, chunks=chunks)
