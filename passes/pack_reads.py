@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
+from typing import NamedTuple
 
 from xdsl.ir import Operation, SSAValue
 
@@ -68,10 +69,23 @@ SHARED_PLACES = 512
 COST_OF_ELEMENT_THAT_SHARES = 30
 """The cost of such an element, whose neighbours in memory are gone when they are asked for."""
 
-Axes = Mapping[tix.ReadOp, int]
+
+class Last(NamedTuple):
+    """The axis of a tensor that comes last in a copy."""
+
+    axis: int
+    backwards: bool
+    """True if its elements are in reverse order: then reads at `i - j` are neighbours along j."""
+
+    def place(self, form: Affine, size: Affine) -> Affine:
+        """Where the copy has what the tensor, of this size along the axis, has at `form`."""
+        return size - 1 - form if self.backwards else form
+
+
+Axes = Mapping[tix.ReadOp, Last]
 """The reads that are to read a copy, each with the axis that comes last in it."""
 
-Copy = tuple[SSAValue, int]
+Copy = tuple[SSAValue, Last]
 """A copy: of which tensor, and which of its axes comes last."""
 
 
@@ -122,7 +136,7 @@ def _all_axes(program: tix.ProgramOp, sizes: Sizes, precision: str) -> Axes:
     A copy that one definition needs costs others nothing: these are asked again.
     """
     fixed = must_round_identically(program)
-    found: dict[tix.ReadOp, int] = {}
+    found: dict[tix.ReadOp, Last] = {}
     made: set[Copy] = set()
     typed = set_precision(program, precision).definitions  # vectors have lanes of a type
     left = [
@@ -135,7 +149,7 @@ def _all_axes(program: tix.ProgramOp, sizes: Sizes, precision: str) -> Axes:
         new: set[Copy] = set()
         for op, own in asked:
             if axes := best_axes(own, sizes, made | new):
-                new |= {(read.tensor, axis) for read, axis in axes.items()}
+                new |= {(read.tensor, last) for read, last in axes.items()}
                 reads = zip(reads_of(op), reads_of(own), strict=True)
                 found |= {given: axes[read] for given, read in reads if read in axes}
                 left.remove((op, own))
@@ -157,7 +171,7 @@ def best_axes(op: tix.DefineOp, sizes: Sizes, made: Collection[Copy] = ()) -> Ax
     best: Axes = {}
     least = MOST_OF_UNPACKED_COST * min(min(p.cost, p.plain) for p in priced)
     for column in op.indices:
-        axes = {r: axis for r in reads_of(op) if (axis := axis_along(r, column)) is not None}
+        axes = {r: last for r in reads_of(op) if (last := axis_along(r, column)) is not None}
         if not axes:
             continue
         packed = _alone(op, axes)
@@ -174,7 +188,7 @@ def _has_many_terms(op: tix.DefineOp, sizes: Sizes) -> bool:
     return any(terms_of(s, sizes) > MOST_TERMS_TO_UNROLL for s in blocked_sums(op.body))
 
 
-def axis_along(read: tix.ReadOp, column: SSAValue) -> int | None:
+def axis_along(read: tix.ReadOp, column: SSAValue) -> Last | None:
     """The axis of a read that alone moves with an index, by one; None where it is the last one."""
     uses = IndexUses()
     moving = [n for n, form in enumerate(read.forms) if column in _indices(form, uses)]
@@ -182,7 +196,9 @@ def axis_along(read: tix.ReadOp, column: SSAValue) -> int | None:
         return None
     form = read.forms[moving[0]]
     through_quotients = any(column in uses.of(v) for v in form.indices if v is not column)
-    return moving[0] if abs(form[column]) == 1 and not through_quotients else None
+    if abs(form[column]) != 1 or through_quotients:
+        return None
+    return Last(moving[0], form[column] == -1)
 
 
 def _indices(form: Affine, uses: IndexUses) -> set[SSAValue]:
@@ -200,7 +216,9 @@ def _may_pack(op: tix.DefineOp) -> bool:
 
 def _cost_of_copies(op: tix.DefineOp, axes: Axes, sizes: Sizes, made: Collection[Copy]) -> float:
     """The cost of all copies that are not made yet, per element of the result."""
-    copied = {(r.tensor, axis): _cost_of_copy(r.shape, axis, sizes) for r, axis in axes.items()}
+    copied = {
+        (r.tensor, last): _cost_of_copy(r.shape, last.axis, sizes) for r, last in axes.items()
+    }
     new = (cost for copy, cost in copied.items() if copy not in made)
     return sum(new) / _elements(op.shape, sizes)
 
@@ -225,10 +243,13 @@ def _length(size: Affine, sizes: Sizes) -> int:
 
 def _alone(op: tix.DefineOp, axes: Axes) -> tix.DefineOp:
     """The definition as it would be with copies, in a program of its own."""
-    tensors = {(r.tensor, axis): type_of(r.tensor) for r, axis in axes.items()}
+    tensors = {(r.tensor, last): type_of(r.tensor) for r, last in axes.items()}
     place = op.location
     builder = ProgramBuilder(
-        [(f"t{n}", _moved_type(t, axis), place) for n, ((_, axis), t) in enumerate(tensors.items())]
+        [
+            (f"t{n}", _moved_type(t, last.axis), place)
+            for n, ((_, last), t) in enumerate(tensors.items())
+        ]
     )
     copies = _Copies(builder, {})
     copies.made.update(zip(tensors, builder.block.args, strict=True))
@@ -250,20 +271,21 @@ class _Copies:
     made: dict[Copy, SSAValue] = field(default_factory=dict[Copy, SSAValue])
     """The copies by the tensor in the program as it was, and the axis."""
 
-    def make(self, old: SSAValue, tensor: SSAValue, axis: int) -> None:
+    def make(self, old: SSAValue, tensor: SSAValue, last: Last) -> None:
         """Append the copy of `tensor`, which stands for `old`, unless it is there."""
-        if (old, axis) in self.made:
+        if (old, last) in self.made:
             return
+        axis, size = last.axis, type_of(old).shape[last.axis]
 
         def element(e: BodyBuilder, own: Sequence[SSAValue]) -> SSAValue:
             forms = [Affine.of(v) for v in own]
-            return e.read(tensor, [*forms[:axis], forms[-1], *forms[axis:-1]])
+            return e.read(tensor, [*forms[:axis], last.place(forms[-1], size), *forms[axis:-1]])
 
         label = self.builder.fresh_label(f"{self.names[old]}_packed")
         type = _moved_type(type_of(tensor), axis)
         names = [None] * type.rank
         made = self.builder.define(label, type, names, location_of(tensor), element)
-        self.made[old, axis] = made
+        self.made[old, last] = made
 
 
 def _moved_type(type: TensorType, axis: int) -> TensorType:
@@ -286,6 +308,7 @@ class _Packer(Cloner):
     def _copied(self, op: Operation) -> SSAValue:
         if not isinstance(op, tix.ReadOp) or op not in self.axes:
             return super()._copied(op)
-        axis = self.axes[op]
-        forms = _moved([self.form(f) for f in op.forms], axis)
-        return self.builder.read(self.copies.made[op.tensor, axis], forms)
+        last = self.axes[op]
+        *others, form = _moved([self.form(f) for f in op.forms], last.axis)
+        place = last.place(form, op.shape[last.axis])
+        return self.builder.read(self.copies.made[op.tensor, last], [*others, place])

@@ -11,9 +11,10 @@ import pytest
 import tadc
 from passes import pack_reads as pack
 from passes.pack_reads import pack_reads
+from passes.rewriting.programs import reads_of
 from passes.scheduling import tile_analysis, tile_choice
 from tests.support.campaign import seeds
-from tests.support.derivations import Case, random_case
+from tests.support.derivations import Case, interpret, random_case
 from tests.support.random_programs import EVERYTHING
 from tests.support.random_sums import random_sum
 from tests.support.rewritten import check_meaning
@@ -83,6 +84,27 @@ def test_definitions_share_a_copy() -> None:
         CONVOLUTION + "\nz[n, o, i, j] = sum[c, u, v](abs(x[n, c, i + u, j + v]) * w[o, c, u, v])"
     )
     assert copies(NARROW + both) == ["w_packed"]
+
+
+RELATIVE = """\
+q: f32[300, 64]
+r: f32[599, 64]
+s[i, j in range(300)] = sum[c](q[i, c] * r[i - j + 299, c])"""
+
+
+def test_what_is_read_backwards_is_copied_backwards() -> None:
+    """Elements of r for neighbours along j lie the other way round."""
+    f = tadc.compile(RELATIVE)
+    packed = pack_reads(f.program.op, {})
+    copy, s = packed.definitions
+    (read,) = (r for r in reads_of(s) if r.tensor is copy.result)
+    assert [form[s.indices[1]] for form in read.forms] == [0, 1]
+    rng = np.random.default_rng(0)
+    q, r = (rng.normal(size=(n, 64)).astype(np.float32) for n in (300, 599))
+    expected = np.stack([r[i : i + 300][::-1] @ q[i] for i in range(300)])
+    (found,) = interpret(packed, [q, r])
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+    np.testing.assert_allclose(f(q, r), expected, atol=1e-4)
 
 
 @pytest.mark.parametrize(
