@@ -25,6 +25,9 @@ SAME_TIME = (2020, 1, 1, 0, 0, 0)
 CODECS = ("utf_8", "ascii", "latin_1", "cp437", "idna")
 """The encodings that are kept: those that Python and its archives take."""
 
+_BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")
+"""The fields of syntax that hold statements, or parts of one that hold some."""
+
 
 def rewrite(archive: Path, keep: Callable[[str], bool]) -> None:
     """Put bytecode in the place of all modules of an archive that are kept, and drop the others."""
@@ -43,15 +46,8 @@ def compiled(source: bytes, name: str) -> bytes:
     Docstrings become a dot: they are half of the text, and nobody asks for them in a browser. They
     do not go altogether, since a data class without one makes one, which takes longer.
     """
-    tree = _Terse().visit(ast.parse(source))
-    code = compile(tree, name, "exec", dont_inherit=True)
-    # no flags, and no time and size of a source: PEP 552
-    return MAGIC_NUMBER + bytes(12) + marshal.dumps(code)
-
-
-class _Terse(ast.NodeTransformer):
-    def generic_visit(self, node: ast.AST) -> ast.AST:
-        super().generic_visit(node)
+    tree = ast.parse(source)
+    for node in _statements(tree):
         match node:
             case (
                 ast.Module(body=[ast.Expr(value=ast.Constant(value=str()) as text), *_])
@@ -61,7 +57,17 @@ class _Terse(ast.NodeTransformer):
                 text.value = "."
             case _:
                 pass
-        return node
+    code = compile(tree, name, "exec", dont_inherit=True)
+    # no flags, and no time and size of a source: PEP 552
+    return MAGIC_NUMBER + bytes(12) + marshal.dumps(code)
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """A module, or whatever else holds statements, and all statements in it, inner ones too."""
+    yield node
+    for block in _BLOCKS:
+        for inner in getattr(node, block, ()):
+            yield from _statements(inner)
 
 
 def imported(archive: Path) -> set[str]:
@@ -72,7 +78,7 @@ def imported(archive: Path) -> set[str]:
 
 
 def _imports(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
+    for node in _statements(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
