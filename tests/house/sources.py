@@ -53,6 +53,12 @@ def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
+@cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """All syntax of a file, which rules look through one after another."""
+    return tuple(ast.walk(tree(path)))
+
+
 def short(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
@@ -62,12 +68,12 @@ def each(paths: list[Path]) -> pytest.MarkDecorator:
 
 
 def definitions(path: Path) -> Iterator[Definition]:
-    return (node for node in ast.walk(tree(path)) if isinstance(node, Definition))
+    return (node for node in nodes(path) if isinstance(node, Definition))
 
 
 def docstrings(path: Path) -> Iterator[tuple[int, str]]:
     """All docstrings of a file, those under fields among them, with the lines they start at."""
-    for node in ast.walk(tree(path)):
+    for node in nodes(path):
         match node:
             case ast.Expr(value=ast.Constant(value=str(text))):
                 yield node.lineno, text
@@ -99,7 +105,7 @@ def modules(*folders: str) -> dict[str, Path]:
 def imports(path: Path) -> frozenset[str]:
     """The modules that a file imports, also in functions and for the type checker alone."""
     found: set[str] = set()
-    for node in ast.walk(tree(path)):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

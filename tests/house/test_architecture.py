@@ -26,6 +26,7 @@ from tests.house.sources import (
     definitions,
     docstrings,
     modules,
+    nodes,
     packages,
     python_files,
     short,
@@ -187,7 +188,7 @@ def docstrings_are_no_questions() -> Iterator[str]:
 
 def calls_have_no_starred_displays() -> Iterator[str]:
     for path in python_files(*PRODUCTION):
-        for node in ast.walk(tree(path)):
+        for node in nodes(path):
             if isinstance(node, ast.Call) and any(map(starred_display, node.args)):
                 yield f"{short(path)}:{node.lineno}"
 
