@@ -44,23 +44,23 @@ class FlowOp:
         ]
         self._names = [t.name for t in flow.results]
 
-    @torch.compiler.disable
+    @private.uncompiled
     def __call__(self, *positional: Any, **named: Any) -> Any:
         tensors = self._tensors(bind(self._parameters, positional, named))
         found = _Value.apply(_Call(self.function, tensors), *tensors)
         return found[0] if len(found) == 1 else kind(self._names)(*found)
 
-    @torch.compiler.disable
+    @private.uncompiled
     def inverse_jvp(self, arguments: Sequence[Any], ydot: Any, /) -> tuple[Any, ...]:
         """`J⁻¹ ydot`, as `Flow.inverse_jvp` gives it; without derivatives."""
         return self._inverse(self.function.inverse_jvp, arguments, ydot, "tangent")
 
-    @torch.compiler.disable
+    @private.uncompiled
     def inverse_vjp(self, arguments: Sequence[Any], xbar: Any, /) -> tuple[Any, ...]:
         """`J⁻ᵀ xbar`, as `Flow.inverse_vjp` gives it; without derivatives."""
         return self._inverse(self.function.inverse_vjp, arguments, xbar, "adjoint")
 
-    @torch.compiler.disable
+    @private.uncompiled
     def log_abs_det(self, arguments: Sequence[Any], /) -> tuple[Any, Any]:
         """The sign of det J, which is 1, and log |det J|, without derivatives."""
         tensors = self._tensors(bind(self._parameters, arguments, {}))

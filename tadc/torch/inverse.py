@@ -80,7 +80,7 @@ class InverseOp:
         count = len(arguments)
         return run(values[:count], values[count:])
 
-    @torch.compiler.assume_constant_result  # `torch.compile` runs it instead of following it
+    @private.run_by_the_compiler
     def _make(self) -> None:
         """Make the mode, where it is not there yet, and its parameters: vectors stand last."""
         if self._run:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from importlib import import_module
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from tadc.torch.package import Dtype, Tensor, torch
 _C = torch._C
 _forward_ad = torch.autograd.forward_ad
 _utils: Any = import_module("torch._functorch.utils")
+_compile: Any = import_module("torch._compile")
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Guard(Protocol):
@@ -135,3 +138,19 @@ def apply_of(node: type[Any]) -> Callable[..., Any]:
 def single_layer() -> AbstractContextManager[None]:
     """Allows a node of one layer of `torch.func`; else PyTorch fails with an INTERNAL ASSERT."""
     return _utils.enable_single_level_autograd_function()
+
+
+# --- of `torch.compile`, whose import takes as long as that of all else: only who compiles needs it
+
+
+def uncompiled(function: F) -> F:
+    """A function that `torch.compile` leaves out, as `torch.compiler.disable` does."""
+    return _compile._disable_dynamo(function)
+
+
+def run_by_the_compiler(function: F) -> F:
+    """A function that `torch.compile` runs instead of following it: what
+    `torch.compiler.assume_constant_result` does.
+    """
+    function._dynamo_marked_constant = True  # pyright: ignore[reportFunctionMemberAccess]
+    return function

@@ -103,3 +103,33 @@ def test_elements() -> None:
     torch.vmap(look)(torch.stack([x, x]))
     look(x.to("meta"))
     assert seen[3:] == [None, None]
+
+
+def test_what_the_compiler_leaves_out() -> None:
+    """Without it: `torch.compiler.disable`, for which `torch._dynamo` is imported."""
+    seen: list[bool] = []
+
+    @private.uncompiled
+    def double(x: Any) -> Any:
+        seen.append(torch.compiler.is_compiling())
+        return torch.from_numpy(2 * x.numpy())
+
+    x = rand(3)
+    found = torch.compile(lambda x: 1 + double(x), backend="eager")(x)
+    torch.testing.assert_close(found, 1 + 2 * x)
+    assert seen == [False]
+
+
+def test_what_the_compiler_runs() -> None:
+    """Without it: `torch.compiler.assume_constant_result`, for which `torch._dynamo` is imported."""
+    seen: list[bool] = []
+
+    @private.run_by_the_compiler
+    def factor() -> int:
+        seen.append(torch.compiler.is_dynamo_compiling())
+        return 3
+
+    x = rand(3)
+    compiled = torch.compile(lambda x: factor() * x, backend="eager", fullgraph=True)
+    torch.testing.assert_close(compiled(x), 3 * x)
+    assert seen == [False]
