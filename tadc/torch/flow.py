@@ -1,8 +1,4 @@
-"""`FlowOp`: the map of a differential equation (`tadc.ode`) on tensors, with first derivatives.
-
-A flow is integrated with steps of the solver's choice, so it is no program: its derivatives are
-linear equations along the path, integrated likewise, and have no derivatives themselves.
-"""
+"""`FlowOp`: the map of a differential equation (`tadc.ode`) on tensors, with first derivatives."""
 
 from __future__ import annotations
 
@@ -12,10 +8,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from tadc.errors import UnsupportedError
+from tadc.frameworks.flow import parameters_of, several, underived
 from tadc.inverse.vectors import vectors
 from tadc.ode.flow import Flow
-from tadc.runtime.parameters import Parameter, bind
+from tadc.runtime.parameters import bind
 from tadc.runtime.results import kind
 from tadc.torch import private
 from tadc.torch.checks import as_tensors, check
@@ -38,10 +34,7 @@ class FlowOp:
     def __init__(self, flow: Flow):
         self.function = flow
         """The flow, on arrays of NumPy."""
-        locate = flow.g.program.span_of_argument
-        self._parameters = [
-            Parameter(t.name, t.dtype, len(t.shape), partial(locate, t.name)) for t in flow.args
-        ]
+        self._parameters = parameters_of(flow)
         self._names = [t.name for t in flow.results]
 
     @private.uncompiled
@@ -100,12 +93,7 @@ class _Mode:
         self.compute = compute
 
     def refuse(self) -> NoReturn:
-        raise UnsupportedError(
-            "the derivatives and inverse modes of a flow have no derivatives themselves",
-            self.flow.g.program.span_of_argument(self.flow.state[0]),
-            "a flow of g.forward(keep_values=True) moves tangents along with the state, and has "
-            "derivatives in turn",
-        )
+        raise underived(self.flow)
 
 
 class _Call:
@@ -119,9 +107,9 @@ class _Call:
 
     def value(self, *arrays: Any) -> Sequence[Any]:
         if not self._keeps:
-            return _several(self.flow(*arrays))
+            return several(self.flow(*arrays))
         value, self.pullback = self.flow.vjp(*arrays)
-        return _several(value)
+        return several(value)
 
     def gradients(self, *arrays: Any) -> Sequence[Any]:
         """The gradients by all arguments, given these and the adjoints behind them."""
@@ -133,11 +121,7 @@ class _Call:
         """The tangents of the state, given the arguments and the tangents of those in `given`."""
         count = len(self.flow.args)
         known = dict(zip(given, arrays[count:], strict=True))
-        return _several(self.flow.jvp(arrays[:count], [known.get(n) for n in range(count)])[1])
-
-
-def _several(values: Any) -> Sequence[Any]:
-    return values if isinstance(values, tuple) else (values,)  # pyright: ignore[reportUnknownVariableType]
+        return several(self.flow.jvp(arrays[:count], [known.get(n) for n in range(count)])[1])
 
 
 def _computed(compute: Compute, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
