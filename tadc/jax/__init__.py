@@ -23,6 +23,7 @@ How it is made, in the order in which to read it:
 
 - `ops`: the functions that users call
 - `inverse`: inverse modes, `op.log_abs_det((x, w))` and others
+- `flow`: flows of differential equations, `op(tadc.ode.flow(g, 0, 1))`, with first derivatives
 - `arguments`: what a call accepts
 - `call`: an operation with everything that is fixed when JAX traces
 - `primitive`: what JAX asks of a call (types, tangents, transposition, batching)
@@ -32,6 +33,7 @@ How it is made, in the order in which to read it:
 - `package`, `private`: the modules of JAX, and its names that are not public
 """
 
+from tadc.jax.flow import FlowOp
 from tadc.jax.ops import Op, op
 
-__all__ = ["Op", "op"]
+__all__ = ["FlowOp", "Op", "op"]

@@ -25,13 +25,29 @@ def prepare(
 
     Raises `TadcError` for what is no array of float32 or float64.
     """
-    arrays = [_array(p, v) for p, v in zip(parameters, values, strict=True)]
-    wanted = [DTYPES.get(p.dtype) for p in parameters]
-    for parameter, array, dtype in zip(parameters, arrays, wanted, strict=True):
-        _check(parameter, array, dtype)
+    arrays = _checked(parameters, values)
     precision = _precision(operation, arrays)
-    common = DTYPES[precision]
-    return precision, [_converted(a, d or common) for a, d in zip(arrays, wanted, strict=True)]
+    wanted = [DTYPES.get(p.dtype, DTYPES[precision]) for p in parameters]
+    return precision, [_converted(a, d) for a, d in zip(arrays, wanted, strict=True)]
+
+
+def as_they_are(parameters: Sequence[Parameter], values: Sequence[Any]) -> list[Array]:
+    """The arguments as arrays, each in its declared precision or in its own.
+
+    Numbers that have none get the widest that JAX has. Raises `TadcError` as `prepare` does.
+    """
+    arrays = _checked(parameters, values)
+    widest: np.dtype[Any] = jax.dtypes.canonicalize_dtype(np.float64)
+    own: list[np.dtype[Any]] = [widest if a.weak_type else a.dtype for a in arrays]
+    wanted = [DTYPES.get(p.dtype, dtype) for p, dtype in zip(parameters, own, strict=True)]
+    return [_converted(a, d) for a, d in zip(arrays, wanted, strict=True)]
+
+
+def _checked(parameters: Sequence[Parameter], values: Sequence[Any]) -> list[Array]:
+    arrays = [_array(p, v) for p, v in zip(parameters, values, strict=True)]
+    for parameter, array in zip(parameters, arrays, strict=True):
+        _check(parameter, array, DTYPES.get(parameter.dtype))
+    return arrays
 
 
 def as_known_array(parameter: Parameter, value: Any) -> Any:

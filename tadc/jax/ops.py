@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -17,10 +17,12 @@ from tadc.frameworks.signature import Signature, Source
 from tadc.function import Function
 from tadc.inverse.vectors import vectors
 from tadc.jax.arguments import as_known_array, prepare
+from tadc.jax.flow import FlowOp
 from tadc.jax.inverse import inverse_mode
 from tadc.jax.package import jax
 from tadc.jax.package import numpy as jnp
 from tadc.jax.transposed import bind
+from tadc.ode.flow import Flow
 from tadc.runtime.parameters import Parameter
 
 _NOT_FOR_JIT = (jax.core.Tracer, np.ma.MaskedArray)
@@ -115,11 +117,17 @@ class Op:
         return Op, (self._signature, self.__name__, self.__doc__)
 
 
-def op(source: Source) -> Op:
+@overload
+def op(source: Flow) -> FlowOp: ...  # pyright: ignore[reportOverlappingOverload]
+@overload
+def op(source: Source) -> Op: ...
+def op(source: Source | Flow) -> Op | FlowOp:
     """A program as a function of JAX: given as text, as a `tadc.Function`, or in a docstring.
 
-    Raises `TadcError` for what is wrong with it.
+    A flow of `tadc.ode` gives a `FlowOp`. Raises `TadcError` for what is wrong with the program.
     """
+    if isinstance(source, Flow):
+        return FlowOp(source)
     found = signature.of(source)
     if isinstance(source, str | Function):
         return Op(found)

@@ -40,9 +40,6 @@ NOT_SHOWN = {
     ),
     f"TADC_CPU is {HOLE}": "an environment variable; tests/runtime/test_machine.py",
     f"TADC_CPU is {HOLE}, but this processor lacks {HOLE}": "tests/runtime/test_machine.py",
-    "the derivatives and inverse modes of a flow have no derivatives themselves": (
-        "tests/torch/test_flow.py"
-    ),
     f"this version of jaxlib takes no handler of tadc: {HOLE}": "of a later jaxlib",
     f"operations of tadc run on the CPU, not on {HOLE}": "tests/jax/test_lowering.py",
     f"cannot listen on port {HOLE}: {HOLE}": "a port that is taken; tests/commands/test_explore.py",

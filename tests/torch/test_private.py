@@ -106,7 +106,7 @@ def test_elements() -> None:
 
 
 def test_what_the_compiler_leaves_out() -> None:
-    """Without it: `torch.compiler.disable`, for which `torch._dynamo` is imported."""
+    """Without it: `torch.compiler.disable`, which imports `torch._dynamo`."""
     seen: list[bool] = []
 
     @private.uncompiled
@@ -121,7 +121,7 @@ def test_what_the_compiler_leaves_out() -> None:
 
 
 def test_what_the_compiler_runs() -> None:
-    """Without it: `torch.compiler.assume_constant_result`, for which `torch._dynamo` is imported."""
+    """Without it: `torch.compiler.assume_constant_result`, which imports `torch._dynamo`."""
     seen: list[bool] = []
 
     @private.run_by_the_compiler
