@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from functools import cache
 
 import pytest
 
@@ -12,35 +14,60 @@ from tests.support.paths import ROOT
 
 FLOW = "tadc.ode.flow(tadc.compile('x: f64[]\\ny = -x', target='interpret'), 0, 1)"
 CALLS = {
-    "llvmlite": "tadc.compile('y[i] = 2 * x[i]')([1.0])",
+    "llvmlite": "tadc.compile('y[i] = 2 * x[i]')(np.ones(1))",
     "scipy": f"{FLOW}(1.0)",
 }
+BASELINE = "print(tadc.compile('y[i] = exp(x[i])').emit('llvm'))"
+INTERPRETED = """
+f = tadc.compile("y[i] = 2 * x[i]", target="interpret")
+print(f(np.ones(2)), f.derivative(), f.emit("llvm")[:7])
+"""
+COMMANDS = """
+from tadc.commands.cli import main
+assert main(["check", "examples/paper.tad"]) == 1
+assert main(["derive", "examples/paper.tad", "--emit", "assembly"]) == 1
+assert main(["derive", "examples/paper.tad", "--time"]) == 1
+assert main(["derive", "examples/paper.tad"]) == 0
+"""
+BETWEEN = "-" * 50 + "\n"
 
 
-def without(package: str, code: str) -> str:
-    """The output of a process that cannot import the package."""
-    code = f"import sys\nsys.modules[{package!r}] = None\nimport numpy as np\nimport tadc\n{code}"
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+@cache
+def without(package: str) -> dict[str, str]:
+    """What a process prints that cannot import the package, for each thing that it tries.
+
+    With LLVM it is told to make code for the level that it takes without.
+    """
+    tried = {
+        "a call": f"try: {CALLS[package]}\nexcept tadc.TadcError as error: print(error)",
+        "interpreted": INTERPRETED,
+        "text": BASELINE,
+        "commands": COMMANDS if package == "llvmlite" else "",
+    }
+    start = f"import sys\nsys.modules[{package!r}] = None\nimport numpy as np\nimport tadc"
+    code = f"\nprint({BETWEEN!r}, end='')\n".join([start, *tried.values()])
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env=os.environ | ({} if package == "llvmlite" else {"TADC_CPU": "baseline"}),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    return dict(zip(tried, done.stdout.split(BETWEEN)[1:], strict=True))
 
 
 @pytest.mark.parametrize("package", CALLS)
 def test_a_call_says_what_to_install(package: str):
-    call = CALLS[package].replace("[1.0]", "np.ones(1)")
-    text = without(package, f"try: {call}\nexcept tadc.TadcError as error: print(error)")
+    text = without(package)["a call"]
     assert f"needs the package {package}, which cannot be imported: " in text
     assert text.endswith(f"\nhint: pip install {package}\n")
 
 
 @pytest.mark.parametrize("package", CALLS)
 def test_everything_else_works(package: str):
-    code = """
-f = tadc.compile("y[i] = 2 * x[i]", target="interpret")
-print(f(np.ones(2)), f.derivative(), f.emit("llvm")[:7])
-"""
-    assert without(package, code).startswith("[2. 2.] x: ")
+    assert without(package)["interpreted"].startswith("[2. 2.] x: ")
 
 
 DERIVE = """
@@ -86,22 +113,12 @@ def test_deriving_and_all_texts_need_none_of_them():
     assert "; for x86-64, vectors of 128 bits: llvmlite, which knows this processor, is not" in rest
 
 
-def test_texts_without_llvm_are_those_for_the_level(monkeypatch):
+def test_texts_without_llvm_are_those_for_the_level():
     """The code for `baseline` is the same text where LLVM is there, but for the comment."""
-    code = "print(tadc.compile('y[i] = exp(x[i])').emit('llvm'))"
-    comment, _, text = without("llvmlite", code).partition("\n\n")
-    monkeypatch.setenv("TADC_CPU", "baseline")
-    with_llvm = without("scipy", code)
+    comment, _, text = without("llvmlite")["text"].partition("\n\n")
     assert comment.startswith("; for x86-64,")
-    assert text == with_llvm
+    assert text == without("scipy")["text"]
 
 
 def test_no_command_ends_in_a_traceback():
-    code = """
-from tadc.commands.cli import main
-assert main(["check", "examples/paper.tad"]) == 1
-assert main(["derive", "examples/paper.tad", "--emit", "assembly"]) == 1
-assert main(["derive", "examples/paper.tad", "--time"]) == 1
-assert main(["derive", "examples/paper.tad"]) == 0
-"""
-    assert "return da, db, dc, dd" in without("llvmlite", code)
+    assert "return da, db, dc, dd" in without("llvmlite")["commands"]
