@@ -41,21 +41,24 @@ class Look:
     modules: Mapping[str, Path]
 
 
-def looked_at(sources: Sequence[str], parts: Sequence[str]) -> Look:
-    """The answers of `view` to programs, and the modules beside the standard library it took."""
+def looked_at(requests: Sequence[tuple[str, Sequence[str]]]) -> Look:
+    """The answers of `view` to programs, and the modules beside the standard library it took.
+
+    A request is a program, and the parts of the answer that it wants.
+    """
     command = [sys.executable, "-c", LOOK.format(native=NATIVE)]
-    request = json.dumps({"sources": sources, "parts": parts})
-    done = subprocess.run(command, input=request, stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(
+        command, input=json.dumps(requests), stdout=subprocess.PIPE, text=True, check=True
+    )
     found = json.loads(done.stdout)
     return Look(found["answers"], {name: Path(p) for name, p in found["modules"].items()})
 
 
 def answer_all(before: set[str]) -> None:
-    """Answer the request on standard input; `before` are the modules that Python itself loads."""
+    """Answer the requests on standard input; `before` are the modules that Python itself loads."""
     from tadc.view import view
 
-    request = json.load(sys.stdin)
-    answers = [view(source, parts=request["parts"]) for source in request["sources"]]
+    answers = [view(source, parts=parts) for source, parts in json.load(sys.stdin)]
     loaded = {
         name: module.__file__
         for name, module in sys.modules.items()

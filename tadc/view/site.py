@@ -23,9 +23,9 @@ import subprocess
 import sys
 import tarfile
 from base64 import b64encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tadc.errors import FileError, TadcError, TargetError
 from tadc.view import bundle
@@ -66,23 +66,19 @@ def build(folder: Path) -> None:
     where the documentation is missing: it comes with the sources of tadc, not with its package.
     """
     shown = examples()
-    look = bundle.looked_at([*(e.source for e in shown), *programs_of_language()], PARTS)
+    requests = [(e.source, STORED) for e in shown]
+    look = bundle.looked_at([*requests, *((text, PARTS) for text in programs_of_language())])
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(PAGE, folder, ignore=shutil.ignore_patterns("__*"))
     unpack_pyodide(folder)
     bundle.write(look.modules, folder / "modules.zip")
     (folder / "answers").mkdir()
     for example, answer in zip(shown, look.answers, strict=False):
-        (folder / "answers" / f"{example.name}.json").write_text(json.dumps(_stored(answer)))
+        (folder / "answers" / f"{example.name}.json").write_text(json.dumps(answer))
     listed = [{**e._asdict(), "answer": f"answers/{e.name}.json"} for e in shown]
     (folder / "examples.json").write_text(json.dumps(listed))
     compile_modules(folder)
     name_files(folder)
-
-
-def _stored(answer: Mapping[str, Any]) -> dict[str, Any]:
-    texts = set(PARTS) - set(STORED)
-    return {part: found for part, found in answer.items() if part not in texts}
 
 
 # --- programs -------------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ print(json.dumps({"answers": answers, "loaded": sorted(sys.modules)}))
 
 @pytest.fixture(scope="module")
 def look() -> bundle.Look:
-    return bundle.looked_at(SOURCES, PARTS)
+    return bundle.looked_at([(source, PARTS) for source in SOURCES])
 
 
 def test_the_archive_alone_answers_examples(look: bundle.Look, tmp_path: Path):
