@@ -280,13 +280,11 @@ def test_long_sums_are_no_deep_nesting(sign):
     assert isinstance(program, ProgramOp)
     assert sys.getrecursionlimit() == limit
     assert terms in print_program(program)
-    parse(
-        "x: f64[9]\ny[i in range(9)] = x[i"
-        + " + 0" * 1500
-        + "] if i"
-        + " + 0" * 1500
-        + " < 3 else 0"
-    )
+
+
+def test_long_indices_are_no_deep_nesting():
+    zeros = " + 0" * 1500
+    parse(f"x: f64[9]\ny[i in range(9)] = x[i{zeros}] if i{zeros} < 3 else 0")
 
 
 def test_the_place_of_deep_nesting():
