@@ -7,18 +7,10 @@ linear equations along the path, integrated likewise, and have no derivatives th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 from tadc.errors import UnsupportedError
 from tadc.ode.flow import Flow
-from tadc.runtime.parameters import Parameter
-
-
-def parameters_of(flow: Flow) -> list[Parameter]:
-    """The arguments of calls of a flow, each with its place in the text."""
-    locate = flow.g.program.span_of_argument
-    return [Parameter(t.name, t.dtype, len(t.shape), partial(locate, t.name)) for t in flow.args]
 
 
 def underived(flow: Flow) -> UnsupportedError:

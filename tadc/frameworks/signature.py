@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from tadc.errors import ArgumentError, TargetError
-from tadc.function import Function
+from tadc.function import Function, Tensor
 from tadc.program import Program
 from tadc.runtime.parameters import Parameter, bind
 
@@ -51,9 +51,13 @@ class Signature(NamedTuple):
         return values
 
     def _parameters(self) -> list[Parameter]:
-        locate = self.function.program.span_of_argument
-        args = (self.function.args[n] for n in self.order)
-        return [Parameter(t.name, t.dtype, len(t.shape), partial(locate, t.name)) for t in args]
+        return parameters_of(self.function, [self.function.args[n] for n in self.order])
+
+
+def parameters_of(function: Function, args: Sequence[Tensor]) -> list[Parameter]:
+    """Some arguments of a function as calls give them, each with its place in the text."""
+    locate = function.program.span_of_argument
+    return [Parameter(t.name, t.dtype, len(t.shape), partial(locate, t.name)) for t in args]
 
 
 def of(source: Source) -> Signature:

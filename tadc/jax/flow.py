@@ -24,8 +24,9 @@ from typing import Any
 import numpy as np
 
 from tadc.errors import UnsupportedError
-from tadc.frameworks.flow import parameters_of, several, underived
+from tadc.frameworks.flow import several, underived
 from tadc.frameworks.operation import Numbers, Operation
+from tadc.frameworks.signature import parameters_of
 from tadc.inverse.vectors import vectors
 from tadc.jax import private
 from tadc.jax.arguments import as_they_are
@@ -61,7 +62,7 @@ class FlowOp:
     def __init__(self, flow: Flow):
         self.function = flow
         """The flow, on arrays of NumPy."""
-        self._parameters = parameters_of(flow)
+        self._parameters = parameters_of(flow.g, flow.args)
         self._names = [t.name for t in flow.results]
 
     def __call__(self, *positional: Any, **named: Any) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import Any, overload
 
 import numpy as np
@@ -23,7 +22,6 @@ from tadc.jax.package import jax
 from tadc.jax.package import numpy as jnp
 from tadc.jax.transposed import bind
 from tadc.ode.flow import Flow
-from tadc.runtime.parameters import Parameter
 
 _NOT_FOR_JIT = (jax.core.Tracer, np.ma.MaskedArray)
 """Values of a call that is traced already, and arrays whose mask `jax.jit` would not see."""
@@ -44,11 +42,7 @@ class Op:
         self.__signature__ = _python_signature(found.names)
         self._signature = found
         self._operation = Operation.of(found.function)
-        locate = found.function.program.span_of_argument
-        self._parameters = [
-            Parameter(t.name, t.dtype, len(t.shape), partial(locate, t.name))
-            for t in found.function.args
-        ]
+        self._parameters = signature.parameters_of(found.function, found.function.args)
         self._compiled = jax.jit(self._traced)
         self._modes: dict[str, InverseMode] = {}
 

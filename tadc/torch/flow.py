@@ -8,7 +8,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from tadc.frameworks.flow import parameters_of, several, underived
+from tadc.frameworks.flow import several, underived
+from tadc.frameworks.signature import parameters_of
 from tadc.inverse.vectors import vectors
 from tadc.ode.flow import Flow
 from tadc.runtime.parameters import bind
@@ -34,7 +35,7 @@ class FlowOp:
     def __init__(self, flow: Flow):
         self.function = flow
         """The flow, on arrays of NumPy."""
-        self._parameters = parameters_of(flow)
+        self._parameters = parameters_of(flow.g, flow.args)
         self._names = [t.name for t in flow.results]
 
     @private.uncompiled
