@@ -76,6 +76,7 @@ from passes.analysis.stage_checks import require_bounded, require_precision
 from passes.rewriting.programs import is_hint, reads_of, tensor_names, type_of
 from passes.scheduling.blocking import ChooseBlocking, blocking_chooser
 from passes.scheduling.body_lowering import BodyLowering
+from passes.scheduling.column_scans import column_loops
 from passes.scheduling.index_lowering import IndexLowering
 from passes.scheduling.lane_sums import LaneLowering
 from passes.scheduling.nest import Nest
@@ -212,8 +213,9 @@ def _fill(
         strides[tensor, type_of(tensor).shape][:-1] = [sizes[name] for name in found]
     # elements outside tiles are few: their sums need no versions
     lowering = partial(LaneLowering, versions=not nest.tiles) if vectors else SegmentLowering
-    if nest.rows:
+    if nest.rows or nest.has_columns:
         lowering = RowLowering
+    if nest.rows:
         buffers.update((own, buffers[host]) for own, host in nest.rows.hosts.items())
     outer = lowering(index, first.type, buffers, strides, as_written=as_written)
 
@@ -227,6 +229,9 @@ def _fill(
     if nest.rows:
         assert isinstance(outer, RowLowering)
         loops = row_loops(outer, nest.members, nest.rows)
+    elif nest.has_columns:
+        assert isinstance(outer, RowLowering)
+        loops = column_loops(outer, first)
     elif nest.stream:
         loops = streamed(outer, nest.stream)
     elif nest.tiles:

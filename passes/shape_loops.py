@@ -17,6 +17,8 @@ Windows at the border of a tensor are like this, in convolutions with padding an
 of all convolutions. A long index needs a side on which its bounds stay, so that about half of the
 box are points of the set: a band is not made a square.
 
+Scans stay as narrow as they are: their loops carry totals (`passes/scheduling/scans.py`).
+
 A condition around a sum hides it from tiles. Where nothing else has one, terms are tested instead:
 
     if i < N { sum over k of E(k) } else 0
@@ -50,6 +52,7 @@ from passes.rewriting.programs import (
     copy_program,
     definition_around,
 )
+from passes.scheduling.scans import is_scanned
 from passes.scheduling.tile import Tile
 from passes.scheduling.tile_analysis import MOST_TERMS_TO_UNROLL
 from passes.scheduling.tile_choice import ChooseTiles, tile_chooser
@@ -110,7 +113,9 @@ def _mixed(versions: Sequence[tix.ProgramOp], choose: ChooseTiles) -> tix.Progra
 
 
 def _best(ways: Sequence[tix.DefineOp], choose: ChooseTiles) -> tix.DefineOp:
-    short, long, *others = ways
+    short, long, masked, given, narrow = ways
+    if is_scanned(given):
+        return given
     tile = _tile(short, choose)
     if (
         (tile is None or tile.row_index is None)
@@ -118,6 +123,7 @@ def _best(ways: Sequence[tix.DefineOp], choose: ChooseTiles) -> tix.DefineOp:
         and wide.row_index
     ):
         return long
+    others = (masked, given, narrow)
     tiled = (way for way in others if tile is None and _tile(way, choose))
     return next(tiled, short)
 

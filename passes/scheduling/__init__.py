@@ -26,6 +26,8 @@
 - `joined_bodies`: definitions as one, in which sums over the same points are one operation
 - `nest`: definitions that one function computes
 - `fusion`: which neighbours share loops
+- `row_forms`: what has a form in the vectors of a row
+- `scans`: reductions over all terms up to an element, whose loops carry a total
 - `rows`: which neighbours are computed row by row
 - `sharing`: the nests of a program
 - `emit`: short forms for loops, branches and buffers on the stack
@@ -44,6 +46,9 @@
 - `lane_reads`: reads in the lanes of vectors
 - `row_lanes`: values of a row in the lanes of vectors
 - `row_quotients`: quotients by a number of the row
+- `row_scans`: prefixes in the lanes of vectors, with totals that a row carries
+- `lane_loops`: loops over the vectors of a row
+- `column_scans`: scans along another index than that of lanes
 - `row_loops`: definitions row by row
 - `vector_lowering`: arithmetic on vectors and numbers
 - `streams`: large results, written past the caches

@@ -13,6 +13,7 @@ from functools import partial
 
 from dialects import tix
 from passes.rewriting.written_sizes import parse_sizes
+from passes.scheduling.scans import is_scanned
 from passes.scheduling.streams import Stream, stream_of
 from passes.scheduling.tile import Tile
 from passes.scheduling.tile_analysis import is_short
@@ -63,7 +64,12 @@ def chosen_blocking(op: tix.DefineOp, choose: ChooseTiles, example: Sizes) -> Bl
 
 
 def _has_short_rows(op: tix.DefineOp, example: Sizes) -> bool:
-    """True if reductions, or the last index of the result, have few values for these sizes."""
+    """True if reductions, or the last index of the result, have few values for these sizes.
+
+    Scans are worth their vectors at any length.
+    """
+    if is_scanned(op):
+        return False
     reductions = [o for o in op.walk() if isinstance(o, tix.ReductionOp) and not is_short(o)]
     lengths = [length_of(o, o.indices[-1], example) for o in reductions]
     if not reductions and op.indices:

@@ -135,6 +135,19 @@ def divided(at: BodyLowering, a: SSAValue, b: SSAValue) -> tuple[SSAValue, SSAVa
     return whole, difference(at, a, at.index.mul(whole, b))
 
 
+def rounded_up(at: BodyLowering, a: SSAValue, b: SSAValue) -> SSAValue:
+    """The first multiple of b from a on."""
+    most = at.index.add(a, difference(at, b, at.index.constant(1)))
+    return at.index.mul(quotient(at, most, b), b)
+
+
+def mirrored(
+    at: BodyLowering, low: SSAValue, high: SSAValue, step: SSAValue, k: SSAValue
+) -> SSAValue:
+    """For k in [low, high) by steps of which the last one ends there, the same from the end on."""
+    return difference(at, at.index.add(low, difference(at, high, step)), k)
+
+
 def smaller(at: BodyLowering, a: SSAValue, b: SSAValue) -> SSAValue:
     return at.insert(operations.binary(arith.MinSIOp, a, b)).result
 

@@ -5,13 +5,14 @@
 Where the index sets of sums are boxes, these numbers are exact. Others are means over some elements
 spread evenly over the definition's: point n has the coordinates frac(n phi_d), where 1 / phi_d is
 the d-th power of the root of x**(D + 1) = x + 1 (a sequence of low discrepancy; Roberts, The
-unreasonable effectiveness of quasirandom sequences, 2018).
+unreasonable effectiveness of quasirandom sequences, 2018). Of a scan, whose total loops carry from
+element to element, each element adds one term.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from math import floor
 
@@ -20,6 +21,7 @@ from xdsl.ir import Operation, Region, SSAValue
 from dialects import tix
 from dialects.tix.affine import SizeValues
 from passes.rewriting.programs import type_of
+from passes.scheduling.scans import carried_scans
 
 POINTS = 64
 """Elements over which means are taken, where numbers do not tell."""
@@ -58,12 +60,14 @@ def frequencies(op: tix.DefineOp, sizes: Mapping[str, int]) -> Frequencies:
     known = SizeValues(sizes)
     extents = [max(0, n.evaluate(known)) for n in op.shape]
     points = list(_points(len(extents) + INNER, POINTS))
+    carried = {scan.op for scan in carried_scans(op)}
     for point in points:
         values: Values = {**sizes}
         values.update(
             (v, floor(x * n)) for v, n, x in zip(op.indices, extents, point, strict=False)
         )
-        _Walk(found, visits, known, values, point[len(extents) :]).region(op.body, 1 / POINTS)
+        walk = _Walk(found, visits, carried, known, values, point[len(extents) :])
+        walk.region(op.body, 1 / POINTS)
     for index in found.lengths:
         found.lengths[index] /= visits[index]
     return found
@@ -84,6 +88,8 @@ class _Walk:
 
     found: Frequencies
     visits: dict[SSAValue, float]
+    carried: Set[Operation]
+    """The reductions whose totals loops carry."""
     sizes: Mapping[str, int]
     values: Values
     places: Sequence[float]
@@ -118,6 +124,8 @@ class _Walk:
         for n, index in enumerate(op.indices):
             low, high = self._bounds(op, index)
             length = max(0, high - low + 1)
+            if op in self.carried:
+                length = min(1, length)
             self.found.lengths[index] += weight * length
             self.visits[index] += weight
             self.values[index] = low + floor(self.places[n % len(self.places)] * length)

@@ -26,6 +26,7 @@ from passes.rewriting.programs import reads_of
 from passes.scheduling.blocking import ChooseBlocking
 from passes.scheduling.joined_bodies import Places, joined
 from passes.scheduling.nest import Nest
+from passes.scheduling.scans import is_scanned
 from passes.scheduling.tile import Tile
 from passes.scheduling.tile_analysis import (
     blocked_sums,
@@ -65,7 +66,7 @@ def _cheaper(
     members: Sequence[tix.DefineOp], instead: Sequence[Nest], choose: ChooseBlocking
 ) -> Nest | None:
     """The best nest of these definitions, if it is cheaper than the nests that they have."""
-    if not _are_apart(members):
+    if not _are_apart(members) or any(map(is_scanned, members)):
         return None
     widest = max((op.shape for op in members), key=len)
     ways = product(*(_embeddings(op.shape, widest) for op in members))

@@ -48,6 +48,8 @@ class Nest:
     stream: Stream | None = None
     rows: Rows | None = None
     """The rows that members share, if they do: then their bodies stay apart."""
+    has_columns: bool = False
+    """True if loops carry the totals of scans down columns (`column_scans`)."""
 
     @property
     def written(self) -> Sequence[tix.DefineOp]:

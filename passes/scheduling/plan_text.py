@@ -22,6 +22,7 @@ from passes.analysis.rounding import must_round_identically
 from passes.rewriting.programs import tensor_names
 from passes.scheduling.blocking import Blocking, ChooseBlocking
 from passes.scheduling.nest import Nest
+from passes.scheduling.scans import is_scanned
 from passes.scheduling.sharing import nests_of
 from passes.scheduling.tile import Tile
 from passes.scheduling.tile_analysis import blocked_sums
@@ -39,14 +40,15 @@ def plan_entries(
 ) -> dict[str, list[str]]:
     """The lines for each definition of a program whose loops are shaped, by its label.
 
-    They have comments that say what there is `about` it, and with what it shares rows. Equivalent
+    They have comments that say what there is `about` it, with what it shares rows, and whether its
+    loops carry totals. Equivalent
     definitions run the code of the first of them: for the others there are comments alone.
     """
     names = tensor_names(program)
     entries: dict[str, list[str]] = {}
     as_written = must_round_identically(program)
     members = equivalent_definitions(program, as_written)
-    shared = _shared_rows(nests_of(members, choose, as_written))
+    by_rows = _by_rows(nests_of(members, choose, as_written))
     for member in members:
         op, first = member.op, member.first.label.data
         label = op.label.data
@@ -56,21 +58,26 @@ def plan_entries(
         nest = choose(op)
         head, *rest = entry_lines(op, nest, names)
         behind, *below = about(op, nest) or [""]
-        if op in shared:
+        if op in by_rows:
             head, rest = f"{header(op)}: row by row", []
-            below = [shared[op], *below]
+            below = [by_rows[op], *below]
         line = f"{head:{COLUMN_OF_COMMENTS}}  # {behind}" if behind else head
         entries[label] = [line, *rest, *(f"  # {text}" for text in below)]
     return entries
 
 
-def _shared_rows(nests: Iterable[Nest]) -> dict[tix.DefineOp, str]:
-    """The comments on definitions that share rows."""
+def _by_rows(nests: Iterable[Nest]) -> dict[tix.DefineOp, str]:
+    """The comments on definitions that are computed row by row."""
     found: dict[tix.DefineOp, str] = {}
     for nest in list(nests):
-        for op in nest.members if nest.rows else ():
+        for op in nest.members if nest.rows or nest.has_columns else ():
             others = ", ".join(m.label.data for m in nest.members if m is not op)
-            found[op] = f"with {others}" if op in nest.written else f"with {others}; not stored"
+            comments = [
+                f"with {others}" if others else "",
+                "carries totals" if is_scanned(op) else "",
+                "" if op in nest.written else "not stored",
+            ]
+            found[op] = "; ".join(filter(None, comments))
         nest.forget()
     return found
 

@@ -62,6 +62,8 @@ class RowLanes(KnownNumbers, LaneChoices):
 
     def __init__(self, at: KnownNumbers, op: tix.DefineOp, tile: Tile, uses: IndexUses):
         super().__init__(at, op, tile, uses)
+        self.outer = at
+        """The lowering of what stands before the loop over vectors."""
         self.numbers = at.numbers
         self.ranges = dict(at.ranges)
         self.reciprocals: Mapping[SSAValue, SSAValue] = {}

@@ -15,12 +15,12 @@ index, and are combined in the end. Long sums do that once per segment
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Any
 
 from xdsl.dialects import memref, vector
-from xdsl.dialects.builtin import I1, IndexType, VectorType, i1
+from xdsl.dialects.builtin import IndexType
 from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
@@ -35,20 +35,18 @@ from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.elementary import REASSOCIATED
 from passes.scheduling.emit import (
     carrying_loop,
-    difference,
     either,
     loop,
     one_of,
-    quotient,
-    smaller,
 )
+from passes.scheduling.lane_loops import Lanes, over_vectors, store_elements
 from passes.scheduling.nest import Rows
 from passes.scheduling.row_lanes import KnownNumbers, RowLanes
 from passes.scheduling.row_quotients import are_safe, divisors, reciprocal
+from passes.scheduling.row_scans import RowScans
 from passes.scheduling.segments import Segments, add_segment, whole_sum
 from passes.scheduling.tile import Tile
 from passes.scheduling.tile_analysis import constant_extent, constant_range, is_short, lanes_of
-from passes.scheduling.vector_lowering import store_vector
 
 VECTORS_OF_REDUCTION = 4
 """Vectors of partial results: an addition waits four cycles for the one before."""
@@ -62,9 +60,6 @@ KINDS: dict[type[tix.ReductionOp], CombiningKindFlag] = {
     tix.MaxOp: CombiningKindFlag.MAXIMUMF,
     tix.MinOp: CombiningKindFlag.MINIMUMF,
 }
-
-Lanes = Sequence[SSAValue]
-"""Vectors of partial results."""
 
 
 def row_loops(outer: RowLowering, members: Sequence[tix.DefineOp], rows: Rows) -> ParallelOp:
@@ -134,25 +129,25 @@ class RowLowering(KnownNumbers):
     def _elements_of_row(self, op: tix.DefineOp, reciprocals: Mapping[SSAValue, SSAValue]) -> None:
         column, size = op.indices[-1], op.shape[-1]
         tile = _tile(op, column, op.body, VECTORS_OF_ELEMENTS)
-        lanes = RowLanes(self, op, tile, IndexUses())
+        uses = IndexUses()
+        lanes = RowLanes(self, op, tile, uses)
         lanes.reciprocals = reciprocals
+        scans = RowScans(op, uses)
+        scans.compute_ahead(lanes)
 
-        def store(at: RowLanes, vectors: int, _: Lanes) -> Lanes:
-            for number in range(vectors):
+        def store(at: RowLanes, vectors: int, carried: Lanes) -> Lanes:
+            for number in scans.in_order(range(vectors)):
                 here = at.at(None, number)
+                carried = scans.emit(here, carried)
                 value = here.lanes_of(tix.yielded(op.body))
-                place = here.index.linear(
-                    [Affine.of(v) for v in op.indices], here.strides[op.result, op.shape]
-                )
-                target = here.buffers[op.result]
-                if at.mask is None:
-                    store_vector(here, value, target, place)
-                else:
-                    here.insert(vector.MaskedStoreOp(target, [place], at.mask, value))
-            return ()
+                store_elements(here, op, value)
+            return carried
 
-        span = self.index.constant(0), self.index.form(size), constant_extent(size)
-        _along(lanes, column, span, (), store)
+        def part(at: RowLanes, low: SSAValue, high: SSAValue, carried: Lanes) -> Lanes:
+            span = low, high, constant_extent(size)
+            return over_vectors(at, column, span, carried, store, scans.are_backwards)
+
+        scans.rows(lanes, part)
 
     def _place(self, op: tix.DefineOp) -> SSAValue:
         forms = [Affine.of(v) for v in op.indices]
@@ -193,7 +188,7 @@ class RowLowering(KnownNumbers):
         lanes = RowLanes(ahead, definition, tile, IndexUses())
         start = lanes.splat(lanes.constant(op.IDENTITY))
         found = _add_terms(lanes, op, own, [start] * (tile.columns // tile.lanes))
-        total = reduce(lambda a, b: _combined(lanes, op, a, b), found)
+        total = reduce(lambda a, b: lanes.plus_lanes(op, a, b), found)
         properties: dict[str, Attribute] = {
             "kind": CombiningKindAttr(KINDS[type(op)]),
             "fastmath": REASSOCIATED,
@@ -230,53 +225,11 @@ def _add_terms(at: RowLanes, op: tix.ReductionOp, own: Sequence[SSAValue], sums:
         found = list(carried)
         for number in range(vectors):
             here = inner.at(None, number)
-            after = _combined(here, op, found[number], here.lanes_of(tix.yielded(op.body)))
+            after = here.plus_lanes(op, found[number], here.lanes_of(tix.yielded(op.body)))
             if inner.mask is not None:
                 after = here.insert(SelectLanesOp(inner.mask, after, found[number])).result
             found[number] = after
         return found
 
     known = None if index in at.ranges else constant_range(op, index)
-    return _along(at, index, (low, high, known and known[1]), sums, terms)
-
-
-def _combined(at: RowLanes, op: tix.ReductionOp, a: SSAValue, b: SSAValue) -> SSAValue:
-    return at.add(a, b, op) if isinstance(op, tix.SumOp) else at.combined(op, a, b)
-
-
-Emit = Callable[[RowLanes, int, Lanes], Lanes]
-"""Emits so many vectors from the index on, under the mask if there is one."""
-
-
-def _along(
-    at: RowLanes,
-    index: SSAValue,
-    span: tuple[SSAValue, SSAValue, int | None],
-    carried: Lanes,
-    emit: Emit,
-) -> Lanes:
-    """The loop over all vectors of a span, whose length may be a number; the last one is masked."""
-    low, high, length = span
-    vectors = at.tile.columns // at.lanes
-    width, lanes = at.index.constant(at.tile.columns), at.index.constant(at.lanes)
-    whole = at.index.mul(quotient(at, difference(at, high, low), width), width)
-    end = at.index.add(low, whole)
-
-    def all_lanes(inner: BodyLowering, k: SSAValue, carried: Lanes) -> Lanes:
-        assert isinstance(inner, RowLanes)
-        inner.index.values[index] = k
-        return emit(inner, vectors, carried)
-
-    def some_lanes(inner: BodyLowering, k: SSAValue, carried: Lanes) -> Lanes:
-        assert isinstance(inner, RowLanes)
-        inner.index.values[index] = k
-        left = smaller(inner, difference(inner, high, k), lanes)
-        kind: VectorType[I1] = VectorType(i1, [inner.lanes])
-        inner.mask = inner.insert(vector.CreateMaskOp([left], kind)).mask_vector
-        return emit(inner, 1, carried)
-
-    hint = index.name_hint
-    carried = carrying_loop(at, low, end, width, hint, carried, all_lanes)
-    if length is not None and not length % at.tile.columns:
-        return carried
-    return carrying_loop(at, end, high, lanes, hint, carried, some_lanes)
+    return over_vectors(at, index, (low, high, known and known[1]), sums, terms)

@@ -19,17 +19,19 @@ where that is written:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from dialects import tix
-from dialects.tix import Affine
+from dialects.tix import Affine, Variable
 from passes.analysis.index_uses import IndexUses
 from passes.rewriting.programs import definition_around, reads_of
 from passes.scheduling.nest import Nest, Rows
-from passes.scheduling.tile_analysis import is_short, stride
+from passes.scheduling.row_forms import long_reductions, run_along
+from passes.scheduling.scans import column_scans, row_scans
 
 MOST_MEMBERS = 16
 """The definitions that share rows at most."""
@@ -40,6 +42,8 @@ def rows_shared(nests: Sequence[Nest], alone: Collection[tix.DefineOp]) -> list[
     found: list[Nest] = []
     group: list[tuple[Nest, _Member]] = []
     for nest in nests:
+        if _is_free(nest, alone) and column_scans(nest.body, IndexUses()):
+            nest = replace(nest, has_columns=True)
         member = _member_of(nest, alone)
         if member and group and _may_join(member, [m for _, m in group]):
             group.append((nest, member))
@@ -53,11 +57,16 @@ def rows_shared(nests: Sequence[Nest], alone: Collection[tix.DefineOp]) -> list[
 def _member_of(nest: Nest, alone: Collection[tix.DefineOp]) -> _Member | None:
     """The definition of a nest, if it may share rows."""
     op = nest.body
-    in_blocks = any(tile.column_index in op.indices for tile in nest.tiles)
-    if len(nest.members) > 1 or in_blocks or op in alone or not op.indices:
+    if not _is_free(nest, alone) or nest.has_columns or not op.indices:
         return None
     member = _Member(op)
     return member if member.has_rows else None
+
+
+def _is_free(nest: Nest, alone: Collection[tix.DefineOp]) -> bool:
+    """True if a nest is that of a definition which may have other loops."""
+    in_blocks = any(tile.column_index in nest.body.indices for tile in nest.tiles)
+    return len(nest.members) == 1 and not in_blocks and nest.body not in alone
 
 
 def _may_join(member: _Member, group: Sequence[_Member]) -> bool:
@@ -84,7 +93,9 @@ def _joined(group: Sequence[tuple[Nest, _Member]]) -> list[Nest]:
     depth = _depth(members)
     rows = [m for m in members if m.reductions or len(m.op.indices) != depth]
     tiles = all(nest.tiles for nest, _ in group)  # blocks of rows share what all rows read
-    if depth is None or len(rows) < 2 or tiles or not any(m.reductions for m in members):
+    scanned = any(m.scans for m in members)
+    reduced = len(rows) > 1 and any(m.reductions for m in members)
+    if depth is None or tiles or not (scanned or reduced):
         return [nest for nest, _ in group]
     ops = [m.op for m in members]
     written, hosts = _places(members, depth)
@@ -97,12 +108,13 @@ class _Member:
     def __init__(self, op: tix.DefineOp):
         self.op = op
         self.uses = IndexUses()
-        self.reductions = long_reductions(op)
+        self.scans = row_scans(op, self.uses)
+        self.reductions = [] if self.scans else long_reductions(op)
 
     @cached_property
     def has_rows(self) -> bool:
         """True if vectors run along all of its reductions, or along its last index."""
-        return all(
+        return bool(self.scans) or all(
             run_along(_inside(o), o.indices[-1], self.uses) for o in self.reductions or [self.op]
         )
 
@@ -114,52 +126,6 @@ class _Member:
 
 def _inside(op: Operation) -> Iterator[Operation]:
     return (inner for inner in op.walk() if inner is not op)
-
-
-# --- what has a form ------------------------------------------------------------------------------
-
-
-def long_reductions(op: Operation) -> list[tix.ReductionOp]:
-    """The reductions in an operation that are not unrolled where they stand."""
-    return [o for o in op.walk() if isinstance(o, tix.ReductionOp) and not is_short(o)]
-
-
-def rounding_reductions(op: Operation) -> list[tix.ReductionOp]:
-    """The reductions in an operation, in which the order of terms matters."""
-    return [r for r in long_reductions(op) if not isinstance(r, tix.ExtremumOp)]
-
-
-def run_along(ops: Iterable[Operation], column: SSAValue, uses: IndexUses) -> bool:
-    """True if these operations have forms for vectors along an index, of which lanes may be off."""
-    return all(_runs_along(op, column, uses) for op in ops)
-
-
-def _runs_along(op: Operation, column: SSAValue, uses: IndexUses) -> bool:
-    match op:
-        case tix.ConstantOp() | tix.UnaryOp() | tix.BinaryOp() | tix.YieldOp() | tix.WhereOp():
-            return True
-        case tix.ReadOp():
-            return stride(op, column, uses) in (0, 1, -1)
-        case tix.SumOp():
-            return is_short(op) and not any(isinstance(o, tix.IfOp) for o in op.body.walk())
-        case tix.IfOp():
-            used = [v for disjunct in op.condition for c in disjunct for v in c.form.indices]
-            if not any(column in uses.of(v) for v in used):
-                return True
-            return all(isinstance(v, BlockArgument) for v in used) and all(
-                _is_maskable(o, column, uses) for region in op.regions for o in region.walk()
-            )
-        case _:
-            return column not in uses.of_operation(op) and isinstance(
-                op, tix.FloorDivOp | tix.IndexToRealOp
-            )
-
-
-def _is_maskable(op: Operation, column: SSAValue, uses: IndexUses) -> bool:
-    """True if an operation can be left out in some lanes."""
-    return isinstance(op, tix.ConstantOp | tix.UnaryOp | tix.BinaryOp | tix.YieldOp) or (
-        isinstance(op, tix.ReadOp) and stride(op, column, uses) in (1, -1)
-    )
 
 
 # --- who may share --------------------------------------------------------------------------------
@@ -174,11 +140,13 @@ def _depth(members: Sequence[_Member]) -> int | None:
         return None
     ranks = {len(m.op.indices) for m in members}
     reduced = {len(m.op.indices) for m in members if m.reductions}
+    reduced |= {len(m.op.indices) - 1 for m in members if m.scans}
     depth = min(reduced) if reduced else min(min(ranks), max(ranks) - 1)
     shapes = {tuple(m.op.shape[:depth]) for m in members}
-    fits = len(reduced) < 2 and 0 < depth <= min(ranks) and len(shapes) == 1
+    fits = len(reduced) < 2 and depth <= min(ranks) and len(shapes) == 1
+    scanned = any(m.scans for m in members)
     elements = {m.op.type.element for m in members}
-    return depth if fits and len(elements) == 1 else None
+    return depth if fits and (depth or scanned) and len(elements) == 1 else None
 
 
 def _are_apart(members: Sequence[_Member], depth: int) -> bool:
@@ -242,6 +210,17 @@ def _may_hold(host: tix.DefineOp, op: tix.DefineOp, last: tix.DefineOp) -> bool:
 
 
 def _reads_its_place(reader: tix.DefineOp, op: tix.DefineOp) -> bool:
-    """True if each element reads nothing of another tensor but the element in its place."""
+    """True if each element reads nothing of another tensor but the element in its place.
+
+    A scan reads a vector of terms before it writes there.
+    """
     own = [Affine.of(v) for v in reader.indices]
-    return all(list(r.forms) == own for r in reads_of(reader) if r.tensor is op.result)
+    scans = row_scans(reader, IndexUses())
+    places: dict[Variable, Affine] = {
+        scan.own: Affine.of(scan.index) for scan in scans if scan.offset == Affine()
+    }
+    return all(
+        [form.substitute(places) for form in r.forms] == own
+        for r in reads_of(reader)
+        if r.tensor is op.result
+    )

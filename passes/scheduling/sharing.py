@@ -24,7 +24,8 @@ from passes.analysis.equivalence import Member
 from passes.scheduling.blocking import Blocking, ChooseBlocking
 from passes.scheduling.fusion import nests
 from passes.scheduling.nest import Nest
-from passes.scheduling.rows import rounding_reductions, rows_shared
+from passes.scheduling.row_forms import rounding_reductions
+from passes.scheduling.rows import rows_shared
 from passes.scheduling.tile import Tile
 
 

@@ -92,7 +92,7 @@ def blocked_sums(region: Region) -> list[tix.SumOp]:
 def is_lane_by_lane(op: tix.IfOp, column: SSAValue, uses: IndexUses) -> bool:
     """True if a choice differs along the column, and its branches do not read neighbours alone."""
     conditions = [c.form for disjunct in op.condition for c in disjunct]
-    return column in _indices_of(conditions, uses) and any(
+    return column in indices_of(conditions, uses) and any(
         isinstance(o, tix.ReadOp) and stride(o, column, uses) not in (1, -1)
         for region in op.regions
         for o in region.walk()
@@ -142,7 +142,7 @@ def is_sloped(op: tix.SumOp, tile: Tile, uses: IndexUses) -> bool:
     differs by lane must lie side by side, and what does not must be there for every term.
     """
     column, index = tile.column_index, op.indices[-1]
-    moving = [c for c in op.constraints if column in _indices_of([c.form], uses)]
+    moving = [c for c in op.constraints if column in indices_of([c.form], uses)]
     fixed = [*index_set(definition_around(op)), *(c for c in op.constraints if c not in moving)]
     inner = [o for o in op.body.walk() if not isinstance(o, tix.YieldOp)]
     return (
@@ -159,7 +159,7 @@ def is_sloped(op: tix.SumOp, tile: Tile, uses: IndexUses) -> bool:
     )
 
 
-def _indices_of(forms: Iterable[Affine], uses: IndexUses) -> set[SSAValue]:
+def indices_of(forms: Iterable[Affine], uses: IndexUses) -> set[SSAValue]:
     """The indices on which forms depend, by themselves or through quotients."""
     return {used for form in forms for v in form.indices for used in uses.of(v)}
 

@@ -29,6 +29,7 @@ from passes.analysis.index_uses import IndexUses
 from passes.rewriting.part_sizes import with_derived_sizes
 from passes.rewriting.written_sizes import parse_sizes
 from passes.scheduling.cache_lines import is_copied
+from passes.scheduling.scans import is_scanned
 from passes.scheduling.term_choice import single_row, term_candidates
 from passes.scheduling.tile import Hoisted, Tile
 from passes.scheduling.tile_analysis import (
@@ -170,8 +171,8 @@ def good_tiles(op: tix.DefineOp, sizes: Sizes) -> list[Tile]:
 
 
 def priced_tiles(op: tix.DefineOp, sizes: Sizes) -> list[PricedTile]:
-    """All tiles that are tried, the cheapest first."""
-    if not may_have_tiles(op):
+    """All tiles that are tried, the cheapest first; none for scans, whose loops carry totals."""
+    if not may_have_tiles(op) or is_scanned(op):
         return []
     uses = IndexUses()
     lanes = lanes_of(op)

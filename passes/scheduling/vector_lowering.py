@@ -74,11 +74,18 @@ class VectorLowering(SegmentLowering):
         flags = AS_WRITTEN if op in self.as_written else CONTRACT
         return self.insert(operations.binary(arith.AddfOp, a, b, fastmath=flags)).result
 
+    def plus_lanes(self, op: tix.ReductionOp, a: SSAValue, b: SSAValue) -> SSAValue:
+        """Parts of a reduction as one, in the order in which they are given."""
+        return self.add(a, b, op) if isinstance(op, tix.SumOp) else self.combined(op, a, b)
+
     def reversed(self, lanes: SSAValue) -> SSAValue:
         """The lanes from the last to the first."""
-        order = DenseArrayBase.from_list(i64, list(range(self.lanes))[::-1])
-        kind = vector_type(lanes)
-        return self.insert(vector.ShuffleOp(lanes, lanes, order, result_type=kind)).result
+        return self.shuffled(lanes, lanes, range(self.lanes)[::-1])
+
+    def shuffled(self, a: SSAValue, b: SSAValue, order: Sequence[int]) -> SSAValue:
+        """Lanes of two vectors: those of the second one are counted on behind the first."""
+        lanes = DenseArrayBase.from_list(i64, list(order))
+        return self.insert(vector.ShuffleOp(a, b, lanes, result_type=vector_type(a))).result
 
     def widened(self, lanes: SSAValue) -> SSAValue:
         """Elements of another precision in that of the result."""
