@@ -24,13 +24,13 @@ and all that depends on them, one more index: it goes before derivatives or behi
 
 Code begins with `specialise`, which makes numbers of sizes that a call has. `recompute_elements`
 computes where they are read the elements of large tensors that are made of few numbers.
-`block_scans` computes sums up to an element in blocks, `split_axes` makes two indices of one that
-counts by its quotient and its remainder, `multiply_out` sums of products of which parts can leave a
-sum, and `split_residues` computes results residue by residue whose neighbours take different terms;
-`pack_reads` copies what vectors would gather to where it lies side by side. `expand_calls` puts
-formulas in the place of the user's functions, `set_precision` types of elements in the place of
-undeclared ones. For processors with caches and vectors `split_sums` parts sums whose terms depend
-on different indices. `shift_sums` chooses the indices that a sum runs over:
+`outline_scans` gives names to sums up to an element, and to their terms, `split_axes` makes two
+indices of one that counts by its quotient and its remainder, `multiply_out` sums of products of
+which parts can leave a sum, and `split_residues` computes results residue by residue whose
+neighbours take different terms; `pack_reads` copies what vectors would gather to where it lies side
+by side. `expand_calls` puts formulas in the place of the user's functions, `set_precision` types of
+elements in the place of undeclared ones. For processors with caches and vectors `split_sums` parts
+sums whose terms depend on different indices. `shift_sums` chooses the indices that a sum runs over:
 short ranges that stay, reads of neighbours; `interchange_sums` their order. `share_values` computes
 equal values of a definition once. `shape_loops` decides between narrow loops and boxes,
 `merge_axes` which neighbouring indices are one in memory; `schedule` makes a function of loops over

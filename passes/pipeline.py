@@ -13,7 +13,6 @@ from typing import NamedTuple
 from xdsl.passes import ModulePass
 
 from passes.absorb_conditions import AbsorbConditionsPass
-from passes.block_scans import BlockScansPass
 from passes.differentiate import DifferentiatePass
 from passes.expand_calls import ExpandCallsPass
 from passes.factor_sums import FactorSumsPass
@@ -25,6 +24,7 @@ from passes.merge_axes import MergeAxesPass
 from passes.multiply_out import MultiplyOutPass
 from passes.order_definitions import OrderDefinitionsPass
 from passes.outline_reductions import OutlineReductionsPass
+from passes.outline_scans import OutlineScansPass
 from passes.pack_reads import PackReadsPass
 from passes.recompute_elements import RecomputeElementsPass
 from passes.rewriting.written_sizes import write_sizes
@@ -190,8 +190,8 @@ def summing_passes(
     ]
     example = write_sizes(sizes or {})
     for_indices = [
-        # first: what is left of a scan are sums like others, with quotients
-        Step("tensor-index", BlockScansPass(example)),
+        # first: terms of scans are definitions like others
+        Step("tensor-index", OutlineScansPass(example)),
         # quotients that are indices are what partial sums depend on
         Step("tensor-index", SplitAxesPass(example)),
     ]

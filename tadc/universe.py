@@ -39,7 +39,7 @@ PASSES = {
     "specialise": ("passes.specialise", "SpecialisePass"),
     "recompute-elements": ("passes.recompute_elements", "RecomputeElementsPass"),
     "multiply-out": ("passes.multiply_out", "MultiplyOutPass"),
-    "block-scans": ("passes.block_scans", "BlockScansPass"),
+    "outline-scans": ("passes.outline_scans", "OutlineScansPass"),
     "split-axes": ("passes.split_axes", "SplitAxesPass"),
     "split-residues": ("passes.split_residues", "SplitResiduesPass"),
     "pack-reads": ("passes.pack_reads", "PackReadsPass"),

@@ -293,7 +293,7 @@ def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def check_code(seed: int, tile: bool) -> None:
-    """`specialise`, `recompute-elements`, `block-scans`, `split-axes`, `multiply-out`,
+    """`specialise`, `recompute-elements`, `outline-scans`, `split-axes`, `multiply-out`,
     `factor-sums`, `split-residues`, `pack-reads`, `simplify-sums`, `expand-calls`, `set-precision`,
     `split-sums`, `shift-sums`, `interchange-sums`, `share-values`, `shape-loops`, `merge-axes` and
     `schedule`, one by one; any of the sizes are numbers."""
