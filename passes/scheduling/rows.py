@@ -37,15 +37,24 @@ MOST_MEMBERS = 16
 """The definitions that share rows at most."""
 
 
-def rows_shared(nests: Sequence[Nest], alone: Collection[tix.DefineOp]) -> list[Nest]:
-    """The given nests in order, where neighbours share rows; those in `alone` do not."""
+def rows_shared(
+    nests: Sequence[Nest], alone: Collection[tix.DefineOp], plain: Collection[tix.DefineOp]
+) -> list[Nest]:
+    """The given nests in order, where neighbours share rows and scans carry totals.
+
+    Those in `alone` share nothing, and those in `plain` stay as they are.
+    """
     found: list[Nest] = []
     group: list[tuple[Nest, _Member]] = []
     for nest in nests:
-        if _is_free(nest, alone) and column_scans(nest.body, IndexUses()):
+        in_blocks = any(tile.column_index in nest.body.indices for tile in nest.tiles)
+        is_free = len(nest.members) == 1 and not in_blocks and nest.body not in plain
+        if is_free and column_scans(nest.body, IndexUses()):
             nest = replace(nest, has_columns=True)
-        member = _member_of(nest, alone)
-        if member and group and _may_join(member, [m for _, m in group]):
+        member = _member_of(nest) if is_free and not nest.has_columns else None
+        last = group[-1][0].body if group else None
+        shares = last not in alone and nest.body not in alone
+        if member and group and shares and _may_join(member, [m for _, m in group]):
             group.append((nest, member))
             continue
         found += _joined(group)
@@ -54,19 +63,12 @@ def rows_shared(nests: Sequence[Nest], alone: Collection[tix.DefineOp]) -> list[
     return found + _joined(group)
 
 
-def _member_of(nest: Nest, alone: Collection[tix.DefineOp]) -> _Member | None:
+def _member_of(nest: Nest) -> _Member | None:
     """The definition of a nest, if it may share rows."""
-    op = nest.body
-    if not _is_free(nest, alone) or nest.has_columns or not op.indices:
+    if not nest.body.indices:
         return None
-    member = _Member(op)
+    member = _Member(nest.body)
     return member if member.has_rows else None
-
-
-def _is_free(nest: Nest, alone: Collection[tix.DefineOp]) -> bool:
-    """True if a nest is that of a definition which may have other loops."""
-    in_blocks = any(tile.column_index in nest.body.indices for tile in nest.tiles)
-    return len(nest.members) == 1 and not in_blocks and nest.body not in alone
 
 
 def _may_join(member: _Member, group: Sequence[_Member]) -> bool:

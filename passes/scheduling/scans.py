@@ -72,6 +72,12 @@ class Scan:
 
 def scan_along(op: tix.ReductionOp, index: SSAValue, uses: IndexUses) -> Scan | None:
     """The scan along an index that a reduction is; None if it is none."""
+    scan = bounded_along(op, index, uses)
+    return None if any(index in uses.of_operation(o) for o in op.body.walk()) else scan
+
+
+def bounded_along(op: tix.ReductionOp, index: SSAValue, uses: IndexUses) -> Scan | None:
+    """The scan along an index that a reduction is if its terms do not depend on that."""
     limits = [c for c in op.constraints if index in indices_of([c.form], uses)]
     if len(limits) != 1 or limits[0].equality:
         return None
@@ -80,14 +86,9 @@ def scan_along(op: tix.ReductionOp, index: SSAValue, uses: IndexUses) -> Scan | 
     if abs(step) != 1 or len(own) != 1 or form[own[0]] != -step:
         return None
     rest = form - Affine.of(index) * step + Affine.of(own[0]) * step
-    if index in indices_of([rest], uses) or _depends(op, index, uses):
+    if index in indices_of([rest], uses):
         return None
     return Scan(op, index, own[0], rest * step, step > 0, limits[0])
-
-
-def _depends(op: tix.ReductionOp, index: SSAValue, uses: IndexUses) -> bool:
-    """True if the terms of a reduction depend on an index around it."""
-    return any(index in uses.of_operation(o) for o in op.body.walk())
 
 
 def row_scans(op: tix.DefineOp, uses: IndexUses) -> Sequence[Scan]:

@@ -42,17 +42,18 @@ def nests_of(
         return
     repeated = {op for op, count in counts.items() if count > 1}
     alone = {op for op in counts if op in repeated or as_written & {*op.walk()}}
-    apart = {op for op in counts if op in repeated or as_written & {*rounding_reductions(op)}}
+    plain = {op for op in counts if as_written & {*rounding_reductions(op)}}
 
     def in_order(op: tix.DefineOp) -> Blocking:
         found = choose(op)
         if found.alone:
-            apart.add(op)
+            plain.add(op)
         return replace(found, tiles=[t for t in found.tiles if _keeps_order(t, as_written)])
 
     for is_first, run in groupby(members, lambda m: m.op is m.first):
         if is_first:
-            yield from rows_shared(nests([m.op for m in run], alone, in_order), apart)
+            found = nests([m.op for m in run], alone, in_order)
+            yield from rows_shared(found, repeated, plain)
 
 
 def _keeps_order(tile: Tile, as_written: Set[Operation]) -> bool:

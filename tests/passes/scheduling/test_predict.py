@@ -60,8 +60,8 @@ def test_sums_over_boxes_are_counted_exactly():
 
 
 TRIANGLES = [
-    ("y[i in range(N)] = sum[k in range(i)](x[k])", lambda i, n: i),
-    ("y[i in range(N)] = sum[k in range(i, N)](x[k])", lambda i, n: n - i),
+    ("y[i in range(N)] = sum[k in range(i)](exp(x[k] * x[i]))", lambda i, n: i),
+    ("y[i in range(N)] = sum[k in range(i, N)](exp(x[k] * x[i]))", lambda i, n: n - i),
     (
         "y[i in range(N)] = sum[k in range(max(0, i - 20), min(N, i + 30))](x[k])",
         lambda i, n: min(n, i + 30) - max(0, i - 20),
@@ -76,6 +76,11 @@ def test_sums_over_other_sets_are_means(source: str, terms):
     exact = sum(terms(i, n) for i in range(n)) / n
     found = frequencies(op, {"N": n})
     assert found.terms[sums(op)[0]] == pytest.approx(exact, rel=0.05)
+
+
+def test_elements_of_scans_add_one_term():
+    op = definition("x: f64[N]\ny[i] = sum[k in range(i + 1)](x[k])")
+    assert frequencies(op, {"N": 400}).terms[sums(op)[0]] == pytest.approx(1)
 
 
 def test_branches_count_where_their_condition_holds():
