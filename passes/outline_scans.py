@@ -23,15 +23,19 @@ along j of sums along i. Where the terms are a tensor, but in another order, the
     y[i, j] = sum[k in range(j + 1)](x[k, i])      y_turned[j, i] = sum[k in range(j + 1)](x[k, i])
                                                    y[i, j] = y_turned[j, i]
 
-and what reads y reads `y_turned`. A scan that is a part of an element becomes a definition of its
-own, unless loops can carry its total as it stands. Reductions that must round identically stay as
-they are, and so do those of few elements in the example of `sizes`. On exit sums are bounded.
+and what reads y reads `y_turned`. Factors that depend on j alone leave the sum, under a condition
+that it has terms: then all that they read is there. A scan that is a part of an element becomes a
+definition of its own, unless loops can carry its total as it stands. Reductions that must round
+identically stay as they are, and so do those of few elements in the example of `sizes`. On exit
+sums are bounded.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
 from xdsl.ir import Operation, SSAValue
 
@@ -41,16 +45,17 @@ from passes.absorb_conditions import bounded_without_conditions
 from passes.analysis.index_uses import IndexUses
 from passes.analysis.rounding import must_round_identically
 from passes.index_sets.sets import index_set
-from passes.index_sets.space import implied_by
+from passes.index_sets.space import conditions_of_a_point, implied_by
 from passes.infer_ranges import infer_ranges
 from passes.outline_reductions import outline_reductions
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
+from passes.rewriting.products import Product, multiply
 from passes.rewriting.program_pass import ProgramPass
 from passes.rewriting.programs import ProgramBuilder, copy_definition, copy_program, reads_of
 from passes.rewriting.written_sizes import parse_sizes
 from passes.scheduling.row_forms import long_reductions
-from passes.scheduling.scans import Scan, is_scanned, scan_along
+from passes.scheduling.scans import Scan, bounded_along, is_scanned, scan_along
 from passes.simplify_sums import simplify_sums
 
 FEWEST_ELEMENTS = 32
@@ -78,8 +83,11 @@ def outline_scans(program: tix.ProgramOp, sizes: Sizes) -> tix.ProgramOp:
     made = bounded_without_conditions(program)
     lengths = {d.data.name: d.evaluate(sizes) for d in program.derived if d.needs <= sizes.keys()}
     lengths |= sizes
+    factors = {op: f for d in _free(made) for op in long_reductions(d) if (f := _factors(op, d))}
+    if factors:
+        made = copy_program(made, define=partial(_without_factors, factors))
     named = {scan.op for op in _free(made) if not is_scanned(op) for scan in _inside(op, lengths)}
-    changed = bool(named)
+    changed = bool(factors or named)
     if named:
         made = outline_reductions(made, lambda op, _: op in named)
     while scans := _without_loops(made, lengths):
@@ -164,7 +172,70 @@ def _count(scan: Scan, around: tix.DefineOp) -> Affine | None:
     return next((end for end in ends if is_natural and not end.indices), None)
 
 
+class _Factors(NamedTuple):
+    """The terms of a sum as products of what is the same for all of them and of the rest."""
+
+    outside: Product
+    inside: Product
+    conditions: Sequence[Constraint]
+    """What holds where the sum has terms: then all that the factors read is there."""
+
+
+def _factors(op: tix.ReductionOp, around: tix.DefineOp) -> _Factors | None:
+    """The factors that keep a sum from being a scan; None if there are none, or nothing else."""
+    uses = IndexUses()
+    if not isinstance(op, tix.SumOp) or op.parent is not around.body.block:
+        return None
+    product = Product.of(tix.yielded(op.body), op.body.block)
+    outside, inside = product.split(lambda v: uses.of(v).isdisjoint(op.indices))
+    limits = [v for v in around.indices if bounded_along(op, v, uses)]
+    kept = {used for v in (*inside.factors, *inside.divisors) for used in uses.of(v)}
+    gone = {used for v in (*outside.factors, *outside.divisors) for used in uses.of(v)}
+    if not any(v in gone and v not in kept for v in limits):
+        return None
+    conditions = conditions_of_a_point(op.indices, op.constraints)
+    if conditions is None:
+        return None
+    known = index_set(around)
+    return _Factors(outside, inside, [c for c in conditions if not implied_by(c, known)])
+
+
 # --- the change -----------------------------------------------------------------------------------
+
+
+def _without_factors(
+    factors: Mapping[tix.ReductionOp, _Factors],
+    builder: ProgramBuilder,
+    tensors: Cloner,
+    op: tix.DefineOp,
+) -> SSAValue:
+    """Append a copy of a definition in which these factors have left their sums."""
+    return copy_definition(builder, _Factoring(tensors, factors), op)
+
+
+class _Factoring(Cloner):
+    """Copies; factors leave sums, under a condition that there is a term."""
+
+    def __init__(self, tensors: Cloner, factors: Mapping[tix.ReductionOp, _Factors]):
+        super().__init__(tensors.builder, tensors.values, tensors.indices)
+        self.factors = factors
+
+    def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
+        if op not in self.factors:
+            return super().copy_reduction(op)
+        outside, inside, conditions = self.factors[op]
+
+        def domain(own: list[SSAValue]) -> list[Constraint]:
+            return self.inner(self.builder, op.indices, own).constraints(op.constraints)
+
+        total = self.builder.sum(
+            [v.name_hint for v in op.indices],
+            domain,
+            lambda e, own: multiply(self.inner(e, op.indices, own), inside),
+        )
+        return self.builder.guard(
+            self.constraints(conditions), lambda e, _: multiply(self.inner(e), outside, [total])
+        )
 
 
 def _with_loops(program: tix.ProgramOp, scans: Mapping[tix.DefineOp, Scan]) -> tix.ProgramOp:

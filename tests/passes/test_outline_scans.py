@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import tadc
+from dialects import tix
 from passes import outline_scans as scans
 from passes.outline_scans import outline_scans
+from passes.scheduling.scans import is_scanned
 from tests.support.campaign import seeds
 from tests.support.derivations import Case, random_case
 from tests.support.random_programs import EVERYTHING
@@ -79,11 +81,20 @@ def labels(source: str, **sizes: int) -> list[str]:
         ("y[i, j] = sum[k in range(j + 1)](x[k, i])", ["y_turned", "y"]),
         ("z[i, j] = sum[k in range(j + 1)](x[k, i])\ny[i, j] = exp(z[i, j])", ["z_turned", "y"]),
         ("y[i, a] = sum[b](q[i, b] * sum[k in range(i + 1)](u[k, a, b]))", ["y_sum", "y"]),
+        ("x: f64[N]\ny[i in range(N)] = sum[k in range(i + 1)](x[k] * z[2*i])", ["y_sum", "y"]),
         ("y[i, j] = prod[k in range(j + 1)](x[k, i] * w[k])", ["y_term", "y"]),
     ],
 )
 def test_what_gets_a_name(source: str, expected: list[str]) -> None:
     assert labels(source) == expected
+
+
+def test_factors_leave_under_a_condition_that_there_are_terms() -> None:
+    """There may be fewer elements of w than j has values, and terms only where these are."""
+    f = tadc.compile("y[i, j] = sum[k in range(j + 1)](x[i, k] * w[k])")
+    made = outline_scans(f.derivative("x").program.op, {})
+    assert all(is_scanned(op) for op in made.definitions)
+    assert any(isinstance(o, tix.IfOp) for op in made.definitions for o in op.walk())
 
 
 def test_few_elements_are_left_as_they_are() -> None:
@@ -99,7 +110,6 @@ def test_few_elements_are_left_as_they_are() -> None:
         "y[i] = sum[k in range(i + 1)](x[i - k])",
         "y[i] = sum[k in range(i + 1)](x[k] * i)",
         "y[i in range(99)] = sum[k in range(max(0, i - 5), i + 1)](x[k])",
-        "x: f64[N]\ny[i in range(N)] = sum[k in range(i + 1)](x[k] * z[2*i])",
     ],
 )
 def test_what_gets_none(source: str) -> None:
