@@ -53,34 +53,38 @@ Extractions = Mapping[tix.ReductionOp, Extraction]
 
 @dataclass(frozen=True)
 class FactorSumsPass(ProgramPass):
-    """`factor-sums`: no options."""
+    """`factor-sums{scans=true}`: for loops that carry the totals of scans."""
 
     name = "factor-sums"
+    scans: bool = False
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
-        return factor_sums(program)
+        return factor_sums(program, self.scans)
 
 
-def factor_sums(program: tix.ProgramOp) -> tix.ProgramOp:
-    """The program with partial sums as tensors; itself where none is worth it."""
+def factor_sums(program: tix.ProgramOp, scans: bool = False) -> tix.ProgramOp:
+    """The program with partial sums as tensors; itself where none is worth it.
+
+    With `scans`, sums over all terms up to an index take one term for an element.
+    """
     given = program
     labels = {op.label.data for op in program.definitions}
     for _ in range(MOST_ROUNDS):
-        found = _extractions(program)
+        found = _extractions(program, scans)
         if not found:
             return program if program is given else merge_equal_tensors(program, labels)
         program = _extracted(program, found)
     raise RuntimeError(f"partial sums of partial sums without end: {program}")
 
 
-def _extractions(program: tix.ProgramOp) -> Extractions:
+def _extractions(program: tix.ProgramOp, scans: bool) -> Extractions:
     """The next partial sum of each sum that gains by one."""
     fixed = must_round_identically(program)
     found: dict[tix.ReductionOp, Extraction] = {}
     for definition in program.definitions:
         for op in definition.walk():
             if isinstance(op, tix.SumOp) and op not in fixed:
-                extraction = find_extraction(op, definition)
+                extraction = find_extraction(op, definition, scans)
                 if extraction is not None:
                     found[op] = extraction
     return found

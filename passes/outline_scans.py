@@ -178,7 +178,7 @@ class _Factors(NamedTuple):
     outside: Product
     inside: Product
     conditions: Sequence[Constraint]
-    """What holds where the sum has terms: then all that the factors read is there."""
+    """Constraints under which the sum has terms, so that all that the factors read is there."""
 
 
 def _factors(op: tix.ReductionOp, around: tix.DefineOp) -> _Factors | None:

@@ -1,5 +1,6 @@
 // Sums within sums that are worth it become tensors.
 // RUN: tadc-opt %s -p factor-sums | filecheck %s
+// RUN: tadc-opt %s -p 'factor-sums{scans=true}' | filecheck %s --check-prefix SCANS
 
 // Of a product of three matrices the product of two is a tensor.
 tix.program @chain (%a = "a" : !tix.tensor<[I, K], real>, %b = "b" : !tix.tensor<[K, L], real>, %c = "c" : !tix.tensor<[L, J], real>) {
@@ -190,3 +191,28 @@ tix.program @compared (%x = "x" : !tix.tensor<[I, K], real>, %w = "w" : !tix.ten
 // CHECK-LABEL: tix.program @compared
 // CHECK:         %m = tix.define "m" (%i) : !tix.tensor<[I], real> {
 // CHECK:             %1 = tix.sum (%k, %j) in (%k >= 0, %k + 1 <= K, %j >= 0, %j + 1 <= J) {
+
+// A sum from an element on takes as many terms with a tensor of partial sums as without, but one for
+// an element where loops carry totals.
+tix.program @triangle (%a = "a" : !tix.tensor<[I, J], real>, %b = "b" : !tix.tensor<[I, J], real>) {
+  %y = tix.define "y" (%k) : !tix.tensor<[J], real> {
+    %0 = tix.sum (%i, %j) in (%i >= 0, %i + 1 <= I, %j >= %k, %j + 1 <= J) {
+      %1 = tix.read %a[%i, %j]
+      %2 = tix.read %b[%i, %k]
+      %3 = tix.mul %1, %2
+      tix.yield %3
+    }
+    tix.yield %0
+  }
+  tix.return %y
+}
+// CHECK-LABEL: tix.program @triangle
+// CHECK-NEXT:    tix.define "y"
+// SCANS-LABEL: tix.program @triangle
+// SCANS-NEXT:    [[S:%.*]] = tix.define "y_sum" (%i, %k) : !tix.tensor<[I, J], real> {
+// SCANS-NEXT:      tix.sum (%j) in (%j >= %k, %j + 1 <= J) {
+// SCANS-NEXT:        tix.read %a[%i, %j]
+// SCANS:         tix.define "y" (%k_1) : !tix.tensor<[J], real> {
+// SCANS-NEXT:      tix.sum (%i_1) in (%i_1 >= 0, %i_1 + 1 <= I) {
+// SCANS-DAG:         tix.read %b[%i_1, %k_1]
+// SCANS-DAG:         tix.read [[S]][%i_1, %k_1]

@@ -16,6 +16,12 @@ the factors, and one operation for each block. For matrices this is the search f
 of a chain of products, and of an `einsum`. All cuts of all sets are tried, 21,147 for eight
 factors: sums of longer products, which hardly occur, stay as they are.
 
+A partial sum that is a *scan* takes one term for an element, where loops carry totals
+(`passes/scheduling/scans.py`):
+
+    sum[k, j in range(i + 1)](a[j, k] * b[i, k])      takes  I J K / 2  terms,
+    t[i, k] = sum[j in range(i + 1)](a[j, k])         I K.
+
 All factors together may be summed over some of their indices first, where elements share that:
 
     sum[s, t](x[i + s, j + t])          takes  I J S T  terms,
@@ -78,6 +84,8 @@ class Contraction:
     """The number of points around the sum."""
     elements: Callable[[PartialSum], int | None]
     """The number of elements of the tensor of a partial sum; None where it cannot be stored."""
+    is_carried: Callable[[PartialSum], bool] = lambda _: False
+    """True for a partial sum to each element of which one more term is added than to the last."""
     _found: dict[Members, Way | None] = field(default_factory=dict[Members, "Way | None"])
 
     def best(self) -> Way:
@@ -106,7 +114,7 @@ class Contraction:
             partial = PartialSum(everything, inner)
             if not inner or inner == self.own or (elements := self.elements(partial)) is None:
                 continue
-            terms = elements * self._points(inner)
+            terms = elements * (1 if self.is_carried(partial) else self._points(inner))
             cost = terms * work + MACHINE.moving(elements, 2) + MACHINE.definition
             yield Way(cost + self.outer * self._points(self.own - inner), partial)
 
@@ -123,7 +131,11 @@ class Contraction:
         return self._found[members]
 
     def _to_store(self, partial: PartialSum, elements: int) -> Way:
-        cost, first = self._summed(*partial, elements)
+        if self.is_carried(partial):
+            terms = sum(self.works[n] + 1 for n in partial.members)
+            cost, first = elements * terms, None
+        else:
+            cost, first = self._summed(*partial, elements)
         cost += MACHINE.moving(elements, 2) + MACHINE.definition
         return Way(cost, first or partial)
 

@@ -68,17 +68,20 @@ class Extraction:
     """Conditions on sizes, without which nobody asks for the partial sum."""
 
 
-def find_extraction(op: tix.SumOp, definition: tix.DefineOp) -> Extraction | None:
+def find_extraction(
+    op: tix.SumOp, definition: tix.DefineOp, scans: bool = False
+) -> Extraction | None:
     """The first partial sum to store of the first term of `op` that gains by one.
 
-    Terms of extrema stay as they are: derivatives compare them with the extremum.
+    With `scans`, those that are scans take one term for an element. Terms of extrema stay as they
+    are: derivatives compare them with the extremum.
     """
     place = _Place(op, definition)
     compared = any(isinstance(around, tix.ExtremumOp) for around in place.path.reductions)
     if compared or any(c.equality for c in op.constraints):
         return None
     terms = terms_of(tix.yielded(op.body), op.body.block)
-    found = (_Term(place, n, term).extraction() for n, term in enumerate(terms))
+    found = (_Term(place, n, term).extraction(scans) for n, term in enumerate(terms))
     return next((e for e in found if e is not None), None)
 
 
@@ -128,9 +131,11 @@ class _Term:
         self.operations = [_operations(v) for v in self.values]
         self.own = frozenset(place.op.indices)
 
-    def extraction(self) -> Extraction | None:
+    def extraction(self, scans: bool) -> Extraction | None:
         """The partial sum to store first, if the term gains by one that is safe to store."""
         if not all(map(self._is_plain, self.operations)) or self._is_irreducible():
+            return None
+        if scans and self._is_scan(PartialSum(frozenset(range(len(self.values))), self.own)):
             return None
         contraction = Contraction(
             self.own,
@@ -139,6 +144,7 @@ class _Term:
             self.place.lengths,
             self.place.outer,
             self._elements,
+            self._is_scan if scans else lambda _: False,
         )
         best = contraction.best()
         if best.first is None or best.cost * LEAST_GAIN >= contraction.plain().cost:
@@ -181,6 +187,17 @@ class _Term:
         if everything and left and len(image.forms) >= len(self.place.path.indices) + len(left):
             return None  # the same sums, each in two steps
         return prod(map(_length, image.sizes))
+
+    def _is_scan(self, partial: PartialSum) -> bool:
+        """True for a sum over all terms up to an index around it, or from that on."""
+        forms = [c.form for c in self._crossing(partial)]
+        moving = [f for f in forms if not partial.indices.issuperset(f.indices)]
+        if len(partial.indices) > 1 or len(moving) != 1 or len(moving[0].indices) != 2:
+            return False
+        (k,) = partial.indices
+        (j,) = set(moving[0].indices) - {k}
+        used = {v for f in _forms(self._inside(partial)) for v in f.indices}
+        return j not in used and moving[0][j] == -moving[0][k] and abs(moving[0][j]) == 1
 
     def _image(self, partial: PartialSum) -> Image | None:
         """The tensor that a partial sum is."""

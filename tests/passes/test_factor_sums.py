@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ from tests.support.derivations import (
     random_case,
 )
 from tests.support.random_programs import EVERYTHING
+from tests.support.rewritten import check_meaning
 
 
 @pytest.fixture
@@ -123,6 +125,21 @@ def test_a_partial_sum_reads_nothing_that_the_sum_does_not() -> None:
     assert len(program.definitions) == 2
     arguments = {"u": np.ones((4, 3)), "v": np.ones((3, 0)), "d": np.ones(1)}
     assert interpret(program, [arguments[name] for name in program.arguments])[0].shape == (4, 0)
+
+
+@pytest.mark.usefixtures("free_tensors")
+@pytest.mark.parametrize("seed", seeds(6, of=200))
+def test_sums_up_to_an_index_keep_their_meaning(seed: int) -> None:
+    rng = random.Random(seed)
+    size, kind = rng.randint(1, 6), rng.choice(["range(j + 1)", "range(j, N)", "range(j)"])
+    terms = ["a[i, k]", "b[i, j]", "c[k]", "a[k, j]", "b[k, i]", "c[i]"]
+    product = " * ".join(rng.sample(terms, rng.randint(1, 3)))
+    axes = rng.choice(["j in range(N)", "j in range(N), l in range(2)"])
+    source = f"a: f64[N, N]\nb: f64[N, N]\nc: f64[N]\ny[{axes}] = sum[i in range(N), k in {kind}]"
+    numbers = np.random.default_rng(seed)
+    shapes = {"a": (size, size), "b": (size, size), "c": size}
+    values = {name: numbers.normal(size=shape) for name, shape in shapes.items()}
+    check_meaning(partial(factor_sums, scans=True), Case(f"{source}({product})", values))
 
 
 # --- operations -----------------------------------------------------------------------------------
