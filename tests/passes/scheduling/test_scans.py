@@ -45,7 +45,7 @@ CASES = {
     "one row": "y[j] = sum[k in range(j + 1)](x[k])",
     "in the middle": "y[a, i, j] = sum[k in range(i + 1)](x[a, k, j])",
 }
-SHAPES = [(1, 1), (5, 31), (33, 64), (2, 4100), (4100, 3), (7, 150), (70, 530), (0, 40), (3, 0)]
+SHAPES = [(5, 31), (2, 4100), (70, 64), (4100, 3), (0, 40), (3, 0)]
 
 
 @pytest.fixture(autouse=True)
@@ -99,7 +99,8 @@ def test_scans_agree_with_the_interpreter(source: str, dtype: str) -> None:
     f = tadc.compile(source)
     rng = np.random.default_rng(1)
     rank = len(f.args[0].shape)
-    for shape in SHAPES[:6] if "prod" in source or "max" in source else SHAPES:
+    shapes = SHAPES[:4] if "prod" in source or "max" in source else SHAPES
+    for shape in shapes if dtype == "f4" else shapes[1:3]:
         if np.prod(shape) > 9000 or (4100 in shape and rank != 2):
             continue
         shape = {1: shape[1:], 2: shape, 3: (2, *shape)}[rank]
