@@ -80,6 +80,7 @@ class BlockLowering(LaneChoices):
 
     def add_sum(self, op: tix.SumOp) -> None:
         """Add all terms of a sum."""
+        self.provide_quotients([c.form for c in op.constraints])
         self.hoist(op)
         if self._slopes(op):
             provide_range(self, op)

@@ -49,9 +49,11 @@ CHOSEN_UNDER_GUARDS = """\
 y[i, j in range(90)] = sum[k](\
 log(x[i, j + k - 3]) * w[k] if j + k >= 3 and x[i, j + k - 3] > 0 else w[k])"""
 LONG_ROWS = "y[i] = 1 + u[i] * sum[j, k](x[i, j, k] * v[j, k] / (1 + v[j, k]**2))"
+QUOTIENTS = "y[i, j] = sum[k](x[k, j] * w[k, i] if k >= i // 3 else 0)"
 
 CASES: list[tuple[str, dict[str, tuple[int, ...]]]] = [
     (PAPER, {"a": (67, 37), "b": (69, 37), "c": (67, 67), "d": (103,)}),
+    (QUOTIENTS, {"x": (45, 70), "w": (45, 50)}),
     (MATMUL, {"x": (37, 301), "w": (301, 75)}),
     (MATMUL, {"x": (3, 301), "w": (301, 130)}),
     (MATMUL, {"x": (300, 40), "w": (40, 13)}),
