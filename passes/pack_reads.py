@@ -78,7 +78,7 @@ class Last(NamedTuple):
     """True if its elements are in reverse order: then reads at `i - j` are neighbours along j."""
 
     def place(self, form: Affine, size: Affine) -> Affine:
-        """Where the copy has what the tensor, of this size along the axis, has at `form`."""
+        """The place in the copy of what the tensor, of this size along the axis, has at `form`."""
         return size - 1 - form if self.backwards else form
 
 
