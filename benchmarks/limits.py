@@ -1,6 +1,6 @@
 """The distance of the workloads from the limits of the machine, by results that are saved.
 
-    python -m benchmarks.limits [--of benchmarks/results/cpu-2026-11-22.json ...] [--save]
+    python -m benchmarks.limits [--of benchmarks/results/cpu-2026-11-23.json ...] [--save]
 
 A call takes at least the time that its operations take in registers, and at least that of its bytes
 on their way, whichever is more: its *limit*. `operations` says how these are counted. Both speeds

@@ -67,11 +67,11 @@ def test_a_chain_of_updates_takes_two_buffers() -> None:
 
 @host_shim.needs_compiler
 def test_tensors_of_several_sizes() -> None:
-    text = "x: f64[N]\nm[i, j] = x[i] * x[j]\ns = sum[i, j](m[i, j])\ny[i] = x[i] * s\nreturn y"
-    f = tadc.compile(text, "cuda")
-    x = np.linspace(0, 1, 7)
-    np.testing.assert_allclose(f(x), x * x.sum() ** 2, rtol=1e-12)
-    memory = f.memory(x)
+    text = "m[i, j] = a[i, j] * x[j]\ns = sum[i, j](m[i, j])\ny[i] = x[i] * s\nreturn y"
+    f = tadc.compile(f"a: f64[N, N]\nx: f64[N]\n{text}", "cuda")
+    a, x = np.linspace(0, 1, 49).reshape(7, 7), np.linspace(0, 1, 7)
+    np.testing.assert_allclose(f(a, x), x * (a @ x).sum(), rtol=1e-12)
+    memory = f.memory(a, x)
     assert OnHost.peak == memory.peak + memory.arguments
     assert memory.peak == 8 * (49 + 1)
-    assert f(np.zeros(0)).shape == (0,)
+    assert f(np.zeros((0, 0)), np.zeros(0)).shape == (0,)
