@@ -14,7 +14,8 @@ from collections.abc import Iterator, Mapping
 from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from dialects.tix import Affine, DefineOp, ProgramOp, ReadOp, ReductionOp, YieldOp
+from dialects.tix import Affine, DefineOp, ProgramOp, ReadOp, ReductionOp, Variable, YieldOp
+from passes.analysis.value_numbers import ValueNumbers
 from tadc.language.printing.program import print_marked_program
 from tadc.language.printing.values import Marker
 from tadc.program import Program
@@ -170,16 +171,46 @@ def _reads_in(op: Operation) -> Iterator[ReadOp]:
 
 
 def _first_places(program: ProgramOp) -> Iterator[tuple[Place, Place]]:
-    """The place of each read, and of the first that reads the same in the same or an outer body."""
+    """The place of each read, and of the first that reads the same in the same or an outer body.
+
+    Bodies of equal reductions count as one: these get one name (`outline-reductions`).
+    """
     known: dict[tuple[Block | None, SSAValue, tuple[Affine, ...]], Place] = {}
+    indices, blocks = _of_first_equals(program)
     for op in _reads_in(program):
         place = _place(op)
         if place is None:
             continue
-        keys = [(block, op.tensor, tuple(op.forms)) for block in _blocks_around(op)]
+        forms = tuple(form.substitute(indices) for form in op.forms)
+        keys = [(blocks.get(b, b), op.tensor, forms) for b in _blocks_around(op)]
         first = next((known[key] for key in keys if key in known), place)
         known.setdefault(keys[0], first)
         yield place, first
+
+
+def _of_first_equals(
+    program: ProgramOp,
+) -> tuple[dict[Variable, Affine], dict[Block | None, Block]]:
+    """For indices and blocks of reductions those of the first reduction with the same value."""
+    indices: dict[Variable, Affine] = {}
+    blocks: dict[Block | None, Block] = {}
+    for definition in program.definitions:
+        numbers = ValueNumbers(definition)
+        firsts: dict[int, ReductionOp] = {}
+        for op in definition.walk():
+            if not isinstance(op, ReductionOp):
+                continue
+            first = firsts.setdefault(numbers[op.result], op)
+            for own, other in zip(_blocks_in(op), _blocks_in(first), strict=False):
+                if own is not other:
+                    blocks[own] = other
+                    pairs = zip(own.args, other.args, strict=False)
+                    indices |= {v: Affine.of(w) for v, w in pairs}
+    return indices, blocks
+
+
+def _blocks_in(op: Operation) -> Iterator[Block]:
+    return (region.block for inner in op.walk() for region in inner.regions)
 
 
 def _blocks_around(op: Operation) -> Iterator[Block | None]:
