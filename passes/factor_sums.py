@@ -118,6 +118,7 @@ class _Factorer(Cloner):
         self.found = found
 
     def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
+        """The sum with its partial sum read from a tensor; other reductions are copied."""
         extraction = self.found.get(op)
         if extraction is None:
             return super().copy_reduction(op)

@@ -153,7 +153,7 @@ def _is_divided(op: Operation, strided: bool) -> bool:
 
 
 def _of_dividend(constraint: Constraint) -> Constraint:
-    """The same condition without a quotient `q = e // m`, if it says that q is below or above.
+    """The condition without its quotient `q = e // m`, where it says that q is below or above.
 
     For integers `r`, `q >= r` is `e >= m r`, and `q <= r` is `e <= m r + m - 1`.
     """
@@ -212,6 +212,7 @@ class _Merger(Cloner):
         return program.define(op.label.data, op.type, _names(groups), op.location, body, view)
 
     def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
+        """The reduction over merged indices."""
         groups = self._groups(op.indices)
         merged = {v for group in groups if len(group) > 1 for v in group}
         others = [c for c in op.constraints if merged.isdisjoint(c.form.indices)]
@@ -231,6 +232,7 @@ class _Merger(Cloner):
         return self.builder.reduce(type(op), _names(groups), domain, body)
 
     def copy(self, op: Operation) -> None:
+        """Copy an operation; reads are at merged indices."""
         if not isinstance(op, tix.ReadOp):
             return super().copy(op)
         self.builder.location = op.location
@@ -246,6 +248,7 @@ class _Merger(Cloner):
         self.values[op.result] = self.builder.read(self.value(op.tensor), forms, view)
 
     def copy_if(self, op: tix.IfOp) -> SSAValue:
+        """The choice by conditions without quotients, where these can do without."""
         return self.builder.choose(
             [list(map(_of_dividend, self.constraints(disjunct))) for disjunct in op.condition],
             lambda e, _: self.inner(e).copy_body(op.then),

@@ -104,6 +104,7 @@ class _Multiplier(Cloner):
         self.terms = terms
 
     def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
+        """The sum with its terms multiplied out; other reductions are copied."""
         if op not in self.terms:
             return super().copy_reduction(op)
 

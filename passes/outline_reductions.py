@@ -144,6 +144,7 @@ class _Outliner(Cloner):
             self.reads[element] = self.values[op.result]
 
     def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
+        """The read of the tensor that a named reduction becomes; others are copied."""
         if op.result not in self.named.numbers:
             return super().copy_reduction(op)
         path = Path.to(op, self.named.definition)

@@ -221,6 +221,7 @@ class _Factoring(Cloner):
         self.factors = factors
 
     def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
+        """The product of factors that leave a sum and the sum of the rest; others are copied."""
         if op not in self.factors:
             return super().copy_reduction(op)
         outside, inside, conditions = self.factors[op]

@@ -119,7 +119,7 @@ def split_pullback(
 def _of_few_numbers(
     early: Sequence[tix.DefineOp], saved: Sequence[tix.DefineOp], late: Sequence[tix.DefineOp]
 ) -> list[tix.DefineOp]:
-    """Those of `saved` that have many elements made of few numbers, and what they need of such."""
+    """The definitions of `saved` with many elements made of few numbers, and others they read."""
     found = Recomputation({})
     compared = {r.tensor for op in late if _compares(op) for r in reads_of(op)}
     many = {op.result: op for op in early if op.result not in compared and found.add(op)}

@@ -34,7 +34,7 @@ BETWEEN = "-" * 50 + "\n"
 
 @cache
 def without(package: str) -> dict[str, str]:
-    """What a process prints that cannot import the package, for each thing that it tries.
+    """The lines that a process without the package prints, one for each thing that it tries.
 
     With LLVM it is told to make code for the level that it takes without.
     """

@@ -38,7 +38,7 @@ class PartSizes:
 
 
 def with_derived_sizes(program: tix.ProgramOp, sizes: Mapping[str, int]) -> dict[str, int]:
-    """These sizes, and those that the program derives from them."""
+    """The given sizes of a program, and those that it derives from them."""
     found = dict(sizes)
     for derived in program.derived:
         if derived.needs <= found.keys():

@@ -85,6 +85,7 @@ class _Strip:
     """Its columns are those from `low` on, before `high`."""
 
     def emit(self, at: KnownNumbers) -> None:
+        """Emit the loops over rows of a strip, in segments where the scans are long."""
         totals = [(scan, _Total.begin(at, scan, self._has_segments)) for scan in self.scans]
         for scan, total in totals:
             if scan.has_terms_ahead(self._size):
@@ -192,9 +193,9 @@ class _Total:
 
     op: tix.ReductionOp
     here: SSAValue
-    """Those of the segment."""
+    """The totals of the segment."""
     before: SSAValue | None
-    """Those of all segments before, where there may be any: the next two, added."""
+    """The totals of all segments before, where there may be any: the next two, added."""
     total: SSAValue | None = None
     errors: SSAValue | None = None
 

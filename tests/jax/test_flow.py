@@ -31,7 +31,7 @@ def flow() -> tadc.ode.Flow:
 
 
 def reference(q: Any, p: Any, k: Any) -> Any:
-    """The same by steps of Runge and Kutta's method, whose error is of fourth order."""
+    """The flow by steps of Runge and Kutta's method, whose error is of fourth order."""
     steps = 200
     h = 0.5 / steps
 

@@ -1,4 +1,4 @@
-"""What a formula says twice has one name and one adjoint."""
+"""Equal values of a formula have one name and one adjoint."""
 
 from __future__ import annotations
 
