@@ -30,6 +30,10 @@ LEAST_SPEED_OF_WIDE_VECTORS = 1.5
 V3 = ("sse4.2", "popcnt", "avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
 V4 = (*V3, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")
 
+TUNING = "+prefer-no-gather,+prefer-no-scatter"
+"""Advice to LLVM. Where it may gather, it makes vectors along the outermost of short loops, each of
+sixteen loads; where it may not, it finds the vectors that lie in memory."""
+
 LEVELS = {
     "baseline": ("x86-64", (), 128),
     "avx2": ("x86-64-v3", V3, 256),
@@ -92,7 +96,8 @@ def _chosen() -> str:
 def _native() -> Machine:
     llvm = _llvm()
     cpu, found = str(llvm.get_host_cpu_name()), llvm.get_host_cpu_features()
-    features, flags = frozenset(f for f, there in found.items() if there), str(found.flatten())
+    features = frozenset(f for f, there in found.items() if there)
+    flags = f"{found.flatten()},{TUNING}"
     bits, reason = 256 if "avx" in features else 128, ""
     if "avx512f" in features:
         speed = speed_of_512_bits(cpu, flags)
@@ -120,7 +125,7 @@ def _at_level(level: str, cpu: str | None = None) -> Machine:
     """A level, by the name that LLVM has for it or by another one."""
     name, features, bits = LEVELS[level]
     cpu = cpu or name
-    flags = ",".join(f"+{f}" for f in features)
+    flags = ",".join([*(f"+{f}" for f in features), TUNING])
     return Machine(cpu, frozenset(features), flags, bits, f"{cpu}, vectors of {bits} bits")
 
 
