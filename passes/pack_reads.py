@@ -47,7 +47,7 @@ from passes.rewriting.programs import (
     type_of,
 )
 from passes.rewriting.written_sizes import parse_sizes
-from passes.scheduling.tile_analysis import MOST_TERMS_TO_UNROLL, blocked_sums
+from passes.scheduling.sum_lengths import MOST_TERMS_TO_UNROLL, blocked_sums
 from passes.scheduling.tile_choice import may_have_tiles, priced_tiles
 from passes.scheduling.tile_cost import (
     ASSUMED_EXTENT,

@@ -53,8 +53,8 @@ from passes.rewriting.programs import (
     definition_around,
 )
 from passes.scheduling.scans import is_scanned
+from passes.scheduling.sum_lengths import MOST_TERMS_OF_WINDOW
 from passes.scheduling.tile import Tile
-from passes.scheduling.tile_analysis import MOST_TERMS_TO_UNROLL
 from passes.scheduling.tile_choice import ChooseTiles, tile_chooser
 
 
@@ -258,7 +258,7 @@ def _is_short(index: SSAValue, box: Sequence[Constraint]) -> bool:
     numbers = [c.form for c in box if len(c.form.terms) == 1 and abs(c.form[index]) == 1]
     low = [-form.constant for form in numbers if form[index] > 0]
     high = [form.constant for form in numbers if form[index] < 0]
-    return bool(low) and bool(high) and min(high) - max(low) < MOST_TERMS_TO_UNROLL
+    return bool(low) and bool(high) and min(high) - max(low) < MOST_TERMS_OF_WINDOW
 
 
 def _is_half(index: SSAValue, sides: Set[bool], box: Sequence[Constraint]) -> bool:

@@ -53,7 +53,8 @@ from passes.rewriting.programs import (
     copy_program,
     definition_around,
 )
-from passes.scheduling.tile_analysis import MOST_TERMS_TO_UNROLL, is_slow
+from passes.scheduling.sum_lengths import MOST_TERMS_OF_WINDOW
+from passes.scheduling.tile_analysis import is_slow
 from passes.simplify_sums import simplify_sums
 
 MOST_FORMS = 64
@@ -213,7 +214,7 @@ class SumView:
     def cost(self) -> tuple[int, ...]:
         """Counts of what is to become less, the most important first."""
         ranges = ranges_of_numbers(self.op.indices, self.bounds)
-        short = {v: r for v, r in ranges.items() if len(r) <= MOST_TERMS_TO_UNROLL}
+        short = {v: r for v, r in ranges.items() if len(r) <= MOST_TERMS_OF_WINDOW}
         limits = [*self.bounds, *self.conditions]
         moving = sum(any(map(self._is_outside, form.indices)) for form in limits)
         apart = sum(map(self._lies_apart, self.reads))

@@ -8,7 +8,8 @@
 - `segments`: long sums in segments, whose totals are added with their rounding errors
 - `lane_sums`: sums whose innermost index gets one partial sum per value
 - `tile`: how elements are parted into register blocks, and what is copied into panels
-- `tile_analysis`: how long sums are, how far apart reads lie, what to compute ahead
+- `sum_lengths`: which sums are short, and unrolled where they stand
+- `tile_analysis`: how far apart reads lie, what to compute ahead
 - `term_choice`: tiles whose vectors run along the terms of a sum
 - `tile_cost`: the cost of tiles, and of the plain nest
 - `cache_lines`: whether blocks find in a cache what others read, or copy it

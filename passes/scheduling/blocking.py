@@ -15,8 +15,8 @@ from dialects import tix
 from passes.rewriting.written_sizes import parse_sizes
 from passes.scheduling.scans import is_scanned
 from passes.scheduling.streams import Stream, stream_of
+from passes.scheduling.sum_lengths import is_short
 from passes.scheduling.tile import Tile
-from passes.scheduling.tile_analysis import is_short
 from passes.scheduling.tile_choice import ChooseTiles, tile_chooser
 from passes.scheduling.tile_cost import Sizes, length_of
 

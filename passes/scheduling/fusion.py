@@ -27,12 +27,9 @@ from passes.scheduling.blocking import ChooseBlocking
 from passes.scheduling.joined_bodies import Places, joined
 from passes.scheduling.nest import Nest
 from passes.scheduling.scans import is_scanned
+from passes.scheduling.sum_lengths import blocked_sums
 from passes.scheduling.tile import Tile
-from passes.scheduling.tile_analysis import (
-    blocked_sums,
-    constant_extent,
-    lanes_of,
-)
+from passes.scheduling.tile_analysis import constant_extent, lanes_of
 from passes.scheduling.tile_choice import sums_of_blocks
 from passes.scheduling.tile_cost import ASSUMED_EXTENT, TileCost, plain_cost
 

@@ -16,7 +16,7 @@ from dialects.loops import CompareLanesOp, SelectLanesOp
 from dialects.tix import Constraint
 from passes.scheduling.emit import all_of, any_of
 from passes.scheduling.lanes_lowering import LanesLowering
-from passes.scheduling.tile_analysis import is_short
+from passes.scheduling.sum_lengths import is_short
 
 Tests = Sequence[Sequence[Constraint]]
 """A condition in disjunctive form."""

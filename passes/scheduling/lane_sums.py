@@ -27,7 +27,8 @@ from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.elementary import CONTRACT, REASSOCIATED
 from passes.scheduling.emit import load, loop, one_of, store, zeroed
 from passes.scheduling.segments import SegmentLowering, Segments
-from passes.scheduling.tile_analysis import constant_range, is_short, stride
+from passes.scheduling.sum_lengths import constant_range, is_short
+from passes.scheduling.tile_analysis import stride
 
 FEWEST_LANES, MOST_LANES = 16, 256
 """Lengths of the innermost index for which this pays."""

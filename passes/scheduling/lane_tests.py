@@ -16,8 +16,8 @@ from xdsl.ir import Block, SSAValue
 from dialects import tix
 from dialects.tix import Affine, Constraint
 from passes.scheduling.lane_reads import LaneReads
+from passes.scheduling.sum_lengths import constant_range
 from passes.scheduling.tile import Tile
-from passes.scheduling.tile_analysis import constant_range
 
 Limits = Mapping[SSAValue, tuple[Affine, Affine]]
 """The least and the largest value of indices, in terms of sizes."""

@@ -32,8 +32,9 @@ from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.elementary import AS_WRITTEN, CONTRACT, REASSOCIATED
 from passes.scheduling.emit import buffer, either, load, loop, store
 from passes.scheduling.lane_tests import LaneTests, block_limits
+from passes.scheduling.sum_lengths import is_short
 from passes.scheduling.tile import Tile
-from passes.scheduling.tile_analysis import is_short, points_of
+from passes.scheduling.tile_analysis import points_of
 from passes.scheduling.trees import missing
 from passes.scheduling.vector_lowering import load_vector, store_vector
 

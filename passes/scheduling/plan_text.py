@@ -24,8 +24,8 @@ from passes.scheduling.blocking import Blocking, ChooseBlocking
 from passes.scheduling.nest import Nest
 from passes.scheduling.scans import is_scanned
 from passes.scheduling.sharing import nests_of
+from passes.scheduling.sum_lengths import blocked_sums
 from passes.scheduling.tile import Tile
-from passes.scheduling.tile_analysis import blocked_sums
 from passes.scheduling.value_text import ValueText, index_names
 
 COLUMN_OF_COMMENTS = 56

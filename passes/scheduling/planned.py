@@ -34,15 +34,10 @@ from passes.scheduling.plan_parser import (
 )
 from passes.scheduling.planned_sums import MOST_ELEMENTS, PlannedSum
 from passes.scheduling.streams import possible_stream
+from passes.scheduling.sum_lengths import blocked_sums
 from passes.scheduling.term_choice import lies_along
 from passes.scheduling.tile import Hoisted, Tile
-from passes.scheduling.tile_analysis import (
-    blocked_sums,
-    constant_extent,
-    is_rectangular,
-    lanes_of,
-    tileable_sums,
-)
+from passes.scheduling.tile_analysis import constant_extent, is_rectangular, lanes_of, tileable_sums
 from passes.scheduling.tile_choice import may_have_tiles
 from passes.scheduling.value_text import ValueText, index_names
 

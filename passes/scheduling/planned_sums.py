@@ -10,14 +10,9 @@ from xdsl.ir import SSAValue
 from dialects import tix
 from passes.analysis.index_uses import IndexUses
 from passes.scheduling.plan_parser import Axis, PlanFailure, SumLine, as_written, words
+from passes.scheduling.sum_lengths import blocked_sums, constant_range
 from passes.scheduling.tile import Hoisted, Tile
-from passes.scheduling.tile_analysis import (
-    PANEL_ELEMENTS,
-    blocked_sums,
-    constant_range,
-    hoisted_values,
-    is_rectangular,
-)
+from passes.scheduling.tile_analysis import PANEL_ELEMENTS, hoisted_values, is_rectangular
 from passes.scheduling.value_text import ValueText
 
 MOST_ELEMENTS = 2 * PANEL_ELEMENTS

@@ -13,7 +13,8 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from dialects import tix
 from passes.analysis.index_uses import IndexUses
-from passes.scheduling.tile_analysis import is_short, stride
+from passes.scheduling.sum_lengths import is_short
+from passes.scheduling.tile_analysis import stride
 
 
 def long_reductions(op: Operation) -> list[tix.ReductionOp]:

@@ -45,8 +45,9 @@ from passes.scheduling.row_lanes import KnownNumbers, RowLanes
 from passes.scheduling.row_quotients import are_safe, divisors, reciprocal
 from passes.scheduling.row_scans import RowScans
 from passes.scheduling.segments import Segments, add_segment, whole_sum
+from passes.scheduling.sum_lengths import constant_range, is_short
 from passes.scheduling.tile import Tile
-from passes.scheduling.tile_analysis import constant_extent, constant_range, is_short, lanes_of
+from passes.scheduling.tile_analysis import constant_extent, lanes_of
 
 VECTORS_OF_REDUCTION = 4
 """Vectors of partial results: an addition waits four cycles for the one before."""

@@ -50,8 +50,9 @@ from passes.scheduling.emit import (
 )
 from passes.scheduling.lane_choices import LaneChoices
 from passes.scheduling.lanes_lowering import LanesLowering
+from passes.scheduling.sum_lengths import is_short
 from passes.scheduling.tile import Tile
-from passes.scheduling.tile_analysis import constant_extent, is_short, lanes_of, stride
+from passes.scheduling.tile_analysis import constant_extent, lanes_of, stride
 
 FEWEST_MEGABYTES = 96
 """The memory that is read and written from which on a result is gone from a third-level cache of

@@ -16,14 +16,9 @@ from xdsl.ir import SSAValue
 
 from dialects import tix
 from passes.analysis.index_uses import IndexUses
+from passes.scheduling.sum_lengths import blocked_sums
 from passes.scheduling.tile import Tile
-from passes.scheduling.tile_analysis import (
-    blocked_sums,
-    constant_extent,
-    is_rectangular,
-    is_slow,
-    stride,
-)
+from passes.scheduling.tile_analysis import constant_extent, is_rectangular, is_slow, stride
 
 MOST_SUMS = 16
 """Vectors of sums in a block: half of the registers."""

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from math import prod
 
 from xdsl.dialects.builtin import Float32Type
 from xdsl.ir import BlockArgument, Operation, Region, SSAValue
@@ -26,13 +25,11 @@ from passes.index_sets.context import stays_inside
 from passes.index_sets.sets import index_set
 from passes.rewriting.cloner import free_values
 from passes.rewriting.programs import definition_around
+from passes.scheduling.sum_lengths import blocked_sums, constant_range, is_short, term_count
 from passes.scheduling.tile import Hoisted, Tile
 
 VECTOR_BYTES = 64
 """The width of vectors to count with; narrower ones only make a block more vectors."""
-
-MOST_TERMS_TO_UNROLL = 16
-"""Sums of at most so many terms are unrolled where they stand."""
 
 PANEL_ELEMENTS = 1 << 14
 """Elements of a panel at most: 64 KB of f32, which a second-level cache keeps."""
@@ -49,44 +46,6 @@ def lanes_of(op: tix.DefineOp) -> int:
 def constant_extent(size: Affine) -> int | None:
     """A size as a number; None where it is known at run time only."""
     return None if size.terms else max(0, size.constant)
-
-
-def constant_range(
-    op: tix.ReductionOp, index: SSAValue, sizes: Mapping[str, int] | None = None
-) -> tuple[int, int] | None:
-    """First value and length of an index whose bounds are numbers, for these `sizes`."""
-    known: dict[tix.Variable, int] = {index: 0}
-    known.update((sizes or {}).items())
-    low: list[int] = []
-    high: list[int] = []
-    for constraint in op.constraints:
-        form = constraint.form
-        c = form[index]
-        if c and (abs(c) != 1 or constraint.equality or not form.terms.keys() <= known.keys()):
-            return None
-        if c:
-            (low if c > 0 else high).append(form.evaluate(known))
-    if not low or not high:
-        return None
-    first = max(-x for x in low)
-    return first, max(0, min(high) - first + 1)
-
-
-def term_count(op: tix.ReductionOp) -> int | None:
-    """The number of terms of a sum over a box of numbers."""
-    ranges = [constant_range(op, v) for v in op.indices]
-    return None if None in ranges else prod(r[1] for r in ranges if r)
-
-
-def is_short(op: tix.ReductionOp) -> bool:
-    """True if a sum certainly has so few terms that it is unrolled where it stands."""
-    count = term_count(op)
-    return count is not None and count <= MOST_TERMS_TO_UNROLL
-
-
-def blocked_sums(region: Region) -> list[tix.SumOp]:
-    """The sums of a body, not of bodies inside, that are long enough for a block."""
-    return [op for op in region.block.ops if isinstance(op, tix.SumOp) and not is_short(op)]
 
 
 def is_lane_by_lane(op: tix.IfOp, column: SSAValue, uses: IndexUses) -> bool:

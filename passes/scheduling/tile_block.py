@@ -45,9 +45,9 @@ from passes.scheduling.lane_choices import LaneChoices
 from passes.scheduling.nest import Nest
 from passes.scheduling.segments import Segments, add_segment, whole_sum
 from passes.scheduling.sloped_sums import Sums, add_sloped, provide_range
+from passes.scheduling.sum_lengths import constant_range
 from passes.scheduling.tested_terms import add_term
 from passes.scheduling.tile_analysis import (
-    constant_range,
     far_reads,
     hoisted_values,
     reads_outside_terms,

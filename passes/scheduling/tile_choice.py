@@ -30,15 +30,14 @@ from passes.rewriting.part_sizes import with_derived_sizes
 from passes.rewriting.written_sizes import parse_sizes
 from passes.scheduling.cache_lines import is_copied
 from passes.scheduling.scans import is_scanned
+from passes.scheduling.sum_lengths import blocked_sums, is_short
 from passes.scheduling.term_choice import single_row, term_candidates
 from passes.scheduling.tile import Hoisted, Tile
 from passes.scheduling.tile_analysis import (
-    blocked_sums,
     chunk_of,
     far_reads,
     hoisted_values,
     is_rectangular,
-    is_short,
     lanes_of,
     sum_along,
     tileable_sums,
@@ -233,7 +232,7 @@ def _candidates(op: tix.DefineOp, lanes: int, sizes: Sizes) -> Iterator[Tile]:
 def _widths(extent: int, lanes: int) -> Iterator[int]:
     """The columns that blocks may have, the most first: powers of two, and three quarters."""
     widest = min(MOST_COLUMNS, _power_of_two_below(extent))
-    least = max(lanes // 2, MOST_COLUMNS // 4, 2)
+    least = max(lanes // 2, 2)
     for n in range(4):
         width = widest >> n
         if width >= least:

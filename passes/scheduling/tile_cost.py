@@ -16,15 +16,13 @@ from dialects import tix
 from passes.analysis.costs import FREE, weight
 from passes.analysis.index_uses import IndexUses
 from passes.scheduling.segments import most_values
+from passes.scheduling.sum_lengths import constant_range, is_short, term_count
 from passes.scheduling.tile import Tile
 from passes.scheduling.tile_analysis import (
-    constant_range,
     hoisted_values,
     is_lane_by_lane,
-    is_short,
     is_slow,
     stride,
-    term_count,
     tree_of,
     vectors_of_sums,
 )

@@ -30,8 +30,8 @@ from dialects.tix import Affine
 from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.emit import buffer, difference, loop, quotient, repeat
 from passes.scheduling.lanes_lowering import LanesLowering, Panel
+from passes.scheduling.sum_lengths import constant_range
 from passes.scheduling.tile import Hoisted
-from passes.scheduling.tile_analysis import constant_range
 from passes.scheduling.vector_lowering import VectorLowering, store_vector
 
 

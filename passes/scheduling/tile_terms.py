@@ -32,8 +32,9 @@ from passes.scheduling.elementary import REASSOCIATED
 from passes.scheduling.emit import carrying_loop, difference, loop, quotient, smaller
 from passes.scheduling.nest import Nest
 from passes.scheduling.sloped_sums import Sums
+from passes.scheduling.sum_lengths import constant_range
 from passes.scheduling.tile import Tile
-from passes.scheduling.tile_analysis import constant_range, sum_along
+from passes.scheduling.tile_analysis import sum_along
 from passes.scheduling.tile_block import BlockLowering
 from passes.scheduling.tile_grid import Span
 from passes.scheduling.tile_panels import Chunk

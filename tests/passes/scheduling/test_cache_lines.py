@@ -10,8 +10,8 @@ import tadc
 from dialects import tix
 from passes.analysis.index_uses import IndexUses
 from passes.scheduling.cache_lines import BYTES_BETWEEN, BYTES_IN_ORDER, LINES_APART, is_copied
+from passes.scheduling.sum_lengths import blocked_sums
 from passes.scheduling.tile import Hoisted, Tile
-from passes.scheduling.tile_analysis import blocked_sums
 
 LINE = 64
 

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import tadc
 from passes.schedule import schedule
-from passes.scheduling import cache_lines, fusion, tile_analysis, tile_choice
+from passes.scheduling import cache_lines, fusion, sum_lengths, tile_analysis, tile_choice
 from passes.scheduling.blocking import blocking_chooser
 from passes.set_precision import set_precision
 from tadc.function import Function
@@ -155,7 +155,8 @@ def test_sizes_at_run_time_may_leave_no_room_for_a_block(m: int):
 def small_tiles(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Blocks of few elements, and shared loops, taken wherever they are possible."""
     limits = {
-        tile_analysis: {"VECTOR_BYTES": 16, "MOST_TERMS_TO_UNROLL": 0, "PANEL_ELEMENTS": 6},
+        sum_lengths: {"MOST_TERMS_TO_UNROLL": 0, "MOST_TERMS_OF_WINDOW": 0},
+        tile_analysis: {"VECTOR_BYTES": 16, "PANEL_ELEMENTS": 6},
         tile_choice: {"MOST_COLUMNS": 2, "MOST_ROWS_PER_PANEL": 4, "MOST_OF_PLAIN_COST": 1e9},
         cache_lines: {"LINES_APART": 0, "BYTES_IN_ORDER": 0},
         fusion: {"MOST_OF_SEPARATE_COST": 1e9},

@@ -14,12 +14,13 @@ import tadc
 from dialects import tix
 from passes.pipeline import code_passes
 from passes.rewriting.programs import tensor_names
-from passes.scheduling import planned, tile_analysis
+from passes.scheduling import planned, sum_lengths, tile_analysis
 from passes.scheduling.blocking import PLAIN
 from passes.scheduling.plan_parser import PlanFailure, parse_plan
 from passes.scheduling.plan_text import entry_lines, header
 from passes.scheduling.planned import blocking_of
-from passes.scheduling.tile_analysis import blocked_sums, hoisted_values
+from passes.scheduling.sum_lengths import blocked_sums
+from passes.scheduling.tile_analysis import hoisted_values
 from passes.scheduling.value_text import ValueText, index_names
 from tadc.runtime import size_class
 from tadc.runtime.runner import Runner
@@ -265,7 +266,8 @@ def candidates(
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Vectors of two numbers, and blocks for all sums: random programs have small sizes."""
     monkeypatch.setattr(tile_analysis, "VECTOR_BYTES", 16)
-    monkeypatch.setattr(tile_analysis, "MOST_TERMS_TO_UNROLL", 0)
+    monkeypatch.setattr(sum_lengths, "MOST_TERMS_TO_UNROLL", 0)
+    monkeypatch.setattr(sum_lengths, "MOST_TERMS_OF_WINDOW", 0)
     monkeypatch.setattr(size_class, "MOST_WORK_WITHOUT_TILES", -1)
     monkeypatch.setattr(size_class, "MOST_WORK_OF_FIXED_SIZES_WITHOUT_TILES", -1)
 

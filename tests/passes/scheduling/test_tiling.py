@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import tadc
 from passes.schedule import schedule
-from passes.scheduling import cache_lines, tile_analysis, tile_choice, tile_cost
+from passes.scheduling import cache_lines, sum_lengths, tile_analysis, tile_choice, tile_cost
 from passes.scheduling.blocking import blocking_chooser, chosen_blocking
 from passes.set_precision import set_precision
 from tadc.runtime import size_class
@@ -42,6 +42,7 @@ FILTERS = "w[o, s, t] = sum[n, h, v](y[n, o, h, v] * x[n, h + s, v + t])"
 BACKWARDS = (
     "w[s in range(5)] = sum[n, t in range(100)](exp(y[n, t] + 0.1 * x[n, 99 + s - t]) * y[n, t])"
 )
+SQUARES = "y[b, i, j] = sum[k](x[b, i, k] * z[b, j, k])"
 CHOSEN = """\
 r[i, j] = sum[k]((x[i, k] - z[j, k])**2)
 y[i] = sum[j](b[j] * (40 - r[i, j]) / r[i, j] if 0 < r[i, j] < 40 else 0.5 * b[j])"""
@@ -72,6 +73,7 @@ CASES: list[tuple[str, dict[str, tuple[int, ...]]]] = [
     (BACKWARDS, {"y": (3, 100), "x": (3, 106)}),
     (CHOSEN, {"x": (77, 3), "z": (99, 3), "b": (99,)}),
     (CHOSEN, {"x": (70, 19), "z": (130, 19), "b": (130,)}),
+    (SQUARES, {"x": (90, 12, 12), "z": (90, 12, 12)}),
     (CHOSEN_UNDER_GUARDS, {"x": (40, 130), "w": (20,)}),
     (LONG_ROWS, {"u": (9,), "x": (9, 90, 70), "v": (90, 70)}),
 ]
@@ -252,7 +254,9 @@ def test_exactly_one_iteration_writes_an_element_and_alone_with_the_same_bits(
 def small_tiles(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Blocks of few elements, taken wherever they are possible, with vectors along terms or not."""
     monkeypatch.setattr(tile_choice, "COST_OF_TERMS", request.param)
-    analysis = {"VECTOR_BYTES": 16, "MOST_TERMS_TO_UNROLL": 0, "PANEL_ELEMENTS": 6}
+    analysis = {"VECTOR_BYTES": 16, "PANEL_ELEMENTS": 6}
+    for name in ("MOST_TERMS_TO_UNROLL", "MOST_TERMS_OF_WINDOW"):
+        monkeypatch.setattr(sum_lengths, name, 0)
     choice = {"MOST_COLUMNS": 2, "MOST_ROWS_PER_PANEL": 4, "MOST_OF_PLAIN_COST": 1e9}
     for name, value in analysis.items():
         monkeypatch.setattr(tile_analysis, name, value)

@@ -1,0 +1,64 @@
+"""Lengths of sums: which are unrolled where they stand, and which are long enough for a block."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+
+from xdsl.ir import Region, SSAValue
+
+from dialects import tix
+
+MOST_TERMS_TO_UNROLL = 8
+"""Sums of at most so many terms are unrolled where they stand."""
+
+MOST_TERMS_OF_WINDOW = 16
+"""So many are where each term reads what lies beside that of the next: x[i + k]. Vectors find these
+in the same lines, so that blocks would share no more."""
+
+
+def constant_range(
+    op: tix.ReductionOp, index: SSAValue, sizes: Mapping[str, int] | None = None
+) -> tuple[int, int] | None:
+    """First value and length of an index whose bounds are numbers, for these `sizes`."""
+    known: dict[tix.Variable, int] = {index: 0}
+    known.update((sizes or {}).items())
+    low: list[int] = []
+    high: list[int] = []
+    for constraint in op.constraints:
+        form = constraint.form
+        c = form[index]
+        if c and (abs(c) != 1 or constraint.equality or not form.terms.keys() <= known.keys()):
+            return None
+        if c:
+            (low if c > 0 else high).append(form.evaluate(known))
+    if not low or not high:
+        return None
+    first = max(-x for x in low)
+    return first, max(0, min(high) - first + 1)
+
+
+def term_count(op: tix.ReductionOp) -> int | None:
+    """The number of terms of a sum over a box of numbers."""
+    ranges = [constant_range(op, v) for v in op.indices]
+    return None if None in ranges else prod(r[1] for r in ranges if r)
+
+
+def is_short(op: tix.ReductionOp) -> bool:
+    """True if a sum certainly has so few terms that it is unrolled where it stands."""
+    count = term_count(op)
+    most = MOST_TERMS_OF_WINDOW if _is_window(op) else MOST_TERMS_TO_UNROLL
+    return count is not None and count <= most
+
+
+def _is_window(op: tix.ReductionOp) -> bool:
+    """True if each index of a sum moves a read beside one of another index: x[i + k]."""
+    own = {*op.indices}
+    forms = [f for r in op.walk() if isinstance(r, tix.ReadOp) for f in r.forms]
+    shifted = [{*f.indices} for f in forms if not {*f.indices} <= own]
+    return all(any(v in indices for indices in shifted) for v in own)
+
+
+def blocked_sums(region: Region) -> list[tix.SumOp]:
+    """The sums of a body, not of bodies inside, that are long enough for a block."""
+    return [op for op in region.block.ops if isinstance(op, tix.SumOp) and not is_short(op)]
