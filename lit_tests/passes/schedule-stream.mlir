@@ -18,6 +18,16 @@ tix.program @f (%x = "x" : !tix.tensor<[4096, 4096], f32>, %z = "z" : !tix.tenso
     }
     tix.yield %0
   }
+  %shifted = tix.define "shifted" (%i, %j) : !tix.tensor<[512, 512], f32> {
+    %0 = tix.if (%j >= 1) {
+      %1 = tix.read %x[%i, %j - 1]
+      tix.yield %1
+    } else {
+      %2 = tix.constant 0.0
+      tix.yield %2
+    }
+    tix.yield %0
+  }
   %small = tix.define "small" (%i, %j) : !tix.tensor<[8, 4096], f32> {
     %0 = tix.read %x[%i, %j]
     tix.yield %0
@@ -54,6 +64,11 @@ tix.program @f (%x = "x" : !tix.tensor<[4096, 4096], f32>, %z = "z" : !tix.tenso
 // CHECK:               } else {
 // CHECK:                 loops.select
 // CHECK:           } else {
+// CHECK:             scf.for %j
+// CHECK-NOT:           nontemporal
+
+// A stream of choices asks at borders alone, however small the result is. It stays in the caches.
+// CHECK-LABEL: func.func @shifted(
 // CHECK:             scf.for %j
 // CHECK-NOT:           nontemporal
 

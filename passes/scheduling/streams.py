@@ -97,11 +97,12 @@ class Stream:
 def stream_of(op: tix.DefineOp) -> Stream | None:
     """The definition as a stream; None where it is none, or where a plain nest is as fast.
 
-    That is where its elements are few, or take longer than memory does.
+    That is where its elements are few, or take longer than memory does; but for choices along rows,
+    of which a stream asks at borders alone, and a plain nest for each element.
     """
-    if not op.indices or not _may_be_large(op):
-        return None
-    return None if _computes_much(op) else possible_stream(op)
+    stream = possible_stream(op) if _has_long_rows(op) else None
+    pays = stream and (stream.guards or (_may_be_large(op) and not _computes_much(op)))
+    return stream if pays else None
 
 
 def possible_stream(op: tix.DefineOp) -> Stream | None:
@@ -132,11 +133,14 @@ def _bytes_of_element(type_: tix.TensorType) -> int:
     return 4 if isinstance(type_.element, Float32Type) else 8
 
 
+def _has_long_rows(op: tix.DefineOp) -> bool:
+    """False if there are none, or a number says that they are short."""
+    length = constant_extent(op.shape[-1]) if op.shape else 0
+    return length is None or length >= FEWEST_ELEMENTS_OF_ROW
+
+
 def _may_be_large(op: tix.DefineOp) -> bool:
-    """False if numbers say that a result is small, or its rows are short."""
-    last = constant_extent(op.shape[-1])
-    if last is not None and last < FEWEST_ELEMENTS_OF_ROW:
-        return False
+    """False if numbers say that a result is small."""
     known = _constant_bytes(_shapes(op))
     return known is None or known >= FEWEST_MEGABYTES * MEGABYTE
 
@@ -208,7 +212,7 @@ def streamed(outer: BodyLowering, stream: Stream) -> ParallelOp:
     target = outer.buffers[op.result]
     address = outer.insert(memref.ExtractAlignedPointerAsIndexOp.get(target)).aligned_pointer
     origin = quotient(outer, address, outer.index.constant(_bytes_of_element(op.type)))
-    large = _is_large(outer, stream)
+    large = _goes_past_caches(outer, stream)
     body = Block(arg_types=[IndexType()] * max(1, len(limits)))
     inner = outer.inside(body)
     for new, old in zip(body.args, op.indices[: len(limits)], strict=False):
@@ -223,17 +227,18 @@ def streamed(outer: BodyLowering, stream: Stream) -> ParallelOp:
         low = inner.index.mul(body.args[0], piece)
         high = smaller(inner, extent, inner.index.add(low, piece))
     row = Row(stream, origin, low, high)
-    if large is None:
-        row.emit(inner, nontemporal=True)
+    if isinstance(large, bool):
+        row.emit(inner, nontemporal=large)
     else:
         either(inner, large, lambda at: row.emit(at, True), lambda at: row.emit(at, False))
     return ParallelOp(limits, Region(body))
 
 
-def _is_large(at: BodyLowering, stream: Stream) -> SSAValue | None:
-    """A test of the bytes that are read and written; None where numbers have told."""
-    if _constant_bytes(stream.shapes) is not None:
-        return None
+def _goes_past_caches(at: BodyLowering, stream: Stream) -> SSAValue | bool:
+    """True if so many bytes are read and written; a test of that where numbers do not tell."""
+    known = _constant_bytes(stream.shapes)
+    if known is not None:
+        return known >= FEWEST_MEGABYTES * MEGABYTE
     total = at.index.constant(0)
     for bytes_, shape in stream.shapes:
         part = at.index.constant(bytes_)
