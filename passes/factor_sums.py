@@ -40,10 +40,12 @@ from passes.factoring.equal_tensors import merge_equal_tensors
 from passes.factoring.partial_sums import Extraction, find_extraction
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
+from passes.rewriting.part_sizes import with_derived_sizes
 from passes.rewriting.products import multiply
 from passes.rewriting.program_pass import ProgramPass
 from passes.rewriting.programs import ProgramBuilder, copy_definition, copy_program
 from passes.rewriting.terms import add_terms, terms_of
+from passes.rewriting.written_sizes import parse_sizes
 
 MOST_ROUNDS = 100
 """Each round makes a sum cheaper, so that a few are enough; more are a mistake."""
@@ -53,38 +55,43 @@ Extractions = Mapping[tix.ReductionOp, Extraction]
 
 @dataclass(frozen=True)
 class FactorSumsPass(ProgramPass):
-    """`factor-sums{scans=true}`: for loops that carry the totals of scans."""
+    """`factor-sums{scans=true sizes="N=512"}`: for loops that carry the totals of scans, made best
+    for these sizes."""
 
     name = "factor-sums"
     scans: bool = False
+    sizes: tuple[str, ...] = ()
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
-        return factor_sums(program, self.scans)
+        return factor_sums(program, self.scans, parse_sizes(self.sizes))
 
 
-def factor_sums(program: tix.ProgramOp, scans: bool = False) -> tix.ProgramOp:
-    """The program with partial sums as tensors; itself where none is worth it.
+def factor_sums(
+    program: tix.ProgramOp, scans: bool = False, sizes: Mapping[str, int] | None = None
+) -> tix.ProgramOp:
+    """The program with partial sums as tensors; itself where none is worth it for these `sizes`.
 
     With `scans`, sums over all terms up to an index take one term for an element.
     """
+    sizes = with_derived_sizes(program, sizes or {})
     given = program
     labels = {op.label.data for op in program.definitions}
     for _ in range(MOST_ROUNDS):
-        found = _extractions(program, scans)
+        found = _extractions(program, scans, sizes)
         if not found:
             return program if program is given else merge_equal_tensors(program, labels)
         program = _extracted(program, found)
     raise RuntimeError(f"partial sums of partial sums without end: {program}")
 
 
-def _extractions(program: tix.ProgramOp, scans: bool) -> Extractions:
+def _extractions(program: tix.ProgramOp, scans: bool, sizes: Mapping[str, int]) -> Extractions:
     """The next partial sum of each sum that gains by one."""
     fixed = must_round_identically(program)
     found: dict[tix.ReductionOp, Extraction] = {}
     for definition in program.definitions:
         for op in definition.walk():
             if isinstance(op, tix.SumOp) and op not in fixed:
-                extraction = find_extraction(op, definition, scans)
+                extraction = find_extraction(op, definition, scans, sizes)
                 if extraction is not None:
                     found[op] = extraction
     return found

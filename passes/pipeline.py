@@ -199,7 +199,7 @@ def summing_passes(
         # what is no longer in a sum need not be computed for each residue
         Step("tensor-index", SplitResiduesPass(example)),
         # where quotients of indices are indices, more sums have partial sums
-        Step("tensor-index", FactorSumsPass(scans=True)),
+        Step("tensor-index", FactorSumsPass(True, example)),
         # partial sums may be scans
         Step("tensor-index", OutlineScansPass(example)),
         # when it is known what reads what: a copy is a tensor
@@ -215,7 +215,7 @@ def summing_passes(
             # what stands beside a factor that can leave a sum, too
             *([Step("tensor-index", MultiplyOutPass())] if tile else []),
             # before a plan of buffers is made: partial sums are tensors, and what elements share
-            Step("tensor-index", FactorSumsPass(scans=tile)),
+            Step("tensor-index", FactorSumsPass(tile, example if tile else ())),
             Step("tensor-index", OutlineReductionsPass(shared=True)),
             *(for_caches if tile else []),
         ]

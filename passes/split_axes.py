@@ -129,14 +129,46 @@ def _of_definition(definition: tix.DefineOp) -> Splits:
                 found[index].add(_split_by(op, index))
     alone = {v: splits.pop() for v, splits in found.items() if len(splits) == 1}
     split = {v: s for v, s in alone.items() if s and s.offset == 0}
-    return split if prod(s.divisor for s in split.values()) > MOST_PARTS else {}
+    many = prod(s.divisor for s in split.values()) > MOST_PARTS
+    return split if many or _decide_places_alone(split, inside) else {}
+
+
+def _decide_places_alone(splits: Splits, inside: Collection[Operation]) -> bool:
+    """True if residues decide which elements are read, and neither terms nor branches."""
+    return bool(splits) and not any(
+        splits.keys() & _with_dividends(form) for op in inside for form in _conditions(op)
+    )
+
+
+def _conditions(op: Operation) -> list[Affine]:
+    match op:
+        case tix.ReductionOp():
+            return [c.form for c in op.constraints]
+        case tix.IfOp():
+            return [c.form for disjunct in op.condition for c in disjunct]
+        case _:
+            return []
+
+
+def _with_dividends(form: Affine) -> set[SSAValue]:
+    """The indices of a form, and those of which it has quotients."""
+    found: set[SSAValue] = set()
+    for v in form.indices:
+        inner = v.owner.form if isinstance(v.owner, tix.FloorDivOp) else None
+        found |= {v} if inner is None else _with_dividends(inner)
+    return found
 
 
 def _split_by(op: tix.FloorDivOp, index: SSAValue) -> Split | None:
-    """The split of an index that makes this quotient of it an index."""
-    if op.form.terms != {index: 1}:
+    """The split of an index that makes this quotient of it an index, beside whole multiples.
+
+    Of `c - k` the remainder runs against k: it is 0 at the last k of a quotient.
+    """
+    divisor, sign = op.divisor.data, op.form[index]
+    rest = op.form - Affine.of(index) * sign
+    if abs(sign) != 1 or any(c % divisor for c in rest.terms.values()):
         return None
-    return Split(op.divisor.data, op.form.constant)
+    return Split(divisor, rest.constant if sign == 1 else divisor - 1 - rest.constant)
 
 
 # --- the change -----------------------------------------------------------------------------------

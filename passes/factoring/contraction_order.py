@@ -27,6 +27,9 @@ All factors together may be summed over some of their indices first, where eleme
     sum[s, t](x[i + s, j + t])          takes  I J S T  terms,
     r[h, j] = sum[t](x[h, j + t])       takes  (I + S) J T  terms, and
               sum[s](r[i + s, j])       I J S  more.
+
+A term that only some elements have, as in gradients of such windows, costs a test more for each
+index of the sum whose bounds move from element to element.
 """
 
 from __future__ import annotations
@@ -43,6 +46,9 @@ from passes.analysis.machine_facts import MACHINE
 
 MOST_FACTORS = 8
 """The number of factors up to which an order is looked for."""
+
+COST_OF_TEST = 2
+"""Comparisons with both bounds of a range, for each term."""
 
 MOST_INDICES = 6
 """The number of own indices up to which some of them may be summed over first."""
@@ -86,6 +92,8 @@ class Contraction:
     """The number of elements of the tensor of a partial sum; None where it cannot be stored."""
     is_carried: Callable[[PartialSum], bool] = lambda _: False
     """True for a partial sum to each element of which one more term is added than to the last."""
+    tested: Indices = frozenset()
+    """The own indices of few values, some of which only some elements have."""
     _found: dict[Members, Way | None] = field(default_factory=dict[Members, "Way | None"])
 
     def best(self) -> Way:
@@ -108,15 +116,21 @@ class Contraction:
         """The ways to sum all factors over some of their indices first."""
         if len(self.own) > MOST_INDICES:
             return
-        work = sum(self.works) + len(self.works)
+        plain = sum(self.works) + len(self.works)
         ordered = [v for v in self.lengths if v in self.own]
         for inner in map(frozenset[SSAValue], _subsets(ordered)):
             partial = PartialSum(everything, inner)
             if not inner or inner == self.own or (elements := self.elements(partial)) is None:
                 continue
             terms = elements * (1 if self.is_carried(partial) else self._points(inner))
-            cost = terms * work + MACHINE.moving(elements, 2) + MACHINE.definition
-            yield Way(cost + self.outer * self._points(self.own - inner), partial)
+            left = self.own - inner
+            cost = terms * (plain + self._tests(inner))
+            cost += self.outer * self._points(left) * (1 + self._tests(left))
+            yield Way(cost + MACHINE.moving(elements, 2) + MACHINE.definition, partial)
+
+    def _tests(self, indices: Indices) -> int:
+        """The cost of the tests of a term of a sum over these indices."""
+        return COST_OF_TEST * len(self.tested & indices)
 
     def _points(self, indices: Indices) -> int:
         """The number of points over which a sum over these indices runs."""
@@ -174,7 +188,7 @@ class Contraction:
         """The sum of the product of these blocks over indices that some of them have summed."""
         left = indices.difference(*(block.summed for block in blocks))
         points *= self._points(left)
-        work = sum(block.work for block in blocks) + len(blocks)
+        work = sum(block.work for block in blocks) + len(blocks) + self._tests(left)
         first = next((block.first for block in blocks if block.first), None)
         return Way(points * work + sum(block.cost for block in blocks), first)
 

@@ -16,7 +16,7 @@ arguments, unless the partial sum is known to have a term.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product as pairs_of
 from math import prod
@@ -42,6 +42,12 @@ from passes.index_sets.sets import (
 from passes.index_sets.space import conditions_of_a_point, implied_by
 from passes.rewriting.products import Product
 from passes.rewriting.terms import Term, terms_of
+
+FEW_RESULTS = 64
+"""The number of results up to which each has a register of its own, and reads every term."""
+
+MOST_TERMS_WITH_TESTS = 16
+"""Terms of a sum that are written out, each with a test; longer ranges are loops."""
 
 LEAST_GAIN = 2
 """A partial sum is stored where the sum costs so many times as much without it."""
@@ -69,14 +75,17 @@ class Extraction:
 
 
 def find_extraction(
-    op: tix.SumOp, definition: tix.DefineOp, scans: bool = False
+    op: tix.SumOp,
+    definition: tix.DefineOp,
+    scans: bool = False,
+    sizes: Mapping[str, int] | None = None,
 ) -> Extraction | None:
-    """The first partial sum to store of the first term of `op` that gains by one.
+    """The first partial sum to store of the first term of `op` that gains by one, for these sizes.
 
     With `scans`, those that are scans take one term for an element. Terms of extrema stay as they
     are: derivatives compare them with the extremum.
     """
-    place = _Place(op, definition)
+    place = _Place(op, definition, sizes or {})
     compared = any(isinstance(around, tix.ExtremumOp) for around in place.path.reductions)
     if compared or any(c.equality for c in op.constraints):
         return None
@@ -88,8 +97,9 @@ def find_extraction(
 class _Place:
     """A sum with what is known around it."""
 
-    def __init__(self, op: tix.SumOp, definition: tix.DefineOp):
+    def __init__(self, op: tix.SumOp, definition: tix.DefineOp, sizes: Mapping[str, int]):
         self.op = op
+        self.sizes = sizes
         self.path = Path.to(op, definition)
         program = definition.parent_op()
         assert isinstance(program, tix.ProgramOp)
@@ -97,10 +107,10 @@ class _Place:
         self.boxes = dict(zip(definition.indices, definition.type.shape, strict=True))
         for around in (*self.path.reductions, op):
             self.boxes.update(boxed_indices(around))
-        self.lengths = {v: _length(size) for v, size in self.boxes.items()}
+        self.lengths = {v: self.length(size) for v, size in self.boxes.items()}
         for around in (*self.path.reductions, op):
             others = (v for v in around.indices if v not in self.lengths)
-            self.lengths.update({v: _range_length(v, around) for v in others})
+            self.lengths.update({v: self._range_length(v, around) for v in others})
 
     def facts(self, forms: Iterable[Affine]) -> list[Constraint]:
         """All that is known around the sum of the indices in these forms."""
@@ -116,6 +126,28 @@ class _Place:
     def outer(self) -> int:
         """The number of points around the sum."""
         return prod(self.lengths[v] for v in self.path.indices)
+
+    def length(self, size: Affine) -> int:
+        """The number of values of an index from 0 to a size, assumed where that is not known."""
+        if any(name not in self.sizes for name in size.sizes):
+            return ASSUMED_LENGTH
+        return max(0, size.evaluate({name: self.sizes[name] for name in size.sizes}))
+
+    def _range_length(self, index: SSAValue, op: tix.ReductionOp) -> int:
+        """The number of values of an index between two bounds that move together, at most.
+
+        Bounds are those by indices before it: others bound the indices behind it.
+        """
+        behind = op.indices[op.indices.index(index) + 1 :]
+        bounding = (c.form for c in op.constraints if c.form[index])
+        forms = [f for f in bounding if not any(f[v] for v in behind)]
+        low, high = ([f for f in forms if (f[index] > 0) == up] for up in (True, False))
+        lengths = [
+            self.length((a + b) // a[index] + 1)
+            for a, b in pairs_of(low, high)
+            if a[index] == -b[index] and not (a + b).indices
+        ]
+        return min(lengths, default=ASSUMED_LENGTH)
 
 
 class _Term:
@@ -145,6 +177,7 @@ class _Term:
             self.place.outer,
             self._elements,
             self._is_scan if scans else lambda _: False,
+            frozenset(filter(self._is_tested, self.own)),
         )
         best = contraction.best()
         if best.first is None or best.cost * LEAST_GAIN >= contraction.plain().cost:
@@ -175,8 +208,19 @@ class _Term:
         return alone >= set(self.place.path.indices) and (own <= own_alone or len(own) == 1)
 
     def _counts(self, op: Operation) -> bool:
-        """True if an operation is done at each point of the sum."""
-        return self.place.op.is_ancestor(op) and not isinstance(op, (*FREE, tix.ReadOp))
+        """True if an operation is done at each point of the sum.
+
+        A block reads an element once for many results, but where there are few.
+        """
+        shared = self.place.outer > FEW_RESULTS and isinstance(op, tix.ReadOp)
+        return self.place.op.is_ancestor(op) and not isinstance(op, FREE) and not shared
+
+    def _is_tested(self, index: SSAValue) -> bool:
+        """True if a range is short, and its bounds move with the elements."""
+        around = set(self.place.path.indices)
+        bounds = [c.form for c in self.place.op.constraints if c.form[index]]
+        moves = any(around.intersection(form.indices) for form in bounds)
+        return moves and self.place.lengths[index] <= MOST_TERMS_WITH_TESTS
 
     def _elements(self, partial: PartialSum) -> int | None:
         image = self._image(partial)
@@ -186,7 +230,7 @@ class _Term:
         left = self.own - partial.indices
         if everything and left and len(image.forms) >= len(self.place.path.indices) + len(left):
             return None  # the same sums, each in two steps
-        return prod(map(_length, image.sizes))
+        return prod(map(self.place.length, image.sizes))
 
     def _is_scan(self, partial: PartialSum) -> bool:
         """True for a sum over all terms up to an index around it, or from that on."""
@@ -204,27 +248,35 @@ class _Term:
         operations = self._inside(partial)
         forms = [*_forms(operations), *(c.form for c in self._crossing(partial))]
         inner = set(partial.indices)
-        of_reads = self._coordinates(operations, inner)
-        return Image.of(forms, [*of_reads, *self._bounding(partial, inner)], inner)
+        bounds = [c.form for c in self._crossing(partial)]
+        reads = [op for op in operations if isinstance(op, tix.ReadOp)]
+        largest_first = sorted(reads, key=lambda op: -prod(map(self.place.length, op.shape)))
+        found = [d for op in largest_first for d in self._coordinates(op, inner, bounds)]
+        return Image.of(forms, [*found, *self._boxed(bounds, inner)], inner)
 
-    def _bounding(self, partial: PartialSum, inner: set[SSAValue]) -> Iterator[Dimension]:
-        """The indices that bound inner ones, with their sizes."""
-        around = (v for c in self._crossing(partial) for v in c.form.indices if v not in inner)
+    def _boxed(self, forms: Iterable[Affine], inner: set[SSAValue]) -> Iterator[Dimension]:
+        """The indices of forms that are not inner ones, with their sizes."""
+        around = (v for form in forms for v in form.indices if v not in inner)
         boxes = self.place.boxes
         return ((Affine.of(v), boxes[v]) for v in dict.fromkeys(around) if v in boxes)
 
     def _coordinates(
-        self, operations: Sequence[Operation], inner: set[SSAValue]
+        self, op: tix.ReadOp, inner: set[SSAValue], bounds: Sequence[Affine]
     ) -> Iterator[Dimension]:
-        """Forms that may be coordinates, with their sizes, in the order of dimensions of reads."""
-        for op in operations:
-            if isinstance(op, tix.ReadOp):
-                for form, size in zip(op.forms, op.tensor_type.shape, strict=True):
-                    others = [v for v in form.indices if v not in inner]
-                    if len(others) == 1 and others[0] in self.place.boxes:
-                        yield Affine.of(others[0]), self.place.boxes[others[0]]
-                    elif others and len(others) == len(form.indices):
-                        yield form, size
+        """Forms that may be coordinates, with their sizes, in the order of dimensions of a read.
+
+        An index that bounds an inner one stands where that does: neighbours stay neighbours.
+        """
+        for form, size in zip(op.forms, op.tensor_type.shape, strict=True):
+            others = [v for v in form.indices if v not in inner]
+            if len(others) == 1 and others[0] in self.place.boxes:
+                yield Affine.of(others[0]), self.place.boxes[others[0]]
+            elif others and len(others) == len(form.indices):
+                yield form, size
+            elif not others:
+                yield from self._boxed(
+                    (b for b in bounds if any(b[v] for v in form.indices)), inner
+                )
 
     def _inside(self, partial: PartialSum) -> list[Operation]:
         return [op for n in sorted(partial.members) for op in self.operations[n]]
@@ -329,25 +381,3 @@ def _is_bounded(indices: Sequence[SSAValue], constraints: Sequence[Constraint]) 
         if own:
             sides.add((own[-1], c.form[own[-1]] > 0))
     return len(sides) == 2 * len(indices)
-
-
-def _length(size: Affine) -> int:
-    """The number of values of an index from 0 to a size."""
-    return ASSUMED_LENGTH if size.terms else max(0, size.constant)
-
-
-def _range_length(index: SSAValue, op: tix.ReductionOp) -> int:
-    """The number of values of an index between two bounds that move together, at most.
-
-    Bounds are those by indices before it: others bound the indices behind it.
-    """
-    behind = op.indices[op.indices.index(index) + 1 :]
-    bounding = (c.form for c in op.constraints if c.form[index])
-    forms = [f for f in bounding if not any(f[v] for v in behind)]
-    low, high = ([f for f in forms if (f[index] > 0) == up] for up in (True, False))
-    lengths = [
-        _length((a + b) // a[index] + 1)
-        for a, b in pairs_of(low, high)
-        if a[index] == -b[index] and not (a + b).indices
-    ]
-    return min(lengths, default=ASSUMED_LENGTH)

@@ -32,7 +32,7 @@ from tests.support.rewritten import check_meaning
 @pytest.fixture
 def free_tensors(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Storing costs nothing: programs here are small."""
-    monkeypatch.setattr(contraction_order, "MACHINE", MachineFacts(0, 0, 0, 0))
+    monkeypatch.setattr(contraction_order, "MACHINE", MachineFacts(0, 0, 0, 0, 0, 0))
     monkeypatch.setattr(partial_sums, "LEAST_GAIN", 1)
     yield
 

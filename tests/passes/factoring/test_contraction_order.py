@@ -49,7 +49,7 @@ def cheapest(lengths: list[int]) -> int:
 
 @pytest.mark.parametrize("seed", seeds(30, of=300))
 def test_chains_of_matrices(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contraction_order, "MACHINE", MachineFacts(0, 0, 0, 0))
+    monkeypatch.setattr(contraction_order, "MACHINE", MachineFacts(0, 0, 0, 0, 0, 0))
     rng = random.Random(seed)
     lengths = [rng.randint(2, 9) for _ in range(rng.randint(3, 7))]
     contraction, _ = chain(lengths)
