@@ -29,7 +29,7 @@ On entry and on exit sums are bounded.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeGuard
@@ -52,7 +52,9 @@ from passes.rewriting.programs import (
     copy_program,
     definition_around,
 )
+from passes.rewriting.written_sizes import parse_sizes
 from passes.scheduling.scans import is_scanned
+from passes.scheduling.streams import stream_of
 from passes.scheduling.sum_lengths import MOST_TERMS_OF_WINDOW
 from passes.scheduling.tile import Tile
 from passes.scheduling.tile_choice import ChooseTiles, tile_chooser
@@ -71,11 +73,14 @@ class ShapeLoopsPass(LocalPass):
     sizes: tuple[str, ...] = ()
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
-        return shape_loops(program, tile_chooser(self.tile, self.sizes))
+        return shape_loops(program, tile_chooser(self.tile, self.sizes), parse_sizes(self.sizes))
 
 
-def shape_loops(program: tix.ProgramOp, choose: ChooseTiles | None) -> tix.ProgramOp:
-    """The program with each definition in the form in which it runs best; without tiles for None.
+def shape_loops(
+    program: tix.ProgramOp, choose: ChooseTiles | None, sizes: Mapping[str, int] | None = None
+) -> tix.ProgramOp:
+    """The program with each definition in the form in which it runs best for these sizes; without
+    tiles for None.
 
     The same program where nothing changes.
     """
@@ -88,7 +93,7 @@ def shape_loops(program: tix.ProgramOp, choose: ChooseTiles | None) -> tix.Progr
     long, masked = _boxed(narrow, _LongBoxer), in_boxes(narrow)
     if program is short is long is masked:
         return program
-    return _mixed([short, long, masked, program, narrow], choose)
+    return _mixed([short, long, masked, program, narrow], choose, sizes or {})
 
 
 def in_boxes(program: tix.ProgramOp) -> tix.ProgramOp:
@@ -99,7 +104,9 @@ def in_boxes(program: tix.ProgramOp) -> tix.ProgramOp:
     return _boxed(program, _Masker)
 
 
-def _mixed(versions: Sequence[tix.ProgramOp], choose: ChooseTiles) -> tix.ProgramOp:
+def _mixed(
+    versions: Sequence[tix.ProgramOp], choose: ChooseTiles, sizes: Mapping[str, int]
+) -> tix.ProgramOp:
     """Of each definition the version that runs best."""
     program = versions[0]
     builder = ProgramBuilder(arguments_of(program))
@@ -107,12 +114,14 @@ def _mixed(versions: Sequence[tix.ProgramOp], choose: ChooseTiles) -> tix.Progra
     for version in versions:
         cloner.values.update(zip(version.body.block.args, builder.block.args, strict=True))
     for ways in zip(*(v.definitions for v in versions), strict=True):
-        tensor = copy_definition(builder, cloner, _best(ways, choose))
+        tensor = copy_definition(builder, cloner, _best(ways, choose, sizes))
         cloner.values.update((op.result, tensor) for op in ways)
     return builder.finish(program, [cloner.value(v) for v in program.returned])
 
 
-def _best(ways: Sequence[tix.DefineOp], choose: ChooseTiles) -> tix.DefineOp:
+def _best(
+    ways: Sequence[tix.DefineOp], choose: ChooseTiles, sizes: Mapping[str, int]
+) -> tix.DefineOp:
     short, long, masked, given, narrow = ways
     if is_scanned(given):
         return given
@@ -123,9 +132,19 @@ def _best(ways: Sequence[tix.DefineOp], choose: ChooseTiles) -> tix.DefineOp:
         and wide.row_index
     ):
         return long
+    if tile is None and (
+        window := next((w for w in (short, masked) if _is_window(w, sizes)), None)
+    ):
+        return window
     others = (masked, given, narrow)
     tiled = (way for way in others if tile is None and _tile(way, choose))
     return next(tiled, short)
+
+
+def _is_window(op: tix.DefineOp, sizes: Mapping[str, int]) -> bool:
+    """True if terms that are not there are asked for at borders alone."""
+    stream = stream_of(op, sizes) if any(isinstance(o, tix.SumOp) for o in op.walk()) else None
+    return stream is not None and bool(stream.guards)
 
 
 def _tile(op: tix.DefineOp, choose: ChooseTiles) -> Tile | None:

@@ -59,7 +59,7 @@ def chosen_blocking(op: tix.DefineOp, choose: ChooseTiles, example: Sizes) -> Bl
     return (
         Blocking(tiles)
         if tiles
-        else Blocking(stream=stream_of(op), alone=_has_short_rows(op, example))
+        else Blocking(stream=stream_of(op, example), alone=_has_short_rows(op, example))
     )
 
 

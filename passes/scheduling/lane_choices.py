@@ -15,6 +15,7 @@ from dialects import tix
 from dialects.loops import CompareLanesOp, SelectLanesOp
 from dialects.tix import Constraint
 from passes.scheduling.emit import all_of, any_of
+from passes.scheduling.lane_reads import MASKED_STEPS
 from passes.scheduling.lanes_lowering import LanesLowering
 from passes.scheduling.sum_lengths import is_short
 
@@ -60,7 +61,7 @@ class LaneChoices(LanesLowering):
         column = self.tile.column_index
         return all(
             isinstance(o, tix.UnaryOp | tix.BinaryOp | tix.ConstantOp | tix.YieldOp | tix.WhereOp)
-            or (isinstance(o, tix.ReadOp) and self.step(o) in (1, -1))
+            or (isinstance(o, tix.ReadOp) and self.step(o) in MASKED_STEPS)
             or (isinstance(o, tix.SumOp) and is_short(o) and column in self.uses.of_operation(o))
             for o in inner
         )

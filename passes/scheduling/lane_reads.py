@@ -24,6 +24,10 @@ from passes.scheduling import operations
 from passes.scheduling.vector_lowering import VectorLowering
 
 
+MASKED_STEPS = (1, -1, 2)
+"""The distances of elements in neighbouring lanes of which a mask can leave some out."""
+
+
 class LaneReads(VectorLowering):
     """Emits reads: of a number where they are the same for all lanes, else of a vector."""
 
@@ -68,10 +72,10 @@ class LaneReads(VectorLowering):
     def elements(self, op: tix.ReadOp) -> SSAValue | None:
         """The elements of a read in all lanes; None where these are at no fixed distance.
 
-        A mask is for neighbours alone.
+        A mask is for neighbours, and for every second element.
         """
         step = self.step(op)
-        if step is None or (self.mask is not None and step not in (1, -1)):
+        if step is None or (self.mask is not None and step not in MASKED_STEPS):
             return None
         self.provide_quotients(op.forms)
         key = op.tensor, op.shape, self.lanes, self.mask, *self._placed(op.forms)
@@ -82,6 +86,8 @@ class LaneReads(VectorLowering):
                 found = self.neighbours(source, first, self.mask)
             elif step == -1:
                 found = self._backwards(source, first)
+            elif self.mask is not None:
+                found = self._every_second(source, first, self.mask)
             else:
                 found = self._apart(source, first, step)
             self.loaded[key] = self.widened(found)
@@ -118,6 +124,17 @@ class LaneReads(VectorLowering):
         lowest = self.index.add(first, self.index.constant(1 - self.lanes))
         mask = None if self.mask is None else self.reversed(self.mask)
         return self.reversed(self.neighbours(source, lowest, mask))
+
+    def _every_second(self, source: SSAValue, first: SSAValue, mask: SSAValue) -> SSAValue:
+        """Every second element of two vectors, of which nothing else is read."""
+        width = self.lanes
+        none = self.insert(vector.CreateMaskOp([self.index.constant(0)], mask.type)).mask_vector
+        halves: list[SSAValue] = []
+        for half in range(2):
+            order = [half * width // 2 + n // 2 if n % 2 == 0 else width for n in range(width)]
+            begin = self.index.add(first, self.index.constant(half * width))
+            halves.append(self.neighbours(source, begin, self.shuffled(mask, none, order)))
+        return self.shuffled(halves[0], halves[1], range(0, 2 * width, 2))
 
     def _apart(self, source: SSAValue, first: SSAValue, step: SSAValue | int) -> SSAValue:
         distance = self.index.constant(step) if isinstance(step, int) else step

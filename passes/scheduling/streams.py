@@ -20,11 +20,17 @@ are written whole; a part of a line, at either end, goes through the caches, und
 So stencils have no conditions but at their borders. All places compute the same operations on
 vectors: the bits do not depend on the address. Sizes that are known at run time only decide there
 whether stores bypass the caches.
+
+A window is a short sum of neighbours, some of whose terms are not there at borders:
+
+    y[i, j] = sum[t in range(3)](x[i, j + t - 1] if 1 <= j + t <= N else 0)
+
+Inside, where all terms are there for all lanes, it has no tests either: 1 <= j <= N - 2.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -34,7 +40,7 @@ from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
 from dialects import tix
 from dialects.loops import ParallelOp
-from dialects.tix import Affine, Constraint
+from dialects.tix import Affine, Constraint, Variable
 from passes.analysis.costs import COST_OF_FUNCTION, FREE, weight
 from passes.analysis.index_uses import IndexUses
 from passes.rewriting.programs import type_of
@@ -50,9 +56,10 @@ from passes.scheduling.emit import (
 )
 from passes.scheduling.lane_choices import LaneChoices
 from passes.scheduling.lanes_lowering import LanesLowering
-from passes.scheduling.sum_lengths import is_short
+from passes.scheduling.lane_reads import MASKED_STEPS
+from passes.scheduling.sum_lengths import constant_range, is_short
 from passes.scheduling.tile import Tile
-from passes.scheduling.tile_analysis import constant_extent, lanes_of, stride
+from passes.scheduling.tile_analysis import lanes_of, stride
 
 FEWEST_MEGABYTES = 96
 """The memory that is read and written from which on a result is gone from a third-level cache of
@@ -94,13 +101,14 @@ class Stream:
         return _shapes(self.op)
 
 
-def stream_of(op: tix.DefineOp) -> Stream | None:
+def stream_of(op: tix.DefineOp, sizes: Mapping[str, int] | None = None) -> Stream | None:
     """The definition as a stream; None where it is none, or where a plain nest is as fast.
 
     That is where its elements are few, or take longer than memory does; but for choices along rows,
-    of which a stream asks at borders alone, and a plain nest for each element.
+    and windows some of whose terms are not there, of which a stream asks at borders alone, and a
+    plain nest for each element. Rows must be long, for these `sizes` where they are given.
     """
-    stream = possible_stream(op) if _has_long_rows(op) else None
+    stream = possible_stream(op) if _has_long_rows(op, sizes or {}) else None
     pays = stream and (stream.guards or (_may_be_large(op) and not _computes_much(op)))
     return stream if pays else None
 
@@ -133,10 +141,12 @@ def _bytes_of_element(type_: tix.TensorType) -> int:
     return 4 if isinstance(type_.element, Float32Type) else 8
 
 
-def _has_long_rows(op: tix.DefineOp) -> bool:
-    """False if there are none, or a number says that they are short."""
-    length = constant_extent(op.shape[-1]) if op.shape else 0
-    return length is None or length >= FEWEST_ELEMENTS_OF_ROW
+def _has_long_rows(op: tix.DefineOp, sizes: Mapping[str, int]) -> bool:
+    """False if there are none, or numbers say that they are short."""
+    if not op.shape:
+        return False
+    known = any(name not in sizes for name in op.shape[-1].sizes)
+    return known or op.shape[-1].evaluate(sizes) >= FEWEST_ELEMENTS_OF_ROW
 
 
 def _may_be_large(op: tix.DefineOp) -> bool:
@@ -162,9 +172,9 @@ def _has_lanes(op: Operation, column: SSAValue, uses: IndexUses) -> bool:
         case tix.ConstantOp() | tix.UnaryOp() | tix.BinaryOp() | tix.YieldOp() | tix.WhereOp():
             return True
         case tix.ReadOp():
-            return stride(op, column, uses) in (0, 1, -1)
+            return stride(op, column, uses) in (0, *MASKED_STEPS)
         case tix.SumOp():
-            return is_short(op) and not any(isinstance(o, tix.IfOp) for o in _body(op))
+            return is_short(op) and not any(isinstance(o, tix.SumOp) for o in _body(op))
         case tix.IfOp():
             return not _is_guard(op, column, uses) or _is_maskable(op, column, uses)
         case _:
@@ -174,9 +184,15 @@ def _has_lanes(op: Operation, column: SSAValue, uses: IndexUses) -> bool:
 
 
 def _is_guard(op: tix.IfOp, column: SSAValue, uses: IndexUses) -> bool:
-    """True if the condition differs along the column."""
+    """True if the condition differs along the column, or is a test of a term of a window."""
     forms = [c.form for disjunct in op.condition for c in disjunct]
-    return any(column in uses.of(v) for form in forms for v in form.indices)
+    used = {used for form in forms for v in form.indices for used in uses.of(v)}
+    return column in used or any(isinstance(_owner_of(v), tix.SumOp) for v in used)
+
+
+def _owner_of(index: SSAValue) -> Operation | None:
+    """The operation that an index belongs to."""
+    return index.owner.parent_op() if isinstance(index.owner, Block) else None
 
 
 def _is_maskable(op: tix.IfOp, column: SSAValue, uses: IndexUses) -> bool:
@@ -190,10 +206,15 @@ def _is_maskable(op: tix.IfOp, column: SSAValue, uses: IndexUses) -> bool:
         and all(isinstance(v, BlockArgument) for v in own)
         and all(
             isinstance(o, tix.ConstantOp | tix.UnaryOp | tix.BinaryOp | tix.YieldOp | tix.WhereOp)
-            or (isinstance(o, tix.ReadOp) and stride(o, column, uses) in (1, -1))
+            or (isinstance(o, tix.ReadOp) and _is_read_under_masks(o, column, uses))
             for o in _body(op)
         )
     )
+
+
+def _is_read_under_masks(op: tix.ReadOp, column: SSAValue, uses: IndexUses) -> bool:
+    """True if vectors of a read can leave lanes out; what all lanes read, a window reads ahead."""
+    return stride(op, column, uses) in MASKED_STEPS
 
 
 class InsideLowering(LaneChoices):
@@ -293,7 +314,8 @@ class Row:
         constraints = list(
             dict.fromkeys(c for op in self.stream.guards for d in op.condition for c in d)
         )
-        along = [part for c in constraints if c.form[column] for part in _inequalities(c)]
+        constraints = [_for_all_terms(part) for c in constraints for part in _inequalities(c)]
+        along = [c for c in constraints if c.form[column]]
         for constraint in along:
             bound = at.index.bound(column, constraint)
             larger = constraint.form[column] > 0
@@ -335,6 +357,17 @@ class Row:
 
 def _compare(at: BodyLowering, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
     return at.insert(arith.CmpiOp(a, b, predicate)).result
+
+
+def _for_all_terms(constraint: Constraint) -> Constraint:
+    """An inequality where it holds for all terms of the windows around it."""
+    hardest: dict[Variable, Affine] = {}
+    for v in constraint.form.indices:
+        if isinstance(window := _owner_of(v), tix.SumOp):
+            first, length = constant_range(window, v) or (0, 1)
+            end = first if constraint.form[v] > 0 else first + length - 1
+            hardest[v] = Affine(constant=end)
+    return constraint.substitute(hardest)
 
 
 def _inequalities(constraint: Constraint) -> list[Constraint]:
