@@ -14,6 +14,7 @@ from xdsl.passes import ModulePass
 
 from passes.absorb_conditions import AbsorbConditionsPass
 from passes.differentiate import DifferentiatePass
+from passes.elide_copies import ElideCopiesPass
 from passes.expand_calls import ExpandCallsPass
 from passes.factor_sums import FactorSumsPass
 from passes.infer_ranges import InferRangesPass
@@ -259,6 +260,8 @@ def code_passes(
         Step("scheduled", ShapeLoopsPass(tile, example)),
         # conditions are where they stay: indices that none of them mentions may become one
         Step("scheduled", MergeAxesPass(strided)),
+        # what was split and is one in memory again: no copy is between
+        Step("scheduled", ElideCopiesPass()),
     ]
     return Pipeline(
         [

@@ -51,6 +51,7 @@ PASSES = {
     "share-values": ("passes.share_values", "ShareValuesPass"),
     "shape-loops": ("passes.shape_loops", "ShapeLoopsPass"),
     "merge-axes": ("passes.merge_axes", "MergeAxesPass"),
+    "elide-copies": ("passes.elide_copies", "ElideCopiesPass"),
     "schedule": ("passes.schedule", "SchedulePass"),
 }
 

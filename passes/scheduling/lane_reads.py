@@ -23,7 +23,6 @@ from passes.analysis.index_uses import IndexUses
 from passes.scheduling import operations
 from passes.scheduling.vector_lowering import VectorLowering
 
-
 MASKED_STEPS = (1, -1, 2)
 """The distances of elements in neighbouring lanes of which a mask can leave some out."""
 

@@ -55,8 +55,8 @@ from passes.scheduling.emit import (
     smaller,
 )
 from passes.scheduling.lane_choices import LaneChoices
-from passes.scheduling.lanes_lowering import LanesLowering
 from passes.scheduling.lane_reads import MASKED_STEPS
+from passes.scheduling.lanes_lowering import LanesLowering
 from passes.scheduling.sum_lengths import constant_range, is_short
 from passes.scheduling.tile import Tile
 from passes.scheduling.tile_analysis import lanes_of, stride
