@@ -16,8 +16,8 @@ side, a sum over r and t is one over the values of `j + t`.
 
 An index of a sum is split by the first divisor of a quotient of it. An index of a definition is
 split where its body has long sums, and where `split-residues` does not make a part of each residue:
-those are parts with constants for remainders. There are ⌈P / m⌉ quotients: a derived size, where
-that is no affine form. What lies behind the last element is 0, and nobody reads it.
+of few residues, some of which have other terms than others. There are ⌈P / m⌉ quotients: a derived
+size, where that is no affine form. What lies behind the last element is 0, and nobody reads it.
 
 Definitions with values that must round identically stay as they are. On exit sums are bounded.
 """
@@ -160,15 +160,10 @@ def _with_dividends(form: Affine) -> set[SSAValue]:
 
 
 def _split_by(op: tix.FloorDivOp, index: SSAValue) -> Split | None:
-    """The split of an index that makes this quotient of it an index, beside whole multiples.
-
-    Of `c - k` the remainder runs against k: it is 0 at the last k of a quotient.
-    """
-    divisor, sign = op.divisor.data, op.form[index]
-    rest = op.form - Affine.of(index) * sign
-    if abs(sign) != 1 or any(c % divisor for c in rest.terms.values()):
+    """The split of an index that makes this quotient of it an index."""
+    if op.form.terms != {index: 1}:
         return None
-    return Split(divisor, rest.constant if sign == 1 else divisor - 1 - rest.constant)
+    return Split(op.divisor.data, op.form.constant)
 
 
 # --- the change -----------------------------------------------------------------------------------

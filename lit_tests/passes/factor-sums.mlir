@@ -1,6 +1,7 @@
 // Sums within sums that are worth it become tensors.
 // RUN: tadc-opt %s -p factor-sums | filecheck %s
 // RUN: tadc-opt %s -p 'factor-sums{scans=true}' | filecheck %s --check-prefix SCANS
+// RUN: tadc-opt %s -p 'factor-sums{sizes="N=128"}' | filecheck %s --check-prefix SIZES
 
 // Of a product of three matrices the product of two is a tensor.
 tix.program @chain (%a = "a" : !tix.tensor<[I, K], real>, %b = "b" : !tix.tensor<[K, L], real>, %c = "c" : !tix.tensor<[L, J], real>) {
@@ -216,3 +217,28 @@ tix.program @triangle (%a = "a" : !tix.tensor<[I, J], real>, %b = "b" : !tix.ten
 // SCANS-NEXT:      tix.sum (%i_1) in (%i_1 >= 0, %i_1 + 1 <= I) {
 // SCANS-DAG:         tix.read %b[%i_1, %k_1]
 // SCANS-DAG:         tix.read [[S]][%i_1, %k_1]
+
+// Terms of a window that only some elements have cost a test for each of its indices: two windows
+// are cheaper, where a cache holds what is between.
+tix.program @separable (%a = "a" : !tix.tensor<[5], f32>, %x = "x" : !tix.tensor<[N, N, N], f32>) {
+  %y = tix.define "y" (%i, %j, %k) : !tix.tensor<[N, N, N], f32> {
+    %0 = tix.sum (%s, %t) in (%s >= 0, %s <= 4, %i >= %s, %t >= 0, %t <= 4, %j >= %t) {
+      %1 = tix.read %x[%i - %s, %j - %t, %k]
+      %2 = tix.read %a[%s]
+      %3 = tix.read %a[%t]
+      %4 = tix.mul %1, %2
+      %5 = tix.mul %4, %3
+      tix.yield %5
+    }
+    tix.yield %0
+  }
+  tix.return %y
+}
+// SIZES-LABEL: tix.program @separable
+// SIZES:         %y_sum = tix.define "y_sum" (%i, %j, %k) : !tix.tensor<[N, N, N], f32> {
+// SIZES-NEXT:      tix.sum (
+// SIZES:         %y = tix.define
+// SIZES-NEXT:      tix.sum (
+// CHECK-LABEL: tix.program @separable
+// CHECK-NOT:     y_sum
+// CHECK:         tix.sum (%s, %t)

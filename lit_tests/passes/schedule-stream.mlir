@@ -32,6 +32,19 @@ tix.program @f (%x = "x" : !tix.tensor<[4096, 4096], f32>, %z = "z" : !tix.tenso
     %0 = tix.read %x[%i, %j]
     tix.yield %0
   }
+  %window = tix.define "window" (%i, %j) : !tix.tensor<[512, 512], f32> {
+    %0 = tix.sum (%k) in (%k >= 0, %k <= 2) {
+      %1 = tix.if (%j >= %k) {
+        %2 = tix.read %x[%i, 2 * %j - 2 * %k]
+        tix.yield %2
+      } else {
+        %3 = tix.constant 0.0
+        tix.yield %3
+      }
+      tix.yield %1
+    }
+    tix.yield %0
+  }
   tix.return %y, %u, %small
 }
 
@@ -74,3 +87,18 @@ tix.program @f (%x = "x" : !tix.tensor<[4096, 4096], f32>, %z = "z" : !tix.tenso
 
 // CHECK-LABEL: func.func @small(
 // CHECK-NOT:     vector
+
+// Inside, all terms of a window are there: from j = 2 on. At the border each has a mask.
+// CHECK-LABEL: func.func @window(
+// CHECK:         [[BEGIN:%.*]] = arith.maxsi %c0{{.*}}, %c2
+// CHECK:         scf.for %j
+// CHECK:           arith.cmpi sge, %j, [[BEGIN]]
+// CHECK:           scf.if
+// CHECK-COUNT-3:     loops.strided_load
+// CHECK-NOT:         loops.select
+// CHECK:             vector.store
+// CHECK:           } else {
+// CHECK:             vector.maskedload
+// CHECK:             vector.maskedload
+// CHECK:             vector.shuffle
+// CHECK:             loops.select

@@ -41,6 +41,21 @@ tix.program @terms (%x = "x" : !tix.tensor<[N], f64>, %w = "w" : !tix.tensor<[2]
   tix.return %s
 }
 
+// Two phases of a window: they decide which weights are read, and nothing else.
+tix.program @phases (%w = "w" : !tix.tensor<[2, 8], f64>, %x = "x" : !tix.tensor<[N + 7], f64>) {
+  %y = tix.define "y" (%i) : !tix.tensor<[2 * N], f64> {
+    %0 = tix.floordiv (%i) by 2
+    %1 = tix.sum (%s) in (%s >= 0, %s <= 7) {
+      %2 = tix.read %w[%i - 2 * %0, %s]
+      %3 = tix.read %x[%0 + %s]
+      %4 = tix.mul %2, %3
+      tix.yield %4
+    }
+    tix.yield %1
+  }
+  tix.return %y
+}
+
 // CHECK-LABEL: tix.program @patches
 // CHECK:         [[S:%.*]] = tix.define "dx_split" (%p, %p_1) : !tix.tensor<[I, 16], f64> {
 // CHECK-NEXT:      tix.sum (%o)
@@ -56,3 +71,9 @@ tix.program @terms (%x = "x" : !tix.tensor<[N], f64>, %w = "w" : !tix.tensor<[2]
 // CHECK-NEXT:      tix.read %x[%j]
 // CHECK-NEXT:      tix.read %w[%j_1]
 // CHECK-NEXT:      tix.read %y[2 * %j + %j_1]
+
+// CHECK-LABEL: tix.program @phases
+// CHECK:         tix.define "y_split" (%i, %i_1) : !tix.tensor<[N, 2], f64> {
+// CHECK:             tix.read %w[%i_1, %s]
+// CHECK-NEXT:        tix.read %x[%i + %s]
+// CHECK:         tix.define "y" (%i_2) : !tix.tensor<[2 * N], f64> {

@@ -8,7 +8,7 @@
 // segments of 4096 terms, whose totals are added with their rounding errors; all divisions in bounds
 // and indices round down. Tensors are flat buffers.
 //
-// RUN: tadc-opt %s -p expand-calls,set-precision,shift-sums,interchange-sums,share-values,shape-loops,merge-axes,schedule | filecheck %s
+// RUN: tadc-opt %s -p expand-calls,set-precision,shift-sums,interchange-sums,share-values,shape-loops,merge-axes,elide-copies,schedule | filecheck %s
 
 tix.program @program_01_source sizes (#tix.size<I = min((-2 * K + N + 5) floordiv 4)>) (%w = "w" : !tix.tensor<[K], f64>, %x = "x" : !tix.tensor<[N], f64>, %dy = "dy" : !tix.tensor<[I], f64>) {
   %dy_sum = tix.define "dy_sum" (%i) : !tix.tensor<[I], f64> {

@@ -110,10 +110,14 @@ class LaneChoices(LanesLowering):
         tests = op.condition if left is None else [left]
         return (
             tix.constant_value(tix.yielded(op.otherwise)) == 0.0
-            and any(c.form[self.tile.column_index] for disjunct in tests for c in disjunct)
+            and any(map(self.depends_on_lanes, tests))
             and not self._is_divided(op)
             and self._is_maskable(op)
         )
+
+    def depends_on_lanes(self, tests: Sequence[Constraint]) -> bool:
+        """True if tests are masks rather than branches."""
+        return any(c.form[self.tile.column_index] for c in tests)
 
     def _test(self, constraint: Constraint) -> SSAValue:
         self.provide_quotients([constraint.form])

@@ -173,13 +173,17 @@ class LanesLowering(LaneTests):
     def _unrolled(self, op: tix.SumOp) -> SSAValue:
         """All terms of a short sum, one after the other."""
         total = self.constant(0.0)
-        flags = AS_WRITTEN if op in self.as_written else REASSOCIATED
         for places in points_of(op):
             inner = self.apart()
             inner.index = self.index.placed(places)
-            operands = self.unified([total, inner.value(tix.yielded(op.body))])
-            total = self.insert(arith.AddfOp(*operands, flags)).result
+            total = inner.with_term(total, op)
         return total
+
+    def with_term(self, total: SSAValue, op: tix.SumOp) -> SSAValue:
+        """A short sum with the term at hand."""
+        flags = AS_WRITTEN if op in self.as_written else REASSOCIATED
+        operands = self.unified([total, self.value(tix.yielded(op.body))])
+        return self.insert(arith.AddfOp(*operands, flags)).result
 
     @abstractmethod
     def choice(self, op: tix.IfOp) -> SSAValue:

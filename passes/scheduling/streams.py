@@ -217,13 +217,28 @@ def _is_read_under_masks(op: tix.ReadOp, column: SSAValue, uses: IndexUses) -> b
     return stride(op, column, uses) in MASKED_STEPS
 
 
-class InsideLowering(LaneChoices):
+class BorderLowering(LaneChoices):
+    """Emits values under masks; windows add what they add inside, in all lanes that have a term."""
+
+    def with_term(self, total: SSAValue, op: tix.SumOp) -> SSAValue:
+        if not any(isinstance(o, tix.IfOp) for o in _body(op)):
+            return super().with_term(total, op)
+        return self.plus(self.splat(total), tix.yielded(op.body), op)
+
+    def depends_on_lanes(self, tests: Sequence[Constraint]) -> bool:
+        return bool(tests)  # a branch would hide a product from the addition behind it
+
+
+class InsideLowering(BorderLowering):
     """Emits values where the conditions of all guards hold."""
 
     def choice(self, op: tix.IfOp) -> SSAValue:
         if _is_guard(op, self.tile.column_index, self.uses):
             return self.lanes_of(tix.yielded(op.then))
         return super().choice(op)
+
+    def plus(self, sum_: SSAValue, term: SSAValue, op: tix.SumOp) -> SSAValue:
+        return self.add(sum_, self.lanes_of(term), op)
 
 
 def streamed(outer: BodyLowering, stream: Stream) -> ParallelOp:
@@ -330,7 +345,7 @@ class Row:
         at.insert(vector.StoreOp(self._value(lanes), self._target(at), [self._here(at)], flag))
 
     def _part(self, at: BodyLowering, column: SSAValue) -> None:
-        lanes = LaneChoices(at, self.stream.op, self.stream.tile, self.stream.uses)
+        lanes = BorderLowering(at, self.stream.op, self.stream.tile, self.stream.uses)
         lanes.mask = self._mask(lanes, column)
         value = self._value(lanes)
         at.insert(vector.MaskedStoreOp(self._target(at), [self._here(at)], lanes.mask, value))

@@ -108,11 +108,18 @@ def test_an_axis_is_as_long_as_there_are_quotients() -> None:
 
 
 def test_what_is_not_split() -> None:
-    few = "y[p in range(99)] = sum[o](a[p // 4, o] * w[o, p % 4])"  # a part for each residue
+    # a part for each residue, of which one has other terms
+    few = "y[p in range(99)] = sum[o](a[p // 4, o] * w[o, p % 4] if p % 4 != 1 else b[o])"
     short = "y[p in range(99)] = a[p // 16] * w[p % 16]"
     for source in (few, short, "y[p] = sum[o](a[o] * w[o, p])"):
         program = tadc.compile(source).program.op
         assert split_axes(program) is program
+
+
+def test_few_residues_that_decide_places_alone() -> None:
+    (split, whole) = shapes("w: f64[2, 8]\ny[j] = sum[t](w[j % 2, t] * x[j // 2 + t])")
+    assert split[1:] == ["Affine(2)"]
+    assert len(whole) == 1
 
 
 # --- code -----------------------------------------------------------------------------------------

@@ -24,6 +24,12 @@ CASES = {
     "three indices": "y[n, i, j] = x[n, i, j] * x[n, i, 0]",
     "rows": "y[i, j] = x[i, j] if i > 2 else exp(x[i, j])",
     "diagonal": "y[i, j] = x[i, j] if i == j else 0",
+    "padded": "x: real[I, J]\n"
+    "y[i in range(I), j in range(J)] = sum[k in range(4)](pad(x[i, j + k - 1]) ** 2)",
+    "phases": "x: real[I, J]\n"
+    "y[i in range(I), j in range(2*J - 4)] = sum[t in range(3)](x[i, j // 2 + t] * (t + j % 2))",
+    "every second": "x: real[I, J]\n"
+    "y[i in range(I), j in range(J)] = sum[t in range(3)](pad(x[i, 2*j - 2*t + 1]) ** 2)",
     "border": "x: real[I, J]\ny[i in range(I), j in range(J)] = x[i, j - 1] if j > 0 else 0",
 }
 SHAPES = {1: [(3,), (15,), (40003,)], 2: [(5, 3), (7, 19), (4, 333)], 3: [(2, 3, 50)]}
@@ -62,9 +68,10 @@ def test_rows_begin_anywhere(source: str, dtype: str, monkeypatch: pytest.Monkey
             expected = value_and_gradient(plain, x)
         for a, b in zip(found, expected, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+        y = f(x)
         for offset in (0, 1, 7, 15):
-            out = unaligned(found[0].shape, found[0].dtype, offset)
-            np.testing.assert_array_equal(f(x, out=out), found[0])
+            out = unaligned(y.shape, y.dtype, offset)
+            np.testing.assert_array_equal(f(x, out=out), y)
 
 
 GUARDED = """
@@ -74,7 +81,7 @@ from tests.support.guarded_memory import Guarded
 with pytest.MonkeyPatch.context() as patch:
     streams.count_all_calls_as_long(patch)
     patch.setattr(streams.streams, "FEWEST_MEGABYTES", 0)
-    for name in ("copy", "one index", "backwards", "stencil", "border"):
+    for name in ("copy", "one index", "backwards", "stencil", "border", "padded", "every second"):
         f = tadc.compile(streams.CASES[name])
         for shape in streams.SHAPES[len(f.args[0].shape)]:
             for at_end in (False, True):
