@@ -14,7 +14,7 @@ A sum goes back to a box by
     sum over k in {k >= 0, k <= 2} of (if k >= 1 - i, k <= N - i { E(k) } else 0)
 
 Windows at the border of a tensor are like this, in convolutions with padding and in the gradients
-of all convolutions. A long index needs a side on which its bounds stay, so that about half of the
+of all convolutions; of long rows they are streams (`passes/scheduling/streams.py`). A long index needs a side on which its bounds stay, so that about half of the
 box are points of the set: a band is not made a square.
 
 Scans stay as narrow as they are: their loops carry totals (`passes/scheduling/scans.py`).
@@ -144,7 +144,7 @@ def _best(
 def _is_window(op: tix.DefineOp, sizes: Mapping[str, int]) -> bool:
     """True if terms that are not there are asked for at borders alone."""
     stream = stream_of(op, sizes) if any(isinstance(o, tix.SumOp) for o in op.walk()) else None
-    return stream is not None and bool(stream.guards)
+    return stream is not None and stream.tests_terms
 
 
 def _tile(op: tix.DefineOp, choose: ChooseTiles) -> Tile | None:

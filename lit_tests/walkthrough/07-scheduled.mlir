@@ -3,8 +3,9 @@
 // No function of the user's own is called and all precisions are declared here, so that neither
 // `expand-calls` nor `set-precision` finds anything to do; nor do `shift-sums`, `interchange-sums`
 // and `shape-loops`, as sums here run over their best indices in their best order, without
-// conditions, and not in tiles. `share-values` leaves one of two equal operations of a body. `schedule` makes a function of each definition: a parallel loop over its elements, each of
-// which one iteration alone computes and writes. A sum becomes a loop with the bounds of stage 5, in
+// conditions, and not in tiles. `share-values` leaves one of two equal operations of a body, and
+// `elide-copies` finds no copy. `schedule` makes a function of each definition: a parallel loop over
+// its elements, each of which one iteration alone computes and writes. A sum becomes a loop with the bounds of stage 5, in
 // segments of 4096 terms, whose totals are added with their rounding errors; all divisions in bounds
 // and indices round down. Tensors are flat buffers.
 //

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.builtin import I1, MemRefType, VectorType, i1
 from xdsl.ir import SSAValue
 
 from dialects import tix
@@ -127,7 +127,8 @@ class LaneReads(VectorLowering):
     def _every_second(self, source: SSAValue, first: SSAValue, mask: SSAValue) -> SSAValue:
         """Every second element of two vectors, of which nothing else is read."""
         width = self.lanes
-        none = self.insert(vector.CreateMaskOp([self.index.constant(0)], mask.type)).mask_vector
+        kind: VectorType[I1] = VectorType(i1, [width])
+        none = self.insert(vector.CreateMaskOp([self.index.constant(0)], kind)).mask_vector
         halves: list[SSAValue] = []
         for half in range(2):
             order = [half * width // 2 + n // 2 if n % 2 == 0 else width for n in range(width)]

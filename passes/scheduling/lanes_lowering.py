@@ -182,8 +182,8 @@ class LanesLowering(LaneTests):
     def with_term(self, total: SSAValue, op: tix.SumOp) -> SSAValue:
         """A short sum with the term at hand."""
         flags = AS_WRITTEN if op in self.as_written else REASSOCIATED
-        operands = self.unified([total, self.value(tix.yielded(op.body))])
-        return self.insert(arith.AddfOp(*operands, flags)).result
+        before, term = self.unified([total, self.value(tix.yielded(op.body))])
+        return self.insert(arith.AddfOp(before, term, flags)).result
 
     @abstractmethod
     def choice(self, op: tix.IfOp) -> SSAValue:

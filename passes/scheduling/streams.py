@@ -96,6 +96,11 @@ class Stream:
         return Tile(None, self.column, 1, self.lanes, self.lanes)
 
     @property
+    def tests_terms(self) -> bool:
+        """True if it has a window some of whose terms are not there."""
+        return any(isinstance(op.parent_op(), tix.SumOp) for op in self.guards)
+
+    @property
     def shapes(self) -> list[tuple[int, Sequence[Affine]]]:
         """The bytes of an element, and the shape, of each tensor that is read or written."""
         return _shapes(self.op)
@@ -106,11 +111,12 @@ def stream_of(op: tix.DefineOp, sizes: Mapping[str, int] | None = None) -> Strea
 
     That is where its elements are few, or take longer than memory does; but for choices along rows,
     and windows some of whose terms are not there, of which a stream asks at borders alone, and a
-    plain nest for each element. Rows must be long, for these `sizes` where they are given.
+    plain nest for each element. Rows must not be short, those of windows neither for these `sizes`.
     """
-    stream = possible_stream(op) if _has_long_rows(op, sizes or {}) else None
-    pays = stream and (stream.guards or (_may_be_large(op) and not _computes_much(op)))
-    return stream if pays else None
+    stream = possible_stream(op) if _has_long_rows(op, {}) else None
+    if stream is None or (stream.tests_terms and not _has_long_rows(op, sizes or {})):
+        return None
+    return stream if stream.guards or (_may_be_large(op) and not _computes_much(op)) else None
 
 
 def possible_stream(op: tix.DefineOp) -> Stream | None:
@@ -145,8 +151,8 @@ def _has_long_rows(op: tix.DefineOp, sizes: Mapping[str, int]) -> bool:
     """False if there are none, or numbers say that they are short."""
     if not op.shape:
         return False
-    known = any(name not in sizes for name in op.shape[-1].sizes)
-    return known or op.shape[-1].evaluate(sizes) >= FEWEST_ELEMENTS_OF_ROW
+    unknown = any(name not in sizes for name in op.shape[-1].sizes)
+    return unknown or op.shape[-1].evaluate(sizes) >= FEWEST_ELEMENTS_OF_ROW
 
 
 def _may_be_large(op: tix.DefineOp) -> bool:
