@@ -14,8 +14,9 @@ A sum goes back to a box by
     sum over k in {k >= 0, k <= 2} of (if k >= 1 - i, k <= N - i { E(k) } else 0)
 
 Windows at the border of a tensor are like this, in convolutions with padding and in the gradients
-of all convolutions; of long rows they are streams (`passes/scheduling/streams.py`). A long index needs a side on which its bounds stay, so that about half of the
-box are points of the set: a band is not made a square.
+of all convolutions; of long rows they are streams (`passes/scheduling/streams.py`). A long index
+needs a side on which its bounds stay, so that about half of the box are points of the set: a band
+is not made a square.
 
 Scans stay as narrow as they are: their loops carry totals (`passes/scheduling/scans.py`).
 

@@ -5,9 +5,9 @@
 // and `shape-loops`, as sums here run over their best indices in their best order, without
 // conditions, and not in tiles. `share-values` leaves one of two equal operations of a body, and
 // `elide-copies` finds no copy. `schedule` makes a function of each definition: a parallel loop over
-// its elements, each of which one iteration alone computes and writes. A sum becomes a loop with the bounds of stage 5, in
-// segments of 4096 terms, whose totals are added with their rounding errors; all divisions in bounds
-// and indices round down. Tensors are flat buffers.
+// its elements, each of which one iteration alone computes and writes. A sum becomes a loop with the
+// bounds of stage 5, in segments of 4096 terms, whose totals are added with their rounding errors;
+// all divisions in bounds and indices round down. Tensors are flat buffers.
 //
 // RUN: tadc-opt %s -p expand-calls,set-precision,shift-sums,interchange-sums,share-values,shape-loops,merge-axes,elide-copies,schedule | filecheck %s
 
