@@ -52,6 +52,7 @@
 - `column_scans`: scans along another index than that of lanes
 - `row_loops`: definitions row by row
 - `vector_lowering`: arithmetic on vectors and numbers
+- `stream_lanes`: values of a stream inside, where all guards hold, and at borders
 - `streams`: large results, written past the caches
 - `trees`: what a value or a bound needs, before it can be emitted
 """

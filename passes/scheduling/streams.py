@@ -40,7 +40,7 @@ from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
 from dialects import tix
 from dialects.loops import ParallelOp
-from dialects.tix import Affine, Constraint, Variable
+from dialects.tix import Affine, Constraint
 from passes.analysis.costs import COST_OF_FUNCTION, FREE, weight
 from passes.analysis.index_uses import IndexUses
 from passes.rewriting.programs import type_of
@@ -54,10 +54,16 @@ from passes.scheduling.emit import (
     select,
     smaller,
 )
-from passes.scheduling.lane_choices import LaneChoices
 from passes.scheduling.lane_reads import MASKED_STEPS
 from passes.scheduling.lanes_lowering import LanesLowering
-from passes.scheduling.sum_lengths import constant_range, is_short
+from passes.scheduling.stream_lanes import (
+    BorderLowering,
+    InsideLowering,
+    for_all_terms,
+    is_guard,
+    not_fused,
+)
+from passes.scheduling.sum_lengths import is_short
 from passes.scheduling.tile import Tile
 from passes.scheduling.tile_analysis import lanes_of, stride
 
@@ -127,7 +133,7 @@ def possible_stream(op: tix.DefineOp) -> Stream | None:
     column = op.indices[-1]
     if not all(_has_lanes(inner, column, uses) for inner in _body(op)):
         return None
-    guards = [o for o in op.walk() if isinstance(o, tix.IfOp) and _is_guard(o, column, uses)]
+    guards = [o for o in op.walk() if isinstance(o, tix.IfOp) and is_guard(o, column, uses)]
     return Stream(op, lanes_of(op), uses, guards)
 
 
@@ -182,23 +188,11 @@ def _has_lanes(op: Operation, column: SSAValue, uses: IndexUses) -> bool:
         case tix.SumOp():
             return is_short(op) and not any(isinstance(o, tix.SumOp) for o in _body(op))
         case tix.IfOp():
-            return not _is_guard(op, column, uses) or _is_maskable(op, column, uses)
+            return not is_guard(op, column, uses) or _is_maskable(op, column, uses)
         case _:
             return column not in uses.of_operation(op) and isinstance(
                 op, tix.FloorDivOp | tix.IndexToRealOp
             )
-
-
-def _is_guard(op: tix.IfOp, column: SSAValue, uses: IndexUses) -> bool:
-    """True if the condition differs along the column, or is a test of a term of a window."""
-    forms = [c.form for disjunct in op.condition for c in disjunct]
-    used = {used for form in forms for v in form.indices for used in uses.of(v)}
-    return column in used or any(isinstance(_owner_of(v), tix.SumOp) for v in used)
-
-
-def _owner_of(index: SSAValue) -> Operation | None:
-    """The operation that an index belongs to."""
-    return index.owner.parent_op() if isinstance(index.owner, Block) else None
 
 
 def _is_maskable(op: tix.IfOp, column: SSAValue, uses: IndexUses) -> bool:
@@ -221,30 +215,6 @@ def _is_maskable(op: tix.IfOp, column: SSAValue, uses: IndexUses) -> bool:
 def _is_read_under_masks(op: tix.ReadOp, column: SSAValue, uses: IndexUses) -> bool:
     """True if vectors of a read can leave lanes out; what all lanes read, a window reads ahead."""
     return stride(op, column, uses) in MASKED_STEPS
-
-
-class BorderLowering(LaneChoices):
-    """Emits values under masks; windows add what they add inside, in all lanes that have a term."""
-
-    def with_term(self, total: SSAValue, op: tix.SumOp) -> SSAValue:
-        if not any(isinstance(o, tix.IfOp) for o in _body(op)):
-            return super().with_term(total, op)
-        return self.plus(self.splat(total), tix.yielded(op.body), op)
-
-    def depends_on_lanes(self, tests: Sequence[Constraint]) -> bool:
-        return bool(tests)  # a branch would hide a product from the addition behind it
-
-
-class InsideLowering(BorderLowering):
-    """Emits values where the conditions of all guards hold."""
-
-    def choice(self, op: tix.IfOp) -> SSAValue:
-        if _is_guard(op, self.tile.column_index, self.uses):
-            return self.lanes_of(tix.yielded(op.then))
-        return super().choice(op)
-
-    def plus(self, sum_: SSAValue, term: SSAValue, op: tix.SumOp) -> SSAValue:
-        return self.add(sum_, self.lanes_of(term), op)
 
 
 def streamed(outer: BodyLowering, stream: Stream) -> ParallelOp:
@@ -335,7 +305,7 @@ class Row:
         constraints = list(
             dict.fromkeys(c for op in self.stream.guards for d in op.condition for c in d)
         )
-        constraints = [_for_all_terms(part) for c in constraints for part in _inequalities(c)]
+        constraints = [for_all_terms(part) for c in constraints for part in _inequalities(c)]
         along = [c for c in constraints if c.form[column]]
         for constraint in along:
             bound = at.index.bound(column, constraint)
@@ -346,15 +316,22 @@ class Row:
         return begin, select(at, at.index.holds([others]), end, begin) if others else end
 
     def _whole(self, at: BodyLowering, nontemporal: bool) -> None:
-        lanes = InsideLowering(at, self.stream.op, self.stream.tile, self.stream.uses)
+        lanes = self._lanes(at, InsideLowering)
         flag = BoolAttr.from_bool(True) if nontemporal else None
         at.insert(vector.StoreOp(self._value(lanes), self._target(at), [self._here(at)], flag))
 
     def _part(self, at: BodyLowering, column: SSAValue) -> None:
-        lanes = BorderLowering(at, self.stream.op, self.stream.tile, self.stream.uses)
+        lanes = self._lanes(at, BorderLowering)
         lanes.mask = self._mask(lanes, column)
         value = self._value(lanes)
         at.insert(vector.MaskedStoreOp(self._target(at), [self._here(at)], lanes.mask, value))
+
+    def _lanes(self, at: BodyLowering, kind: type[BorderLowering]) -> BorderLowering:
+        """The lowering of a vector, of the same operations in the whole row."""
+        stream = self.stream
+        lanes = kind(at, stream.op, stream.tile, stream.uses)
+        lanes.as_written = {*at.as_written, *not_fused(stream.guards)}
+        return lanes
 
     def _mask(self, at: LanesLowering, column: SSAValue) -> SSAValue:
         """The lanes that are elements of the row."""
@@ -378,17 +355,6 @@ class Row:
 
 def _compare(at: BodyLowering, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
     return at.insert(arith.CmpiOp(a, b, predicate)).result
-
-
-def _for_all_terms(constraint: Constraint) -> Constraint:
-    """An inequality where it holds for all terms of the windows around it."""
-    hardest: dict[Variable, Affine] = {}
-    for v in constraint.form.indices:
-        if isinstance(window := _owner_of(v), tix.SumOp):
-            first, length = constant_range(window, v) or (0, 1)
-            end = first if constraint.form[v] > 0 else first + length - 1
-            hardest[v] = Affine(constant=end)
-    return constraint.substitute(hardest)
 
 
 def _inequalities(constraint: Constraint) -> list[Constraint]:

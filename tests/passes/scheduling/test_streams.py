@@ -30,6 +30,8 @@ CASES = {
     "y[i in range(I), j in range(2*J - 4)] = sum[t in range(3)](x[i, j // 2 + t] * (t + j % 2))",
     "every second": "x: real[I, J]\n"
     "y[i in range(I), j in range(J)] = sum[t in range(3)](pad(x[i, 2*j - 2*t + 1]) ** 2)",
+    "product": "x: real[I, J]\n"
+    "y[i in range(I), j in range(J)] = x[i, j] + 0.5 + (x[i, j - 1] * x[i, j] if j > 0 else 0)",
     "border": "x: real[I, J]\ny[i in range(I), j in range(J)] = x[i, j - 1] if j > 0 else 0",
 }
 SHAPES = {1: [(3,), (15,), (40003,)], 2: [(5, 3), (7, 19), (4, 333)], 3: [(2, 3, 50)]}

@@ -1,0 +1,85 @@
+"""Values of a stream in the lanes of vectors: inside, where all guards hold, and at borders.
+
+    y[i, j] = z[i, j] + (a[i] * x[i, j - 1] if j > 0 else 0)
+
+Which vectors are inside depends on where rows begin in memory, and bits must not: both places
+compute the same operations. At borders a mask stands between a product and the addition behind it,
+so that processors cannot do both at once: then they do not inside either. The terms of a window
+are masked behind the addition, which is one operation with the product in both places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from dialects import tix
+from dialects.tix import Affine, Constraint, Variable
+from passes.analysis.index_uses import IndexUses
+from passes.scheduling.lane_choices import LaneChoices
+from passes.scheduling.sum_lengths import constant_range
+
+
+def is_guard(op: tix.IfOp, column: SSAValue, uses: IndexUses) -> bool:
+    """True if the condition differs along the column, or is a test of a term of a window."""
+    forms = [c.form for disjunct in op.condition for c in disjunct]
+    used = {used for form in forms for v in form.indices for used in uses.of(v)}
+    return column in used or any(isinstance(owner_of(v), tix.SumOp) for v in used)
+
+
+def owner_of(index: SSAValue) -> Operation | None:
+    """The operation that an index belongs to."""
+    return index.owner.parent_op() if isinstance(index.owner, Block) else None
+
+
+class BorderLowering(LaneChoices):
+    """Emits values under masks; windows add what they add inside, in all lanes that have a term."""
+
+    def with_term(self, total: SSAValue, op: tix.SumOp) -> SSAValue:
+        if not any(isinstance(o, tix.IfOp) for o in op.body.walk()):
+            return super().with_term(total, op)
+        return self.plus(self.splat(total), tix.yielded(op.body), op)
+
+    def depends_on_lanes(self, tests: Sequence[Constraint]) -> bool:
+        return bool(tests)  # a branch would hide a product from the addition behind it
+
+
+class InsideLowering(BorderLowering):
+    """Emits values where the conditions of all guards hold."""
+
+    def choice(self, op: tix.IfOp) -> SSAValue:
+        if is_guard(op, self.tile.column_index, self.uses):
+            return self.lanes_of(tix.yielded(op.then))
+        return super().choice(op)
+
+    def plus(self, sum_: SSAValue, term: SSAValue, op: tix.SumOp) -> SSAValue:
+        return self.add(sum_, self.lanes_of(term), op)
+
+
+def for_all_terms(constraint: Constraint) -> Constraint:
+    """An inequality where it holds for all terms of the windows around it."""
+    hardest: dict[Variable, Affine] = {}
+    for v in constraint.form.indices:
+        if isinstance(window := owner_of(v), tix.SumOp):
+            first, length = constant_range(window, v) or (0, 1)
+            end = first if constraint.form[v] > 0 else first + length - 1
+            hardest[v] = Affine(constant=end)
+    return constraint.substitute(hardest)
+
+
+def not_fused(guards: Iterable[tix.IfOp]) -> Iterator[Operation]:
+    """The operations under guards whose values no addition behind them may be fused with."""
+    for guard in guards:
+        if not _is_term(guard):
+            yield from guard.walk()
+
+
+def _is_term(guard: tix.IfOp) -> bool:
+    """True for a term of a window that is 0 where it is not there."""
+    window = guard.parent_op()
+    return (
+        isinstance(window, tix.SumOp)
+        and tix.yielded(window.body) is guard.results[0]
+        and tix.constant_value(tix.yielded(guard.otherwise)) == 0.0
+    )
