@@ -39,6 +39,8 @@ CASES = {
     "y[i] = sum[j in range(i + 1)](exp(x[i, j] - m[i]))",
     "trapezium": "x: real[I, J]\nm[i] = max[j in range(J - i)](x[i, j])\n"
     "y[i] = sum[j in range(J - i)](exp(x[i, j] - m[i]))",
+    "ranges that end before they begin": "x: real[I, J]\n"
+    "m[i] = max[j in range(40*i, J)](x[i, j])\ny[i, j] = x[i, j] * exp(m[i])",
     "backwards": "x: real[N, J]\nr[i, j in range(J)] = x[i, J - 1 - j] + 1\n"
     "s[i] = sum[j](r[i, j] * x[i, j])\ny[i, j in range(J)] = r[i, J - 1 - j] * s[i]",
     "condition on values": "s[i] = sum[j](x[i, j] if x[i, j] > 0 else 0)\n"
