@@ -1,10 +1,11 @@
 """Predicted times of single steps beside measured ones, on one core.
 
-    python -m benchmarks.predicted [--only W1 W2]
+    python -m benchmarks.predicted [--only W1 W2] [--assumed] [--save]
 
 Each definition of the thirteen workloads in f32, of the value and of the gradients as `tadc.vjp`
 runs them: the time of the processor, least of some runs, beside what `passes/scheduling/predict.py`
-says (`tadc derive --explain-plan` prints that). Steps of less than 100 µs do not count in the end.
+says for a machine with the facts of this one (`machine_facts`), or with those that it assumes and
+`tadc derive --explain-plan` prints. Steps of less than 100 µs do not count in the end.
 """
 
 from __future__ import annotations
@@ -20,8 +21,12 @@ from math import exp, log
 import numpy as np
 
 import tadc
+from benchmarks import machine, tables
+from benchmarks.machine_facts import facts
 from benchmarks.workloads import WORKLOADS
 from benchmarks.workloads.workload import Array, Workload, aligned
+from dialects.tix import elementwise as ew
+from passes.scheduling.predict import MACHINE, Machine
 from tadc.runtime.cpu import Kernel
 from tadc.runtime.loop_plan import predictions
 from tadc.runtime.native_plan import NativePlan
@@ -36,6 +41,8 @@ CLOSE = 1.5
 
 SECONDS_OF_STEP = 0.2
 FEWEST_RUNS, MOST_RUNS = 3, 200
+
+HEAD = ("|  | step | predicted ms | measured ms | ratio |", "| --- | --- | ---: | ---: | ---: |")
 
 ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 
@@ -55,36 +62,57 @@ class Step:
         return self.predicted / self.measured
 
     @property
+    def line(self) -> str:
+        """The row of a table."""
+        times = f"{1e3 * self.predicted:.3g} | {1e3 * self.measured:.3g} | {self.ratio:.2f}"
+        return f"| {self.workload} | {self.part}: {self.label} | {times} |"
+
+    @property
     def is_close(self) -> bool:
         return 1 / CLOSE <= self.ratio <= CLOSE
 
 
 def main() -> None:
-    """Print one line for each step, and how many are close."""
+    """Print one line for each step, and how many are close; save them if asked."""
     parser = argparse.ArgumentParser(description="Predicted times of steps beside measured ones.")
     parser.add_argument("--only", nargs="+", default=[], help="workloads: W1 W2 ...")
-    only: list[str] = parser.parse_args().only
-    print("|  | step | predicted ms | measured ms | ratio |\n| --- | --- | ---: | ---: | ---: |")
+    parser.add_argument("--assumed", action="store_true", help="predict for the assumed machine")
+    parser.add_argument("--save", action="store_true", help="write the results to a file")
+    options = parser.parse_args()
+    assumed = MACHINE if options.assumed else facts()
+    lines = [described(assumed), "", *HEAD]
+    print("\n".join(lines))
     steps: list[Step] = []
     for workload in WORKLOADS:
-        if only and workload.name not in only:
+        if options.only and workload.name not in options.only:
             continue
-        for step in steps_of(workload):
-            print(
-                f"| {step.workload} | {step.part}: {step.label} | {1e3 * step.predicted:.3g} "
-                f"| {1e3 * step.measured:.3g} | {step.ratio:.2f} |",
-                flush=True,
-            )
+        for step in steps_of(workload, assumed):
+            lines.append(step.line)
+            print(step.line, flush=True)
             steps += [step] if step.measured >= LEAST_SECONDS else []
     if steps:
-        close = sum(step.is_close for step in steps)
-        error = exp(sum(abs(log(step.ratio)) for step in steps) / len(steps))
-        print(
-            f"\n{close} of {len(steps)} within a factor {CLOSE}; geometric mean error {error:.2f}"
-        )
+        lines += ["", summary(steps)]
+        print("\n".join(lines[-2:]))
+    if options.save:
+        head = f"# Predicted and measured times\n\n{tables.listed(machine.about())}"
+        tables.save("predicted", "\n".join([head, "", *lines]))
 
 
-def steps_of(workload: Workload) -> Iterator[Step]:
+def described(of: Machine) -> str:
+    return (
+        f"Predicted for {of.gigahertz:.2g} GHz, {of.functions[ew.ExpOp]:.2g} slots for exp, and "
+        f"{of.cache_speed:.3g}, {of.shared_speed:.3g} and {of.memory_speed:.3g} gigabytes a second "
+        "from the caches of a core, the shared cache, and memory."
+    )
+
+
+def summary(steps: Sequence[Step]) -> str:
+    close = sum(step.is_close for step in steps)
+    error = exp(sum(abs(log(step.ratio)) for step in steps) / len(steps))
+    return f"{close} of {len(steps)} within a factor {CLOSE}; geometric mean error {error:.2f}"
+
+
+def steps_of(workload: Workload, assumed: Machine) -> Iterator[Step]:
     """The steps of the value, and of the gradients."""
     f = tadc.compile(workload.free())
     arrays = workload.inputs(np.random.default_rng(0))
@@ -101,7 +129,7 @@ def steps_of(workload: Workload) -> Iterator[Step]:
         assert isinstance(plan, NativePlan)
         names = runner.program.summary.size_names()
         sizes = {name: plan.sizes[name] for name in names}
-        predicted = predictions(runner, sizes or None, "f32")
+        predicted = predictions(runner, sizes or None, "f32", assumed)
         for label, seconds in measured(runner, plan, readable).items():
             yield Step(workload.name, part, label, predicted[label].seconds, seconds)
 

@@ -13,6 +13,9 @@ element at most, moves there: storing it would only cost memory.
       tix.yield %2
     }
 
+No two points read the same element of `%u[2*%i]`, nor of `%u[%p floordiv 64, %p mod 64]`. Sums
+that are read elsewhere than at an index each stay: their loops are made for their own indices.
+
 A definition that is another tensor, element by element, is that tensor for all who read it. A chain
 of many definitions becomes several of about a hundred operations each: that saves as much as one
 would, and they may be equivalent. All else stays stored: reading an element again, in a sum or in
@@ -22,14 +25,16 @@ definition that reads them, so a definition only moves into one of its own preci
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from dialects import tix
+from dialects.tix import Affine
 from passes.index_sets.paths import Path
+from passes.polyhedral.images import rank
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
 from passes.rewriting.program_pass import ProgramPass
@@ -138,8 +143,28 @@ def _moves(op: tix.DefineOp) -> bool:
     reader = definition_around(use)
     if Path.to(use, reader).reductions:
         return False
+    if reader.type.dtype != op.type.dtype:
+        return False
     indices = [form.single_index for form in use.forms]
-    return reader.type.dtype == op.type.dtype and set(indices) == set(reader.indices)
+    if set(indices) == set(reader.indices):
+        return True
+    reduces = any(isinstance(o, tix.ReductionOp) for o in op.walk())  # in loops made for its places
+    return not reduces and _are_apart(use.forms, reader.indices)
+
+
+def _are_apart(forms: Sequence[Affine], indices: Sequence[SSAValue]) -> bool:
+    """True if no two points have the same values of all forms, so far as linear algebra tells.
+
+    Quotients count as variables of their own: `p // 64` and `p - 64*(p // 64)` tell every p. Where
+    an index is a combination of forms, its unit vector adds nothing to their rank.
+    """
+    if not forms:
+        return False
+    variables = dict.fromkeys([*indices, *(v for form in forms for v in form.indices)])
+    rows = [tuple(form[v] for v in variables) for form in forms]
+    units = [tuple(int(v is index) for v in variables) for index in indices]
+    width = len(variables)
+    return rank([*rows, *units], width) == rank(rows, width)
 
 
 class _Inliner(Cloner):

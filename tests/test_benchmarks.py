@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tadc
-from benchmarks import limits, report, tables
+from benchmarks import compile_time, limits, report, tables
 from benchmarks.cpu import SETS
 from benchmarks.hand_written import SOURCES
 from benchmarks.limits import Peaks, Work
@@ -65,6 +65,12 @@ def test_functions_take_turns():
     blocks = [name for n, name in enumerate(calls) if n == 0 or calls[n - 1] != name]
     assert blocks == ["a", "b"] * 4, "once to find out how long a call takes, then three rounds"
     assert [t.readings for t in times.values()] == [3, 3]
+
+
+def test_the_steps_of_compiling():
+    times = compile_time.one_turn("x: f32[40]\ny[i] = sum[j](x[i] * x[j])")
+    assert {*compile_time.STEPS} < {*times}
+    assert times["first call"] < times["machine code"]
 
 
 def test_the_least_of_each_step():

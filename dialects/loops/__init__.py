@@ -86,7 +86,14 @@ from dialects.loops.lanes import (
     vector_of,
     vector_type,
 )
-from dialects.loops.operations import CallOp, EndOp, LibmOp, ParallelOp, PrefetchOp
+from dialects.loops.operations import (
+    CallOp,
+    EndOp,
+    LibmOp,
+    ParallelOp,
+    PrefetchOp,
+    SharedCacheOp,
+)
 
 __all__ = [
     "FLOAT_PREDICATES",
@@ -101,6 +108,7 @@ __all__ = [
     "ParallelOp",
     "PrefetchOp",
     "SelectLanesOp",
+    "SharedCacheOp",
     "StridedLoadOp",
     "alignment_of",
     "is_nontemporal",
@@ -112,7 +120,7 @@ __all__ = [
 Loops = Dialect(
     "loops",
     [
-        *(ParallelOp, EndOp, CallOp, LibmOp, PrefetchOp),
+        *(ParallelOp, EndOp, CallOp, LibmOp, PrefetchOp, SharedCacheOp),
         *(CompareLanesOp, SelectLanesOp, ConvertLanesOp, StridedLoadOp),
     ],
     [],

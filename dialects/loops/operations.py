@@ -176,6 +176,23 @@ class LibmOp(IRDLOperation):
 
 
 @irdl_op_definition
+class SharedCacheOp(IRDLOperation):
+    """The bytes of the largest cache of the machine: `loops.shared_cache : index`.
+
+    What is larger is gone from it before the next reader comes. A program may be made faster by
+    the number, and must mean the same for all.
+    """
+
+    name = "loops.shared_cache"
+    result = result_def(IndexType)
+    traits = traits_def(Pure())
+    assembly_format = "attr-dict `:` type($result)"
+
+    def __init__(self):
+        super().__init__(result_types=[IndexType()])
+
+
+@irdl_op_definition
 class PrefetchOp(IRDLOperation):
     """A hint that an element is read soon: `loops.prefetch %x[%i] : memref<?xf32>`.
 

@@ -40,6 +40,11 @@ func.func @ahead(%x: memref<?xf64>, %i: index) {
   loops.prefetch %x[%i] : memref<?xf64>
   func.return
 }
+// A number of the machine.
+func.func @cache() -> index {
+  %0 = loops.shared_cache : index
+  func.return %0 : index
+}
 // A function once more, on other buffers.
 loops.call @y ["z", "y"]
 
@@ -73,6 +78,10 @@ loops.call @y ["z", "y"]
 // CHECK-NEXT: func.func @ahead(%x: memref<?xf64>, %i: index) {
 // CHECK-NEXT:   loops.prefetch %x[%i] : memref<?xf64>
 // CHECK-NEXT:   func.return
+// CHECK-NEXT: }
+// CHECK-NEXT: func.func @cache() -> index {
+// CHECK-NEXT:   %0 = loops.shared_cache : index
+// CHECK-NEXT:   func.return %0 : index
 // CHECK-NEXT: }
 // CHECK-NEXT: loops.call @y ["z", "y"]
 

@@ -214,3 +214,48 @@ tix.program @copies (%x = "x" : !tix.tensor<[N], f64>) {
 // CHECK-NEXT:   %f = tix.define "f" ([[I:%.*]]) : !tix.tensor<[N], f64> {
 // CHECK-NEXT:     [[X:%.*]] = tix.read %x[[[I]]]
 // CHECK-NEXT:     [[Y:%.*]] = tix.read %x[-[[I]] + N - 1]
+
+// -----
+
+// Elements that are read at places of their own move; a sum only along its own indices.
+tix.program @places (%x = "x" : !tix.tensor<[64*N], f64>) {
+  %u = tix.define "u" (%i, %j) : !tix.tensor<[N, 64], f64> {
+    %0 = tix.read %x[64*%i + %j]
+    %1 = tix.exp %0
+    tix.yield %1
+  }
+  %s = tix.define "s" (%i) : !tix.tensor<[N], f64> {
+    %0 = tix.sum (%k) in (%k >= 0, %k <= 63) {
+      %1 = tix.read %x[64*%i + %k]
+      tix.yield %1
+    }
+    tix.yield %0
+  }
+  %twice = tix.define "twice" (%i) : !tix.tensor<[N], f64> {
+    %0 = tix.read %x[%i]
+    %1 = tix.cos %0
+    tix.yield %1
+  }
+  %f = tix.define "f" (%p) : !tix.tensor<[64*N], f64> {
+    %q = tix.floordiv (%p) by 64
+    %0 = tix.read %u[%q, %p - 64*%q]
+    %1 = tix.read %twice[%q]
+    %2 = tix.mul %0, %1
+    tix.yield %2
+  }
+  %g = tix.define "g" (%i) : !tix.tensor<[N], f64> {
+    %0 = tix.read %s[N - %i - 1]
+    tix.yield %0
+  }
+  tix.return %f, %g
+}
+// CHECK:      tix.program @places
+// CHECK-NOT:  tix.define "u"
+// CHECK:      tix.define "s"
+// CHECK:      tix.define "twice"
+// CHECK:      tix.define "f" (%p)
+// CHECK:        tix.read %x[%p]
+// CHECK-NEXT:   tix.exp
+// CHECK:        tix.read %twice[
+// CHECK:      tix.define "g"
+// CHECK:        tix.read %s[

@@ -149,6 +149,22 @@ func.func @ahead(%y: memref<?xf32>, %x: memref<?xf32>, %N: index) attributes {bu
 // CHECK:         %at = getelementptr float, ptr %x, i64 %i
 // CHECK-NEXT:    call void @llvm.prefetch.p0(ptr %at, i32 0, i32 3, i32 1)
 
+// A number of the machine, here that of a server.
+func.func @large(%y: memref<?xf32>, %N: index) attributes {buffers = ["y"], sizes = ["N"]} {
+  loops.parallel (%i) to (%N) {
+    %cache = loops.shared_cache : index
+    %large = arith.cmpi sge, %N, %cache : index
+    %one = arith.constant 1.0 : f32
+    %ones = vector.broadcast %one : f32 to vector<4xf32>
+    scf.if %large {
+      vector.store %ones, %y[%i] : memref<?xf32>, vector<4xf32>
+    }
+  }
+  func.return
+}
+// CHECK-LABEL: define internal void @large(
+// CHECK:         icmp sge i64 %N, 100663296
+
 // Functions of vectors stand beside the program; those of the C library are called for each lane.
 // CHECK-LABEL: define internal <4 x float> @tadc.exp.v4f32(<4 x float> %x) #1 {
 // CHECK-LABEL: define internal <4 x float> @tadc.erfcf.v4f32.nobuiltin(<4 x float> %x0) #3 {

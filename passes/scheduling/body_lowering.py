@@ -14,7 +14,13 @@ from dialects import tix
 from dialects.tix import Affine, Constraint, TensorType
 from passes.rewriting.failure import place
 from passes.scheduling import operations
-from passes.scheduling.elementary import AS_WRITTEN, CONTRACT, REASSOCIATED, ScalarLowering
+from passes.scheduling.elementary import (
+    AS_WRITTEN,
+    CONTRACT,
+    REASSOCIATED,
+    SIGNLESS,
+    ScalarLowering,
+)
 from passes.scheduling.index_lowering import IndexLowering
 
 Strides: TypeAlias = Mapping[tuple[SSAValue, tuple[Affine, ...]], Sequence[SSAValue | int]]
@@ -142,9 +148,9 @@ class BodyLowering(ScalarLowering):
             case tix.ProdOp():
                 return self.insert(operations.binary(arith.MulfOp, x, y, fastmath=flags)).result
             case tix.MaxOp():
-                return self.insert(arith.MaximumfOp(x, y)).result
+                return self.insert(arith.MaximumfOp(x, y, SIGNLESS)).result
             case _:
-                return self.insert(arith.MinimumfOp(x, y)).result
+                return self.insert(arith.MinimumfOp(x, y, SIGNLESS)).result
 
     def _compare(self, op: tix.WhereOp) -> SSAValue:
         predicate = "une" if op.comparison == "ne" else f"o{op.comparison}"

@@ -22,6 +22,8 @@ CONTRACT = arith.FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
 """`a * b + c` may be one operation, which rounds once."""
 APPROXIMATE = arith.FastMathFlagsAttr([FastMathFlag.APPROX_FUNC])
 """An elementary function may come from another library for vectors than for a number alone."""
+SIGNLESS = arith.FastMathFlagsAttr([FastMathFlag.NO_SIGNED_ZEROS])
+"""The maximum of zeros may be either: processors have no instruction that tells them apart."""
 AS_WRITTEN = arith.FastMathFlagsAttr("none")
 """For values that must round identically everywhere (`passes/analysis/rounding.py`)."""
 

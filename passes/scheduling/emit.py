@@ -152,8 +152,12 @@ def smaller(at: BodyLowering, a: SSAValue, b: SSAValue) -> SSAValue:
     return at.insert(operations.binary(arith.MinSIOp, a, b)).result
 
 
+def larger(at: BodyLowering, a: SSAValue, b: SSAValue) -> SSAValue:
+    return at.insert(operations.binary(arith.MaxSIOp, a, b)).result
+
+
 def at_least_one(at: BodyLowering, n: SSAValue) -> SSAValue:
-    return at.insert(operations.binary(arith.MaxSIOp, n, at.index.constant(1))).result
+    return larger(at, n, at.index.constant(1))
 
 
 # --- buffers --------------------------------------------------------------------------------------

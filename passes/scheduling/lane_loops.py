@@ -18,6 +18,7 @@ from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.emit import (
     carrying_loop,
     difference,
+    larger,
     mirrored,
     quotient,
     rounded_up,
@@ -43,9 +44,12 @@ def over_vectors(
 ) -> Lanes:
     """The loop over all vectors of a span, whose length may be a number; the last one is masked.
 
-    Backwards, that one comes first, and the first one last.
+    Backwards, that one comes first, and the first one last. A span that ends before it begins, as
+    bounds that differ from row to row may say, has none.
     """
     low, high, length = span
+    if length is None:
+        high = larger(at, low, high)
     vectors = at.tile.columns // at.lanes
     width, lanes = at.index.constant(at.tile.columns), at.index.constant(at.lanes)
     whole = at.index.mul(quotient(at, difference(at, high, low), width), width)

@@ -244,8 +244,9 @@ class LanesLowering(LaneTests):
         return load_vector(self, target, zero)
 
     def _column(self, lane: Affine) -> Affine:
-        """The column of a lane of this vector."""
-        return Affine.of(self.tile.column_index) + (self.vector or 0) * self.lanes + lane
+        """The column of a lane of this vector, which may have a place: a term written out."""
+        column = self.tile.column_index
+        return self.index.places.get(column, Affine.of(column)) + lane
 
     def at_lane(self, lane: int) -> Self:
         """The lowering of the same block for one lane of this vector."""

@@ -60,7 +60,7 @@ def plan_entries(
         behind, *below = about(op, nest) or [""]
         if op in by_rows:
             head, rest = f"{header(op)}: row by row", []
-            below = [by_rows[op], *below]
+            below = [*filter(None, [by_rows[op]]), *below]
         line = f"{head:{COLUMN_OF_COMMENTS}}  # {behind}" if behind else head
         entries[label] = [line, *rest, *(f"  # {text}" for text in below)]
     return entries

@@ -90,13 +90,18 @@ def _shares(member: _Member, group: Sequence[_Member], depth: int) -> bool:
 
 
 def _joined(group: Sequence[tuple[Nest, _Member]]) -> list[Nest]:
-    """The nest of a group, or the nests themselves where nothing is gained."""
+    """The nest of a group, or the nests themselves where nothing is gained.
+
+    A reduction alone is a row for its vectors of partial results, of which LLVM makes fewer; of
+    several over the same terms, `passes/scheduling/fusion.py` makes one loop.
+    """
     members = [m for _, m in group]
     depth = _depth(members)
     rows = [m for m in members if m.reductions or len(m.op.indices) != depth]
     tiles = all(nest.tiles for nest, _ in group)  # blocks of rows share what all rows read
     scanned = any(m.scans for m in members)
     reduced = len(rows) > 1 and any(m.reductions for m in members)
+    reduced |= len(members) == 1 and len(members[0].reductions) == 1
     if depth is None or tiles or not (scanned or reduced):
         return [nest for nest, _ in group]
     ops = [m.op for m in members]

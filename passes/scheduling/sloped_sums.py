@@ -16,14 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from dialects import tix
 from dialects.loops import SelectLanesOp
 from dialects.tix import Affine, Constraint, Variable
 from passes.scheduling.body_lowering import BodyLowering, constraints_of
-from passes.scheduling.emit import all_of, carrying_loop, smaller
+from passes.scheduling.emit import all_of, carrying_loop, larger, smaller
 from passes.scheduling.lanes_lowering import LanesLowering
 from passes.scheduling.trees import provide_bounds
 
@@ -46,8 +45,8 @@ def add_sloped(
 ) -> Sums:
     """The terms from `low` to `high`, of each column those that it has."""
     first, last = _bounds(at, op, weakest=False)
-    first = smaller(at, _larger(at, first, low), high)
-    last = smaller(at, _larger(at, last, first), high)
+    first = smaller(at, larger(at, first, low), high)
+    last = smaller(at, larger(at, last, first), high)
     sums = _masked(at, op, low, first, sums)
     sums = inside(first, last, sums)
     return _masked(at, op, last, high, sums)
@@ -88,7 +87,3 @@ def _masked(at: LanesLowering, op: tix.SumOp, low: SSAValue, high: SSAValue, sum
 
     one = at.index.constant(1)
     return carrying_loop(at, low, high, one, index.name_hint, sums, term)
-
-
-def _larger(at: LanesLowering, a: SSAValue, b: SSAValue) -> SSAValue:
-    return at.insert(arith.MaxSIOp(a, b)).result

@@ -19,7 +19,8 @@ are written whole; a part of a line, at either end, goes through the caches, und
 
 So stencils have no conditions but at their borders. All places compute the same operations on
 vectors: the bits do not depend on the address. Sizes that are known at run time only decide there
-whether stores bypass the caches.
+whether stores bypass the caches: from the size of the machine's largest one on
+(`loops.shared_cache`).
 
 A window is a short sum of neighbours, some of whose terms are not there at borders:
 
@@ -32,6 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from math import prod
 
 from xdsl.dialects import arith, memref, vector
@@ -39,7 +41,7 @@ from xdsl.dialects.builtin import BoolAttr, Float32Type, IndexType, VectorType, 
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
 from dialects import tix
-from dialects.loops import ParallelOp
+from dialects.loops import ParallelOp, SharedCacheOp
 from dialects.tix import Affine, Constraint
 from passes.analysis.costs import COST_OF_FUNCTION, FREE, weight
 from passes.analysis.index_uses import IndexUses
@@ -67,11 +69,12 @@ from passes.scheduling.sum_lengths import is_short
 from passes.scheduling.tile import Tile
 from passes.scheduling.tile_analysis import lanes_of, stride
 
-FEWEST_MEGABYTES = 96
-"""The memory that is read and written from which on a result is gone from a third-level cache of
-today before its next reader comes: below, stores past the caches are slower."""
+FEWEST_BYTES = 32 << 20
+"""The bytes of large streams: fewer stay in most machines' largest cache until the next reader
+comes, so that stores past the caches are slower. From there on the machine decides."""
 
-MEGABYTE = 1 << 20
+MOST_BYTES = 96 << 20
+"""The bytes from which on no cache holds them: of larger caches, others have their share."""
 
 FEWEST_ELEMENTS_OF_ROW = 256
 """The length of the shortest rows: two of their vectors are parts of lines."""
@@ -164,14 +167,18 @@ def _has_long_rows(op: tix.DefineOp, sizes: Mapping[str, int]) -> bool:
 def _may_be_large(op: tix.DefineOp) -> bool:
     """False if numbers say that a result is small."""
     known = _constant_bytes(_shapes(op))
-    return known is None or known >= FEWEST_MEGABYTES * MEGABYTE
+    return known is None or known >= FEWEST_BYTES
 
 
 def _constant_bytes(shapes: Sequence[tuple[int, Sequence[Affine]]]) -> int | None:
-    """The bytes of tensors as a number; None where they are known at run time only."""
+    """The bytes that are read and written, as a number; None where they are known at run time only.
+
+    The result comes first. Of larger tensors about as many elements are read as it has.
+    """
     if any(size.terms for _, shape in shapes for size in shape):
         return None
-    return sum(bytes_ * prod(max(0, n.constant) for n in shape) for bytes_, shape in shapes)
+    counts = [prod(max(0, n.constant) for n in shape) for _, shape in shapes]
+    return sum(bytes_ * min(n, counts[0]) for (bytes_, _), n in zip(shapes, counts, strict=True))
 
 
 def _body(op: Operation) -> Iterator[Operation]:
@@ -249,16 +256,21 @@ def streamed(outer: BodyLowering, stream: Stream) -> ParallelOp:
 def _goes_past_caches(at: BodyLowering, stream: Stream) -> SSAValue | bool:
     """True if so many bytes are read and written; a test of that where numbers do not tell."""
     known = _constant_bytes(stream.shapes)
-    if known is not None:
-        return known >= FEWEST_MEGABYTES * MEGABYTE
+    if known is not None and not FEWEST_BYTES <= known < MOST_BYTES:
+        return known >= MOST_BYTES
+    cache = smaller(at, at.insert(SharedCacheOp()).result, at.index.constant(MOST_BYTES))
+    counts = [_count(at, shape) for _, shape in stream.shapes]
     total = at.index.constant(0)
-    for bytes_, shape in stream.shapes:
-        part = at.index.constant(bytes_)
-        for size in shape:
-            part = at.index.mul(part, at.index.form(size))
-        total = at.index.add(total, part)
-    megabytes = quotient(at, total, at.index.constant(MEGABYTE))
-    return _compare(at, "sge", megabytes, at.index.constant(FEWEST_MEGABYTES))
+    for (bytes_, _), count in zip(stream.shapes, counts, strict=True):
+        elements = count if count is counts[0] else smaller(at, count, counts[0])
+        total = at.index.add(total, at.index.mul(elements, at.index.constant(bytes_)))
+    return _compare(at, "sge", total, cache)
+
+
+def _count(at: BodyLowering, shape: Sequence[Affine]) -> SSAValue:
+    """The number of elements of a shape."""
+    factors = (at.index.form(size) for size in shape)
+    return reduce(at.index.mul, factors, at.index.constant(1))
 
 
 @dataclass(frozen=True)

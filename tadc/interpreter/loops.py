@@ -36,6 +36,7 @@ from dialects.loops import (
     LibmOp,
     ParallelOp,
     PrefetchOp,
+    SharedCacheOp,
     StridedLoadOp,
     alignment_of,
     vector_type,
@@ -146,6 +147,9 @@ class _Execution:
         self._put_lanes(op, self.values[op.vector])
         return []
 
+    def shared_cache(self, op: SharedCacheOp) -> list[Any]:
+        return [SHARED_CACHE]
+
     def prefetch(self, op: PrefetchOp) -> list[Any]:
         return []
 
@@ -248,6 +252,9 @@ def _of_type(op: Operation, type_: Attribute, value: Any) -> Any:
     return value
 
 
+SHARED_CACHE = 1 << 25
+"""Bytes: any number would do."""
+
 TERMINATORS = (scf.YieldOp, func.ReturnOp, EndOp)
 
 HANDLERS: dict[type[Operation], Callable[[_Execution, Any], list[Any]]] = {
@@ -266,6 +273,7 @@ HANDLERS: dict[type[Operation], Callable[[_Execution, Any], list[Any]]] = {
     scf.IfOp: _Execution.if_else,
     ParallelOp: _Execution.parallel,
     PrefetchOp: _Execution.prefetch,
+    SharedCacheOp: _Execution.shared_cache,
     StridedLoadOp: _Execution.load_strided,
     LibmOp: _Execution.library,
 }

@@ -50,7 +50,8 @@ def machine_key() -> str:
     m = machine()
     llvm_version = ".".join(map(str, llvm.llvm_version_info))
     triple, libmvec = llvm.get_default_triple(), library() is not None
-    return f"LLVM {llvm_version} {triple} {m.cpu} {m.flags} {m.vector_bits} {libmvec}"
+    facts = f"{m.cpu} {m.flags} {m.vector_bits} {m.shared_cache}"
+    return f"LLVM {llvm_version} {triple} {facts} {libmvec}"
 
 
 def object_of(text: str, quick: bool) -> bytes:

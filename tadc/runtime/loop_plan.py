@@ -17,7 +17,7 @@ from passes.scheduling.plan_comments import Comments
 from passes.scheduling.plan_parser import LoopPlan, parse_plan
 from passes.scheduling.plan_text import plan_entries
 from passes.scheduling.planned import planned, refusals
-from passes.scheduling.predict import Prediction, predict
+from passes.scheduling.predict import MACHINE, Machine, Prediction, predict
 from tadc.runtime.compiled import Compiled
 from tadc.sizes import argument_shapes
 
@@ -57,16 +57,21 @@ def loop_plan(compiled: Compiled, sizes: Mapping[str, int] | None, precision: st
 
 
 def predictions(
-    compiled: Compiled, sizes: Mapping[str, int] | None, precision: str
+    compiled: Compiled,
+    sizes: Mapping[str, int] | None,
+    precision: str,
+    machine: Machine = MACHINE,
 ) -> dict[str, Prediction]:
-    """The work and the time of each definition, on one core; empty without sizes."""
+    """The work and the time of each definition, on one core of a machine; empty without sizes."""
 
     def found() -> dict[str, Prediction]:
         call = _Call.of(compiled, sizes, precision)
         if call.sizes is None:
             return {}
         definitions = call.program.definitions
-        return {op.label.data: predict(op, call.choose(op), call.sizes) for op in definitions}
+        return {
+            op.label.data: predict(op, call.choose(op), call.sizes, machine) for op in definitions
+        }
 
     with compiled.program.located_errors():
         return compiled.program.recurse(found)

@@ -18,6 +18,7 @@ import os
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from tadc.errors import TargetError
@@ -33,6 +34,9 @@ V4 = (*V3, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")
 TUNING = "+prefer-no-gather,+prefer-no-scatter"
 """Advice to LLVM. Where it may gather, it makes vectors along the outermost of short loops, each of
 sixteen loads; where it may not, it finds the vectors that lie in memory."""
+
+CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
+"""The caches that the first processor uses, by their level."""
 
 LEVELS = {
     "baseline": ("x86-64", (), 128),
@@ -55,6 +59,8 @@ class Machine:
     vector_bits: int
     """The bits of the vectors that code should use."""
     description: str
+    shared_cache: int | None = None
+    """The bytes of its largest cache, if they are known: more is written past the caches."""
 
     def has(self, feature: str) -> bool:
         return feature in self.features
@@ -103,7 +109,20 @@ def _native() -> Machine:
         speed = speed_of_512_bits(cpu, flags)
         bits = 512 if speed >= LEAST_SPEED_OF_WIDE_VECTORS else 256
         reason = f", as those of 512 are {speed:.2f} times as fast as those of 256"
-    return Machine(cpu, features, flags, bits, f"{cpu}, vectors of {bits} bits{reason}")
+    about = f"{cpu}, vectors of {bits} bits{reason}"
+    return Machine(cpu, features, flags, bits, about, _shared_cache())
+
+
+def _shared_cache() -> int | None:
+    """The bytes of the largest cache, where Linux tells them."""
+    found = (_bytes(path) for path in CACHES.glob("index*/size"))
+    return max(found, default=None)
+
+
+def _bytes(path: Path) -> int:
+    """The number in a file of Linux, as `32768K`."""
+    text = path.read_text(encoding="ascii").strip()
+    return int(text[:-1]) << 10 if text.endswith("K") else int(text)
 
 
 def _of_level(level: str) -> Machine:

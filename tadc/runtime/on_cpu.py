@@ -59,7 +59,9 @@ class CpuExecutable(Executable):
     def _text_for(self, m: Machine) -> str:
         from tadc.targets.llvm import print_llvm
 
-        return print_llvm(self.module, m.vector_bits, m.has("avx512f"), self.sizes.huge)
+        return print_llvm(
+            self.module, m.vector_bits, m.has("avx512f"), self.sizes.huge, m.shared_cache
+        )
 
     @cached_property
     def code(self) -> MachineCode:

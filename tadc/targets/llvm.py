@@ -28,7 +28,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.target import Target
 
 from dialects.loops import CallOp, EndOp, ParallelOp, StridedLoadOp
-from tadc.targets.llvm_code import Body, Needs, failure, llvm_type, symbol
+from tadc.targets.llvm_code import SHARED_CACHE, Body, Needs, failure, llvm_type, symbol
 from tadc.targets.llvm_loops import STOPPED, Length, Loop, StripLoop, loop_of
 from tadc.targets.llvm_math import vector_math_function
 from tadc.targets.llvm_memory import MEMORY_PRINTERS, access
@@ -62,6 +62,7 @@ def print_llvm(
     vector_bits: int | None = None,
     scaled_exponents: bool = False,
     strips: bool = False,
+    shared_cache: int | None = None,
 ) -> str:
     """The LLVM IR text of a scheduled program.
 
@@ -69,10 +70,11 @@ def print_llvm(
     is written with vectors takes the widest registers that fit.
     `scaled_exponents` is for machines that scale by powers of two in one instruction (AVX-512), and
     for these alone: the text means the same with and without. With `strips`, it also stops soon
-    inside loops of which no number says that they are short.
+    inside loops of which no number says that they are short. The machine's largest cache has
+    `shared_cache` bytes, by default those of a server.
     """
     width = "" if vector_bits is None else f' "prefer-vector-width"="{vector_bits}"'
-    needs = Needs()
+    needs = Needs(shared_cache=shared_cache or SHARED_CACHE)
     functions: dict[bool, list[str]] = {False: [], True: []}
     for op in module.ops:
         if isinstance(op, CallOp):

@@ -150,6 +150,10 @@ def symbol(name: str) -> str:
     return f"@{name}" if re.fullmatch(r"[A-Za-z$._][\w$.]*", name) else f'@"{name}"'
 
 
+SHARED_CACHE = 96 << 20
+"""The bytes of the largest cache of a server, where nothing is known of the machine."""
+
+
 @dataclass
 class Needs:
     """Functions and metadata that the bodies refer to, so that the module must have them."""
@@ -159,6 +163,8 @@ class Needs:
     )
     """The numbers of lanes in which a function of a type is called."""
     libm: dict[str, str] = field(default_factory=dict[str, str])
+    shared_cache: int = SHARED_CACHE
+    """The bytes of the largest cache of the machine."""
     nontemporal: bool = False
     """True if a store bypasses the caches, which an entry of metadata says."""
 

@@ -9,7 +9,7 @@ from xdsl.dialects import memref, vector
 from xdsl.dialects.builtin import IntegerAttr, MemRefType
 from xdsl.ir import Operation, SSAValue
 
-from dialects.loops import PrefetchOp, StridedLoadOp, alignment_of, is_nontemporal
+from dialects.loops import PrefetchOp, SharedCacheOp, StridedLoadOp, alignment_of, is_nontemporal
 from tadc.targets.llvm_code import Body, element_type, failure, overload
 from tadc.targets.llvm_ops import OpPrinter
 
@@ -88,6 +88,11 @@ def print_masked_store(body: Body, op: Operation) -> None:
     body.line(f"call void {callee}({body.typed(value)}, {where})")
 
 
+def print_shared_cache(body: Body, op: Operation) -> None:
+    """A number of the machine is written where it is used."""
+    body.names[op.results[0]] = str(body.needs.shared_cache)
+
+
 def print_prefetch(body: Body, op: Operation) -> None:
     """For a read, into all caches, of data."""
     assert isinstance(op, PrefetchOp)
@@ -120,6 +125,7 @@ MEMORY_PRINTERS: dict[type[Operation], OpPrinter] = {
     memref.LoadOp: print_load,
     memref.StoreOp: print_store,
     PrefetchOp: print_prefetch,
+    SharedCacheOp: print_shared_cache,
     vector.LoadOp: print_load,
     vector.MaskedLoadOp: print_masked_load,
     vector.MaskedStoreOp: print_masked_store,

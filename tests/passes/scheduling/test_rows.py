@@ -27,6 +27,7 @@ LAYER_NORM = """\
 m[i] = sum[k](x[i, k]) / 5
 v[i] = sum[k]((x[i, k] - m[i])**2) / 5
 y[i, j] = (x[i, j] - m[i]) / sqrt(v[i] + 1e-3) * g[j] + b[j]"""
+TWO_SUMS = "sum[j](exp(x[i, j]) * x[i, j]) / sum[j](exp(x[i, j]))"
 CASES = {
     "softmax": SOFTMAX,
     "log softmax": "m[i] = max[j](x[i, j])\ns[i] = sum[j](exp(x[i, j] - m[i]))\n"
@@ -39,6 +40,8 @@ CASES = {
     "y[i] = sum[j in range(i + 1)](exp(x[i, j] - m[i]))",
     "trapezium": "x: real[I, J]\nm[i] = max[j in range(J - i)](x[i, j])\n"
     "y[i] = sum[j in range(J - i)](exp(x[i, j] - m[i]))",
+    "ranges that end before they begin": "x: real[I, J]\n"
+    "m[i] = max[j in range(40*i, J)](x[i, j])\ny[i, j] = x[i, j] * exp(m[i])",
     "backwards": "x: real[N, J]\nr[i, j in range(J)] = x[i, J - 1 - j] + 1\n"
     "s[i] = sum[j](r[i, j] * x[i, j])\ny[i, j in range(J)] = r[i, J - 1 - j] * s[i]",
     "condition on values": "s[i] = sum[j](x[i, j] if x[i, j] > 0 else 0)\n"
@@ -99,6 +102,14 @@ def test_sums_with_tiles_along_their_terms_are_in_the_row_of_those_without():
     assert written(tadc.compile(f"x: f64[640, 768]\n{text}")) == [("y",)]
     alone = "s[i] = sum[j](x[i, j] * g[j])\nt[i] = sum[j](x[i, j] * h[j])\nreturn s, t"
     assert len(written(tadc.compile(f"x: f64[640, 768]\n{alone}"))) == 2
+
+
+@pytest.mark.parametrize(("text", "by_rows"), [("max[j](x[i, j])", True), (TWO_SUMS, False)])
+def test_a_reduction_alone_is_a_row(text: str, by_rows: bool):
+    """Two sums over the same terms share a loop instead, which computes what both need once."""
+    f = tadc.compile(f"x: f64[640, 64]\ny[i] = {text}")
+    made = schedule(set_precision(f.program.op, "f64"), blocking_chooser(True, ()))
+    assert ("vector.reduction" in str(ModuleOp(made))) == by_rows
 
 
 APART = {

@@ -178,6 +178,18 @@ def test_terms_of_vectors_may_lie_two_apart(length: int):
     assert length == 5 or "terms k" in f.emit("plan", {}, "f32")
 
 
+@pytest.mark.parametrize("length", [3, 5])
+def test_terms_that_are_written_out_may_be_read_lane_by_lane(length: int):
+    """The last of 20 terms, under a mask, are two apart."""
+    y, x = arrays_of({"y": (5, 20, 20), "x": (3, 38 + length, 38 + length)}, np.float64).values()
+    source = f"w[c, d, k in range({length}), l in range({length})] = "
+    source += "sum[i, j](y[c, i, j] * x[d, 2*i + k, 2*j + l])"
+    f = tadc.compile(declared(source, {"y": y, "x": x}, numbers=True))
+    windows = np.lib.stride_tricks.sliding_window_view(x, (length, length), (1, 2))[:, ::2, ::2]
+    expected = np.einsum("cij,dijkl->cdkl", y, windows)
+    np.testing.assert_allclose(f(y, x), expected, atol=1e-12)
+
+
 def test_sums_along_vectors_are_found_again_by_their_bits():
     """The gradient of a maximum finds the largest of its values again."""
     f = tadc.compile("x: f32[6, 4000]\nw: f32[4000]\ny = max[i](sum[k](x[i, k] * w[k]))")
