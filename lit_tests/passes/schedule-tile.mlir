@@ -147,3 +147,27 @@ tix.program @f (%y = "y" : !tix.tensor<[8, 30, 100], f32>, %x = "x" : !tix.tenso
 // CHECK-COUNT-12: vector.reduction <add>
 // CHECK-NOT:     vector.reduction
 // CHECK:         memref.store {{.*}}, %w[
+
+// -----
+
+// Maxima advance in registers as sums do, from the least number on.
+tix.program @f (%a = "a" : !tix.tensor<[128, 300], f32>, %b = "b" : !tix.tensor<[300, 128], f32>) {
+  %c = tix.define "c" (%i, %j) : !tix.tensor<[128, 128], f32> {
+    %0 = tix.max (%k) in (%k >= 0, %k <= 299) {
+      %1 = tix.read %a[%i, %k]
+      %2 = tix.read %b[%k, %j]
+      %3 = tix.add %1, %2
+      tix.yield %3
+    }
+    tix.yield %0
+  }
+  tix.return %c
+}
+
+// CHECK-LABEL: func.func @c(
+// CHECK:         [[LEAST:%.*]] = arith.constant 0xff800000 : f32
+// CHECK:         [[START:%.*]] = vector.broadcast [[LEAST]] : f32 to vector<16xf32>
+// CHECK:         scf.for %k{{.*}} iter_args([[OLD:%[^ ]+]] = [[START]], {{.*}}) -> (vector<16xf32>, {{.*}}) {
+// CHECK:           [[TERM:%.*]] = arith.addf {{.*}} : vector<16xf32>
+// CHECK-NEXT:      arith.maximumf [[OLD]], [[TERM]]
+// CHECK:         vector.store {{.*}}, %c[

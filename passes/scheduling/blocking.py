@@ -2,7 +2,7 @@
 
 y[i, j] = sum[k](x[i, k] * w[j, k])      Blocking(tiles=(Tile(i, j, rows=4, columns=64, ...),))
 z[i, j] = exp(x[i, j])                   Blocking(stream=Stream(z, ...)), if it is large
-m[i] = max[j](x[i, j])                   Blocking()
+z[i] = x[2 * i]                          Blocking()
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ BYTES_BETWEEN = 1024
 """Bytes from the end of one such run to the next, at most: a page has several of them."""
 
 
-def is_copied(hoisted: Hoisted, op: tix.SumOp, tile: Tile, sizes: Sizes) -> bool:
+def is_copied(hoisted: Hoisted, op: tix.ReductionOp, tile: Tile, sizes: Sizes) -> bool:
     """True if what a panel may hold is better copied to it, for these sizes.
 
     It is unless vectors of it are there in memory, and a cache keeps those of all terms from one
@@ -47,7 +47,7 @@ def is_copied(hoisted: Hoisted, op: tix.SumOp, tile: Tile, sizes: Sizes) -> bool
     )
 
 
-def _stays_near(read: tix.ReadOp, op: tix.SumOp, tile: Tile, sizes: Sizes) -> bool:
+def _stays_near(read: tix.ReadOp, op: tix.ReductionOp, tile: Tile, sizes: Sizes) -> bool:
     """True if a cache keeps what all terms of a sum read for the columns of a block."""
     uses, element = IndexUses(), VECTOR_BYTES // tile.lanes
     run = tile.columns * element

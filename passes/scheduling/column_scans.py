@@ -215,7 +215,7 @@ class _Total:
 
     def add(self, at: RowLanes, place: SSAValue, term: SSAValue) -> None:
         """Add a vector of terms."""
-        after = at.plus_lanes(self.op, load_vector(at, self.here, place), term)
+        after = at.add(load_vector(at, self.here, place), term, self.op)
         store_vector(at, after, self.here, place)
 
     def value(self, at: RowLanes, place: SSAValue) -> SSAValue:
@@ -223,7 +223,7 @@ class _Total:
         here = load_vector(at, self.here, place)
         if self.before is None:
             return here
-        return at.plus_lanes(self.op, load_vector(at, self.before, place), here)
+        return at.add(load_vector(at, self.before, place), here, self.op)
 
     def take(self, at: BodyLowering) -> None:
         """Count the totals of the segment to those before."""

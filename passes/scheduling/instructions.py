@@ -83,7 +83,7 @@ class Instructions:
         """The instructions per time that a value is needed, as vectors and rows share them."""
         used = self.uses.of(value)
         if self.tile:
-            own = op.indices if isinstance(op, tix.SumOp) else ()
+            own = op.indices if isinstance(op, tix.ReductionOp) else ()
             rows = self.tile.count_in(used) / self.tile.height
             if self.tile.column_index in (*used, *own):
                 return rows / self.tile.lanes
@@ -91,7 +91,7 @@ class Instructions:
         axis = self.axis(op)
         if axis is None:
             return 1.0
-        inside = used | frozenset(op.indices if isinstance(op, tix.SumOp) else ())
+        inside = used | frozenset(op.indices if isinstance(op, tix.ReductionOp) else ())
         return 1 / self.lanes if axis in inside else 0.0
 
     def _vector_axes(self) -> dict[Operation, SSAValue | None]:

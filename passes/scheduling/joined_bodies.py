@@ -102,6 +102,8 @@ def _groups(op: tix.DefineOp) -> list[list[tix.SumOp]]:
     depths: dict[Operation, int] = {}
     found: dict[object, list[tix.SumOp]] = {}
     for s in blocked_sums(op.body):
+        if not isinstance(s, tix.SumOp):
+            continue
         depths[s] = 1 + max((depths.get(o, -1) for o in _before(s)), default=-1)
         found.setdefault((depths[s], *_points(s)), []).append(s)
     return list(found.values())

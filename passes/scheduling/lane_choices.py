@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import scf
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 from dialects import tix
 from dialects.loops import CompareLanesOp, SelectLanesOp
@@ -62,7 +62,7 @@ class LaneChoices(LanesLowering):
         return all(
             isinstance(o, tix.UnaryOp | tix.BinaryOp | tix.ConstantOp | tix.YieldOp | tix.WhereOp)
             or (isinstance(o, tix.ReadOp) and self.step(o) in MASKED_STEPS)
-            or (isinstance(o, tix.SumOp) and is_short(o) and column in self.uses.of_operation(o))
+            or (_is_short(o) and column in self.uses.of_operation(o))
             for o in inner
         )
 
@@ -89,14 +89,15 @@ class LaneChoices(LanesLowering):
         assert holds is not None
         return holds
 
-    def plus(self, sum_: SSAValue, term: SSAValue, op: tix.SumOp) -> SSAValue:
+    def plus(self, sum_: SSAValue, term: SSAValue, op: tix.ReductionOp) -> SSAValue:
         """A partial sum with one more term at this point.
 
         A term that is 0 where a condition fails is left out there, as a sum that begins with 0 is
         never -0: that is one instruction of processors with masks.
         """
         choice = term.owner
-        if not isinstance(choice, tix.IfOp) or not self._is_left_out(choice):
+        is_sum = isinstance(op, tix.SumOp)
+        if not is_sum or not isinstance(choice, tix.IfOp) or not self._is_left_out(choice):
             return self.add(sum_, self.lanes_of(term), op)
         left = self.left(choice)
         tests = choice.condition if left is None else [left]
@@ -130,3 +131,7 @@ class LaneChoices(LanesLowering):
         if len(tests) == 1:
             inner.assume(*tests[0])
         return inner.lanes_of(tix.yielded(region))
+
+
+def _is_short(op: Operation) -> bool:
+    return isinstance(op, tix.ReductionOp) and is_short(op)

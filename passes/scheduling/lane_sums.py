@@ -25,7 +25,7 @@ from dialects import tix
 from passes.analysis.index_uses import IndexUses
 from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.elementary import CONTRACT, REASSOCIATED
-from passes.scheduling.emit import load, loop, one_of, store, zeroed
+from passes.scheduling.emit import filled, load, loop, one_of, store
 from passes.scheduling.segments import SegmentLowering, Segments
 from passes.scheduling.sum_lengths import constant_range, is_short
 from passes.scheduling.tile_analysis import stride
@@ -76,7 +76,7 @@ class LaneLowering(SegmentLowering):
         if not self._has_lanes(op):
             return super().one_segment(op, own)
         low, length = constant_range(op, op.indices[-1]) or (0, 0)
-        lanes = zeroed(self, length, "lanes")
+        lanes = filled(self, length, 0.0, "lanes")
         self._add_terms(op, own, lanes, low, length)
         return self._total(lanes, length)
 

@@ -79,7 +79,7 @@ def block_limits(op: tix.DefineOp, tile: Tile) -> Limits:
 def _limits_of_term(index: SSAValue) -> tuple[Affine, Affine] | None:
     """The limits of an index of a sum, where its bounds are numbers."""
     around = index.owner.parent_op() if isinstance(index.owner, Block) else None
-    found = constant_range(around, index) if isinstance(around, tix.SumOp) else None
+    found = constant_range(around, index) if isinstance(around, tix.ReductionOp) else None
     if found is None:
         return None
     first, length = found

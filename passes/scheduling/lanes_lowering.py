@@ -29,7 +29,7 @@ from dialects.loops import ConvertLanesOp, SelectLanesOp
 from dialects.tix import Affine, Variable
 from passes.analysis.index_uses import IndexUses
 from passes.scheduling.body_lowering import BodyLowering
-from passes.scheduling.elementary import AS_WRITTEN, CONTRACT, REASSOCIATED
+from passes.scheduling.elementary import AS_WRITTEN, CONTRACT
 from passes.scheduling.emit import buffer, either, load, loop, store
 from passes.scheduling.lane_tests import LaneTests, block_limits
 from passes.scheduling.sum_lengths import is_short
@@ -147,7 +147,7 @@ class LanesLowering(LaneTests):
                 operands = self.unified([self.value(v) for v in op.operands])
                 self.flags = AS_WRITTEN if op in self.as_written else CONTRACT
                 return self.elementwise(op, operands)
-            case tix.SumOp() if is_short(op):
+            case tix.ReductionOp() if is_short(op):
                 return self._unrolled(op)
             case tix.IfOp() if self.is_decided(op):
                 return self.value(tix.yielded(op.then))
@@ -170,20 +170,18 @@ class LanesLowering(LaneTests):
             self.operation(op)
         return self.scalars[value]
 
-    def _unrolled(self, op: tix.SumOp) -> SSAValue:
-        """All terms of a short sum, one after the other."""
-        total = self.constant(0.0)
+    def _unrolled(self, op: tix.ReductionOp) -> SSAValue:
+        """All terms of a short reduction, one after the other."""
+        total = self.constant(op.IDENTITY)
         for places in points_of(op):
             inner = self.apart()
             inner.index = self.index.placed(places)
             total = inner.with_term(total, op)
         return total
 
-    def with_term(self, total: SSAValue, op: tix.SumOp) -> SSAValue:
-        """A short sum with the term at hand."""
-        flags = AS_WRITTEN if op in self.as_written else REASSOCIATED
-        before, term = self.unified([total, self.value(tix.yielded(op.body))])
-        return self.insert(arith.AddfOp(before, term, flags)).result
+    def with_term(self, total: SSAValue, op: tix.ReductionOp) -> SSAValue:
+        """A short reduction with the term at hand."""
+        return self.combined(op, *self.unified([total, self.value(tix.yielded(op.body))]))
 
     @abstractmethod
     def choice(self, op: tix.IfOp) -> SSAValue:
@@ -200,7 +198,9 @@ class LanesLowering(LaneTests):
         along = vectors if self.tile.column_index in found else [None]
         return [(r, v) for r in self.tile.rows_in(found) for v in along]
 
-    def totals(self, op: tix.SumOp) -> list[tuple[SSAValue, SSAValue, int | None, int | None]]:
+    def totals(
+        self, op: tix.ReductionOp
+    ) -> list[tuple[SSAValue, SSAValue, int | None, int | None]]:
         """Each vector of sums of the block: a result with its term, and the row and the vector."""
         pairs = zip(op.results, tix.all_yielded(op.body), strict=True)
         return [(total, term, *point) for total, term in pairs for point in self.points(total)]

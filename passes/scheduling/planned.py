@@ -132,8 +132,8 @@ class _Definition:
             raise PlanFailure(
                 entry.kind,
                 f"{self.label} cannot be computed in blocks",
-                "blocks are for sums of more than 16 terms, without other reductions, and not "
-                "in choices by values; plain is always possible",
+                "blocks are for sums and other reductions of more than 16 terms, and not in "
+                "choices by values; plain is always possible",
             )
         if len(entry.blocks) > MOST_ALTERNATIVES:
             raise PlanFailure(entry.kind, f"at most {MOST_ALTERNATIVES} tiles are alternatives")
@@ -224,7 +224,7 @@ class _Blocks:
             raise PlanFailure(token, f"a call tells how many values {token.text} has")
         return extent
 
-    def _check_rows_of_terms(self, token: Token, op: tix.SumOp, uses: IndexUses) -> None:
+    def _check_rows_of_terms(self, token: Token, op: tix.ReductionOp, uses: IndexUses) -> None:
         index = self.of.index(token)
         if index not in uses.of_operation(op) or not is_rectangular(op, [index], uses):
             raise PlanFailure(
@@ -283,8 +283,8 @@ class _Blocks:
                 "its terms must be the same along the rows, and read along the columns",
             )
         group = self._group(tile)
-        panels: dict[tix.SumOp, tuple[Hoisted, ...]] = {}
-        chunks: dict[tix.SumOp, tuple[SSAValue, int]] = {}
+        panels: dict[tix.ReductionOp, tuple[Hoisted, ...]] = {}
+        chunks: dict[tix.ReductionOp, tuple[SSAValue, int]] = {}
         for line in self.blocks.sums:
             planned_sum = PlannedSum(self.of.op, self.of.text, line, tile, uses)
             op = planned_sum.among(sums)

@@ -29,7 +29,7 @@ class PlannedSum:
     tile: Tile
     uses: IndexUses
 
-    def among(self, tiled: Sequence[tix.SumOp]) -> tix.SumOp:
+    def among(self, tiled: Sequence[tix.ReductionOp]) -> tix.ReductionOp:
         """The sum that the line is about, one of those that run in the blocks."""
         line = self.line
         sums = blocked_sums(self.definition.body)
@@ -52,7 +52,7 @@ class PlannedSum:
             )
         return op
 
-    def panels(self, op: tix.SumOp) -> tuple[Hoisted, ...]:
+    def panels(self, op: tix.ReductionOp) -> tuple[Hoisted, ...]:
         """The values that are copied, of those that may be."""
         known = hoisted_values(op, self.tile, self.uses).panels
         texts = [words(self.text.of(h.value)) for h in known]
@@ -72,7 +72,7 @@ class PlannedSum:
         self._check_size(op, list(found))
         return tuple(found)
 
-    def chunk(self, chunk: Axis, op: tix.SumOp) -> tuple[SSAValue, int]:
+    def chunk(self, chunk: Axis, op: tix.ReductionOp) -> tuple[SSAValue, int]:
         """The index that is cut, with the length of its chunks."""
         names = {self.text.indices[v]: v for v in op.indices}
         if chunk.index.text not in names:
@@ -91,7 +91,7 @@ class PlannedSum:
             )
         return index, chunk.width.value
 
-    def _check_size(self, op: tix.SumOp, panels: Sequence[Hoisted]) -> None:
+    def _check_size(self, op: tix.ReductionOp, panels: Sequence[Hoisted]) -> None:
         """Refuse panels that are too large for the stack."""
         line, chunk, columns = self.line, self.line.chunk, self.tile.columns
         names = self.text.indices

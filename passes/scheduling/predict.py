@@ -132,7 +132,7 @@ def _seconds_to_move(
 class _Panel:
     """A value of a sum that a tile copies."""
 
-    sum: tix.SumOp
+    sum: tix.ReductionOp
     value: SSAValue
     fill: float
     """The cycles for a copied element of a row of the block."""
@@ -153,7 +153,7 @@ class _Cycles(Instructions):
         for o in self.found.runs:
             if o in replaced:
                 continue
-            if isinstance(o, tix.SumOp):
+            if isinstance(o, tix.ReductionOp):
                 terms = self.found.terms[o]
                 arithmetic += terms * self.share(o.result, o)
                 latency += terms * self._latency(o)
@@ -221,7 +221,7 @@ class _Cycles(Instructions):
             return self.lanes * self.machine.loads * self.machine.element
         return max(1, 2 * abs(step or 0) - 1)
 
-    def _latency(self, op: tix.SumOp) -> float:
+    def _latency(self, op: tix.ReductionOp) -> float:
         """The additions to wait for per term, as several are under way."""
         if self.is_short(op):
             return 0
@@ -229,7 +229,7 @@ class _Cycles(Instructions):
             return 1 / (self.tile.count_in(self.uses.of(op.result)) * self.tile.columns)
         return 1 / (4 * self.lanes) if self.axis(op) else 0.5
 
-    def _end_of_sum(self, op: tix.SumOp) -> float:
+    def _end_of_sum(self, op: tix.ReductionOp) -> float:
         """The cycles in which the lanes of a sum are added to each other."""
         in_lanes = self.along_terms or (not self.tile and self.along.get(op))
         return self.found.runs[op] * 16 if in_lanes else 0
@@ -263,7 +263,7 @@ class _Cycles(Instructions):
             for h in all_
         ]
 
-    def _elements(self, tile: Tile, op: tix.SumOp, hoisted: Hoisted) -> float:
+    def _elements(self, tile: Tile, op: tix.ReductionOp, hoisted: Hoisted) -> float:
         """The elements of a panel."""
         index, length = tile.chunks.get(op, (None, 0))
         outside = op.indices[: op.indices.index(index)] if index is not None else []
@@ -274,7 +274,7 @@ class _Cycles(Instructions):
         )
         return tile.columns * prod(lengths)
 
-    def _fill(self, op: tix.SumOp, value: SSAValue) -> float:
+    def _fill(self, op: tix.ReductionOp, value: SSAValue) -> float:
         cost = 1 / self.lanes
         for o in tree_of(value, op.body):
             if isinstance(o, tix.ReadOp):

@@ -38,7 +38,7 @@ def _runs_along(op: Operation, column: SSAValue, uses: IndexUses) -> bool:
             return True
         case tix.ReadOp():
             return stride(op, column, uses) in (0, 1, -1)
-        case tix.SumOp():
+        case tix.ReductionOp():
             return is_short(op) and not any(isinstance(o, tix.IfOp) for o in op.body.walk())
         case tix.IfOp():
             used = [v for disjunct in op.condition for c in disjunct for v in c.form.indices]

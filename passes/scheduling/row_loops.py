@@ -19,10 +19,9 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Any
 
-from xdsl.dialects import memref, vector
+from xdsl.dialects import memref
 from xdsl.dialects.builtin import IndexType
-from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 from dialects import tix
 from dialects.loops import ParallelOp, SelectLanesOp
@@ -32,7 +31,6 @@ from passes.analysis.index_uses import IndexUses
 from passes.index_sets.sets import index_set
 from passes.rewriting.programs import definition_around
 from passes.scheduling.body_lowering import BodyLowering
-from passes.scheduling.elementary import REASSOCIATED
 from passes.scheduling.emit import (
     carrying_loop,
     either,
@@ -54,13 +52,6 @@ VECTORS_OF_REDUCTION = 4
 
 VECTORS_OF_ELEMENTS = 2
 """Vectors of elements that are written out one after the other."""
-
-KINDS: dict[type[tix.ReductionOp], CombiningKindFlag] = {
-    tix.SumOp: CombiningKindFlag.ADD,
-    tix.ProdOp: CombiningKindFlag.MUL,
-    tix.MaxOp: CombiningKindFlag.MAXIMUMF,
-    tix.MinOp: CombiningKindFlag.MINIMUMF,
-}
 
 
 def row_loops(outer: RowLowering, members: Sequence[tix.DefineOp], rows: Rows) -> ParallelOp:
@@ -189,16 +180,7 @@ class RowLowering(KnownNumbers):
         lanes = RowLanes(ahead, definition, tile, IndexUses())
         start = lanes.splat(lanes.constant(op.IDENTITY))
         found = _add_terms(lanes, op, own, [start] * (tile.columns // tile.lanes))
-        total = reduce(lambda a, b: lanes.plus_lanes(op, a, b), found)
-        properties: dict[str, Attribute] = {
-            "kind": CombiningKindAttr(KINDS[type(op)]),
-            "fastmath": REASSOCIATED,
-        }
-        # the constructor of xDSL gives the result the type of the vector
-        combined = vector.ReductionOp.create(
-            operands=[total], result_types=[self.element], properties=properties
-        )
-        return self.insert(combined).results[0]
+        return lanes.all_lanes(op, reduce(lambda a, b: lanes.add(a, b, op), found))
 
 
 def _tile(op: tix.DefineOp, column: SSAValue, body: Region, vectors: int) -> Tile:
@@ -226,7 +208,7 @@ def _add_terms(at: RowLanes, op: tix.ReductionOp, own: Sequence[SSAValue], sums:
         found = list(carried)
         for number in range(vectors):
             here = inner.at(None, number)
-            after = here.plus_lanes(op, found[number], here.lanes_of(tix.yielded(op.body)))
+            after = here.add(found[number], here.lanes_of(tix.yielded(op.body)), op)
             if inner.mask is not None:
                 after = here.insert(SelectLanesOp(inner.mask, after, found[number])).result
             found[number] = after

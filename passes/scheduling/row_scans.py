@@ -104,11 +104,11 @@ class RowScans:
         found: list[SSAValue] = []
         for scan, total in zip(self.scans, totals, strict=True):
             prefixes = _prefixes(at, scan, self._terms(at, scan))
-            value = at.plus_lanes(scan.op, total, prefixes)
+            value = at.add(total, prefixes, scan.op)
             if scan.result in self.before:
-                value = at.plus_lanes(scan.op, self.before[scan.result], value)
+                value = at.add(self.before[scan.result], value, scan.op)
             at.known[scan.result, None, at.vector] = value
-            found.append(at.plus_lanes(scan.op, total, _end(at, scan, prefixes)))
+            found.append(at.add(total, _end(at, scan, prefixes), scan.op))
         return found
 
     def _ahead(self, at: RowLanes, scan: Scan) -> SSAValue:
@@ -149,14 +149,14 @@ def _joined(
     """The total before the next segment, and the rounding errors of that."""
     if isinstance(scan.op, tix.SumOp):
         return add_segment(at, *before, total)
-    return at.plus_lanes(scan.op, before[0], total), before[1]
+    return at.add(before[0], total, scan.op), before[1]
 
 
 def _prefixes(at: RowLanes, scan: Scan, terms: SSAValue) -> SSAValue:
     """In each lane the terms up to it: by doubling their number."""
     step = 1
     while step < at.lanes:
-        terms = at.plus_lanes(scan.op, _shifted(at, scan, terms, step), terms)
+        terms = at.add(_shifted(at, scan, terms, step), terms, scan.op)
         step *= 2
     return terms
 

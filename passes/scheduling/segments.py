@@ -122,14 +122,14 @@ class Segments:
 
     @classmethod
     def of(
-        cls, at: BodyLowering, op: tix.SumOp, own: Sequence[SSAValue], whole: int = 1
+        cls, at: BodyLowering, op: tix.ReductionOp, own: Sequence[SSAValue], whole: int = 1
     ) -> Segments | None:
-        """The segments of a sum, or None where it stays one loop nest.
+        """The segments of a sum; None where it, or another reduction, stays one loop nest.
 
         Terms are counted along the first indices, `own`: along others each has a total of its own.
         Parts of more than `whole` values are multiples of it, where their length is a number.
         """
-        if op in at.as_written:
+        if op in at.as_written or not isinstance(op, tix.SumOp):
             return None
         room: SSAValue | int = SEGMENT_TERMS
         steps: dict[SSAValue, SSAValue | int] = {}

@@ -58,4 +58,5 @@ def nests_of(
 
 def _keeps_order(tile: Tile, as_written: Set[Operation]) -> bool:
     """True unless vectors run along the terms of a sum that must be added one by one."""
-    return not any(isinstance(s, tix.SumOp) and tile.column_index in s.indices for s in as_written)
+    ordered = [s for s in as_written if isinstance(s, tix.SumOp | tix.ProdOp)]
+    return not any(tile.column_index in s.indices for s in ordered)

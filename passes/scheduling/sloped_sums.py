@@ -33,7 +33,7 @@ Terms = Callable[[SSAValue, SSAValue, Sums], Sums]
 """The loop over terms that all columns have: from the first one to the one behind the last."""
 
 
-def provide_range(at: LanesLowering, op: tix.SumOp) -> None:
+def provide_range(at: LanesLowering, op: tix.ReductionOp) -> None:
     """Let the innermost index run over the terms of all columns."""
     provide_bounds(at, op)
     low, high = _bounds(at, op, weakest=True)
@@ -41,7 +41,7 @@ def provide_range(at: LanesLowering, op: tix.SumOp) -> None:
 
 
 def add_sloped(
-    at: LanesLowering, op: tix.SumOp, low: SSAValue, high: SSAValue, sums: Sums, inside: Terms
+    at: LanesLowering, op: tix.ReductionOp, low: SSAValue, high: SSAValue, sums: Sums, inside: Terms
 ) -> Sums:
     """The terms from `low` to `high`, of each column those that it has."""
     first, last = _bounds(at, op, weakest=False)
@@ -52,7 +52,7 @@ def add_sloped(
     return _masked(at, op, last, high, sums)
 
 
-def _bounds(at: LanesLowering, op: tix.SumOp, weakest: bool) -> tuple[SSAValue, SSAValue]:
+def _bounds(at: LanesLowering, op: tix.ReductionOp, weakest: bool) -> tuple[SSAValue, SSAValue]:
     """The bounds of the innermost index for any column, or for all columns."""
     index = op.indices[-1]
     constraints = [_at_end(at, c, weakest) for c in constraints_of(op, [index])]
@@ -69,7 +69,9 @@ def _at_end(at: LanesLowering, constraint: Constraint, weakest: bool) -> Constra
     return Constraint(constraint.form.substitute(places), constraint.equality)
 
 
-def _masked(at: LanesLowering, op: tix.SumOp, low: SSAValue, high: SSAValue, sums: Sums) -> Sums:
+def _masked(
+    at: LanesLowering, op: tix.ReductionOp, low: SSAValue, high: SSAValue, sums: Sums
+) -> Sums:
     """Terms that some columns lack."""
     index, column = op.indices[-1], at.tile.column_index
     moving = [c for c in op.constraints if c.form[column]]

@@ -193,7 +193,9 @@ def _has_lanes(op: Operation, column: SSAValue, uses: IndexUses) -> bool:
         case tix.ReadOp():
             return stride(op, column, uses) in (0, *MASKED_STEPS)
         case tix.SumOp():
-            return is_short(op) and not any(isinstance(o, tix.SumOp) for o in _body(op))
+            return is_short(op) and not any(isinstance(o, tix.ReductionOp) for o in _body(op))
+        case tix.ReductionOp():
+            return is_short(op) and not any(isinstance(o, tix.IfOp) for o in _body(op))
         case tix.IfOp():
             return not is_guard(op, column, uses) or _is_maskable(op, column, uses)
         case _:

@@ -1,4 +1,8 @@
-"""Lengths of sums: which are unrolled where they stand, and which are long enough for a block."""
+"""Lengths of sums: which are unrolled where they stand, and which are long enough for a block.
+
+Products, maxima and minima run in the loops of sums, as other ways to combine terms: what is said
+of sums in these loops is said of them, but for segments and the joining of several sums.
+"""
 
 from __future__ import annotations
 
@@ -59,6 +63,7 @@ def _is_window(op: tix.ReductionOp) -> bool:
     return all(any(v in indices for indices in shifted) for v in own)
 
 
-def blocked_sums(region: Region) -> list[tix.SumOp]:
-    """The sums of a body, not of bodies inside, that are long enough for a block."""
-    return [op for op in region.block.ops if isinstance(op, tix.SumOp) and not is_short(op)]
+def blocked_sums(region: Region) -> list[tix.ReductionOp]:
+    """The sums, and other reductions, of a body that are long enough for a block; none of bodies
+    inside."""
+    return [op for op in region.block.ops if isinstance(op, tix.ReductionOp) and not is_short(op)]

@@ -34,7 +34,7 @@ def term_candidates(
     op: tix.DefineOp,
     lanes: int,
     extent: Callable[[SSAValue], int],
-    length: Callable[[tix.SumOp, SSAValue], int],
+    length: Callable[[tix.ReductionOp, SSAValue], int],
 ) -> Iterator[Tile]:
     """Rows along one index, and along all of up to two short ones; none where terms lie apart.
 
@@ -83,7 +83,7 @@ def _short_ones(
         yield from combinations(short, count)
 
 
-def lies_along(op: tix.SumOp, uses: IndexUses) -> bool:
+def lies_along(op: tix.ReductionOp, uses: IndexUses) -> bool:
     """True if vectors can hold terms: what these read lies at most two apart, or is one number."""
     index = op.indices[-1]
     inner = [o for o in op.body.walk() if not isinstance(o, tix.YieldOp)]

@@ -35,10 +35,10 @@ class _Total:
     """The tests that are the same for all lanes, by their form in terms of the first row."""
 
 
-def add_term(at: LaneChoices, op: tix.SumOp, sums: Sums) -> Sums:
+def add_term(at: LaneChoices, op: tix.ReductionOp, sums: Sums) -> Sums:
     """The sums of a block with one more term."""
     totals = [
-        _Total(n, term, row, vector, _tests(at.at(row, vector), term))
+        _Total(n, term, row, vector, _tests(at.at(row, vector), op, term))
         for n, (_, term, row, vector) in enumerate(at.totals(op))
     ]
     if len({tuple(t.tests) for t in totals}) > 1:
@@ -48,15 +48,15 @@ def add_term(at: LaneChoices, op: tix.SumOp, sums: Sums) -> Sums:
     return [found[n] for n in range(len(sums))]
 
 
-def _tests(at: LaneChoices, term: SSAValue) -> dict[Constraint, Constraint]:
+def _tests(at: LaneChoices, op: tix.ReductionOp, term: SSAValue) -> dict[Constraint, Constraint]:
     """The tests of a term at a point that are the same for all lanes."""
     choice = term.owner
-    left = at.left(choice) if is_guard(choice) else None
+    left = at.left(choice) if isinstance(op, tix.SumOp) and is_guard(choice) else None
     column = at.tile.column_index
     return {at.here(c): c for c in left or () if not c.form[column]}
 
 
-def _provide_shared(at: LaneChoices, op: tix.SumOp, totals: Iterable[_Total]) -> None:
+def _provide_shared(at: LaneChoices, op: tix.ReductionOp, totals: Iterable[_Total]) -> None:
     """Read ahead of all tests what is there without them, and what several rows share."""
     rows = {v for v, _ in at.tile.axes}
     reads = [o for o in op.body.block.ops if isinstance(o, tix.ReadOp)]
@@ -67,7 +67,7 @@ def _provide_shared(at: LaneChoices, op: tix.SumOp, totals: Iterable[_Total]) ->
 
 
 def _advanced(
-    at: LaneChoices, op: tix.SumOp, totals: Sequence[_Total], sums: dict[int, SSAValue]
+    at: LaneChoices, op: tix.ReductionOp, totals: Sequence[_Total], sums: dict[int, SSAValue]
 ) -> dict[int, SSAValue]:
     """The sums with the next term of these totals, under the tests that are left."""
     groups: dict[Constraint | None, list[_Total]] = {}
@@ -91,7 +91,7 @@ def _first_left(at: LaneChoices, total: _Total, all_: Sequence[_Total]) -> Const
 
 def _tested(
     at: LaneChoices,
-    op: tix.SumOp,
+    op: tix.ReductionOp,
     key: Constraint,
     group: Sequence[_Total],
     sums: dict[int, SSAValue],

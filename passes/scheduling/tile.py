@@ -41,12 +41,12 @@ class Tile:
     """Elements of a vector, of which `columns` is a multiple."""
     group: int = 1
     """Blocks along the rows that one iteration computes, one after the other."""
-    panels: dict[tix.SumOp, tuple[Hoisted, ...]] = field(
-        default_factory=dict["tix.SumOp", tuple[Hoisted, ...]]
+    panels: dict[tix.ReductionOp, tuple[Hoisted, ...]] = field(
+        default_factory=dict["tix.ReductionOp", tuple[Hoisted, ...]]
     )
     """For each sum what is copied into panels."""
-    chunks: dict[tix.SumOp, tuple[SSAValue, int]] = field(
-        default_factory=dict["tix.SumOp", "tuple[SSAValue, int]"]
+    chunks: dict[tix.ReductionOp, tuple[SSAValue, int]] = field(
+        default_factory=dict["tix.ReductionOp", "tuple[SSAValue, int]"]
     )
     """For each sum of which a cache cannot hold what blocks share, the index that is cut and the
     length of chunks."""

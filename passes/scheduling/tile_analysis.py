@@ -58,19 +58,19 @@ def is_lane_by_lane(op: tix.IfOp, column: SSAValue, uses: IndexUses) -> bool:
     )
 
 
-def sum_along(op: tix.DefineOp, index: SSAValue) -> tix.SumOp:
+def sum_along(op: tix.DefineOp, index: SSAValue) -> tix.ReductionOp:
     """The sum of a body over this index."""
     return next(s for s in blocked_sums(op.body) if index in s.indices)
 
 
-def is_rectangular(op: tix.SumOp, indices: Iterable[SSAValue], uses: IndexUses) -> bool:
+def is_rectangular(op: tix.ReductionOp, indices: Iterable[SSAValue], uses: IndexUses) -> bool:
     """True if the bounds of the sum, and of those inside it, are the same along these indices."""
     indices = set(indices)
-    inner = [s for s in op.walk() if isinstance(s, tix.SumOp)]
+    inner = [s for s in op.walk() if isinstance(s, tix.ReductionOp)]
     return not any(uses.of(v) & indices for s in inner for v in s.free_indices)
 
 
-def tileable_sums(region: Region, tile: Tile, uses: IndexUses) -> list[tix.SumOp]:
+def tileable_sums(region: Region, tile: Tile, uses: IndexUses) -> list[tix.ReductionOp]:
     """The sums of a body that get accumulators.
 
     They are long, and have the same terms for all rows of a block; for all columns, too, or
@@ -86,13 +86,13 @@ def tileable_sums(region: Region, tile: Tile, uses: IndexUses) -> list[tix.SumOp
     ]
 
 
-def vectors_of_sums(op: tix.SumOp, tile: Tile, lanes: int, uses: IndexUses) -> float:
+def vectors_of_sums(op: tix.ReductionOp, tile: Tile, lanes: int, uses: IndexUses) -> float:
     """Vectors, of so many lanes, in which a block has the results of a sum."""
     rows = sum(tile.count_in(uses.of(total)) for total in op.results)
     return rows * tile.columns / lanes
 
 
-def is_sloped(op: tix.SumOp, tile: Tile, uses: IndexUses) -> bool:
+def is_sloped(op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> bool:
     """True if bounds of the innermost index, and no others, move with the column.
 
         sum[k](x[k] * w[j - k]),  j - 9 <= k <= j
@@ -106,7 +106,7 @@ def is_sloped(op: tix.SumOp, tile: Tile, uses: IndexUses) -> bool:
     inner = [o for o in op.body.walk() if not isinstance(o, tix.YieldOp)]
     return (
         bool(moving)
-        and not any(isinstance(o, tix.SumOp | tix.FloorDivOp | tix.IfOp) for o in inner)
+        and not any(isinstance(o, tix.ReductionOp | tix.FloorDivOp | tix.IfOp) for o in inner)
         and all(abs(c.form[index]) == 1 and c.form[column] and not c.equality for c in moving)
         and all(
             stride(o, column, uses) in (1, -1)
@@ -180,7 +180,7 @@ class HoistedValues:
     """Once for a strip, for all of its blocks of rows."""
 
 
-def hoisted_values(op: tix.SumOp, tile: Tile, uses: IndexUses) -> HoistedValues:
+def hoisted_values(op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> HoistedValues:
     """The largest parts of a sum that depend on the column and are better computed once.
 
     Panels hold what is the same for all rows and lies apart along the columns, or apart along the
@@ -198,7 +198,7 @@ def hoisted_values(op: tix.SumOp, tile: Tile, uses: IndexUses) -> HoistedValues:
     for value in _largest(op, lambda v: _same_for_rows(v, tile, uses)):
         ops = list(tree_of(value, op.body))
         if value in found.per_block or any(
-            isinstance(o, tix.SumOp) and not is_short(o) for o in ops
+            isinstance(o, tix.ReductionOp) and not is_short(o) for o in ops
         ):
             continue
         used = tuple(v for v in op.indices if v in uses.of(value))
@@ -208,7 +208,7 @@ def hoisted_values(op: tix.SumOp, tile: Tile, uses: IndexUses) -> HoistedValues:
     return found
 
 
-def far_reads(op: tix.SumOp, tile: Tile, uses: IndexUses) -> list[tix.ReadOp]:
+def far_reads(op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> list[tix.ReadOp]:
     """The reads of which rows lie side by side, and terms far apart.
 
         sum[k](x[k, i] * w[k, j])          x[k, i0], x[k, i0 + 1], ... for rows i0, i0 + 1, ...
@@ -229,7 +229,7 @@ def far_reads(op: tix.SumOp, tile: Tile, uses: IndexUses) -> list[tix.ReadOp]:
 
 
 def reads_outside_terms(
-    op: tix.SumOp, uses: IndexUses
+    op: tix.ReductionOp, uses: IndexUses
 ) -> Iterator[tuple[tix.ReadOp, dict[tix.Variable, Affine]]]:
     """Reads in short sums inside a sum that are the same for all its terms.
 
@@ -237,7 +237,7 @@ def reads_outside_terms(
     """
     own = frozenset(op.indices)
     for inner in op.body.block.ops:
-        if not isinstance(inner, tix.SumOp) or not is_short(inner):
+        if not isinstance(inner, tix.ReductionOp) or not is_short(inner):
             continue
         known = [*index_set(definition_around(op)), *inner.constraints]
         for read in inner.body.block.ops:
@@ -250,7 +250,7 @@ def reads_outside_terms(
                 yield from ((read, places) for places in points_of(inner))
 
 
-def points_of(op: tix.SumOp) -> list[dict[tix.Variable, Affine]]:
+def points_of(op: tix.ReductionOp) -> list[dict[tix.Variable, Affine]]:
     """The indices of all terms of a sum over a box of numbers, in order."""
     found: list[dict[tix.Variable, Affine]] = [{}]
     for index in op.indices:
@@ -260,7 +260,7 @@ def points_of(op: tix.SumOp) -> list[dict[tix.Variable, Affine]]:
     return found
 
 
-def _is_there(value: SSAValue, op: tix.SumOp) -> bool:
+def _is_there(value: SSAValue, op: tix.ReductionOp) -> bool:
     """True if all that it reads is there for all elements, even where the sum is empty."""
     known = index_set(definition_around(op))
     return all(stays_inside(o, known) for o in tree_of(value, op.body))
@@ -278,12 +278,12 @@ def _same_for_rows(value: SSAValue, tile: Tile, uses: IndexUses) -> bool:
     )
 
 
-def _is_dear(value: SSAValue, op: tix.SumOp, tile: Tile, uses: IndexUses) -> bool:
+def _is_dear(value: SSAValue, op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> bool:
     """True if it takes an elementary function, a sum, or reads that lie apart along the columns."""
     ops = [o for o in tree_of(value, op.body) if not isinstance(o, FREE)]
     return any(
         weight(o) > 1
-        or isinstance(o, tix.SumOp)
+        or isinstance(o, tix.ReductionOp)
         or (isinstance(o, tix.ReadOp) and is_slow(stride(o, tile.column_index, uses)))
         for o in ops
     )
@@ -294,7 +294,7 @@ def is_slow(step: int | None) -> bool:
     return step is None or abs(step) > 2
 
 
-def _largest(op: tix.SumOp, fits: Callable[[SSAValue], bool]) -> list[SSAValue]:
+def _largest(op: tix.ReductionOp, fits: Callable[[SSAValue], bool]) -> list[SSAValue]:
     """The largest values of the sum's body that fit; none of them stands inside a choice."""
     found: dict[SSAValue, None] = {}
 
@@ -331,7 +331,7 @@ def _is_far(step: int | None) -> bool:
     return step is None or abs(step) >= VECTOR_BYTES * 8
 
 
-def chunk_of(op: tix.SumOp, columns: int) -> tuple[SSAValue, int] | None:
+def chunk_of(op: tix.ReductionOp, columns: int) -> tuple[SSAValue, int] | None:
     """The index of a sum to cut so that a panel holds what is inside; None where all fits.
 
     All indices inside it have numbers for bounds. It is the outermost one for which that fits.

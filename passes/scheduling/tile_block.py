@@ -69,16 +69,16 @@ TERMS_AHEAD = 8
 class BlockLowering(LaneChoices):
     """Emits one block: its sums, what they share, and its elements."""
 
-    def starts(self, op: tix.SumOp) -> Sums:
+    def starts(self, op: tix.ReductionOp) -> Sums:
         """Sums without terms."""
-        return [self.splat(self.constant(0.0))] * len(self.totals(op))
+        return [self.splat(self.constant(op.IDENTITY))] * len(self.totals(op))
 
-    def provide(self, op: tix.SumOp, sums: Sums) -> None:
+    def provide(self, op: tix.ReductionOp, sums: Sums) -> None:
         """From now on the sums have these values."""
         for (total, _, row, vector_), value in zip(self.totals(op), sums, strict=True):
             self.known[total, row, vector_] = value
 
-    def add_sum(self, op: tix.SumOp) -> None:
+    def add_sum(self, op: tix.ReductionOp) -> None:
         """Add all terms of a sum."""
         self.provide_quotients([c.form for c in op.constraints])
         self.hoist(op)
@@ -98,7 +98,7 @@ class BlockLowering(LaneChoices):
 
         self.provide(op, totals.end(self, segments.emit(self, sums, fill)))
 
-    def hoist(self, op: tix.SumOp) -> None:
+    def hoist(self, op: tix.ReductionOp) -> None:
         """Compute what is the same for all terms of a sum."""
         for value in hoisted_values(op, self.tile, self.uses).per_block:
             for row, vector_ in self.points(value):
@@ -111,7 +111,7 @@ class BlockLowering(LaneChoices):
                     here.elements(read)
 
     def add_terms(
-        self, op: tix.SumOp, own: Sequence[SSAValue], sums: Sums, chunk: Chunk | None = None
+        self, op: tix.ReductionOp, own: Sequence[SSAValue], sums: Sums, chunk: Chunk | None = None
     ) -> Sums:
         """The loops of some indices of a sum, the first one over a chunk, with the block inside."""
         if not own:
@@ -151,19 +151,19 @@ class BlockLowering(LaneChoices):
             place = later.linear(read.forms, self.strides[read.tensor, read.shape])
             self.insert(PrefetchOp(self.buffers[read.tensor], place))
 
-    def _slopes(self, op: tix.SumOp) -> bool:
+    def _slopes(self, op: tix.ReductionOp) -> bool:
         """True if the columns of the block have different terms."""
         column = self.tile.column_index
         return column not in op.indices and any(c.form[column] for c in op.constraints)
 
-    def _shifts(self, op: tix.SumOp, index: SSAValue) -> bool:
+    def _shifts(self, op: tix.ReductionOp, index: SSAValue) -> bool:
         """True if a term reads at some column what another term reads at another column."""
         column = self.tile.column_index
         reads = (o for o in op.body.walk() if isinstance(o, tix.ReadOp) and o.forms)
         return any(abs(r.forms[-1][column]) == abs(r.forms[-1][index]) == 1 for r in reads)
 
     def _add_shifted(
-        self, op: tix.SumOp, low: SSAValue, high: SSAValue, sums: Sums
+        self, op: tix.ReductionOp, low: SSAValue, high: SSAValue, sums: Sums
     ) -> tuple[SSAValue, Sums]:
         """Terms a vector apart from each other at a time, which share what they read.
 
@@ -193,12 +193,12 @@ class BlockLowering(LaneChoices):
         end = self.index.add(low, whole)
         return end, carrying_loop(self, low, end, width, "part", sums, part)
 
-    def _is_shared(self, op: tix.SumOp, index: SSAValue) -> bool:
+    def _is_shared(self, op: tix.ReductionOp, index: SSAValue) -> bool:
         """True if all terms are certainly among those that share what they read."""
         found = None if index in self.ranges or self._slopes(op) else constant_range(op, index)
         return found is not None and found[1] % (SHIFTED_TERMS * self.lanes) == 0
 
-    def _add_term(self, op: tix.SumOp, sums: Sums) -> Sums:
+    def _add_term(self, op: tix.ReductionOp, sums: Sums) -> Sums:
         """The sums with one more term."""
         for inner in tileable_sums(op.body, self.tile, self.uses):
             self.add_sum(inner)
@@ -206,7 +206,7 @@ class BlockLowering(LaneChoices):
 
     # --- memory ---
 
-    def loaded_sums(self, source: SSAValue, first: SSAValue, op: tix.SumOp) -> Sums:
+    def loaded_sums(self, source: SSAValue, first: SSAValue, op: tix.ReductionOp) -> Sums:
         """The sums that lie in memory from a position on."""
         places = self.positions(first, len(self.totals(op)))
         return [load_vector(self, source, place) for place in places]
@@ -273,7 +273,7 @@ def _store_apart(
     loop(at, at.index.constant(0), at.index.constant(columns), "column", one)
 
 
-def written_out(op: tix.SumOp, own: Sequence[SSAValue]) -> tuple[int, int] | None:
+def written_out(op: tix.ReductionOp, own: Sequence[SSAValue]) -> tuple[int, int] | None:
     """The first value and the length of the first of `own`, if the terms of all are written out."""
     terms = 1
     for index in own:

@@ -1,6 +1,7 @@
 """Loops that a machine with caches and vectors runs best: the choice behind `schedule{tile=true}`.
 
-A definition is worth a *tile* where a sum reads the same elements for many elements of the result:
+A definition is worth a *tile* where a sum, or another reduction, reads the same elements for many
+elements of the result:
 
     y[i, j] = sum[k](x[i, k] * w[k, j])         4 reads of x and 64 of w serve 4 x 64 elements
 
@@ -121,7 +122,7 @@ def choose_tiles(
 
 def _tells_lengths(op: tix.DefineOp, example: Sizes) -> bool:
     """True if ranges are about as long as in an example: differences of long sizes may not be."""
-    sums = (s for s in op.walk() if isinstance(s, tix.SumOp))
+    sums = (s for s in op.walk() if isinstance(s, tix.ReductionOp))
     forms = (*op.shape, *(c.form for s in sums for c in s.constraints))
     return not any(f[n] < 0 and example.get(n, 0) >= MOST_COLUMNS for f in forms for n in f.sizes)
 
@@ -141,11 +142,9 @@ def _until_one_fits(op: tix.DefineOp, tiles: Sequence[Tile], least: Sizes) -> li
 
 
 def _has_tiles(op: Operation) -> bool:
-    """True unless it is left to the plain nest: other reductions than sums, and long ones that
-    not all values need."""
-    if isinstance(op, tix.WhereOp):
-        return not any(isinstance(o, tix.SumOp) and not is_short(o) for o in op.walk())
-    return not isinstance(op, tix.ReductionOp) or isinstance(op, tix.SumOp)
+    """True unless it is left to the plain nest: long reductions that not all values need."""
+    inner = op.walk() if isinstance(op, tix.WhereOp) else ()
+    return not any(isinstance(o, tix.ReductionOp) and not is_short(o) for o in inner)
 
 
 def may_have_tiles(op: tix.DefineOp) -> bool:
@@ -177,7 +176,7 @@ def priced_tiles(op: tix.DefineOp, sizes: Sizes) -> list[PricedTile]:
     lanes = lanes_of(op)
     joined = [s for s in blocked_sums(op.body) if len(s.results) > 1]  # they have no plain nest
     found: list[PricedTile] = []
-    plain_costs: dict[tuple[tix.SumOp, ...], float] = {}
+    plain_costs: dict[tuple[tix.ReductionOp, ...], float] = {}
     for tile in _candidates(op, lanes, sizes):
         sums = sums_of_blocks(op, tile, uses)
         if not sums or not all(s in sums and _may_join(s, op, tile, uses) for s in joined):
@@ -196,13 +195,13 @@ def priced_tiles(op: tix.DefineOp, sizes: Sizes) -> list[PricedTile]:
     return sorted(found, key=lambda priced: priced.cost)
 
 
-def _may_join(s: tix.SumOp, op: tix.DefineOp, tile: Tile, uses: IndexUses) -> bool:
+def _may_join(s: tix.ReductionOp, op: tix.DefineOp, tile: Tile, uses: IndexUses) -> bool:
     """True if registers hold all that advances in the loop of a sum, for each column its own."""
     own = tile.column_index in op.indices
     return own and vectors_of_sums(s, tile, tile.lanes, uses) <= VECTORS_OF_DEAR_SUMS
 
 
-def sums_of_blocks(op: tix.DefineOp, tile: Tile, uses: IndexUses) -> list[tix.SumOp]:
+def sums_of_blocks(op: tix.DefineOp, tile: Tile, uses: IndexUses) -> list[tix.ReductionOp]:
     """The sums that blocks compute."""
     if tile.column_index in op.indices:
         return tileable_sums(op.body, tile, uses)
@@ -318,15 +317,15 @@ def _store_cost(op: tix.DefineOp, tile: Tile, lanes: int) -> float:
 
 
 def _with_panels(
-    op: tix.DefineOp, tile: Tile, sums: list[tix.SumOp], uses: IndexUses, sizes: Sizes
+    op: tix.DefineOp, tile: Tile, sums: list[tix.ReductionOp], uses: IndexUses, sizes: Sizes
 ) -> Tile:
     """The tile with its panels, chunks and groups."""
     if tile.row_index is None:
         return tile
     blocks = -(-_extent(op, tile.row_index, sizes) // tile.rows)
     group = max(1, min(MOST_ROWS_PER_PANEL // tile.rows, blocks, _largest_group(op, tile, sizes)))
-    panels: dict[tix.SumOp, tuple[Hoisted, ...]] = {}
-    chunks: dict[tix.SumOp, tuple[SSAValue, int]] = {}
+    panels: dict[tix.ReductionOp, tuple[Hoisted, ...]] = {}
+    chunks: dict[tix.ReductionOp, tuple[SSAValue, int]] = {}
     along_terms = tile.column_index not in op.indices
     share = False  # what all blocks of a group read, be it in a panel or where it is
     moving = along_terms or not all(is_rectangular(s, [tile.column_index], uses) for s in sums)

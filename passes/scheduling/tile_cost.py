@@ -60,7 +60,7 @@ Sizes = Mapping[str, int]
 def operations(region: Region) -> Iterator[tuple[Operation, int]]:
     """The operations of a body, each with how often it runs; long sums inside count as such."""
     for op in region.block.ops:
-        if isinstance(op, tix.SumOp):
+        if isinstance(op, tix.ReductionOp):
             count = term_count(op) or ASSUMED_EXTENT
             yield from ((inner, count * times) for inner, times in operations(op.body))
         elif isinstance(op, tix.IfOp | tix.WhereOp):
@@ -71,7 +71,7 @@ def operations(region: Region) -> Iterator[tuple[Operation, int]]:
             yield op, 1
 
 
-def terms_of(op: tix.SumOp, sizes: Sizes) -> int:
+def terms_of(op: tix.ReductionOp, sizes: Sizes) -> int:
     """About how many terms a sum has."""
     return prod(length_of(op, v, sizes) for v in op.indices)
 
@@ -85,7 +85,7 @@ def length_of(op: tix.ReductionOp, index: SSAValue, sizes: Sizes) -> int:
     return ASSUMED_EXTENT if most is None else min(most, ASSUMED_EXTENT)
 
 
-def plain_cost(sums: Iterable[tix.SumOp], lanes: int, uses: IndexUses, sizes: Sizes) -> float:
+def plain_cost(sums: Iterable[tix.ReductionOp], lanes: int, uses: IndexUses, sizes: Sizes) -> float:
     """The cost of the plain nest per element: its innermost sum runs along vectors where it can."""
     total = 0.0
     for op in sums:
@@ -97,7 +97,7 @@ def plain_cost(sums: Iterable[tix.SumOp], lanes: int, uses: IndexUses, sizes: Si
             for read in op.walk()
             if isinstance(read, tix.ReadOp)
         )
-        nested = any(isinstance(s, tix.SumOp) and not is_short(s) for s in op.body.walk())
+        nested = any(isinstance(s, tix.ReductionOp) and not is_short(s) for s in op.body.walk())
         speed = lanes if vector and not nested and length >= lanes else 1
         cost = sum(
             (COST_OF_LOAD if isinstance(o, tix.ReadOp) else weight(o)) * n / speed
@@ -120,10 +120,10 @@ class TileCost:
     sizes: Sizes
     """The sizes for which the cost is asked."""
 
-    def of(self, sums: Iterable[tix.SumOp]) -> float:
+    def of(self, sums: Iterable[tix.ReductionOp]) -> float:
         return sum(terms_of(op, self.sizes) * self._of_sum(op) for op in sums)
 
-    def _of_sum(self, op: tix.SumOp) -> float:
+    def _of_sum(self, op: tix.ReductionOp) -> float:
         rows, columns = self.tile.height, self.tile.columns
         sums = vectors_of_sums(op, self.tile, self.lanes, self.uses)
         cost = sums + max(0, ADDITIONS_UNDER_WAY - sums)
@@ -151,7 +151,7 @@ class TileCost:
         """The rows for which an operation differs."""
         return self.tile.count_in(self.uses.of_operation(op))
 
-    def _of_operation(self, op: Operation, sum_: tix.SumOp) -> float:
+    def _of_operation(self, op: Operation, sum_: tix.ReductionOp) -> float:
         by_column = self.tile.column_index in self.uses.of_operation(op)
         rows = self._rows(op)
         by_row = rows > 1
@@ -188,7 +188,7 @@ class TileCost:
                 cost += 1
         return cost
 
-    def _elements(self, op: Operation, sum_: tix.SumOp) -> float:
+    def _elements(self, op: Operation, sum_: tix.ReductionOp) -> float:
         """The values per term that are the same for all columns.
 
         Terms that are written out share elements with other rows: three rows read x[i + k], with

@@ -44,12 +44,14 @@ class Chunk:
     high: SSAValue
     length: int
 
-    def inside(self, op: tix.SumOp) -> list[SSAValue]:
+    def inside(self, op: tix.ReductionOp) -> list[SSAValue]:
         """The index with those inside it."""
         return op.indices[op.indices.index(self.index) :]
 
 
-def fill_panel(at: LanesLowering, op: tix.SumOp, hoisted: Hoisted, chunk: Chunk | None) -> Panel:
+def fill_panel(
+    at: LanesLowering, op: tix.ReductionOp, hoisted: Hoisted, chunk: Chunk | None
+) -> Panel:
     """A value of a sum for all its terms, or those of a chunk, side by side along columns."""
     indices = [v for v in hoisted.indices if chunk is None or v in chunk.inside(op)]
     ranges = [(v, *_range(op, v, chunk)) for v in indices]
@@ -67,7 +69,7 @@ def fill_panel(at: LanesLowering, op: tix.SumOp, hoisted: Hoisted, chunk: Chunk 
 class _Filling:
     """Fills a panel with a value of a sum."""
 
-    op: tix.SumOp
+    op: tix.ReductionOp
     value: SSAValue
     chunk: Chunk | None
     panel: Panel
@@ -190,7 +192,7 @@ def _shuffled(at: VectorLowering, a: SSAValue, b: SSAValue, order: Sequence[int]
     return at.insert(vector.ShuffleOp(a, b, lanes, result_type=vector_type(a))).result
 
 
-def _range(op: tix.SumOp, v: SSAValue, chunk: Chunk | None) -> tuple[Affine, int]:
+def _range(op: tix.ReductionOp, v: SSAValue, chunk: Chunk | None) -> tuple[Affine, int]:
     """The first value of an index of a panel, and the number of values that there is room for."""
     if chunk is not None and v is chunk.index:
         return Affine.of(chunk.low), chunk.length
@@ -200,7 +202,7 @@ def _range(op: tix.SumOp, v: SSAValue, chunk: Chunk | None) -> tuple[Affine, int
 
 
 def _bounds(
-    at: BodyLowering, op: tix.SumOp, v: SSAValue, chunk: Chunk | None
+    at: BodyLowering, op: tix.ReductionOp, v: SSAValue, chunk: Chunk | None
 ) -> tuple[SSAValue, SSAValue]:
     """The bounds of an index of a panel."""
     if chunk is not None and v is chunk.index:

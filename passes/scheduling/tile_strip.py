@@ -29,7 +29,7 @@ from xdsl.ir import SSAValue
 from dialects import tix
 from passes.analysis.index_uses import IndexUses
 from passes.scheduling.body_lowering import BodyLowering
-from passes.scheduling.emit import loop, smaller, zeroed
+from passes.scheduling.emit import filled, loop, smaller
 from passes.scheduling.lanes_lowering import Panel
 from passes.scheduling.nest import Nest
 from passes.scheduling.segments import Segments
@@ -78,7 +78,9 @@ class Strip:
         block.panels.update(self.panels)
         return block
 
-    def fill_panels(self, at: BodyLowering, op: tix.SumOp, chunk: Chunk | None = None) -> None:
+    def fill_panels(
+        self, at: BodyLowering, op: tix.ReductionOp, chunk: Chunk | None = None
+    ) -> None:
         """Fill the panels of a sum, which all blocks load from."""
         for hoisted in self.tile.panels.get(op, ()):
             self.panels.pop(hoisted.value, None)
@@ -116,12 +118,12 @@ class ChunkedStrip(Strip):
 class _ChunkedSum:
     """A sum of a strip, with memory for what it has reached in each block."""
 
-    def __init__(self, strip: Strip, at: BodyLowering, op: tix.SumOp):
+    def __init__(self, strip: Strip, at: BodyLowering, op: tix.ReductionOp):
         self.strip = strip
         self.op = op
         self.size = int(vectors_of_sums(op, strip.tile, 1, strip.uses))
         self.room = self.size * most_blocks(strip.tile)
-        self.waiting = zeroed(at, self.room, "sums")
+        self.waiting = filled(at, self.room, op.IDENTITY, "sums")
 
     def add(self, at: BodyLowering) -> None:
         """Add all terms to the sums of all blocks; chunks divide segments."""

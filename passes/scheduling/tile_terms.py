@@ -19,8 +19,7 @@ from collections.abc import Sequence
 
 from xdsl.dialects import memref, vector
 from xdsl.dialects.builtin import I1, VectorType, i1
-from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
 from dialects import tix
 from dialects.loops import SelectLanesOp
@@ -28,7 +27,6 @@ from dialects.tix import Affine
 from dialects.tix import elementwise as ew
 from passes.analysis.index_uses import IndexUses
 from passes.scheduling.body_lowering import BodyLowering
-from passes.scheduling.elementary import REASSOCIATED
 from passes.scheduling.emit import carrying_loop, difference, loop, quotient, smaller
 from passes.scheduling.nest import Nest
 from passes.scheduling.sloped_sums import Sums
@@ -64,32 +62,25 @@ def emit_rows(nest: Nest, tile: Tile, at: BodyLowering, rows: Span | None) -> No
 class TermBlock(BlockLowering):
     """Emits one block, of one column."""
 
-    def totals(self, op: tix.SumOp) -> list[tuple[SSAValue, SSAValue, int | None, int | None]]:
+    def totals(
+        self, op: tix.ReductionOp
+    ) -> list[tuple[SSAValue, SSAValue, int | None, int | None]]:
         """The partial sums of each row: terms differ in all vectors."""
         rows, term = self.tile.rows_in(self.uses.of(op.result)), tix.yielded(op.body)
         vectors = range(self.tile.columns // self.lanes)
         return [(op.result, term, row, number) for row in rows for number in vectors]
 
-    def provide(self, op: tix.SumOp, sums: Sums) -> None:
+    def provide(self, op: tix.ReductionOp, sums: Sums) -> None:
         """From now on the sum of a row is that of all lanes of its vectors."""
         totals: dict[int | None, SSAValue] = {}
         for (_, _, row, _), value in zip(self.totals(op), sums, strict=True):
             before = totals.get(row)
             totals[row] = value if before is None else self.add(before, value, op)
         for row, lanes in totals.items():
-            self.known[op.result, row, None] = self._total(lanes)
-
-    def _total(self, lanes: SSAValue) -> SSAValue:
-        kind = CombiningKindAttr(CombiningKindFlag.ADD)
-        properties: dict[str, Attribute] = {"kind": kind, "fastmath": REASSOCIATED}
-        # the constructor of xDSL gives the result the type of the vector
-        add = vector.ReductionOp.create(
-            operands=[lanes], result_types=[self.element], properties=properties
-        )
-        return self.insert(add).results[0]
+            self.known[op.result, row, None] = self.all_lanes(op, lanes)
 
     def add_terms(
-        self, op: tix.SumOp, own: Sequence[SSAValue], sums: Sums, chunk: Chunk | None = None
+        self, op: tix.ReductionOp, own: Sequence[SSAValue], sums: Sums, chunk: Chunk | None = None
     ) -> Sums:
         """The loops of some indices of a sum, the innermost one by vectors."""
         if len(own) > 1:
@@ -119,7 +110,7 @@ class TermBlock(BlockLowering):
         lanes = self.index.constant(self.lanes)
         return carrying_loop(self, end, high, lanes, index.name_hint, sums, rest)
 
-    def _written_out(self, op: tix.SumOp, first: int, count: int, sums: Sums) -> Sums:
+    def _written_out(self, op: tix.ReductionOp, first: int, count: int, sums: Sums) -> Sums:
         """The sums with so many terms along the innermost index, without a loop."""
         for k in range(0, count, self.lanes):
             inner = self.apart()
@@ -131,7 +122,7 @@ class TermBlock(BlockLowering):
                 sums = inner._add_first(op, sums)
         return sums
 
-    def _add_rest(self, op: tix.SumOp, left: SSAValue, sums: Sums) -> Sums:
+    def _add_rest(self, op: tix.ReductionOp, left: SSAValue, sums: Sums) -> Sums:
         """The sums with a vector more, of which so many lanes are terms."""
         lanes = smaller(self, left, self.index.constant(self.lanes))
         kind: VectorType[I1] = VectorType(i1, [self.lanes])
@@ -140,7 +131,7 @@ class TermBlock(BlockLowering):
         inner.mask = mask
         return inner._add_first(op, sums)
 
-    def _add_first(self, op: tix.SumOp, sums: Sums) -> Sums:
+    def _add_first(self, op: tix.ReductionOp, sums: Sums) -> Sums:
         """The sums with a term more in each lane of the first vector that there is."""
         found: list[SSAValue] = []
         for (_, term, row, number), before in zip(self.totals(op), sums, strict=True):
@@ -149,18 +140,20 @@ class TermBlock(BlockLowering):
                 continue
             here = self.at(row, 0)
             after = here.add(before, here.lanes_of(term), op)
-            if self.mask is not None and not self._vanishes(term):
+            if self.mask is not None and not self._vanishes(op, term):
                 after = here.insert(SelectLanesOp(self.mask, after, before)).result
             found.append(after)
         return found
 
-    def _vanishes(self, value: SSAValue) -> bool:
-        """True if a term is 0 where nothing is read: a product of elements that vectors hold."""
+    def _vanishes(self, sum_: tix.ReductionOp, value: SSAValue) -> bool:
+        """True if a term adds 0 where nothing is read: a product of elements that vectors hold."""
         match value.owner:
+            case _ if not isinstance(sum_, tix.SumOp):
+                return False
             case tix.ReadOp() as op:
                 return self.tile.column_index in self.uses.of_operation(op)
             case ew.MulOp() as op:
-                return all(map(self._vanishes, op.operands))
+                return all(self._vanishes(sum_, v) for v in op.operands)
             case _:
                 return False
 

@@ -12,14 +12,14 @@ from passes.scheduling.body_lowering import BodyLowering
 
 
 def bounds(
-    at: BodyLowering, op: tix.SumOp, indices: Sequence[SSAValue]
+    at: BodyLowering, op: tix.ReductionOp, indices: Sequence[SSAValue]
 ) -> tuple[SSAValue, SSAValue]:
     """The bounds of the first of `indices`, which are the last ones of the sum."""
     provide_bounds(at, op)
     return at.bounds(op, indices)
 
 
-def provide_bounds(at: BodyLowering, op: tix.SumOp) -> None:
+def provide_bounds(at: BodyLowering, op: tix.ReductionOp) -> None:
     """Emit what the bounds of a sum depend on."""
     for outer in missing(at, op.free_indices, ())[0]:
         at.operation(outer)

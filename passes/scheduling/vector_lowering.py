@@ -17,15 +17,23 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
+from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from dialects import tix
 from dialects.loops import CompareLanesOp, SelectLanesOp, vector_of, vector_type
 from dialects.tix import Affine
 from passes.scheduling import operations
-from passes.scheduling.elementary import AS_WRITTEN, CONTRACT
+from passes.scheduling.elementary import AS_WRITTEN, CONTRACT, REASSOCIATED
 from passes.scheduling.segments import SegmentLowering
 from passes.scheduling.tile import Tile
+
+KINDS: dict[type[tix.ReductionOp], CombiningKindFlag] = {
+    tix.SumOp: CombiningKindFlag.ADD,
+    tix.ProdOp: CombiningKindFlag.MUL,
+    tix.MaxOp: CombiningKindFlag.MAXIMUMF,
+    tix.MinOp: CombiningKindFlag.MINIMUMF,
+}
 
 
 class VectorLowering(SegmentLowering):
@@ -69,14 +77,24 @@ class VectorLowering(SegmentLowering):
         test = self.insert(CompareLanesOp(predicate, a, b)).result
         return self.insert(SelectLanesOp(test, x, y)).result
 
-    def add(self, a: SSAValue, b: SSAValue, op: tix.SumOp) -> SSAValue:
-        """The next partial sum."""
+    def add(self, a: SSAValue, b: SSAValue, op: tix.ReductionOp) -> SSAValue:
+        """Parts of a reduction as one, in the order in which they are given: the next sum."""
+        if not isinstance(op, tix.SumOp):
+            return self.combined(op, a, b)
         flags = AS_WRITTEN if op in self.as_written else CONTRACT
         return self.insert(operations.binary(arith.AddfOp, a, b, fastmath=flags)).result
 
-    def plus_lanes(self, op: tix.ReductionOp, a: SSAValue, b: SSAValue) -> SSAValue:
-        """Parts of a reduction as one, in the order in which they are given."""
-        return self.add(a, b, op) if isinstance(op, tix.SumOp) else self.combined(op, a, b)
+    def all_lanes(self, op: tix.ReductionOp, lanes: SSAValue) -> SSAValue:
+        """The parts of a reduction in all lanes as one."""
+        properties: dict[str, Attribute] = {
+            "kind": CombiningKindAttr(KINDS[type(op)]),
+            "fastmath": REASSOCIATED,
+        }
+        # the constructor of xDSL gives the result the type of the vector
+        combined = vector.ReductionOp.create(
+            operands=[lanes], result_types=[self.element], properties=properties
+        )
+        return self.insert(combined).results[0]
 
     def reversed(self, lanes: SSAValue) -> SSAValue:
         """The lanes from the last to the first."""

@@ -23,7 +23,7 @@ SLOPED = (
     "x: f64[60]\nw: f64[41]\n"
     "y[j in range(99)] = sum[k in range(max(0, j - 40), min(60, j + 1))](x[k] * w[j - k])"
 )
-LARGEST = "x: f64[70, 300]\ny[i] = max[j](x[i, j])"
+CHOICE = "x: f64[70, 300]\ny[i] = sum[j](x[i, j]) if x[i, 0] > 0 else 0"
 COPY = "y[i] = x[3 * i] + 1"
 
 
@@ -119,7 +119,7 @@ REFUSED = [
         "2:5: terms need no panels and chunks",
     ),
     (BOX, "y[n, o]: terms s by 8", "1:16: vectors cannot run along terms of y"),
-    (LARGEST, "y[i]: columns i by 8", "1:7: y cannot be computed in blocks"),
+    (CHOICE, "y[i]: columns i by 8", "1:7: y cannot be computed in blocks"),
     (
         SLOPED,
         "y[j]: columns j by 8\nsum 1 over k: panel w[j - k]",

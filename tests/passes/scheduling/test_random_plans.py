@@ -88,7 +88,7 @@ def along_terms(rng: random.Random, op: tix.DefineOp, text: ValueText) -> str:
 
 
 def candidates(
-    op: tix.DefineOp, inner: tix.SumOp, row: str | None, column: str, text: ValueText
+    op: tix.DefineOp, inner: tix.ReductionOp, row: str | None, column: str, text: ValueText
 ) -> list[SSAValue]:
     """The values that the blocks of these rows and columns could copy."""
     found = {text.indices[v]: v for v in op.indices}
@@ -118,7 +118,7 @@ def plan_by_hand(rng: random.Random, f: tadc.Function, sizes: Mapping[str, int])
 @pytest.mark.parametrize("seed", dict.fromkeys([*seeds(2, of=140), 50]))  # 50: of joined sums
 def test_random_plans_of_random_programs_change_no_element(seed: int):
     rng = random.Random(seed)
-    case = random_program(rng, index_values=seed % 2 == 0)
+    case = random_program(rng, index_values=seed % 2 == 0, reductions=seed % 3 > 0)
     check(rng, case.source, case.arguments)
 
 
@@ -143,6 +143,18 @@ SUMS: list[tuple[str, dict[str, tuple[int, ...]]]] = [
         "y[i, j] = sum[k in range(max(0, j - 5), min(9, j + 3))](x[i, k] * w[k, j] * c[j])",
         {"x": (6, 9), "w": (9, 8), "c": (8,)},
     ),
+    # other reductions
+    ("y[i, j] = max[k](x[i, k] + w[j, k])", {"x": (7, 9), "w": (11, 9)}),
+    (
+        "y[o, t in range(6)] = min[c, s](w[o, c, s] - x[c, 2*t + 3*s]) * sum[c, s](x[c, s + t])",
+        {"w": (5, 4, 3), "x": (4, 17)},
+    ),
+    (
+        "y[i, j] = prod[k in range(max(0, j - 5), min(9, j + 3))](x[i, k] + w[k, j])",
+        {"x": (6, 9), "w": (9, 8)},
+    ),
+    ("y[i] = max[j](prod[k](1 + x[i, k] * z[j, k]))", {"x": (9, 3), "z": (13, 3)}),
+    ("y[i in range(20)] = max[k](pad(x[i - k + 2]) - v[k])", {"x": (21,), "v": (9,)}),
     # terms that some rows, or some lanes, do not have
     (
         "y[o, i in range(5), j in range(6)] = "

@@ -50,6 +50,9 @@ CHOSEN_UNDER_GUARDS = """\
 y[i, j in range(90)] = sum[k](\
 log(x[i, j + k - 3]) * w[k] if j + k >= 3 and x[i, j + k - 3] > 0 else w[k])"""
 LONG_ROWS = "y[i] = 1 + u[i] * sum[j, k](x[i, j, k] * v[j, k] / (1 + v[j, k]**2))"
+TROPICAL = "y[i, j] = max[k](x[i, k] + w[k, j])"
+DILATION = "y[i, j] = min[k in range(5), l in range(5)](x[i + k, j + l] * w[k, l])"
+EXTREMES = "y[i] = max[j](prod[k](1 + x[i, k] * z[j, k]) - min[k](x[i, k] - z[j, k]))"
 QUOTIENTS = "y[i, j] = sum[k](x[k, j] * w[k, i] if k >= i // 3 else 0)"
 
 CASES: list[tuple[str, dict[str, tuple[int, ...]]]] = [
@@ -75,6 +78,10 @@ CASES: list[tuple[str, dict[str, tuple[int, ...]]]] = [
     (CHOSEN, {"x": (70, 19), "z": (130, 19), "b": (130,)}),
     (SQUARES, {"x": (90, 12, 12), "z": (90, 12, 12)}),
     (CHOSEN_UNDER_GUARDS, {"x": (40, 130), "w": (20,)}),
+    (TROPICAL, {"x": (37, 301), "w": (301, 75)}),
+    (TROPICAL, {"x": (3, 301), "w": (301, 7)}),
+    (DILATION, {"x": (40, 71), "w": (5, 5)}),
+    (EXTREMES, {"x": (77, 21), "z": (99, 21)}),
     (LONG_ROWS, {"u": (9,), "x": (9, 90, 70), "v": (90, 70)}),
 ]
 
@@ -188,6 +195,15 @@ def test_terms_that_are_written_out_may_be_read_lane_by_lane(length: int):
     windows = np.lib.stride_tricks.sliding_window_view(x, (length, length), (1, 2))[:, ::2, ::2]
     expected = np.einsum("cij,dijkl->cdkl", y, windows)
     np.testing.assert_allclose(f(y, x), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("width", [3, 70])
+def test_maxima_in_tiles_are_of_all_numbers(number: float, width: int):
+    x, w = np.random.default_rng(1).uniform(-1, 1, (2, 60, 60)).astype(np.float32)
+    x[7, 50] = w[20, 2] = number
+    expected = (x[:, :, None] + w[:, :width]).max(axis=1)
+    np.testing.assert_array_equal(tadc.compile(TROPICAL)(x, w[:, :width].copy()), expected)
 
 
 def test_sums_along_vectors_are_found_again_by_their_bits():
