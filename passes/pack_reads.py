@@ -12,8 +12,10 @@ longer than all that is done with them. The copy moves the axis that runs along 
 end, once for all elements of the result. (A panel of `passes/scheduling/tile_panels.py` is a copy
 of a part, made again for each group of blocks.)
 
-A definition reads copies where its best tile becomes clearly cheaper by it, copying included; they
-are shared by all definitions that read the same axis of a tensor so. What is asked is the form in
+A definition reads copies where its best tile becomes clearly cheaper by it, copying included; where
+it has none, as all its sums are short, if it has vectors along its last index with copies only, of
+which each element is read often. Copies are shared by all definitions that read the same axis of a
+tensor so. What is asked is the form in
 which it will run: sums over the indices that `shift-sums` chooses, short ones over boxes, and tests
 of terms.
 Definitions that must round identically stay as they are, so that they run alike.
@@ -47,7 +49,9 @@ from passes.rewriting.programs import (
     type_of,
 )
 from passes.rewriting.written_sizes import parse_sizes
-from passes.scheduling.sum_lengths import MOST_TERMS_TO_UNROLL, blocked_sums
+from passes.scheduling.streams import possible_stream
+from passes.scheduling.sum_lengths import MOST_TERMS_TO_UNROLL, blocked_sums, term_count
+from passes.scheduling.tile_analysis import is_slow, stride
 from passes.scheduling.tile_choice import may_have_tiles, priced_tiles
 from passes.scheduling.tile_cost import (
     ASSUMED_EXTENT,
@@ -65,6 +69,12 @@ MOST_OF_UNPACKED_COST = 0.9
 
 SHARED_PLACES = 512
 """Elements that lie a multiple of this apart share a few places of a cache: it cannot keep them."""
+
+FEWEST_READS_OF_COPY = 16
+"""Reads of an element of a copy at least where a definition has no tiles."""
+
+FEWEST_ELEMENTS_OF_ROW = 32
+"""The length of the last index for which such definitions read copies."""
 
 COST_OF_ELEMENT_THAT_SHARES = 30
 """The cost of such an element, whose neighbours in memory are gone when they are asked for."""
@@ -167,7 +177,7 @@ def best_axes(op: tix.DefineOp, sizes: Sizes, made: Collection[Copy] = ()) -> Ax
     """
     priced = priced_tiles(op, sizes) if _has_many_terms(op, sizes) else []
     if not priced:
-        return {}
+        return {} if may_have_tiles(op) else _axes_of_vectors(op, sizes)
     best: Axes = {}
     least = MOST_OF_UNPACKED_COST * min(min(p.cost, p.plain) for p in priced)
     for column in op.indices:
@@ -181,6 +191,32 @@ def best_axes(op: tix.DefineOp, sizes: Sizes, made: Collection[Copy] = ()) -> Ax
         if cost < least:
             best, least = axes, cost
     return best
+
+
+def _axes_of_vectors(op: tix.DefineOp, sizes: Sizes) -> Axes:
+    """The reads that should read copies so that vectors run along the last index.
+
+    Elements of the copies are read by many elements of the result: the copies cost little.
+    """
+    if _length(op.shape[-1], sizes) < FEWEST_ELEMENTS_OF_ROW or possible_stream(op):
+        return {}
+    column, elements = op.indices[-1], _elements(op.shape, sizes)
+    axes = {r: last for r in reads_of(op) if (last := axis_along(r, column)) is not None}
+    often = all(
+        elements * _times(r) >= FEWEST_READS_OF_COPY * _elements(r.shape, sizes) for r in axes
+    )
+    uses = IndexUses()
+    apart = any(is_slow(stride(r, column, uses, sizes)) for r in axes)
+    return axes if apart and often and possible_stream(_alone(op, axes)) else {}
+
+
+def _times(read: tix.ReadOp) -> int:
+    """The number of times that an element of the result reads."""
+    times, around = 1, read.parent_op()
+    while around is not None and not isinstance(around, tix.DefineOp):
+        times *= (term_count(around) or 1) if isinstance(around, tix.ReductionOp) else 1
+        around = around.parent_op()
+    return times
 
 
 def _has_many_terms(op: tix.DefineOp, sizes: Sizes) -> bool:
@@ -206,10 +242,10 @@ def _indices(form: Affine, uses: IndexUses) -> set[SSAValue]:
 
 
 def _may_pack(op: tix.DefineOp) -> bool:
-    """True if a definition may have tiles, and reads in which another axis could be the last."""
+    """True if another axis could be the last one in a read of a definition with indices."""
     return (
         op.view is None
-        and may_have_tiles(op)
+        and bool(op.indices)
         and any(axis_along(r, v) is not None for r in reads_of(op) for v in op.indices)
     )
 

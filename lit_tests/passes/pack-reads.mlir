@@ -29,6 +29,20 @@ tix.program @beside (%x = "x" : !tix.tensor<[N, C], f32>, %w = "w" : !tix.tensor
   tix.return %y
 }
 
+// Terms are written out, and vectors run along o once its elements lie side by side.
+tix.program @short (%x = "x" : !tix.tensor<[N, 6], f32>, %w = "w" : !tix.tensor<[O, 6], f32>) {
+  %y = tix.define "y" (%n, %o) : !tix.tensor<[N, O], f32> {
+    %0 = tix.sum (%k) in (%k >= 0, 5 >= %k) {
+      %1 = tix.read %x[%n, %k]
+      %2 = tix.read %w[%o, %k]
+      %3 = tix.mul %1, %2
+      tix.yield %3
+    }
+    tix.yield %0
+  }
+  tix.return %y
+}
+
 // CHECK-LABEL: tix.program @packed
 // CHECK-NEXT:    %x_packed = tix.define "x_packed" (%0, %1, %2) : !tix.tensor<[C, 3, N], f32> {
 // CHECK-NEXT:      %3 = tix.read %x[%2, %0, %1]
@@ -39,3 +53,9 @@ tix.program @beside (%x = "x" : !tix.tensor<[N, C], f32>, %w = "w" : !tix.tensor
 
 // CHECK-LABEL: tix.program @beside
 // CHECK-NOT:     _packed
+
+// CHECK-LABEL: tix.program @short
+// CHECK-NEXT:    %w_packed = tix.define "w_packed" {{.*}} : !tix.tensor<[6, O], f32> {
+// CHECK:         %y = tix.define "y"
+// CHECK:           tix.read %x[%n, %k]
+// CHECK:           tix.read %w_packed[%k, %o]

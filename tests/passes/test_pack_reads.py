@@ -48,6 +48,27 @@ def test_random_programs_keep_their_meaning(seed: int) -> None:
     check(random_case(seed, **(EVERYTHING if seed % 2 else {})))
 
 
+@pytest.fixture
+def small_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Copies wherever vectors run along the last index with them."""
+    monkeypatch.setattr(pack, "FEWEST_READS_OF_COPY", 0)
+    monkeypatch.setattr(pack, "FEWEST_ELEMENTS_OF_ROW", 0)
+
+
+@pytest.mark.usefixtures("small_rows")
+@pytest.mark.parametrize("seed", seeds(4, of=200))
+def test_random_programs_without_tiles_keep_their_meaning(seed: int) -> None:
+    check(random_case(seed, **(EVERYTHING if seed % 2 else {})))
+
+
+@pytest.mark.parametrize(("rows", "copies"), [(200, 1), (12, 0)])
+def test_short_sums_read_copies_whose_elements_many_need(rows: int, copies: int) -> None:
+    rng = np.random.default_rng(rows)
+    x, w = rng.normal(size=(rows, 6)), rng.normal(size=(50, 6))
+    source = f"x: f64[{rows}, 6]\nw: f64[50, 6]\ny[n, o] = sum[k](x[n, k] * w[o, k])"
+    assert check(Case(source, {"x": x, "w": w})) == copies
+
+
 @pytest.mark.usefixtures("small_tiles")
 @pytest.mark.parametrize("seed", seeds(4, of=100))
 def test_copies_of_values_and_of_gradients(seed: int) -> None:
@@ -112,9 +133,9 @@ def test_what_is_read_backwards_is_copied_backwards() -> None:
     "source",
     [
         "y[i, j] = sum[k](a[i, k] * b[k, j])",  # neighbours lie side by side
-        "a: f32[1000, 2]\nb: f32[1000, 2]\ny[i, j] = sum[k](a[i, k] * b[j, k])",  # few terms
+        "a: f32[1000, 2]\nb: f32[1000, 2]\ny[i, j] = sum[k](a[i, k] * b[j, k])",  # two apart
         "a: f32[9, 512]\nb: f32[9, 9, 512]\ny[i] = sum[j, k](a[i, k] * b[i, j, k])",  # read once
-        "y[i] = max[k](a[k, i])",  # no tiles
+        "y[i] = max[k](a[k, i])",  # neighbours, too
         "y[i, j] = a[j, i]",  # no sum
     ],
 )
