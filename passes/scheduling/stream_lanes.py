@@ -36,8 +36,9 @@ def owner_of(index: SSAValue) -> Operation | None:
 class BorderLowering(LaneChoices):
     """Emits values under masks; windows add what they add inside, in all lanes that have a term."""
 
-    def with_term(self, total: SSAValue, op: tix.SumOp) -> SSAValue:
-        if not any(isinstance(o, tix.IfOp) for o in op.body.walk()):
+    def with_term(self, total: SSAValue, op: tix.ReductionOp) -> SSAValue:
+        tested = any(isinstance(o, tix.IfOp) for o in op.body.walk())
+        if not isinstance(op, tix.SumOp) or not tested:
             return super().with_term(total, op)
         return self.plus(self.splat(total), tix.yielded(op.body), op)
 
@@ -53,7 +54,7 @@ class InsideLowering(BorderLowering):
             return self.lanes_of(tix.yielded(op.then))
         return super().choice(op)
 
-    def plus(self, sum_: SSAValue, term: SSAValue, op: tix.SumOp) -> SSAValue:
+    def plus(self, sum_: SSAValue, term: SSAValue, op: tix.ReductionOp) -> SSAValue:
         return self.add(sum_, self.lanes_of(term), op)
 
 
