@@ -33,8 +33,9 @@ elements in the place of undeclared ones. For processors with caches and vectors
 sums whose terms depend on different indices. `shift_sums` chooses the indices that a sum runs over:
 short ranges that stay, reads of neighbours; `interchange_sums` their order. `share_values` computes
 equal values of a definition once. `shape_loops` decides between narrow loops and boxes,
-`merge_axes` which neighbouring indices are one in memory; `schedule` makes a function of loops over
-flat buffers of each definition (`dialects.loops`).
+`merge_axes` which neighbouring indices are one in memory. `order_factors` multiplies first what
+rows or columns of a block share; `schedule` makes a function of loops over flat buffers of each
+definition (`dialects.loops`).
 
 The packages, each of which knows those below it alone
 ------------------------------------------------------

@@ -51,6 +51,7 @@ PASSES = {
     "share-values": ("passes.share_values", "ShareValuesPass"),
     "shape-loops": ("passes.shape_loops", "ShapeLoopsPass"),
     "merge-axes": ("passes.merge_axes", "MergeAxesPass"),
+    "order-factors": ("passes.order_factors", "OrderFactorsPass"),
     "schedule": ("passes.schedule", "SchedulePass"),
 }
 

@@ -106,10 +106,7 @@ def choose_tiles(
     longer one. The last one has room whatever sizes are, if there is one: the first for which there
     is room in all sizes that are the `least` of calls or more.
     """
-    program = op.parent_op()
-    if example and isinstance(program, tix.ProgramOp):
-        example = with_derived_sizes(program, example)
-    found = good_tiles(op, example if example and _tells_lengths(op, example) else {})
+    found = [priced.tile for priced in priced_for(op, example or {}) if priced.is_good]
     best = found[:1]
     if best and any(size.terms for size in op.shape):
         others = [t for t in found if t.column_index is not best[0].column_index]
@@ -164,9 +161,12 @@ class PricedTile:
     """True if the tile is clearly cheaper."""
 
 
-def good_tiles(op: tix.DefineOp, sizes: Sizes) -> list[Tile]:
-    """The tiles that are clearly cheaper than the plain nest, the cheapest first."""
-    return [p.tile for p in priced_tiles(op, sizes) if p.is_good]
+def priced_for(op: tix.DefineOp, example: Sizes) -> list[PricedTile]:
+    """All tiles that are tried, the cheapest first, for calls of these sizes, or of any."""
+    program = op.parent_op()
+    if example and isinstance(program, tix.ProgramOp):
+        example = with_derived_sizes(program, example)
+    return priced_tiles(op, example if example and _tells_lengths(op, example) else {})
 
 
 def priced_tiles(op: tix.DefineOp, sizes: Sizes) -> list[PricedTile]:
