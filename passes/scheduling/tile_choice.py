@@ -29,6 +29,7 @@ from passes.analysis.index_uses import IndexUses
 from passes.rewriting.part_sizes import with_derived_sizes
 from passes.rewriting.written_sizes import parse_sizes
 from passes.scheduling.cache_lines import is_copied
+from passes.scheduling.far_lines import cost_of_far_lines
 from passes.scheduling.scans import is_scanned
 from passes.scheduling.sum_lengths import blocked_sums, is_short
 from passes.scheduling.term_choice import single_row, term_candidates
@@ -183,9 +184,8 @@ def priced_tiles(op: tix.DefineOp, sizes: Sizes) -> list[PricedTile]:
         if not sums or not all(s in sums and _may_join(s, op, tile, uses) for s in joined):
             continue
         full = _with_panels(op, tile, sums, uses, sizes)
-        cost = TileCost(full, lanes, uses, full.group, sizes).of(sums) + _store_cost(
-            op, tile, lanes
-        )
+        cost = TileCost(full, lanes, uses, full.group, sizes).of(sums)
+        cost += cost_of_far_lines(sums, full, uses, sizes) + _store_cost(op, tile, lanes)
         cost *= _waste(op, tile, sizes)
         if tuple(sums) not in plain_costs:
             plain_costs[tuple(sums)] = plain_cost(sums, lanes, uses, sizes) + 1 / lanes
@@ -333,7 +333,7 @@ def _with_panels(
     for s in sums if blocks > 3 and not moving else []:
         shared = hoisted_values(s, tile, uses).panels
         share |= bool(shared)
-        found = [h for h in shared if is_copied(h, s, tile, sizes)]
+        found = [h for h in shared if is_copied(h, s, replace(tile, group=group), sizes)]
         if found:
             panels[s] = tuple(found)
         cut = chunk_of(s, tile.columns)
