@@ -34,8 +34,9 @@ sums whose terms depend on different indices. `shift_sums` chooses the indices t
 short ranges that stay, reads of neighbours; `interchange_sums` their order. `share_values` computes
 equal values of a definition once. `shape_loops` decides between narrow loops and boxes,
 `merge_axes` which neighbouring indices are one in memory; then `elide_copies` writes what is only
-copied where the copy would be. `schedule` makes a function of loops over flat buffers of each
-definition (`dialects.loops`).
+copied where the copy would be. `order_factors` multiplies first what rows or columns of a block
+share; `schedule` makes a function of loops over flat buffers of each definition
+(`dialects.loops`).
 
 The packages, each of which knows those below it alone
 ------------------------------------------------------

@@ -24,6 +24,7 @@ from passes.join_guards import JoinGuardsPass
 from passes.merge_axes import MergeAxesPass
 from passes.multiply_out import MultiplyOutPass
 from passes.order_definitions import OrderDefinitionsPass
+from passes.order_factors import OrderFactorsPass
 from passes.outline_reductions import OutlineReductionsPass
 from passes.outline_scans import OutlineScansPass
 from passes.pack_reads import PackReadsPass
@@ -262,6 +263,8 @@ def code_passes(
         Step("scheduled", MergeAxesPass(strided)),
         # what was split and is one in memory again: no copy is between
         Step("scheduled", ElideCopiesPass()),
+        # the indices are those of blocks; where nothing else changes, the order of factors is left
+        *([Step("scheduled", OrderFactorsPass(tile, example))] if tile else []),
     ]
     return Pipeline(
         [

@@ -52,6 +52,7 @@ PASSES = {
     "shape-loops": ("passes.shape_loops", "ShapeLoopsPass"),
     "merge-axes": ("passes.merge_axes", "MergeAxesPass"),
     "elide-copies": ("passes.elide_copies", "ElideCopiesPass"),
+    "order-factors": ("passes.order_factors", "OrderFactorsPass"),
     "schedule": ("passes.schedule", "SchedulePass"),
 }
 

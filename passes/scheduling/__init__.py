@@ -13,6 +13,7 @@
 - `term_choice`: tiles whose vectors run along the terms of a sum
 - `tile_cost`: the cost of tiles, and of the plain nest
 - `cache_lines`: whether blocks find in a cache what others read, or copy it
+- `far_lines`: what lines cost that no cache near the core keeps
 - `tile_choice`: which tiles are tried, and whether one beats the plain nest
 - `blocking`: the loops of one definition: in tiles, as a stream, or plain
 - `value_text`: values of a body as text, as plans name them

@@ -30,6 +30,7 @@ from passes.analysis.index_uses import IndexUses
 from passes.rewriting.part_sizes import with_derived_sizes
 from passes.rewriting.written_sizes import parse_sizes
 from passes.scheduling.cache_lines import is_copied
+from passes.scheduling.far_lines import cost_of_far_lines
 from passes.scheduling.scans import is_scanned
 from passes.scheduling.sum_lengths import blocked_sums, is_short
 from passes.scheduling.term_choice import single_row, term_candidates
@@ -107,10 +108,7 @@ def choose_tiles(
     longer one. The last one has room whatever sizes are, if there is one: the first for which there
     is room in all sizes that are the `least` of calls or more.
     """
-    program = op.parent_op()
-    if example and isinstance(program, tix.ProgramOp):
-        example = with_derived_sizes(program, example)
-    found = good_tiles(op, example if example and _tells_lengths(op, example) else {})
+    found = [priced.tile for priced in priced_for(op, example or {}) if priced.is_good]
     best = found[:1]
     if best and any(size.terms for size in op.shape):
         others = [t for t in found if t.column_index is not best[0].column_index]
@@ -163,9 +161,12 @@ class PricedTile:
     """True if the tile is clearly cheaper."""
 
 
-def good_tiles(op: tix.DefineOp, sizes: Sizes) -> list[Tile]:
-    """The tiles that are clearly cheaper than the plain nest, the cheapest first."""
-    return [p.tile for p in priced_tiles(op, sizes) if p.is_good]
+def priced_for(op: tix.DefineOp, example: Sizes) -> list[PricedTile]:
+    """All tiles that are tried, the cheapest first, for calls of these sizes, or of any."""
+    program = op.parent_op()
+    if example and isinstance(program, tix.ProgramOp):
+        example = with_derived_sizes(program, example)
+    return priced_tiles(op, example if example and _tells_lengths(op, example) else {})
 
 
 def priced_tiles(op: tix.DefineOp, sizes: Sizes) -> list[PricedTile]:
@@ -182,9 +183,8 @@ def priced_tiles(op: tix.DefineOp, sizes: Sizes) -> list[PricedTile]:
         if not sums or not all(s in sums and _may_join(s, op, tile, uses) for s in joined):
             continue
         full = _with_panels(op, tile, sums, uses, sizes)
-        cost = TileCost(full, lanes, uses, full.group, sizes).of(sums) + _store_cost(
-            op, tile, lanes
-        )
+        cost = TileCost(full, lanes, uses, full.group, sizes).of(sums)
+        cost += cost_of_far_lines(sums, full, uses, sizes) + _store_cost(op, tile, lanes)
         cost *= _waste(op, tile, sizes)
         if tuple(sums) not in plain_costs:
             plain_costs[tuple(sums)] = plain_cost(sums, lanes, uses, sizes) + 1 / lanes
@@ -332,7 +332,7 @@ def _with_panels(
     for s in sums if blocks > 3 and not moving else []:
         shared = hoisted_values(s, tile, uses).panels
         share |= bool(shared)
-        found = [h for h in shared if is_copied(h, s, tile, sizes)]
+        found = [h for h in shared if is_copied(h, s, replace(tile, group=group), sizes)]
         if found:
             panels[s] = tuple(found)
         cut = chunk_of(s, tile.columns)

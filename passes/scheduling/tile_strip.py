@@ -13,7 +13,7 @@
                    +----------------------+
 
 Without chunks a block is finished before the next one. With chunks, all blocks add the terms of one
-chunk before the next chunk is copied: their sums then wait in memory.
+chunk before the next chunk is copied: these sums then wait in memory, and others come last.
 
     panel <- chunk 0    block 0: load sums, add terms, store sums    block 1: ...
     panel <- chunk 1    block 0: load sums, add terms, store sums    block 1: ...
@@ -100,16 +100,25 @@ class Strip:
 
 
 class ChunkedStrip(Strip):
-    """Emits a strip whose sums advance by chunks, and wait in memory between these."""
+    """Emits a strip with sums that advance by chunks, and wait in memory between these.
+
+    Sums without chunks wait for nothing: a block adds them up when it is finished.
+    """
 
     def emit(self, at: BodyLowering) -> None:
-        sums = [_ChunkedSum(self, at, op) for op in self.sums]
-        for chunked in sums:
+        waiting = {op: _ChunkedSum(self, at, op) for op in self.sums if op in self.tile.chunks}
+        for chunked in waiting.values():
             chunked.add(at)
+        for op in self.sums:
+            if op not in waiting:
+                self.fill_panels(at, op)
 
         def fill(block: BlockLowering, number: SSAValue) -> None:
-            for chunked in sums:
-                block.provide(chunked.op, chunked.sums(block, number))
+            for op in self.sums:
+                if op in waiting:
+                    block.provide(op, waiting[op].sums(block, number))
+                else:
+                    block.add_sum(op)
             block.finish(self.nest)
 
         self.each_block(at, fill)
@@ -129,7 +138,7 @@ class _ChunkedSum:
         """Add all terms to the sums of all blocks; chunks divide segments."""
         op, rows = self.op, self.strip.rows
         provide_bounds(at, op)
-        _, length = self.strip.tile.chunks.get(op, (None, 1))
+        _, length = self.strip.tile.chunks[op]
         segments = Segments.of(at, op, op.indices, length)
         if segments is None:
             return self.advance(at, op.indices)
@@ -147,9 +156,6 @@ class _ChunkedSum:
 
     def advance(self, at: BodyLowering, indices: Sequence[SSAValue]) -> None:
         """The loops of the sum down to the index that is cut, with its chunks inside."""
-        if self.op not in self.strip.tile.chunks:
-            self.strip.fill_panels(at, self.op)
-            return self._add_chunk(at, indices, None)
         index, length = self.strip.tile.chunks[self.op]
         low, high = bounds(at, self.op, indices)
 
@@ -168,14 +174,11 @@ class _ChunkedSum:
         else:
             loop(at, low, high, indices[0].name_hint, outer)
 
-    def _add_chunk(
-        self, at: BodyLowering, indices: Sequence[SSAValue], chunk: Chunk | None
-    ) -> None:
+    def _add_chunk(self, at: BodyLowering, indices: Sequence[SSAValue], chunk: Chunk) -> None:
         """Add the terms of one chunk to the sums of all blocks."""
 
         def fill(block: BlockLowering, number: SSAValue) -> None:
-            if chunk is not None:
-                block.index.values[chunk.low] = chunk.low
+            block.index.values[chunk.low] = chunk.low
             block.hoist(self.op)
             sums = block.add_terms(self.op, indices, self.sums(block, number), chunk)
             block.store_sums(sums, self.waiting, self._first(block, number))

@@ -225,6 +225,19 @@ def test_what_is_the_same_for_all_terms_is_read_once_where_a_sum_may_be_empty():
     assert (tile.rows, tile.row_index) == (3, program.definitions[0].indices[1])
 
 
+@pytest.mark.parametrize("terms", [17, 300, 5000])
+def test_sums_without_chunks_are_added_beside_those_that_wait(terms: int) -> None:
+    rng = np.random.default_rng(terms)
+    x, w = (rng.uniform(-1, 1, (70, terms)) for _ in range(2))
+    u, v = (rng.uniform(-1, 1, (70, 40)) for _ in range(2))
+    source = "y[i, j] = sum[k](x[i, k] * w[j, k]) + sum[l](u[i, l] * v[j, l])"
+    shapes = f"x: f64[70, {terms}]\nw: f64[70, {terms}]\nu: f64[70, 40]\nv: f64[70, 40]\n"
+    plan = "y[i, j]: rows i by 4, columns j by 16, 3 blocks a group\n"
+    plan += "  sum 1 over k in chunks of 16 of k\n"
+    f = tadc.compile(shapes + source, plan=plan)
+    np.testing.assert_allclose(f(x, w, u, v), x @ w.T + u @ v.T, rtol=0, atol=1e-10)
+
+
 # --- every element once, the same bits in pieces --------------------------------------------------
 
 

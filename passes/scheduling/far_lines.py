@@ -1,0 +1,51 @@
+"""Lines that blocks read from beyond the caches of a core: what they cost.
+
+    y[k, r] = sum[i, j](x[i, j, k] * d[i, j, r])        x: 6 MB, d: 1 MB
+
+    rows r by 4, columns k by 64    4 lines of x for a term of a block
+    rows k by 8, columns r by 32    none: rows read a line or two, which they ask for ahead
+
+Each block reads along its columns, and what it reads first is gone when the next one begins. What
+the caches of a core keep, or panels hold, costs nothing here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dialects import tix
+from passes.analysis.index_uses import IndexUses
+from passes.scheduling.cache_lines import LINE_BYTES, is_far
+from passes.scheduling.tile import Tile
+from passes.scheduling.tile_analysis import VECTOR_BYTES, stride, tree_of
+from passes.scheduling.tile_cost import Sizes, terms_of
+
+COST_OF_FAR_LINE = 4
+"""The cost of a line that comes in order: two cycles, some of them beside computing."""
+
+
+def cost_of_far_lines(
+    sums: Iterable[tix.SumOp], tile: Tile, uses: IndexUses, sizes: Sizes
+) -> float:
+    """The cost per element of the result of what blocks of a tile read from afar."""
+    if not tile.axes:
+        return 0.0
+    lines = tile.columns * VECTOR_BYTES / tile.lanes / LINE_BYTES
+    far = sum(terms_of(op, sizes) * len(_far_reads(op, tile, uses, sizes)) for op in sums)
+    return COST_OF_FAR_LINE * far * lines / (tile.height * tile.columns)
+
+
+def _far_reads(op: tix.SumOp, tile: Tile, uses: IndexUses, sizes: Sizes) -> list[tix.ReadOp]:
+    """The reads of a sum whose vectors, one term after the other, no cache of a core keeps."""
+    copied = {o for h in tile.panels.get(op, ()) for o in tree_of(h.value, op.body)}
+    last = op.indices[-1]
+    return [
+        read
+        for read in op.body.walk()
+        if isinstance(read, tix.ReadOp)
+        and read not in copied
+        and stride(read, tile.column_index, uses) in (1, -1)
+        and stride(read, last, uses) not in (0, 1, -1)
+        and not any(index in uses.of_operation(read) for index, _ in tile.axes)
+        and is_far(read, op, tile, sizes)
+    ]
