@@ -64,9 +64,7 @@ def is_far(read: tix.ReadOp, op: tix.ReductionOp, tile: Tile, sizes: Sizes) -> b
     return run * prod(apart) > BYTES_OF_CORE
 
 
-def _runs(
-    read: tix.ReadOp, op: tix.ReductionOp, tile: Tile, sizes: Sizes
-) -> tuple[int, list[int]]:
+def _runs(read: tix.ReadOp, op: tix.ReductionOp, tile: Tile, sizes: Sizes) -> tuple[int, list[int]]:
     """The bytes of what all terms read for the columns of a block, and how often that comes.
 
     Runs that follow each other in memory are one, with what lies between them; each of the others

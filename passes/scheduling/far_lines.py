@@ -25,7 +25,7 @@ COST_OF_FAR_LINE = 4
 
 
 def cost_of_far_lines(
-    sums: Iterable[tix.SumOp], tile: Tile, uses: IndexUses, sizes: Sizes
+    sums: Iterable[tix.ReductionOp], tile: Tile, uses: IndexUses, sizes: Sizes
 ) -> float:
     """The cost per element of the result of what blocks of a tile read from afar."""
     if not tile.axes:
@@ -35,8 +35,8 @@ def cost_of_far_lines(
     return COST_OF_FAR_LINE * far * lines / (tile.height * tile.columns)
 
 
-def _far_reads(op: tix.SumOp, tile: Tile, uses: IndexUses, sizes: Sizes) -> list[tix.ReadOp]:
-    """The reads of a sum whose vectors, one term after the other, no cache of a core keeps."""
+def _far_reads(op: tix.ReductionOp, tile: Tile, uses: IndexUses, sizes: Sizes) -> list[tix.ReadOp]:
+    """The reads of a reduction whose vectors, one term after the other, no cache of a core keeps."""
     copied = {o for h in tile.panels.get(op, ()) for o in tree_of(h.value, op.body)}
     last = op.indices[-1]
     return [
