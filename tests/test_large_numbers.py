@@ -79,6 +79,12 @@ def test_sizes_that_make_indices_too_long_are_refused_at_the_call() -> None:
         f(X, y)
 
 
+def test_indices_are_checked_where_rows_lie_apart() -> None:
+    f = tadc.compile(f"y[i, j] = 2 * x[i, j] if i < {2**50} else 0")
+    x = np.arange(2.0**21).reshape(2**10, 2**11)[:, : 2**10]
+    np.testing.assert_array_equal(f(x), 2 * x)
+
+
 @pytest.mark.parametrize("c", [2**62, 2**63, 10**30])
 def test_what_no_index_can_have_is_refused_where_it_is_written(c: int) -> None:
     with pytest.raises(tadc.TadcError, match="too large numbers") as caught:

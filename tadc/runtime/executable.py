@@ -22,7 +22,7 @@ from xdsl.passes import ModulePass
 from dialects.loops import CallOp
 from passes.pipeline import code_passes
 from passes.run_passes import run_passes
-from passes.schedule import names_in, results_of
+from passes.schedule import names_in, results_of, stride_names
 from tadc.errors import SizeError
 from tadc.program import Program
 from tadc.runtime.buffer_assignment import Tensor, assign_buffers
@@ -186,8 +186,10 @@ class Executable(ABC):
         Raises `SizeError` where an index, or a number on the way to it, may exceed 64 bits.
         """
         sizes = self.summary.with_derived(sizes)
-        for function in self.large_functions:
-            if not _fits(function, [sizes[s] for s in names_in(function, "sizes")]):
+        large = self.large_functions
+        numbers = self.numbers(sizes, strides) if large else {}
+        for function in large:
+            if not _fits(function, [numbers[s] for s in names_in(function, "sizes")]):
                 written = names_in(function, "buffers")[0]
                 raise SizeError(
                     f"an index of {written} has numbers that exceed 64 bits",
@@ -198,6 +200,24 @@ class Executable(ABC):
 
     @abstractmethod
     def _plan(self, sizes: Mapping[str, int], strides: Strides | None) -> Plan: ...
+
+    def numbers(self, sizes: Mapping[str, int], strides: Strides | None) -> dict[str, int]:
+        """The sizes and, where arguments have some in bytes, the strides of all tensors by name.
+
+        These are in elements.
+        """
+        from tadc.runtime.arguments import dense_strides
+
+        numbers = dict(sizes)
+        if strides is None:
+            return numbers
+        for t, dtype, own in zip(self.summary.inputs, self.argument_dtypes, strides, strict=True):
+            in_elements = (n // dtype.itemsize for n in own)
+            numbers.update(zip(stride_names(t.name, len(own)), in_elements, strict=False))
+        for name, tensor in self.tensors(sizes).items():
+            own = dense_strides(tensor.shape, 1)
+            numbers.update(zip(stride_names(name, len(tensor.shape)), own, strict=False))
+        return numbers
 
     def tensors(self, sizes: Mapping[str, int]) -> dict[str, Tensor]:
         """Shape and dtype of the tensor that each definition makes."""

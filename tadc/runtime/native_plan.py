@@ -6,14 +6,13 @@ and hands their addresses over with those of the arguments.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from passes.schedule import stride_names
 from tadc.errors import ArgumentError
-from tadc.runtime.arguments import Array, dense, dense_strides, strides_of
+from tadc.runtime.arguments import Array, dense, strides_of
 from tadc.runtime.buffer_assignment import Tensor
 from tadc.runtime.buffer_pool import FEWEST_BYTES_LEASED, pool
 from tadc.runtime.executable import Executable, KernelCall, Plan, Strides
@@ -63,7 +62,7 @@ class NativePlan(Plan):
             raise ValueError("two results are the same tensor")
         self._is_strided = strides is not None
         self.results = [self.tensors[name] for name in executable.results]
-        numbers = {**sizes, **dict(self._strides(strides) if strides else ())}
+        numbers = executable.numbers(sizes, strides)
         places = Places(self.assignment, [t.name for t in inputs], executable.results, numbers)
         self.workspace = places.workspace
         """Bytes that a run takes beside arguments and results."""
@@ -86,18 +85,6 @@ class NativePlan(Plan):
             or mode(steps) == SUPERVISED
             or any(t.nbytes >= FEWEST_BYTES_LEASED for t in self.results)
         )
-
-    def _strides(self, given: Strides) -> Iterator[tuple[str, int]]:
-        """The strides of all tensors by name, in elements: those of the arguments are given."""
-        for t, tensor, own in zip(
-            self.executable.summary.inputs, self.arguments, given, strict=True
-        ):
-            width = tensor.dtype.itemsize
-            yield from zip(stride_names(t.name, len(own)), (n // width for n in own), strict=False)
-        for name, tensor in self.tensors.items():
-            yield from zip(
-                stride_names(name, len(tensor.shape)), dense_strides(tensor.shape, 1), strict=False
-            )
 
     def _step(self, call: KernelCall, kernel: Kernel, places: Places) -> Step:
         operands = list(places.operands(call))
