@@ -67,8 +67,7 @@ tix.program @f (%x = "x" : !tix.tensor<[4096, 4096], f32>, %z = "z" : !tix.tenso
 
 // Sizes decide when it runs; the guard is gone where it holds for all lanes.
 // CHECK-LABEL: func.func @u(
-// CHECK:         [[SHARED:%.*]] = loops.shared_cache
-// CHECK:         [[CACHE:%.*]] = arith.minsi [[SHARED]]
+// CHECK:         [[CACHE:%.*]] = loops.shared_cache
 // CHECK:         [[LARGE:%.*]] = arith.cmpi sge, {{.*}}, [[CACHE]]
 // CHECK:         loops.parallel (%i) to (
 // CHECK:           scf.if [[LARGE]] {

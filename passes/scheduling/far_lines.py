@@ -36,7 +36,7 @@ def cost_of_far_lines(
 
 
 def _far_reads(op: tix.ReductionOp, tile: Tile, uses: IndexUses, sizes: Sizes) -> list[tix.ReadOp]:
-    """The reads of a reduction whose vectors, one term after the other, no cache of a core keeps."""
+    """The reads whose vectors, one term after the other, no cache of a core keeps."""
     copied = {o for h in tile.panels.get(op, ()) for o in tree_of(h.value, op.body)}
     last = op.indices[-1]
     return [

@@ -74,7 +74,7 @@ FEWEST_BYTES = 32 << 20
 comes, so that stores past the caches are slower. From there on the machine decides."""
 
 MOST_BYTES = 96 << 20
-"""The bytes from which on no cache holds them: of larger caches, others have their share."""
+"""The bytes from which on code asks no more whether a cache holds them."""
 
 FEWEST_ELEMENTS_OF_ROW = 256
 """The length of the shortest rows: two of their vectors are parts of lines."""
@@ -260,7 +260,7 @@ def _goes_past_caches(at: BodyLowering, stream: Stream) -> SSAValue | bool:
     known = _constant_bytes(stream.shapes)
     if known is not None and not FEWEST_BYTES <= known < MOST_BYTES:
         return known >= MOST_BYTES
-    cache = smaller(at, at.insert(SharedCacheOp()).result, at.index.constant(MOST_BYTES))
+    cache = at.insert(SharedCacheOp()).result
     counts = [_count(at, shape) for _, shape in stream.shapes]
     total = at.index.constant(0)
     for (bytes_, _), count in zip(stream.shapes, counts, strict=True):

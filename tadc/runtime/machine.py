@@ -38,6 +38,9 @@ sixteen loads; where it may not, it finds the vectors that lie in memory."""
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 """The caches that the first processor uses, by their level."""
 
+MOST_OF_CACHE = 96 << 20
+"""The bytes of a larger cache that are this program's: others have their share of it."""
+
 LEVELS = {
     "baseline": ("x86-64", (), 128),
     "avx2": ("x86-64-v3", V3, 256),
@@ -60,7 +63,8 @@ class Machine:
     """The bits of the vectors that code should use."""
     description: str
     shared_cache: int | None = None
-    """The bytes of its largest cache, if they are known: more is written past the caches."""
+    """The bytes of its largest cache that a program may have, if they are known: larger results are
+    written past the caches."""
 
     def has(self, feature: str) -> bool:
         return feature in self.features
@@ -114,9 +118,9 @@ def _native() -> Machine:
 
 
 def _shared_cache() -> int | None:
-    """The bytes of the largest cache, where Linux tells them."""
-    found = (_bytes(path) for path in CACHES.glob("index*/size"))
-    return max(found, default=None)
+    """The bytes of the largest cache that a program may have, where Linux tells them."""
+    found = [_bytes(path) for path in CACHES.glob("index*/size")]
+    return min(max(found), MOST_OF_CACHE) if found else None
 
 
 def _bytes(path: Path) -> int:

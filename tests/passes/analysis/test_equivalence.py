@@ -196,4 +196,5 @@ def test_local_passes_see_the_first_of_each_kind() -> None:
         "share-values",
         "shape-loops",
         "merge-axes",
+        "order-factors",
     }
