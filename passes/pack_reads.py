@@ -70,6 +70,10 @@ MOST_OF_UNPACKED_COST = 0.9
 SHARED_PLACES = 512
 """Elements that lie a multiple of this apart share a few places of a cache: it cannot keep them."""
 
+FEWEST_COLUMNS = 16
+"""The columns of a tile without copies at least. Where all are narrower, the definition has other
+forms, as row by row, of which the prices of tiles say nothing."""
+
 FEWEST_READS_OF_COPY = 16
 """Reads of an element of a copy at least where a definition has no tiles."""
 
@@ -176,7 +180,7 @@ def best_axes(op: tix.DefineOp, sizes: Sizes, made: Collection[Copy] = ()) -> Ax
     Copies that are `made` anyway cost nothing.
     """
     priced = priced_tiles(op, sizes) if _has_many_terms(op, sizes) else []
-    if not priced:
+    if not any(p.tile.columns >= FEWEST_COLUMNS for p in priced):
         return {} if may_have_tiles(op) else _axes_of_vectors(op, sizes)
     best: Axes = {}
     least = MOST_OF_UNPACKED_COST * min(min(p.cost, p.plain) for p in priced)

@@ -34,6 +34,7 @@ def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(home, "MOST_TERMS_TO_UNROLL", 0)
     monkeypatch.setattr(sum_lengths, "MOST_TERMS_OF_WINDOW", 0)
     monkeypatch.setattr(pack, "MOST_OF_UNPACKED_COST", 1e9)
+    monkeypatch.setattr(pack, "FEWEST_COLUMNS", 1)
 
 
 @pytest.mark.usefixtures("small_tiles")
@@ -142,3 +143,13 @@ def test_what_is_read_backwards_is_copied_backwards() -> None:
 def test_nothing_is_copied_where_that_is_of_no_use(source: str) -> None:
     program = tadc.compile(source).program.op
     assert pack_reads(program, {}) is program
+
+
+def test_what_runs_row_by_row_reads_no_copies() -> None:
+    """Blocks of all eight heads are narrow, and vectors run along the terms."""
+    f = tadc.compile(
+        "s: real[8, I, J]\nv: real[8, J, 64]\na: real[8, I, 64]\nm: real[8, I]\n"
+        "y[h, i] = sum[j in range(i + 1), d](a[h, i, d] * v[h, j, d] * exp(s[h, i, j] - m[h, i]))"
+        " + m[h, i] * sum[j in range(i + 1)](exp(s[h, i, j] - m[h, i]))"
+    )
+    assert pack_reads(f.program.op, {"I": 256, "J": 256}, "f32") is f.program.op
