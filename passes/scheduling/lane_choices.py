@@ -15,7 +15,7 @@ from dialects import tix
 from dialects.loops import CompareLanesOp, SelectLanesOp
 from dialects.tix import Constraint
 from passes.scheduling.emit import all_of, any_of
-from passes.scheduling.lane_reads import MASKED_STEPS
+from passes.scheduling.lane_reads import MASKED_STEPS, is_there
 from passes.scheduling.lanes_lowering import LanesLowering
 from passes.scheduling.sum_lengths import is_short
 
@@ -61,10 +61,14 @@ class LaneChoices(LanesLowering):
         column = self.tile.column_index
         return all(
             isinstance(o, tix.UnaryOp | tix.BinaryOp | tix.ConstantOp | tix.YieldOp | tix.WhereOp)
-            or (isinstance(o, tix.ReadOp) and self.step(o) in MASKED_STEPS)
+            or (isinstance(o, tix.ReadOp) and self._may_leave_lanes_out(o))
             or (_is_short(o) and column in self.uses.of_operation(o))
             for o in inner
         )
+
+    def _may_leave_lanes_out(self, op: tix.ReadOp) -> bool:
+        is_number = self.tile.column_index not in self.uses.of_operation(op)
+        return is_there(op) if is_number else self.step(op) in MASKED_STEPS
 
     def _masked(self, tests: Tests, op: tix.IfOp) -> SSAValue:
         """Both branches, each with the lanes for which it is taken."""

@@ -18,13 +18,22 @@ from xdsl.ir import SSAValue
 
 from dialects import tix
 from dialects.loops import StridedLoadOp, vector_of
-from dialects.tix import Affine
+from dialects.tix import Affine, Variable
 from passes.analysis.index_uses import IndexUses
+from passes.rewriting.programs import definition_around
 from passes.scheduling import operations
 from passes.scheduling.vector_lowering import VectorLowering
 
 MASKED_STEPS = (1, -1, 2)
 """The distances of elements in neighbouring lanes of which a mask can leave some out."""
+
+
+def is_there(op: tix.ReadOp) -> bool:
+    """True if a read is at indices of the definition that run over what the tensor has."""
+    around = definition_around(op)
+    sizes: dict[Variable | None, Affine] = dict(zip(around.indices, around.shape, strict=True))
+    places = zip(op.forms, op.shape, strict=True)
+    return all(sizes.get(form.single_index) == size for form, size in places)
 
 
 class LaneReads(VectorLowering):

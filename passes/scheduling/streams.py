@@ -56,7 +56,7 @@ from passes.scheduling.emit import (
     select,
     smaller,
 )
-from passes.scheduling.lane_reads import MASKED_STEPS
+from passes.scheduling.lane_reads import MASKED_STEPS, is_there
 from passes.scheduling.lanes_lowering import LanesLowering
 from passes.scheduling.stream_lanes import (
     BorderLowering,
@@ -222,8 +222,9 @@ def _is_maskable(op: tix.IfOp, column: SSAValue, uses: IndexUses) -> bool:
 
 
 def _is_read_under_masks(op: tix.ReadOp, column: SSAValue, uses: IndexUses) -> bool:
-    """True if vectors of a read can leave lanes out; what all lanes read, a window reads ahead."""
-    return stride(op, column, uses) in MASKED_STEPS
+    """True if vectors of a read can leave lanes out, or all lanes read what is there anyway."""
+    step = stride(op, column, uses)
+    return step in MASKED_STEPS or (step == 0 and is_there(op))
 
 
 def streamed(outer: BodyLowering, stream: Stream) -> ParallelOp:

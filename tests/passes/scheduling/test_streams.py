@@ -106,3 +106,15 @@ def test_no_other_memory_is_touched() -> None:
     command = [sys.executable, "-X", "faulthandler", "-c", GUARDED]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.stdout == "done\n", done.stderr[-3000:]
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("shape", [(5, 300), (300, 7), (1, 1)])
+def test_numbers_of_a_row_stand_under_conditions(dtype: str, shape: tuple[int, int]) -> None:
+    f = tadc.compile("x: real[I, J]\ns: real[I]\ny[i, j] = s[i] * x[i, j] if i <= j else -s[i]")
+    (op,) = f.program.op.definitions
+    assert streams.possible_stream(op)
+    rng = np.random.default_rng(0)
+    x, s = rng.uniform(-1, 1, shape).astype(dtype), rng.uniform(-1, 1, shape[0]).astype(dtype)
+    upper = np.arange(shape[0])[:, None] <= np.arange(shape[1])
+    np.testing.assert_array_equal(f(x, s), np.where(upper, s[:, None] * x, -s[:, None]))
