@@ -39,15 +39,14 @@ class Rule:
         """The tensors of which gradients of any order read elements."""
         self._saves_all = len(self._saved) == len(self._read) and not self._kept
         if self._pullback:
-            self._inputs, self._shapes = self._places(self._pullback.layout)
+            self._inputs = self._places(self._pullback.layout)
+            self._shapes = self._pullback.layout.unread
 
-    def _places(self, layout: Layout) -> tuple[list[int], list[int]]:
-        """Places of the tensors of a pullback, among what is saved and the adjoints behind it, and
-        of its shapes, among those of all arguments and of the adjoints behind them."""
-        count, kept = len(self.operator.operation.names), len(self._kept)
+    def _places(self, layout: Layout) -> list[int]:
+        """Places of the tensors of a pullback, among what is saved and the adjoints behind it."""
+        count = len(self.operator.operation.names)
         saved = {self._read[k]: place for place, k in enumerate(self._saved)}
-        tensors = [saved[n] if n < count else n - count + len(saved) for n in layout.read]
-        return tensors, [n if n < count else n - kept for n in layout.unread]
+        return [saved[n] if n < count else n - count + len(saved) for n in layout.read]
 
     def keep(self, ctx: Any, tensors: Sequence[Tensor], computed: Results) -> Any:
         """Keep in a node what gradients need; answers with the results, as a node does."""
@@ -73,7 +72,8 @@ class Rule:
         given = [a for a in adjoints if a is not None]
         if self._pullback and len(given) == len(adjoints):
             both = [*saved, *given]
-            every = [*shapes, *[a.shape for a in given]] if self._shapes else ()
+            kept = both[len(self._saved) :]  # and the adjoints behind what is kept
+            every = [*shapes, *[a.shape for a in kept]] if self._shapes else ()
             own = tuple([every[n] for n in self._shapes])
             found = self._pullback.run([both[k] for k in self._inputs], own)
             return found if self.wrt == self._read else self._in_places(self.wrt, found)

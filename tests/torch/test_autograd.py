@@ -72,6 +72,18 @@ def test_random_programs_pass_both_checks(seed: int) -> None:
     assert torch.autograd.gradgradcheck(f, tensors, atol=1e-4, **second)
 
 
+def test_values_that_are_kept_and_not_read_have_shapes() -> None:
+    """The gradient by `f` is of a sum without terms: what it would read is kept."""
+    f = op(
+        "x: f64[N, M]\n"
+        "f[i, j in range(2), k] = sum[p in range(2*j - 1)]((2 + cos(x[k, i]))**-1)\n"
+        "g[i in range(1)] = 1 / (1 + exp(tanh(f[i, i, i]))**2)"
+    )
+    x = rand(3, 2).requires_grad_()
+    assert torch.autograd.gradcheck(f, [x], check_forward_ad=True, check_batched_grad=True)
+    assert torch.autograd.gradgradcheck(f, [x], fast_mode=True)
+
+
 def test_one_of_two_results_has_gradients_alone() -> None:
     """Whatever the gradients of both read: here elements of x, and of y the shape."""
     f = op(
