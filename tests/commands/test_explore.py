@@ -8,6 +8,7 @@ import subprocess
 import sys
 import urllib.request
 import webbrowser
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,8 +19,14 @@ from tests.support.paths import ROOT
 def test_it_serves_a_file_until_it_is_stopped(tmp_path: Path):
     (tmp_path / "f.tad").write_text("y[i] = x[3*i]\n")
     command = [sys.executable, "-m", "tadc", "explore", str(tmp_path / "f.tad"), "--no-browser"]
+    listening = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # the background ignores it
     with subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command,
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=listening,
     ) as process:
         assert process.stdout and process.stderr
         address = process.stdout.readline().split()[4]
