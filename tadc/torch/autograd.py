@@ -72,9 +72,11 @@ class Rule:
         given = [a for a in adjoints if a is not None]
         if self._pullback and len(given) == len(adjoints):
             both = [*saved, *given]
-            kept = both[len(self._saved) :]  # and the adjoints behind what is kept
-            every = [*shapes, *[a.shape for a in kept]] if self._shapes else ()
-            own = tuple([every[n] for n in self._shapes])
+            own: tuple[Shape, ...] = ()
+            if self._shapes:
+                behind = both[len(self._saved) :]  # what is kept, and the adjoints
+                every = [*shapes, *[a.shape for a in behind]]
+                own = tuple([every[n] for n in self._shapes])
             found = self._pullback.run([both[k] for k in self._inputs], own)
             return found if self.wrt == self._read else self._in_places(self.wrt, found)
         of = tuple(n for n, a in enumerate(adjoints) if a is not None)
