@@ -37,7 +37,7 @@ class Rule:
         saved = self._pullback.layout.read if self._pullback else self._read if wrt else ()
         self._saved = [k for k, n in enumerate(self._read) if n in saved]
         """The tensors of which gradients of any order read elements."""
-        self._saves_all = len(self._saved) == len(self._read) and not self._kept
+        self.saves_all = len(self._saved) == len(self._read) and not self._kept
         if self._pullback:
             self._inputs = self._places(self._pullback.layout)
             self._shapes = self._pullback.layout.unread
@@ -50,7 +50,7 @@ class Rule:
 
     def keep(self, ctx: Any, tensors: Sequence[Tensor], computed: Results) -> Any:
         """Keep in a node what gradients need; answers with the results, as a node does."""
-        if self._saves_all:
+        if self.saves_all:
             ctx.save_for_backward(*tensors)
         else:
             kept = [computed[n] for n in self._kept]
