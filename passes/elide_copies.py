@@ -58,6 +58,7 @@ def elide_copies(program: tix.ProgramOp) -> tix.ProgramOp:
         return program
 
     def define(builder: ProgramBuilder, tensors: Cloner, op: tix.DefineOp) -> SSAValue:
+        """A definition in the place of its copy, and nothing new for the copy."""
         if op in found.values():
             return tensors.value(_source(op))
         cloner = _Reader(tensors.builder, tensors.values)

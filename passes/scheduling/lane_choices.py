@@ -67,6 +67,7 @@ class LaneChoices(LanesLowering):
         )
 
     def _may_leave_lanes_out(self, op: tix.ReadOp) -> bool:
+        """True if vectors of a read are masked, or all lanes read what is there anyway."""
         is_number = self.tile.column_index not in self.uses.of_operation(op)
         return is_there(op) if is_number else self.step(op) in MASKED_STEPS
 

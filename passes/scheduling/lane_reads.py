@@ -29,7 +29,8 @@ MASKED_STEPS = (1, -1, 2)
 
 
 def is_there(op: tix.ReadOp) -> bool:
-    """True if a read is at indices of the definition that run over what the tensor has."""
+    """True if a read is inside of the tensor at all points of its definition, whatever conditions
+    are around it: each dimension is as long as the range of the index that it is read at."""
     around = definition_around(op)
     sizes: dict[Variable | None, Affine] = dict(zip(around.indices, around.shape, strict=True))
     places = zip(op.forms, op.shape, strict=True)

@@ -55,7 +55,7 @@ def test_many_random_programs_have_copies() -> None:
 
 
 def test_a_split_axis_is_written_in_place() -> None:
-    """Where there are as many elements: else what is behind the last one has no place."""
+    """A result has no place for what lies behind its last element."""
     assert elided(f"x: f64[N + 7, M]\n{UPSAMPLED}") == (["y_split", "y"], ["y"])
     ragged = UPSAMPLED.replace("y[i, j]", "y[i in range(2*N - 1), j]")
     assert elided(f"x: f64[N + 7, M]\n{ragged}") == (["y_split", "y"], ["y_split", "y"])
