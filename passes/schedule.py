@@ -73,7 +73,7 @@ from dialects.tix.affine import factors_of
 from passes.analysis.equivalence import Member, equivalent_definitions
 from passes.analysis.rounding import compared_definitions, must_round_identically
 from passes.analysis.stage_checks import require_bounded, require_precision
-from passes.rewriting.programs import is_hint, reads_of, tensor_names, type_of
+from passes.rewriting.programs import forms_of, is_hint, reads_of, tensor_names, type_of
 from passes.scheduling.blocking import ChooseBlocking, blocking_chooser
 from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.column_scans import column_loops
@@ -269,21 +269,6 @@ def _size_names(ops: Sequence[tix.DefineOp], tensors: Sequence[SSAValue]) -> lis
     for inner in (inner for op in ops for inner in op.walk()):
         forms += forms_of(inner)
     return sorted({name for f in forms for size in f.sizes for name in factors_of(size)})
-
-
-def forms_of(op: Operation) -> list[tix.Affine]:
-    """The indices, and bounds on indices, of an operation in a body."""
-    match op:
-        case tix.ReadOp():
-            return op.forms
-        case tix.IndexToRealOp() | tix.FloorDivOp():
-            return [op.form]
-        case tix.ReductionOp():
-            return [c.form for c in op.constraints]
-        case tix.IfOp():
-            return [c.form for disjunct in op.condition for c in disjunct]
-        case _:
-            return []
 
 
 def names_in(function: func.FuncOp, name: str) -> list[str]:

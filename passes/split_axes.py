@@ -44,7 +44,7 @@ from passes.rewriting.cloner import Cloner
 from passes.rewriting.guards import is_guard
 from passes.rewriting.part_sizes import PartSizes
 from passes.rewriting.program_pass import ProgramPass
-from passes.rewriting.programs import ProgramBuilder, arguments_of
+from passes.rewriting.programs import ProgramBuilder, arguments_of, forms_of
 from passes.rewriting.written_sizes import parse_sizes
 from passes.simplify_sums import simplify_sums
 from passes.split_residues import FEWEST_TERMS, MOST_PARTS, count_terms
@@ -135,19 +135,10 @@ def _of_definition(definition: tix.DefineOp) -> Splits:
 
 def _decide_places_alone(splits: Splits, inside: Collection[Operation]) -> bool:
     """True if residues decide which elements are read, and neither terms nor branches."""
+    conditions = (op for op in inside if isinstance(op, tix.ReductionOp | tix.IfOp))
     return bool(splits) and not any(
-        splits.keys() & _with_dividends(form) for op in inside for form in _conditions(op)
+        splits.keys() & _with_dividends(form) for op in conditions for form in forms_of(op)
     )
-
-
-def _conditions(op: Operation) -> list[Affine]:
-    match op:
-        case tix.ReductionOp():
-            return [c.form for c in op.constraints]
-        case tix.IfOp():
-            return [c.form for disjunct in op.condition for c in disjunct]
-        case _:
-            return []
 
 
 def _with_dividends(form: Affine) -> set[SSAValue]:

@@ -179,6 +179,21 @@ def definition_around(op: Operation) -> tix.DefineOp:
     return parent
 
 
+def forms_of(op: Operation) -> list[Affine]:
+    """The indices, and bounds on indices, of an operation in a body."""
+    match op:
+        case tix.ReadOp():
+            return op.forms
+        case tix.IndexToRealOp() | tix.FloorDivOp():
+            return [op.form]
+        case tix.ReductionOp():
+            return [c.form for c in op.constraints]
+        case tix.IfOp():
+            return [c.form for disjunct in op.condition for c in disjunct]
+        case _:
+            return []
+
+
 def reads_of(op: tix.DefineOp) -> list[tix.ReadOp]:
     """All reads in a definition, in order."""
     found: list[tix.ReadOp] = []

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from xdsl.dialects.func import FuncOp
 
 from dialects.tix import ProgramOp
-from passes.schedule import forms_of
+from passes.rewriting.programs import forms_of
 from passes.set_precision import set_precision
 from tadc.runtime.executable import LARGEST_SAFE_FACTOR, Executable, KernelCall, Plan, Strides, into
 
