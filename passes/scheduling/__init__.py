@@ -54,6 +54,8 @@
 - `row_loops`: definitions row by row
 - `vector_lowering`: arithmetic on vectors and numbers
 - `stream_lanes`: values of a stream inside, where all guards hold, and at borders
-- `streams`: large results, written past the caches
+- `stream_phases`: the elements of a row by the residues of their column
+- `stream_rows`: the vectors of a row of a stream
+- `streams`: large results, written past the caches, and rows with borders or quotients
 - `trees`: what a value or a bound needs, before it can be emitted
 """

@@ -24,7 +24,7 @@ from passes.rewriting.programs import definition_around
 from passes.scheduling import operations
 from passes.scheduling.vector_lowering import VectorLowering
 
-MASKED_STEPS = (1, -1, 2)
+MASKED_STEPS = (1, -1, 2, 3, 4)
 """The distances of elements in neighbouring lanes of which a mask can leave some out."""
 
 
@@ -81,7 +81,7 @@ class LaneReads(VectorLowering):
     def elements(self, op: tix.ReadOp) -> SSAValue | None:
         """The elements of a read in all lanes; None where these are at no fixed distance.
 
-        A mask is for neighbours, and for every second element.
+        A mask is for neighbours, and for elements a few apart.
         """
         step = self.step(op)
         if step is None or (self.mask is not None and step not in MASKED_STEPS):
@@ -96,7 +96,8 @@ class LaneReads(VectorLowering):
             elif step == -1:
                 found = self._backwards(source, first)
             elif self.mask is not None:
-                found = self._every_second(source, first, self.mask)
+                assert isinstance(step, int)
+                found = self._every(step, source, first, self.mask)
             else:
                 found = self._apart(source, first, step)
             self.loaded[key] = self.widened(found)
@@ -134,17 +135,19 @@ class LaneReads(VectorLowering):
         mask = None if self.mask is None else self.reversed(self.mask)
         return self.reversed(self.neighbours(source, lowest, mask))
 
-    def _every_second(self, source: SSAValue, first: SSAValue, mask: SSAValue) -> SSAValue:
-        """Every second element of two vectors, of which nothing else is read."""
+    def _every(self, step: int, source: SSAValue, first: SSAValue, mask: SSAValue) -> SSAValue:
+        """Elements at a distance, of so many vectors of which nothing else is read."""
         width = self.lanes
         kind: VectorType[I1] = VectorType(i1, [width])
         none = self.insert(vector.CreateMaskOp([self.index.constant(0)], kind)).mask_vector
-        halves: list[SSAValue] = []
-        for half in range(2):
-            order = [half * width // 2 + n // 2 if n % 2 == 0 else width for n in range(width)]
-            begin = self.index.add(first, self.index.constant(half * width))
-            halves.append(self.neighbours(source, begin, self.shuffled(mask, none, order)))
-        return self.shuffled(halves[0], halves[1], range(0, 2 * width, 2))
+        places = [divmod(lane * step, width) for lane in range(width)]
+        parts: list[SSAValue] = []
+        for n in range(step):
+            lanes = {place: lane for lane, (part, place) in enumerate(places) if part == n}
+            taken = self.shuffled(mask, none, [lanes.get(place, width) for place in range(width)])
+            begin = self.index.add(first, self.index.constant(n * width))
+            parts.append(self.neighbours(source, begin, taken))
+        return self.picked(parts, places)
 
     def _apart(self, source: SSAValue, first: SSAValue, step: SSAValue | int) -> SSAValue:
         distance = self.index.constant(step) if isinstance(step, int) else step

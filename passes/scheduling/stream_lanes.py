@@ -28,6 +28,11 @@ def is_guard(op: tix.IfOp, column: SSAValue, uses: IndexUses) -> bool:
     return column in used or any(isinstance(owner_of(v), tix.SumOp) for v in used)
 
 
+def guards_of(op: tix.DefineOp, uses: IndexUses) -> list[tix.IfOp]:
+    """The choices of a definition that differ along its last index."""
+    return [o for o in op.walk() if isinstance(o, tix.IfOp) and is_guard(o, op.indices[-1], uses)]
+
+
 def owner_of(index: SSAValue) -> Operation | None:
     """The operation that an index belongs to."""
     return index.owner.parent_op() if isinstance(index.owner, Block) else None

@@ -26,7 +26,8 @@ A window is a short sum of neighbours, some of whose terms are not there at bord
 
     y[i, j] = sum[t in range(3)](x[i, j + t - 1] if 1 <= j + t <= N else 0)
 
-Inside, where all terms are there for all lanes, it has no tests either: 1 <= j <= N - 2.
+Inside, where all terms are there for all lanes, it has no tests either: 1 <= j <= N - 2. Rows with
+quotients of their column, as `x[i, j // 2]`, are written in phases (`stream_phases`).
 """
 
 from __future__ import annotations
@@ -36,37 +37,23 @@ from dataclasses import dataclass
 from functools import reduce
 from math import prod
 
-from xdsl.dialects import arith, memref, vector
-from xdsl.dialects.builtin import BoolAttr, Float32Type, IndexType, VectorType, i1
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import Float32Type, IndexType
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
 from dialects import tix
 from dialects.loops import ParallelOp, SharedCacheOp
-from dialects.tix import Affine, Constraint
+from dialects.tix import Affine
 from passes.analysis.costs import COST_OF_FUNCTION, FREE, weight
 from passes.analysis.index_uses import IndexUses
 from passes.rewriting.programs import type_of
 from passes.scheduling.body_lowering import BodyLowering
-from passes.scheduling.emit import (
-    all_of,
-    difference,
-    either,
-    loop,
-    quotient,
-    select,
-    smaller,
-)
+from passes.scheduling.emit import either, quotient, smaller
 from passes.scheduling.lane_reads import MASKED_STEPS, is_there
-from passes.scheduling.lanes_lowering import LanesLowering
-from passes.scheduling.stream_lanes import (
-    BorderLowering,
-    InsideLowering,
-    for_all_terms,
-    is_guard,
-    not_fused,
-)
+from passes.scheduling.stream_lanes import is_guard
+from passes.scheduling.stream_phases import MOST_PHASES, modulus_of, phases_of
+from passes.scheduling.stream_rows import Row
 from passes.scheduling.sum_lengths import is_short
-from passes.scheduling.tile import Tile
 from passes.scheduling.tile_analysis import lanes_of, stride
 
 FEWEST_BYTES = 32 << 20
@@ -78,6 +65,10 @@ MOST_BYTES = 96 << 20
 
 FEWEST_ELEMENTS_OF_ROW = 256
 """The length of the shortest rows: two of their vectors are parts of lines."""
+
+FEWEST_ELEMENTS_OF_PHASES = 8
+"""The length of the shortest rows in phases: an iteration for a part of a vector is no slower than
+as many quotients."""
 
 MOST_FUNCTIONS = 2
 """Elementary functions of an element that memory still hides."""
@@ -92,17 +83,10 @@ class Stream:
 
     op: tix.DefineOp
     lanes: int
-    uses: IndexUses
+    modulus: int
+    """The number of its phases."""
     guards: Sequence[tix.IfOp]
-    """Choices that differ along a row."""
-
-    @property
-    def column(self) -> SSAValue:
-        return self.op.indices[-1]
-
-    @property
-    def tile(self) -> Tile:
-        return Tile(None, self.column, 1, self.lanes, self.lanes)
+    """Choices that differ along a row, where there is one phase."""
 
     @property
     def tests_terms(self) -> bool:
@@ -121,23 +105,28 @@ def stream_of(op: tix.DefineOp, sizes: Mapping[str, int] | None = None) -> Strea
     That is where its elements are few, or take longer than memory does; but for choices along rows,
     and windows some of whose terms are not there, of which a stream asks at borders alone, and a
     plain nest for each element. Rows must not be short, those of windows neither for these `sizes`.
+    Quotients of the column, of which a plain nest computes one for each element, pay sooner.
     """
-    stream = possible_stream(op) if _has_long_rows(op, {}) else None
-    if stream is None or (stream.tests_terms and not _has_long_rows(op, sizes or {})):
+    if not _has_long_rows(op, {}, FEWEST_ELEMENTS_OF_PHASES):
+        return None
+    stream = possible_stream(op)
+    if stream is None:
+        return None
+    if stream.modulus > 1:
+        return stream if _has_long_rows(op, sizes or {}, FEWEST_ELEMENTS_OF_PHASES) else None
+    if not _has_long_rows(op, (sizes or {}) if stream.tests_terms else {}):
         return None
     return stream if stream.guards or (_may_be_large(op) and not _computes_much(op)) else None
 
 
 def possible_stream(op: tix.DefineOp) -> Stream | None:
     """The definition as a stream, be it fast or not; None where its elements are no vectors."""
-    if not op.indices:
+    if not op.indices or (modulus := modulus_of(op)) > MOST_PHASES:
         return None
-    uses = IndexUses()
-    column = op.indices[-1]
-    if not all(_has_lanes(inner, column, uses) for inner in _body(op)):
-        return None
-    guards = [o for o in op.walk() if isinstance(o, tix.IfOp) and is_guard(o, column, uses)]
-    return Stream(op, lanes_of(op), uses, guards)
+    with phases_of(op, modulus) as phases:
+        if not all(_has_lanes(o, p.column, p.uses) for p in phases for o in _body(p.op)):
+            return None
+        return Stream(op, lanes_of(op), modulus, phases[0].guards if modulus == 1 else ())
 
 
 def _computes_much(op: tix.DefineOp) -> bool:
@@ -156,12 +145,14 @@ def _bytes_of_element(type_: tix.TensorType) -> int:
     return 4 if isinstance(type_.element, Float32Type) else 8
 
 
-def _has_long_rows(op: tix.DefineOp, sizes: Mapping[str, int]) -> bool:
+def _has_long_rows(
+    op: tix.DefineOp, sizes: Mapping[str, int], fewest: int = FEWEST_ELEMENTS_OF_ROW
+) -> bool:
     """False if there are none, or numbers say that they are short."""
     if not op.shape:
         return False
     unknown = any(name not in sizes for name in op.shape[-1].sizes)
-    return unknown or op.shape[-1].evaluate(sizes) >= FEWEST_ELEMENTS_OF_ROW
+    return unknown or op.shape[-1].evaluate(sizes) >= fewest
 
 
 def _may_be_large(op: tix.DefineOp) -> bool:
@@ -231,16 +222,19 @@ def streamed(outer: BodyLowering, stream: Stream) -> ParallelOp:
     """The nest of a stream: one iteration per row, or per piece of a single row."""
     op = stream.op
     *limits, extent = [outer.index.form(size) for size in op.shape]
+    if stream.modulus > 1:
+        extent = outer.index.floordiv(op.shape[-1] + (stream.modulus - 1), stream.modulus)
     target = outer.buffers[op.result]
     address = outer.insert(memref.ExtractAlignedPointerAsIndexOp.get(target)).aligned_pointer
     origin = quotient(outer, address, outer.index.constant(_bytes_of_element(op.type)))
-    large = _goes_past_caches(outer, stream)
+    # vectors of phases do not lie where lines do
+    large = stream.modulus == 1 and _goes_past_caches(outer, stream)
     body = Block(arg_types=[IndexType()] * max(1, len(limits)))
     inner = outer.inside(body)
-    for new, old in zip(body.args, op.indices[: len(limits)], strict=False):
-        new.name_hint = old.name_hint
-        inner.index.values[old] = new
     low, high = inner.index.constant(0), extent
+    rows = body.args[: len(limits)]
+    for new, old in zip(rows, op.indices, strict=False):
+        new.name_hint = old.name_hint
     if not limits:
         piece = outer.index.constant(ELEMENTS_OF_PIECE)
         most = outer.index.add(extent, outer.index.constant(ELEMENTS_OF_PIECE - 1))
@@ -248,11 +242,14 @@ def streamed(outer: BodyLowering, stream: Stream) -> ParallelOp:
         body.args[0].name_hint = "piece"
         low = inner.index.mul(body.args[0], piece)
         high = smaller(inner, extent, inner.index.add(low, piece))
-    row = Row(stream, origin, low, high)
-    if isinstance(large, bool):
-        row.emit(inner, nontemporal=large)
-    else:
-        either(inner, large, lambda at: row.emit(at, True), lambda at: row.emit(at, False))
+    with phases_of(op, stream.modulus, outer.as_written) as phases:
+        for own in (op, *(phase.op for phase in phases)):
+            inner.index.values.update(zip(own.indices, rows, strict=False))
+        row = Row(op, phases, stream.lanes, origin, low, high)
+        if isinstance(large, bool):
+            row.emit(inner, nontemporal=large)
+        else:
+            either(inner, large, lambda at: row.emit(at, True), lambda at: row.emit(at, False))
     return ParallelOp(limits, Region(body))
 
 
@@ -267,112 +264,10 @@ def _goes_past_caches(at: BodyLowering, stream: Stream) -> SSAValue | bool:
     for (bytes_, _), count in zip(stream.shapes, counts, strict=True):
         elements = count if count is counts[0] else smaller(at, count, counts[0])
         total = at.index.add(total, at.index.mul(elements, at.index.constant(bytes_)))
-    return _compare(at, "sge", total, cache)
+    return at.insert(arith.CmpiOp(total, cache, "sge")).result
 
 
 def _count(at: BodyLowering, shape: Sequence[Affine]) -> SSAValue:
     """The number of elements of a shape."""
     factors = (at.index.form(size) for size in shape)
     return reduce(at.index.mul, factors, at.index.constant(1))
-
-
-@dataclass(frozen=True)
-class Row:
-    """The elements [low, high) of a row; `origin` is the address of the result, in elements."""
-
-    stream: Stream
-    origin: SSAValue
-    low: SSAValue
-    high: SSAValue
-
-    def emit(self, at: BodyLowering, nontemporal: bool) -> None:
-        """The vectors of the row, from the one that holds its first element on."""
-        lanes = at.index.constant(self.stream.lanes)
-        at.index.values[self.low] = self.low
-        first = self._position(at, Affine.of(self.low))
-        place = at.index.add(self.origin, first)
-        before = at.insert(arith.RemSIOp(place, lanes)).result
-        begin, end = self._inside(at)
-        last = difference(at, end, lanes)
-
-        def one(inner: BodyLowering, column: SSAValue) -> None:
-            inner.index.values[self.stream.column] = column
-            tests = [_compare(inner, "sge", column, begin), _compare(inner, "sle", column, last)]
-            either(
-                inner,
-                all_of(inner, tests),
-                lambda at: self._whole(at, nontemporal),
-                lambda at: self._part(at, column),
-            )
-
-        start = difference(at, self.low, before)
-        loop(at, start, self.high, self.stream.column.name_hint, one, self.stream.lanes)
-
-    def _position(self, at: BodyLowering, column: Affine) -> SSAValue:
-        op = self.stream.op
-        forms = [*(Affine.of(v) for v in op.indices[:-1]), column]
-        return at.index.linear(forms, at.strides[op.result, op.shape])
-
-    def _inside(self, at: BodyLowering) -> tuple[SSAValue, SSAValue]:
-        """The range of elements for which all guards hold."""
-        column = self.stream.column
-        begin, end = self.low, self.high
-        constraints = list(
-            dict.fromkeys(c for op in self.stream.guards for d in op.condition for c in d)
-        )
-        constraints = [for_all_terms(part) for c in constraints for part in _inequalities(c)]
-        along = [c for c in constraints if c.form[column]]
-        for constraint in along:
-            bound = at.index.bound(column, constraint)
-            larger = constraint.form[column] > 0
-            begin = at.insert(arith.MaxSIOp(begin, bound)).result if larger else begin
-            end = end if larger else smaller(at, end, bound)
-        others = [c for c in constraints if not c.form[column]]
-        return begin, select(at, at.index.holds([others]), end, begin) if others else end
-
-    def _whole(self, at: BodyLowering, nontemporal: bool) -> None:
-        lanes = self._lanes(at, InsideLowering)
-        flag = BoolAttr.from_bool(True) if nontemporal else None
-        at.insert(vector.StoreOp(self._value(lanes), self._target(at), [self._here(at)], flag))
-
-    def _part(self, at: BodyLowering, column: SSAValue) -> None:
-        lanes = self._lanes(at, BorderLowering)
-        lanes.mask = self._mask(lanes, column)
-        value = self._value(lanes)
-        at.insert(vector.MaskedStoreOp(self._target(at), [self._here(at)], lanes.mask, value))
-
-    def _lanes(self, at: BodyLowering, kind: type[BorderLowering]) -> BorderLowering:
-        """The lowering of a vector, of the same operations in the whole row."""
-        stream = self.stream
-        lanes = kind(at, stream.op, stream.tile, stream.uses)
-        lanes.as_written = {*at.as_written, *not_fused(stream.guards)}
-        return lanes
-
-    def _mask(self, at: LanesLowering, column: SSAValue) -> SSAValue:
-        """The lanes that are elements of the row."""
-        kind = VectorType(i1, [self.stream.lanes])
-
-        def below(bound: SSAValue) -> SSAValue:
-            end = difference(at, bound, column)
-            return at.insert(vector.CreateMaskOp([end], kind)).mask_vector
-
-        return all_of(at, [below(self.high), at.others(below(self.low))])
-
-    def _value(self, at: LanesLowering) -> SSAValue:
-        return at.at(None, 0).lanes_of(tix.yielded(self.stream.op.body))
-
-    def _target(self, at: BodyLowering) -> SSAValue:
-        return at.buffers[self.stream.op.result]
-
-    def _here(self, at: BodyLowering) -> SSAValue:
-        return self._position(at, Affine.of(self.stream.column))
-
-
-def _compare(at: BodyLowering, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
-    return at.insert(arith.CmpiOp(a, b, predicate)).result
-
-
-def _inequalities(constraint: Constraint) -> list[Constraint]:
-    """A constraint as inequalities: `e = 0` is `e >= 0` and `-e >= 0`."""
-    both = [constraint.form, -constraint.form] if constraint.equality else [constraint.form]
-    return [Constraint(form) for form in both]

@@ -105,6 +105,16 @@ class VectorLowering(SegmentLowering):
         lanes = DenseArrayBase.from_list(i64, list(order))
         return self.insert(vector.ShuffleOp(a, b, lanes, result_type=vector_type(a))).result
 
+    def picked(self, vectors: Sequence[SSAValue], places: Sequence[tuple[int, int]]) -> SSAValue:
+        """Lanes of two vectors or more: each place is a vector's number and a lane of it."""
+        width = self.lanes
+        order = [lane + width * (which == 1) for which, lane in places]
+        found = self.shuffled(vectors[0], vectors[1], order)
+        for n, more in list(enumerate(vectors))[2:]:
+            own = [width + lane if which == n else k for k, (which, lane) in enumerate(places)]
+            found = self.shuffled(found, more, own)
+        return found
+
     def widened(self, lanes: SSAValue) -> SSAValue:
         """Elements of another precision in that of the result."""
         if vector_type(lanes).element_type == self.element:

@@ -24,7 +24,7 @@ SLOPED = (
     "y[j in range(99)] = sum[k in range(max(0, j - 40), min(60, j + 1))](x[k] * w[j - k])"
 )
 CHOICE = "x: f64[70, 300]\ny[i] = sum[j](x[i, j]) if x[i, 0] > 0 else 0"
-COPY = "y[i] = x[3 * i] + 1"
+COPY = "y[i] = x[5 * i] + 1"
 
 
 def shaped(source: str, numbers: Mapping[str, int] | None = None) -> tix.ProgramOp:

@@ -32,6 +32,15 @@ CASES = {
     "y[i in range(I), j in range(J)] = sum[t in range(3)](pad(x[i, 2*j - 2*t + 1]) ** 2)",
     "product": "x: real[I, J]\n"
     "y[i in range(I), j in range(J)] = x[i, j] + 0.5 + (x[i, j - 1] * x[i, j] if j > 0 else 0)",
+    "halves": "x: real[I, J]\n"
+    "y[i in range(I), j in range(2*J - 1)] = x[i, j // 2] * x[i, (j + 1) // 2] + j % 2",
+    "thirds": "x: real[I, J]\n"
+    "y[i in range(I), j in range(J)] = x[i, (j + 1) // 3] * x[i, j] if j + 3 < J else x[i, j]",
+    "residues": "x: real[I, J]\n"
+    "y[i in range(I), j in range(J)] = x[i, j // 4] if j % 4 == 1 else x[i, j] * x[i, j // 2]",
+    "pieces": "x: real[I]\ny[i in range(3*I)] = exp(x[i // 3])",
+    "pooling": "y[i, j] = max[s in range(3)](x[i, 3*j + s])",
+    "overlaps": "y[i, j] = max[s in range(3)](x[i, 2*j + s])",
     "border": "x: real[I, J]\ny[i in range(I), j in range(J)] = x[i, j - 1] if j > 0 else 0",
 }
 SHAPES = {1: [(3,), (15,), (40003,)], 2: [(5, 3), (7, 19), (4, 333)], 3: [(2, 3, 50)]}
@@ -47,6 +56,7 @@ def everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     count_all_calls_as_long(monkeypatch)
     monkeypatch.setattr(streams, "_goes_past_caches", past_caches)
     monkeypatch.setattr(streams, "FEWEST_ELEMENTS_OF_ROW", 1)
+    monkeypatch.setattr(streams, "FEWEST_ELEMENTS_OF_PHASES", 1)
 
 
 def value_and_gradient(f: tadc.Function, x: np.ndarray) -> list[np.ndarray]:
@@ -88,7 +98,8 @@ from tests.support.guarded_memory import Guarded
 with pytest.MonkeyPatch.context() as patch:
     streams.count_all_calls_as_long(patch)
     patch.setattr(streams.streams, "_goes_past_caches", streams.past_caches)
-    for name in ("copy", "one index", "backwards", "stencil", "border", "padded", "every second"):
+    for name in ("copy", "one index", "backwards", "stencil", "border", "padded", "every second",
+                 "halves", "thirds", "residues", "pieces", "pooling", "overlaps"):
         f = tadc.compile(streams.CASES[name])
         for shape in streams.SHAPES[len(f.args[0].shape)]:
             for at_end in (False, True):
