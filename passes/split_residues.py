@@ -24,7 +24,7 @@ of the result. There are at most `MOST_PARTS` parts, of ⌈(P - r) / m⌉ elemen
 runs below P: a derived size, where that is no affine form.
 
 Every element is the same sum in the same order. Definitions with other reductions than sums, or
-values that must round identically, stay as they are.
+operations that must round identically, stay as they are.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from itertools import product
 from math import prod
 
 from xdsl.dialects.builtin import ArrayAttr
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from dialects import tix
 from dialects.tix import Affine, Constraint, TensorType, Variable
@@ -49,6 +49,7 @@ from passes.rewriting.programs import (
     ProgramBuilder,
     arguments_of,
     copy_definition,
+    forms_of,
 )
 from passes.rewriting.written_sizes import parse_sizes
 from passes.shift_sums import SumView, ranges_of_numbers
@@ -86,7 +87,7 @@ def split_residues(program: tix.ProgramOp, taken: Collection[str] = ()) -> tix.P
         return program
     narrow = bounded_without_conditions(program)
     fixed = must_round_identically(narrow)
-    free = [d for d in narrow.definitions if fixed.isdisjoint(d.walk())]
+    free = [d for d in narrow.definitions if not any(o in fixed and _rounds(o) for o in d.walk())]
     found = {d: moduli for d in free if (moduli := best_moduli(d))}
     if not found:
         return program
@@ -131,12 +132,16 @@ def best_moduli(op: tix.DefineOp) -> Moduli:
 
 
 def _has_multiples(op: tix.DefineOp) -> bool:
-    """True if an index may be split: a read has a coefficient beyond 1, or takes a quotient."""
+    """True if an index may be split: something has a coefficient beyond 1, or takes a quotient."""
     return any(
-        isinstance(o, tix.FloorDivOp)
-        or (isinstance(o, tix.ReadOp) and any(abs(f[v]) > 1 for f in o.forms for v in f.indices))
+        isinstance(o, tix.FloorDivOp) or any(abs(f[v]) > 1 for f in forms_of(o) for v in f.indices)
         for o in op.body.walk()
     )
+
+
+def _rounds(op: Operation) -> bool:
+    """False for what is exact wherever it is computed."""
+    return isinstance(op, tix.UnaryOp | tix.BinaryOp | tix.ReductionOp)
 
 
 def count_terms(op: tix.SumOp) -> int:

@@ -32,6 +32,26 @@ tix.program @quotient (%x = "x" : !tix.tensor<[M + 8], f64>, %w = "w" : !tix.ten
   tix.return %y
 }
 
+// Bounds alone tell residues apart; what is compared for equality may be read in any part.
+tix.program @pooled (%x = "x" : !tix.tensor<[P], f64>, %m = "m" : !tix.tensor<[N], f64>) {
+  %y = tix.define "y" (%p) : !tix.tensor<[P], f64> {
+    %0 = tix.sum (%k) in (%k >= 0, N >= %k + 1, %p >= 2 * %k, 2 * %k + 2 >= %p) {
+      %1 = tix.read %x[%p]
+      %2 = tix.read %m[%k]
+      %3 = tix.where %1 eq %2 {
+        %4 = tix.constant 1.0
+        tix.yield %4
+      } else {
+        %5 = tix.constant 0.0
+        tix.yield %5
+      }
+      tix.yield %3
+    }
+    tix.yield %0
+  }
+  tix.return %y
+}
+
 // A stride along a sum alone, and a sum of few terms: nothing is split.
 tix.program @whole (%x = "x" : !tix.tensor<[2 * N + 8], f64>, %w = "w" : !tix.tensor<[9], f64>,
                     %v = "v" : !tix.tensor<[2, 3], f64>) {
@@ -81,6 +101,12 @@ tix.program @whole (%x = "x" : !tix.tensor<[2 * N + 8], f64>, %w = "w" : !tix.te
 // CHECK:         tix.define "y_1" (%p_1) : !tix.tensor<[M], f64> {
 // CHECK:           tix.read %x[%p_1 + %k_1]
 // CHECK-NEXT:      tix.read %w[1, %k_1]
+
+// CHECK-LABEL: tix.program @pooled sizes
+// CHECK:         tix.define "y_0"
+// CHECK:           tix.read %x[2 * %p]
+// CHECK:         tix.define "y_1"
+// CHECK:           tix.read %x[2 * %p_1 + 1]
 
 // CHECK-LABEL: tix.program @whole (
 // CHECK-COUNT-2:   tix.define
