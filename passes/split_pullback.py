@@ -51,7 +51,7 @@ from passes.rewriting.running_totals import accumulate_early
 MOST_OPERATIONS_TO_RECOMPUTE = 10
 """The number of quick operations up to which an element is computed again rather than saved."""
 
-MOST_COST_TO_RECOMPUTE_RESULT = COST_OF_FUNCTION + MOST_OPERATIONS_TO_RECOMPUTE
+MOST_COST_TO_RECOMPUTE_RESULT = 2 * COST_OF_FUNCTION + MOST_OPERATIONS_TO_RECOMPUTE
 """The cost up to which an element of a result is computed again rather than copied."""
 
 
