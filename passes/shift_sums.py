@@ -15,7 +15,8 @@ points are the same, and so are the terms. What is tried makes a form of a read 
 nothing is known of sizes and loops. Here a change is better that leaves, in this order,
 
 1. fewer bounds of short ranges that move by more than 1 from element to element, which would be
-   masks of elements that lie apart, unless vectors may run along another index;
+   masks of elements that lie apart, unless vectors may run along another index or all ranges are
+   short;
 2. fewer indices without a short range of numbers, over which loops are unrolled;
 3. fewer points in the box of the short ranges, all of which a loop over it would test;
 4. fewer bounds and conditions that move with the indices around the sum;
@@ -224,10 +225,13 @@ class SumView:
     def _masks_apart(self, short: Mapping[SSAValue, range]) -> int:
         """The number of bounds of short ranges that move by more than 1, and that are needed.
 
-        None where vectors may run along another index.
+        None where vectors may run along another index, or the sum is a window, of which streams
+        mask the borders alone.
         """
         op = definition_around(self.op)
-        if not op.indices or self._has_other_lanes(op):
+        terms = prod(map(len, short.values()))
+        is_window = len(short) == len(self.op.indices) and terms <= MOST_TERMS_OF_WINDOW
+        if not op.indices or is_window or self._has_other_lanes(op):
             return 0
         sizes = zip(op.indices, op.shape, strict=True)
         known = {v: range(n.constant) for v, n in sizes if not n.terms} | dict(short)
