@@ -16,7 +16,7 @@ from dialects import tix
 MOST_TERMS_TO_UNROLL = 8
 """Sums of at most so many terms are unrolled where they stand."""
 
-MOST_TERMS_OF_WINDOW = 16
+MOST_TERMS_OF_WINDOW = 32
 """So many are where each term reads what lies beside that of the next: x[i + k]. Vectors find these
 in the same lines, so that blocks would share no more."""
 
