@@ -49,7 +49,7 @@ from passes.rewriting.programs import (
     type_of,
 )
 from passes.rewriting.written_sizes import parse_sizes
-from passes.scheduling.streams import possible_stream
+from passes.scheduling.streams import is_window, possible_stream
 from passes.scheduling.sum_lengths import MOST_TERMS_TO_UNROLL, blocked_sums, term_count
 from passes.scheduling.tile_analysis import is_slow, stride
 from passes.scheduling.tile_choice import may_have_tiles, priced_tiles
@@ -179,6 +179,8 @@ def best_axes(op: tix.DefineOp, sizes: Sizes, made: Collection[Copy] = ()) -> Ax
 
     Copies that are `made` anyway cost nothing.
     """
+    if is_window(op, sizes):
+        return {}
     priced = priced_tiles(op, sizes) if _has_many_terms(op, sizes) else []
     if not any(p.tile.columns >= FEWEST_COLUMNS for p in priced):
         return {} if may_have_tiles(op) else _axes_of_vectors(op, sizes)

@@ -14,9 +14,9 @@ A sum goes back to a box by
     sum over k in {k >= 0, k <= 2} of (if k >= 1 - i, k <= N - i { E(k) } else 0)
 
 Windows at the border of a tensor are like this, in convolutions with padding and in the gradients
-of all convolutions; of long rows they are streams (`passes/scheduling/streams.py`). A long index
-needs a side on which its bounds stay, so that about half of the box are points of the set: a band
-is not made a square.
+of all convolutions; of long rows they are streams (`passes/scheduling/streams.py`), of shorter ones
+where no version has tiles. A long index needs a side on which its bounds stay, so that about half
+of the box are points of the set: a band is not made a square.
 
 Scans stay as narrow as they are: their loops carry totals (`passes/scheduling/scans.py`).
 
@@ -33,6 +33,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import TypeGuard
 
 from xdsl.ir import Operation, SSAValue
@@ -55,10 +56,14 @@ from passes.rewriting.programs import (
 )
 from passes.rewriting.written_sizes import parse_sizes
 from passes.scheduling.scans import is_scanned
-from passes.scheduling.streams import stream_of
+from passes.scheduling.streams import has_long_rows, is_window
 from passes.scheduling.sum_lengths import MOST_TERMS_OF_WINDOW
 from passes.scheduling.tile import Tile
+from passes.scheduling.tile_analysis import rows_share
 from passes.scheduling.tile_choice import ChooseTiles, tile_chooser
+
+FEWEST_ELEMENTS_BEFORE_TILES = 128
+"""The length of the shortest rows that are faster as streams than in tiles with masks."""
 
 
 @dataclass(frozen=True)
@@ -133,19 +138,13 @@ def _best(
         and wide.row_index
     ):
         return long
-    if tile is None and (
-        window := next((w for w in (short, masked) if _is_window(w, sizes)), None)
-    ):
-        return window
-    others = (masked, given, narrow)
-    tiled = (way for way in others if tile is None and _tile(way, choose))
-    return next(tiled, short)
-
-
-def _is_window(op: tix.DefineOp, sizes: Mapping[str, int]) -> bool:
-    """True if terms that are not there are asked for at borders alone."""
-    stream = stream_of(op, sizes) if any(isinstance(o, tix.SumOp) for o in op.walk()) else None
-    return stream is not None and stream.tests_terms
+    windows = [w for w in (short, masked) if is_window(w, sizes)]
+    if tile and (short not in windows or rows_share(short, tile)):
+        return short
+    wide = (w for w in windows if has_long_rows(w, sizes, FEWEST_ELEMENTS_BEFORE_TILES))
+    tiles = [(way, t) for way in (masked, given, narrow) if (t := _tile(way, choose))]
+    blocks = (way for way, t in tiles if rows_share(way, t))
+    return next(chain(wide, blocks, windows, (way for way, _ in tiles)), short)
 
 
 def _tile(op: tix.DefineOp, choose: ChooseTiles) -> Tile | None:

@@ -14,9 +14,10 @@ from functools import partial
 from dialects import tix
 from passes.rewriting.written_sizes import parse_sizes
 from passes.scheduling.scans import is_scanned
-from passes.scheduling.streams import Stream, stream_of
+from passes.scheduling.streams import Stream, is_window, stream_of
 from passes.scheduling.sum_lengths import is_short
 from passes.scheduling.tile import Tile
+from passes.scheduling.tile_analysis import rows_share
 from passes.scheduling.tile_choice import ChooseTiles, tile_chooser
 from passes.scheduling.tile_cost import Sizes, length_of
 
@@ -54,13 +55,14 @@ def blocking_chooser(
 
 
 def chosen_blocking(op: tix.DefineOp, choose: ChooseTiles, example: Sizes) -> Blocking:
-    """The tiles that `choose` gives, else a stream where the result may be large, else plain."""
+    """The tiles that `choose` gives, else a stream where the result may be large, else plain.
+
+    Windows with borders are streams, too, where the rows of tiles would share nothing.
+    """
     tiles = choose(op)
-    return (
-        Blocking(tiles)
-        if tiles
-        else Blocking(stream=stream_of(op, example), alone=_has_short_rows(op, example))
-    )
+    if tiles and (rows_share(op, tiles[0]) or not is_window(op, example)):
+        return Blocking(tiles)
+    return Blocking(stream=stream_of(op, example), alone=_has_short_rows(op, example))
 
 
 def _has_short_rows(op: tix.DefineOp, example: Sizes) -> bool:

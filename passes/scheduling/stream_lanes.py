@@ -25,7 +25,7 @@ def is_guard(op: tix.IfOp, column: SSAValue, uses: IndexUses) -> bool:
     """True if the condition differs along the column, or is a test of a term of a window."""
     forms = [c.form for disjunct in op.condition for c in disjunct]
     used = {used for form in forms for v in form.indices for used in uses.of(v)}
-    return column in used or any(isinstance(owner_of(v), tix.SumOp) for v in used)
+    return column in used or any(isinstance(owner_of(v), tix.ReductionOp) for v in used)
 
 
 def guards_of(op: tix.DefineOp, uses: IndexUses) -> list[tix.IfOp]:
@@ -67,7 +67,7 @@ def for_all_terms(constraint: Constraint) -> Constraint:
     """An inequality where it holds for all terms of the windows around it."""
     hardest: dict[Variable, Affine] = {}
     for v in constraint.form.indices:
-        if isinstance(window := owner_of(v), tix.SumOp):
+        if isinstance(window := owner_of(v), tix.ReductionOp):
             first, length = constant_range(window, v) or (0, 1)
             end = first if constraint.form[v] > 0 else first + length - 1
             hardest[v] = Affine(constant=end)

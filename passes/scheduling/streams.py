@@ -63,8 +63,9 @@ comes, so that stores past the caches are slower. From there on the machine deci
 MOST_BYTES = 96 << 20
 """The bytes from which on code asks no more whether a cache holds them."""
 
-FEWEST_ELEMENTS_OF_ROW = 256
-"""The length of the shortest rows: two of their vectors are parts of lines."""
+FEWEST_ELEMENTS_OF_ROW = 16
+"""The length of the shortest rows: two of their vectors are parts of lines, and still no slower
+than one element after the other."""
 
 FEWEST_ELEMENTS_OF_PHASES = 8
 """The length of the shortest rows in phases: an iteration for a part of a vector is no slower than
@@ -91,7 +92,7 @@ class Stream:
     @property
     def tests_terms(self) -> bool:
         """True if it has a window some of whose terms are not there."""
-        return any(isinstance(op.parent_op(), tix.SumOp) for op in self.guards)
+        return any(isinstance(op.parent_op(), tix.ReductionOp) for op in self.guards)
 
     @property
     def shapes(self) -> list[tuple[int, Sequence[Affine]]]:
@@ -107,16 +108,24 @@ def stream_of(op: tix.DefineOp, sizes: Mapping[str, int] | None = None) -> Strea
     plain nest for each element. Rows must not be short, those of windows neither for these `sizes`.
     Quotients of the column, of which a plain nest computes one for each element, pay sooner.
     """
-    if not _has_long_rows(op, {}, FEWEST_ELEMENTS_OF_PHASES):
+    if not has_long_rows(op, {}, FEWEST_ELEMENTS_OF_PHASES):
         return None
     stream = possible_stream(op)
     if stream is None:
         return None
     if stream.modulus > 1:
-        return stream if _has_long_rows(op, sizes or {}, FEWEST_ELEMENTS_OF_PHASES) else None
-    if not _has_long_rows(op, (sizes or {}) if stream.tests_terms else {}):
+        return stream if has_long_rows(op, sizes or {}, FEWEST_ELEMENTS_OF_PHASES) else None
+    known = (sizes or {}) if stream.tests_terms else {}
+    if not has_long_rows(op, known, FEWEST_ELEMENTS_OF_ROW):
         return None
     return stream if stream.guards or (_may_be_large(op) and not _computes_much(op)) else None
+
+
+def is_window(op: tix.DefineOp, sizes: Mapping[str, int]) -> bool:
+    """True for a stream of windows: terms that are not there are asked for at borders alone."""
+    has_terms = any(isinstance(o, tix.ReductionOp) for o in op.walk())
+    stream = stream_of(op, sizes) if has_terms else None
+    return stream is not None and stream.tests_terms
 
 
 def possible_stream(op: tix.DefineOp) -> Stream | None:
@@ -145,10 +154,8 @@ def _bytes_of_element(type_: tix.TensorType) -> int:
     return 4 if isinstance(type_.element, Float32Type) else 8
 
 
-def _has_long_rows(
-    op: tix.DefineOp, sizes: Mapping[str, int], fewest: int = FEWEST_ELEMENTS_OF_ROW
-) -> bool:
-    """False if there are none, or numbers say that they are short."""
+def has_long_rows(op: tix.DefineOp, sizes: Mapping[str, int], fewest: int) -> bool:
+    """False if there are none, or numbers say that they have fewer elements than this."""
     if not op.shape:
         return False
     unknown = any(name not in sizes for name in op.shape[-1].sizes)
@@ -183,10 +190,8 @@ def _has_lanes(op: Operation, column: SSAValue, uses: IndexUses) -> bool:
             return True
         case tix.ReadOp():
             return stride(op, column, uses) in (0, *MASKED_STEPS)
-        case tix.SumOp():
-            return is_short(op) and not any(isinstance(o, tix.ReductionOp) for o in _body(op))
         case tix.ReductionOp():
-            return is_short(op) and not any(isinstance(o, tix.IfOp) for o in _body(op))
+            return is_short(op) and not any(isinstance(o, tix.ReductionOp) for o in _body(op))
         case tix.IfOp():
             return not is_guard(op, column, uses) or _is_maskable(op, column, uses)
         case _:

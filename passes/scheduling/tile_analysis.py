@@ -86,6 +86,13 @@ def tileable_sums(region: Region, tile: Tile, uses: IndexUses) -> list[tix.Reduc
     ]
 
 
+def rows_share(op: tix.DefineOp, tile: Tile) -> bool:
+    """True if the rows of a block, of columns side by side, read elements that all of them need."""
+    uses, rows = IndexUses(), {v for v, _ in tile.axes}
+    reads = [uses.of_operation(r) for r in op.walk() if isinstance(r, tix.ReadOp)]
+    return tile.column_index is op.indices[-1] and any(rows.isdisjoint(used) for used in reads)
+
+
 def vectors_of_sums(op: tix.ReductionOp, tile: Tile, lanes: int, uses: IndexUses) -> float:
     """Vectors, of so many lanes, in which a block has the results of a sum."""
     rows = sum(tile.count_in(uses.of(total)) for total in op.results)

@@ -41,6 +41,9 @@ CASES = {
     "pieces": "x: real[I]\ny[i in range(3*I)] = exp(x[i // 3])",
     "pooling": "y[i, j] = max[s in range(3)](x[i, 3*j + s])",
     "overlaps": "y[i, j] = max[s in range(3)](x[i, 2*j + s])",
+    "maxima": "x: real[I, J]\n"
+    "y[i in range(I), j in range(J)] = "
+    "max[s in range(3)](x[i, j + s - 1]**2 if 1 <= j + s <= J else -1)",
     "border": "x: real[I, J]\ny[i in range(I), j in range(J)] = x[i, j - 1] if j > 0 else 0",
 }
 SHAPES = {1: [(3,), (15,), (40003,)], 2: [(5, 3), (7, 19), (4, 333)], 3: [(2, 3, 50)]}
@@ -99,7 +102,7 @@ with pytest.MonkeyPatch.context() as patch:
     streams.count_all_calls_as_long(patch)
     patch.setattr(streams.streams, "_goes_past_caches", streams.past_caches)
     for name in ("copy", "one index", "backwards", "stencil", "border", "padded", "every second",
-                 "halves", "thirds", "residues", "pieces", "pooling", "overlaps"):
+                 "halves", "thirds", "residues", "pieces", "pooling", "overlaps", "maxima"):
         f = tadc.compile(streams.CASES[name])
         for shape in streams.SHAPES[len(f.args[0].shape)]:
             for at_end in (False, True):
