@@ -53,6 +53,7 @@
 - `column_scans`: scans along another index than that of lanes
 - `row_loops`: definitions row by row
 - `vector_lowering`: arithmetic on vectors and numbers
+- `squares`: elements that are read across rows, transposed in registers
 - `stream_lanes`: values of a stream inside, where all guards hold, and at borders
 - `stream_phases`: the elements of a row by the residues of their column
 - `stream_rows`: the vectors of a row of a stream

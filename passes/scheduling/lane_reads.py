@@ -2,7 +2,7 @@
 
     x[i, j]          j along the lanes: side by side      vector.load
     x[i, N - 1 - j]  the other way round                  vector.load, vector.shuffle
-    x[j, i]          a row apart                          loops.strided_load
+    x[j, i]          a row apart                          loops.strided_load, or squares
 
 An element, or a vector, is loaded once for all places that read it.
 """
@@ -87,7 +87,7 @@ class LaneReads(VectorLowering):
         if step is None or (self.mask is not None and step not in MASKED_STEPS):
             return None
         self.provide_quotients(op.forms)
-        key = op.tensor, op.shape, self.lanes, self.mask, *self._placed(op.forms)
+        key = self.key(op)
         if key not in self.loaded:
             first = self.index.linear(op.forms, self.strides[op.tensor, op.shape])
             source = self.buffers[op.tensor]
@@ -102,6 +102,10 @@ class LaneReads(VectorLowering):
                 found = self._apart(source, first, step)
             self.loaded[key] = self.widened(found)
         return self.loaded[key]
+
+    def key(self, op: tix.ReadOp) -> object:
+        """The key of the elements of a read among those that are loaded."""
+        return op.tensor, op.shape, self.lanes, self.mask, *self._placed(op.forms)
 
     def step(self, op: tix.ReadOp) -> SSAValue | int | None:
         """The distance of elements in neighbouring lanes; None where quotients decide."""

@@ -33,6 +33,7 @@ from passes.scheduling.plan_parser import (
     Token,
 )
 from passes.scheduling.planned_sums import MOST_ELEMENTS, PlannedSum
+from passes.scheduling.squares import square_tile
 from passes.scheduling.streams import possible_stream
 from passes.scheduling.sum_lengths import blocked_sums
 from passes.scheduling.term_choice import lies_along
@@ -128,7 +129,7 @@ class _Definition:
                     "reductions",
                 )
             return Blocking(stream=stream)
-        if not may_have_tiles(self.op):
+        if not may_have_tiles(self.op) and not square_tile(self.op):
             raise PlanFailure(
                 entry.kind,
                 f"{self.label} cannot be computed in blocks",
@@ -276,6 +277,9 @@ class _Blocks:
         """The tile with its groups, panels and chunks."""
         uses = IndexUses()
         sums = tileable_sums(self.of.op.body, tile, uses)
+        square = square_tile(self.of.op)
+        if square and _axes(square) == _axes(tile) and not self.blocks.sums:
+            return replace(square, group=self._group(tile))
         if not sums:
             raise PlanFailure(
                 self.blocks.columns.index,
@@ -309,3 +313,7 @@ class _Blocks:
         if tile.row_index is None:
             raise PlanFailure(group.token, "blocks without rows are in no groups")
         return group.value
+
+
+def _axes(tile: Tile) -> tuple[object, ...]:
+    return tile.row_index, tile.rows, tile.column_index, tile.columns

@@ -30,6 +30,7 @@ from xdsl.ir import Block, BlockArgument, Region, SSAValue
 from dialects import tix
 from dialects.loops import PrefetchOp
 from dialects.tix import Affine
+from passes.analysis.index_uses import IndexUses
 from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.emit import (
     buffer,
@@ -45,8 +46,10 @@ from passes.scheduling.lane_choices import LaneChoices
 from passes.scheduling.nest import Nest
 from passes.scheduling.segments import Segments, add_segment, whole_sum
 from passes.scheduling.sloped_sums import Sums, add_sloped, provide_range
+from passes.scheduling.squares import load_square, square_reads
 from passes.scheduling.sum_lengths import constant_range
 from passes.scheduling.tested_terms import add_term
+from passes.scheduling.tile import Tile
 from passes.scheduling.tile_analysis import (
     far_reads,
     hoisted_values,
@@ -68,6 +71,16 @@ TERMS_AHEAD = 8
 
 class BlockLowering(LaneChoices):
     """Emits one block: its sums, what they share, and its elements."""
+
+    def __init__(self, at: BodyLowering, op: tix.DefineOp, tile: Tile, uses: IndexUses):
+        super().__init__(at, op, tile, uses)
+        self.squares = square_reads(op, tile, uses)
+
+    def elements(self, op: tix.ReadOp) -> SSAValue | None:
+        """The elements of a read in all lanes; of a square, they are loaded for all rows."""
+        if op in self.squares and self.key(op) not in self.loaded:
+            load_square(self, op)
+        return super().elements(op)
 
     def starts(self, op: tix.ReductionOp) -> Sums:
         """Sums without terms."""

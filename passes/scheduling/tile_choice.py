@@ -32,6 +32,7 @@ from passes.rewriting.written_sizes import parse_sizes
 from passes.scheduling.cache_lines import is_copied
 from passes.scheduling.far_lines import cost_of_far_lines
 from passes.scheduling.scans import is_scanned
+from passes.scheduling.squares import square_tile
 from passes.scheduling.sum_lengths import blocked_sums, is_short
 from passes.scheduling.term_choice import single_row, term_candidates
 from passes.scheduling.tile import Hoisted, Tile
@@ -107,7 +108,12 @@ def choose_tiles(
     an `example` of these sizes, the cheapest one along another axis follows, which may be the
     longer one. The last one has room whatever sizes are, if there is one: the first for which there
     is room in all sizes that are the `least` of calls or more.
+
+    What is read across its rows has a tile without sums (`squares`).
     """
+    square = square_tile(op)
+    if square and _has_room(op, square, example or {}):
+        return _until_one_fits(op, [square], least or {})
     found = [priced.tile for priced in priced_for(op, example or {}) if priced.is_good]
     best = found[:1]
     if best and any(size.terms for size in op.shape):
@@ -288,6 +294,12 @@ def _extent(op: tix.DefineOp, index: SSAValue | None, sizes: Sizes) -> int:
     if any(name not in sizes for name in size.sizes):
         return ASSUMED_EXTENT
     return max(0, size.evaluate({name: sizes[name] for name in size.sizes}))
+
+
+def _has_room(op: tix.DefineOp, tile: Tile, sizes: Sizes) -> bool:
+    """True if the result has a whole block."""
+    axes = (tile.row_index, tile.rows), (tile.column_index, tile.columns)
+    return all(_extent(op, axis, sizes) >= width for axis, width in axes)
 
 
 def _largest_group(op: tix.DefineOp, tile: Tile, sizes: Sizes) -> int:

@@ -3,16 +3,11 @@
     y[i, j] = sum[k](x[i, k] * w[j, k])        panel[k, q] = w[j0 + q, k]        a term is a row
 
 Where the terms of what is copied lie side by side in memory, as those of `w[j, k]` do along k,
-squares of as many terms as lanes are loaded along the terms, and transposed in registers:
+squares of as many terms as lanes are loaded along the terms, and transposed in registers
+(`vector_lowering`):
 
     a b     lanes of two rows of w        a c     lanes of two rows of the panel
     c d                                   b d
-
-**Transposing** n vectors of n lanes, n a power of two, takes log n rounds. A round interleaves
-vector v with vector v + n/2 lane by lane: what stands in lane l of vector v, an address of bits
-(v, l), comes to the address with all bits rotated by one place, as the highest bit of v becomes the
-lowest of the lane, and the highest of l the lowest of the vector. After log n rounds v and l have
-changed places. Each element takes part in log n shuffles of n lanes.
 """
 
 from __future__ import annotations
@@ -20,19 +15,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import vector
-from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import SSAValue
 
 from dialects import tix
-from dialects.loops import vector_type
 from dialects.tix import Affine
 from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.emit import buffer, difference, loop, quotient, repeat
 from passes.scheduling.lanes_lowering import LanesLowering, Panel
 from passes.scheduling.sum_lengths import constant_range
 from passes.scheduling.tile import Hoisted
-from passes.scheduling.vector_lowering import VectorLowering, store_vector
+from passes.scheduling.vector_lowering import store_vector
 
 
 @dataclass(frozen=True)
@@ -166,30 +158,11 @@ class _Filling:
         for lane in range(at.lanes):
             first = at.at_lane(lane).index.linear(read.forms, at.strides[read.tensor, read.shape])
             rows.append(at.neighbours(at.buffers[read.tensor], first))
-        for term, lanes in enumerate(transposed(at, rows)):
+        for term, lanes in enumerate(at.transposed(rows)):
             inner = at.apart()
             inner.index = at.index.placed({index: Affine.of(index) + term})
             place = self.panel.position(inner, column)
             store_vector(at, at.widened(lanes), self.panel.buffer, place)
-
-
-def transposed(at: VectorLowering, rows: Sequence[SSAValue]) -> list[SSAValue]:
-    """The vectors of which lane r of vector c is lane c of row r: a power of two of both."""
-    count = len(rows)
-    low, high = (
-        [half * count // 2 + lane // 2 + count * (lane % 2) for lane in range(count)]
-        for half in range(2)
-    )
-    found = list(rows)
-    for _ in range(count.bit_length() - 1):
-        pairs = zip(found[: count // 2], found[count // 2 :], strict=True)
-        found = [_shuffled(at, a, b, order) for a, b in pairs for order in (low, high)]
-    return found
-
-
-def _shuffled(at: VectorLowering, a: SSAValue, b: SSAValue, order: Sequence[int]) -> SSAValue:
-    lanes = DenseArrayBase.from_list(i64, list(order))
-    return at.insert(vector.ShuffleOp(a, b, lanes, result_type=vector_type(a))).result
 
 
 def _range(op: tix.ReductionOp, v: SSAValue, chunk: Chunk | None) -> tuple[Affine, int]:

@@ -115,6 +115,26 @@ class VectorLowering(SegmentLowering):
             found = self.shuffled(found, more, own)
         return found
 
+    def transposed(self, rows: Sequence[SSAValue]) -> list[SSAValue]:
+        """The vectors of which lane r of vector c is lane c of row r: a power of two of both.
+
+        It takes log n rounds for n rows. A round interleaves vector v with vector v + n/2 lane by
+        lane: what stands in lane l of vector v, an address of bits (v, l), comes to the address
+        with all bits rotated by one place, as the highest bit of v becomes the lowest of the lane,
+        and the highest of l the lowest of the vector. After log n rounds v and l have changed
+        places. Each element takes part in log n shuffles of n lanes.
+        """
+        count = len(rows)
+        low, high = (
+            [half * count // 2 + lane // 2 + count * (lane % 2) for lane in range(count)]
+            for half in range(2)
+        )
+        found = list(rows)
+        for _ in range(count.bit_length() - 1):
+            pairs = zip(found[: count // 2], found[count // 2 :], strict=True)
+            found = [self.shuffled(a, b, order) for a, b in pairs for order in (low, high)]
+        return found
+
     def widened(self, lanes: SSAValue) -> SSAValue:
         """Elements of another precision in that of the result."""
         if vector_type(lanes).element_type == self.element:

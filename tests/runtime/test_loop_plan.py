@@ -82,7 +82,11 @@ CHOICES: list[tuple[str, dict[str, int], list[str]]] = [
         ["for I=4096, J=4096, K=3, f32", "y[i]: columns i by 64"],
     ),
     ("y[i, j] = exp(x[i, j])", {"I": 99, "J": 99}, ["for I=99, J=99, f32", "y[ij]: plain"]),
-    ("x: f32[9000, 9000]\ny[i, j] = x[j, i]", {}, ["for f32", "y[i, j]: plain"]),
+    (
+        "x: f32[9000, 9000]\ny[i, j] = x[j, i]",
+        {},
+        ["for f32", "y[i, j]: rows i by 16, columns j by 16, 4 blocks a group"],
+    ),
     ("x: f32[9000, 9000]\ny[i, j] = 2 * x[i, j]", {}, ["for f32", "y[ij]: stream"]),
 ]
 

@@ -1,0 +1,78 @@
+"""Elements that are read across rows are those that the plain nest reads, in blocks of any fit."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+import tadc
+from passes.scheduling.squares import square_tile
+from tadc.runtime.on_cpu import CpuExecutable
+from tests.support.long_calls import count_all_calls_as_long
+
+CASES = {
+    "transpose": "y[i, j] = x[j, i]",
+    "function": "y[i, j] = exp(x[j, i]) * x[j, 0] + 1",
+    "both": "x: real[N, N]\ny[i, j] = x[i, j] * x[j, i] - x[j, i]",
+    "shifted": "x: real[I, J]\ny[j in range(J), i in range(I)] = x[I - 1 - i, j] + i",
+    "axes": "y[j, n, i] = x[i, n, j]",
+    "inner": "y[n, j, i] = x[n, i, j]",
+    "mixed": "x: f32[I, J]\nz: f64[J, I]\ny[j, i] = x[i, j] * z[j, i]",
+}
+SIZES = (1, 3, 8, 15, 16, 17, 31, 33, 48, 130)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("source", CASES.values(), ids=CASES)
+def test_blocks_read_what_elements_do(
+    source: str, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count_all_calls_as_long(monkeypatch)
+    f, plain = tadc.compile(source), tadc.compile(source)
+    rng, choice = np.random.default_rng(3), random.Random(source + dtype)
+    for _ in range(6):
+        sizes: dict[str, int] = {}
+        shapes = [[_size(str(n), sizes, choice) for n in t.shape] for t in f.args]
+        declared = [np.dtype("f4") if "f32" in str(t) else None for t in f.args]
+        arrays = [
+            rng.uniform(-1, 1, shape).astype(own or ("f8" if "f64" in source else dtype))
+            for shape, own in zip(shapes, declared, strict=True)
+        ]
+        found, pullback = tadc.vjp(f, *arrays)
+        dy = np.cos(np.arange(found.size, dtype=found.dtype)).reshape(found.shape)
+        gradients = pullback(dy)
+        with monkeypatch.context() as patch:
+            patch.setattr(CpuExecutable, "tiles", False)
+            expected, pullback = tadc.vjp(plain, *arrays)
+            others = pullback(dy)
+        for a, b in zip([found, *gradients], [expected, *others], strict=True):
+            np.testing.assert_allclose(a, b, rtol=2e-6, atol=1e-6)
+
+
+def _size(name: str, sizes: dict[str, int], choice: random.Random) -> int:
+    return sizes.setdefault(name, choice.choice(SIZES))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "y[i, j] = x[i, j]",
+        "y[i, j] = x[j, 2 * i]",
+        "x: real[N, N]\ny[i, j] = x[j, i] if i < j else 0",
+        "x: real[N, N, N]\ny[i, j] = x[j, i, i]",
+        "x: real[N, N]\ny[i, j in range(N)] = x[j, (i + j) // 2]",
+    ],
+)
+def test_other_reads_are_no_squares(source: str) -> None:
+    (op,) = tadc.compile(source).program.op.definitions
+    assert square_tile(op) is None
+
+
+def test_a_plan_by_hand_may_ask_for_squares() -> None:
+    source, x = "y[i, j] = x[j, i]", np.arange(40.0 * 24).reshape(40, 24)
+    blocks = tadc.compile(source, plan="y[i, j]: rows i by 8, columns j by 8")
+    np.testing.assert_array_equal(blocks(x), x.T)
+    with pytest.raises(tadc.TadcError):
+        tadc.compile(source, plan="y[i, j]: rows j by 8, columns i by 8")(x)
