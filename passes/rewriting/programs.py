@@ -98,7 +98,10 @@ class ProgramBuilder:
         return op.result
 
     def fresh_label(self, wanted: str) -> str:
-        return fresh_name(wanted, self.labels)
+        """A label that no definition has or will be given."""
+        label = fresh_name(wanted, self.labels)
+        self.labels.add(label)
+        return label
 
     def finish(
         self,
