@@ -148,6 +148,17 @@ def _has_lanes(scan: Scan, op: tix.DefineOp, uses: IndexUses) -> bool:
     known = index_set(op) if is_row else [*index_set(op), *scan.known]
     return (
         op.indices[-1] in uses.of(scan.result)
+        and (is_row or not _differ_terms_ahead(scan, op, uses))
         and run_along(inner, lane, uses)
         and all(stays_inside(o, known) for o in numbers)
     )
+
+
+def _differ_terms_ahead(scan: Scan, op: tix.DefineOp, uses: IndexUses) -> bool:
+    """True if columns have other terms than their neighbours before all of those that elements add.
+
+    sum[k in range(j - 1, i + 1)](x[k + 1])         k = -1 comes before row 0, for j = 0 alone
+    """
+    bounds = indices_of([c.form for c in scan.op.constraints], uses)
+    size = op.shape[op.indices.index(scan.index)]
+    return op.indices[-1] in bounds and scan.has_terms_ahead(size)

@@ -27,6 +27,8 @@ CASES = {
     "a few terms ahead": f"{REST}sum[k in range(min(J, j + 3))](x[i, k])",
     "columns with terms ahead": f"{REST}sum[k in range(min(I, i + 3))](x[k, j])",
     "all but the last": f"{REST}sum[k in range(max(0, j - 3), J)](x[i, k])",
+    "other terms ahead for each column": f"{REST}"
+    "sum[k in range(j - 1, min(I - 1, i + 1))](x[k + 1, j])",
     "columns but the last": f"{REST}sum[k in range(max(0, i - 3), I)](x[k, j])",
     "window that begins at i": f"{REST}sum[k in range(i, j + 1)](x[i, k] if k < J else 0)",
     "maximum": f"{REST}max[k in range(j + 1)](x[i, k])",
