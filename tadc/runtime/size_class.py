@@ -24,11 +24,8 @@ from dataclasses import dataclass
 
 from tadc.summary import Summary
 
-MOST_WORK_WITHOUT_TILES = 1_000_000
-"""Operations of a call that take about a millisecond whatever the loops look like."""
-
-MOST_WORK_OF_FIXED_SIZES_WITHOUT_TILES = 100_000
-"""The limit where sizes are numbers, so that no call can ever be larger."""
+MOST_WORK_WITHOUT_TILES = 100_000
+"""Operations of a call that take about a tenth of a millisecond whatever the loops look like."""
 
 LARGEST_NUMBER = 8
 """Up to here each size is a class of its own: sums of so few terms are not stored."""
@@ -106,8 +103,7 @@ def _equal_sizes(program: Summary, sizes: Mapping[str, int]) -> dict[str, str]:
 
 def is_long(program: Summary, sizes: Mapping[str, int]) -> bool:
     """True if a call of these sizes is long enough for code that takes longer to compile."""
-    least = MOST_WORK_WITHOUT_TILES if sizes else MOST_WORK_OF_FIXED_SIZES_WITHOUT_TILES
-    return program.total_work(sizes) > least
+    return program.total_work(sizes) > MOST_WORK_WITHOUT_TILES
 
 
 def short_sizes(program: Summary, sizes: Mapping[str, int]) -> dict[str, int]:

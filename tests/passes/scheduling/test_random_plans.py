@@ -103,7 +103,6 @@ def small_blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(sum_lengths, "MOST_TERMS_TO_UNROLL", 0)
     monkeypatch.setattr(sum_lengths, "MOST_TERMS_OF_WINDOW", 0)
     monkeypatch.setattr(size_class, "MOST_WORK_WITHOUT_TILES", -1)
-    monkeypatch.setattr(size_class, "MOST_WORK_OF_FIXED_SIZES_WITHOUT_TILES", -1)
 
 
 def plan_by_hand(rng: random.Random, f: tadc.Function, sizes: Mapping[str, int]) -> list[str]:
