@@ -98,7 +98,9 @@ def _tested(
 ) -> dict[int, SSAValue]:
     """The sums of a group with the next term where its test holds."""
     first = group[0]
-    holds = at.at(first.row, first.vector).index.holds([[first.tests[key]]])
+    here, test = at.at(first.row, first.vector), first.tests[key]
+    here.provide_quotients([test.form])
+    holds = here.index.holds([[test]])
     taken, left = Block(), Block()
     inner = at.inside(taken)
     inner.assumed |= {key}

@@ -22,6 +22,7 @@ from tadc.runtime.on_cpu import CpuExecutable
 from tadc.sizes import bind_sizes
 from tadc.targets.llvm import print_llvm
 from tests.support.campaign import CAMPAIGN, seeds
+from tests.support.long_calls import count_all_calls_as_long
 from tests.support.random_programs import random_program
 from tests.support.scheduled_programs import run_scheduled
 from tests.targets.llvm_kernels import CompiledKernel
@@ -348,3 +349,20 @@ def test_gradients_in_small_tiles_agree_with_the_plain_nest(
     tiled = value_and_gradients(source, arrays, monkeypatch, tile=True)
     for a, b in zip(plain, tiled, strict=True):
         np.testing.assert_allclose(a, b, rtol=0, atol=1e-12 * np.abs(a).max())
+
+
+QUOTIENTS_IN_TESTS = (
+    "sum[k, l in range(5)](w[k, i] * x[k, j] if 2*(i // 3) + l < k + 3 else 0)",
+    "sum[k](w[k, i] * (x[k, j] if k + 2*(i // 3) < 40 else 0))",
+    "sum[k, l in range(3)](w[k, i] * x[k, j] if l + 2*(i // 3) < 40 else 0)",
+)
+
+
+@pytest.mark.parametrize("total", QUOTIENTS_IN_TESTS)
+def test_tests_of_terms_have_quotients_of_rows(total: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = f"x: real[K, J]\nw: real[K, I]\ny[i, j] = {total}"
+    rng = np.random.default_rng(0)
+    x, w = rng.uniform(-1, 1, (40, 64)), rng.uniform(-1, 1, (40, 70))
+    plain = tadc.compile(source, target="interpret")(x, w)
+    count_all_calls_as_long(monkeypatch)
+    np.testing.assert_allclose(tadc.compile(source)(x, w), plain, rtol=1e-12, atol=1e-12)
