@@ -58,14 +58,18 @@ def square_reads(op: tix.DefineOp, tile: Tile, uses: IndexUses) -> Collection[ti
 
 
 def load_square(at: LanesLowering, op: tix.ReadOp) -> None:
-    """Load the vectors that lie along the rows, one for each lane, and keep them transposed."""
-    block = at.at(0, at.vector)
+    """Load the elements of a read for all rows of a block, and keep them."""
+    for row, lanes in enumerate(square(at.at(0, at.vector), op)):
+        at.loaded[at.at(row, at.vector).key(op)] = lanes
+
+
+def square(at: LanesLowering, op: tix.ReadOp) -> list[SSAValue]:
+    """As many vectors of elements as lanes, which lie side by side across these: transposed."""
     rows: list[SSAValue] = []
     for lane in range(at.lanes):
-        first = block.at_lane(lane).index.linear(op.forms, at.strides[op.tensor, op.shape])
+        first = at.at_lane(lane).index.linear(op.forms, at.strides[op.tensor, op.shape])
         rows.append(at.neighbours(at.buffers[op.tensor], first))
-    for row, lanes in enumerate(at.transposed(rows)):
-        at.loaded[at.at(row, at.vector).key(op)] = at.widened(lanes)
+    return [at.widened(lanes) for lanes in at.transposed(rows)]
 
 
 def _may_be_written_out(op: Operation) -> bool:

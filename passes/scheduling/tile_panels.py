@@ -4,7 +4,7 @@
 
 Where the terms of what is copied lie side by side in memory, as those of `w[j, k]` do along k,
 squares of as many terms as lanes are loaded along the terms, and transposed in registers
-(`vector_lowering`):
+(`squares`):
 
     a b     lanes of two rows of w        a c     lanes of two rows of the panel
     c d                                   b d
@@ -22,6 +22,7 @@ from dialects.tix import Affine
 from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.emit import buffer, difference, loop, quotient, repeat
 from passes.scheduling.lanes_lowering import LanesLowering, Panel
+from passes.scheduling.squares import square
 from passes.scheduling.sum_lengths import constant_range
 from passes.scheduling.tile import Hoisted
 from passes.scheduling.vector_lowering import store_vector
@@ -154,15 +155,11 @@ class _Filling:
         """As many terms as lanes, from the one at hand on, of one vector of columns."""
         read = self.value.owner
         assert isinstance(read, tix.ReadOp)
-        rows: list[SSAValue] = []
-        for lane in range(at.lanes):
-            first = at.at_lane(lane).index.linear(read.forms, at.strides[read.tensor, read.shape])
-            rows.append(at.neighbours(at.buffers[read.tensor], first))
-        for term, lanes in enumerate(at.transposed(rows)):
+        for term, lanes in enumerate(square(at, read)):
             inner = at.apart()
             inner.index = at.index.placed({index: Affine.of(index) + term})
             place = self.panel.position(inner, column)
-            store_vector(at, at.widened(lanes), self.panel.buffer, place)
+            store_vector(at, lanes, self.panel.buffer, place)
 
 
 def _range(op: tix.ReductionOp, v: SSAValue, chunk: Chunk | None) -> tuple[Affine, int]:
