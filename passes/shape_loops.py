@@ -15,8 +15,8 @@ A sum goes back to a box by
 
 Windows at the border of a tensor are like this, in convolutions with padding and in the gradients
 of all convolutions; of long rows they are streams (`passes/scheduling/streams.py`), of shorter ones
-where no version has tiles. A long index needs a side on which its bounds stay, so that about half
-of the box are points of the set: a band is not made a square.
+where no version has tiles whose rows share what they read. A long index needs a side on which its
+bounds stay, so that about half of the box are points of the set: a band is not made a square.
 
 Scans stay as narrow as they are: their loops carry totals (`passes/scheduling/scans.py`).
 
@@ -184,6 +184,7 @@ class _ShortBoxer(ContextCloner):
             super().copy(op)
 
     def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
+        """Copy a reduction over its box, with the tests that the box leaves around each term."""
         box = _box(op, self.long)
         if box is None and not self.tests:
             return super().copy_reduction(op)

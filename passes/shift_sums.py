@@ -113,6 +113,7 @@ class _Shifter(Cloner):
         self.changes = changes
 
     def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
+        """Copy a reduction in its new indices, if it has any."""
         change = self.changes.get(op)
         if change is None:
             return super().copy_reduction(op)

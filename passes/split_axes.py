@@ -251,6 +251,8 @@ class _Splitter(Cloner):
         return self._inside(e, op.indices, own).copy_body(op.body)
 
     def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
+        """Copy a reduction; of its own indices, those to split become two each."""
+
         def domain(own: list[SSAValue]) -> list[Constraint]:
             ranges = [
                 c

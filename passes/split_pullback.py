@@ -19,10 +19,10 @@ read of them, and the gradients as a program of the arguments, the saved values 
 So a pullback computes nothing that its value has computed already, but for values that a few cheap
 operations make of arguments and of what is saved anyway: those take memory until the pullback
 comes, and computing them again costs little more than reading them. Of a result even a copy would
-have to be saved, as its owner may change it: so an elementary function of each element is computed
-again rather than copied. Tensors of many elements made of few numbers, as the distances of all
-pairs of points, may be left out, too (`passes/factoring/recomputation.py`). Other values that
-decide something in a gradient, as the terms of an extremum do, are saved whatever they cost:
+have to be saved, as its owner may change it: so elements of one or two elementary functions are
+computed again rather than copied. Tensors of many elements made of few numbers, as the distances
+of all pairs of points, may be left out, too (`passes/factoring/recomputation.py`). Other values
+that decide something in a gradient, as the terms of an extremum do, are saved whatever they cost:
 computed again within another definition, they might round differently. Gradients that are long
 sums become running totals (`passes/rewriting/running_totals.py`), so that adjoints need not wait
 for the last one.
@@ -167,7 +167,7 @@ def _is_cheap(op: tix.DefineOp) -> bool:
 
 
 def _is_cheaper_than_copy(op: tix.DefineOp) -> bool:
-    """True if an element takes at most an elementary function: no sum, and nothing that decides."""
+    """True if an element takes at most two functions: no sum, and nothing that decides."""
     ops = [o for o in op.walk() if o is not op and not isinstance(o, FREE)]
     barred = tix.ReductionOp, tix.WhereOp, ew.StepOp
     cost = sum(0 if isinstance(o, tix.IndexToRealOp) else weight(o) for o in ops)
