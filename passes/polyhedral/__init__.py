@@ -13,5 +13,6 @@ Everything is Python `int` or `Fraction`, nothing is rounded, every result is im
 - `simplex`: rational feasibility by integer pivoting
 - `inequalities`: normal form, implication and irredundance of inequalities
 - `fourier_motzkin`: projections of a polyhedron
+- `steady_bounds`: bounds that are the same for all values of the other variables in them
 - `loop_nests`: loop nests over the integer points of a polyhedron, and single points of it
 """

@@ -15,6 +15,7 @@ from passes.polyhedral.division import lower_bound, upper_bound
 from passes.polyhedral.fourier_motzkin import BudgetError, eliminate_column, split_by_sign
 from passes.polyhedral.inequalities import implied, irredundant, rows_feasible, tidy
 from passes.polyhedral.matrix import Matrix, Row, dot, negate
+from passes.polyhedral.steady_bounds import steady
 
 _MOST_POINTS_TO_DECIDE_A_BOUND = 1000
 """Points that a scan meets before it gives up proving that a row holds for all integers."""
@@ -102,7 +103,7 @@ def loop_nest(
     for j, level in enumerate(levels or ()):
         # Everything used to drop a row is kept itself or was kept further out: by induction
         # from the outermost loop, the kept rows imply the system.
-        found = irredundant(level, known)
+        found = irredundant((steady(row, j, known) for row in level), known)
         if found is None:
             return _empty(loops)
         kept = _needed(found, known, j) if exact else found
