@@ -40,6 +40,9 @@ Linear systems that are left stand behind the program; `split-solves` puts them 
 
     p[i] = p[i] * s[i]      becomes      p_dot[i] = (p_dot[i] - p[i] * s_dot[i]) / s[i]
 
+Maxima that cancel, as those that keep the exponentials of a softmax finite, count as constants:
+the derivative by them is 0 (`passes/differentiation/cancelled_extrema.py`).
+
 On entry sums need no order of bounds; on exit sums may hold equations in their own indices.
 """
 
@@ -54,6 +57,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from dialects import tix
 from passes.analysis.activity import varied
 from passes.analysis.stage_checks import require_no_views
+from passes.differentiation.cancelled_extrema import cancelled_extrema
 from passes.differentiation.extended_program import ExtendedProgram
 from passes.differentiation.forward_sweep import ForwardSweep
 from passes.differentiation.names import adjoint_names, tangent_names
@@ -127,7 +131,8 @@ class DifferentiatePass(ProgramPass):
         sweep.seeds.update(zip(results, adjoints, strict=True))
         wrt = self._wrt(program)
         observed = _labelled(program, self.observe)
-        active = varied(program, [*(program.arguments[name] for name in wrt), *observed])
+        starts = [*(program.arguments[name] for name in wrt), *observed]
+        active = varied(program, starts, cancelled_extrema(program, results))
         seen: dict[SSAValue, SSAValue] = {}
         for op in reversed(program.definitions):
             if op.result in active:
@@ -153,8 +158,10 @@ class DifferentiatePass(ProgramPass):
             new.labels, new.tensors, dict(zip(program.returned, names, strict=True))
         )
         sweep.seed(arguments, new.added)
+        cancelled = cancelled_extrema(program, program.returned)
         for op in program.definitions:
-            sweep.visit(op)
+            if op.result not in cancelled:
+                sweep.visit(op)
         tangents = [sweep.tangent_or_zero(value) for value in program.returned]
         return self._finish(new, tangents, names)
 

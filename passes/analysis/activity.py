@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from xdsl.ir import SSAValue
 
@@ -10,11 +10,16 @@ from dialects import tix
 from passes.rewriting.programs import reads_of
 
 
-def varied(program: tix.ProgramOp, starts: Iterable[SSAValue]) -> set[SSAValue]:
-    """The tensors whose elements are computed from any of `starts`, these included."""
+def varied(
+    program: tix.ProgramOp, starts: Iterable[SSAValue], constant: Container[SSAValue] = ()
+) -> set[SSAValue]:
+    """The tensors whose elements are computed from any of `starts`, these included.
+
+    What is computed from them by way of a `constant` one alone does not count.
+    """
     found = set(starts)
     for op in program.definitions:
-        if any(read.tensor in found for read in reads_of(op)):
+        if op.result not in constant and any(read.tensor in found for read in reads_of(op)):
             found.add(op.result)
     return found
 

@@ -4,6 +4,7 @@ The pass `differentiate` puts these together. A sweep goes through the definitio
 the derivative of its scalars is emitted where a gradient asks for it.
 
 - `rules`: the partial derivatives of every elementary function
+- `cancelled_extrema`: maxima that results do not depend on, as those of a softmax
 - `names`: the names of adjoints and tangents, and labels that leave these free
 - `extended_program`: a copy of a program, to which derivatives are added
 - `forward_values`: values of the program that its derivative needs: read, or computed again

@@ -122,7 +122,17 @@ class Terms:
                 before = [v.owner for v in op.operands]
                 inner = [block.last_op for region in op.regions for block in region.blocks]
                 parts = [self._found.get(o, NOTHING) for o in (*before, *inner)]
-                self._found[op] = NOTHING.union(*parts)
+                found = NOTHING.union(*parts)
+                beside = {self._beside(o, gradient) for o in before} - {None}
+                self._found[op] = frozenset(beside) if found == {None} and beside else found
+
+    def _beside(self, op: Operation | Block, gradient: str | None) -> str | None:
+        """The read for which a value of the program is read, beside an adjoint: it tells of which
+        one a product is the term, where the adjoint was computed in place."""
+        if not isinstance(op, ReadOp) or op.tensor in self._adjoints or gradient is None:
+            return None
+        name = self._reads.name(op)
+        return name if self._reads.contributes_to(name, gradient) else None
 
     def _read(self, op: ReadOp, definition: DefineOp, gradient: str | None) -> str | None:
         """The read of the text that an adjoint is read for, if that can be told."""

@@ -66,6 +66,10 @@ def test_an_update_reads_the_version_before():
     assert terms["2 * dq_1[i]"] == "r1"
 
 
+WITHOUT_TERMS = {"softmax": {"r0", "r2", "r3", "r4"}}
+"""The maximum cancels, and the adjoint of `p` is computed where that of `x` is."""
+
+
 @pytest.mark.parametrize("path", sorted(ROOT.glob("examples/*.tad")), ids=lambda path: path.stem)
 def test_every_read_of_an_example_has_its_terms(path):
     source = path.read_text()
@@ -73,7 +77,8 @@ def test_every_read_of_an_example_has_its_terms(path):
     reads, text, links = linked(source)
     assert text == str(function.derivative())
     names = {name for *_, name in reads.in_formula()}
-    assert {name for *_, name in links if name[0] == "r"} == names
+    terms = {name for *_, name in links if name[0] == "r"}
+    assert terms == names - WITHOUT_TERMS.get(path.stem, set())
     for stage in STAGES:
         module = function.module_at(stage)
         text, links = reads.in_module(module)
