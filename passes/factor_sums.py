@@ -167,7 +167,12 @@ class _Factorer(Cloner):
             return multiply(inner, partial.outside, [element])
 
         left = [v for v in op.indices if v not in partial.indices]
-        return _sum(self, left, partial.around, term) if left else term(self.inner(self.builder))
+
+        def whole(e: BodyBuilder, _: object) -> SSAValue:
+            inner = self.inner(e)
+            return _sum(inner, left, partial.around, term) if left else term(inner)
+
+        return self.builder.guard(partial.terms, whole)
 
 
 def _sum(

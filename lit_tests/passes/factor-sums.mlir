@@ -152,7 +152,7 @@ tix.program @short (%x = "x" : !tix.tensor<[N, M], f64>, %u = "u" : !tix.tensor<
 // CHECK:         %y = tix.define "y" (%i, %j) : !tix.tensor<[N - 2, M - 2], f64> {
 // CHECK:           %0 = tix.sum (%s, %t) in (%s >= 0, %s <= 2, %t >= 0, %t <= 2) {
 
-// 1 / w[i, k] may be infinite, and the sum over j empty: it stays.
+// 1 / w[i, k] may be infinite, and the sum over j empty: it is 0 then, whatever the others are.
 tix.program @infinite (%w = "w" : !tix.tensor<[I, K], real>, %x = "x" : !tix.tensor<[K, J], real>) {
   %y = tix.define "y" (%i) : !tix.tensor<[I], real> {
     %0 = tix.sum (%k, %j) in (%k >= 0, %k + 1 <= K, %j >= 0, %j + 1 <= J) {
@@ -168,8 +168,14 @@ tix.program @infinite (%w = "w" : !tix.tensor<[I, K], real>, %x = "x" : !tix.ten
   tix.return %y
 }
 // CHECK-LABEL: tix.program @infinite
+// CHECK:         %y_sum = tix.define "y_sum" (%k)
 // CHECK:         %y = tix.define "y" (%i) : !tix.tensor<[I], real> {
-// CHECK:           %0 = tix.sum (%k, %j) in (%k >= 0, %k + 1 <= K, %j >= 0, %j + 1 <= J) {
+// CHECK:           tix.if (J >= 1) {
+// CHECK:             tix.sum ([[K:%.*]]) in ([[K]] >= 0, [[K]] + 1 <= K) {
+// CHECK:               tix.read %y_sum{{.*}}[[K]]
+// CHECK:               tix.div
+// CHECK:           } else {
+// CHECK-NEXT:        tix.constant 0.0
 
 // Terms of an extremum are compared with it: they round as they are written.
 tix.program @compared (%x = "x" : !tix.tensor<[I, K], real>, %w = "w" : !tix.tensor<[K, J], real>, %z = "z" : !tix.tensor<[N, J], real>) {

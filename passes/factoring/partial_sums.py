@@ -11,7 +11,7 @@ sum is worth it the order of least cost tells (`contraction_order`).
 The tensor is computed for all values of its coordinates, also those that the formula never asks
 for: they must be in the range of all that is read. The other factors are then multiplied with a
 partial sum that may be empty: what they read must be there anyway, and be finite for finite
-arguments, unless the partial sum is known to have a term.
+arguments, unless the partial sum is known to have a term, or sizes tell whether it has.
 """
 
 from __future__ import annotations
@@ -72,6 +72,8 @@ class Extraction:
     """The constraints of the sum that stay with it."""
     guards: Sequence[Constraint] = ()
     """Conditions on sizes, without which nobody asks for the partial sum."""
+    terms: Sequence[Constraint] = ()
+    """Conditions on sizes, without which the partial sum has no terms, and the sum is 0."""
 
 
 def find_extraction(
@@ -298,10 +300,9 @@ class _Term:
         inside, outside = self._parts(partial)
         found = Extraction(self.position, inside, outside, indices, image, crossing, around)
         bounded = _is_bounded(indices, crossing) and _is_bounded(left, around)
-        guards = self._guards(partial, found)
-        if not bounded or guards is None or not self._is_safe(partial, found):
-            return None
-        return replace(found, guards=guards)
+        guards, terms = self._guards(partial, found), self._conditions(partial, found)
+        known = bounded and guards is not None and terms is not None
+        return replace(found, guards=guards, terms=terms) if known else None
 
     def _parts(self, partial: PartialSum) -> tuple[Product, Product]:
         """The product of the members, and that of the other factors with the sign of all."""
@@ -332,22 +333,24 @@ class _Term:
             return None
         return [c for v in others if not (c := Constraint(place.boxes[v] - 1)).decided]
 
-    def _is_safe(self, partial: PartialSum, found: Extraction) -> bool:
-        """True if coordinates are in their range, and no factor is infinite times an empty sum."""
+    def _conditions(self, partial: PartialSum, found: Extraction) -> list[Constraint] | None:
+        """Conditions on sizes under which others may be multiplied with the partial sum.
+
+        There are none where these are there, and finite, or the partial sum has a term; else those
+        under which it has one. None where a coordinate may leave its range, or indices decide.
+        """
         others = [n for n in range(len(self.values)) if n not in partial.members]
         operations = [op for n in others for op in self.operations[n]]
         known = self.place.facts([*found.image.forms, *_forms(operations)]) + list(found.around)
-        if not all(
-            implied_by(c, known)
-            for form, size in found.image.dimensions
-            for c in between(0, form, size)
-        ):
-            return False
-        conditions = conditions_of_a_point(found.indices, found.within)
-        if not others or (conditions is not None and all(implied_by(c, known) for c in conditions)):
-            return True
+        ranges = [c for form, size in found.image.dimensions for c in between(0, form, size)]
+        if not all(implied_by(c, known) for c in ranges):
+            return None
         there = all(stays_inside(op, known) for op in operations)
-        return there and is_speculatable_product(found.outside)
+        if not others or (there and is_speculatable_product(found.outside)):
+            return []
+        conditions = conditions_of_a_point(found.indices, found.within)
+        left = [c for c in conditions or () if not implied_by(c, known)]
+        return None if conditions is None or any(c.form.indices for c in left) else left
 
 
 def _operations(value: SSAValue) -> list[Operation]:
