@@ -29,8 +29,8 @@ one's function:
     loops.call @y ["y_1", "y"]
 
 In tiles, neighbours that sum over the same points may become one function of several results
-(`passes/scheduling/fusion.py`), and what is in no tiles is computed row by row with neighbours that
-read the same rows (`passes/scheduling/rows.py`):
+(`passes/scheduling/fusion.py`), and what is in no tiles is computed row by row, or strip by strip,
+with neighbours that read the same (`passes/scheduling/rows.py`, `strips.py`):
 
     func.func @dz(%dz: memref<?xf64>, %db: memref<?xf64>, %x: memref<?xf64>, %N: index)
         attributes {buffers = ["dz", "db", "x"], results = 2 : i64, sizes = ["N"]} { ... }
@@ -86,6 +86,7 @@ from passes.scheduling.row_loops import RowLowering, row_loops
 from passes.scheduling.segments import SegmentLowering
 from passes.scheduling.sharing import nests_of
 from passes.scheduling.streams import streamed
+from passes.scheduling.strip_loops import strip_loops
 from passes.scheduling.tile_loops import Store, tiled
 
 Names = Mapping[SSAValue, str]
@@ -228,7 +229,8 @@ def _fill(
 
     if nest.rows:
         assert isinstance(outer, RowLowering)
-        loops = row_loops(outer, nest.members, nest.rows)
+        emit = strip_loops if nest.rows.in_strips else row_loops
+        loops = emit(outer, nest.members, nest.rows)
     elif nest.has_columns:
         assert isinstance(outer, RowLowering)
         loops = column_loops(outer, first)

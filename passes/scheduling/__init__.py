@@ -31,6 +31,8 @@
 - `row_forms`: what has a form in the vectors of a row
 - `scans`: reductions over all terms up to an element, whose loops carry a total
 - `rows`: which neighbours are computed row by row
+- `row_places`: places of rows and strips in memory
+- `strips`: which neighbours are computed strip by strip, in strips of columns
 - `sharing`: the nests of a program
 - `emit`: short forms for loops, branches and buffers on the stack
 - `tile_loops`: a definition in tiles; its docstring draws block, strip, group, panel and chunk
@@ -52,6 +54,7 @@
 - `lane_loops`: loops over the vectors of a row
 - `column_scans`: scans along another index than that of lanes
 - `row_loops`: definitions row by row
+- `strip_loops`: definitions strip by strip
 - `vector_lowering`: arithmetic on vectors and numbers
 - `squares`: elements that are read across rows, transposed in registers
 - `stream_lanes`: values of a stream inside, where all guards hold, and at borders

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import prod
 
 from dialects import tix
 from passes.rewriting.written_sizes import parse_sizes
@@ -31,12 +32,17 @@ class Blocking:
     stream: Stream | None = None
     alone: bool = False
     """True if neighbours share no rows with it: a plan by hand says so, or its rows are short."""
+    in_strips: bool = False
+    """True if neighbours may share strips with it: a near cache has room for one."""
 
 
 PLAIN = Blocking()
 
 FEWEST_ELEMENTS_OF_ROW = 32
 """The length of the shortest rows that are computed together: two vectors of f32."""
+
+MOST_TERMS_OF_STRIP = 4096
+"""Terms of the longest sums in strips: with four vectors of 64 bytes for each, a strip is 1 MB."""
 
 ChooseBlocking = Callable[[tix.DefineOp], Blocking]
 
@@ -59,10 +65,18 @@ def chosen_blocking(op: tix.DefineOp, choose: ChooseTiles, example: Sizes) -> Bl
 
     Windows with borders are streams, too, where the rows of tiles would share nothing.
     """
-    tiles = choose(op)
+    tiles, in_strips = choose(op), _has_few_terms(op, example)
     if tiles and (rows_share(op, tiles[0]) or not is_window(op, example)):
-        return Blocking(tiles)
-    return Blocking(stream=stream_of(op, example), alone=_has_short_rows(op, example))
+        return Blocking(tiles, in_strips=in_strips)
+    stream = stream_of(op, example)
+    return Blocking(stream=stream, alone=_has_short_rows(op, example), in_strips=in_strips)
+
+
+def _has_few_terms(op: tix.DefineOp, example: Sizes) -> bool:
+    """True if no reduction has so many terms that a strip leaves the near caches."""
+    reductions = (o for o in op.walk() if isinstance(o, tix.ReductionOp))
+    counts = (prod(length_of(o, v, example) for v in o.indices) for o in reductions)
+    return all(count <= MOST_TERMS_OF_STRIP for count in counts)
 
 
 def _has_short_rows(op: tix.DefineOp, example: Sizes) -> bool:

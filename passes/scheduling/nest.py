@@ -24,14 +24,16 @@ from passes.scheduling.tile_analysis import constant_extent
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows that the members of a nest share."""
+    """The rows, or the strips, that the members of a nest share."""
 
-    depth: int
-    """The number of indices, the first ones, that all have in common."""
+    shared: Mapping[tix.DefineOp, Sequence[SSAValue]]
+    """The indices of each member that all have in common, in one order."""
     written: Sequence[tix.DefineOp]
     """The members that have memory of their own."""
     hosts: Mapping[SSAValue, SSAValue]
     """For the rows of others that need memory, the tensor in whose place they are."""
+    in_strips: bool = False
+    """True if vectors run along the last of the shared indices (`strips`)."""
 
 
 @dataclass(frozen=True)

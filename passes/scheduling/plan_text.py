@@ -72,7 +72,9 @@ def _by_rows(nests: Iterable[Nest]) -> dict[tix.DefineOp, str]:
     for nest in list(nests):
         for op in nest.members if nest.rows or nest.has_columns else ():
             others = ", ".join(m.label.data for m in nest.members if m is not op)
+            in_strips = nest.rows is not None and nest.rows.in_strips
             comments = [
+                "in strips of columns" if in_strips else "",
                 f"with {others}" if others else "",
                 "carries totals" if is_scanned(op) else "",
                 "" if op in nest.written else "not stored",

@@ -56,16 +56,17 @@ VECTORS_OF_ELEMENTS = 2
 
 def row_loops(outer: RowLowering, members: Sequence[tix.DefineOp], rows: Rows) -> ParallelOp:
     """The loops of a nest: an iteration computes a row of each member, one after the other."""
-    first = members[0]
-    body = Block(arg_types=[IndexType()] * rows.depth)
-    for new, old in zip(body.args, first.indices, strict=False):
+    first, shared = members[0], rows.shared[members[0]]
+    body = Block(arg_types=[IndexType()] * len(shared))
+    for new, old in zip(body.args, shared, strict=True):
         new.name_hint = old.name_hint
-    limits = [outer.index.form(size) for size in first.shape[: rows.depth]]
+    shape = dict(zip(first.indices, first.shape, strict=True))
+    limits = [outer.index.form(shape[index]) for index in shared]
     at = outer.inside(body)
     for op in members:
-        at.index.values.update(zip(op.indices, body.args, strict=False))
-        if len(op.indices) > rows.depth:
-            at.elements(op, op.indices[rows.depth :])
+        at.index.values.update(zip(rows.shared[op], body.args, strict=True))
+        if own := [v for v in op.indices if v not in rows.shared[op]]:
+            at.elements(op, own)
         else:
             at.number(op, op in rows.written)
     return ParallelOp(limits, Region(body))

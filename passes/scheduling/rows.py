@@ -7,14 +7,8 @@
 
 One loop over their first indices takes the place of four passes over memory. Each of them has
 either one element in a row, which may be a reduction over it, or the elements of a row; what they
-read of each other lies in the row of the reader. So rows stay independent.
-
-A tensor that only members read needs no memory of its own: one element per row is a number, and a
-row lies where that of a later member will, if it is read for the last time, element by element,
-where that is written:
-
-    e[i, j] = exp(x[i, j] - m[i])          stored in y[i, j]
-    y[i, j] = e[i, j] / s[i]               takes its place
+read of each other lies in the row of the reader. So rows stay independent. Where they are in
+memory, says `passes/scheduling/row_places.py`.
 """
 
 from __future__ import annotations
@@ -26,11 +20,12 @@ from functools import cached_property
 from xdsl.ir import Operation, SSAValue
 
 from dialects import tix
-from dialects.tix import Affine, Variable
+from dialects.tix import Affine
 from passes.analysis.index_uses import IndexUses
-from passes.rewriting.programs import definition_around, reads_of
+from passes.rewriting.programs import reads_of
 from passes.scheduling.nest import Nest, Rows
 from passes.scheduling.row_forms import long_reductions, run_along
+from passes.scheduling.row_places import places_of
 from passes.scheduling.scans import column_scans, row_scans
 
 MOST_MEMBERS = 16
@@ -105,8 +100,9 @@ def _joined(group: Sequence[tuple[Nest, _Member]]) -> list[Nest]:
     if depth is None or tiles or not (scanned or reduced):
         return [nest for nest, _ in group]
     ops = [m.op for m in members]
-    written, hosts = _places(members, depth)
-    return [Nest(ops[0], ops, [op.indices for op in ops], (), rows=Rows(depth, written, hosts))]
+    shared = {op: op.indices[:depth] for op in ops}
+    rows = Rows(shared, *places_of(ops, depth))
+    return [Nest(ops[0], ops, [op.indices for op in ops], (), rows=rows)]
 
 
 class _Member:
@@ -170,64 +166,3 @@ def _are_apart(members: Sequence[_Member], depth: int) -> bool:
 def _is_in_row(read: tix.ReadOp, reader: tix.DefineOp, made: tix.DefineOp, depth: int) -> bool:
     own = [Affine.of(v) for v in reader.indices[:depth]]
     return list(read.forms[:depth]) == own and tuple(read.shape) == tuple(made.shape)
-
-
-# --- where rows are -------------------------------------------------------------------------------
-
-
-def _places(
-    members: Sequence[_Member], depth: int
-) -> tuple[list[tix.DefineOp], dict[SSAValue, SSAValue]]:
-    """The members that have memory, and in whose place the rows of others are."""
-    ops = [m.op for m in members]
-    written: dict[tix.DefineOp, list[tuple[int, int]]] = {}  # with what is there before
-    hosts: dict[SSAValue, SSAValue] = {}
-    for n, op in reversed(list(enumerate(ops))):
-        if not _is_private(op, ops):
-            written[op] = []
-        elif len(op.indices) > depth:
-            last = _last_reader(op, ops)
-            fits = (h for h in written if _may_hold(h, op, ops[last]) and ops.index(h) >= last)
-            free = (h for h in fits if all(last < m or end < n for m, end in written[h]))
-            host = next(free, None)
-            if host is None:
-                written[op] = []
-            else:
-                hosts[op.result] = host.result
-                written[host].append((n, last))
-    return [op for op in ops if op in written], hosts
-
-
-def _is_private(op: tix.DefineOp, members: Sequence[tix.DefineOp]) -> bool:
-    """True if members read a result, and nobody else does."""
-    users = [use.operation for use in op.result.uses]
-    return bool(users) and all(
-        isinstance(u, tix.ReadOp) and definition_around(u) in members for u in users
-    )
-
-
-def _last_reader(op: tix.DefineOp, members: Sequence[tix.DefineOp]) -> int:
-    return max(n for n, m in enumerate(members) if any(r.tensor is op.result for r in reads_of(m)))
-
-
-def _may_hold(host: tix.DefineOp, op: tix.DefineOp, last: tix.DefineOp) -> bool:
-    """True if the rows of `op`, last read by `last`, can be where those of `host` will be."""
-    alike = host.type == op.type and tuple(host.shape) == tuple(op.shape)
-    return alike and (host is not last or _reads_its_place(host, op))
-
-
-def _reads_its_place(reader: tix.DefineOp, op: tix.DefineOp) -> bool:
-    """True if each element reads nothing of another tensor but the element in its place.
-
-    A scan reads a vector of terms before it writes there.
-    """
-    own = [Affine.of(v) for v in reader.indices]
-    scans = row_scans(reader, IndexUses())
-    places: dict[Variable, Affine] = {
-        scan.own: Affine.of(scan.index) for scan in scans if scan.offset == Affine()
-    }
-    return all(
-        [form.substitute(places) for form in r.forms] == own
-        for r in reads_of(reader)
-        if r.tensor is op.result
-    )

@@ -6,8 +6,8 @@
     z[k] = sum[i](y[i, k])                    in tiles, alone
 
 Neighbours that sum over the same points share tiles where that is cheaper (`fusion`); of what is in
-no tiles, neighbours share rows (`rows`). A definition that others are equivalent to has a function
-of its own, which these call.
+no tiles, neighbours share rows (`rows`), and of what gains nothing there, strips (`strips`). A
+definition that others are equivalent to has a function of its own, which these call.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from passes.scheduling.fusion import nests
 from passes.scheduling.nest import Nest
 from passes.scheduling.row_forms import rounding_reductions
 from passes.scheduling.rows import rows_shared
+from passes.scheduling.strips import strips_shared
 from passes.scheduling.tile import Tile
 
 
@@ -43,17 +44,20 @@ def nests_of(
     repeated = {op for op, count in counts.items() if count > 1}
     alone = {op for op in counts if op in repeated or as_written & {*op.walk()}}
     plain = {op for op in counts if as_written & {*rounding_reductions(op)}}
+    wide = repeated | plain
 
     def in_order(op: tix.DefineOp) -> Blocking:
         found = choose(op)
         if found.alone:
             plain.add(op)
+        if found.alone or not found.in_strips:
+            wide.add(op)
         return replace(found, tiles=[t for t in found.tiles if _keeps_order(t, as_written)])
 
     for is_first, run in groupby(members, lambda m: m.op is m.first):
         if is_first:
             found = nests([m.op for m in run], alone, in_order)
-            yield from rows_shared(found, repeated, plain)
+            yield from strips_shared(rows_shared(found, repeated, plain), wide)
 
 
 def _keeps_order(tile: Tile, as_written: Set[Operation]) -> bool:

@@ -116,7 +116,6 @@ APART = {
     "rows of another one": "s[i] = sum[j](x[i, j])\ny[i in range(40), j] = x[i, j] * s[i + 1]",
     "all rows": "s[i] = sum[j](x[i, j])\ny[i, j] = x[i, j] * sum[k](s[k])",
     "other sizes": "s[i] = sum[j](x[i, j])\ny[i in range(40), j] = x[i, j] * s[i]",
-    "columns": "s[j] = sum[i](x[i, j])\ny[i, j] = x[i, j] * s[j]",
     "short rows": "s[i] = max[j in range(9)](x[i, j])\ny[i, j in range(9)] = x[i, j] * s[i]",
     "no rows": "s[i] = sum[j](x[i, j])\ny[i] = sqrt(s[i]) + s[i]",
 }
