@@ -149,11 +149,14 @@ class _Factorer(Cloner):
 
         def partial_sum(inner: Cloner) -> SSAValue:
             term = partial.inside
+            if not partial.indices:
+                return multiply(inner, term)
             return _sum(inner, partial.indices, partial.within, lambda inner: multiply(inner, term))
 
         definition = self.definition
         type = TensorType.of(partial.image.sizes, tix.ELEMENT_TYPES[definition.type.dtype])
-        label = self.program.fresh_label(f"{definition.label.data}_sum")
+        kind = "sum" if partial.indices else "factor"
+        label = self.program.fresh_label(f"{definition.label.data}_{kind}")
         names = [form.indices[0].name_hint for form in partial.image.forms]
         return self.program.define(label, type, names, op.location, body)
 

@@ -248,3 +248,44 @@ tix.program @separable (%a = "a" : !tix.tensor<[5], f32>, %x = "x" : !tix.tensor
 // CHECK-LABEL: tix.program @separable
 // CHECK-NOT:     y_sum
 // CHECK:         tix.sum (%s, %t)
+
+// A factor that is dear, and the same for all d, is stored where something as large is read.
+tix.program @attention (%s = "s" : !tix.tensor<[I, J], real>, %v = "v" : !tix.tensor<[J, D], real>) {
+  %y = tix.define "y" (%i, %d) : !tix.tensor<[I, D], real> {
+    %0 = tix.sum (%j) in (%j >= 0, %j + 1 <= J) {
+      %1 = tix.read %s[%i, %j]
+      %2 = tix.exp %1
+      %3 = tix.read %v[%j, %d]
+      %4 = tix.mul %2, %3
+      tix.yield %4
+    }
+    tix.yield %0
+  }
+  tix.return %y
+}
+// CHECK-LABEL: tix.program @attention
+// CHECK:         [[F:%.*]] = tix.define "y_factor" (%i, %j) : !tix.tensor<[I, J], real> {
+// CHECK:           tix.exp
+// CHECK:         tix.define "y"
+// CHECK:           tix.sum (
+// CHECK-NOT:         tix.exp
+// CHECK:             tix.read [[F]][
+
+// Nothing as large is read: the kernel between points is computed where it is used.
+tix.program @kernel (%a = "a" : !tix.tensor<[I], real>, %b = "b" : !tix.tensor<[J], real>, %v = "v" : !tix.tensor<[J, D], real>) {
+  %y = tix.define "y" (%i, %d) : !tix.tensor<[I, D], real> {
+    %0 = tix.sum (%j) in (%j >= 0, %j + 1 <= J) {
+      %1 = tix.read %a[%i]
+      %2 = tix.read %b[%j]
+      %3 = tix.mul %1, %2
+      %4 = tix.exp %3
+      %5 = tix.read %v[%j, %d]
+      %6 = tix.mul %4, %5
+      tix.yield %6
+    }
+    tix.yield %0
+  }
+  tix.return %y
+}
+// CHECK-LABEL: tix.program @kernel
+// CHECK-NOT:     tix.define "y_factor"

@@ -1,6 +1,7 @@
 """Choices between storing and computing again: what is worth a tensor of its own.
 
 - `contraction_order`: the cheapest order in which to sum a product over several indices
+- `sum_places`: what is known around a sum
 - `partial_sums`: the sum within a sum that is worth a tensor of its own, where that is safe
 - `equal_tensors`: tensors that are equal become one
 - `recomputation`: the tensors whose elements are better computed again than stored

@@ -28,6 +28,11 @@ All factors together may be summed over some of their indices first, where eleme
     r[h, j] = sum[t](x[h, j + t])       takes  (I + S) J T  terms, and
               sum[s](r[i + s, j])       I J S  more.
 
+A factor of which an element is dear, and asked for by many results, is stored without a sum:
+
+    sum[j](exp(s[i, j]) * v[j, d])      takes  I J D  exponentials,
+    t[i, j] = exp(s[i, j])              takes  I J.
+
 A term that only some elements have, as in gradients of such windows, costs a test more for each
 index of the sum whose bounds move from element to element.
 """
@@ -42,6 +47,7 @@ from typing import NamedTuple, TypeVar
 
 from xdsl.ir import SSAValue
 
+from passes.analysis.costs import COST_OF_FUNCTION
 from passes.analysis.machine_facts import MACHINE
 
 MOST_FACTORS = 8
@@ -61,7 +67,7 @@ Indices = frozenset[SSAValue]
 
 
 class PartialSum(NamedTuple):
-    """The product of some factors, to be summed over some indices and stored."""
+    """The product of some factors, to be summed over some indices, or none, and stored."""
 
     members: Members
     indices: Indices
@@ -140,7 +146,8 @@ class Contraction:
         """The cheapest way to compute and store the partial sum of these factors, if it has one."""
         if members not in self._found:
             partial = PartialSum(members, self._inner(members))
-            elements = self.elements(partial) if partial.indices else None
+            is_dear = len(members) == 1 and all(self.works[n] >= COST_OF_FUNCTION for n in members)
+            elements = self.elements(partial) if partial.indices or is_dear else None
             self._found[members] = None if elements is None else self._to_store(partial, elements)
         return self._found[members]
 

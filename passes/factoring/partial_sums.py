@@ -16,29 +16,21 @@ arguments, unless the partial sum is known to have a term, or sizes tell whether
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from itertools import product as pairs_of
 from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
 from dialects import tix
 from dialects.tix import Affine, Constraint, between
-from passes.analysis.costs import FREE, weight
-from passes.analysis.machine_facts import ASSUMED_LENGTH
+from passes.analysis.costs import COST_OF_FUNCTION, FREE, weight
 from passes.analysis.speculation import is_speculatable_product
 from passes.factoring.contraction_order import Contraction, PartialSum
+from passes.factoring.sum_places import SumPlace
 from passes.index_sets.context import stays_inside
 from passes.index_sets.images import Dimension, Image
-from passes.index_sets.paths import Path
-from passes.index_sets.sets import (
-    boxed_indices,
-    index_set,
-    quotient_constraints,
-    quotients_of,
-    within,
-)
+from passes.index_sets.sets import within
 from passes.index_sets.space import conditions_of_a_point, implied_by
 from passes.rewriting.products import Product
 from passes.rewriting.terms import Term, terms_of
@@ -87,7 +79,7 @@ def find_extraction(
     With `scans`, those that are scans take one term for an element. Terms of extrema stay as they
     are: derivatives compare them with the extremum.
     """
-    place = _Place(op, definition, sizes or {})
+    place = SumPlace(op, definition, sizes or {})
     compared = any(isinstance(around, tix.ExtremumOp) for around in place.path.reductions)
     if compared or any(c.equality for c in op.constraints):
         return None
@@ -96,66 +88,10 @@ def find_extraction(
     return next((e for e in found if e is not None), None)
 
 
-class _Place:
-    """A sum with what is known around it."""
-
-    def __init__(self, op: tix.SumOp, definition: tix.DefineOp, sizes: Mapping[str, int]):
-        self.op = op
-        self.sizes = sizes
-        self.path = Path.to(op, definition)
-        program = definition.parent_op()
-        assert isinstance(program, tix.ProgramOp)
-        self.program = program
-        self.boxes = dict(zip(definition.indices, definition.type.shape, strict=True))
-        for around in (*self.path.reductions, op):
-            self.boxes.update(boxed_indices(around))
-        self.lengths = {v: self.length(size) for v, size in self.boxes.items()}
-        for around in (*self.path.reductions, op):
-            others = (v for v in around.indices if v not in self.lengths)
-            self.lengths.update({v: self._range_length(v, around) for v in others})
-
-    def facts(self, forms: Iterable[Affine]) -> list[Constraint]:
-        """All that is known around the sum of the indices in these forms."""
-        disjuncts = self.path.disjuncts({})
-        return [
-            *index_set(self.path.definition),
-            *(c for op in self.path.reductions for c in op.constraints),
-            *(disjuncts[0] if len(disjuncts) == 1 else []),
-            *(c for q in quotients_of(forms) for c in quotient_constraints(q)),
-        ]
-
-    @property
-    def outer(self) -> int:
-        """The number of points around the sum."""
-        return prod(self.lengths[v] for v in self.path.indices)
-
-    def length(self, size: Affine) -> int:
-        """The number of values of an index from 0 to a size, assumed where that is not known."""
-        if any(name not in self.sizes for name in size.sizes):
-            return ASSUMED_LENGTH
-        return max(0, size.evaluate({name: self.sizes[name] for name in size.sizes}))
-
-    def _range_length(self, index: SSAValue, op: tix.ReductionOp) -> int:
-        """The number of values of an index between two bounds that move together, at most.
-
-        Bounds are those by indices before it: others bound the indices behind it.
-        """
-        behind = op.indices[op.indices.index(index) + 1 :]
-        bounding = (c.form for c in op.constraints if c.form[index])
-        forms = [f for f in bounding if not any(f[v] for v in behind)]
-        low, high = ([f for f in forms if (f[index] > 0) == up] for up in (True, False))
-        lengths = [
-            self.length((a + b) // a[index] + 1)
-            for a, b in pairs_of(low, high)
-            if a[index] == -b[index] and not (a + b).indices
-        ]
-        return min(lengths, default=ASSUMED_LENGTH)
-
-
 class _Term:
     """One term of a sum as a product, with the operations that make each factor."""
 
-    def __init__(self, place: _Place, position: int, term: Term):
+    def __init__(self, place: SumPlace, position: int, term: Term):
         self.place = place
         self.position = position
         self.product = Product.of(term.value, place.op.body.block)
@@ -167,14 +103,16 @@ class _Term:
 
     def extraction(self, scans: bool) -> Extraction | None:
         """The partial sum to store first, if the term gains by one that is safe to store."""
-        if not all(map(self._is_plain, self.operations)) or self._is_irreducible():
+        works = [sum(weight(op) for op in ops if self._counts(op)) for ops in self.operations]
+        is_plain = all(_is_plain(ops, self.own) for ops in self.operations)
+        if not is_plain or (max(works, default=0) < COST_OF_FUNCTION and self._is_irreducible):
             return None
         if scans and self._is_scan(PartialSum(frozenset(range(len(self.values))), self.own)):
             return None
         contraction = Contraction(
             self.own,
             [frozenset(v for f in _forms(ops) for v in f.indices) for ops in self.operations],
-            [sum(weight(op) for op in ops if self._counts(op)) for ops in self.operations],
+            works,
             self.place.lengths,
             self.place.outer,
             self._elements,
@@ -186,28 +124,11 @@ class _Term:
             return None
         return self._safe(best.first)
 
-    def _is_plain(self, operations: Sequence[Operation]) -> bool:
-        """True if these operations have no bodies, and no quotient has an index of the sum."""
-        own = self.own
-        return not any(
-            op.regions or (isinstance(op, tix.FloorDivOp) and own.intersection(op.form.indices))
-            for op in operations
-        )
-
+    @property
     def _is_irreducible(self) -> bool:
-        """True if no partial sum can have fewer elements or terms than the sum itself.
-
-        Factors all have all indices, and each index, of the sum and around it, is a coordinate.
-        """
-        own = self.own
+        """True if no partial sum can have fewer elements or terms than the sum itself."""
         forms = [_forms(ops) for ops in self.operations]
-        if any(not own <= {v for f in part for v in f.indices} for part in forms):
-            return False
-        every = [f.indices for part in forms for f in part]
-        others = ([v for v in indices if v not in own] for indices in every)
-        alone = {found[0] for found in others if len(found) == 1}
-        own_alone = {indices[0] for indices in every if len(indices) == 1}
-        return alone >= set(self.place.path.indices) and (own <= own_alone or len(own) == 1)
+        return _are_irreducible(forms, self.own, self.place.path.indices)
 
     def _counts(self, op: Operation) -> bool:
         """True if an operation is done at each point of the sum.
@@ -227,6 +148,8 @@ class _Term:
     def _elements(self, partial: PartialSum) -> int | None:
         image = self._image(partial)
         if image is None:
+            return None
+        if not partial.indices and not self._is_beside(image, partial):
             return None
         everything = len(partial.members) == len(self.operations)
         left = self.own - partial.indices
@@ -279,6 +202,12 @@ class _Term:
                 yield from self._boxed(
                     (b for b in bounds if any(b[v] for v in form.indices)), inner
                 )
+
+    def _is_beside(self, image: Image, partial: PartialSum) -> bool:
+        """True if a tensor that is read has as many elements, as which a factor may be stored."""
+        reads = [op for op in self._inside(partial) if isinstance(op, tix.ReadOp)]
+        counts = [prod(map(self.place.length, op.shape)) for op in reads]
+        return prod(map(self.place.length, image.sizes)) <= max(counts, default=0)
 
     def _inside(self, partial: PartialSum) -> list[Operation]:
         return [op for n in sorted(partial.members) for op in self.operations[n]]
@@ -342,7 +271,9 @@ class _Term:
         others = [n for n in range(len(self.values)) if n not in partial.members]
         operations = [op for n in others for op in self.operations[n]]
         known = self.place.facts([*found.image.forms, *_forms(operations)]) + list(found.around)
-        ranges = [c for form, size in found.image.dimensions for c in between(0, form, size)]
+        places = [] if found.indices else _places(self._inside(partial))
+        dimensions = [d for d in found.image.dimensions if d not in places]
+        ranges = [c for form, size in dimensions for c in between(0, form, size)]
         if not all(implied_by(c, known) for c in ranges):
             return None
         there = all(stays_inside(op, known) for op in operations)
@@ -351,6 +282,28 @@ class _Term:
         conditions = conditions_of_a_point(found.indices, found.within)
         left = [c for c in conditions or () if not implied_by(c, known)]
         return None if conditions is None or any(c.form.indices for c in left) else left
+
+
+def _is_plain(operations: Sequence[Operation], own: Set[SSAValue]) -> bool:
+    """True if these operations have no bodies, and no quotient has an index of the sum."""
+    return not any(
+        op.regions or (isinstance(op, tix.FloorDivOp) and own & {*op.form.indices})
+        for op in operations
+    )
+
+
+def _are_irreducible(
+    factors: Sequence[Sequence[Affine]], own: Set[SSAValue], around: Sequence[SSAValue]
+) -> bool:
+    """True if factors, by the forms of their indices, all have all indices of a sum, and each
+    index, of the sum and around it, is a coordinate."""
+    if any(not own <= {v for f in forms for v in f.indices} for forms in factors):
+        return False
+    every = [f.indices for forms in factors for f in forms]
+    others = ([v for v in indices if v not in own] for indices in every)
+    alone = {found[0] for found in others if len(found) == 1}
+    own_alone = {indices[0] for indices in every if len(indices) == 1}
+    return alone >= set(around) and (own <= own_alone or len(own) == 1)
 
 
 def _operations(value: SSAValue) -> list[Operation]:
@@ -363,6 +316,12 @@ def _operations(value: SSAValue) -> list[Operation]:
             found[op] = None
             pending += op.operands
     return list(found)
+
+
+def _places(operations: Iterable[Operation]) -> list[Dimension]:
+    """The forms at which tensors are read, which are in their dimensions."""
+    reads = (op for op in operations if isinstance(op, tix.ReadOp))
+    return [place for op in reads for place in zip(op.forms, op.shape, strict=True)]
 
 
 def _forms(operations: Iterable[Operation]) -> list[Affine]:
