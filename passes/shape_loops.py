@@ -25,6 +25,10 @@ A condition around a sum hides it from tiles. Where nothing else has one, terms 
     if i < N { sum over k of E(k) } else 0
     sum over k of (if i < N { E(k) } else 0)
 
+or, where all that the sum reads is there anyway, its value, once:
+
+    s = sum over k of E(k);  if i < N { s } else 0
+
 On entry and on exit sums are bounded.
 """
 
@@ -43,6 +47,9 @@ from dialects.tix import Affine, Constraint, between
 from passes.absorb_conditions import bounded_without_conditions
 from passes.analysis.index_uses import IndexUses
 from passes.index_sets.context import ContextCloner
+from passes.index_sets.paths import Path
+from passes.index_sets.sets import index_set
+from passes.index_sets.space import implied_by
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
 from passes.rewriting.guards import is_guard
@@ -233,7 +240,7 @@ class _LongBoxer(_ShortBoxer):
 
 
 class _Masker(_ShortBoxer):
-    """Boxes short loops; a condition around a sum becomes one of its terms."""
+    """Boxes short loops; a condition around a sum becomes one of its terms, or of its value."""
 
     @classmethod
     def applies(cls, op: Operation) -> bool:
@@ -242,9 +249,53 @@ class _Masker(_ShortBoxer):
     def copy_if(self, op: tix.IfOp) -> SSAValue:
         if not _is_guarded_sum(op):
             return super().copy_if(op)
+        tests = [c for disjunct in op.condition for c in self.constraints(disjunct)]
+        missing = _missing(op)
+        if missing is not None:
+            total = _Padder(self, missing).copy_body(op.then)
+            return self.builder.guard(tests, lambda e, _: total)
         cloner = self.inner(self.builder)
-        cloner.tests = [c for disjunct in op.condition for c in self.constraints(disjunct)]
+        cloner.tests = tests
         return cloner.copy_body(op.then)
+
+
+class _Padder(ContextCloner):
+    """Copies; reads that are not there without a condition are 0 where they are not."""
+
+    def __init__(self, at: Cloner, missing: Mapping[Operation, Sequence[Constraint]]):
+        super().__init__(at.builder, at.values, at.indices)
+        self.missing = missing
+
+    def copy(self, op: Operation) -> None:
+        if not isinstance(op, tix.ReadOp) or not self.missing.get(op):
+            return super().copy(op)
+
+        def read(e: BodyBuilder, _: list[SSAValue]) -> SSAValue:
+            return e.read(self.value(op.tensor), [self.form(f) for f in op.forms])
+
+        self.values[op.result] = self.builder.guard(self.constraints(self.missing[op]), read)
+
+
+def _missing(op: tix.IfOp) -> dict[Operation, list[Constraint]] | None:
+    """For each read of the sum under a condition, what it needs of that to be there.
+
+    None where the value cannot be computed without the condition: where that is the same for all
+    elements, or an equality, which holds for few, and where a read needs more than an index in
+    its range.
+    """
+    tests = [c for disjunct in op.condition for c in disjunct]
+    definition = definition_around(op)
+    found: dict[Operation, list[Constraint]] = {}
+    for read in (o for o in op.then.walk() if isinstance(o, tix.ReadOp)):
+        reductions = Path.to(read, definition).reductions
+        known = [*index_set(definition), *(c for r in reductions for c in r.constraints)]
+        limits = zip(read.forms, read.shape, strict=True)
+        needed = (c for form, size in limits for c in between(0, form, size))
+        found[read] = [c for c in needed if not implied_by(c, known)]
+    every = [c for constraints in found.values() for c in constraints]
+    varies = any(c.form.indices for c in tests) and not any(c.equality for c in tests)
+    simple = all(len(c.form.indices) == 1 for c in every)
+    return found if varies and simple else None
 
 
 def _box(op: tix.ReductionOp, long: bool) -> list[Constraint] | None:

@@ -94,6 +94,25 @@ tix.program @guarded (%x = "x" : !tix.tensor<[N, K], f64>, %w = "w" : !tix.tenso
   tix.return %y
 }
 
+tix.program @triangle (%x = "x" : !tix.tensor<[N, K], f64>, %w = "w" : !tix.tensor<[N, K], f64>) {
+  %y = tix.define "y" (%i, %j) : !tix.tensor<[N, N], f64> {
+    %0 = tix.if (%i >= %j) {
+      %1 = tix.sum (%k) in (%k >= 0, %k + 1 <= K) {
+        %2 = tix.read %x[%i, %k]
+        %3 = tix.read %w[%j, %k]
+        %4 = tix.mul %2, %3
+        tix.yield %4
+      }
+      tix.yield %1
+    } else {
+      %5 = tix.constant 0.0
+      tix.yield %5
+    }
+    tix.yield %0
+  }
+  tix.return %y
+}
+
 // SIZE: a size is written as N=512, not 'N'
 
 // CHECK-LABEL: tix.program @strided
@@ -143,5 +162,15 @@ tix.program @guarded (%x = "x" : !tix.tensor<[N, K], f64>, %w = "w" : !tix.tenso
 // TILE-NEXT:         [[X:%.*]] = tix.read %x[%i, %k]
 // TILE-NEXT:         [[W:%.*]] = tix.if (%j + 1 <= M) {
 // TILE-NEXT:           [[R:%.*]] = tix.read %w[%k, %j]
-// TILE:              [[P:%.*]] = tix.if (%j + 1 <= M) {
-// TILE-NEXT:           tix.mul [[X]], [[W]]
+// TILE:              tix.mul [[X]], [[W]]
+// TILE:            tix.if (%j + 1 <= M) {
+// TILE-NEXT:         tix.yield
+
+// All that the sum reads is there anyway: its value is tested, once.
+// TILE-LABEL:  tix.program @triangle
+// TILE:            [[S:%.*]] = tix.sum (%k) in (%k >= 0, %k + 1 <= K) {
+// TILE-NEXT:         tix.read
+// TILE-NEXT:         tix.read
+// TILE-NEXT:         tix.mul
+// TILE:            tix.if (%i >= %j) {
+// TILE-NEXT:         tix.yield [[S]]
