@@ -16,8 +16,10 @@ side, a sum over r and t is one over the values of `j + t`.
 
 An index of a sum is split by the first divisor of a quotient of it. An index of a definition is
 split where its body has long sums, and where `split-residues` does not make a part of each residue:
-of few residues, some of which have other terms than others. There are ⌈P / m⌉ quotients: a derived
-size, where that is no affine form. What lies behind the last element is 0, and nobody reads it.
+of few residues, some of which have other terms than others. Where sums are short it is split if it
+counts by whole quotients, and remainders fill a vector: `y[t, k] = x[k // 64, t, k % 64]`. There
+are ⌈P / m⌉ quotients: a derived size, where that is no affine form. What lies behind the last
+element is 0, and nobody reads it.
 
 Definitions with values that must round identically stay as they are. On exit sums are bounded.
 """
@@ -48,6 +50,9 @@ from passes.rewriting.programs import ProgramBuilder, arguments_of, forms_of
 from passes.rewriting.written_sizes import parse_sizes
 from passes.simplify_sums import simplify_sums
 from passes.split_residues import FEWEST_TERMS, MOST_PARTS, count_terms
+
+FEWEST_REMAINDERS = 16
+"""Neighbours of the same quotient that are worth a loop of their own: a vector of f32."""
 
 
 class Split(NamedTuple):
@@ -120,7 +125,7 @@ def _of_definition(definition: tix.DefineOp) -> Splits:
     """The indices of a definition to split: each by the divisor of its quotients."""
     inside = list(definition.body.walk())
     terms = [count_terms(o) for o in inside if isinstance(o, tix.SumOp)]
-    if definition.view is not None or max(terms, default=0) < FEWEST_TERMS:
+    if definition.view is not None:
         return {}
     found: dict[SSAValue, set[Split | None]] = {v: set() for v in definition.indices}
     for op in inside:
@@ -129,8 +134,17 @@ def _of_definition(definition: tix.DefineOp) -> Splits:
                 found[index].add(_split_by(op, index))
     alone = {v: splits.pop() for v, splits in found.items() if len(splits) == 1}
     split = {v: s for v, s in alone.items() if s and s.offset == 0}
+    if max(terms, default=0) < FEWEST_TERMS:
+        sizes = dict(zip(definition.indices, definition.shape, strict=True))
+        return {v: s for v, s in split.items() if _has_whole_runs(sizes[v], s.divisor)}
     many = prod(s.divisor for s in split.values()) > MOST_PARTS
     return split if many or _decide_places_alone(split, inside) else {}
+
+
+def _has_whole_runs(size: Affine, divisor: int) -> bool:
+    """True if an index from 0 to a size counts by whole quotients, each of many remainders."""
+    numbers = (size.constant, *size.terms.values())
+    return divisor >= FEWEST_REMAINDERS and all(n % divisor == 0 for n in numbers)
 
 
 def _decide_places_alone(splits: Splits, inside: Collection[Operation]) -> bool:

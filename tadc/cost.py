@@ -14,6 +14,7 @@ from dialects.tix import (
     CallOp,
     Constraint,
     DefineOp,
+    FloorDivOp,
     IfOp,
     ReductionOp,
     Variable,
@@ -49,6 +50,8 @@ class Cost:
 
     operations: int
     reductions: tuple[tuple[tuple[Range, ...], Cost], ...] = ()
+    has_quotients: bool = False
+    """True if indices are divided, which may be split (`passes/split_axes.py`)."""
 
     def at(self, sizes: Mapping[str, int]) -> int:
         """The number of operations for these sizes."""
@@ -66,7 +69,8 @@ def cost_of(definition: DefineOp) -> Cost:
 def _of_block(block: Block) -> Cost:
     costs = [_of_operation(op) for op in block.ops]
     reductions = (pair for cost in costs for pair in cost.reductions)
-    return Cost(sum(cost.operations for cost in costs), tuple(reductions))
+    has_quotients = any(cost.has_quotients for cost in costs)
+    return Cost(sum(cost.operations for cost in costs), tuple(reductions), has_quotients)
 
 
 def _of_operation(op: Operation) -> Cost:
@@ -77,7 +81,10 @@ def _of_operation(op: Operation) -> Cost:
         case IfOp() | WhereOp():
             then, otherwise = _of_block(op.then.block), _of_block(op.otherwise.block)
             operations = then.operations + otherwise.operations
-            return Cost(operations, (*then.reductions, *otherwise.reductions))
+            has_quotients = then.has_quotients or otherwise.has_quotients
+            return Cost(operations, (*then.reductions, *otherwise.reductions), has_quotients)
+        case FloorDivOp():
+            return Cost(1, has_quotients=True)
         case ew.UnaryOp() | ew.BinaryOp() if not isinstance(op, CHEAP):
             return Cost(COST_OF_FUNCTION)
         case CallOp():

@@ -56,6 +56,24 @@ tix.program @phases (%w = "w" : !tix.tensor<[2, 8], f64>, %x = "x" : !tix.tensor
   tix.return %y
 }
 
+// No sum, but neighbours of the same quotient fill vectors; those of 8 do not.
+tix.program @heads (%x = "x" : !tix.tensor<[8, T, 64], f64>) {
+  %y = tix.define "y" (%t, %k) : !tix.tensor<[T, 512], f64> {
+    %0 = tix.floordiv (%k) by 64
+    %1 = tix.read %x[%0, %t, %k - 64 * %0]
+    tix.yield %1
+  }
+  tix.return %y
+}
+tix.program @few (%x = "x" : !tix.tensor<[8, T, 8], f64>) {
+  %y = tix.define "y" (%t, %k) : !tix.tensor<[T, 64], f64> {
+    %0 = tix.floordiv (%k) by 8
+    %1 = tix.read %x[%0, %t, %k - 8 * %0]
+    tix.yield %1
+  }
+  tix.return %y
+}
+
 // CHECK-LABEL: tix.program @patches
 // CHECK:         [[S:%.*]] = tix.define "dx_split" (%p, %p_1) : !tix.tensor<[I, 16], f64> {
 // CHECK-NEXT:      tix.sum (%o)
@@ -77,3 +95,10 @@ tix.program @phases (%w = "w" : !tix.tensor<[2, 8], f64>, %x = "x" : !tix.tensor
 // CHECK:             tix.read %w[%i_1, %s]
 // CHECK-NEXT:        tix.read %x[%i + %s]
 // CHECK:         tix.define "y" (%i_2) : !tix.tensor<[2 * N], f64> {
+
+// CHECK-LABEL: tix.program @heads
+// CHECK:         tix.define "y_split" (%t, %k, %k_1) : !tix.tensor<[T, 8, 64], f64> {
+// CHECK-NEXT:      tix.read %x[%k, %t, %k_1]
+
+// CHECK-LABEL: tix.program @few
+// CHECK-NOT:     y_split

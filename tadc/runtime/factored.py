@@ -25,8 +25,9 @@ class Factored:
 
     def of(self, precision: str, sizes: SizeClass) -> Program:
         """The program for a precision of its undeclared tensors, and sizes of a class."""
-        definitions = self._program.summary.definitions
-        if not (self._kind.factors_sums and any(d.cost.reductions for d in definitions)):
+        costs = [d.cost for d in self._program.summary.definitions]
+        is_changed = any(cost.reductions or cost.has_quotients for cost in costs)
+        if not (self._kind.factors_sums and is_changed):
             return self._program
         own = sizes if self._kind.tiles else SizeClass()
         key = precision if own.tiles else "", own.numbers, own.equal, own.tiles, own.example
