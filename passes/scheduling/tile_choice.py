@@ -41,7 +41,9 @@ from passes.scheduling.tile_analysis import (
     far_reads,
     hoisted_values,
     is_rectangular,
+    is_slow,
     lanes_of,
+    stride,
     sum_along,
     tileable_sums,
     vectors_of_sums,
@@ -114,8 +116,10 @@ def choose_tiles(
     square = square_tile(op)
     if square and _has_room(op, square, example or {}):
         return _until_one_fits(op, [square], least or {})
-    found = [priced.tile for priced in priced_for(op, example or {}) if priced.is_good]
-    best = found[:1]
+    priced = priced_for(op, example or {})
+    found = [p.tile for p in priced if p.is_good]
+    # what is cheaper than a tile that beats the plain nest does so, too
+    best = [priced[0].tile] if found else []
     if best and any(size.terms for size in op.shape):
         others = [t for t in found if t.column_index is not best[0].column_index]
         best += others[:1] if example is None else []
@@ -191,6 +195,7 @@ def priced_tiles(op: tix.DefineOp, sizes: Sizes) -> list[PricedTile]:
         full = _with_panels(op, tile, sums, uses, sizes)
         cost = TileCost(full, lanes, uses, full.group, sizes).of(sums)
         cost += cost_of_far_lines(sums, full, uses, sizes) + _store_cost(op, tile, lanes)
+        cost += _cost_beside(op, sums, tile, uses)
         cost *= _waste(op, tile, sizes)
         if tuple(sums) not in plain_costs:
             plain_costs[tuple(sums)] = plain_cost(sums, lanes, uses, sizes) + 1 / lanes
@@ -326,6 +331,17 @@ def _store_cost(op: tix.DefineOp, tile: Tile, lanes: int) -> float:
     if tile.column_index is op.indices[-1]:
         return 1 / lanes
     return COST_OF_FAR_ELEMENT / (min(tile.rows, 3) if tile.row_index is op.indices[-1] else 1)
+
+
+def _cost_beside(
+    op: tix.DefineOp, sums: Sequence[tix.ReductionOp], tile: Tile, uses: IndexUses
+) -> float:
+    """The cost of the elements that an element reads across the columns, outside of all sums."""
+    inside = {inner for s in sums for inner in s.walk()}
+    reads = (o for o in op.walk() if isinstance(o, tix.ReadOp) and o not in inside)
+    slow = [r for r in reads if is_slow(stride(r, tile.column_index, uses))]
+    shared = [r for r in slow if tile.row_index and r.forms[-1][tile.row_index]]
+    return COST_OF_FAR_ELEMENT * (len(slow) - len(shared) + len(shared) / min(tile.rows, 3))
 
 
 def _with_panels(
