@@ -6,7 +6,7 @@ of sums in these loops is said of them, but for segments and the joining of seve
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import prod
 
 from xdsl.ir import Region, SSAValue
@@ -19,6 +19,10 @@ MOST_TERMS_TO_UNROLL = 8
 MOST_TERMS_OF_WINDOW = 32
 """So many are where each term reads what lies beside that of the next: x[i + k]. Vectors find these
 in the same lines, so that blocks would share no more."""
+
+
+FEWEST_TO_SHARE = 4
+"""Elements that read the same windows, as rows of a block: fewer share less than loops cost."""
 
 
 def constant_range(
@@ -56,11 +60,34 @@ def is_short(op: tix.ReductionOp) -> bool:
 
 
 def _is_window(op: tix.ReductionOp) -> bool:
-    """True if each index of a sum moves a read beside one of another index: x[i + k]."""
+    """True if each index of a sum moves a read beside one of another index, x[i + k], and no other
+    elements read the same there: those of several channels share it."""
     own = {*op.indices}
-    forms = [f for r in op.walk() if isinstance(r, tix.ReadOp) for f in r.forms]
-    shifted = [{*f.indices} for f in forms if not {*f.indices} <= own]
-    return all(any(v in indices for indices in shifted) for v in own)
+    reads = [r for r in op.walk() if isinstance(r, tix.ReadOp)]
+    windows = [r for r in reads if any(_is_shifted(f, own) for f in r.forms)]
+    shifted = [f.indices for r in windows for f in r.forms if _is_shifted(f, own)]
+    return all(any(v in used for used in shifted) for v in own) and not _are_shared(windows, op)
+
+
+def _is_shifted(form: tix.Affine, own: set[SSAValue]) -> bool:
+    used = {*form.indices}
+    return bool(used & own) and not used <= own
+
+
+def _are_shared(windows: Sequence[tix.ReadOp], op: tix.ReductionOp) -> bool:
+    """True if there is an index of the definition, of some values, that no window depends on."""
+    around = op.parent_op()
+    while around is not None and not isinstance(around, tix.DefineOp):
+        around = around.parent_op()
+    if around is None:
+        return False
+    used = {v for read in windows for form in read.forms for v in form.indices}
+    sizes = zip(around.indices, around.shape, strict=True)
+    return any(v not in used and not _is_few(size) for v, size in sizes)
+
+
+def _is_few(size: tix.Affine) -> bool:
+    return not size.terms and size.constant < FEWEST_TO_SHARE
 
 
 def blocked_sums(region: Region) -> list[tix.ReductionOp]:
