@@ -96,7 +96,7 @@ def cancelled_extrema(program: tix.ProgramOp, results: Iterable[SSAValue]) -> se
 
     Takes time linear in the text, where a value depends on few extrema.
     """
-    extrema = {d.result for d in program.definitions if _is_extremum(d)}
+    extrema: set[SSAValue] = {d.result for d in program.definitions if _is_extremum(d)}
     if not extrema:
         return set()
     shifts = _Shifts(extrema)
@@ -181,7 +181,8 @@ class _Shifts:
         shift = self.of_tensor(op.tensor)
         if not isinstance(op.tensor.owner, tix.DefineOp) or not shift.amount:
             return shift
-        places = dict(zip(op.tensor.owner.indices, op.forms, strict=True))
+        own: list[Variable] = [*op.tensor.owner.indices]
+        places = dict(zip(own, op.forms, strict=True))
         moved = ((t, tuple(f.substitute(places) for f in forms)) for t, forms in shift.amount)
         return replace(shift, amount=dict(zip(moved, shift.amount.values(), strict=True)))
 
@@ -226,7 +227,7 @@ class _Shifts:
 
     def _lost(self, values: Iterable[SSAValue]) -> Shift:
         lost = (self._values[v].lost.otherwise for v in values if v in self._values)
-        return Shift({}, otherwise=frozenset().union(*lost))
+        return Shift({}, otherwise=frozenset(tensor for found in lost for tensor in found))
 
 
 def _quotients(op: Operation) -> set[Variable]:

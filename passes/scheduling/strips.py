@@ -16,7 +16,7 @@ Sums whose terms are read once by every element gain nothing in blocks, so that 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations
 
 from xdsl.ir import SSAValue
@@ -31,7 +31,7 @@ from passes.scheduling.row_places import places_of
 from passes.scheduling.rows import MOST_MEMBERS
 from passes.scheduling.scans import is_scanned
 
-Shared = dict[tix.DefineOp, Sequence[SSAValue]]
+Shared = Mapping[tix.DefineOp, Sequence[SSAValue]]
 """The indices of each definition that all of them have in common."""
 
 
@@ -131,7 +131,7 @@ def _shared(group: Sequence[Nest]) -> Shared | None:
 def _are_apart(shared: Shared, places: Sequence[int]) -> bool:
     """True if all have the same shared sizes, and read of each other what is in their strip."""
     sizes = {tuple(op.shape[op.indices.index(v)] for v in own) for op, own in shared.items()}
-    made = {op.result: op for op in shared}
+    made: dict[SSAValue, tix.DefineOp] = {op.result: op for op in shared}
     return len(sizes) == 1 and all(
         _is_in_strip(read, own, made[read.tensor], places)
         for op, own in shared.items()

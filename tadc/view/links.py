@@ -29,6 +29,8 @@ Link = tuple[int, int, str]
 
 
 NOTHING = frozenset[str | None]()
+UNKNOWN = frozenset[str | None]([None])
+"""Of a read that cannot be told."""
 
 
 class Reads:
@@ -123,8 +125,8 @@ class Terms:
                 inner = [block.last_op for region in op.regions for block in region.blocks]
                 parts = [self._found.get(o, NOTHING) for o in (*before, *inner)]
                 found = NOTHING.union(*parts)
-                beside = {self._beside(o, gradient) for o in before} - {None}
-                self._found[op] = frozenset(beside) if found == {None} and beside else found
+                beside = frozenset(name for o in before if (name := self._beside(o, gradient)))
+                self._found[op] = beside if beside and found == UNKNOWN else found
 
     def _beside(self, op: Operation | Block, gradient: str | None) -> str | None:
         """The read for which a value of the program is read, beside an adjoint: it tells of which
