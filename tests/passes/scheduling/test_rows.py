@@ -17,6 +17,7 @@ from tadc.function import Function
 from tadc.runtime.executable import kernel_calls
 from tests.support.campaign import seeds
 from tests.support.long_calls import count_all_calls_as_long
+from tests.support.reduction_chains import random_chain
 
 SOFTMAX = """\
 m[i] = max[j](x[i, j])
@@ -257,31 +258,10 @@ def test_quotients_at_the_ends_of_the_range():
     np.testing.assert_array_equal(np.signbit(found)[there], np.signbit(expected)[there])
 
 
-def random_program(random: Random) -> str:
-    """A chain of rows and of reductions over rows, each of earlier ones."""
-    rows, numbers = ["x[i, j]"], ["1"]
-    lines: list[str] = []
-    for n in range(random.randrange(2, 7)):
-        a, b = random.choice(rows), random.choice(rows)
-        number = random.choice(numbers)
-        term = random.choice([f"{a} * {number}", f"{a} - {b}", f"exp({a} / 9)", f"{a} * {b}"])
-        term = random.choice([term, term, f"({term} if {a} > {number} else {b})"])
-        if random.random() < 0.5:
-            kind = random.choice(["sum", "max", "min"])
-            lines.append(f"s{n}[i] = {kind}[j]({term}) / 30")
-            numbers.append(f"s{n}[i]")
-        else:
-            lines.append(f"r{n}[i, j] = {term} / 3")
-            rows.append(f"r{n}[i, j]")
-    made = [line.partition("[")[0] for line in lines]
-    results = sorted({made[-1], random.choice(made)})
-    return "\n".join([*lines, f"return {', '.join(results)}"])
-
-
 @pytest.mark.parametrize("seed", seeds(20, of=400))
 def test_random_programs_agree_with_the_interpreter(seed: int):
     random = Random(seed)
-    f = tadc.compile(random_program(random))
+    f = tadc.compile(random_chain(random))
     x = np.random.default_rng(seed).uniform(
         -1, 1, (random.randrange(1, 9), random.randrange(1, 200))
     )
