@@ -23,10 +23,15 @@ Maker = Callable[[Workload, Arrays, Array], Contender | None]
 
 
 def ready(threads: int, names: Sequence[str]) -> tuple[dict[str, Maker], dict[str, str]]:
-    """The makers among `names` (all if there are none), and why the others have to be left out."""
+    """The makers among `names` (all if there are none), and why the others have to be left out.
+
+    Ends the process with a message where a name is not one of a contender.
+    """
     makers: dict[str, Maker] = {}
     reasons: dict[str, str] = {}
     for name in names or CONTENDERS:
+        if name not in CONTENDERS:
+            raise SystemExit(f"no contender is called {name}: {', '.join(CONTENDERS)}")
         try:
             makers[name] = CONTENDERS[name](threads)
         except Unavailable as reason:

@@ -100,6 +100,12 @@ LAYERS = (
         functional.conv3d,
     ),
     Layer(
+        "conv 5x5 of one channel",
+        "y[n, o, i, j] = sum[c, u, v](x[n, c, i + u, j + v] * w[o, c, u, v])",
+        {"x": (8, 1, 64, 64), "w": (16, 1, 5, 5)},
+        functional.conv2d,
+    ),
+    Layer(
         "depthwise conv 3x3 with padding",
         "y[n, c, i in range(56), j in range(56)] = "
         "sum[u, v](pad(x[n, c, i + u - 1, j + v - 1]) * w[c, u, v])",
@@ -134,6 +140,13 @@ LAYERS = (
     ),
     Layer("softmax", SOFTMAX, {"x": (1024, 512)}, lambda x: functional.softmax(x, -1)),
     Layer(
+        "softmax over channels",
+        "e[n, c, i, j] = exp(x[n, c, i, j] - max[k](x[n, k, i, j]))\n"
+        "y[n, c, i, j] = e[n, c, i, j] / sum[k](e[n, k, i, j])",
+        {"x": (8, 21, 64, 64)},
+        lambda x: functional.softmax(x, 1),
+    ),
+    Layer(
         "layer norm",
         MEAN.format(n=768) + "y[i, j] = (x[i, j] - m[i]) / sqrt(v[i] + 1e-5) * g[j] + b[j]",
         {"x": (1024, 768), "g": (768,), "b": (768,)},
@@ -144,6 +157,22 @@ LAYERS = (
         "y[i, j] = x[i, j] / sqrt(sum[k](x[i, k]**2) / 768 + 1e-5) * g[j]",
         {"x": (1024, 768), "g": (768,)},
         lambda x, g: functional.rms_norm(x, (768,), g, 1e-5),
+    ),
+    Layer(
+        "batch norm",
+        "m[c] = sum[n, i, j](x[n, c, i, j]) / 6272\n"
+        "v[c] = sum[n, i, j]((x[n, c, i, j] - m[c])**2) / 6272\n"
+        "y[n, c, i, j] = (x[n, c, i, j] - m[c]) / sqrt(v[c] + 1e-5) * g[c] + b[c]",
+        {"x": (8, 64, 28, 28), "g": (64,), "b": (64,)},
+        lambda x, g, b: functional.batch_norm(x, None, None, g, b, training=True),
+    ),
+    Layer(
+        "group norm",
+        "m[n, g] = sum[c in range(8), i, j](x[n, 8*g + c, i, j]) / 6272\n"
+        "v[n, g] = sum[c in range(8), i, j]((x[n, 8*g + c, i, j] - m[n, g])**2) / 6272\n"
+        "y[n, c, i, j] = (x[n, c, i, j] - m[n, c // 8]) / sqrt(v[n, c // 8] + 1e-5) * a[c] + b[c]",
+        {"x": (8, 64, 28, 28), "a": (64,), "b": (64,)},
+        lambda x, a, b: functional.group_norm(x, 8, a, b),
     ),
     Layer(
         "max pooling 2x2",
@@ -163,6 +192,12 @@ LAYERS = (
         "y[i, j] = x[i, j] * 0.5 * (1 + erf(x[i, j] * 0.7071067811865476))",
         {"x": (1024, 768)},
         functional.gelu,
+    ),
+    Layer(
+        "heads side by side",
+        "y[b, t, k in range(512)] = x[b, k // 64, t, k % 64]",
+        {"x": (4, 8, 256, 64)},
+        lambda x: x.transpose(1, 2).reshape(4, 256, 512),
     ),
     Layer("attention", ATTENTION, HEADS, functional.scaled_dot_product_attention),
     Layer(
