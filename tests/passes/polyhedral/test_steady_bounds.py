@@ -27,7 +27,7 @@ def box(ranges: list[tuple[int, int]]) -> list[tuple[int, ...]]:
 def test_a_steady_bound_has_the_same_integers(seed: int) -> None:
     """And where none is found, bounds do differ."""
     rng, found = random.Random(seed), 0
-    for _ in range(300):
+    for _ in range(60):
         ranges = [sorted((rng.randrange(-9, 10), rng.randrange(-9, 10))) for _ in range(2)]
         ranges = [(low, high) for low, high in ranges]
         first = rng.choice([-1, 1]) * rng.randrange(1, 40)
