@@ -183,8 +183,11 @@ class _Shifts:
             return shift
         own: list[Variable] = [*op.tensor.owner.indices]
         places = dict(zip(own, op.forms, strict=True))
-        moved = ((t, tuple(f.substitute(places) for f in forms)) for t, forms in shift.amount)
-        return replace(shift, amount=dict(zip(moved, shift.amount.values(), strict=True)))
+        moved = replace(shift, amount={})
+        for (t, forms), number in shift.amount.items():  # two elements may become one: m[i], m[j]
+            element = t, tuple(f.substitute(places) for f in forms)
+            moved = moved.plus(Shift({element: number}, shift.is_factor))
+        return moved
 
     def _total(self, op: ew.AddOp | ew.SubOp) -> Shift:
         lhs, rhs = self._values[op.lhs], self._values[op.rhs]

@@ -50,6 +50,7 @@ NOT_CANCELLED = {
     "and a number": ROWS + "z[i] = 1 + sum[k](exp(x[i, k] - m[i]))\ny[i] = m[i] + log(z[i])",
     "a branch": ROWS + "y[i] = x[i, 0] - m[i] if i < 2 else x[i, 0]",
     "the largest of factors and others": ROWS + "y[i] = max(exp(x[i, 0] - m[i]), 0.5) * exp(m[i])",
+    "twice on a diagonal": ROWS + "f[i, j] = m[i] + m[j]\ny[i] = f[i, i] - m[i]",
     "a sine": ROWS + "y[i] = sin(m[i]) - m[i]",
     "a quotient of indices": ROWS + "y[i] = sum[k](m[k // 2] - m[i])",
 }
