@@ -165,10 +165,12 @@ def _function(
     """The function of a nest; `vectors` are for processors that have them."""
     results = [op.result for op in nest.written]
     made = {op.result for op in nest.members}
-    inputs = list(dict.fromkeys(r.tensor for op in nest.members for r in reads_of(op)))
-    inputs = [tensor for tensor in inputs if tensor not in made]
+    reads = [r for op in nest.members for r in reads_of(op) if r.tensor not in made]
+    inputs = list(dict.fromkeys(r.tensor for r in reads))
     tensors = [*results, *inputs]
-    strides = {t: stride_names(names[t], type_of(t).rank) for t in inputs} if strided else {}
+    # what is read in another shape than its own is no argument: its rows lie side by side
+    own = dict.fromkeys(r.tensor for r in reads if r.shape == type_of(r.tensor).shape)
+    strides = {t: stride_names(names[t], type_of(t).rank) for t in own} if strided else {}
     sizes = [*_size_names(nest.members, tensors), *chain.from_iterable(strides.values())]
     block = Block(arg_types=[*(_buffer(t) for t in tensors), *([IndexType()] * len(sizes))])
     labels = [*(names[t] for t in tensors), *sizes]
