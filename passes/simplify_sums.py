@@ -3,6 +3,7 @@
     sum over k in {k >= p, k <= p} of E(k)          E(p)
     sum over k in {2 k <= p, 2 k + 1 >= p} of E(k)  E(p // 2)
     sum over k of c * E(k)                          c * sum over k of E(k)
+    sum over k in {0 <= k < N} of c                 c * N
     if A { if B { E } else 0 } else 0               if A and B { E } else 0
 
 and constants are folded wherever a copy meets them (`passes/rewriting/scalar_builder.py`). A factor
@@ -27,6 +28,7 @@ from dialects.tix import Affine, Constraint, between
 from passes.analysis.speculation import is_speculatable, is_speculatable_product
 from passes.index_sets.context import ContextCloner
 from passes.index_sets.disjuncts import negate, tightened
+from passes.index_sets.sets import boxed_indices
 from passes.index_sets.space import conditions_of_a_point
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.guards import is_guard
@@ -146,8 +148,19 @@ class _Simplifier(ContextCloner):
         outside: Product,
         inside: Product,
     ) -> SSAValue:
+        count = None if inside.factors or inside.divisors else self._count(op, free)
+        if count is not None:
+            return multiply(self, outside, count)
         total = self.reduced(op, free, limits, lambda cloner: multiply(cloner, inside))
         return multiply(self, outside, [total])
+
+    def _count(self, op: tix.SumOp, free: Sequence[SSAValue]) -> list[SSAValue] | None:
+        """The number of points of a box, as factors: its sizes; None where the set is none."""
+        boxes = boxed_indices(op)
+        sizes = [boxes.get(v) for v in free]
+        if any(size is None or not self.holds(Constraint(size)) for size in sizes):
+            return None
+        return [self.builder.index_to_real(size) for size in sizes if size is not None]
 
     def _can_leave(self, value: SSAValue, op: tix.SumOp, free: Sequence[SSAValue]) -> bool:
         """True if `value` depends on none of `free`, and all elements it reads are there anyway."""

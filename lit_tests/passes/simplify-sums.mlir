@@ -401,3 +401,32 @@ tix.program @negative (%x = "x" : !tix.tensor<[9, 9], f64>) {
 // CHECK-NEXT:   [[X:%.*]] = tix.read %x[-[[T]] + 4, %p]
 // CHECK-NEXT:   tix.yield [[X]]
 // CHECK-NEXT: }
+
+// -----
+
+// What no index enters counts as often as the set has points, if that is a box.
+tix.program @multiple (%m = "m" : !tix.tensor<[C], f64>) {
+  %y = tix.define "y" (%c) : !tix.tensor<[C], f64> {
+    %0 = tix.sum (%i, %j) in (%i >= 0, %i + 1 <= I, %j >= 0, %j <= 7) {
+      %1 = tix.read %m[%c]
+      tix.yield %1
+    }
+    tix.yield %0
+  }
+  %z = tix.define "z" (%c) : !tix.tensor<[C], f64> {
+    %0 = tix.sum (%i) in (%i >= 0, %i <= %c) {
+      %1 = tix.read %m[%c]
+      tix.yield %1
+    }
+    tix.yield %0
+  }
+  tix.return %y, %z
+}
+// CHECK:      %y = tix.define "y"
+// CHECK-NEXT:   [[I:%.*]] = tix.index_to_real (I)
+// CHECK:        [[M:%.*]] = tix.read %m[%c]
+// CHECK:        tix.mul
+// CHECK:        tix.mul
+// CHECK-NOT:    tix.sum
+// CHECK:      %z = tix.define "z"
+// CHECK:        tix.sum
