@@ -289,3 +289,37 @@ tix.program @kernel (%a = "a" : !tix.tensor<[I], real>, %b = "b" : !tix.tensor<[
 }
 // CHECK-LABEL: tix.program @kernel
 // CHECK-NOT:     tix.define "y_factor"
+
+// What two definitions sum is one tensor, whatever the names of indices and the order of factors.
+tix.program @shared (%x = "x" : !tix.tensor<[N, C], real>, %w = "w" : !tix.tensor<[N, C], real>) {
+  %f = tix.define "f" (%c) : !tix.tensor<[C], real> {
+    %0 = tix.sum (%n) in (%n >= 0, %n + 1 <= N) {
+      %1 = tix.read %x[%n, %c]
+      %2 = tix.read %w[%n, %c]
+      %3 = tix.mul %1, %2
+      tix.yield %3
+    }
+    %4 = tix.exp %0
+    tix.yield %4
+  }
+  %g = tix.define "g" (%i) : !tix.tensor<[C], real> {
+    %0 = tix.sum (%k) in (%k >= 0, %k + 1 <= N) {
+      %1 = tix.read %w[%k, %i]
+      %2 = tix.read %x[%k, %i]
+      %3 = tix.mul %1, %2
+      tix.yield %3
+    }
+    %4 = tix.sqrt %0
+    tix.yield %4
+  }
+  tix.return %f, %g
+}
+// CHECK-LABEL: tix.program @shared
+// CHECK:         [[S:%.*]] = tix.define "f_sum" (%c) : !tix.tensor<[C], real> {
+// CHECK:           tix.sum (%n)
+// CHECK:         tix.define "f"
+// CHECK-NEXT:      [[F:%.*]] = tix.read [[S]][%c
+// CHECK-NEXT:      tix.exp [[F]]
+// CHECK:         tix.define "g"
+// CHECK-NEXT:      [[G:%.*]] = tix.read [[S]][%i
+// CHECK-NEXT:      tix.sqrt [[G]]

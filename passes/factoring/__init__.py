@@ -2,7 +2,10 @@
 
 - `contraction_order`: the cheapest order in which to sum a product over several indices
 - `sum_places`: what is known around a sum
+- `sum_images`: the tensor that a partial sum is
 - `partial_sums`: the sum within a sum that is worth a tensor of its own, where that is safe
+- `extracted_sums`: programs in which these are tensors
+- `shared_sums`: partial sums that several definitions have in common
 - `equal_tensors`: tensors that are equal become one
 - `recomputation`: the tensors whose elements are better computed again than stored
 """

@@ -61,6 +61,12 @@ MOST_INDICES = 6
 
 T = TypeVar("T")
 
+
+def storing(elements: int) -> int:
+    """The cost of writing and reading a tensor of so many elements."""
+    return MACHINE.moving(elements, 2) + MACHINE.definition
+
+
 Members = frozenset[int]
 """A set of factors, by their numbers."""
 Indices = frozenset[SSAValue]
@@ -100,6 +106,8 @@ class Contraction:
     """True for a partial sum to each element of which one more term is added than to the last."""
     tested: Indices = frozenset()
     """The own indices of few values, some of which only some elements have."""
+    storing: Callable[[int], int] = storing
+    """The cost of a tensor of so many elements, beside that of its sums."""
     _found: dict[Members, Way | None] = field(default_factory=dict[Members, "Way | None"])
 
     def best(self) -> Way:
@@ -124,28 +132,28 @@ class Contraction:
             return
         plain = sum(self.works) + len(self.works)
         ordered = [v for v in self.lengths if v in self.own]
-        for inner in map(frozenset[SSAValue], _subsets(ordered)):
+        for inner in map(frozenset[SSAValue], subsets(ordered)):
             partial = PartialSum(everything, inner)
             if not inner or inner == self.own or (elements := self.elements(partial)) is None:
                 continue
-            terms = elements * (1 if self.is_carried(partial) else self._points(inner))
+            terms = elements * (1 if self.is_carried(partial) else self.points(inner))
             left = self.own - inner
             cost = terms * (plain + self._tests(inner))
-            cost += self.outer * self._points(left) * (1 + self._tests(left))
-            yield Way(cost + MACHINE.moving(elements, 2) + MACHINE.definition, partial)
+            cost += self.outer * self.points(left) * (1 + self._tests(left))
+            yield Way(cost + self.storing(elements), partial)
 
     def _tests(self, indices: Indices) -> int:
         """The cost of the tests of a term of a sum over these indices."""
         return COST_OF_TEST * len(self.tested & indices)
 
-    def _points(self, indices: Indices) -> int:
+    def points(self, indices: Indices) -> int:
         """The number of points over which a sum over these indices runs."""
         return prod(self.lengths[v] for v in indices)
 
     def _stored(self, members: Members) -> Way | None:
         """The cheapest way to compute and store the partial sum of these factors, if it has one."""
         if members not in self._found:
-            partial = PartialSum(members, self._inner(members))
+            partial = PartialSum(members, self.inner(members))
             is_dear = len(members) == 1 and all(self.works[n] >= COST_OF_FUNCTION for n in members)
             elements = self.elements(partial) if partial.indices or is_dear else None
             self._found[members] = None if elements is None else self._to_store(partial, elements)
@@ -157,10 +165,9 @@ class Contraction:
             cost, first = elements * terms, None
         else:
             cost, first = self._summed(*partial, elements)
-        cost += MACHINE.moving(elements, 2) + MACHINE.definition
-        return Way(cost, first or partial)
+        return Way(cost + self.storing(elements), first or partial)
 
-    def _inner(self, members: Members) -> Indices:
+    def inner(self, members: Members) -> Indices:
         """The own indices that these factors depend on, and no others."""
         outside = [f for n, f in enumerate(self.factors) if n not in members]
         inside = (self.factors[n] & self.own for n in members)
@@ -177,7 +184,7 @@ class Contraction:
             yield []
             return
         first, *others = rest
-        for more in _subsets(others):
+        for more in subsets(others):
             remaining = [n for n in others if n not in more]
             for block in self._blocks(frozenset((first, *more)), whole):
                 for cut in self._cuts(remaining, whole):
@@ -189,12 +196,12 @@ class Contraction:
             (n,) = members
             yield _Block(self.works[n], frozenset(), 0, None)
         if members != whole and (way := self._stored(members)) is not None:
-            yield _Block(0, self._inner(members), *way)
+            yield _Block(0, self.inner(members), *way)
 
     def _way(self, blocks: Sequence[_Block], indices: Indices, points: int) -> Way:
         """The sum of the product of these blocks over indices that some of them have summed."""
         left = indices.difference(*(block.summed for block in blocks))
-        points *= self._points(left)
+        points *= self.points(left)
         work = sum(block.work for block in blocks) + len(blocks) + self._tests(left)
         first = next((block.first for block in blocks if block.first), None)
         return Way(points * work + sum(block.cost for block in blocks), first)
@@ -212,6 +219,7 @@ class _Block(NamedTuple):
     first: PartialSum | None
 
 
-def _subsets(items: Sequence[T]) -> Iterator[tuple[T, ...]]:
+def subsets(items: Sequence[T]) -> Iterator[tuple[T, ...]]:
+    """All subsets, the smaller ones first."""
     for count in range(len(items) + 1):
         yield from combinations(items, count)

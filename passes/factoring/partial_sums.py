@@ -16,8 +16,9 @@ arguments, unless the partial sum is known to have a term, or sizes tell whether
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
 
 from xdsl.ir import Operation, SSAValue
@@ -27,6 +28,7 @@ from dialects.tix import Affine, Constraint, between
 from passes.analysis.costs import COST_OF_FUNCTION, FREE, weight
 from passes.analysis.speculation import is_speculatable_product
 from passes.factoring.contraction_order import Contraction, PartialSum
+from passes.factoring.sum_images import forms_in, image_of
 from passes.factoring.sum_places import SumPlace
 from passes.index_sets.context import stays_inside
 from passes.index_sets.images import Dimension, Image
@@ -79,16 +81,24 @@ def find_extraction(
     With `scans`, those that are scans take one term for an element. Terms of extrema stay as they
     are: derivatives compare them with the extremum.
     """
-    place = SumPlace(op, definition, sizes or {})
-    compared = any(isinstance(around, tix.ExtremumOp) for around in place.path.reductions)
-    if compared or any(c.equality for c in op.constraints):
-        return None
-    terms = terms_of(tix.yielded(op.body), op.body.block)
-    found = (_Term(place, n, term).extraction(scans) for n, term in enumerate(terms))
+    terms = terms_of_sum(op, definition, sizes or {})
+    found = (term.extraction(scans) for term in terms)
     return next((e for e in found if e is not None), None)
 
 
-class _Term:
+def terms_of_sum(
+    op: tix.SumOp, definition: tix.DefineOp, sizes: Mapping[str, int]
+) -> list[SumTerm]:
+    """The terms of which there may be partial sums; there are none of sums in extrema."""
+    place = SumPlace(op, definition, sizes)
+    compared = any(isinstance(around, tix.ExtremumOp) for around in place.path.reductions)
+    if compared or any(c.equality for c in op.constraints):
+        return []
+    terms = terms_of(tix.yielded(op.body), op.body.block)
+    return [SumTerm(place, n, term) for n, term in enumerate(terms)]
+
+
+class SumTerm:
     """One term of a sum as a product, with the operations that make each factor."""
 
     def __init__(self, place: SumPlace, position: int, term: Term):
@@ -103,31 +113,44 @@ class _Term:
 
     def extraction(self, scans: bool) -> Extraction | None:
         """The partial sum to store first, if the term gains by one that is safe to store."""
-        works = [sum(weight(op) for op in ops if self._counts(op)) for ops in self.operations]
-        is_plain = all(_is_plain(ops, self.own) for ops in self.operations)
-        if not is_plain or (max(works, default=0) < COST_OF_FUNCTION and self._is_irreducible):
+        is_cheap = max(self.works, default=0) < COST_OF_FUNCTION
+        if not self.is_plain or (is_cheap and self._is_irreducible):
             return None
-        if scans and self._is_scan(PartialSum(frozenset(range(len(self.values))), self.own)):
+        if scans and self.is_scan(PartialSum(frozenset(range(len(self.values))), self.own)):
             return None
-        contraction = Contraction(
-            self.own,
-            [frozenset(v for f in _forms(ops) for v in f.indices) for ops in self.operations],
-            works,
-            self.place.lengths,
-            self.place.outer,
-            self._elements,
-            self._is_scan if scans else lambda _: False,
-            frozenset(filter(self._is_tested, self.own)),
-        )
+        contraction = self.contraction(scans)
         best = contraction.best()
         if best.first is None or best.cost * LEAST_GAIN >= contraction.plain().cost:
             return None
-        return self._safe(best.first)
+        return self.extract(best.first)
+
+    def contraction(self, scans: bool = False) -> Contraction:
+        """The orders in which the term can be summed."""
+        return Contraction(
+            self.own,
+            [frozenset(v for f in forms_in(ops) for v in f.indices) for ops in self.operations],
+            self.works,
+            self.place.lengths,
+            self.place.outer,
+            self._elements_to_store,
+            self.is_scan if scans else lambda _: False,
+            frozenset(filter(self._is_tested, self.own)),
+        )
+
+    @cached_property
+    def works(self) -> list[int]:
+        """The operations that make each factor, at each point of the sum."""
+        return [sum(weight(op) for op in ops if self._counts(op)) for ops in self.operations]
+
+    @property
+    def is_plain(self) -> bool:
+        """True if the parts of factors can be moved."""
+        return all(_is_plain(ops, self.own) for ops in self.operations)
 
     @property
     def _is_irreducible(self) -> bool:
         """True if no partial sum can have fewer elements or terms than the sum itself."""
-        forms = [_forms(ops) for ops in self.operations]
+        forms = [forms_in(ops) for ops in self.operations]
         return _are_irreducible(forms, self.own, self.place.path.indices)
 
     def _counts(self, op: Operation) -> bool:
@@ -145,19 +168,26 @@ class _Term:
         moves = any(around.intersection(form.indices) for form in bounds)
         return moves and self.place.lengths[index] <= MOST_TERMS_WITH_TESTS
 
-    def _elements(self, partial: PartialSum) -> int | None:
+    def _elements_to_store(self, partial: PartialSum) -> int | None:
+        """The number of elements of the tensor of a partial sum that the sum may gain by."""
         image = self._image(partial)
-        if image is None:
-            return None
-        if not partial.indices and not self._is_beside(image, partial):
+        if image is None or (not partial.indices and not self._is_beside(image, partial)):
             return None
         everything = len(partial.members) == len(self.operations)
         left = self.own - partial.indices
         if everything and left and len(image.forms) >= len(self.place.path.indices) + len(left):
             return None  # the same sums, each in two steps
+        return self._count(image)
+
+    def elements(self, partial: PartialSum) -> int | None:
+        """The number of elements of the tensor of a partial sum; None where there is none."""
+        image = self._image(partial)
+        return None if image is None else self._count(image)
+
+    def _count(self, image: Image) -> int:
         return prod(map(self.place.length, image.sizes))
 
-    def _is_scan(self, partial: PartialSum) -> bool:
+    def is_scan(self, partial: PartialSum) -> bool:
         """True for a sum over all terms up to an index around it, or from that on."""
         forms = [c.form for c in self._crossing(partial)]
         moving = [f for f in forms if not partial.indices.issuperset(f.indices)]
@@ -165,51 +195,21 @@ class _Term:
             return False
         (k,) = partial.indices
         (j,) = set(moving[0].indices) - {k}
-        used = {v for f in _forms(self._inside(partial)) for v in f.indices}
+        used = {v for f in forms_in(self.operations_in(partial)) for v in f.indices}
         return j not in used and moving[0][j] == -moving[0][k] and abs(moving[0][j]) == 1
 
     def _image(self, partial: PartialSum) -> Image | None:
         """The tensor that a partial sum is."""
-        operations = self._inside(partial)
-        forms = [*_forms(operations), *(c.form for c in self._crossing(partial))]
-        inner = set(partial.indices)
         bounds = [c.form for c in self._crossing(partial)]
-        reads = [op for op in operations if isinstance(op, tix.ReadOp)]
-        largest_first = sorted(reads, key=lambda op: -prod(map(self.place.length, op.shape)))
-        found = [d for op in largest_first for d in self._coordinates(op, inner, bounds)]
-        return Image.of(forms, [*found, *self._boxed(bounds, inner)], inner)
-
-    def _boxed(self, forms: Iterable[Affine], inner: set[SSAValue]) -> Iterator[Dimension]:
-        """The indices of forms that are not inner ones, with their sizes."""
-        around = (v for form in forms for v in form.indices if v not in inner)
-        boxes = self.place.boxes
-        return ((Affine.of(v), boxes[v]) for v in dict.fromkeys(around) if v in boxes)
-
-    def _coordinates(
-        self, op: tix.ReadOp, inner: set[SSAValue], bounds: Sequence[Affine]
-    ) -> Iterator[Dimension]:
-        """Forms that may be coordinates, with their sizes, in the order of dimensions of a read.
-
-        An index that bounds an inner one stands where that does: neighbours stay neighbours.
-        """
-        for form, size in zip(op.forms, op.tensor_type.shape, strict=True):
-            others = [v for v in form.indices if v not in inner]
-            if len(others) == 1 and others[0] in self.place.boxes:
-                yield Affine.of(others[0]), self.place.boxes[others[0]]
-            elif others and len(others) == len(form.indices):
-                yield form, size
-            elif not others:
-                yield from self._boxed(
-                    (b for b in bounds if any(b[v] for v in form.indices)), inner
-                )
+        return image_of(self.place, self.operations_in(partial), bounds, partial.indices)
 
     def _is_beside(self, image: Image, partial: PartialSum) -> bool:
         """True if a tensor that is read has as many elements, as which a factor may be stored."""
-        reads = [op for op in self._inside(partial) if isinstance(op, tix.ReadOp)]
+        reads = [op for op in self.operations_in(partial) if isinstance(op, tix.ReadOp)]
         counts = [prod(map(self.place.length, op.shape)) for op in reads]
-        return prod(map(self.place.length, image.sizes)) <= max(counts, default=0)
+        return self._count(image) <= max(counts, default=0)
 
-    def _inside(self, partial: PartialSum) -> list[Operation]:
+    def operations_in(self, partial: PartialSum) -> list[Operation]:
         return [op for n in sorted(partial.members) for op in self.operations[n]]
 
     def _crossing(self, partial: PartialSum) -> list[Constraint]:
@@ -218,7 +218,7 @@ class _Term:
             c for c in self.place.op.constraints if partial.indices.intersection(c.form.indices)
         ]
 
-    def _safe(self, partial: PartialSum) -> Extraction | None:
+    def extract(self, partial: PartialSum) -> Extraction | None:
         """The partial sum as a tensor, if all of it can be computed and what is left is bounded."""
         op, image = self.place.op, self._image(partial)
         assert image is not None
@@ -252,7 +252,7 @@ class _Term:
         """
         place, image = self.place, found.image
         box = [*within(image.dimensions, place.program), *found.within]
-        if all(stays_inside(op, box) for op in self._inside(partial)):
+        if all(stays_inside(op, box) for op in self.operations_in(partial)):
             return []
         around = [*place.path.indices, *place.op.indices]
         others = [v for v in around if v not in image.variables and v not in found.indices]
@@ -270,8 +270,8 @@ class _Term:
         """
         others = [n for n in range(len(self.values)) if n not in partial.members]
         operations = [op for n in others for op in self.operations[n]]
-        known = self.place.facts([*found.image.forms, *_forms(operations)]) + list(found.around)
-        places = [] if found.indices else _places(self._inside(partial))
+        known = self.place.facts([*found.image.forms, *forms_in(operations)]) + list(found.around)
+        places = [] if found.indices else _places(self.operations_in(partial))
         dimensions = [d for d in found.image.dimensions if d not in places]
         ranges = [c for form, size in dimensions for c in between(0, form, size)]
         if not all(implied_by(c, known) for c in ranges):
@@ -322,17 +322,6 @@ def _places(operations: Iterable[Operation]) -> list[Dimension]:
     """The forms at which tensors are read, which are in their dimensions."""
     reads = (op for op in operations if isinstance(op, tix.ReadOp))
     return [place for op in reads for place in zip(op.forms, op.shape, strict=True)]
-
-
-def _forms(operations: Iterable[Operation]) -> list[Affine]:
-    """The forms in which operations use indices."""
-    found: list[Affine] = []
-    for op in operations:
-        if isinstance(op, tix.ReadOp):
-            found += op.forms
-        elif isinstance(op, tix.IndexToRealOp):
-            found.append(op.form)
-    return found
 
 
 def _is_bounded(indices: Sequence[SSAValue], constraints: Sequence[Constraint]) -> bool:
