@@ -8,7 +8,7 @@ z[i] = x[2 * i]                          Blocking()
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
 
@@ -34,6 +34,8 @@ class Blocking:
     """True if neighbours share no rows with it: a plan by hand says so, or its rows are short."""
     in_strips: bool = False
     """True if neighbours may share strips with it: a near cache has room for one."""
+    is_near: bool = False
+    """True if a near cache has room for a row of its terms."""
 
 
 PLAIN = Blocking()
@@ -43,6 +45,9 @@ FEWEST_ELEMENTS_OF_ROW = 32
 
 MOST_TERMS_OF_STRIP = 4096
 """Terms of the longest sums in strips: with four vectors of 64 bytes for each, a strip is 1 MB."""
+
+MOST_TERMS_OF_ROW = 1 << 16
+"""Terms of the longest sums whose row stays in a near cache: 256 KB of f32."""
 
 ChooseBlocking = Callable[[tix.DefineOp], Blocking]
 
@@ -65,18 +70,18 @@ def chosen_blocking(op: tix.DefineOp, choose: ChooseTiles, example: Sizes) -> Bl
 
     Windows with borders are streams, too, where the rows of tiles would share nothing.
     """
-    tiles, in_strips = choose(op), _has_few_terms(op, example)
+    tiles, terms = choose(op), _most_terms(op, example)
+    found = Blocking(in_strips=terms <= MOST_TERMS_OF_STRIP, is_near=terms <= MOST_TERMS_OF_ROW)
     if tiles and (rows_share(op, tiles[0]) or not is_window(op, example)):
-        return Blocking(tiles, in_strips=in_strips)
-    stream = stream_of(op, example)
-    return Blocking(stream=stream, alone=_has_short_rows(op, example), in_strips=in_strips)
+        return replace(found, tiles=tiles)
+    return replace(found, stream=stream_of(op, example), alone=_has_short_rows(op, example))
 
 
-def _has_few_terms(op: tix.DefineOp, example: Sizes) -> bool:
-    """True if no reduction has so many terms that a strip leaves the near caches."""
+def _most_terms(op: tix.DefineOp, example: Sizes) -> float:
+    """The number of terms of the longest reduction."""
     reductions = (o for o in op.walk() if isinstance(o, tix.ReductionOp))
     counts = (prod(length_of(o, v, example) for v in o.indices) for o in reductions)
-    return all(count <= MOST_TERMS_OF_STRIP for count in counts)
+    return max(counts, default=0)
 
 
 def _has_short_rows(op: tix.DefineOp, example: Sizes) -> bool:

@@ -5,17 +5,21 @@
     s[i] = sum[j](e[i, j])                   s[i] = ...;  y[i, all j] = ...
     y[i, j] = e[i, j] / s[i]
 
-One loop over their first indices takes the place of four passes over memory. Each of them has
-either one element in a row, which may be a reduction over it, or the elements of a row; what they
-read of each other lies in the row of the reader. So rows stay independent. Where they are in
-memory, says `passes/scheduling/row_places.py`.
+One loop over indices that they have in common takes the place of four passes over memory. Each of
+them has either one element in a row, which may be a reduction over it, or the elements of a row;
+what they read of each other lies in the row of the reader. So rows stay independent. Where they are
+in memory, says `passes/scheduling/row_places.py`.
+
+    m[c] = sum[n, i](x[n, c, i]) / 4096    for c:  the row of a channel lies in pieces, which are
+    y[n, c, i] = x[n, c, i] - m[c]                 read again from a near cache if it is short
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import combinations
 
 from xdsl.ir import Operation, SSAValue
 
@@ -32,12 +36,20 @@ MOST_MEMBERS = 16
 """The definitions that share rows at most."""
 
 
+Shared = Mapping[tix.DefineOp, Sequence[SSAValue]]
+"""The indices of each definition that all of them have in common."""
+
+
 def rows_shared(
-    nests: Sequence[Nest], alone: Collection[tix.DefineOp], plain: Collection[tix.DefineOp]
+    nests: Sequence[Nest],
+    alone: Collection[tix.DefineOp],
+    plain: Collection[tix.DefineOp],
+    far: Collection[tix.DefineOp] = (),
 ) -> list[Nest]:
     """The given nests in order, where neighbours share rows and scans carry totals.
 
-    Those in `alone` share nothing, and those in `plain` stay as they are.
+    Those in `alone` share nothing, those in `plain` stay as they are, and those in `far` share only
+    rows that lie in one piece of memory.
     """
     found: list[Nest] = []
     group: list[tuple[Nest, _Member]] = []
@@ -46,7 +58,7 @@ def rows_shared(
         is_free = len(nest.members) == 1 and not in_blocks and nest.body not in plain
         if is_free and column_scans(nest.body, IndexUses()):
             nest = replace(nest, has_columns=True)
-        member = _member_of(nest) if is_free and not nest.has_columns else None
+        member = _member_of(nest, far) if is_free and not nest.has_columns else None
         last = group[-1][0].body if group else None
         shares = last not in alone and nest.body not in alone
         if member and group and shares and _may_join(member, [m for _, m in group]):
@@ -58,30 +70,27 @@ def rows_shared(
     return found + _joined(group)
 
 
-def _member_of(nest: Nest) -> _Member | None:
+def _member_of(nest: Nest, far: Collection[tix.DefineOp]) -> _Member | None:
     """The definition of a nest, if it may share rows."""
     if not nest.body.indices:
         return None
-    member = _Member(nest.body)
+    member = _Member(nest.body, nest.body in far)
     return member if member.has_rows else None
 
 
 def _may_join(member: _Member, group: Sequence[_Member]) -> bool:
     """True if a definition shares rows with others, and what lies in them."""
-    everyone = [*group, member]
-    depth = _depth(everyone)
-    if depth is None or len(group) == MOST_MEMBERS:
-        return False
-    return _are_apart(everyone, depth) and _shares(member, group, depth)
+    shared = _shared([*group, member])
+    return shared is not None and len(group) < MOST_MEMBERS and _shares(member, group, shared)
 
 
-def _shares(member: _Member, group: Sequence[_Member], depth: int) -> bool:
+def _shares(member: _Member, group: Sequence[_Member], shared: Shared) -> bool:
     """True if what a definition reads is near: more than an element of the row."""
     made = {m.op.result for m in group}
-    if len(member.op.indices) == depth and not member.reductions:
+    if len(member.op.indices) == len(shared[member.op]) and not member.reductions:
         return any(read.tensor in made for read in reads_of(member.op))
-    near = made.union(*(m.rows_read(depth) for m in group))
-    return bool(member.rows_read(depth) & near)
+    near = {place for m in group for place in m.rows_read(shared)}
+    return any(place in near or place[0] in made for place in member.rows_read(shared))
 
 
 def _joined(group: Sequence[tuple[Nest, _Member]]) -> list[Nest]:
@@ -91,25 +100,31 @@ def _joined(group: Sequence[tuple[Nest, _Member]]) -> list[Nest]:
     several over the same terms, `passes/scheduling/fusion.py` makes one loop.
     """
     members = [m for _, m in group]
-    depth = _depth(members)
-    rows = [m for m in members if m.reductions or len(m.op.indices) != depth]
+    shared = _shared(members)
+    if shared is None:
+        return [nest for nest, _ in group]
+    numbers = len(shared[members[0].op])
+    rows = [m for m in members if m.reductions or len(m.op.indices) != numbers]
     tiles = all(nest.tiles for nest, _ in group)  # blocks of rows share what all rows read
     scanned = any(m.scans for m in members)
     reduced = len(rows) > 1 and any(m.reductions for m in members)
     reduced |= len(members) == 1 and len(members[0].reductions) == 1
-    if depth is None or tiles or not (scanned or reduced):
+    if tiles or not (scanned or reduced):
         return [nest for nest, _ in group]
     ops = [m.op for m in members]
-    shared = {op: op.indices[:depth] for op in ops}
-    rows = Rows(shared, *places_of(ops, depth))
-    return [Nest(ops[0], ops, [op.indices for op in ops], (), rows=rows)]
+    return [
+        Nest(
+            ops[0], ops, [op.indices for op in ops], (), rows=Rows(shared, *places_of(ops, numbers))
+        )
+    ]
 
 
 class _Member:
     """A definition that may share rows, and its analyses."""
 
-    def __init__(self, op: tix.DefineOp):
+    def __init__(self, op: tix.DefineOp, is_far: bool):
         self.op = op
+        self.is_far = is_far
         self.uses = IndexUses()
         self.scans = row_scans(op, self.uses)
         self.reductions = [] if self.scans else long_reductions(op)
@@ -121,10 +136,14 @@ class _Member:
             run_along(_inside(o), o.indices[-1], self.uses) for o in self.reductions or [self.op]
         )
 
-    def rows_read(self, depth: int) -> set[SSAValue]:
-        """The tensors of which a row of the result reads more than an element of the row."""
-        outer = {*self.op.indices[:depth]}
-        return {r.tensor for r in reads_of(self.op) if outer < self.uses.of_operation(r)}
+    def rows_read(self, shared: Shared) -> set[tuple[SSAValue, tuple[tuple[int, ...], ...]]]:
+        """The tensors of which a row reads more than an element, with the place of the row."""
+        outer = shared[self.op]
+        return {
+            (r.tensor, tuple(tuple(f[v] for v in outer) for f in r.forms))
+            for r in reads_of(self.op)
+            if {*outer} < self.uses.of_operation(r)
+        }
 
 
 def _inside(op: Operation) -> Iterator[Operation]:
@@ -134,10 +153,11 @@ def _inside(op: Operation) -> Iterator[Operation]:
 # --- who may share --------------------------------------------------------------------------------
 
 
-def _depth(members: Sequence[_Member]) -> int | None:
-    """The number of first indices that all have in common; None where rows differ.
+def _shared(members: Sequence[_Member]) -> Shared | None:
+    """The indices that definitions have in common; None where rows differ.
 
-    A reduction runs over a row: all that have one have as many indices.
+    A reduction runs over a row: all that have one have as many indices. These are the first ones of
+    the others; or else, of several parts that lie apart, indices before the last one.
     """
     if not members:
         return None
@@ -145,24 +165,41 @@ def _depth(members: Sequence[_Member]) -> int | None:
     reduced = {len(m.op.indices) for m in members if m.reductions}
     reduced |= {len(m.op.indices) - 1 for m in members if m.scans}
     depth = min(reduced) if reduced else min(min(ranks), max(ranks) - 1)
-    shapes = {tuple(m.op.shape[:depth]) for m in members}
-    fits = len(reduced) < 2 and depth <= min(ranks) and len(shapes) == 1
     scanned = any(m.scans for m in members)
     elements = {m.op.type.element for m in members}
-    return depth if fits and (depth or scanned) and len(elements) == 1 else None
+    if len(reduced) > 1 or depth > min(ranks) or not (depth or scanned) or len(elements) > 1:
+        return None
+    first = {m.op: m.op.indices[:depth] for m in members}
+    if _are_apart(first):
+        return first
+    if scanned or not reduced or ranks != {depth, max(ranks)} or any(m.is_far for m in members):
+        return None
+    for places in combinations(range(max(ranks) - 1), depth):
+        own = {op: op.indices if len(op.indices) == depth else _at(op, places) for op in first}
+        if _are_apart(own):
+            return own
+    return None
 
 
-def _are_apart(members: Sequence[_Member], depth: int) -> bool:
-    """True if what a row reads of members is in the same row."""
-    made: dict[SSAValue, tix.DefineOp] = {m.op.result: m.op for m in members}
-    return all(
-        _is_in_row(read, m.op, made[read.tensor], depth)
-        for m in members
-        for read in reads_of(m.op)
+def _at(op: tix.DefineOp, places: Sequence[int]) -> list[SSAValue]:
+    return [op.indices[n] for n in places]
+
+
+def _are_apart(shared: Shared) -> bool:
+    """True if all have as many rows, and what a row reads of members is in the same row."""
+    sizes = {tuple(op.shape[op.indices.index(v)] for v in own) for op, own in shared.items()}
+    made: dict[SSAValue, tix.DefineOp] = {op.result: op for op in shared}
+    return len(sizes) == 1 and all(
+        _is_in_row(read, own, made[read.tensor], shared)
+        for op, own in shared.items()
+        for read in reads_of(op)
         if read.tensor in made
     )
 
 
-def _is_in_row(read: tix.ReadOp, reader: tix.DefineOp, made: tix.DefineOp, depth: int) -> bool:
-    own = [Affine.of(v) for v in reader.indices[:depth]]
-    return list(read.forms[:depth]) == own and tuple(read.shape) == tuple(made.shape)
+def _is_in_row(
+    read: tix.ReadOp, own: Sequence[SSAValue], made: tix.DefineOp, shared: Shared
+) -> bool:
+    forms = dict(zip(made.indices, read.forms, strict=False))
+    same_shape = tuple(read.shape) == tuple(made.shape)
+    return same_shape and [forms[v] for v in shared[made]] == [Affine.of(v) for v in own]

@@ -44,7 +44,7 @@ def nests_of(
     repeated = {op for op, count in counts.items() if count > 1}
     alone = {op for op in counts if op in repeated or as_written & {*op.walk()}}
     plain = {op for op in counts if as_written & {*rounding_reductions(op)}}
-    wide = repeated | plain
+    wide, far = repeated | plain, set[tix.DefineOp]()
 
     def in_order(op: tix.DefineOp) -> Blocking:
         found = choose(op)
@@ -52,12 +52,14 @@ def nests_of(
             plain.add(op)
         if found.alone or not found.in_strips:
             wide.add(op)
+        if not found.is_near:
+            far.add(op)
         return replace(found, tiles=[t for t in found.tiles if _keeps_order(t, as_written)])
 
     for is_first, run in groupby(members, lambda m: m.op is m.first):
         if is_first:
             found = nests([m.op for m in run], alone, in_order)
-            yield from strips_shared(rows_shared(found, repeated, plain), wide)
+            yield from strips_shared(rows_shared(found, repeated, plain, far), wide)
 
 
 def _keeps_order(tile: Tile, as_written: Set[Operation]) -> bool:

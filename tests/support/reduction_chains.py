@@ -5,9 +5,10 @@ from __future__ import annotations
 from random import Random
 
 
-def random_chain(random: Random, kept: str = "i", reduced: str = "j") -> str:
-    """A chain of matrices and of reductions of them, which have one index left, of earlier ones."""
-    matrices, numbers = ["x[i, j]"], ["1"]
+def random_chain(random: Random, kept: str = "i", reduced: str = "j", all_: str = "i, j") -> str:
+    """A chain of tensors over all indices and of reductions of them, which have some indices left,
+    of earlier ones."""
+    matrices, numbers = [f"x[{all_}]"], ["1"]
     lines: list[str] = []
     for n in range(random.randrange(2, 7)):
         a, b = random.choice(matrices), random.choice(matrices)
@@ -19,8 +20,8 @@ def random_chain(random: Random, kept: str = "i", reduced: str = "j") -> str:
             lines.append(f"s{n}[{kept}] = {kind}[{reduced}]({term}) / 30")
             numbers.append(f"s{n}[{kept}]")
         else:
-            lines.append(f"r{n}[i, j] = {term} / 3")
-            matrices.append(f"r{n}[i, j]")
+            lines.append(f"r{n}[{all_}] = {term} / 3")
+            matrices.append(f"r{n}[{all_}]")
     made = [line.partition("[")[0] for line in lines]
     results = sorted({made[-1], random.choice(made)})
     return "\n".join([*lines, f"return {', '.join(results)}"])

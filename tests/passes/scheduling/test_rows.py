@@ -29,8 +29,17 @@ m[i] = sum[k](x[i, k]) / 5
 v[i] = sum[k]((x[i, k] - m[i])**2) / 5
 y[i, j] = (x[i, j] - m[i]) / sqrt(v[i] + 1e-3) * g[j] + b[j]"""
 TWO_SUMS = "sum[j](exp(x[i, j]) * x[i, j]) / sum[j](exp(x[i, j]))"
+BATCH_NORM = """\
+m[c] = sum[n, i](x[n, c, i]) / 150
+v[c] = sum[n, i]((x[n, c, i] - m[c])**2) / 150
+y[n, c, i] = (x[n, c, i] - m[c]) / sqrt(v[c] + 1e-3) * g[c] + b[c]"""
 CASES = {
     "softmax": SOFTMAX,
+    "batch norm": BATCH_NORM,
+    "rows and columns of planes": "s[n] = sum[c, i](x[n, c, i])\nt[c] = sum[n, i](x[n, c, i])\n"
+    "y[n, c, i] = x[n, c, i] * s[n] + t[c]",
+    "rows of pairs": "x: real[N, C, I]\ns[i, n] = sum[c, j](x[n, c, j] * a[i, c, j])\n"
+    "y[i, c, n, j] = x[n, c, j] * s[i, n]",
     "log softmax": "m[i] = max[j](x[i, j])\ns[i] = sum[j](exp(x[i, j] - m[i]))\n"
     "y[i, j] = x[i, j] - m[i] - log(s[i])",
     "layer norm": LAYER_NORM,
@@ -86,6 +95,14 @@ def test_only_the_result_of_a_softmax_has_memory():
 def test_its_gradient_is_one_function_too():
     both = tadc.compile(SOFTMAX).with_pullback()
     assert written(Function(both.gradients.program, "cpu")) == [("dx",)]
+
+
+def test_rows_of_channels_lie_apart_in_memory():
+    both = tadc.compile("x: f64[8, 64, 700]\n" + BATCH_NORM).with_pullback()
+    assert written(Function(both.value.program, "cpu")) == [("m_sum", "m", "v", "y")]
+    assert written(Function(both.gradients.program, "cpu")) == [("dx", "dg", "db")]
+    large = tadc.compile("x: f64[800, 64, 700]\n" + BATCH_NORM)
+    assert ("y",) in written(large)  # a row leaves the near caches
 
 
 def test_rows_that_others_read_have_memory():
@@ -155,10 +172,9 @@ def test_sums_that_a_comparison_reads_are_added_in_order():
 
 def arguments(f: Function, shape: tuple[int, ...], dtype: str) -> list[np.ndarray]:
     rng = np.random.default_rng(len(shape))
-    return [
-        rng.uniform(-1, 1, shape[-len(t.shape) :] if len(t.shape) < 2 else shape).astype(dtype)
-        for t in f.args
-    ]
+    given = {t.name: shape[-len(t.shape) :] if len(t.shape) < 2 else shape for t in f.args}
+    given |= {t.name: shape[1:2] for t in f.args if t.shape == ("C",)}
+    return [rng.uniform(-1, 1, given[t.name]).astype(dtype) for t in f.args]
 
 
 @pytest.mark.parametrize("source", CASES.values(), ids=CASES)
@@ -181,6 +197,8 @@ def test_rows_agree_with_the_interpreter(source: str):
 def shapes_of(source: str) -> list[tuple[int, ...]]:
     if "real[J, J]" in source:
         return [(n, n) for n in (0, 1, 31, 64, 150)]
+    if "x[n, c," in source:
+        return [(3, 4, 50), (4, 4, 40), (2, 1, 33)]
     if "x[n, i, j]" in source:
         return SHAPES[3]
     least = 2 if "J - 2" in source else 0
@@ -258,19 +276,21 @@ def test_quotients_at_the_ends_of_the_range():
     np.testing.assert_array_equal(np.signbit(found)[there], np.signbit(expected)[there])
 
 
+LAYOUTS = (("i", "j", "i, j"), ("c", "n, i", "n, c, i"), ("n", "c, i", "n, c, i"))
+"""The indices of a row, those of its elements, and all of them."""
+
+
 @pytest.mark.parametrize("seed", seeds(20, of=400))
 def test_random_programs_agree_with_the_interpreter(seed: int):
     random = Random(seed)
-    f = tadc.compile(random_chain(random))
-    x = np.random.default_rng(seed).uniform(
-        -1, 1, (random.randrange(1, 9), random.randrange(1, 200))
-    )
+    kept, reduced, every = LAYOUTS[seed % len(LAYOUTS)]
+    f = tadc.compile(random_chain(random, kept, reduced, every))
+    shape = [random.randrange(1, 9) for _ in every.split(", ")]
+    shape[-1] = random.randrange(1, 200)
     f = f.derivative() if random.random() < 0.5 and f.args else f
-    values = [x] if len(f.args) == 1 else None
-    if values is None:
-        shapes = [x.shape if len(t.shape) == 2 else x.shape[:1] for t in f.args]
-        rng = np.random.default_rng(seed + 1)
-        values = [x if n == 0 else rng.uniform(-1, 1, s) for n, s in enumerate(shapes)]
+    sizes = dict(zip(f.args[0].shape, shape, strict=True)) if f.args else {}
+    rng = np.random.default_rng(seed)
+    values = [rng.uniform(-1, 1, [sizes[name] for name in t.shape]) for t in f.args]
     expected = f.with_target("interpret").call(values, {})
     for a, b in zip(f.call(values, {}), expected, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
