@@ -37,6 +37,7 @@ from xdsl.ir import Operation, SSAValue
 from dialects import tix
 from dialects.tix import Affine, Constraint, TensorType, Variable, between
 from passes.absorb_conditions import bounded_without_conditions
+from passes.analysis.index_uses import IndexUses
 from passes.analysis.rounding import must_round_identically
 from passes.index_sets.sets import within
 from passes.index_sets.space import implied_by
@@ -46,7 +47,7 @@ from passes.rewriting.cloner import Cloner
 from passes.rewriting.guards import is_guard
 from passes.rewriting.part_sizes import PartSizes
 from passes.rewriting.program_pass import ProgramPass
-from passes.rewriting.programs import ProgramBuilder, arguments_of, forms_of
+from passes.rewriting.programs import ProgramBuilder, arguments_of, forms_of, reads_of
 from passes.rewriting.written_sizes import parse_sizes
 from passes.simplify_sums import simplify_sums
 from passes.split_residues import FEWEST_TERMS, MOST_PARTS, count_terms
@@ -136,15 +137,31 @@ def _of_definition(definition: tix.DefineOp) -> Splits:
     split = {v: s for v, s in alone.items() if s and s.offset == 0}
     if max(terms, default=0) < FEWEST_TERMS:
         sizes = dict(zip(definition.indices, definition.shape, strict=True))
-        return {v: s for v, s in split.items() if _has_whole_runs(sizes[v], s.divisor)}
+        whole = {v: s for v, s in split.items() if _has_whole_runs(sizes[v], s.divisor)}
+        shared = _indices_of_rows(definition)
+        return {v: s for v, s in whole.items() if v in shared or s.divisor >= FEWEST_REMAINDERS}
     many = prod(s.divisor for s in split.values()) > MOST_PARTS
     return split if many or _decide_places_alone(split, inside) else {}
 
 
 def _has_whole_runs(size: Affine, divisor: int) -> bool:
-    """True if an index from 0 to a size counts by whole quotients, each of many remainders."""
-    numbers = (size.constant, *size.terms.values())
-    return divisor >= FEWEST_REMAINDERS and all(n % divisor == 0 for n in numbers)
+    """True if an index from 0 to a size counts by whole quotients."""
+    return all(n % divisor == 0 for n in (size.constant, *size.terms.values()))
+
+
+def _indices_of_rows(definition: tix.DefineOp) -> set[SSAValue]:
+    """The indices but the last one by whose quotients a definition reads numbers of other ones.
+
+    The elements of a quotient may be a row that it shares with these.
+    """
+    uses, found = IndexUses(), set[SSAValue]()
+    for read in reads_of(definition):
+        if isinstance(read.tensor.owner, tix.DefineOp):
+            used = uses.of_operation(read)
+            quotients = (v.owner for form in read.forms for v in form.indices)
+            split = {v for q in quotients if isinstance(q, tix.FloorDivOp) for v in q.form.indices}
+            found |= split if used.isdisjoint(definition.indices[-1:]) else set()
+    return found & {*definition.indices}
 
 
 def _decide_places_alone(splits: Splits, inside: Collection[Operation]) -> bool:

@@ -122,6 +122,20 @@ def test_few_residues_that_decide_places_alone() -> None:
     assert len(whole) == 1
 
 
+def test_groups_whose_numbers_are_made_are_rows() -> None:
+    y = "y[n, c, i] = x[n, c, i] - m[n, c // 8]"
+    mean = "m[n, g in range(8)] = sum[c in range(8), i](x[n, 8*g + c, i])"
+    (_, split, _) = shapes(f"x: f64[N, 64, I]\n{mean}\n{y}")
+    assert split == ["Affine(N)", "Affine(8)", "Affine(8)", "Affine(I)"]
+    given = tadc.compile(f"x: f64[N, 64, I]\n{y}").program.op
+    assert split_axes(given) is given
+    part = f"{mean}\n{y}".replace(
+        "y[n, c,", "y[n, c in range(60),"
+    )  # the last group is no whole one
+    program = tadc.compile(f"x: f64[N, 64, I]\n{part}").program.op
+    assert split_axes(program) is program
+
+
 # --- code -----------------------------------------------------------------------------------------
 
 
