@@ -27,8 +27,11 @@ PARTS = 64
 MOST_WORK_WITH_LOCK = 20_000
 """Operations of a call that is over before another thread of Python could use the interpreter."""
 
-LEAST_WORK_TO_SUPERVISE = 20_000_000
-"""Operations of a call that takes so long that somebody may want to interrupt it."""
+LEAST_WORK_TO_SUPERVISE = 400_000_000
+"""Operations of a call that somebody may want to interrupt: 1 ms in blocks, 0.4 s one by one.
+
+Another thread runs such a call: to wake it takes 60 µs, and the caches of its core are cold.
+"""
 
 Words = npt.NDArray[np.int64]
 BYTES_OF_A_WORD = 8
