@@ -32,7 +32,8 @@ ROWS, COLUMNS = 1024, 256
 
 def facts() -> Machine:
     """The speeds and caches of a core of this machine. Raises `Unavailable` without the C."""
-    nearest, own, shared = cache_sizes()
+    nearest, own, largest = cache_sizes()
+    shared = min(largest, MACHINE.large_bytes)  # a part of a machine shares more with other parts
     hertz = clock()
     slower = slots_of_exp(hertz) / FUNCTION_SLOTS[ew.ExpOp]
     return replace(
@@ -45,7 +46,7 @@ def facts() -> Machine:
         large_bytes=shared,
         cache_speed=speed(own // 2) / 1e9,
         shared_speed=speed(shared // 2) / 1e9,
-        memory_speed=speed(shared * 8) * 3 / 2 / 1e9,
+        memory_speed=speed(max(shared * 8, largest * 2)) * 3 / 2 / 1e9,
     )
 
 
