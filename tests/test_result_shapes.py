@@ -25,7 +25,7 @@ def refuse(*_: object) -> None:
 # --- numbers --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", seeds(20, of=400))
+@pytest.mark.parametrize("seed", seeds(15, of=400))
 def test_shapes_are_those_of_the_results(seed: int) -> None:
     case = random_case(seed, declarations=("symbolic", "none"))
     shapes = [a.shape for a in case.values]
@@ -147,7 +147,7 @@ def symbols(shapes: list[tuple[int, ...]], found: list[str]) -> list[tuple[Symbo
     return [tuple(Symbol(n, found, "n") for n in shape) for shape in shapes]
 
 
-@pytest.mark.parametrize("seed", seeds(20, of=400))
+@pytest.mark.parametrize("seed", seeds(15, of=400))
 def test_symbolic_shapes_have_the_values_of_numbers(seed: int) -> None:
     case = random_case(seed, declarations=("symbolic", "none"))
     shapes = [a.shape for a in case.values]

@@ -42,7 +42,7 @@ def check(case: Case) -> None:
         assert_close(interpret(shifted, inputs), expected, 1e-11, case.source)
 
 
-@pytest.mark.parametrize("seed", seeds(16, of=600))
+@pytest.mark.parametrize("seed", seeds(12, of=600))
 def test_random_sums_keep_their_meaning(seed: int) -> None:
     check(random_sum(random.Random(seed)))
 

@@ -120,7 +120,7 @@ MOST_KILOBYTES = 4096
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="there is no /proc here")
 def test_memory_does_not_grow_with_programs():
-    more = str(len(seeds(30, of=300)))
+    more = str(len(seeds(22, of=300)))
     command = [sys.executable, "-c", GROWTH, more]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     assert int(done.stdout) < MOST_KILOBYTES

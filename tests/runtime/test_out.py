@@ -70,7 +70,7 @@ def test_what_cannot_hold_the_result() -> None:
     np.testing.assert_array_equal(f(x), 2 * x)
 
 
-@pytest.mark.parametrize("seed", seeds(12, of=25))
+@pytest.mark.parametrize("seed", seeds(9, of=25))
 def test_random_programs_give_the_same_bits(seed: int) -> None:
     case = random_case(seed)
     expected = case.function.call(case.values, {})

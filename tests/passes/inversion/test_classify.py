@@ -310,7 +310,7 @@ def random_structured_program(rng: random.Random) -> str:
     return "\n".join([*lines, "return z"]) + "\n"
 
 
-@pytest.mark.parametrize("seed", seeds(30, of=200))
+@pytest.mark.parametrize("seed", seeds(22, of=200))
 def test_jacobians_of_random_programs_have_their_structure(seed: int):
     rng = random.Random(seed)
     check_structures(random_structured_program(rng), {"N": rng.choice([5, 6, 7])})

@@ -15,7 +15,7 @@ def random_rows(rng: random.Random, count: int, width: int) -> list[Row]:
     return [tuple(rng.choice([-2, -1, 0, 0, 1, 2]) for _ in range(width)) for _ in range(count)]
 
 
-@pytest.mark.parametrize("seed", seeds(150, of=1500))
+@pytest.mark.parametrize("seed", seeds(112, of=1500))
 def test_forms_are_integer_combinations_of_coordinates(seed: int) -> None:
     rng = random.Random(seed)
     width = rng.randint(1, 4)
@@ -33,7 +33,7 @@ def test_forms_are_integer_combinations_of_coordinates(seed: int) -> None:
         assert multiply(combination, basis, width) == (row,)
 
 
-@pytest.mark.parametrize("seed", seeds(50, of=500, start=2000))
+@pytest.mark.parametrize("seed", seeds(37, of=500, start=2000))
 def test_variables_are_coordinates_of_all_forms_of_full_rank(seed: int) -> None:
     rng = random.Random(seed)
     width = rng.randint(1, 4)

@@ -15,7 +15,7 @@ from passes.scheduling.blocking import blocking_chooser
 from passes.set_precision import set_precision
 from tadc.function import Function
 from tadc.runtime.executable import kernel_calls
-from tests.support.campaign import seeds
+from tests.support.campaign import CAMPAIGN, seeds
 from tests.support.long_calls import count_all_calls_as_long
 from tests.support.reduction_chains import random_chain
 
@@ -68,7 +68,8 @@ CASES = {
     "t[i] = sum[j](a[i, j]**2)\n"
     "c[i, j] = exp(a[i, j] / (1 + t[i]))\nu[i] = sum[j](c[i, j])\ny[i, j] = c[i, j] * u[i]",
 }
-SHAPES = {2: [(3, 1), (5, 31), (4, 64), (2, 4100), (7, 150), (0, 40), (3, 0)], 3: [(2, 3, 50)]}
+SHAPES = {2: [(3, 1), (2, 4100), (7, 150), (0, 40)], 3: [(2, 3, 50)]}
+SHAPES[2] += [(5, 31), (4, 64), (3, 0)] if CAMPAIGN else []
 
 
 @pytest.fixture(autouse=True)
@@ -280,7 +281,7 @@ LAYOUTS = (("i", "j", "i, j"), ("c", "n, i", "n, c, i"), ("n", "c, i", "n, c, i"
 """The indices of a row, those of its elements, and all of them."""
 
 
-@pytest.mark.parametrize("seed", seeds(20, of=400))
+@pytest.mark.parametrize("seed", seeds(15, of=400))
 def test_random_programs_agree_with_the_interpreter(seed: int):
     random = Random(seed)
     kept, reduced, every = LAYOUTS[seed % len(LAYOUTS)]

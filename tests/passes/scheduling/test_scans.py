@@ -113,7 +113,7 @@ def test_scans_agree_with_the_interpreter(source: str, dtype: str) -> None:
         np.testing.assert_allclose(found, expected, rtol=close, atol=close)
 
 
-@pytest.mark.parametrize("seed", seeds(20, of=400))
+@pytest.mark.parametrize("seed", seeds(15, of=400))
 def test_random_scans_agree_with_the_interpreter(seed: int) -> None:
     case = random_scan(Random(seed), most=100)
     f, slow = case.function, case.function.with_target("interpret")

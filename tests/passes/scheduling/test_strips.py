@@ -14,7 +14,7 @@ from passes.scheduling.blocking import blocking_chooser
 from passes.set_precision import set_precision
 from tadc.function import Function
 from tadc.runtime.executable import kernel_calls
-from tests.support.campaign import seeds
+from tests.support.campaign import CAMPAIGN, seeds
 from tests.support.long_calls import count_all_calls_as_long
 from tests.support.reduction_chains import random_chain
 
@@ -47,7 +47,7 @@ CASES = {
     "t[j] = sum[i](a[i, j]**2)\nc[i, j] = exp(a[i, j] / (1 + t[j]))\n"
     "u[j] = sum[i](c[i, j])\ny[i, j] = c[i, j] * u[j]",
 }
-SHAPES = [(1, 3), (7, 31), (4, 64), (5, 150), (0, 40), (3, 0)]
+SHAPES = [(1, 3), (5, 150), (0, 40), *([(7, 31), (4, 64), (3, 0)] if CAMPAIGN else [])]
 LONG = (4100, 35)
 """Sums in two segments."""
 PLANES = {
@@ -179,7 +179,7 @@ def test_long_sums_keep_their_digits():
     assert f(x).m[0] == 3 << 23
 
 
-@pytest.mark.parametrize("seed", seeds(20, of=400))
+@pytest.mark.parametrize("seed", seeds(15, of=400))
 def test_random_programs_agree_with_the_interpreter(seed: int):
     random = Random(seed)
     f = tadc.compile(random_chain(random, kept="j", reduced="i"))

@@ -57,7 +57,7 @@ def isl_vertices(rows: list[Row]) -> set[Vertex]:
 # --- polygons -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", seeds(20, of=200))
+@pytest.mark.parametrize("seed", seeds(15, of=200))
 def test_vertices_are_those_of_isl(seed: int) -> None:
     random_ = random.Random(seed)
     for _ in range(20):

@@ -33,7 +33,7 @@ def drawn(
     return pictures(found, f.program.summary.with_derived(sizes), element)
 
 
-@pytest.mark.parametrize("seed", seeds(20, of=600))
+@pytest.mark.parametrize("seed", seeds(15, of=600))
 def test_every_program_has_pictures_that_are_valid(seed: int) -> None:
     program = random_program(random.Random(seed), **(EVERYTHING if seed % 2 else {}))
     f = tadc.compile(program.source)

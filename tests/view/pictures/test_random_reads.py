@@ -98,7 +98,7 @@ def _condition(rng: random.Random, names: list[str]) -> str:
     )
 
 
-@pytest.mark.parametrize("seed", seeds(200, of=2000))
+@pytest.mark.parametrize("seed", seeds(150, of=2000))
 def test_pictures_show_the_points_that_read_an_element(seed: int) -> None:
     """Pictures of functions of all indices, and of sums over some of them, are the same.
 
