@@ -34,7 +34,7 @@ from tests.support.lump_programs import random_state_program
 from tests.support.random_updates import Update, random_update
 
 SEEDS = 300
-TESTED = seeds(15, of=SEEDS)
+TESTED = seeds(20, of=SEEDS)
 CHUNK = 5
 
 
