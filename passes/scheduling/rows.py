@@ -170,13 +170,13 @@ def _shared(members: Sequence[_Member]) -> Shared | None:
     if len(reduced) > 1 or depth > min(ranks) or not (depth or scanned) or len(elements) > 1:
         return None
     first = {m.op: m.op.indices[:depth] for m in members}
-    if _are_apart(first):
+    if are_apart(first):
         return first
     if scanned or not reduced or ranks != {depth, max(ranks)} or any(m.is_far for m in members):
         return None
     for places in combinations(range(max(ranks) - 1), depth):
         own = {op: op.indices if len(op.indices) == depth else _at(op, places) for op in first}
-        if _are_apart(own):
+        if are_apart(own):
             return own
     return None
 
@@ -185,7 +185,7 @@ def _at(op: tix.DefineOp, places: Sequence[int]) -> list[SSAValue]:
     return [op.indices[n] for n in places]
 
 
-def _are_apart(shared: Shared) -> bool:
+def are_apart(shared: Shared) -> bool:
     """True if all have as many rows, and what a row reads of members is in the same row."""
     sizes = {tuple(op.shape[op.indices.index(v)] for v in own) for op, own in shared.items()}
     made: dict[SSAValue, tix.DefineOp] = {op.result: op for op in shared}

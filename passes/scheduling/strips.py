@@ -16,23 +16,19 @@ Sums whose terms are read once by every element gain nothing in blocks, so that 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations
 
 from xdsl.ir import SSAValue
 
 from dialects import tix
-from dialects.tix import Affine
 from passes.analysis.index_uses import IndexUses
 from passes.rewriting.programs import reads_of
 from passes.scheduling.nest import Nest, Rows
 from passes.scheduling.row_forms import long_reductions, run_along
 from passes.scheduling.row_places import places_of
-from passes.scheduling.rows import MOST_MEMBERS
+from passes.scheduling.rows import MOST_MEMBERS, Shared, are_apart
 from passes.scheduling.scans import is_scanned
-
-Shared = Mapping[tix.DefineOp, Sequence[SSAValue]]
-"""The indices of each definition that all of them have in common."""
 
 
 def strips_shared(nests: Sequence[Nest], alone: Collection[tix.DefineOp]) -> list[Nest]:
@@ -123,25 +119,6 @@ def _shared(group: Sequence[Nest]) -> Shared | None:
             for op in ops
         }
         rows_alone = low == high and not reduced
-        if places[-1] == high - 1 and (rows_alone or _are_apart(shared, places)):
+        if places[-1] == high - 1 and (rows_alone or are_apart(shared)):
             return shared
     return None
-
-
-def _are_apart(shared: Shared, places: Sequence[int]) -> bool:
-    """True if all have the same shared sizes, and read of each other what is in their strip."""
-    sizes = {tuple(op.shape[op.indices.index(v)] for v in own) for op, own in shared.items()}
-    made: dict[SSAValue, tix.DefineOp] = {op.result: op for op in shared}
-    return len(sizes) == 1 and all(
-        _is_in_strip(read, own, made[read.tensor], places)
-        for op, own in shared.items()
-        for read in reads_of(op)
-        if read.tensor in made
-    )
-
-
-def _is_in_strip(
-    read: tix.ReadOp, own: Sequence[SSAValue], made: tix.DefineOp, places: Sequence[int]
-) -> bool:
-    forms = read.forms if len(read.forms) == len(own) else [read.forms[n] for n in places]
-    return forms == [Affine.of(v) for v in own] and tuple(read.shape) == tuple(made.shape)
