@@ -56,6 +56,7 @@ class _Simplifier(ContextCloner):
     """Copies; reductions and conditions become simpler by what is known where they stand."""
 
     def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
+        """The reduction over the indices that have several values, where it has any terms."""
         if isinstance(op, tix.SumOp) and tix.constant_value(tix.yielded(op.body)) == 0:
             return self.builder.constant(0)
         cloner = self.inner(self.builder)

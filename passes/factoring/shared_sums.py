@@ -192,7 +192,7 @@ def _partial_sums(term: SumTerm, scans: bool) -> Iterator[PartialSum]:
 
 
 def _candidates(parts: Iterable[_Part]) -> list[_Part]:
-    """Those that may be the same as some of another definition."""
+    """The partial sums that may be the same as some of another definition."""
     found: dict[object, list[_Part]] = {}
     for part in parts:
         found.setdefault(part.look(), []).append(part)

@@ -28,7 +28,7 @@ MOST_WORK_WITH_LOCK = 20_000
 """Operations of a call that is over before another thread of Python could use the interpreter."""
 
 LEAST_WORK_TO_SUPERVISE = 400_000_000
-"""Operations of a call that somebody may want to interrupt: 1 ms in blocks, 0.4 s one by one.
+"""Operations of a call that somebody may want to interrupt: 1 ms in blocks, 0.2 s in gathers.
 
 Another thread runs such a call: to wake it takes 60 µs, and the caches of its core are cold.
 """
