@@ -2,40 +2,27 @@
 
 from __future__ import annotations
 
-from tadc.targets.llvm_math.exponential import bounded_exp
+from tadc.targets.llvm_math.exponential import one_minus_decay
 from tadc.targets.llvm_math.expression import Expression
 
-SMALL = {
-    # erf(x) / x - 1 in x**2 on 0 <= x <= 1; relative error of erf 2**-29.4
+EXPONENT = {
+    # -log(1 - erf(x)) / x - 1 on 0 <= x <= 4; relative error of erf 2**-27.6
     "float": (
-        *(0.12837916612625122, -0.3761262595653534, 0.11283578723669052),
-        *(-0.026853350922465324, 0.0051871794275939465, -0.0007998105138540268),
-        7.808089867467061e-05,
+        *(0.12837916612625122, 0.636619508266449, 0.10277700424194336),
+        *(-0.01915072835981846, -0.00016374289407394826, 0.0016696082893759012),
+        *(-0.0006338991806842387, 0.00011785390233853832, -9.271524504583795e-06),
     ),
-    # relative error 2**-56.0
+    # on 0 <= x <= 6; relative error 2**-55.9
     "double": (
-        *(0.12837916709551256, -0.3761263890318337, 0.11283791670939074),
-        *(-0.02686617064239472, 0.005223977600825639, -0.0008548325697479524),
-        *(0.00012055287173744695, -1.4924597782125307e-05, 1.644580755835411e-06),
-        *(-1.6196761825258422e-07, 1.3671883424063772e-08, -7.710140183858956e-10),
-    ),
-}
-
-LARGE = {
-    # -log(1 - erf(x)) on 1 <= x <= 4; relative error of erf 2**-29.8
-    "float": (
-        *(0.00034147273981943727, 1.1270893812179565, 0.6381445527076721),
-        *(0.10310695320367813, -0.021838132292032242, 0.0029476673807948828),
-        -0.00018637918401509523,
-    ),
-    # on 1 <= x <= 6; relative error 2**-54.9
-    "double": (
-        *(1.0701032785077058e-06, 1.1283686532214634, 0.6366678257632119),
-        *(0.10263701517366695, -0.018864264546629164, -0.0005855031042356403),
-        *(0.0021001690275921424, -0.0009209815833322795, 0.00023124880724294735),
-        *(-2.8268784758181264e-05, -3.5164973252694006e-06, 2.647763768614283e-06),
-        *(-6.826949230563685e-07, 1.0748428247440052e-07, -1.0829794357452895e-08),
-        *(6.473167055849866e-10, -1.7577282923508687e-11),
+        *(0.12837916709551256, 0.6366197723675866, 0.10277260330160451),
+        *(-0.01912844700045805, -0.00020919475611041956, 0.0016962068825759952),
+        *(-0.0005901282320980793, 2.5888775472296247e-05, 6.446356708390466e-05),
+        *(-2.966467420983172e-05, 3.3112459045145545e-06, 2.956734531795369e-06),
+        *(-1.8635125237448569e-06, 4.340332456000015e-07, 7.444582827396544e-08),
+        *(-1.0938304227606239e-07, 5.232523285020983e-08, -1.652933470146573e-08),
+        *(3.837927585020851e-09, -6.716803282836502e-10, 8.808080109907229e-11),
+        *(-8.412466593345555e-12, 5.527505905717971e-13, -2.23147188523835e-14),
+        4.1629710578426067e-16,
     ),
 }
 
@@ -44,14 +31,13 @@ END = {"float": 4.0, "double": 6.0}
 
 
 def erf(e: Expression, x: str) -> str:
-    """`x + x P(x**2)` below 1, and `1 - exp(-Q(|x|))` from there on, where the power is below 0.16.
+    """`1 - exp(-Q(|x|))` with the sign of x, where `Q(x) = x + x P(x)`.
 
-    So an error of the power counts little, and that of Q counts less, the larger Q is.
+    Where x is small, Q is close to the result: its relative error is that of the result, so P takes
+    its first coefficient last, where it rounds once. Where x is large, the power is small, and an
+    error of it counts little.
     """
-    square = e.mul(x, x)
-    small = e.fma(x, e.halves(square, SMALL[e.type]), x)
-    a = e.absolute(x)
-    exponent = e.halves(e.at_most(a, END[e.type]), LARGE[e.type])
-    large = e.sub(1.0, bounded_exp(e, e.negative(exponent)))
-    # In this order NaN takes the first branch, which keeps it.
-    return e.select(e.compare("oge", a, 1.0), e.copysign(large, x), small)
+    a = e.at_most(e.absolute(x), END[e.type])
+    first, *others = EXPONENT[e.type]
+    exponent = e.fma(a, e.fma(a, e.halves(a, others), first), a)
+    return e.copysign(one_minus_decay(e, exponent), x)

@@ -21,6 +21,18 @@ EXP = {
     ),
 }
 
+EXP_BELOW_1 = {
+    # as above: of 1 - exp(r), too, it leaves no more than 2**-25.9
+    "float": EXP["float"],
+    # relative error of 1 - exp(r) where r < 0, of 2 - exp(r) where r > 0: 2**-56.2
+    "double": (
+        *(0.5, 0.16666666666665925, 0.04166666666660135),
+        *(0.008333333333778743, 0.0013888888927842634, 0.0001984126893860807),
+        *(2.480150738915045e-05, 2.7558059749252478e-06, 2.7625690872290537e-07),
+        2.4858965036755635e-08,
+    ),
+}
+
 SINH = {
     # (sinh(x) - x) / x**3 in x**2 on 0 <= x <= 1; relative error of sinh 2**-31.5
     "float": (
@@ -137,6 +149,21 @@ def bounded_exp(e: Expression, x: str) -> str:
     r = _rest(e, x, n)
     p = e.fma(e.mul(r, r), e.halves(r, EXP[e.type]), e.add(r, 1.0))
     return add_to_exponent(e, p, bits)
+
+
+def one_minus_decay(e: Expression, x: str) -> str:
+    """`1 - exp(-x)` of a number that is not below 0, for which `exp(-x)` is normal.
+
+    With `-x = n ln(2) + r` it is `(1 - 2**n) - 2**n (exp(r) - 1)`, and the first difference is
+    exact. It is 0 where x is below ln(2)/2, so that small results keep their digits. What ln(2) is
+    rounded by counts little beside a difference that is 1/2 or more.
+    """
+    n, bits = e.nearest(x, -1 / math.log(2))
+    r = e.fma(n, -e.format.ln2[0], e.negative(x))
+    curve = e.fma(e.mul(r, r), e.halves(r, EXP_BELOW_1[e.type]), r)
+    biased = e.integer("add", bits, e.format.bias)
+    power = e.from_bits(e.integer("shl", biased, e.format.mantissa))
+    return e.fma(e.negative(power), curve, e.sub(1.0, power))
 
 
 def _half_expm1(e: Expression, x: str) -> tuple[str, str]:
