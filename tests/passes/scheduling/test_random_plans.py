@@ -21,7 +21,7 @@ from passes.scheduling.tile_analysis import hoisted_values, lanes_of
 from passes.scheduling.value_text import ValueText, index_names
 from tadc.runtime import size_class
 from tadc.runtime.runner import Runner
-from tests.support.campaign import seeds
+from tests.support.campaign import in_turn, seeds
 from tests.support.random_programs import random_program
 
 
@@ -96,7 +96,10 @@ def candidates(
     return [h.value for h in hoisted_values(inner, tile, tile_analysis.IndexUses()).panels]
 
 
-@pytest.fixture(params=[2, 4, 8], ids="{} lanes".format)
+LANES = (2, 4, 8)
+
+
+@pytest.fixture(params=LANES, ids="{} lanes".format)
 def small_blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Vectors of few numbers, and blocks for all sums: random programs have small sizes."""
     monkeypatch.setattr(tile_analysis, "VECTOR_BYTES", 8 * request.param)
@@ -163,13 +166,14 @@ SUMS: list[tuple[str, dict[str, tuple[int, ...]]]] = [
 ]
 
 
-@pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("seed", seeds(1, of=17))
-@pytest.mark.parametrize(("source", "shapes"), SUMS)
-def test_random_plans_of_long_sums_change_no_element(
-    source: str, shapes: dict[str, tuple[int, ...]], seed: int
-):
+@pytest.mark.parametrize(
+    ("case", "small_blocks"), in_turn(range(len(SUMS)), LANES), indirect=["small_blocks"]
+)
+@pytest.mark.usefixtures("small_blocks")
+def test_random_plans_of_long_sums_change_no_element(case: int, seed: int):
     """Of values and of derivatives, for sizes that are numbers in the code and others."""
+    source, shapes = SUMS[case]
     rng = random.Random(f"{seed} {source}")
     values = np.random.default_rng(seed)
     if rng.random() < 0.5:

@@ -15,7 +15,7 @@ from passes.scheduling.blocking import blocking_chooser
 from passes.set_precision import set_precision
 from tadc.function import Function
 from tadc.runtime.executable import kernel_calls
-from tests.support.campaign import CAMPAIGN, seeds
+from tests.support.campaign import CAMPAIGN, in_turn, seeds
 from tests.support.long_calls import count_all_calls_as_long
 from tests.support.reduction_chains import random_chain
 
@@ -178,21 +178,19 @@ def arguments(f: Function, shape: tuple[int, ...], dtype: str) -> list[np.ndarra
     return [rng.uniform(-1, 1, given[t.name]).astype(dtype) for t in f.args]
 
 
-@pytest.mark.parametrize("source", CASES.values(), ids=CASES)
-def test_rows_agree_with_the_interpreter(source: str):
-    """In both precisions; what is expected is computed once."""
-    f = tadc.compile(source)
-    for shape in shapes_of(source):
+@pytest.mark.parametrize(("name", "dtype"), in_turn(CASES, ["f4", "f8"]))
+def test_rows_agree_with_the_interpreter(name: str, dtype: str):
+    f, close = tadc.compile(CASES[name]), {"f4": 2e-4, "f8": 1e-11}[dtype]
+    for shape in shapes_of(CASES[name]):
         values = arguments(f, shape, "f8")
         expected, slow = results_and_pullback(f.with_target("interpret"), values)
         dys = [np.cos(np.arange(r.size)).reshape(r.shape) for r in expected]
         gradients = slow(*dys)
-        for dtype, close in (("f4", 2e-4), ("f8", 1e-11)):
-            found, pullback = results_and_pullback(f, [v.astype(dtype) for v in values])
-            found = [*found, *pullback(*(dy.astype(dtype) for dy in dys))]
-            for a, b in zip(found, [*expected, *gradients], strict=True):
-                assert a.dtype == dtype
-                np.testing.assert_allclose(a, b, rtol=close, atol=close)
+        found, pullback = results_and_pullback(f, [v.astype(dtype) for v in values])
+        found = [*found, *pullback(*(dy.astype(dtype) for dy in dys))]
+        for a, b in zip(found, [*expected, *gradients], strict=True):
+            assert a.dtype == dtype
+            np.testing.assert_allclose(a, b, rtol=close, atol=close)
 
 
 def shapes_of(source: str) -> list[tuple[int, ...]]:

@@ -10,7 +10,7 @@ import pytest
 import tadc
 from passes.analysis.index_uses import IndexUses
 from passes.scheduling.scans import column_scans, is_scanned, row_scans
-from tests.support.campaign import seeds
+from tests.support.campaign import in_turn, seeds
 from tests.support.long_calls import count_all_calls_as_long, cut_all_steps
 from tests.support.random_scans import random_scan
 
@@ -94,10 +94,10 @@ def test_scans_share_rows_with_their_neighbours() -> None:
 # --- what it computes -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", ["f4", "f8"])
-@pytest.mark.parametrize("source", CASES.values(), ids=CASES)
-def test_scans_agree_with_the_interpreter(source: str, dtype: str) -> None:
+@pytest.mark.parametrize(("name", "dtype"), in_turn(CASES, ["f4", "f8"]))
+def test_scans_agree_with_the_interpreter(name: str, dtype: str) -> None:
     """To within the rounding errors of so many terms."""
+    source = CASES[name]
     f = tadc.compile(source)
     rng = np.random.default_rng(1)
     rank = len(f.args[0].shape)
