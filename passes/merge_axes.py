@@ -43,6 +43,7 @@ from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
 from passes.rewriting.program_pass import LocalPass
 from passes.rewriting.programs import ProgramBuilder, copy_program
+from passes.scheduling.piece_sums import rows_of_pieces
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,8 @@ class MergeAxesPass(LocalPass):
 
 def merge_axes(program: tix.ProgramOp, strided: bool = False) -> tix.ProgramOp:
     """The program with merged indices; itself where none can be merged."""
-    nests = [nest for d in program.definitions for nest in _nests(d)]
+    rows = rows_of_pieces(program)
+    nests = [nest for d in program.definitions for nest in _nests(d, rows.get(d, 0))]
     joined = {v: first for nest in nests for v, first in _joined(nest, strided)}
     if not joined and not any(_is_divided(op, strided) for op in program.walk()):
         return program
@@ -83,9 +85,10 @@ class _Nest:
         return ((a, b) for a, b in pairwise(self.indices) if {a, b} <= self.sizes.keys())
 
 
-def _nests(definition: tix.DefineOp) -> Iterator[_Nest]:
+def _nests(definition: tix.DefineOp, kept: int) -> Iterator[_Nest]:
+    """The indices of a definition, less the first ones if they are kept, and of its reductions."""
     sizes = dict(zip(definition.indices, definition.shape, strict=True))
-    yield _Nest(definition.indices, sizes)
+    yield _Nest(definition.indices[kept:], sizes)
     for op in definition.walk():
         if isinstance(op, tix.ReductionOp):
             ranges = {v: size for v in op.indices if (size := _size(v, op)) is not None}

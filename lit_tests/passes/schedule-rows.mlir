@@ -84,3 +84,40 @@ tix.program @apart (%x = "x" : !tix.tensor<[512, 512], f32>) {
 
 // CHECK-LABEL:   func.func @s(
 // CHECK-LABEL:   func.func @y(
+
+// -----
+
+// Sums over the rows of a piece: one iteration computes the rows of a piece, each of which adds its
+// terms when it is there.
+tix.program @pieces sizes (#tix.size<P = min((I + 31) floordiv 32)>) (%x = "x" : !tix.tensor<[I, 512], f32>) {
+  %s = tix.define "s" (%i) : !tix.tensor<[I], f32> {
+    %0 = tix.max (%j) in (%j >= 0, %j <= 511) {
+      %1 = tix.read %x[%i, %j]
+      tix.yield %1
+    }
+    tix.yield %0
+  }
+  %d = tix.define "d" (%p, %j) : !tix.tensor<[P, 512], f32> {
+    %0 = tix.sum (%i) in (%i >= 32 * %p, 32 * %p + 31 >= %i, %i + 1 <= I) {
+      %1 = tix.read %x[%i, %j]
+      %2 = tix.read %s[%i]
+      %3 = tix.mul %1, %2
+      tix.yield %3
+    }
+    tix.yield %0
+  }
+  tix.return %d
+}
+
+// CHECK-LABEL:   func.func @d(%d: memref<?xf32>, %x: memref<?xf32>, %I: index, %P: index)
+// CHECK:           loops.parallel (%p) to (%P)
+// CHECK:             scf.for %j
+// CHECK:               vector.store {{.*}}, %d[
+// CHECK:             scf.for %i
+// CHECK:               vector.reduction <maximumf>
+// CHECK-NOT:           memref.store
+// CHECK:               scf.for %j
+// CHECK:                 vector.load %d[
+// CHECK:                 arith.addf
+// CHECK:                 vector.store {{.*}}, %d[
+// CHECK-NOT:       func.func

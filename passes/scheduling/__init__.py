@@ -30,6 +30,7 @@
 - `fusion`: which neighbours share loops
 - `row_forms`: what has a form in the vectors of a row
 - `scans`: reductions over all terms up to an element, whose loops carry a total
+- `piece_sums`: sums over the rows of a piece, to which each of these adds
 - `rows`: which neighbours are computed row by row
 - `row_places`: places of rows and strips in memory
 - `strips`: which neighbours are computed strip by strip, in strips of columns
@@ -54,6 +55,7 @@
 - `lane_loops`: loops over the vectors of a row
 - `column_scans`: scans along another index than that of lanes
 - `row_loops`: definitions row by row
+- `piece_loops`: sums over the rows of a piece
 - `strip_loops`: definitions strip by strip
 - `vector_lowering`: arithmetic on vectors and numbers
 - `squares`: elements that are read across rows, transposed in registers

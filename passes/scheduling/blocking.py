@@ -14,6 +14,7 @@ from math import prod
 
 from dialects import tix
 from passes.rewriting.written_sizes import parse_sizes
+from passes.scheduling.piece_sums import piece_sum_of
 from passes.scheduling.scans import is_scanned
 from passes.scheduling.streams import Stream, is_window, stream_of
 from passes.scheduling.sum_lengths import is_short
@@ -92,6 +93,7 @@ def _has_short_rows(op: tix.DefineOp, example: Sizes) -> bool:
     if is_scanned(op):
         return False
     reductions = [o for o in op.walk() if isinstance(o, tix.ReductionOp) and not is_short(o)]
+    reductions = [] if piece_sum_of(op) else reductions
     lengths = [length_of(o, o.indices[-1], example) for o in reductions]
     if not reductions and op.indices:
         last = op.shape[-1]

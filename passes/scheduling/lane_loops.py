@@ -10,10 +10,11 @@ from collections.abc import Callable, Sequence
 
 from xdsl.dialects import vector
 from xdsl.dialects.builtin import I1, VectorType, i1
-from xdsl.ir import SSAValue
+from xdsl.ir import Region, SSAValue
 
 from dialects import tix
 from dialects.tix import Affine
+from passes.analysis.costs import FREE, weight
 from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.emit import (
     carrying_loop,
@@ -25,6 +26,8 @@ from passes.scheduling.emit import (
     smaller,
 )
 from passes.scheduling.row_lanes import RowLanes
+from passes.scheduling.tile import Tile
+from passes.scheduling.tile_analysis import lanes_of
 from passes.scheduling.vector_lowering import store_vector
 
 Lanes = Sequence[SSAValue]
@@ -32,6 +35,13 @@ Lanes = Sequence[SSAValue]
 
 Emit = Callable[[RowLanes, int, Lanes], Lanes]
 """Emits so many vectors from the index on, under the mask if there is one."""
+
+
+def tile_along(op: tix.DefineOp, column: SSAValue, body: Region, vectors: int) -> Tile:
+    """Vectors along an index, several at a time unless an elementary function keeps units busy."""
+    heavy = any(not isinstance(o, FREE) and weight(o) > 1 for o in body.walk())
+    lanes = lanes_of(op)
+    return Tile(None, column, 1, lanes * (1 if heavy else vectors), lanes)
 
 
 def over_vectors(

@@ -17,6 +17,7 @@ from xdsl.rewriter import Rewriter
 
 from dialects import tix
 from passes.scheduling.blocking import PLAIN, Blocking
+from passes.scheduling.piece_sums import PieceSum
 from passes.scheduling.streams import Stream
 from passes.scheduling.tile import Tile
 from passes.scheduling.tile_analysis import constant_extent
@@ -32,6 +33,8 @@ class Rows:
     """The members that have memory of their own."""
     hosts: Mapping[SSAValue, SSAValue]
     """For the rows of others that need memory, the tensor in whose place they are."""
+    pieces: Sequence[PieceSum] = ()
+    """The members to whose elements each row of a piece adds; they have no rows of their own."""
     in_strips: bool = False
     """True if vectors run along the last of the shared indices (`strips`)."""
 

@@ -15,7 +15,7 @@ index, and are combined in the end. Long sums do that once per segment
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from typing import Any
 
@@ -26,7 +26,6 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from dialects import tix
 from dialects.loops import ParallelOp, SelectLanesOp
 from dialects.tix import Affine
-from passes.analysis.costs import FREE, weight
 from passes.analysis.index_uses import IndexUses
 from passes.index_sets.sets import index_set
 from passes.rewriting.programs import definition_around
@@ -37,15 +36,15 @@ from passes.scheduling.emit import (
     loop,
     one_of,
 )
-from passes.scheduling.lane_loops import Lanes, over_vectors, store_elements
+from passes.scheduling.lane_loops import Lanes, over_vectors, store_elements, tile_along
 from passes.scheduling.nest import Rows
+from passes.scheduling.piece_loops import add_row, clear
 from passes.scheduling.row_lanes import KnownNumbers, RowLanes
 from passes.scheduling.row_quotients import are_safe, divisors, reciprocal
 from passes.scheduling.row_scans import RowScans
 from passes.scheduling.segments import Segments, add_segment, whole_sum
 from passes.scheduling.sum_lengths import constant_range, is_short
-from passes.scheduling.tile import Tile
-from passes.scheduling.tile_analysis import constant_extent, lanes_of
+from passes.scheduling.tile_analysis import constant_extent
 
 VECTORS_OF_REDUCTION = 4
 """Vectors of partial results: an addition waits four cycles for the one before."""
@@ -63,12 +62,11 @@ def row_loops(outer: RowLowering, members: Sequence[tix.DefineOp], rows: Rows) -
     shape = dict(zip(first.indices, first.shape, strict=True))
     limits = [outer.index.form(shape[index]) for index in shared]
     at = outer.inside(body)
-    for op in members:
-        at.index.values.update(zip(rows.shared[op], body.args, strict=True))
-        if own := [v for v in op.indices if v not in rows.shared[op]]:
-            at.elements(op, own)
-        else:
-            at.number(op, op in rows.written)
+    if not rows.pieces:
+        at.row(members, rows, body.args)
+        return ParallelOp(limits, Region(body))
+    limits[-1] = outer.index.form(rows.pieces[0].count)
+    at.pieces(members, rows, body.args)
     return ParallelOp(limits, Region(body))
 
 
@@ -79,6 +77,38 @@ class RowLowering(KnownNumbers):
         super().__init__(*arguments, **options)
         self.numbers = dict[SSAValue, SSAValue]()
 
+    def pieces(
+        self, members: Sequence[tix.DefineOp], rows: Rows, places: Sequence[SSAValue]
+    ) -> None:
+        """All rows of a piece, and the sums over them."""
+        *outer, place = places
+        first = rows.pieces[0]
+        place.name_hint = first.op.indices[len(outer)].name_hint
+        for piece in rows.pieces:
+            self.index.values.update(zip(piece.op.indices, places, strict=False))
+            self._along(piece.op, piece.inside, lambda at, piece=piece: clear(at, piece))
+
+        def one(at: BodyLowering, row: SSAValue) -> None:
+            assert isinstance(at, RowLowering)
+            at.row(members, rows, [*outer, row])
+
+        low, high = self.bounds(first.total, [first.row])
+        loop(self, low, high, first.row.name_hint, one)
+
+    def row(self, members: Sequence[tix.DefineOp], rows: Rows, places: Sequence[SSAValue]) -> None:
+        """One row of each member, one after the other."""
+        pieces = {piece.op: piece for piece in rows.pieces}
+        for op in members:
+            piece = pieces.get(op)
+            own = piece.rows if piece else rows.shared[op]
+            self.index.values.update(zip(own, places, strict=True))
+            if piece:
+                self._along(op, piece.inside, lambda at, piece=piece: add_row(at, piece))
+            elif inside := [v for v in op.indices if v not in own]:
+                self._along(op, inside, lambda at, op=op: at.elements(op))
+            else:
+                self.number(op, op in rows.written)
+
     def number(self, op: tix.DefineOp, stored: bool) -> None:
         """The only element that a definition has in this row."""
         value = self.region(op.body)
@@ -87,21 +117,24 @@ class RowLowering(KnownNumbers):
             place = self._place(op)
             self.insert(memref.StoreOp.get(value, self.buffers[op.result], [place]))
 
-    def elements(self, op: tix.DefineOp, own: Sequence[SSAValue]) -> None:
-        """The elements that a definition has along some indices, the last one in vectors."""
+    def _along(
+        self, op: tix.DefineOp, own: Sequence[SSAValue], emit: Callable[[RowLowering], None]
+    ) -> None:
+        """The loops over all indices of a definition in a row but the last one."""
         index, *rest = own
         if not rest:
-            return self._row(op)
+            return emit(self)
 
         def one(inner: BodyLowering, k: SSAValue) -> None:
             assert isinstance(inner, RowLowering)
             inner.index.values[index] = k
-            inner.elements(op, rest)
+            inner._along(op, rest, emit)
 
         size = op.shape[op.indices.index(index)]
         loop(self, self.index.constant(0), self.index.form(size), index.name_hint, one)
 
-    def _row(self, op: tix.DefineOp) -> None:
+    def elements(self, op: tix.DefineOp) -> None:
+        """The elements that a definition has along its last index, in vectors."""
         column = op.indices[-1]
         known = [c for c in index_set(op) if not c.form[column]]
         self.compute_ahead(op.body, [column], known)
@@ -121,7 +154,7 @@ class RowLowering(KnownNumbers):
 
     def _elements_of_row(self, op: tix.DefineOp, reciprocals: Mapping[SSAValue, SSAValue]) -> None:
         column, size = op.indices[-1], op.shape[-1]
-        tile = _tile(op, column, op.body, VECTORS_OF_ELEMENTS)
+        tile = tile_along(op, column, op.body, VECTORS_OF_ELEMENTS)
         uses = IndexUses()
         lanes = RowLanes(self, op, tile, uses)
         lanes.reciprocals = reciprocals
@@ -177,18 +210,11 @@ class RowLowering(KnownNumbers):
         definition = definition_around(op)
         ahead = self.inside(self.index.block)
         ahead.compute_ahead(op.body, op.indices, index_set(definition))
-        tile = _tile(definition, op.indices[-1], op.body, VECTORS_OF_REDUCTION)
+        tile = tile_along(definition, op.indices[-1], op.body, VECTORS_OF_REDUCTION)
         lanes = RowLanes(ahead, definition, tile, IndexUses())
         start = lanes.splat(lanes.constant(op.IDENTITY))
         found = _add_terms(lanes, op, own, [start] * (tile.columns // tile.lanes))
         return lanes.all_lanes(op, reduce(lambda a, b: lanes.add(a, b, op), found))
-
-
-def _tile(op: tix.DefineOp, column: SSAValue, body: Region, vectors: int) -> Tile:
-    """Vectors along an index, several at a time unless an elementary function keeps units busy."""
-    heavy = any(not isinstance(o, FREE) and weight(o) > 1 for o in body.walk())
-    lanes = lanes_of(op)
-    return Tile(None, column, 1, lanes * (1 if heavy else vectors), lanes)
 
 
 def _add_terms(at: RowLanes, op: tix.ReductionOp, own: Sequence[SSAValue], sums: Lanes) -> Lanes:

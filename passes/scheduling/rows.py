@@ -12,6 +12,11 @@ in memory, says `passes/scheduling/row_places.py`.
 
     m[c] = sum[n, i](x[n, c, i]) / 4096    for c:  the row of a channel lies in pieces, which are
     y[n, c, i] = x[n, c, i] - m[c]                 read again from a near cache if it is short
+
+Sums over the rows of a piece (`passes/scheduling/piece_sums.py`) may join them: a loop runs over
+the rows of each piece, and each row adds its terms when it is computed.
+
+    dg[p, j] = sum[i in range(32*p, 32*p + 32)](dy[i, j] * e[i, j])
 """
 
 from __future__ import annotations
@@ -28,6 +33,7 @@ from dialects.tix import Affine
 from passes.analysis.index_uses import IndexUses
 from passes.rewriting.programs import reads_of
 from passes.scheduling.nest import Nest, Rows
+from passes.scheduling.piece_sums import PieceSum, piece_sum_of
 from passes.scheduling.row_forms import long_reductions, run_along
 from passes.scheduling.row_places import places_of
 from passes.scheduling.scans import column_scans, row_scans
@@ -55,7 +61,8 @@ def rows_shared(
     group: list[tuple[Nest, _Member]] = []
     for nest in nests:
         in_blocks = any(tile.column_index in nest.body.indices for tile in nest.tiles)
-        is_free = len(nest.members) == 1 and not in_blocks and nest.body not in plain
+        is_free = len(nest.members) == 1 and nest.body not in plain
+        is_free &= not in_blocks or piece_sum_of(nest.body) is not None
         if is_free and column_scans(nest.body, IndexUses()):
             nest = replace(nest, has_columns=True)
         member = _member_of(nest, far) if is_free and not nest.has_columns else None
@@ -87,7 +94,7 @@ def _may_join(member: _Member, group: Sequence[_Member]) -> bool:
 def _shares(member: _Member, group: Sequence[_Member], shared: Shared) -> bool:
     """True if what a definition reads is near: more than an element of the row."""
     made = {m.op.result for m in group}
-    if len(member.op.indices) == len(shared[member.op]) and not member.reductions:
+    if member.is_number(shared):
         return any(read.tensor in made for read in reads_of(member.op))
     near = {place for m in group for place in m.rows_read(shared)}
     return any(place in near or place[0] in made for place in member.rows_read(shared))
@@ -103,20 +110,19 @@ def _joined(group: Sequence[tuple[Nest, _Member]]) -> list[Nest]:
     shared = _shared(members)
     if shared is None:
         return [nest for nest, _ in group]
-    numbers = len(shared[members[0].op])
-    rows = [m for m in members if m.reductions or len(m.op.indices) != numbers]
-    tiles = all(nest.tiles for nest, _ in group)  # blocks of rows share what all rows read
+    numbers = len(next(iter(shared.values())))
+    rows = [m for m in members if not m.is_number(shared)]
+    pieces = [m.piece for m in members if m.piece]
+    # blocks of rows share what all rows read
+    tiles = not pieces and all(nest.tiles for nest, _ in group)
     scanned = any(m.scans for m in members)
     reduced = len(rows) > 1 and any(m.reductions for m in members)
     reduced |= len(members) == 1 and len(members[0].reductions) == 1
     if tiles or not (scanned or reduced):
         return [nest for nest, _ in group]
     ops = [m.op for m in members]
-    return [
-        Nest(
-            ops[0], ops, [op.indices for op in ops], (), rows=Rows(shared, *places_of(ops, numbers))
-        )
-    ]
+    found = Rows(shared, *places_of(ops, numbers), pieces)
+    return [Nest(ops[0], ops, [op.indices for op in ops], (), rows=found)]
 
 
 class _Member:
@@ -126,19 +132,27 @@ class _Member:
         self.op = op
         self.is_far = is_far
         self.uses = IndexUses()
-        self.scans = row_scans(op, self.uses)
-        self.reductions = [] if self.scans else long_reductions(op)
+        self.piece = piece_sum_of(op)
+        self.scans = () if self.piece else row_scans(op, self.uses)
+        self.reductions = [] if self.scans or self.piece else long_reductions(op)
 
     @cached_property
     def has_rows(self) -> bool:
         """True if vectors run along all of its reductions, or along its last index."""
+        if self.piece:
+            return run_along(_inside(self.piece.total), self.op.indices[-1], self.uses)
         return bool(self.scans) or all(
             run_along(_inside(o), o.indices[-1], self.uses) for o in self.reductions or [self.op]
         )
 
+    def is_number(self, shared: Shared) -> bool:
+        """True if it has one element in a row, which is no reduction over it."""
+        is_one = self.op in shared and len(self.op.indices) == len(shared[self.op])
+        return is_one and not self.reductions
+
     def rows_read(self, shared: Shared) -> set[tuple[SSAValue, tuple[tuple[int, ...], ...]]]:
         """The tensors of which a row reads more than an element, with the place of the row."""
-        outer = shared[self.op]
+        outer = self.piece.rows if self.piece else shared[self.op]
         return {
             (r.tensor, tuple(tuple(f[v] for v in outer) for f in r.forms))
             for r in reads_of(self.op)
@@ -157,8 +171,39 @@ def _shared(members: Sequence[_Member]) -> Shared | None:
     """The indices that definitions have in common; None where rows differ.
 
     A reduction runs over a row: all that have one have as many indices. These are the first ones of
-    the others; or else, of several parts that lie apart, indices before the last one.
+    the others; or else, of several parts that lie apart, indices before the last one. Sums over
+    rows of pieces have none of their own.
     """
+    pieces = [m.piece for m in members if m.piece]
+    found = _shared_by_rows([m for m in members if not m.piece], bool(pieces))
+    return found if found and _are_pieces(pieces, found) else None
+
+
+def _are_pieces(pieces: Sequence[PieceSum], shared: Shared) -> bool:
+    """True if the rows of sums are those that others share, in the same pieces."""
+    first = next(iter(shared))
+    lengths = [first.shape[first.indices.index(v)] for v in shared[first]]
+    made: dict[SSAValue, tix.DefineOp] = {op.result: op for op in shared}
+    sums = {piece.op.result for piece in pieces}
+    read = (r for op in [*shared, *(p.op for p in pieces)] for r in reads_of(op))
+    return (
+        len({piece.height for piece in pieces}) < 2
+        and all(
+            piece.lengths == lengths and piece.op.type.element == first.type.element
+            for piece in pieces
+        )
+        and not any(r.tensor in sums for r in read)
+        and all(
+            _is_in_row(r, piece.rows, made[r.tensor], shared)
+            for piece in pieces
+            for r in reads_of(piece.op)
+            if r.tensor in made
+        )
+    )
+
+
+def _shared_by_rows(members: Sequence[_Member], in_order: bool) -> Shared | None:
+    """The indices that rows have in common: the first ones, if they must be `in_order`."""
     if not members:
         return None
     ranks = {len(m.op.indices) for m in members}
@@ -172,7 +217,13 @@ def _shared(members: Sequence[_Member]) -> Shared | None:
     first = {m.op: m.op.indices[:depth] for m in members}
     if are_apart(first):
         return first
-    if scanned or not reduced or ranks != {depth, max(ranks)} or any(m.is_far for m in members):
+    if (
+        in_order
+        or scanned
+        or not reduced
+        or ranks != {depth, max(ranks)}
+        or any(m.is_far for m in members)
+    ):
         return None
     for places in combinations(range(max(ranks) - 1), depth):
         own = {op: op.indices if len(op.indices) == depth else _at(op, places) for op in first}

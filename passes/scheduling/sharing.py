@@ -13,7 +13,7 @@ definition that others are equivalent to has a function of its own, which these 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Collection, Iterator, Sequence, Set
 from dataclasses import replace
 from itertools import groupby
 
@@ -24,6 +24,7 @@ from passes.analysis.equivalence import Member
 from passes.scheduling.blocking import Blocking, ChooseBlocking
 from passes.scheduling.fusion import nests
 from passes.scheduling.nest import Nest
+from passes.scheduling.piece_sums import piece_sum_of, rows_of_pieces
 from passes.scheduling.row_forms import rounding_reductions
 from passes.scheduling.rows import rows_shared
 from passes.scheduling.strips import strips_shared
@@ -43,6 +44,7 @@ def nests_of(
         return
     repeated = {op for op, count in counts.items() if count > 1}
     alone = {op for op in counts if op in repeated or as_written & {*op.walk()}}
+    alone |= _with_pieces(counts)
     plain = {op for op in counts if as_written & {*rounding_reductions(op)}}
     wide, far = repeated | plain, set[tix.DefineOp]()
 
@@ -60,6 +62,13 @@ def nests_of(
         if is_first:
             found = nests([m.op for m in run], alone, in_order)
             yield from strips_shared(rows_shared(found, repeated, plain, far), wide)
+
+
+def _with_pieces(ops: Collection[tix.DefineOp]) -> set[tix.DefineOp]:
+    """The sums over pieces among definitions, and those whose rows may add to these."""
+    programs = {op.parent_op() for op in ops}
+    rows = (rows_of_pieces(p) for p in programs if isinstance(p, tix.ProgramOp))
+    return {op for op in ops if piece_sum_of(op)} | {op for found in rows for op in found}
 
 
 def _keeps_order(tile: Tile, as_written: Set[Operation]) -> bool:
