@@ -13,6 +13,7 @@ from typing import NamedTuple
 from xdsl.passes import ModulePass
 
 from passes.absorb_conditions import AbsorbConditionsPass
+from passes.cut_sums import CutSumsPass
 from passes.differentiate import DifferentiatePass
 from passes.elide_copies import ElideCopiesPass
 from passes.expand_calls import ExpandCallsPass
@@ -206,6 +207,8 @@ def summing_passes(
         Step("tensor-index", OutlineScansPass(example)),
         # when it is known what reads what: a copy is a tensor
         Step("tensor-index", PackReadsPass(example, precision)),
+        # last: what runs along rows, and by which copies
+        Step("tensor-index", CutSumsPass(example)),
     ]
     return Pipeline(
         [

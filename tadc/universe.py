@@ -43,6 +43,7 @@ PASSES = {
     "split-axes": ("passes.split_axes", "SplitAxesPass"),
     "split-residues": ("passes.split_residues", "SplitResiduesPass"),
     "pack-reads": ("passes.pack_reads", "PackReadsPass"),
+    "cut-sums": ("passes.cut_sums", "CutSumsPass"),
     "expand-calls": ("passes.expand_calls", "ExpandCallsPass"),
     "set-precision": ("passes.set_precision", "SetPrecisionPass"),
     "split-sums": ("passes.split_sums", "SplitSumsPass"),

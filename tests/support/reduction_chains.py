@@ -5,9 +5,12 @@ from __future__ import annotations
 from random import Random
 
 
-def random_chain(random: Random, kept: str = "i", reduced: str = "j", all_: str = "i, j") -> str:
+def random_chain(
+    random: Random, kept: str = "i", reduced: str = "j", all_: str = "i, j", columns: bool = False
+) -> str:
     """A chain of tensors over all indices and of reductions of them, which have some indices left,
-    of earlier ones."""
+    of earlier ones; with `columns`, some results are sums over rows, which the chain does not read.
+    """
     matrices, numbers = [f"x[{all_}]"], ["1"]
     lines: list[str] = []
     for n in range(random.randrange(2, 7)):
@@ -24,4 +27,9 @@ def random_chain(random: Random, kept: str = "i", reduced: str = "j", all_: str 
             matrices.append(f"r{n}[{all_}]")
     made = [line.partition("[")[0] for line in lines]
     results = sorted({made[-1], random.choice(made)})
+    for n in range(random.randrange(1, 3) if columns else 0):
+        a, b, number = (random.choice(some) for some in (matrices, matrices, numbers))
+        term = random.choice([f"{a} * {number}", a, f"exp({a} / 9) * {b}", f"{a} * {b} - {number}"])
+        lines.append(f"c{n}[{reduced}] = sum[{kept}]({term}) / 30")
+        results.append(f"c{n}")
     return "\n".join([*lines, f"return {', '.join(results)}"])

@@ -1,0 +1,277 @@
+"""`cut-sums`: a sum over rows that other definitions run along is cut into pieces of these rows.
+
+    dm[i] = sum[j](dy[i, j] * g[j])
+    dg[j] = sum[i](dy[i, j] * (x[i, j] - m[i]))          i in range(I)
+
+becomes
+
+    dm[i] = sum[j](dy[i, j] * g[j])
+    dg_pieces[p, j] = sum[i in range(32*p, min(32*p + 32, I))](dy[i, j] * (x[i, j] - m[i]))
+    dg[j] = sum[p](dg_pieces[p, j])                      p in range(⌈I / 32⌉)
+
+by  {0, ..., I - 1} = ∪_p {32 p, ..., min(32 p + 32, I) - 1}.  A piece belongs to few rows, so that
+one loop can compute these and add to it what they contribute, while they lie in a near cache
+(`passes/scheduling/rows.py`): the rows are read from memory once. Gradients of norms by their
+weights are like this, and products of a matrix, and of its transpose, with vectors.
+
+Pieces stand behind the last definition that runs along the rows, and what they are added up to
+before the first one that reads it. Definitions that must round identically stay as they are. On
+entry and on exit sums are bounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.builtin import ArrayAttr
+from xdsl.ir import SSAValue
+
+from dialects import tix
+from dialects.tix import Affine, TensorType, between
+from dialects.tix.affine import SizeValues
+from passes.analysis.rounding import must_round_identically
+from passes.index_sets.sets import boxed_indices
+from passes.rewriting.builder import BodyBuilder
+from passes.rewriting.cloner import Cloner
+from passes.rewriting.part_sizes import PartSizes
+from passes.rewriting.program_pass import ProgramPass
+from passes.rewriting.programs import (
+    ProgramBuilder,
+    arguments_of,
+    copy_definition,
+    definition_around,
+    reads_of,
+    type_of,
+)
+from passes.rewriting.written_sizes import parse_sizes
+from passes.scheduling.blocking import FEWEST_ELEMENTS_OF_ROW
+from passes.scheduling.piece_sums import ROWS_OF_PIECE
+from passes.scheduling.row_forms import long_reductions
+
+FEWEST_ROWS = 2 * ROWS_OF_PIECE
+"""The length of the shortest index that is cut."""
+
+FEWEST_PIECES = 8
+"""Pieces at least: they are what threads share."""
+
+LONGEST_ROW = 1 << 14
+"""Elements of the longest row: with a row of each of several tensors, 64 KB of f32, a near cache
+keeps the sums of a piece."""
+
+
+@dataclass(frozen=True)
+class CutSumsPass(ProgramPass):
+    """`cut-sums{sizes="I=512"}`: sums that are long for these sizes; right for all."""
+
+    name = "cut-sums"
+    sizes: tuple[str, ...] = ()
+
+    def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
+        return cut_sums(program, parse_sizes(self.sizes))
+
+
+def cut_sums(program: tix.ProgramOp, sizes: Mapping[str, int]) -> tix.ProgramOp:
+    """The program with sums over rows in pieces; itself where there are none."""
+    cuts = _cuts_of(program, sizes)
+    if not cuts:
+        return program
+    lengths = PartSizes(program, sizes)
+    builder = ProgramBuilder(arguments_of(program))
+    builder.labels |= {d.label.data for d in program.definitions}
+    cloner = _Cutter(BodyBuilder(builder.block, program.location))
+    cloner.values.update(zip(program.body.block.args, builder.block.args, strict=True))
+    cloner.pieces = {}
+    waiting: list[tix.DefineOp] = []
+    for op in program.definitions:
+        read = {r.tensor for r in reads_of(op)}
+        if read & {w.result for w in waiting}:
+            waiting = _written(builder, cloner, waiting)
+        if op in {cut.definition for cut in cuts}:
+            waiting.append(op)
+        else:
+            _written(builder, cloner, [op])
+        for cut in cuts:
+            if cut.behind is op:
+                cloner.pieces[cut.op] = _pieces(builder, cloner, cut, lengths)
+    _written(builder, cloner, waiting)
+    made = builder.finish(program, [cloner.value(v) for v in program.returned])
+    made.derived = ArrayAttr([*program.derived, *lengths.derived])
+    return made
+
+
+def _written(
+    builder: ProgramBuilder, cloner: Cloner, ops: Sequence[tix.DefineOp]
+) -> list[tix.DefineOp]:
+    """Append these definitions; none is left."""
+    for op in ops:
+        cloner.values[op.result] = copy_definition(builder, cloner, op)
+    return []
+
+
+# --- which sums -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Cut:
+    """A sum to cut."""
+
+    op: tix.SumOp
+    definition: tix.DefineOp
+    behind: tix.DefineOp
+    """The definition behind which the pieces stand: all that they need is there."""
+    rows: Sequence[Affine]
+    """The lengths of the indices of the sum; the last one is cut."""
+
+
+Row = tuple[SSAValue, int]
+"""Rows of a tensor: what it has for all values of so many first indices."""
+
+
+def _cuts_of(program: tix.ProgramOp, sizes: Mapping[str, int]) -> list[_Cut]:
+    fixed = must_round_identically(program)
+    free = [op for op in program.definitions if fixed.isdisjoint(op.walk())]
+    last = {row: op for op in free for row in _rows_reduced(op)}
+    places = {op: n for n, op in enumerate(program.definitions)}
+    found = [cut for op in free for cut in _cuts_in(op, last, places, sizes)]
+    whole = {cut.definition.result for cut in found}
+    return [
+        cut
+        for cut in found
+        if not whole & {r.tensor for r in reads_of(cut.definition)}
+        and all(
+            places[definition_around(use.operation)] > places[cut.behind]
+            for use in cut.definition.result.uses
+            if isinstance(use.operation, tix.ReadOp)
+        )
+    ]
+
+
+def _rows_reduced(op: tix.DefineOp) -> Iterator[Row]:
+    """The rows of which each element of a definition is made, by reductions that run along one."""
+    for reduction in long_reductions(op):
+        for read in _reads_in(reduction):
+            own, inside = _at(read, len(op.indices))
+            if own == [*op.indices] and {*inside} <= {*reduction.indices}:
+                yield read.tensor, len(op.indices)
+
+
+def _cuts_in(
+    op: tix.DefineOp,
+    last: Mapping[Row, tix.DefineOp],
+    places: Mapping[tix.DefineOp, int],
+    sizes: Mapping[str, int],
+) -> Iterator[_Cut]:
+    """The sums of a definition over rows that others reduce."""
+    for total in op.body.block.ops:
+        if not isinstance(total, tix.SumOp) or not op.indices or op.view is not None:
+            continue
+        rows, count = boxed_indices(total), len(total.indices)
+        if len(rows) != count or len(total.constraints) != 2 * count:
+            continue
+        lengths = [rows[v] for v in total.indices]
+        partners = [
+            last[read.tensor, count]
+            for read in _reads_in(total)
+            if (read.tensor, count) in last and _has_rows(read, total, op, lengths)
+        ]
+        if not partners or not _pays(lengths, op.shape, sizes):
+            continue
+        needed = [r.tensor.owner for r in reads_of(op) if isinstance(r.tensor.owner, tix.DefineOp)]
+        yield _Cut(total, op, max([*partners, *needed], key=places.__getitem__), lengths)
+
+
+def _has_rows(
+    read: tix.ReadOp, total: tix.SumOp, op: tix.DefineOp, lengths: Sequence[Affine]
+) -> bool:
+    """True if a term reads from one of all rows of a tensor what lies side by side in it."""
+    own, inside = _at(read, len(lengths))
+    whole = [*read.shape[: len(lengths)]] == [*lengths]
+    return whole and own == [*total.indices] and inside[-1:] == [op.indices[-1]]
+
+
+def _at(read: tix.ReadOp, count: int) -> tuple[list[object], list[object]]:
+    """The indices at which a tensor is read, the first `count` apart; None for other forms."""
+    indices: list[object] = [form.single_index for form in read.forms]
+    return indices[:count], indices[count:]
+
+
+def _reads_in(op: tix.ReductionOp) -> Iterator[tix.ReadOp]:
+    return (inner for inner in op.walk() if isinstance(inner, tix.ReadOp))
+
+
+def _pays(lengths: Sequence[Affine], row: Sequence[Affine], sizes: Mapping[str, int]) -> bool:
+    """True for many rows that are neither short nor long."""
+    known = SizeValues(sizes)
+    if not {name for form in (*lengths, *row) for name in form.sizes} <= sizes.keys():
+        return False
+    *others, rows = (form.evaluate(known) for form in lengths)
+    *planes, along = (form.evaluate(known) for form in row)
+    many = rows >= FEWEST_ROWS and prod(others) * rows >= FEWEST_PIECES * ROWS_OF_PIECE
+    return many and along >= FEWEST_ELEMENTS_OF_ROW and prod(planes) * along <= LONGEST_ROW
+
+
+# --- the change -----------------------------------------------------------------------------------
+
+
+class _Cutter(Cloner):
+    """Copies; sums whose pieces are there add these up."""
+
+    pieces: dict[tix.SumOp, SSAValue]
+
+    def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
+        if not isinstance(op, tix.SumOp) or op not in self.pieces:
+            return super().copy_reduction(op)
+        pieces = self.pieces[op]
+        around = [self.form(Affine.of(v)) for v in definition_around(op).indices]
+        lengths = type_of(pieces).shape[: len(op.indices)]
+
+        def domain(own: list[SSAValue]) -> list[tix.Constraint]:
+            ranges = zip(own, lengths, strict=True)
+            return [c for v, length in ranges for c in between(0, Affine.of(v), length)]
+
+        def piece(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
+            return e.read(pieces, [*map(Affine.of, own), *around])
+
+        return self.builder.sum([*_hints(op.indices[:-1]), "p"], domain, piece)
+
+
+def _pieces(builder: ProgramBuilder, cloner: Cloner, cut: _Cut, lengths: PartSizes) -> SSAValue:
+    """Append the definition of the pieces of a sum."""
+    op, around = cut.op, cut.definition
+    *others, length = cut.rows
+    *outer, row = op.indices
+    count = lengths.of(length, ROWS_OF_PIECE, 0, "P")
+
+    def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
+        piece = Affine.of(own[len(outer)]) * ROWS_OF_PIECE
+        inner = cloner.inner(
+            e,
+            [*outer, *around.indices],
+            [*own[: len(outer)], *own[len(outer) + 1 :]],
+        )
+        inner.require(op)
+
+        def domain(rows: list[SSAValue]) -> list[tix.Constraint]:
+            place = Affine.of(rows[0])
+            within = between(0, place - piece, Affine(constant=ROWS_OF_PIECE))
+            is_whole = count * ROWS_OF_PIECE == length
+            return within if is_whole else [*within, tix.Constraint(length - place - 1)]
+
+        def term(e: BodyBuilder, rows: list[SSAValue]) -> SSAValue:
+            return inner.inner(e, [row], rows).copy_body(op.body)
+
+        return e.sum(_hints([row]), domain, term)
+
+    return builder.define(
+        builder.fresh_label(f"{around.label.data}_pieces"),
+        TensorType.of([*others, count, *around.shape], tix.ELEMENT_TYPES[around.type.dtype]),
+        [*_hints(outer), "p", *_hints(around.indices)],
+        around.location,
+        body,
+    )
+
+
+def _hints(indices: Sequence[SSAValue]) -> list[str | None]:
+    return [v.name_hint for v in indices]

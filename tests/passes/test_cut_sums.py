@@ -1,0 +1,117 @@
+"""Sums over rows in pieces: what programs mean, what is cut, and how many pieces there are."""
+
+from __future__ import annotations
+
+from functools import partial
+from random import Random
+
+import numpy as np
+import pytest
+
+import tadc
+from dialects import tix
+from dialects.tix import Affine
+from passes import cut_sums as cut
+from passes.cut_sums import cut_sums
+from tests.support.campaign import seeds
+from tests.support.derivations import Case
+from tests.support.reduction_chains import random_chain
+from tests.support.rewritten import check_meaning
+
+ROWS = "u[i] = sum[j](x[i, j] * g[j])\nv[j] = sum[i](x[i, j] * h[i])\nreturn u, v"
+
+
+def cut_for(program: tix.ProgramOp, size: int) -> tix.ProgramOp:
+    """The program with sums cut as they are where all sizes are this number."""
+    names = {s for t in program.arguments.values() for form in t.type.shape for s in form.sizes}
+    return cut_sums(program, dict.fromkeys(names, size))
+
+
+def cut_in(source: str, size: int = 512) -> list[str]:
+    """The definitions of a program for long calls, those of pieces among them."""
+    program = tadc.compile(source).program.op
+    return [d.label.data for d in cut_for(program, size).definitions]
+
+
+# --- meaning --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", seeds(15, of=400))
+def test_random_programs_keep_their_meaning(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pieces of a few rows: programs here are small."""
+    monkeypatch.setattr(cut, "ROWS_OF_PIECE", 3)
+    random = Random(seed)
+    case, shape = random_chain(random, columns=True), (random.randrange(1, 12), 5)
+    values = {"x": np.random.default_rng(seed).normal(size=shape)}
+    check_meaning(partial(cut_for, size=512), Case(case, values))
+
+
+@pytest.mark.parametrize("length", [0, 1, 31, 32, 33, 64, 95])
+def test_pieces_of_any_number_of_rows(length: int) -> None:
+    rng = np.random.default_rng(length)
+    values = {"x": rng.normal(size=(length, 4)), "g": rng.normal(size=4)}
+    assert check_meaning(
+        partial(cut_for, size=512), Case(ROWS, values | {"h": rng.normal(size=length)})
+    )
+
+
+def test_there_are_as_many_pieces_as_rows_need() -> None:
+    whole = cut_sums(tadc.compile(f"x: f64[256, J]\n{ROWS}").program.op, {"J": 99})
+    assert [*whole.definitions[1].shape] == [Affine(constant=8), Affine.of("J")]
+    assert not list(whole.derived)
+    (count,) = cut_for(tadc.compile(ROWS).program.op, 512).derived
+    assert [count.evaluate({"I": n}) for n in (0, 1, 32, 33, 1000)] == [0, 1, 1, 2, 32]
+
+
+# --- which sums -----------------------------------------------------------------------------------
+
+
+def test_pieces_stand_behind_what_runs_along_rows() -> None:
+    late = "v[j] = sum[i](x[i, j])\nu[i] = sum[j](x[i, j] * g[j])\ny[i, j] = x[i, j] * u[i]"
+    assert cut_in(f"{late}\nreturn v, y") == ["u", "v_pieces", "y", "v"]
+    read = "v[j] = sum[i](x[i, j])\nu[i] = sum[j](x[i, j])\nz[j] = v[j]**2\ny[i] = u[i] * 2"
+    assert cut_in(f"{read}\nreturn z, y") == ["u", "v_pieces", "v", "z", "y"]
+
+
+def test_all_sums_of_a_definition_are_cut() -> None:
+    text = "u[i] = sum[j](x[i, j])\nv[j] = sum[i](x[i, j]) / sum[i](x[i, j]**2)\nreturn u, v"
+    assert cut_in(text) == ["u", "v_pieces", "v_pieces_1", "v"]
+
+
+def test_of_several_indices_the_last_one_is_cut() -> None:
+    text = "u[n, i] = sum[j](x[n, i, j]**2)\nv[j] = sum[n, i](x[n, i, j] * u[n, i])\nreturn u, v"
+    program = cut_for(tadc.compile(text).program.op, 512)
+    assert [*program.definitions[1].shape] == [Affine.of(name) for name in "NPJ"]
+
+
+APART = {
+    "no rows": "v[j] = sum[i](x[i, j])",
+    "product of matrices": "u[i, k] = sum[j](x[i, j] * w[j, k])\nv[j] = sum[i](x[i, j])\n"
+    "return u, v",
+    "columns of both": "u[j] = sum[i](x[i, j])\nv[j] = sum[i](x[i, j]**2)\nreturn u, v",
+    "what rows need": "v[j] = sum[i](x[i, j])\nu[i] = sum[j](x[i, j] * v[j])\nreturn u, v",
+    "some rows": "x: real[I, J]\nu[i] = sum[j](x[i, j])\nv[j] = sum[i in range(1, I)](x[i, j])\n"
+    "return u, v",
+    "extrema": "u[i] = sum[j](x[i, j])\nv[j] = max[i](x[i, j])\nreturn u, v",
+    "columns that lie apart": "u[i] = sum[j, k](x[i, j, k])\nv[j] = sum[i](x[i, j, 0])\n"
+    "return u, v",
+}
+
+
+@pytest.mark.parametrize("why", APART)
+def test_nothing_is_cut(why: str) -> None:
+    program = tadc.compile(APART[why]).program.op
+    assert cut_for(program, 512) is program
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "cuts"), [(512, 99, True), (128, 99, False), (512, 99999, False)]
+)
+def test_what_is_cut_has_many_rows_of_no_great_length(rows: int, columns: int, cuts: bool) -> None:
+    program = tadc.compile(ROWS).program.op
+    assert (cut_sums(program, {"I": rows, "J": columns}) is not program) == cuts
+
+
+def test_sums_of_unknown_length_stay() -> None:
+    program = tadc.compile(ROWS).program.op
+    assert cut_sums(program, {}) is program
