@@ -83,31 +83,27 @@ def cut_sums(program: tix.ProgramOp, sizes: Mapping[str, int]) -> tix.ProgramOp:
     cloner = _Cutter(BodyBuilder(builder.block, program.location))
     cloner.values.update(zip(program.body.block.args, builder.block.args, strict=True))
     cloner.pieces = {}
-    waiting: list[tix.DefineOp] = []
+    whole, waiting = {cut.definition for cut in cuts}, list[tix.DefineOp]()
     for op in program.definitions:
-        read = {r.tensor for r in reads_of(op)}
-        if read & {w.result for w in waiting}:
-            waiting = _written(builder, cloner, waiting)
-        if op in {cut.definition for cut in cuts}:
+        if any(read.tensor.owner in waiting for read in reads_of(op)):
+            _append(builder, cloner, waiting)
+            waiting.clear()
+        if op in whole:
             waiting.append(op)
         else:
-            _written(builder, cloner, [op])
+            _append(builder, cloner, [op])
         for cut in cuts:
             if cut.behind is op:
                 cloner.pieces[cut.op] = _pieces(builder, cloner, cut, lengths)
-    _written(builder, cloner, waiting)
+    _append(builder, cloner, waiting)
     made = builder.finish(program, [cloner.value(v) for v in program.returned])
     made.derived = ArrayAttr([*program.derived, *lengths.derived])
     return made
 
 
-def _written(
-    builder: ProgramBuilder, cloner: Cloner, ops: Sequence[tix.DefineOp]
-) -> list[tix.DefineOp]:
-    """Append these definitions; none is left."""
+def _append(builder: ProgramBuilder, cloner: Cloner, ops: Sequence[tix.DefineOp]) -> None:
     for op in ops:
         cloner.values[op.result] = copy_definition(builder, cloner, op)
-    return []
 
 
 # --- which sums -----------------------------------------------------------------------------------
