@@ -136,10 +136,10 @@ def _cuts_of(program: tix.ProgramOp, sizes: Mapping[str, int]) -> list[_Cut]:
         cut
         for cut in found
         if not whole & {r.tensor for r in reads_of(cut.definition)}
-        and all(
-            places[definition_around(use.operation)] > places[cut.behind]
-            for use in cut.definition.result.uses
-            if isinstance(use.operation, tix.ReadOp)
+        and not any(
+            read.tensor is cut.definition.result
+            for op in program.definitions[: places[cut.behind] + 1]
+            for read in reads_of(op)
         )
     ]
 

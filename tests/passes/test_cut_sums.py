@@ -13,6 +13,9 @@ from dialects import tix
 from dialects.tix import Affine
 from passes import cut_sums as cut
 from passes.cut_sums import cut_sums
+from passes.rewriting.builder import BodyBuilder
+from passes.rewriting.cloner import Cloner
+from passes.rewriting.programs import ProgramBuilder, arguments_of, copy_definition
 from tests.support.campaign import seeds
 from tests.support.derivations import Case
 from tests.support.reduction_chains import random_chain
@@ -71,6 +74,18 @@ def test_pieces_stand_behind_what_runs_along_rows() -> None:
     assert cut_in(f"{late}\nreturn v, y") == ["u", "v_pieces", "y", "v"]
     read = "v[j] = sum[i](x[i, j])\nu[i] = sum[j](x[i, j])\nz[j] = v[j]**2\ny[i] = u[i] * 2"
     assert cut_in(f"{read}\nreturn z, y") == ["u", "v_pieces", "v", "z", "y"]
+
+
+def test_readers_in_other_programs_say_nothing() -> None:
+    """A copy that a pass has thrown away may still read what this program computes."""
+    text = "u[i] = sum[j](x[i, j])\nv[j] = sum[i](x[i, j])\nz[j] = v[j]**2\nreturn u, z"
+    program = tadc.compile(text).program.op
+    builder = ProgramBuilder(arguments_of(program))
+    copy_definition(
+        builder, Cloner(BodyBuilder(builder.block, program.location)), program.definitions[2]
+    )
+    labels = [d.label.data for d in cut_for(program, 512).definitions]
+    assert labels == ["u", "v_pieces", "v", "z"]
 
 
 def test_all_sums_of_a_definition_are_cut() -> None:
