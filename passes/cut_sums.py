@@ -12,7 +12,8 @@ becomes
 by  {0, ..., I - 1} = ∪_p {32 p, ..., min(32 p + 32, I) - 1}.  A piece belongs to few rows, so that
 one loop can compute these and add to it what they contribute, while they lie in a near cache
 (`passes/scheduling/rows.py`): the rows are read from memory once. Gradients of norms by their
-weights are like this, and products of a matrix, and of its transpose, with vectors.
+weights are like this, and products of a matrix, and of its transpose, with vectors. Elements of
+products of matrices share what they read, which is for blocks.
 
 Pieces stand behind the last definition that runs along the rows, and what they are added up to
 before the first one that reads it. Definitions that must round identically stay as they are. On
@@ -181,10 +182,13 @@ def _cuts_in(
 def _has_rows(
     read: tix.ReadOp, total: tix.SumOp, op: tix.DefineOp, lengths: Sequence[Affine]
 ) -> bool:
-    """True if a term reads from one of all rows of a tensor what lies side by side in it."""
+    """True if a term reads an element from one of all rows of a tensor, and nobody else does.
+
+    Elements of a product of matrices share what they read: that is for blocks.
+    """
     own, inside = _at(read, len(lengths))
     whole = [*read.shape[: len(lengths)]] == [*lengths]
-    return whole and own == [*total.indices] and inside[-1:] == [op.indices[-1]]
+    return whole and own == [*total.indices] and inside == [*op.indices]
 
 
 def _at(read: tix.ReadOp, count: int) -> tuple[list[object], list[object]]:

@@ -103,6 +103,8 @@ APART = {
     "no rows": "v[j] = sum[i](x[i, j])",
     "product of matrices": "u[i, k] = sum[j](x[i, j] * w[j, k])\nv[j] = sum[i](x[i, j])\n"
     "return u, v",
+    "product with a transpose": "u[i] = sum[j](x[i, j])\n"
+    "v[k, j] = sum[i](d[i, k] * x[i, j])\nreturn u, v",
     "columns of both": "u[j] = sum[i](x[i, j])\nv[j] = sum[i](x[i, j]**2)\nreturn u, v",
     "what rows need": "v[j] = sum[i](x[i, j])\nu[i] = sum[j](x[i, j] * v[j])\nreturn u, v",
     "some rows": "x: real[I, J]\nu[i] = sum[j](x[i, j])\nv[j] = sum[i in range(1, I)](x[i, j])\n"
