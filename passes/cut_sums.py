@@ -86,9 +86,9 @@ def cut_sums(program: tix.ProgramOp, sizes: Mapping[str, int]) -> tix.ProgramOp:
     cloner.pieces = {}
     whole, waiting = {cut.definition for cut in cuts}, list[tix.DefineOp]()
     for op in program.definitions:
-        if any(read.tensor.owner in waiting for read in reads_of(op)):
-            _append(builder, cloner, waiting)
-            waiting.clear()
+        needed = {read.tensor.owner for read in reads_of(op)}
+        _append(builder, cloner, [w for w in waiting if w in needed])
+        waiting = [w for w in waiting if w not in needed]
         if op in whole:
             waiting.append(op)
         else:
@@ -182,7 +182,8 @@ def _cuts_in(
 def _has_rows(
     read: tix.ReadOp, total: tix.SumOp, op: tix.DefineOp, lengths: Sequence[Affine]
 ) -> bool:
-    """True if a term reads an element from one of all rows of a tensor, and nobody else does.
+    """True if the terms of each element of a definition read an element of their own from every
+    row of a tensor.
 
     Elements of a product of matrices share what they read: that is for blocks.
     """
@@ -221,6 +222,7 @@ class _Cutter(Cloner):
     pieces: dict[tix.SumOp, SSAValue]
 
     def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
+        """Copy a reduction, or add up the pieces of a sum that has some."""
         if not isinstance(op, tix.SumOp) or op not in self.pieces:
             return super().copy_reduction(op)
         pieces = self.pieces[op]

@@ -96,13 +96,15 @@ def _has_all_rows(found: PieceSum) -> bool:
 
 
 def rows_of_pieces(program: tix.ProgramOp) -> dict[tix.DefineOp, int]:
-    """For definitions with rows that sums over pieces read, too, how many indices say which row.
+    """The sums over pieces of a program, and the definitions with rows that they read, too: of each
+    the number of first indices that say which piece, or which row.
 
-    These stay, as they are those by which the sums are cut: then all may share the rows.
+    These indices stay as they are: then all may share the rows.
     """
     found: dict[tix.DefineOp, int] = {}
     for piece in filter(None, map(piece_sum_of, program.definitions)):
         near, count = {r.tensor for r in reads_of(piece.op)}, len(piece.rows)
+        found[piece.op] = count
         for op in program.definitions:
             shares = op.result in near or not near.isdisjoint(r.tensor for r in reads_of(op))
             if shares and [*op.shape[:count]] == piece.lengths:

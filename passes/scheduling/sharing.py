@@ -24,7 +24,7 @@ from passes.analysis.equivalence import Member
 from passes.scheduling.blocking import Blocking, ChooseBlocking
 from passes.scheduling.fusion import nests
 from passes.scheduling.nest import Nest
-from passes.scheduling.piece_sums import piece_sum_of, rows_of_pieces
+from passes.scheduling.piece_sums import rows_of_pieces
 from passes.scheduling.row_forms import rounding_reductions
 from passes.scheduling.rows import rows_shared
 from passes.scheduling.strips import strips_shared
@@ -68,7 +68,7 @@ def _with_pieces(ops: Collection[tix.DefineOp]) -> set[tix.DefineOp]:
     """The sums over pieces among definitions, and those whose rows may add to these."""
     programs = {op.parent_op() for op in ops}
     rows = (rows_of_pieces(p) for p in programs if isinstance(p, tix.ProgramOp))
-    return {op for op in ops if piece_sum_of(op)} | {op for found in rows for op in found}
+    return {op for found in rows for op in found}
 
 
 def _keeps_order(tile: Tile, as_written: Set[Operation]) -> bool:

@@ -88,6 +88,14 @@ def test_readers_in_other_programs_say_nothing() -> None:
     assert labels == ["u", "v_pieces", "v", "z"]
 
 
+def test_sums_that_are_read_early_do_not_take_others_with_them() -> None:
+    text = (
+        "v[j] = sum[i](x[i, j])\nw[j] = sum[i](z[i, j])\nu[i] = sum[j](x[i, j])\ny[j] = v[j]**2\n"
+    )
+    program = f"{text}t[i] = sum[j](z[i, j])\nreturn u, w, y, t"
+    assert cut_in(program) == ["u", "v_pieces", "v", "y", "t", "w_pieces", "w"]
+
+
 def test_all_sums_of_a_definition_are_cut() -> None:
     text = "u[i] = sum[j](x[i, j])\nv[j] = sum[i](x[i, j]) / sum[i](x[i, j]**2)\nreturn u, v"
     assert cut_in(text) == ["u", "v_pieces", "v_pieces_1", "v"]

@@ -206,6 +206,8 @@ PIECES = {
     "c[j] = sum[i](r[i, j] * x[i, j])\nreturn s, c",
     "three indices": "s[n, i] = sum[j](x[n, i, j]**2)\nc[j] = sum[n, i](x[n, i, j] * s[n, i])\n"
     "return s, c",
+    "four indices": "s[m, n, i] = sum[j](x[m, n, i, j]**2)\n"
+    "c[j] = sum[m, n, i](x[m, n, i, j] * s[m, n, i])\nreturn s, c",
     "inside a formula": "s[i] = sum[j](x[i, j])\n"
     "y[j] = g[j] / (1 + abs(sum[i](x[i, j] * s[i] / 99))) - sum[i](x[i, j])\nreturn s, y",
     "under a condition": "s[i] = sum[j](x[i, j])\n"
@@ -217,7 +219,8 @@ PIECES = {
 @pytest.mark.parametrize(("name", "dtype"), in_turn(PIECES, ["f4", "f8"]))
 def test_sums_over_rows_agree_with_the_interpreter(name: str, dtype: str):
     f, close = tadc.compile(PIECES[name]), {"f4": 3e-4, "f8": 1e-11}[dtype]
-    for shape in [(256, 33), (300, 70), (97, 300)] if name != "three indices" else [(4, 70, 40)]:
+    planes = {"three indices": [(4, 70, 40)], "four indices": [(2, 3, 70, 40)]}
+    for shape in planes.get(name, [(256, 33), (300, 70), (97, 300)]):
         rng, sizes = np.random.default_rng(1), {"g": shape[-1:], "b": shape[-1:], "h": shape[:1]}
         values = [rng.uniform(-1, 1, sizes.get(t.name, shape)) for t in f.args]
         expected, slow = results_and_pullback(f.with_target("interpret"), values)
@@ -234,7 +237,7 @@ def test_rows_add_to_sums_over_them(name: str):
     """The sums over pieces are written by the function that computes the rows."""
     f = tadc.compile(PIECES[name])
     f = Function(f.with_pullback().gradients.program, "cpu") if name == "layer norm" else f
-    sizes = {"N": 4, "I": 1024, "J": 512, "K": 512}
+    sizes = {"M": 3, "N": 4, "I": 1024, "J": 512, "K": 512}
     own = {n: sizes[n] for n in f.program.summary.size_names()}
     lines = f.emit("plan", own).splitlines()
     entry, others = next((a, b) for a, b in pairwise(lines) if "pieces[" in a)
