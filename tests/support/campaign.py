@@ -1,4 +1,4 @@
-"""What a test checks: some random programs, or some variants of a case, always; all in a campaign.
+"""Seeds of random programs, and variants of a case, that tests check: all of them in a campaign.
 
     @pytest.mark.parametrize("first", seeds(100, of=1000)[::CHUNK])
     @pytest.mark.parametrize(("name", "dtype"), in_turn(CASES, ["f4", "f8"]))
