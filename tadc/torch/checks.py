@@ -27,6 +27,8 @@ def check_tensor(p: Parameter, value: Any) -> None:
     """Raise where a value is no dense tensor of the CPU, of the right precision and rank."""
     if not isinstance(value, torch.Tensor):
         _refuse(p, f"is a {type(value).__name__}, not a tensor", "torch.as_tensor(...) makes one")
+    if value.is_nested:
+        _refuse(p, "is a nested tensor", f"torch.nested.to_padded_tensor({p.name}, 0.0) is dense")
     if value.layout is not torch.strided:
         _refuse(p, f"has the layout {value.layout}", f"{p.name}.to_dense() is a dense tensor")
     if value.device.type not in DEVICES:

@@ -18,7 +18,7 @@ from tadc.torch.layout import Results, Shape, Value, shape_of
 from tadc.torch.operator import Operator
 from tadc.torch.package import Tensor, torch
 
-_is_watched = private.is_watched
+_is_beyond_guards = private.is_beyond_guards
 _is_grad_enabled: Callable[[], bool] = torch.is_grad_enabled
 
 
@@ -33,7 +33,9 @@ class Eager:
     def again(self, tensors: Sequence[Tensor], shapes: Sequence[Shape]) -> Results | None:
         """The results, if this call is like the last one."""
         last = self._last
-        if last is None or not last.matches(*tensors) or last.shapes != shapes or _is_watched():
+        if last is None or _is_beyond_guards(tensors):
+            return None
+        if not last.matches(*tensors) or last.shapes != shapes:
             return None
         if last.rule is None or not _is_grad_enabled():
             return last.ready(tensors)

@@ -137,6 +137,11 @@ def test_imports_take_no_more_than_they_need() -> None:
 
 # --- errors ---------------------------------------------------------------------------------------
 
+
+def nested(layout: torch.layout) -> Any:
+    return torch.nested.nested_tensor([rand(2), rand(3)], layout=layout)
+
+
 WRONG = {
     "rank": (lambda: rand(3, 3), ArgumentError, "w has rank 2, not 1"),
     "half": (
@@ -152,6 +157,12 @@ WRONG = {
         ArgumentError,
         r"layout torch.sparse_coo(.|\n)*to_dense",
     ),
+    "nested": (
+        lambda: nested(torch.strided),
+        ArgumentError,
+        r"w is a nested tensor(.|\n)*to_padded_tensor",
+    ),
+    "jagged": (lambda: nested(torch.jagged), ArgumentError, "w is a nested tensor"),
     "list": (lambda: [1.0, 2.0], ArgumentError, r"w is a list, not a tensor(.|\n)*torch.as_tensor"),
     "array": (lambda: np.ones(3), ArgumentError, "w is a ndarray, not a tensor"),
     "number": (lambda: 2.0, ArgumentError, "w has rank 0, not 1"),
@@ -159,11 +170,14 @@ WRONG = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
 @pytest.mark.parametrize("name", WRONG)
 def test_tensors_that_do_not_fit(name: str) -> None:
     make, kind, message = WRONG[name]
+    f = op(CONV)
+    f(rand(3), rand(9))
     with pytest.raises(kind, match=message) as error:
-        op(CONV)(make(), rand(9))
+        f(make(), rand(9))
     assert error.value.argument == "w" and error.value.line == 1
 
 

@@ -49,12 +49,16 @@ def test_empty() -> None:
         assert private.empty((2,), (1,), torch.float64).device.type == "cpu"
 
 
-def test_what_is_watched() -> None:
-    assert not private.is_watched()
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+def test_what_is_beyond_guards() -> None:
+    w = [torch.ones(2)]
+    assert not private.is_beyond_guards(w)
     with torch.device("cpu"):
-        assert private.is_watched() and private.sees_calls()
+        assert private.is_beyond_guards(w) and private.sees_calls()
     with torch.autograd.forward_ad.dual_level():
-        assert private.is_watched() and private.follows_tangents()
+        assert private.is_beyond_guards(w) and private.follows_tangents()
+    assert private.is_beyond_guards([*w, torch.nested.nested_tensor(w)])
+    assert private.is_beyond_guards([*w, None])
 
 
 def test_plain_tensors() -> None:
