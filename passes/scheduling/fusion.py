@@ -1,4 +1,4 @@
-"""Definitions that share loops: neighbours that sum over the same points, where that is cheaper.
+"""Definitions that share loops: those that sum over the same points, where that is cheaper.
 
     dz[j, k] = sum[i](dy[i] * exp(-d(i, j)) * (x[i, k] - z[j, k]))
     db[j] = sum[i](dy[i] * exp(-d(i, j)))                             one loop over i, one `exp`
@@ -44,13 +44,32 @@ def nests(
     found: list[Nest] = []
     for op in steps:
         nest = _nest_of(op, choose)
-        if found and not {op, *found[-1].members} & {*alone}:
-            fused = _cheaper([*found[-1].members, op], [found[-1], nest], choose)
+        for place in _places_for(op, found, alone):
+            fused = _cheaper([*found[place].members, op], [found[place], nest], choose)
             if fused is not None:
-                found[-1] = fused
-                continue
-        found.append(nest)
+                found[place] = fused
+                break
+        else:
+            found.append(nest)
     return found
+
+
+def _places_for(
+    op: tix.DefineOp, found: Sequence[Nest], alone: Collection[tix.DefineOp]
+) -> Iterator[int]:
+    """The nests that a definition may join, the nearest first: up to the first whose results it
+    reads, those that read a tensor that it reads."""
+    own = _tensors_read([op])
+    for place in reversed(range(len(found) if op not in alone else 0)):
+        members = found[place].members
+        if own & {m.result for m in members}:
+            return
+        if own & _tensors_read(members) and not {*members} & {*alone}:
+            yield place
+
+
+def _tensors_read(ops: Sequence[tix.DefineOp]) -> set[SSAValue]:
+    return {read.tensor for op in ops for read in reads_of(op)}
 
 
 def _nest_of(op: tix.DefineOp, choose: ChooseBlocking) -> Nest:
@@ -99,8 +118,7 @@ def _read_once(op: tix.DefineOp) -> set[SSAValue]:
 def _are_apart(members: Sequence[tix.DefineOp]) -> bool:
     """True if none reads another one and all have one precision."""
     results = {op.result for op in members}
-    read = {read.tensor for op in members for read in reads_of(op)}
-    return not results & read and len({op.type.element for op in members}) == 1
+    return not results & _tensors_read(members) and len({op.type.element for op in members}) == 1
 
 
 def _embeddings(shape: Sequence[Affine], widest: Sequence[Affine]) -> Iterator[tuple[int, ...]]:

@@ -69,6 +69,23 @@ def test_gradients_over_the_same_points_compute_a_function_once():
     assert str(scheduled(f)).count("math.exp") == 2 * 4  # 32 columns of eight lanes
 
 
+def test_a_gradient_joins_an_earlier_one_than_the_last():
+    first = KERNEL.format(N=512, M=512).splitlines()
+    f = tadc.compile("\n".join([first[2], *first[:2], first[3]])).derivative()
+    assert written(f) == [("db", "dz"), ("dx",)]
+
+
+def test_no_definition_moves_before_one_that_it_reads():
+    f = tadc.compile(
+        "d: f64[512, 512]\n"
+        "y[i] = sum[j](exp(d[j, i]))\n"
+        "m[i] = y[511 - i]**2\n"
+        "z[i] = sum[j](exp(d[j, i]) * m[i])\n"
+        "return y, m, z"
+    )
+    assert written(f) == [("y",), ("m",), ("z",)]
+
+
 def test_four_gradients_advance_in_one_loop():
     f = tadc.compile(SPLAT.format(N=512)).derivative()
     assert written(f) == [("da", "du", "dv", "ds")]
