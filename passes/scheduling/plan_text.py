@@ -40,15 +40,15 @@ def plan_entries(
 ) -> dict[str, list[str]]:
     """The lines for each definition of a program whose loops are shaped, by its label.
 
-    They have comments that say what there is `about` it, with what it shares rows, and whether its
-    loops carry totals. Equivalent
-    definitions run the code of the first of them: for the others there are comments alone.
+    They have comments that say what there is `about` it, with what it shares rows or blocks, and
+    whether its loops carry totals. Equivalent definitions run the code of the first of them: for
+    the others there are comments alone.
     """
     names = tensor_names(program)
     entries: dict[str, list[str]] = {}
     as_written = must_round_identically(program)
     members = equivalent_definitions(program, as_written)
-    by_rows = _by_rows(nests_of(members, choose, as_written))
+    by_rows, by_blocks = _shared(nests_of(members, choose, as_written))
     for member in members:
         op, first = member.op, member.first.label.data
         label = op.label.data
@@ -61,27 +61,36 @@ def plan_entries(
         if op in by_rows:
             head, rest = f"{header(op)}: row by row", []
             below = [*filter(None, [by_rows[op]]), *below]
+        if op in by_blocks:
+            below = [by_blocks[op], *below]
         line = f"{head:{COLUMN_OF_COMMENTS}}  # {behind}" if behind else head
         entries[label] = [line, *rest, *(f"  # {text}" for text in below)]
     return entries
 
 
-def _by_rows(nests: Iterable[Nest]) -> dict[tix.DefineOp, str]:
-    """The comments on definitions that are computed row by row."""
-    found: dict[tix.DefineOp, str] = {}
+def _shared(nests: Iterable[Nest]) -> tuple[dict[tix.DefineOp, str], dict[tix.DefineOp, str]]:
+    """The comments on definitions that are computed row by row, and on those that share blocks."""
+    by_rows: dict[tix.DefineOp, str] = {}
+    by_blocks: dict[tix.DefineOp, str] = {}
     for nest in list(nests):
-        for op in nest.members if nest.rows or nest.has_columns else ():
+        for op in nest.members:
             others = ", ".join(m.label.data for m in nest.members if m is not op)
-            in_strips = nest.rows is not None and nest.rows.in_strips
-            comments = [
-                "in strips of columns" if in_strips else "",
-                f"with {others}" if others else "",
-                "carries totals" if is_scanned(op) else "",
-                "" if op in nest.written else "not stored",
-            ]
-            found[op] = "; ".join(filter(None, comments))
+            if nest.rows or nest.has_columns:
+                by_rows[op] = _row_comment(op, nest, f"with {others}" if others else "")
+            elif others and nest.tiles:
+                by_blocks[op] = f"with {others}, in {blocks_text(nest.body, nest.tiles[0])}"
         nest.forget()
-    return found
+    return by_rows, by_blocks
+
+
+def _row_comment(op: tix.DefineOp, nest: Nest, others: str) -> str:
+    comments = [
+        "in strips of columns" if nest.rows is not None and nest.rows.in_strips else "",
+        others,
+        "carries totals" if is_scanned(op) else "",
+        "" if op in nest.written else "not stored",
+    ]
+    return "; ".join(filter(None, comments))
 
 
 def entry_lines(op: tix.DefineOp, nest: Blocking, tensors: Mapping[SSAValue, str]) -> list[str]:

@@ -37,3 +37,11 @@ def test_an_entry_that_is_passed_over_says_why():
     found = comments("# told\ny[i, j]: columns j by 32", {**SIZES, "M": 16, "K": 9999})
     refused = "line 2 of the plan is not possible here: j has 16 values: there is no room for 32"
     assert refused in found
+
+
+def test_definitions_that_share_blocks_name_each_other():
+    text = "y[j] = sum[i](d[i, j] / e[i])\nz[j] = sum[i](d[i, j])\nreturn y, z"
+    found = tadc.compile(text).emit("plan", {"I": 512, "J": 512}, "f64").splitlines()
+    first, second = (line for line in found if line.startswith("  # with"))
+    assert re.fullmatch(r"  # with z, in columns j by \d+", first)
+    assert second == first.replace("z", "y")
