@@ -27,7 +27,7 @@
 - `planned`: the nests that entries say, where definitions have them
 - `joined_bodies`: definitions as one, in which sums over the same points are one operation
 - `nest`: definitions that one function computes
-- `fusion`: which neighbours share loops
+- `fusion`: which definitions share loops
 - `row_forms`: what has a form in the vectors of a row
 - `scans`: reductions over all terms up to an element, whose loops carry a total
 - `piece_sums`: sums over the rows of a piece, to which each of these adds
