@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from itertools import combinations, product
+from itertools import combinations, islice, product
 from math import prod
 
 from xdsl.ir import SSAValue
@@ -36,6 +36,9 @@ from passes.scheduling.tile_cost import ASSUMED_EXTENT, TileCost, plain_cost
 MOST_OF_SEPARATE_COST = 0.85
 """The highest cost of loops that are shared, as a share of the cost of separate ones."""
 
+MOST_NESTS_ASKED = 2
+"""The nests that a definition may join at most: to ask one takes as long as to choose tiles."""
+
 
 def nests(
     steps: Sequence[tix.DefineOp], alone: Collection[tix.DefineOp], choose: ChooseBlocking
@@ -44,7 +47,7 @@ def nests(
     found: list[Nest] = []
     for op in steps:
         nest = _nest_of(op, choose)
-        for place in _places_for(op, found, alone):
+        for place in islice(_places_for(op, found, alone), MOST_NESTS_ASKED):
             fused = _cheaper([*found[place].members, op], [found[place], nest], choose)
             if fused is not None:
                 found[place] = fused
