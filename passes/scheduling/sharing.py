@@ -5,8 +5,8 @@
     y[i, j] = exp(x[i, j] - m[i]) / s[i]
     z[k] = sum[i](y[i, k])                    in tiles, alone
 
-Definitions that sum over the same points share tiles where that is cheaper (`fusion`); of what is in
-no tiles, neighbours share rows (`rows`), and of what gains nothing there, strips (`strips`). A
+Definitions that sum over the same points share tiles where that is cheaper (`fusion`); of what is
+in no tiles, neighbours share rows (`rows`), and of what gains nothing there, strips (`strips`). A
 definition that others are equivalent to has a function of its own, which these call.
 """
 
