@@ -80,6 +80,7 @@ from passes.scheduling.column_scans import column_loops
 from passes.scheduling.index_lowering import IndexLowering
 from passes.scheduling.lane_sums import LaneLowering
 from passes.scheduling.nest import Nest
+from passes.scheduling.pair_loops import pair_loops
 from passes.scheduling.plan_parser import parse_plan
 from passes.scheduling.planned import planned
 from passes.scheduling.row_loops import RowLowering, row_loops
@@ -236,6 +237,8 @@ def _fill(
     elif nest.has_columns:
         assert isinstance(outer, RowLowering)
         loops = column_loops(outer, first)
+    elif nest.pairs:
+        loops = pair_loops(outer, nest, nest.pairs)
     elif nest.stream:
         loops = streamed(outer, nest.stream)
     elif nest.tiles:

@@ -8,6 +8,7 @@
 - `rounding`: operations that must round identically wherever they are computed
 - `value_numbers`: values that are equal to the last bit, wherever they stand
 - `equivalence`: definitions that are equal but for the tensors that they read
+- `pairs`: sums along each of two indices, whose terms compute the same values for their pairs
 - `element_counts`: numbers of elements as polynomials in symbolic sizes
 - `compared_sizes`: sizes that end the same range, of which the smaller one counts
 - `stage_checks`: conditions that hold at a stage, checked where the next pass relies on them

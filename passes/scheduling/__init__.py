@@ -31,6 +31,7 @@
 - `row_forms`: what has a form in the vectors of a row
 - `scans`: reductions over all terms up to an element, whose loops carry a total
 - `piece_sums`: sums over the rows of a piece, to which each of these adds
+- `pairs`: walks over pairs, for sums along both of their indices
 - `rows`: which neighbours are computed row by row
 - `row_places`: places of rows and strips in memory
 - `strips`: which neighbours are computed strip by strip, in strips of columns
@@ -56,6 +57,7 @@
 - `column_scans`: scans along another index than that of lanes
 - `row_loops`: definitions row by row
 - `piece_loops`: sums over the rows of a piece
+- `pair_loops`: sums over pairs, in blocks of rows and vectors of columns
 - `strip_loops`: definitions strip by strip
 - `vector_lowering`: arithmetic on vectors and numbers
 - `squares`: elements that are read across rows, transposed in registers

@@ -17,6 +17,7 @@ from xdsl.rewriter import Rewriter
 
 from dialects import tix
 from passes.scheduling.blocking import PLAIN, Blocking
+from passes.scheduling.pairs import Pairs
 from passes.scheduling.piece_sums import PieceSum
 from passes.scheduling.streams import Stream
 from passes.scheduling.tile import Tile
@@ -53,6 +54,8 @@ class Nest:
     stream: Stream | None = None
     rows: Rows | None = None
     """The rows that members share, if they do: then their bodies stay apart."""
+    pairs: Pairs | None = None
+    """The walk over pairs of the first member, which takes the others along."""
     has_columns: bool = False
     """True if loops carry the totals of scans down columns (`column_scans`)."""
 

@@ -77,8 +77,9 @@ def _shared(nests: Iterable[Nest]) -> tuple[dict[tix.DefineOp, str], dict[tix.De
             others = ", ".join(m.label.data for m in nest.members if m is not op)
             if nest.rows or nest.has_columns:
                 by_rows[op] = _row_comment(op, nest, f"with {others}" if others else "")
-            elif others and nest.tiles:
-                by_blocks[op] = f"with {others}, in {blocks_text(nest.body, nest.tiles[0])}"
+            elif others and (nest.tiles or nest.pairs):
+                tile = nest.pairs.tile if nest.pairs else nest.tiles[0]
+                by_blocks[op] = f"with {others}, in {blocks_text(nest.body, tile)}"
         nest.forget()
     return by_rows, by_blocks
 

@@ -5,7 +5,8 @@
     y[i, j] = exp(x[i, j] - m[i]) / s[i]
     z[k] = sum[i](y[i, k])                    in tiles, alone
 
-Definitions that sum over the same points share tiles where that is cheaper (`fusion`); of what is
+Sums along both indices of pairs share one walk (`pairs`). Definitions that sum over the same points
+share tiles where that is cheaper (`fusion`); of what is
 in no tiles, neighbours share rows (`rows`), and of what gains nothing there, strips (`strips`). A
 definition that others are equivalent to has a function of its own, which these call.
 """
@@ -21,10 +22,12 @@ from xdsl.ir import Operation
 
 from dialects import tix
 from passes.analysis.equivalence import Member
+from passes.rewriting.programs import reads_of
 from passes.scheduling.blocking import Blocking, ChooseBlocking
 from passes.scheduling.fusion import nests
 from passes.scheduling.nest import Nest
-from passes.scheduling.piece_sums import rows_of_pieces
+from passes.scheduling.pairs import walk_of
+from passes.scheduling.piece_sums import piece_sum_of, rows_of_pieces
 from passes.scheduling.row_forms import rounding_reductions
 from passes.scheduling.rows import rows_shared
 from passes.scheduling.strips import strips_shared
@@ -43,8 +46,8 @@ def nests_of(
         yield from map(Nest.of, counts)
         return
     repeated = {op for op, count in counts.items() if count > 1}
-    alone = {op for op in counts if op in repeated or as_written & {*op.walk()}}
-    alone |= _with_pieces(counts)
+    fixed = {op for op in counts if op in repeated or as_written & {*op.walk()}}
+    alone = fixed | _with_pieces(counts)
     plain = {op for op in counts if as_written & {*rounding_reductions(op)}}
     wide, far = repeated | plain, set[tix.DefineOp]()
 
@@ -60,8 +63,40 @@ def nests_of(
 
     for is_first, run in groupby(members, lambda m: m.op is m.first):
         if is_first:
-            found = nests([m.op for m in run], alone, in_order)
+            ops = [m.op for m in run]
+            walks = _walks(ops, fixed, choose)
+            walking = {op for nest in walks for op in nest.members}
+            found = nests([op for op in ops if op not in walking], alone, in_order)
+            yield from walks
             yield from strips_shared(rows_shared(found, repeated, plain, far), wide)
+
+
+def _walks(
+    ops: Sequence[tix.DefineOp], fixed: Collection[tix.DefineOp], choose: ChooseBlocking
+) -> list[Nest]:
+    """The nests of definitions that walk over pairs; those in `fixed` do not, nor those that a plan
+    by hand has."""
+    found: list[Nest] = []
+    pieces = [p for p in map(piece_sum_of, ops) if p and p.op not in fixed]
+    for place, op in enumerate(ops if pieces else ()):
+        later = ops[place:]
+        there = [p for p in pieces if p.op in later and not _reads_any(p.op, later)]
+        walk = walk_of(op, there) if there and op not in fixed else None
+        if walk is None:
+            continue
+        body, pairs = walk
+        members = [op, *(p.sum.op for p in pairs.pieces)]
+        nest = Nest(body, members, [body.indices] * len(members), (), pairs=pairs)
+        if any(choose(member).alone for member in members):
+            nest.forget()
+        else:
+            found.append(nest)
+            pieces = [p for p in pieces if p.op not in members]
+    return found
+
+
+def _reads_any(op: tix.DefineOp, others: Collection[tix.DefineOp]) -> bool:
+    return not {o.result for o in others}.isdisjoint(r.tensor for r in reads_of(op))
 
 
 def _with_pieces(ops: Collection[tix.DefineOp]) -> set[tix.DefineOp]:

@@ -66,9 +66,10 @@ class TermBlock(BlockLowering):
         self, op: tix.ReductionOp
     ) -> list[tuple[SSAValue, SSAValue, int | None, int | None]]:
         """The partial sums of each row: terms differ in all vectors."""
-        rows, term = self.tile.rows_in(self.uses.of(op.result)), tix.yielded(op.body)
+        total, term = op.results[0], tix.all_yielded(op.body)[0]
+        rows = self.tile.rows_in(self.uses.of(total))
         vectors = range(self.tile.columns // self.lanes)
-        return [(op.result, term, row, number) for row in rows for number in vectors]
+        return [(total, term, row, number) for row in rows for number in vectors]
 
     def provide(self, op: tix.ReductionOp, sums: Sums) -> None:
         """From now on the sum of a row is that of all lanes of its vectors."""
@@ -77,7 +78,7 @@ class TermBlock(BlockLowering):
             before = totals.get(row)
             totals[row] = value if before is None else self.add(before, value, op)
         for row, lanes in totals.items():
-            self.known[op.result, row, None] = self.all_lanes(op, lanes)
+            self.known[op.results[0], row, None] = self.all_lanes(op, lanes)
 
     def add_terms(
         self, op: tix.ReductionOp, own: Sequence[SSAValue], sums: Sums, chunk: Chunk | None = None
@@ -159,10 +160,10 @@ class TermBlock(BlockLowering):
 
     def finish(self, nest: Nest) -> None:
         """Store the elements of all rows."""
-        op = nest.body
-        forms = [Affine.of(v) for v in op.indices]
+        op, own, value = next(nest.results())
+        forms = [Affine.of(v) for v in own]
         target, strides = self.buffers[op.result], self.strides[op.result, op.shape]
         for row in range(self.tile.height):
             at = self.at(row, None)
             place = at.index.linear(forms, strides)
-            self.insert(memref.StoreOp.get(at.value(tix.yielded(op.body)), target, [place]))
+            self.insert(memref.StoreOp.get(at.value(value), target, [place]))

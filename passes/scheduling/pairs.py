@@ -1,0 +1,199 @@
+"""Walks over pairs: one sum along each of two indices, from values that a pair computes once.
+
+    dx[i, k] = sum[j](exp(-d(i, j)) * b[j] * (x[i, k] - z[j, k]))
+    dz_pieces[p, k, j] = sum[i in range(256*p, min(256*p + 256, N))](exp(-d(i, j)) * ...)
+
+A block has some rows i, with all values of k, and a vector of columns j. The sums along j are in
+registers, those along i are added to what their piece p has in memory (`piece_sums`). Pieces are
+independent of each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from math import prod
+
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Block, Region, SSAValue
+
+from dialects import tix
+from dialects.tix import Affine, Constraint, between
+from passes.analysis.pairs import LongSum, are_pairs, long_sums
+from passes.index_sets.sets import boxed_indices
+from passes.rewriting.builder import BodyBuilder
+from passes.rewriting.cloner import Cloner
+from passes.rewriting.programs import view_of
+from passes.scheduling.joined_bodies import joined
+from passes.scheduling.piece_sums import PieceSum
+from passes.scheduling.sum_lengths import blocked_sums, is_short
+from passes.scheduling.tile import Tile
+from passes.scheduling.tile_analysis import constant_extent, lanes_of
+
+ROWS_OF_PAIRS = 4
+"""Rows of a block: what these add to a sum in memory is added up before."""
+
+MOST_SUMS_OF_BLOCK = 16
+"""Sums along the columns in a block: with what they read, as many vectors as registers hold."""
+
+
+@dataclass(frozen=True)
+class PairPiece:
+    """A sum along the rows of pairs."""
+
+    sum: PieceSum
+    places: Sequence[SSAValue]
+    """The indices of the walk's body that are its own between the piece and the column."""
+    term: SSAValue
+    """The value that a pair adds, in the body's sum."""
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The loops of a definition that walks over pairs, and the sums that it takes along."""
+
+    tile: Tile
+    pieces: Sequence[PairPiece]
+
+    @property
+    def row(self) -> SSAValue:
+        """The index of rows."""
+        assert self.tile.row_index is not None
+        return self.tile.row_index
+
+
+@dataclass(frozen=True)
+class Walk:
+    """A definition that may walk over pairs, by its only long sum, with rows along an index."""
+
+    sum: LongSum
+    row: SSAValue
+
+    @property
+    def op(self) -> tix.DefineOp:
+        return self.sum.definition
+
+    @property
+    def sizes(self) -> dict[SSAValue, Affine]:
+        return dict(zip(self.op.indices, self.op.shape, strict=True))
+
+    @property
+    def whole(self) -> list[SSAValue]:
+        """The indices of which each block has all values."""
+        return [v for v in self.op.indices if v is not self.row]
+
+    @property
+    def rows(self) -> int:
+        """The rows of a block; 0 if there are too many values of other indices."""
+        counts = [constant_extent(self.sizes[v]) for v in self.whole]
+        known = [count or 1 for count in counts if count is not None]
+        return min(ROWS_OF_PAIRS, MOST_SUMS_OF_BLOCK // prod(known)) * (len(known) == len(counts))
+
+    def places_of(self, sizes: Sequence[Affine]) -> list[SSAValue] | None:
+        """The indices of these sizes among the other ones."""
+        ways = permutations(self.whole, len(sizes))
+        return next((list(w) for w in ways if [self.sizes[v] for v in w] == [*sizes]), None)
+
+    def has(self, sizes: Sequence[Affine]) -> bool:
+        """True if blocks have all that a row adds to a column of a sum with these other indices."""
+        return self.rows > 0 and self.places_of(sizes) is not None
+
+
+def walking_sum(op: tix.DefineOp) -> LongSum | None:
+    """The sum of a definition that may walk over pairs: the only long one, over a whole range."""
+    found = next(long_sums(op), None)
+    if found is None or blocked_sums(op.body) != [found.op] or len(found.op.constraints) > 2:
+        return None
+    return found if are_walked(found.op) and found.index in boxed_indices(found.op) else None
+
+
+def are_walked(op: tix.SumOp) -> bool:
+    """True if rows and lanes of blocks have the terms of a sum, short sums among them: nothing in
+    them is chosen."""
+    simple = tix.ReadOp | tix.UnaryOp | tix.BinaryOp | tix.ConstantOp | tix.IndexToRealOp
+    inner = [o for o in op.body.walk() if not isinstance(o, tix.YieldOp)]
+    return all(
+        is_short(o) if isinstance(o, tix.ReductionOp) else isinstance(o, simple) for o in inner
+    )
+
+
+def walk_of(op: tix.DefineOp, pieces: Sequence[PieceSum]) -> tuple[tix.DefineOp, Pairs] | None:
+    """The body and the loops of a definition that takes sums of pieces along; None if it has no
+    pairs with these. The body is added to the program."""
+    found = walking_sum(op)
+    for row in op.indices if found else ():
+        assert found
+        walk = Walk(found, row)
+        mine = [p for p in pieces if _matches(walk, p)]
+        if mine:
+            return _joined(walk, mine)
+    return None
+
+
+def _matches(walk: Walk, piece: PieceSum) -> bool:
+    """True if a sum of pieces runs along the rows of the walk, and shares dear values with it."""
+    length = boxed_indices(walk.sum.op)[walk.sum.index]
+    along = piece.length == walk.sizes[walk.row] and piece.op.shape[-1] == length
+    if (
+        not along
+        or piece.outer
+        or not are_walked(piece.total)
+        or not walk.has(piece.op.shape[1:-1])
+    ):
+        return False
+    same = piece.op.type.element == walk.op.type.element
+    sum_ = LongSum(piece.op, piece.total)
+    return same and are_pairs(walk.sum, sum_, walk.row, piece.op.indices[-1])
+
+
+def _joined(walk: Walk, pieces: Sequence[PieceSum]) -> tuple[tix.DefineOp, Pairs]:
+    """The body of the walk, in whose sum a pair computes the terms of all, and its loops."""
+    op = walk.op
+    across = [_along_columns(walk, piece) for piece in pieces]
+    every = range(len(op.indices))
+    body = joined([op, *across], [every] * (1 + len(across)))
+    for made in across:
+        made.erase()
+    assert body is not None, "sums along columns are over the same points"
+    new = dict(zip(op.indices, body.indices, strict=True))
+    totals = tix.all_yielded(body.body)[1:]
+    (sum_,) = {total.owner for total in totals}
+    assert isinstance(sum_, tix.SumOp)
+    terms: dict[SSAValue, SSAValue] = dict(
+        zip(sum_.results, tix.all_yielded(sum_.body), strict=True)
+    )
+    found = [
+        PairPiece(piece, [new[v] for v in walk.places_of(piece.op.shape[1:-1]) or ()], terms[total])
+        for piece, total in zip(pieces, totals, strict=True)
+    ]
+    whole = tuple((new[v], constant_extent(walk.sizes[v]) or 0) for v in walk.whole)
+    lanes = lanes_of(op)
+    tile = Tile(new[walk.row], sum_.indices[0], walk.rows, lanes, lanes, whole=whole)
+    return body, Pairs(tile, found)
+
+
+def _along_columns(walk: Walk, piece: PieceSum) -> tix.DefineOp:
+    """A definition with the indices of the walk that adds up the terms of a piece along columns.
+
+    It is not what is wanted, but it has the sum in whose loop the terms are computed.
+    """
+    op, total = walk.op, piece.total
+    block = Block(arg_types=[IndexType()] * len(op.indices))
+    builder = BodyBuilder(block, piece.op.location)
+    own = dict(zip(op.indices, block.args, strict=True))
+    others = [own[v] for v in walk.places_of(piece.op.shape[1:-1]) or ()]
+    length = piece.op.shape[-1]
+
+    def domain(columns: list[SSAValue]) -> list[Constraint]:
+        return between(0, Affine.of(columns[0]), length)
+
+    def term(e: BodyBuilder, columns: list[SSAValue]) -> SSAValue:
+        old = [piece.row, *piece.op.indices[1:]]
+        return Cloner(e).inner(e, old, [own[walk.row], *others, *columns]).copy_body(total.body)
+
+    value = builder.sum([walk.sum.index.name_hint], domain, term)
+    block.add_op(tix.YieldOp(value))
+    made = tix.DefineOp(op.label.data, op.type, Region(block), view_of(op.result))
+    made.location = piece.op.location
+    return made
