@@ -15,6 +15,14 @@ one loop can compute these and add to it what they contribute, while they lie in
 weights are like this, and products of a matrix, and of its transpose, with vectors. Elements of
 products of matrices share what they read, which is for blocks.
 
+Sums along both indices of pairs are cut likewise, where a pair has something dear for both
+(`passes/scheduling/pairs.py`). Of those along the first index,
+
+    dx[i] = sum[j](exp(-(x[i] - z[j])**2) * b[j])
+    dz[j] = sum[i](exp(-(x[i] - z[j])**2) * a[i])
+
+dz becomes at most 16 pieces, of as many rows i as that takes: each has a sum for every column j.
+
 Pieces stand behind the last definition that runs along the rows, and what they are added up to
 before the first one that reads it. Definitions that must round identically stay as they are. On
 entry and on exit sums are bounded.
@@ -24,7 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
+from math import ceil, log2, prod
 
 from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import SSAValue
@@ -32,6 +40,7 @@ from xdsl.ir import SSAValue
 from dialects import tix
 from dialects.tix import Affine, TensorType, between
 from dialects.tix.affine import SizeValues
+from passes.analysis.pairs import LongSum, long_sums, pairs_along
 from passes.analysis.rounding import must_round_identically
 from passes.index_sets.sets import boxed_indices
 from passes.rewriting.builder import BodyBuilder
@@ -42,12 +51,12 @@ from passes.rewriting.programs import (
     ProgramBuilder,
     arguments_of,
     copy_definition,
-    definition_around,
     reads_of,
     type_of,
 )
 from passes.rewriting.written_sizes import parse_sizes
 from passes.scheduling.blocking import FEWEST_ELEMENTS_OF_ROW
+from passes.scheduling.pairs import Walk, are_walked, walking_sum
 from passes.scheduling.piece_sums import ROWS_OF_PIECE
 from passes.scheduling.row_forms import long_reductions
 
@@ -56,6 +65,12 @@ FEWEST_ROWS = 2 * ROWS_OF_PIECE
 
 FEWEST_PIECES = 8
 """Pieces at least: they are what threads share."""
+
+PIECES_OF_PAIRS = 16
+"""Pieces of the rows of pairs: threads share them, and each has memory for its own sums."""
+
+FEWEST_COLUMNS = 64
+"""Columns of pairs at least: four vectors of f32."""
 
 LONGEST_ROW = 1 << 14
 """Elements of the longest row: with a row of each of several tensors, 64 KB of f32, a near cache
@@ -95,7 +110,7 @@ def cut_sums(program: tix.ProgramOp, sizes: Mapping[str, int]) -> tix.ProgramOp:
             _append(builder, cloner, [op])
         for cut in cuts:
             if cut.behind is op:
-                cloner.pieces[cut.op] = _pieces(builder, cloner, cut, lengths)
+                cloner.pieces[cut.op] = _pieces(builder, cloner, cut, lengths), cut
     _append(builder, cloner, waiting)
     made = builder.finish(program, [cloner.value(v) for v in program.returned])
     made.derived = ArrayAttr([*program.derived, *lengths.derived])
@@ -120,6 +135,24 @@ class _Cut:
     """The definition behind which the pieces stand: all that they need is there."""
     rows: Sequence[Affine]
     """The lengths of the indices of the sum; the last one is cut."""
+    height: int = ROWS_OF_PIECE
+    """The rows of a piece."""
+    along: SSAValue | None = None
+    """The index of the definition along which elements of a piece lie side by side, if that is not
+    the last one."""
+
+    @property
+    def inside(self) -> list[SSAValue]:
+        """The indices of the definition in the order in which a piece has them."""
+        indices = self.definition.indices
+        last = [] if self.along is None else [self.along]
+        return [*(v for v in indices if v not in last), *last]
+
+    @property
+    def shape(self) -> list[Affine]:
+        """The sizes of these."""
+        sizes = dict(zip(self.definition.indices, self.definition.shape, strict=True))
+        return [sizes[v] for v in self.inside]
 
 
 Row = tuple[SSAValue, int]
@@ -132,6 +165,7 @@ def _cuts_of(program: tix.ProgramOp, sizes: Mapping[str, int]) -> list[_Cut]:
     last = {row: op for op in free for row in _rows_reduced(op)}
     places = {op: n for n, op in enumerate(program.definitions)}
     found = [cut for op in free for cut in _cuts_in(op, last, places, sizes)]
+    found = found or _cuts_of_pairs(free, places, sizes)  # walks have no rows of other definitions
     whole = {cut.definition.result for cut in found}
     return [
         cut
@@ -175,7 +209,7 @@ def _cuts_in(
         ]
         if not partners or not _pays(lengths, op.shape, sizes):
             continue
-        needed = [r.tensor.owner for r in reads_of(op) if isinstance(r.tensor.owner, tix.DefineOp)]
+        needed = _definitions_read(op)
         yield _Cut(total, op, max([*partners, *needed], key=places.__getitem__), lengths)
 
 
@@ -213,20 +247,80 @@ def _pays(lengths: Sequence[Affine], row: Sequence[Affine], sizes: Mapping[str, 
     return many and along >= FEWEST_ELEMENTS_OF_ROW and prod(planes) * along <= LONGEST_ROW
 
 
+# --- pairs ----------------------------------------------------------------------------------------
+
+
+def _cuts_of_pairs(
+    free: Sequence[tix.DefineOp],
+    places: Mapping[tix.DefineOp, int],
+    sizes: Mapping[str, int],
+) -> list[_Cut]:
+    """The sums along one index of pairs that a definition along the other one takes along
+    (`passes/scheduling/pairs.py`): the first of those that take most."""
+    ops = [op for op in free if op.indices and op.view is None]
+    seconds = [second for op in ops for second in long_sums(op) if are_walked(second.op)]
+    ways = [
+        [cut for s in seconds if (cut := _cut_of_pair(first, s, places, sizes)) is not None]
+        for first in filter(None, map(walking_sum, free))
+    ]
+    return max(ways, key=len) if ways else []
+
+
+def _cut_of_pair(
+    first: LongSum,
+    second: LongSum,
+    places: Mapping[tix.DefineOp, int],
+    sizes: Mapping[str, int],
+) -> _Cut | None:
+    """The cut of the second sum, if one walk over pairs may compute both."""
+    walker, length = first.definition, boxed_indices(first.op)[first.index]
+    height = boxed_indices(second.op).get(second.index)
+    if second.definition is walker or height is None or len(second.op.constraints) > 2:
+        return None
+    if not _are_many(height, length, sizes):
+        return None
+    is_there = all(places[op] < places[walker] for op in _definitions_read(second.definition))
+    pair = pairs_along(first, second, length, height) if is_there else None
+    if pair is None:
+        return None
+    rows = _rows_of_pieces(height, sizes)
+    cut = _Cut(second.op, second.definition, walker, [height], rows, pair[1])
+    return cut if Walk(first, pair[0]).has(cut.shape[:-1]) else None
+
+
+def _are_many(rows: Affine, columns: Affine, sizes: Mapping[str, int]) -> bool:
+    """True if there are enough rows for pieces, and enough columns for vectors."""
+    if not {*rows.sizes, *columns.sizes} <= sizes.keys():
+        return False
+    known = SizeValues(sizes)
+    along = columns.evaluate(known)
+    is_long = rows.evaluate(known) >= PIECES_OF_PAIRS * ROWS_OF_PIECE
+    return is_long and FEWEST_COLUMNS <= along <= LONGEST_ROW
+
+
+def _rows_of_pieces(length: Affine, sizes: Mapping[str, int]) -> int:
+    """The rows of a piece of pairs: a power of two, as sizes up to the next one share a program."""
+    return 1 << ceil(log2(length.evaluate(SizeValues(sizes)) / PIECES_OF_PAIRS))
+
+
+def _definitions_read(op: tix.DefineOp) -> list[tix.DefineOp]:
+    return [r.tensor.owner for r in reads_of(op) if isinstance(r.tensor.owner, tix.DefineOp)]
+
+
 # --- the change -----------------------------------------------------------------------------------
 
 
 class _Cutter(Cloner):
     """Copies; sums whose pieces are there add these up."""
 
-    pieces: dict[tix.SumOp, SSAValue]
+    pieces: dict[tix.SumOp, tuple[SSAValue, _Cut]]
 
     def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
         """Copy a reduction, or add up the pieces of a sum that has some."""
         if not isinstance(op, tix.SumOp) or op not in self.pieces:
             return super().copy_reduction(op)
-        pieces = self.pieces[op]
-        around = [self.form(Affine.of(v)) for v in definition_around(op).indices]
+        pieces, cut = self.pieces[op]
+        around = [self.form(Affine.of(v)) for v in cut.inside]
         lengths = type_of(pieces).shape[: len(op.indices)]
 
         def domain(own: list[SSAValue]) -> list[tix.Constraint]:
@@ -244,21 +338,21 @@ def _pieces(builder: ProgramBuilder, cloner: Cloner, cut: _Cut, lengths: PartSiz
     op, around = cut.op, cut.definition
     *others, length = cut.rows
     *outer, row = op.indices
-    count = lengths.of(length, ROWS_OF_PIECE, 0, "P")
+    count = lengths.of(length, cut.height, 0, "P")
 
     def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
-        piece = Affine.of(own[len(outer)]) * ROWS_OF_PIECE
+        piece = Affine.of(own[len(outer)]) * cut.height
         inner = cloner.inner(
             e,
-            [*outer, *around.indices],
+            [*outer, *cut.inside],
             [*own[: len(outer)], *own[len(outer) + 1 :]],
         )
         inner.require(op)
 
         def domain(rows: list[SSAValue]) -> list[tix.Constraint]:
             place = Affine.of(rows[0])
-            within = between(0, place - piece, Affine(constant=ROWS_OF_PIECE))
-            is_whole = count * ROWS_OF_PIECE == length
+            within = between(0, place - piece, Affine(constant=cut.height))
+            is_whole = count * cut.height == length
             return within if is_whole else [*within, tix.Constraint(length - place - 1)]
 
         def term(e: BodyBuilder, rows: list[SSAValue]) -> SSAValue:
@@ -268,8 +362,8 @@ def _pieces(builder: ProgramBuilder, cloner: Cloner, cut: _Cut, lengths: PartSiz
 
     return builder.define(
         builder.fresh_label(f"{around.label.data}_pieces"),
-        TensorType.of([*others, count, *around.shape], tix.ELEMENT_TYPES[around.type.dtype]),
-        [*_hints(outer), "p", *_hints(around.indices)],
+        TensorType.of([*others, count, *cut.shape], tix.ELEMENT_TYPES[around.type.dtype]),
+        [*_hints(outer), "p", *_hints(cut.inside)],
         around.location,
         body,
     )

@@ -1,4 +1,4 @@
-// Sums over rows that other definitions run along are cut into pieces of 32 rows.
+// Sums over rows that other definitions run along, or of pairs, are cut into pieces of rows.
 // RUN: tadc-opt %s -p 'cut-sums{sizes="I=1024"}' | filecheck %s
 
 // %s runs along the rows of %x, and sums over them give %d: pieces of these stand behind %s, and what
@@ -73,6 +73,35 @@ tix.program @few (%x = "x" : !tix.tensor<[64, 512], f32>) {
   tix.return %s, %d
 }
 
+// Sums along both indices of pairs, which share an exponential: one of them has 16 pieces of 64 rows.
+tix.program @pairs (%x = "x" : !tix.tensor<[I], f32>, %z = "z" : !tix.tensor<[512, 3], f32>) {
+  %u = tix.define "u" (%i, %k) : !tix.tensor<[I, 3], f32> {
+    %0 = tix.sum (%j) in (%j >= 0, %j <= 511) {
+      %1 = tix.read %x[%i]
+      %2 = tix.read %z[%j, 0]
+      %3 = tix.mul %1, %2
+      %4 = tix.exp %3
+      %5 = tix.read %z[%j, %k]
+      %6 = tix.mul %4, %5
+      tix.yield %6
+    }
+    tix.yield %0
+  }
+  %v = tix.define "v" (%j, %k) : !tix.tensor<[512, 3], f32> {
+    %0 = tix.sum (%i) in (%i >= 0, %i + 1 <= I) {
+      %1 = tix.read %x[%i]
+      %2 = tix.read %z[%j, 0]
+      %3 = tix.mul %1, %2
+      %4 = tix.exp %3
+      %5 = tix.read %z[%j, %k]
+      %6 = tix.mul %4, %5
+      tix.yield %6
+    }
+    tix.yield %0
+  }
+  tix.return %u, %v
+}
+
 // CHECK-LABEL: tix.program @weights sizes (#tix.size<P = min((I + 31) floordiv 32)>)
 // CHECK:         %s = tix.define
 // CHECK:         %d_pieces = tix.define "d_pieces" (%p, %j_1) : !tix.tensor<[P, 512], f32> {
@@ -93,3 +122,9 @@ tix.program @few (%x = "x" : !tix.tensor<[64, 512], f32>) {
 // CHECK-NOT:     _pieces
 // CHECK-LABEL: tix.program @few
 // CHECK-NOT:     _pieces
+// CHECK-LABEL: tix.program @pairs sizes (#tix.size<P = min((I + 63) floordiv 64)>)
+// CHECK:         %v_pieces = tix.define "v_pieces" (%p, %k_1, %j_1) : !tix.tensor<[P, 3, 512], f32> {
+// CHECK-NEXT:      tix.sum (%i_1) in (%i_1 >= 64 * %p, 64 * %p + 63 >= %i_1, %i_1 + 1 <= I) {
+// CHECK:         %v = tix.define "v" (%j_2, %k_2)
+// CHECK-NEXT:      tix.sum (%p_1) in (%p_1 >= 0, %p_1 + 1 <= P) {
+// CHECK-NEXT:        tix.read %v_pieces[%p_1, %k_2, %j_2]
