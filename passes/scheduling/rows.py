@@ -22,9 +22,9 @@ the rows of each piece, and each row adds its terms when it is computed.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, islice
 
 from xdsl.ir import Operation, SSAValue
 
@@ -41,9 +41,21 @@ from passes.scheduling.scans import column_scans, row_scans
 MOST_MEMBERS = 16
 """The definitions that share rows at most."""
 
+MOST_GROUPS_ASKED = 8
+"""The nests, or groups of them that share rows, among which a definition looks for one to join."""
+
 
 Shared = Mapping[tix.DefineOp, Sequence[SSAValue]]
 """The indices of each definition that all of them have in common."""
+
+
+@dataclass
+class _Group:
+    """Nests that share rows, or one that does not."""
+
+    nests: list[Nest]
+    members: list[_Member]
+    """Their definitions; none where the nest has no rows to share."""
 
 
 def rows_shared(
@@ -52,13 +64,12 @@ def rows_shared(
     plain: Collection[tix.DefineOp],
     far: Collection[tix.DefineOp] = (),
 ) -> list[Nest]:
-    """The given nests in order, where neighbours share rows and scans carry totals.
+    """The given nests in order, where some share rows and scans carry totals.
 
     Those in `alone` share nothing, those in `plain` stay as they are, and those in `far` share only
     rows that lie in one piece of memory.
     """
-    found: list[Nest] = []
-    group: list[tuple[Nest, _Member]] = []
+    groups: list[_Group] = []
     for nest in nests:
         in_blocks = any(tile.column_index in nest.body.indices for tile in nest.tiles)
         is_free = len(nest.members) == 1 and nest.body not in plain
@@ -66,15 +77,27 @@ def rows_shared(
         if is_free and column_scans(nest.body, IndexUses()):
             nest = replace(nest, has_columns=True)
         member = _member_of(nest, far) if is_free and not nest.has_columns else None
-        last = group[-1][0].body if group else None
-        shares = last not in alone and nest.body not in alone
-        if member and group and shares and _may_join(member, [m for _, m in group]):
-            group.append((nest, member))
-            continue
-        found += _joined(group)
-        group = [(nest, member)] if member else []
-        found += [] if member else [nest]
-    return found + _joined(group)
+        group = None if member is None or nest.body in alone else _group_for(member, groups, alone)
+        if group is None:
+            groups.append(_Group([nest], [member] if member else []))
+        else:
+            group.nests.append(nest)
+            group.members += [member] if member else []
+    return [nest for group in groups for nest in _joined(group)]
+
+
+def _group_for(
+    member: _Member, groups: Sequence[_Group], alone: Collection[tix.DefineOp]
+) -> _Group | None:
+    """The nearest group that a definition may join: it moves before those that it does not read."""
+    read = {r.tensor for r in reads_of(member.op)}
+    for group in islice(reversed(groups), MOST_GROUPS_ASKED):
+        rows = group.members
+        if rows and rows[-1].op not in alone and _may_join(member, rows):
+            return group
+        if not read.isdisjoint(op.result for nest in group.nests for op in nest.members):
+            return None
+    return None
 
 
 def _member_of(nest: Nest, far: Collection[tix.DefineOp]) -> _Member | None:
@@ -100,26 +123,26 @@ def _shares(member: _Member, group: Sequence[_Member], shared: Shared) -> bool:
     return any(place in near or place[0] in made for place in member.rows_read(shared))
 
 
-def _joined(group: Sequence[tuple[Nest, _Member]]) -> list[Nest]:
+def _joined(group: _Group) -> list[Nest]:
     """The nest of a group, or the nests themselves where nothing is gained.
 
     A reduction alone is a row for its vectors of partial results, of which LLVM makes fewer; of
     several over the same terms, `passes/scheduling/fusion.py` makes one loop.
     """
-    members = [m for _, m in group]
+    members, nests = group.members, group.nests
     shared = _shared(members)
     if shared is None:
-        return [nest for nest, _ in group]
+        return nests
     numbers = len(next(iter(shared.values())))
     rows = [m for m in members if not m.is_number(shared)]
     pieces = [m.piece for m in members if m.piece]
     # blocks of rows share what all rows read
-    tiles = not pieces and all(nest.tiles for nest, _ in group)
+    tiles = not pieces and all(nest.tiles for nest in nests)
     scanned = any(m.scans for m in members)
     reduced = len(rows) > 1 and any(m.reductions for m in members)
     reduced |= len(members) == 1 and len(members[0].reductions) == 1
     if tiles or not (scanned or reduced):
-        return [nest for nest, _ in group]
+        return nests
     ops = [m.op for m in members]
     found = Rows(shared, *places_of(ops, numbers), pieces)
     return [Nest(ops[0], ops, [op.indices for op in ops], (), rows=found)]
