@@ -102,6 +102,11 @@ class Team:
                 return self._begin(checked_thread_count(most, "the limit of threads")).team
         return self._code.team
 
+    def copy(self, target: int, source: int, nbytes: int) -> None:
+        """Copy so many bytes from one address to another, by all threads that may work."""
+        address = self.address()
+        self.load().copy(address, target, source, nbytes)
+
     @property
     def supervise(self) -> Supervise:
         """`tadc_supervise`, which raises what a handler of signals raised."""
@@ -145,6 +150,7 @@ class _Code:
         self.help = find("tadc_help")
         self.deputize = find("tadc_deputize")
         self.supervise: Supervise = SUPERVISE(find("tadc_supervise"))
+        self.copy: Callable[[int, int, int, int], None] = COPY(find("tadc_copy"))
         self.resize: Callable[[int, int, int], None] = RESIZE(find("tadc_resize"))
         self._reset: Callable[[int, int], None] = RESET(find("tadc_reset"))
         for name in ("tadc_region", "tadc_supervise"):
@@ -158,6 +164,7 @@ class _Code:
 
 
 SUPERVISE = ctypes.PYFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 4)
+COPY = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3, ctypes.c_int64)
 RESIZE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 RESET = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint64)
 

@@ -10,8 +10,9 @@ Threads sleep in a futex on Linux and at a condition variable elsewhere, which w
 
 from __future__ import annotations
 
-SPINS = 2000
-"""The looks at a gate of an idle thread, some ten microseconds in all, before it sleeps."""
+SPINS = 10_000
+"""The looks at a gate of an idle thread, some hundred microseconds in all, before it sleeps: what
+Python does between two calls should not cost a wake, which takes tens of them."""
 
 _PAUSE = {
     "x86_64": ("declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"),

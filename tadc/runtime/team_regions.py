@@ -8,11 +8,14 @@ them, and waits for the pieces that others have taken. So nobody ever waits for 
 not begun, and what a caller waits for is always deeper in the nesting of regions: no circle. Where
 there is no helper and no slot, the job lies on the stack of the caller, who takes all pieces.
 
-    word of pieces    count << 32 | next      one addition takes a piece
+    word of a share    end << 32 | next      one addition takes a piece
 
-Count and next piece share one word, because a helper may be late: it sees a piece left, sleeps, and
+Each thread has a share of the pieces, side by side, and takes those of others when there is none
+left. So a thread finds in the caches of its core what it computed of the same rows before.
+
+End and next piece share one word, because a helper may be late: it sees a piece left, sleeps, and
 takes one when this job has ended and the slot holds the next job. It then has a piece of the next
-job, by the count of the next job. Everything else in the slot it reads after that, and nobody
+job, by the share of the next job. Everything else in the slot it reads after that, and nobody
 changes what a job says while one of its pieces is not done.
 """
 
@@ -27,14 +30,14 @@ SLOTS = 8
 
 def team_code(architecture: str, linux: bool) -> str:
     """The module of the team, for threads as they are on that machine."""
-    regions = "\n".join([_TYPES, _JOBS, _HELPERS]).replace("SLOTS", str(SLOTS))
+    regions = "\n".join([_TYPES, _JOBS, _COPIES, _HELPERS]).replace("SLOTS", str(SLOTS))
     return "\n".join([gate_code(architecture, linux), regions, deputy_code(), _ATTRIBUTES])
 
 
 _TYPES = """\
 %job = type {
-  i64,        ; 0 the word of pieces
-  [7 x i64],  ;   to the end of the line
+  [8 x i64],  ; 0 the words of shares, on one line
+  i64,        ; 1 the number of pieces
   %gate,      ; 2 the number of pieces that are done
   i64,        ; 3 1 while a caller has the slot
   ptr,        ; 4 entry
@@ -67,9 +70,10 @@ _TYPES = """\
 """
 
 _JOBS = """\
-; Take pieces of a job until there are none.
-define internal void @take(ptr %job) #0 {
+; Take pieces of a job until there are none, those of a thread's own share first.
+define internal void @take(ptr %job, i64 %self) #0 {
 begin:
+  %count.at = getelementptr %job, ptr %job, i32 0, i32 1
   %done.at = getelementptr %job, ptr %job, i32 0, i32 2
   %entry.at = getelementptr %job, ptr %job, i32 0, i32 4
   %params.at = getelementptr %job, ptr %job, i32 0, i32 5
@@ -77,20 +81,31 @@ begin:
   %grain.at = getelementptr %job, ptr %job, i32 0, i32 7
   %grains.at = getelementptr %job, ptr %job, i32 0, i32 8
   %stop.at = getelementptr %job, ptr %job, i32 0, i32 9
+  br label %share
+share:
+  %n = phi i64 [ 0, %begin ], [ %n.next, %other ]
+  %which = add i64 %self, %n
+  %place = and i64 %which, 7
+  %word.at = getelementptr i64, ptr %job, i64 %place
   br label %look
 look:  ; without writing: most slots that helpers look at are empty
-  %seen = load atomic i64, ptr %job acquire, align 8
-  %seen.count = lshr i64 %seen, 32
+  %seen = load atomic i64, ptr %word.at acquire, align 8
+  %seen.end = lshr i64 %seen, 32
   %seen.next = and i64 %seen, 4294967295
-  %left = icmp ult i64 %seen.next, %seen.count
-  br i1 %left, label %try, label %end
+  %left = icmp ult i64 %seen.next, %seen.end
+  br i1 %left, label %try, label %other
+other:
+  %n.next = add i64 %n, 1
+  %more = icmp ult i64 %n.next, 8
+  br i1 %more, label %share, label %end
 try:
-  %word = atomicrmw add ptr %job, i64 1 acq_rel
-  %count = lshr i64 %word, 32
+  %word = atomicrmw add ptr %word.at, i64 1 acq_rel
+  %share.end = lshr i64 %word, 32
   %piece = and i64 %word, 4294967295
-  %mine = icmp ult i64 %piece, %count
-  br i1 %mine, label %test, label %end
+  %mine = icmp ult i64 %piece, %share.end
+  br i1 %mine, label %test, label %other
 test:
+  %count = load i64, ptr %count.at
   %stop = load ptr, ptr %stop.at
   %stopped.word = load atomic i64, ptr %stop monotonic, align 8
   %stopped = icmp ne i64 %stopped.word, 0
@@ -153,6 +168,32 @@ end:
   ret ptr %job
 }
 
+; Give each thread a share of the pieces, of 8 shares at most. Helpers may take pieces from now on.
+define internal void @part(ptr %job, i64 %count, i64 %threads) #0 {
+begin:
+  %shares = call i64 @llvm.umin.i64(i64 %threads, i64 8)
+  br label %share
+share:
+  %n = phi i64 [ 0, %begin ], [ %next, %share ]
+  %next = add i64 %n, 1
+  %before = mul i64 %count, %n
+  %through = mul i64 %count, %next
+  %first = udiv i64 %before, %shares
+  %last = udiv i64 %through, %shares
+  %is.share = icmp ult i64 %n, %shares
+  %end = select i1 %is.share, i64 %last, i64 0
+  %high = shl i64 %end, 32
+  %word = or i64 %high, %first
+  %at = getelementptr i64, ptr %job, i64 %n
+  store atomic i64 %word, ptr %at release, align 8
+  %more = icmp ult i64 %next, 8
+  br i1 %more, label %share, label %end.of.shares
+end.of.shares:
+  ret void
+}
+
+declare i64 @llvm.umin.i64(i64, i64)
+
 ; Wait until all pieces of a job are done.
 define internal void @finish(ptr %job, i32 %count) #0 {
 begin:
@@ -190,6 +231,7 @@ write:
   %done.at = getelementptr %job, ptr %job, i32 0, i32 2
   %sleepers.at = getelementptr %job, ptr %job, i32 0, i32 2, i32 1
   %owned.at = getelementptr %job, ptr %job, i32 0, i32 3
+  %count.at = getelementptr %job, ptr %job, i32 0, i32 1
   %entry.at = getelementptr %job, ptr %job, i32 0, i32 4
   %params.at = getelementptr %job, ptr %job, i32 0, i32 5
   %extent.at = getelementptr %job, ptr %job, i32 0, i32 6
@@ -207,8 +249,7 @@ write:
   %grains = udiv i64 %up.1, %grain
   store i64 %grains, ptr %grains.at
   store ptr %stop, ptr %stop.at
-  %word = shl i64 %count, 32
-  store atomic i64 %word, ptr %job release, align 8
+  store i64 %count, ptr %count.at
   br i1 %shared, label %share, label %alone
 share:
   %others = sub i64 %count, 1
@@ -217,14 +258,47 @@ share:
   %few = icmp ult i64 %others, %helpers
   %wanted = select i1 %few, i64 %others, i64 %helpers
   %wanted.32 = trunc i64 %wanted to i32
+  %threads = add i64 %wanted, 1
+  call void @part(ptr %job, i64 %count, i64 %threads)
   call void @open(ptr %team, i32 %wanted.32)
-  call void @take(ptr %job)
+  call void @take(ptr %job, i64 0)
   %count.32 = trunc i64 %count to i32
   call void @finish(ptr %job, i32 %count.32)
   store atomic i64 0, ptr %owned.at release, align 8
   ret void
 alone:
-  call void @take(ptr %job)
+  call void @part(ptr %job, i64 %count, i64 1)
+  call void @take(ptr %job, i64 0)
+  ret void
+}
+"""
+
+_COPIES = """\
+define internal void @copy_part(ptr %places, i64 %low, i64 %high, ptr %stop) #0 {
+begin:
+  %source.at = getelementptr ptr, ptr %places, i64 1
+  %target = load ptr, ptr %places
+  %source = load ptr, ptr %source.at
+  %to = getelementptr i8, ptr %target, i64 %low
+  %from = getelementptr i8, ptr %source, i64 %low
+  %bytes = sub i64 %high, %low
+  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %bytes, i1 false)
+  ret void
+}
+
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+
+; Copy memory that does not overlap, each thread what its core is likely to have in a cache.
+define void @tadc_copy(ptr %team, ptr %target, ptr %source, i64 %bytes) #0 {
+begin:
+  %places = alloca [2 x ptr]
+  %stop = alloca i64
+  %source.at = getelementptr ptr, ptr %places, i64 1
+  store ptr %target, ptr %places
+  store ptr %source, ptr %source.at
+  store i64 0, ptr %stop
+  call void @tadc_region(
+      ptr %team, ptr @copy_part, ptr %places, i64 %bytes, i64 4096, i64 64, ptr %stop)
   ret void
 }
 """
@@ -236,6 +310,7 @@ begin:
   %helpers.at = getelementptr %team, ptr %team, i32 0, i32 4
   %begun.at = getelementptr %team, ptr %team, i32 0, i32 5
   %self = atomicrmw add ptr %begun.at, i64 1 monotonic
+  %place = add i64 %self, 1
   br label %again
 again:
   %changes = load atomic i32, ptr %changes.at seq_cst, align 4
@@ -251,7 +326,7 @@ serve:
 look:
   %n = phi i64 [ 0, %serve ], [ %next, %look ]
   %job = getelementptr %team, ptr %team, i32 0, i32 14, i64 %n
-  call void @take(ptr %job)
+  call void @take(ptr %job, i64 %place)
   %next = add i64 %n, 1
   %more = icmp ult i64 %next, SLOTS
   br i1 %more, label %look, label %idle
