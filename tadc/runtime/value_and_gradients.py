@@ -17,8 +17,12 @@ import numpy as np
 from passes.differentiation.names import adjoint_names
 from passes.pipeline import pullback_passes
 from tadc.program import Program, Tensor, recursing
+from tadc.runtime.arguments import Array
+from tadc.runtime.buffer_pool import FEWEST_BYTES_LEASED, pool
+from tadc.runtime.plan_record import address
 from tadc.runtime.runner import Runner
 from tadc.runtime.size_class import is_long, short_sizes
+from tadc.runtime.team import team
 from tadc.support.recent import Recent
 
 
@@ -44,7 +48,16 @@ class ValueAndGradients:
 
         Results are copied: they are the user's, who may change them.
         """
-        return [computed[n].copy() if n < self._results else computed[n] for n in self._places]
+        return [_copy(computed[n]) if n < self._results else computed[n] for n in self._places]
+
+
+def _copy(array: Array) -> Array:
+    """A copy of a dense array: of a large one by all threads, in memory of the pool."""
+    if array.nbytes < FEWEST_BYTES_LEASED:
+        return array.copy()
+    made = pool.empty(array.shape, array.dtype)
+    team.copy(address(made), address(array), array.nbytes)
+    return made
 
 
 MOST_SHAPES = 1024
