@@ -54,6 +54,7 @@ from passes.scheduling.tile_cost import (
     COST_OF_FAR_ELEMENT,
     Sizes,
     TileCost,
+    is_of_squares,
     length_of,
     operations,
     plain_cost,
@@ -71,6 +72,9 @@ MOST_COLUMNS = 64
 
 MOST_ROWS = 8
 """Rows of a block."""
+
+FEWEST_BLOCKS_OF_PANEL = 4
+"""Blocks that share a panel at least, unless it is made of squares, which cost little."""
 
 MOST_ROWS_PER_PANEL = 256
 """Rows that share a panel: copying it costs as much as using it for some ten rows."""
@@ -357,8 +361,12 @@ def _with_panels(
     along_terms = tile.column_index not in op.indices
     share = False  # what all blocks of a group read, be it in a panel or where it is
     moving = along_terms or not all(is_rectangular(s, [tile.column_index], uses) for s in sums)
-    for s in sums if blocks > 3 and not moving else []:
-        shared = hoisted_values(s, tile, uses).panels
+    for s in sums if not moving else []:
+        shared = [
+            h
+            for h in hoisted_values(s, tile, uses).panels
+            if blocks >= FEWEST_BLOCKS_OF_PANEL or is_of_squares(h, s, tile)
+        ]
         share |= bool(shared)
         found = [h for h in shared if is_copied(h, s, replace(tile, group=group), sizes)]
         if found:

@@ -17,7 +17,7 @@ from passes.analysis.costs import FREE, weight
 from passes.analysis.index_uses import IndexUses
 from passes.scheduling.segments import most_values
 from passes.scheduling.sum_lengths import constant_range, is_short, term_count
-from passes.scheduling.tile import Tile
+from passes.scheduling.tile import Hoisted, Tile
 from passes.scheduling.tile_analysis import (
     hoisted_values,
     is_lane_by_lane,
@@ -38,6 +38,10 @@ COST_OF_LOAD = 2
 
 COST_OF_COPY = 4
 """The cost of a vector that comes from a far cache and is stored in a panel."""
+
+COST_OF_TRANSPOSED = 9
+"""The cost of such a vector whose elements lay apart, in squares that are transposed in registers:
+its share of loads, of four rounds of shuffles, and of stores."""
 
 COST_OF_FAR_ELEMENT = 3
 """The cost of an element on a cache line of its own."""
@@ -85,6 +89,19 @@ def length_of(op: tix.ReductionOp, index: SSAValue, sizes: Sizes) -> int:
     return ASSUMED_EXTENT if most is None else min(most, ASSUMED_EXTENT)
 
 
+def is_of_squares(panel: Hoisted, op: tix.ReductionOp, tile: Tile) -> bool:
+    """True if terms of a panel lie side by side along its last index, and columns apart: then
+    squares of them are transposed in registers (`tile_panels`), which certainly leave no term."""
+    read, index = panel.value.owner, panel.indices[-1]
+    found = constant_range(op, index)
+    if not isinstance(read, tix.ReadOp) or found is None or found[1] % tile.lanes:
+        return False
+    *others, last = (form[index] for form in read.forms)
+    is_divided = any(isinstance(v.owner, tix.FloorDivOp) for f in read.forms for v in f.indices)
+    is_across = is_slow(stride(read, tile.column_index, IndexUses()))
+    return last == 1 and not any(others) and not is_divided and is_across
+
+
 def plain_cost(sums: Iterable[tix.ReductionOp], lanes: int, uses: IndexUses, sizes: Sizes) -> float:
     """The cost of the plain nest per element: its innermost sum runs along vectors where it can."""
     total = 0.0
@@ -128,16 +145,22 @@ class TileCost:
         sums = vectors_of_sums(op, self.tile, self.lanes, self.uses)
         cost = sums + max(0, ADDITIONS_UNDER_WAY - sums)
         hoisted = hoisted_values(op, self.tile, self.uses)
-        panels = [s.value for s in self.tile.panels.get(op, ())]
-        loaded = {o for v in (*panels, *hoisted.per_block) for o in tree_of(v, op.body)}
+        panels = self.tile.panels.get(op, ())
+        values = [*(panel.value for panel in panels), *hoisted.per_block]
+        loaded = {o for v in values for o in tree_of(v, op.body)}
         for inner, times in operations(op.body):
             if inner not in loaded:
                 cost += times * self._of_operation(inner, op)
         for panel in panels:
-            fill = sum(self._of_copying(o) for o in dict.fromkeys(tree_of(panel, op.body)))
-            cost += COST_OF_LOAD * columns / self.lanes + fill / self.reuse
+            cost += COST_OF_LOAD * columns / self.lanes + self._of_filling(panel, op) / self.reuse
         cost += len(hoisted.per_block) * rows * columns / self.lanes / 2
         return cost / (rows * columns)
+
+    def _of_filling(self, panel: Hoisted, op: tix.ReductionOp) -> float:
+        """A term of a panel."""
+        if is_of_squares(panel, op, self.tile):
+            return COST_OF_TRANSPOSED * self.tile.columns / self.lanes
+        return sum(self._of_copying(o) for o in dict.fromkeys(tree_of(panel.value, op.body)))
 
     def _of_copying(self, op: Operation) -> float:
         if isinstance(op, tix.IfOp) and is_lane_by_lane(op, self.tile.column_index, self.uses):

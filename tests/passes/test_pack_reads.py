@@ -145,6 +145,18 @@ def test_nothing_is_copied_where_that_is_of_no_use(source: str) -> None:
     assert pack_reads(program, {}) is program
 
 
+@pytest.mark.parametrize(("size", "panels"), [(16, True), (32, True), (20, False)])
+def test_blocks_transpose_small_matrices_whose_rows_are_whole_vectors(
+    size: int, panels: bool
+) -> None:
+    """Where two blocks share a panel of squares; what squares leave would be read one by one."""
+    matrices = f"x: f32[4096, {size}, {size}]\nw: f32[4096, {size}, {size}]\n"
+    f = tadc.compile(f"{matrices}y[p, i, j] = sum[k](x[p, i, k] * w[p, j, k])")
+    plan = f.emit("plan", {}, "f32")
+    assert ("w_packed[" not in plan) == panels
+    assert ("panel w[p, j, k]" in plan) == panels
+
+
 def test_what_runs_row_by_row_reads_no_copies() -> None:
     """Blocks of all eight heads are narrow, and vectors run along the terms."""
     f = tadc.compile(
