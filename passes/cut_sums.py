@@ -21,7 +21,8 @@ Sums along both indices of pairs are cut likewise, where a pair has something de
     dx[i] = sum[j](exp(-(x[i] - z[j])**2) * b[j])
     dz[j] = sum[i](exp(-(x[i] - z[j])**2) * a[i])
 
-dz becomes at most 16 pieces, of as many rows i as that takes: each has a sum for every column j.
+dz becomes 16 pieces, of every sixteenth row each: dz_pieces[p, j] adds up the rows i = 16 q + p. So
+their memory does not grow with the number of rows.
 
 Pieces stand behind the last definition that runs along the rows, and what they are added up to
 before the first one that reads it. Definitions that must round identically stay as they are. On
@@ -32,7 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil, log2, prod
+from math import prod
 
 from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import SSAValue
@@ -68,6 +69,9 @@ FEWEST_PIECES = 8
 
 PIECES_OF_PAIRS = 16
 """Pieces of the rows of pairs: threads share them, and each has memory for its own sums."""
+
+FEWEST_ROWS_OF_PAIRS = 32
+"""Rows of such a piece at least."""
 
 FEWEST_COLUMNS = 64
 """Columns of pairs at least: four vectors of f32."""
@@ -110,7 +114,8 @@ def cut_sums(program: tix.ProgramOp, sizes: Mapping[str, int]) -> tix.ProgramOp:
             _append(builder, cloner, [op])
         for cut in cuts:
             if cut.behind is op:
-                cloner.pieces[cut.op] = _pieces(builder, cloner, cut, lengths), cut
+                pieces = _pieces(builder, cloner, cut, lengths)
+                cloner.pieces[cut.op] = pieces, cut
     _append(builder, cloner, waiting)
     made = builder.finish(program, [cloner.value(v) for v in program.returned])
     made.derived = ArrayAttr([*program.derived, *lengths.derived])
@@ -135,11 +140,9 @@ class _Cut:
     """The definition behind which the pieces stand: all that they need is there."""
     rows: Sequence[Affine]
     """The lengths of the indices of the sum; the last one is cut."""
-    height: int = ROWS_OF_PIECE
-    """The rows of a piece."""
     along: SSAValue | None = None
-    """The index of the definition along which elements of a piece lie side by side, if that is not
-    the last one."""
+    """For sums over pairs, the index of the definition along which elements of a piece lie side by
+    side."""
 
     @property
     def inside(self) -> list[SSAValue]:
@@ -283,8 +286,7 @@ def _cut_of_pair(
     pair = pairs_along(first, second, length, height) if is_there else None
     if pair is None:
         return None
-    rows = _rows_of_pieces(height, sizes)
-    cut = _Cut(second.op, second.definition, walker, [height], rows, pair[1])
+    cut = _Cut(second.op, second.definition, walker, [height], pair[1])
     return cut if Walk(first, pair[0]).has(cut.shape[:-1]) else None
 
 
@@ -294,13 +296,8 @@ def _are_many(rows: Affine, columns: Affine, sizes: Mapping[str, int]) -> bool:
         return False
     known = SizeValues(sizes)
     along = columns.evaluate(known)
-    is_long = rows.evaluate(known) >= PIECES_OF_PAIRS * ROWS_OF_PIECE
+    is_long = rows.evaluate(known) >= PIECES_OF_PAIRS * FEWEST_ROWS_OF_PAIRS
     return is_long and FEWEST_COLUMNS <= along <= LONGEST_ROW
-
-
-def _rows_of_pieces(length: Affine, sizes: Mapping[str, int]) -> int:
-    """The rows of a piece of pairs: a power of two, as sizes up to the next one share a program."""
-    return 1 << ceil(log2(length.evaluate(SizeValues(sizes)) / PIECES_OF_PAIRS))
 
 
 def _definitions_read(op: tix.DefineOp) -> list[tix.DefineOp]:
@@ -337,28 +334,24 @@ def _pieces(builder: ProgramBuilder, cloner: Cloner, cut: _Cut, lengths: PartSiz
     """Append the definition of the pieces of a sum."""
     op, around = cut.op, cut.definition
     *others, length = cut.rows
-    *outer, row = op.indices
-    count = lengths.of(length, cut.height, 0, "P")
+    outer, of_pairs = op.indices[:-1], cut.along is not None
+    count = Affine(constant=PIECES_OF_PAIRS)
+    if not of_pairs:
+        count = lengths.of(length, ROWS_OF_PIECE, 0, "P")
 
     def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
-        piece = Affine.of(own[len(outer)]) * cut.height
+        place = Affine.of(own[len(outer)])
         inner = cloner.inner(
             e,
             [*outer, *cut.inside],
             [*own[: len(outer)], *own[len(outer) + 1 :]],
         )
         inner.require(op)
-
-        def domain(rows: list[SSAValue]) -> list[tix.Constraint]:
-            place = Affine.of(rows[0])
-            within = between(0, place - piece, Affine(constant=cut.height))
-            is_whole = count * cut.height == length
-            return within if is_whole else [*within, tix.Constraint(length - place - 1)]
-
-        def term(e: BodyBuilder, rows: list[SSAValue]) -> SSAValue:
-            return inner.inner(e, [row], rows).copy_body(op.body)
-
-        return e.sum(_hints([row]), domain, term)
+        return (
+            _rows(e, inner, cut, place, count)
+            if cut.along is None
+            else _residue(e, inner, cut, place)
+        )
 
     return builder.define(
         builder.fresh_label(f"{around.label.data}_pieces"),
@@ -367,6 +360,40 @@ def _pieces(builder: ProgramBuilder, cloner: Cloner, cut: _Cut, lengths: PartSiz
         around.location,
         body,
     )
+
+
+def _rows(e: BodyBuilder, cloner: Cloner, cut: _Cut, place: Affine, count: Affine) -> SSAValue:
+    """The sum over the rows of a piece, which follow each other."""
+    row, length = cut.op.indices[-1], cut.rows[-1]
+
+    def domain(rows: list[SSAValue]) -> list[tix.Constraint]:
+        index = Affine.of(rows[0])
+        within = between(0, index - place * ROWS_OF_PIECE, Affine(constant=ROWS_OF_PIECE))
+        is_whole = count * ROWS_OF_PIECE == length
+        return within if is_whole else [*within, tix.Constraint(length - index - 1)]
+
+    def term(e: BodyBuilder, rows: list[SSAValue]) -> SSAValue:
+        return cloner.inner(e, [row], rows).copy_body(cut.op.body)
+
+    return e.sum(_hints([row]), domain, term)
+
+
+def _residue(e: BodyBuilder, cloner: Cloner, cut: _Cut, place: Affine) -> SSAValue:
+    """The sum over the rows of a piece, which have one residue."""
+    row, length = cut.op.indices[-1], cut.rows[-1]
+
+    def at(rows: list[SSAValue]) -> Affine:
+        return Affine.of(rows[0]) * PIECES_OF_PAIRS + place
+
+    def domain(rows: list[SSAValue]) -> list[tix.Constraint]:
+        return [tix.Constraint(Affine.of(rows[0])), tix.Constraint(length - at(rows) - 1)]
+
+    def term(e: BodyBuilder, rows: list[SSAValue]) -> SSAValue:
+        inner = cloner.inner(e)
+        inner.indices[row] = at(rows)
+        return inner.copy_body(cut.op.body)
+
+    return e.sum(["q"], domain, term)
 
 
 def _hints(indices: Sequence[SSAValue]) -> list[str | None]:

@@ -54,7 +54,7 @@ from passes.rewriting.programs import (
     copy_program,
     definition_around,
 )
-from passes.scheduling.piece_sums import piece_sum_of
+from passes.scheduling.piece_sums import piece_sum_of, residue_sum_of
 from passes.scheduling.sum_lengths import MOST_TERMS_OF_WINDOW
 from passes.scheduling.tile_analysis import is_slow
 from passes.simplify_sums import simplify_sums
@@ -78,7 +78,8 @@ class ShiftSumsPass(LocalPass):
 
 def shift_sums(program: tix.ProgramOp) -> tix.ProgramOp:
     """The program with each sum over its best indices; the same where these are the given ones."""
-    free = (d for d in program.definitions if not piece_sum_of(d))  # rows add to these
+    # rows, and pairs, add to these
+    free = (d for d in program.definitions if not (piece_sum_of(d) or residue_sum_of(d)))
     moving = [op for d in free for op in d.walk() if _moves(op)]
     if not moving:
         return program

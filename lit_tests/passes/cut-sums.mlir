@@ -73,7 +73,8 @@ tix.program @few (%x = "x" : !tix.tensor<[64, 512], f32>) {
   tix.return %s, %d
 }
 
-// Sums along both indices of pairs, which share an exponential: one of them has 16 pieces of 64 rows.
+// Sums along both indices of pairs, which share an exponential: one of them has 16 pieces, of every
+// sixteenth row each.
 tix.program @pairs (%x = "x" : !tix.tensor<[I], f32>, %z = "z" : !tix.tensor<[512, 3], f32>) {
   %u = tix.define "u" (%i, %k) : !tix.tensor<[I, 3], f32> {
     %0 = tix.sum (%j) in (%j >= 0, %j <= 511) {
@@ -122,9 +123,10 @@ tix.program @pairs (%x = "x" : !tix.tensor<[I], f32>, %z = "z" : !tix.tensor<[51
 // CHECK-NOT:     _pieces
 // CHECK-LABEL: tix.program @few
 // CHECK-NOT:     _pieces
-// CHECK-LABEL: tix.program @pairs sizes (#tix.size<P = min((I + 63) floordiv 64)>)
-// CHECK:         %v_pieces = tix.define "v_pieces" (%p, %k_1, %j_1) : !tix.tensor<[P, 3, 512], f32> {
-// CHECK-NEXT:      tix.sum (%i_1) in (%i_1 >= 64 * %p, 64 * %p + 63 >= %i_1, %i_1 + 1 <= I) {
+// CHECK-LABEL: tix.program @pairs (
+// CHECK:         %v_pieces = tix.define "v_pieces" (%p, %k_1, %j_1) : !tix.tensor<[16, 3, 512], f32> {
+// CHECK-NEXT:      tix.sum (%q) in (%q >= 0, %p + 16 * %q + 1 <= I) {
+// CHECK-NEXT:        tix.read %x[16 * %q + %p]
 // CHECK:         %v = tix.define "v" (%j_2, %k_2)
-// CHECK-NEXT:      tix.sum (%p_1) in (%p_1 >= 0, %p_1 + 1 <= P) {
+// CHECK-NEXT:      tix.sum (%p_1) in (%p_1 >= 0, %p_1 <= 15) {
 // CHECK-NEXT:        tix.read %v_pieces[%p_1, %k_2, %j_2]

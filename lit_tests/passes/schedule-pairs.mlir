@@ -1,7 +1,7 @@
 // Sums along both indices of pairs become one walk, in which each pair computes what both need once.
 // RUN: tadc-opt %s --split-input-file -p 'schedule{tile=true}' | filecheck %s
 
-tix.program @f sizes (#tix.size<P = min((I + 31) floordiv 32)>) (%x = "x" : !tix.tensor<[I], f32>, %z = "z" : !tix.tensor<[512], f32>) {
+tix.program @f (%x = "x" : !tix.tensor<[I], f32>, %z = "z" : !tix.tensor<[512], f32>) {
   %u = tix.define "u" (%i) : !tix.tensor<[I], f32> {
     %0 = tix.sum (%j) in (%j >= 0, %j <= 511) {
       %1 = tix.read %x[%i]
@@ -12,9 +12,9 @@ tix.program @f sizes (#tix.size<P = min((I + 31) floordiv 32)>) (%x = "x" : !tix
     }
     tix.yield %0
   }
-  %v = tix.define "v_pieces" (%p, %j) : !tix.tensor<[P, 512], f32> {
-    %0 = tix.sum (%i) in (%i >= 32 * %p, 32 * %p + 31 >= %i, %i + 1 <= I) {
-      %1 = tix.read %x[%i]
+  %v = tix.define "v_pieces" (%p, %j) : !tix.tensor<[16, 512], f32> {
+    %0 = tix.sum (%q) in (%q >= 0, 16 * %q + %p + 1 <= I) {
+      %1 = tix.read %x[16 * %q + %p]
       %2 = tix.read %z[%j]
       %3 = tix.mul %1, %2
       %4 = tix.exp %3
@@ -26,14 +26,14 @@ tix.program @f sizes (#tix.size<P = min((I + 31) floordiv 32)>) (%x = "x" : !tix
   tix.return %u, %v
 }
 
-// The rows of a piece come in blocks of four: each has four vectors of exponentials, whose sums along
+// The rows of a piece, every sixteenth one, come in blocks of four: each has four vectors of exponentials, whose sums along
 // the columns are carried, and whose sums along the rows are added to the piece's in memory.
 // CHECK-LABEL:   func.func @u(%u: memref<?xf32>, %v_pieces: memref<?xf32>,
-// CHECK-SAME:        buffers = ["u", "v_pieces", "x", "z"], sizes = ["I", "P"], results = 2 : i64}
-// CHECK:           loops.parallel (%p) to (%P)
+// CHECK-SAME:        buffers = ["u", "v_pieces", "x", "z"], sizes = ["I"], results = 2 : i64}
+// CHECK:           loops.parallel (%p) to (%c16)
 // CHECK:             scf.for %n
 // CHECK:               memref.store {{.*}}, %v_pieces[%n]
-// CHECK:             scf.for %i = {{.*}} step %c4
+// CHECK:             scf.for %i = {{.*}} step %c64
 // CHECK:               scf.for %j = {{.*}} iter_args({{.*}}) -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>)
 // CHECK-COUNT-4:         math.exp
 // CHECK-NOT:             math.exp
@@ -64,12 +64,12 @@ tix.program @chain (%x = "x" : !tix.tensor<[512], f32>, %z = "z" : !tix.tensor<[
     tix.yield %0
   }
   %v = tix.define "v_pieces" (%p, %j) : !tix.tensor<[16, 512], f32> {
-    %0 = tix.sum (%i) in (%i >= 32 * %p, 32 * %p + 31 >= %i) {
-      %1 = tix.read %x[%i]
+    %0 = tix.sum (%q) in (%q >= 0, 16 * %q + %p <= 511) {
+      %1 = tix.read %x[16 * %q + %p]
       %2 = tix.read %z[%j]
       %3 = tix.mul %1, %2
       %4 = tix.exp %3
-      %5 = tix.read %u[%i]
+      %5 = tix.read %u[16 * %q + %p]
       %6 = tix.mul %4, %5
       tix.yield %6
     }

@@ -8,7 +8,7 @@ One walk over all pairs (i, j) may compute the exponential once for both.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
@@ -52,40 +52,39 @@ def long_sums(op: tix.DefineOp) -> Iterator[LongSum]:
                 pass
 
 
-def are_pairs(first: LongSum, second: LongSum, row: SSAValue, column: SSAValue) -> bool:
-    """True if the terms of two sums share dear values.
+def share_terms(
+    first: LongSum,
+    second: LongSum,
+    same: Mapping[SSAValue, SSAValue],
+    pair: Collection[SSAValue],
+) -> bool:
+    """True if the terms of two sums share dear values, where indices count as those that `same` has
+    for them.
 
-    The second sum runs over the index `row` of the first definition, and the first sum over the
-    index `column` of the second one.
+    Indices are those of the sums and of their definitions. Values that count depend on a pair of
+    the second one's.
     """
     read = [{o.tensor for o in s.op.walk() if isinstance(o, tix.ReadOp)} for s in (first, second)]
     if read[0].isdisjoint(read[1]):
         return False
     whole = _side_by_side(first.definition, second.definition)
-    indices = whole.indices
-    mine, yours = indices[: len(first.definition.indices)], indices[len(first.definition.indices) :]
     sums = [o for o in whole.body.block.ops if isinstance(o, tix.SumOp)]
     a, b = sums[_place(first)], sums[_count(first.definition) + _place(second)]
-    same = {
-        a.indices[0]: yours[second.definition.indices.index(column)],
-        b.indices[0]: mine[first.definition.indices.index(row)],
-    }
-    found = _shared(whole, a, b, same)
+    old = [*first.definition.indices, *second.definition.indices, first.index, second.index]
+    new = dict(zip(old, [*whole.indices, a.indices[0], b.indices[0]], strict=True))
+    numbers = ValueNumbers(whole, {new[v]: new[other] for v, other in same.items()})
+    found = _shared(numbers, a, b, {new[v] for v in pair})
     whole.erase()
     return found >= LEAST_SHARED
 
 
-def _shared(
-    whole: tix.DefineOp, a: tix.SumOp, b: tix.SumOp, same: Mapping[SSAValue, SSAValue]
-) -> int:
+def _shared(numbers: ValueNumbers, a: tix.SumOp, b: tix.SumOp, pair: set[SSAValue]) -> int:
     """The cost of the values that depend on both indices of a pair and are in both bodies."""
-    numbers, uses = ValueNumbers(whole, same), IndexUses()
-    pair = {*same, *same.values()}
-    there = {numbers[o.results[0]] for o in a.body.block.ops if _counts(o)}
+    uses, there = IndexUses(), {numbers[o.results[0]] for o in a.body.block.ops if _counts(o)}
     found = {
         numbers[o.results[0]]: weight(o)
         for o in b.body.block.ops
-        if _counts(o) and len(uses.of(o.results[0]) & pair) > 1
+        if _counts(o) and pair <= uses.of(o.results[0])
     }
     return sum(cost for number, cost in found.items() if number in there)
 
@@ -130,5 +129,8 @@ def pairs_along(
     one, two = first.definition, second.definition
     rows = [v for v, n in zip(one.indices, one.shape, strict=True) if n == height]
     columns = [v for v, n in zip(two.indices, two.shape, strict=True) if n == length]
-    ways = product(rows, columns)
-    return next((way for way in ways if are_pairs(first, second, *way)), None)
+    for row, column in product(rows, columns):
+        same = {first.index: column, second.index: row}
+        if share_terms(first, second, same, {second.index, column}):
+            return row, column
+    return None

@@ -41,11 +41,21 @@ MOST_NESTS_ASKED = 2
 
 
 def nests(
-    steps: Sequence[tix.DefineOp], alone: Collection[tix.DefineOp], choose: ChooseBlocking
+    steps: Sequence[tix.DefineOp],
+    alone: Collection[tix.DefineOp],
+    choose: ChooseBlocking,
+    walks: Sequence[Nest] = (),
 ) -> list[Nest]:
-    """The nests of these definitions, in order; those in `alone` share loops with no other one."""
+    """The nests of these definitions, in order, `walks` among them: each stands where its first
+    member does. Those in `alone` share loops with no other one."""
     found: list[Nest] = []
+    first = {nest.members[0]: nest for nest in walks}
+    walking = {op for nest in walks for op in nest.members}
+    alone = {*alone, *walking}
     for op in steps:
+        if op in walking:
+            found += [first[op]] if op in first else []
+            continue
         nest = _nest_of(op, choose)
         for place in islice(_places_for(op, found, alone), MOST_NESTS_ASKED):
             fused = _cheaper([*found[place].members, op], [found[place], nest], choose)

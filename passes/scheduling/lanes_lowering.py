@@ -103,7 +103,7 @@ class LanesLowering(LaneTests):
         inner.row, inner.vector = row, vector
         inner.scalars = dict(self.scalars)
         offsets = {
-            **self.tile.offsets(row or 0),
+            **self.tile.distances(row or 0),
             self.tile.column_index: (vector or 0) * self.lanes,
         }
         inner.index = self.index.placed({v: Affine.of(v) + n for v, n in offsets.items() if n})

@@ -1,8 +1,8 @@
 """Emits walks over pairs (`pairs`), piece by piece, in blocks of rows and vectors of columns.
 
-    loops.parallel (%p) to (%P) {
+    loops.parallel (%p) to (16) {
       dz_pieces[p, all k, all j] = 0
-      scf.for %i = ... step 4 {                     four rows
+      scf.for %i = %p to ... step 64 {              four rows, of every sixteenth one
         %sums:12 = scf.for %j = ... step 16 {       a vector of pairs in each
           %e0 = exp(...), ..., %e3 = exp(...)
           %s0 + %e0 * ..., ..., %s11 + %e3 * ...
@@ -10,7 +10,7 @@
         }
         dx[i, 0] = the lanes of %s0 added up; ...
       }
-      scf.for %i = ... { one row }                  rows that are left, one by one
+      scf.for %i = ... step 16 { one row }          rows that are left, one by one
     }
 
 Sums along rows add their terms in order, whatever the height of blocks is.
@@ -31,7 +31,7 @@ from dialects.loops import ParallelOp
 from dialects.tix import Affine
 from passes.analysis.index_uses import IndexUses
 from passes.scheduling.body_lowering import BodyLowering
-from passes.scheduling.emit import difference, loop, quotient, smaller, store
+from passes.scheduling.emit import difference, loop, quotient, store
 from passes.scheduling.nest import Nest
 from passes.scheduling.pairs import PairPiece, Pairs
 from passes.scheduling.sloped_sums import Sums
@@ -43,19 +43,19 @@ from passes.scheduling.vector_lowering import store_vector
 
 def pair_loops(outer: BodyLowering, nest: Nest, pairs: Pairs) -> ParallelOp:
     """The loops of a nest: an iteration computes the rows of a piece."""
-    first = pairs.pieces[0].sum
+    step = pairs.tile.step
     body = Block(arg_types=[IndexType()])
     body.args[0].name_hint = "p"
     at = outer.inside(body)
     place = body.args[0]
     for piece in pairs.pieces:
         _clear(at, piece, place)
-    height = at.index.constant(first.height)
-    low = at.index.mul(place, height)
-    high = smaller(at, at.index.add(low, height), at.index.form(first.length))
-    rows = at.index.constant(pairs.tile.rows)
-    blocks = at.index.mul(quotient(at, difference(at, high, low), rows), rows)
-    end = at.index.add(low, blocks)
+    high = at.index.form(pairs.length)
+    rest = at.index.form(pairs.length + (step - 1))
+    rows = quotient(at, difference(at, rest, place), at.index.constant(step))
+    blocks = quotient(at, rows, at.index.constant(pairs.tile.rows))
+    width = at.index.constant(pairs.tile.rows * step)
+    end = at.index.add(place, at.index.mul(blocks, width))
     single = replace(pairs.tile, rows=1)
 
     def block(tile: Tile, inner: BodyLowering, row: SSAValue) -> None:
@@ -66,9 +66,9 @@ def pair_loops(outer: BodyLowering, nest: Nest, pairs: Pairs) -> ParallelOp:
         made.finish(nest)
 
     hint = pairs.row.name_hint
-    loop(at, low, end, hint, partial(block, pairs.tile), pairs.tile.rows)
-    loop(at, end, high, hint, partial(block, single))
-    return ParallelOp([outer.index.form(first.count)], Region(body))
+    loop(at, place, end, hint, partial(block, pairs.tile), pairs.tile.rows * step)
+    loop(at, end, high, hint, partial(block, single), step)
+    return ParallelOp([outer.index.constant(step)], Region(body))
 
 
 class PairBlock(TermBlock):
@@ -108,7 +108,7 @@ class PairBlock(TermBlock):
         block: PairBlock,
     ) -> None:
         """Add the terms of these rows to one sum, of which this is the place."""
-        target, place = self.buffers[piece.sum.op.result], self._position(piece, op)
+        target, place = self.buffers[piece.op.result], self._position(piece, op)
         total = self.neighbours(target, place, self.mask)
         for row in rows:
             here = block.at(row, 0)
@@ -119,14 +119,14 @@ class PairBlock(TermBlock):
             self.insert(vector.MaskedStoreOp(target, [place], self.mask, total))
 
     def _position(self, piece: PairPiece, op: tix.ReductionOp) -> SSAValue:
-        made = piece.sum.op
+        made = piece.op
         forms = [Affine.of(v) for v in (self.place, *piece.places, op.indices[0])]
         return self.index.linear(forms, self.strides[made.result, made.shape])
 
 
 def _clear(at: BodyLowering, piece: PairPiece, place: SSAValue) -> None:
     """Begin the sums of a piece, which lie side by side."""
-    op, index = piece.sum.op, at.index
+    op, index = piece.op, at.index
     size = reduce(index.mul, [index.form(n) for n in op.shape[1:]])
     first = index.mul(place, size)
 

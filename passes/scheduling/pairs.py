@@ -1,10 +1,10 @@
 """Walks over pairs: one sum along each of two indices, from values that a pair computes once.
 
     dx[i, k] = sum[j](exp(-d(i, j)) * b[j] * (x[i, k] - z[j, k]))
-    dz_pieces[p, k, j] = sum[i in range(256*p, min(256*p + 256, N))](exp(-d(i, j)) * ...)
+    dz_pieces[p, k, j] = sum[q](exp(-d(16*q + p, j)) * ...)             rows i = 16*q + p
 
-A block has some rows i, with all values of k, and a vector of columns j. The sums along j are in
-registers, those along i are added to what their piece p has in memory (`piece_sums`). Pieces are
+A block has some rows i of a piece p, with all values of k, and a vector of columns j. The sums
+along j are in registers, those along i are added to what their piece has in memory. Pieces are
 independent of each other.
 """
 
@@ -20,13 +20,13 @@ from xdsl.ir import Block, Region, SSAValue
 
 from dialects import tix
 from dialects.tix import Affine, Constraint, between
-from passes.analysis.pairs import LongSum, are_pairs, long_sums
+from passes.analysis.pairs import LongSum, long_sums, share_terms
 from passes.index_sets.sets import boxed_indices
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
 from passes.rewriting.programs import view_of
 from passes.scheduling.joined_bodies import joined
-from passes.scheduling.piece_sums import PieceSum
+from passes.scheduling.piece_sums import ResidueSum
 from passes.scheduling.sum_lengths import blocked_sums, is_short
 from passes.scheduling.tile import Tile
 from passes.scheduling.tile_analysis import constant_extent, lanes_of
@@ -42,7 +42,7 @@ MOST_SUMS_OF_BLOCK = 16
 class PairPiece:
     """A sum along the rows of pairs."""
 
-    sum: PieceSum
+    op: tix.DefineOp
     places: Sequence[SSAValue]
     """The indices of the walk's body that are its own between the piece and the column."""
     term: SSAValue
@@ -54,11 +54,13 @@ class Pairs:
     """The loops of a definition that walks over pairs, and the sums that it takes along."""
 
     tile: Tile
+    length: Affine
+    """The number of rows."""
     pieces: Sequence[PairPiece]
 
     @property
     def row(self) -> SSAValue:
-        """The index of rows."""
+        """The index of rows, of which every one of so many belongs to a piece: the tile's step."""
         assert self.tile.row_index is not None
         return self.tile.row_index
 
@@ -118,43 +120,50 @@ def are_walked(op: tix.SumOp) -> bool:
     )
 
 
-def walk_of(op: tix.DefineOp, pieces: Sequence[PieceSum]) -> tuple[tix.DefineOp, Pairs] | None:
+def walk_of(op: tix.DefineOp, pieces: Sequence[ResidueSum]) -> tuple[tix.DefineOp, Pairs] | None:
     """The body and the loops of a definition that takes sums of pieces along; None if it has no
     pairs with these. The body is added to the program."""
     found = walking_sum(op)
     for row in op.indices if found else ():
         assert found
         walk = Walk(found, row)
-        mine = [p for p in pieces if _matches(walk, p)]
-        if mine:
-            return _joined(walk, mine)
+        mine = [p for p in pieces if p.count == pieces[0].count and _fits(walk, p)]
+        across = [_along_columns(walk, piece) for piece in mine]
+        shares = [_shares(walk, own) for own in across]
+        taken = [(p, own) for p, own, does in zip(mine, across, shares, strict=True) if does]
+        made = _joined(walk, taken) if taken else None
+        for own in across:
+            own.erase()
+        if made:
+            return made
     return None
 
 
-def _matches(walk: Walk, piece: PieceSum) -> bool:
-    """True if a sum of pieces runs along the rows of the walk, and shares dear values with it."""
+def _fits(walk: Walk, piece: ResidueSum) -> bool:
+    """True if a sum of pieces runs along the rows of the walk, for each of its columns."""
     length = boxed_indices(walk.sum.op)[walk.sum.index]
     along = piece.length == walk.sizes[walk.row] and piece.op.shape[-1] == length
-    if (
-        not along
-        or piece.outer
-        or not are_walked(piece.total)
-        or not walk.has(piece.op.shape[1:-1])
-    ):
-        return False
     same = piece.op.type.element == walk.op.type.element
-    sum_ = LongSum(piece.op, piece.total)
-    return same and are_pairs(walk.sum, sum_, walk.row, piece.op.indices[-1])
+    return along and same and are_walked(piece.total) and walk.has(piece.op.shape[1:-1])
 
 
-def _joined(walk: Walk, pieces: Sequence[PieceSum]) -> tuple[tix.DefineOp, Pairs]:
+def _shares(walk: Walk, across: tix.DefineOp) -> bool:
+    """True if terms along columns share dear values with those of the walk."""
+    (total,) = (o for o in across.body.block.ops if isinstance(o, tix.SumOp))
+    same = dict(zip(across.indices, walk.op.indices, strict=True)) | {
+        total.indices[0]: walk.sum.index
+    }
+    row = across.indices[walk.op.indices.index(walk.row)]
+    return share_terms(walk.sum, LongSum(across, total), same, {row, total.indices[0]})
+
+
+def _joined(
+    walk: Walk, pieces: Sequence[tuple[ResidueSum, tix.DefineOp]]
+) -> tuple[tix.DefineOp, Pairs]:
     """The body of the walk, in whose sum a pair computes the terms of all, and its loops."""
     op = walk.op
-    across = [_along_columns(walk, piece) for piece in pieces]
     every = range(len(op.indices))
-    body = joined([op, *across], [every] * (1 + len(across)))
-    for made in across:
-        made.erase()
+    body = joined([op, *(across for _, across in pieces)], [every] * (1 + len(pieces)))
     assert body is not None, "sums along columns are over the same points"
     new = dict(zip(op.indices, body.indices, strict=True))
     totals = tix.all_yielded(body.body)[1:]
@@ -164,19 +173,22 @@ def _joined(walk: Walk, pieces: Sequence[PieceSum]) -> tuple[tix.DefineOp, Pairs
         zip(sum_.results, tix.all_yielded(sum_.body), strict=True)
     )
     found = [
-        PairPiece(piece, [new[v] for v in walk.places_of(piece.op.shape[1:-1]) or ()], terms[total])
-        for piece, total in zip(pieces, totals, strict=True)
+        PairPiece(
+            piece.op, [new[v] for v in walk.places_of(piece.op.shape[1:-1]) or ()], terms[total]
+        )
+        for (piece, _), total in zip(pieces, totals, strict=True)
     ]
     whole = tuple((new[v], constant_extent(walk.sizes[v]) or 0) for v in walk.whole)
-    lanes = lanes_of(op)
-    tile = Tile(new[walk.row], sum_.indices[0], walk.rows, lanes, lanes, whole=whole)
-    return body, Pairs(tile, found)
+    lanes, step = lanes_of(op), pieces[0][0].count
+    tile = Tile(new[walk.row], sum_.indices[0], walk.rows, lanes, lanes, whole=whole, step=step)
+    return body, Pairs(tile, walk.sizes[walk.row], found)
 
 
-def _along_columns(walk: Walk, piece: PieceSum) -> tix.DefineOp:
+def _along_columns(walk: Walk, piece: ResidueSum) -> tix.DefineOp:
     """A definition with the indices of the walk that adds up the terms of a piece along columns.
 
-    It is not what is wanted, but it has the sum in whose loop the terms are computed.
+    It is not what is wanted, but it has the sum in whose loop the terms are computed. As all that
+    is read moves with the row, `16*q + p`, it is enough that `p` is the row, and `q` is 0.
     """
     op, total = walk.op, piece.total
     block = Block(arg_types=[IndexType()] * len(op.indices))
@@ -189,8 +201,9 @@ def _along_columns(walk: Walk, piece: PieceSum) -> tix.DefineOp:
         return between(0, Affine.of(columns[0]), length)
 
     def term(e: BodyBuilder, columns: list[SSAValue]) -> SSAValue:
-        old = [piece.row, *piece.op.indices[1:]]
-        return Cloner(e).inner(e, old, [own[walk.row], *others, *columns]).copy_body(total.body)
+        inner = Cloner(e).inner(e, piece.op.indices, [own[walk.row], *others, *columns])
+        inner.indices[total.indices[0]] = Affine(constant=0)
+        return inner.copy_body(total.body)
 
     value = builder.sum([walk.sum.index.name_hint], domain, term)
     block.add_op(tix.YieldOp(value))

@@ -2,7 +2,10 @@
 
     dg_pieces[p, j] = sum[i in range(32*p, min(32*p + 32, I))](dy[i, j] * (x[i, j] - m[i]))
 
-Each row `i in range(I)` belongs to one piece p.
+Each row `i in range(I)` belongs to one piece p. A walk over pairs (`pairs`) adds to sums over the
+rows of one residue p, of a number of pieces that does not grow with that of rows:
+
+    dz_pieces[p, j] = sum[q](exp(x[16*q + p] * z[j]))
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from xdsl.ir import SSAValue
 
 from dialects import tix
 from dialects.tix import Affine, Constraint
-from passes.rewriting.programs import reads_of
+from passes.rewriting.programs import forms_of, reads_of
 
 ROWS_OF_PIECE = 32
 """Rows of a piece at least: sums over fewer are windows, or means of neighbours. Adding up the sums
@@ -60,6 +63,18 @@ class PieceSum:
         return self.op.shape[len(self.outer)]
 
 
+@dataclass(frozen=True)
+class ResidueSum:
+    """A definition each of whose elements is a sum over the rows of one residue."""
+
+    op: tix.DefineOp
+    total: tix.SumOp
+    count: int
+    """The number of residues, which are the first index of the definition."""
+    length: Affine
+    """The number of rows."""
+
+
 def piece_sum_of(op: tix.DefineOp) -> PieceSum | None:
     """The sum over rows of pieces that a definition is, if it is one and leaves no row out."""
     total, *others = (value.owner for value in tix.all_yielded(op.body))
@@ -95,13 +110,29 @@ def _has_all_rows(found: PieceSum) -> bool:
     )
 
 
+def residue_sum_of(op: tix.DefineOp) -> ResidueSum | None:
+    """The sum over the rows of a residue that a definition is, if it is one."""
+    total, *others = (value.owner for value in tix.all_yielded(op.body))
+    if others or not isinstance(total, tix.SumOp) or len(total.indices) != 1 or len(op.indices) < 2:
+        return None
+    count = op.shape[0].constant if not op.shape[0].terms else 0
+    (index,), place = total.indices, op.indices[0]
+    start = Constraint(Affine.of(index))
+    row = Affine.of(index) * count + Affine.of(place)
+    ends = [c.form + row + 1 for c in total.constraints if c != start]
+    forms = [form for o in total.body.walk() for form in forms_of(o)]
+    is_one = len(total.constraints) == 2 and len(ends) == 1 and not ends[0].indices
+    is_one &= count > 1 and all(form[index] == count * form[place] for form in forms)
+    return ResidueSum(op, total, count, ends[0]) if is_one else None
+
+
 def rows_of_pieces(program: tix.ProgramOp) -> dict[tix.DefineOp, int]:
     """The sums over pieces of a program, and the definitions with rows that they read, too: of each
     the number of first indices that say which piece, or which row.
 
-    These indices stay as they are: then all may share the rows.
+    These indices stay as they are: then all may share the rows. Those of walks over pairs all do.
     """
-    found: dict[tix.DefineOp, int] = {}
+    found = {op: len(op.indices) for op in program.definitions if residue_sum_of(op)}
     for piece in filter(None, map(piece_sum_of, program.definitions)):
         near, count = {r.tensor for r in reads_of(piece.op)}, len(piece.rows)
         found[piece.op] = count

@@ -27,7 +27,7 @@ from passes.scheduling.blocking import Blocking, ChooseBlocking
 from passes.scheduling.fusion import nests
 from passes.scheduling.nest import Nest
 from passes.scheduling.pairs import walk_of
-from passes.scheduling.piece_sums import piece_sum_of, rows_of_pieces
+from passes.scheduling.piece_sums import residue_sum_of, rows_of_pieces
 from passes.scheduling.row_forms import rounding_reductions
 from passes.scheduling.rows import rows_shared
 from passes.scheduling.strips import strips_shared
@@ -65,9 +65,7 @@ def nests_of(
         if is_first:
             ops = [m.op for m in run]
             walks = _walks(ops, fixed, choose)
-            walking = {op for nest in walks for op in nest.members}
-            found = nests([op for op in ops if op not in walking], alone, in_order)
-            yield from walks
+            found = nests(ops, alone, in_order, walks)
             yield from strips_shared(rows_shared(found, repeated, plain, far), wide)
 
 
@@ -77,7 +75,7 @@ def _walks(
     """The nests of definitions that walk over pairs; those in `fixed` do not, nor those that a plan
     by hand has."""
     found: list[Nest] = []
-    pieces = [p for p in map(piece_sum_of, ops) if p and p.op not in fixed]
+    pieces = [p for p in map(residue_sum_of, ops) if p and p.op not in fixed]
     for place, op in enumerate(ops if pieces else ()):
         later = ops[place:]
         there = [p for p in pieces if p.op in later and not _reads_any(p.op, later)]
@@ -85,7 +83,7 @@ def _walks(
         if walk is None:
             continue
         body, pairs = walk
-        members = [op, *(p.sum.op for p in pairs.pieces)]
+        members = [op, *(p.op for p in pairs.pieces)]
         nest = Nest(body, members, [body.indices] * len(members), (), pairs=pairs)
         if any(choose(member).alone for member in members):
             nest.forget()

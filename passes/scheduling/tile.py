@@ -52,6 +52,8 @@ class Tile:
     length of chunks."""
     whole: tuple[tuple[SSAValue, int], ...] = ()
     """Further indices of which a block has all values, as rows, with the number of these."""
+    step: int = 1
+    """The distance from a row to the next one, along the index of rows."""
     always: bool = field(default=False, compare=False)
     """True if whatever sizes the function is called with leave room for a block."""
 
@@ -67,11 +69,16 @@ class Tile:
         return prod(count for _, count in self.axes)
 
     def offsets(self, row: int) -> dict[SSAValue, int]:
-        """The distance of a row from the first one, along each axis; the last axis runs fastest."""
+        """The rows from the first one to this, along each axis; the last axis runs fastest."""
         found: dict[SSAValue, int] = {}
         for index, count in reversed(self.axes):
             row, found[index] = divmod(row, count)
         return found
+
+    def distances(self, row: int) -> dict[SSAValue, int]:
+        """The numbers that are added to the indices of the first row, along each axis."""
+        found = self.offsets(row)
+        return {v: n * self.step if v is self.row_index else n for v, n in found.items()}
 
     def row_like(self, row: int | None, indices: Container[SSAValue]) -> int | None:
         """The first row that has the same values of these indices; None: all have."""

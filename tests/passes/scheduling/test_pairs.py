@@ -11,7 +11,7 @@ import pytest
 
 import tadc
 from passes import cut_sums
-from passes.scheduling import blocking, pairs, piece_sums, sum_lengths, tile_analysis
+from passes.scheduling import blocking, pairs, sum_lengths, tile_analysis
 from tadc.function import Function
 from tests.support.campaign import seeds
 from tests.support.long_calls import count_all_calls_as_long, cut_all_steps
@@ -66,11 +66,12 @@ def test_a_pair_computes_one_exponential():
     assert walk.count("math.exp") == rows_and_columns + one_row
 
 
-@pytest.mark.parametrize(("rows", "of_piece"), [(512, 32), (1024, 64), (1025, 128), (2048, 128)])
-def test_pieces_have_a_power_of_two_of_rows(rows: int, of_piece: int):
-    program = tadc.compile(TWO + "return u, v").program.op
-    text = str(cut_sums.cut_sums(program, {"N": rows, "M": 512}))
-    assert f"(%i_1 >= {of_piece} * %p, {of_piece} * %p + {of_piece - 1} >= %i_1, " in text
+def test_memory_does_not_grow_with_the_number_of_rows():
+    f = tadc.compile(KERNEL).derivative()
+    shapes = (((n, 3), (512, 3), 512, n) for n in (1024, 65536))
+    few, many = (f.memory(*(np.zeros(s, "f4") for s in own)) for own in shapes)
+    results = 3 * 4 * (65536 - 1024)
+    assert many.peak - few.peak == results
 
 
 def test_both_sums_may_be_values():
@@ -167,14 +168,31 @@ def test_bits_depend_on_sizes_alone():
             tadc.set_num_threads(before)
 
 
+def test_what_reads_a_piece_is_computed_after_the_walk():
+    """`dx` may join the tiles of `dv`, which stand before the walk that makes a part of it."""
+    text = (
+        "x: real[N]\nz: real[M]\nv: real[N, 2]\nw: real[M, 2]\n"
+        "a[i, k in range(2)] = sum[j](exp(-(x[i] - z[j])**2) * w[j, k])\n"
+        "h[j, k in range(2)] = sum[i](exp(-(x[i] - z[j])**2) * v[i, k])\n"
+        "b[i] = sum[j](exp(-(x[i] - z[j])**2)) + sum[j](exp(-(x[i] - z[j])**2) * (i + j))\n"
+        "return a, h, b"
+    )
+    f, rng = tadc.compile(text), np.random.default_rng(0)
+    values = [rng.uniform(-1, 1, s) for s in ((600,), (600,), (600, 2), (600, 2))]
+    named = dict(zip("xzvw", values, strict=True))
+    arguments = [named[t.name] for t in f.args]
+    expected = f.with_target("interpret").call(arguments, {})
+    for a, b in zip(f.call(arguments, {}), expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9 * np.abs(b).max())
+
+
 @pytest.fixture
 def short_walks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Walks over few pairs: random programs have small sizes."""
     count_all_calls_as_long(monkeypatch)
     cut_all_steps(monkeypatch)
-    for module in (cut_sums, piece_sums):
-        monkeypatch.setattr(module, "ROWS_OF_PIECE", 2)
-    monkeypatch.setattr(cut_sums, "PIECES_OF_PAIRS", 2)
+    monkeypatch.setattr(cut_sums, "FEWEST_ROWS_OF_PAIRS", 1)
+    monkeypatch.setattr(cut_sums, "PIECES_OF_PAIRS", 3)
     monkeypatch.setattr(cut_sums, "FEWEST_COLUMNS", 1)
     monkeypatch.setattr(blocking, "FEWEST_ELEMENTS_OF_ROW", 1)
     monkeypatch.setattr(pairs, "ROWS_OF_PAIRS", 2)
