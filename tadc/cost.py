@@ -33,15 +33,18 @@ class Range:
 
     low: tuple[tuple[Affine, int], ...]
     high: tuple[tuple[Affine, int], ...]
+    widths: tuple[Affine, ...] = ()
+    """The distances of bounds that move alike with other indices."""
 
     def length(self, sizes: Mapping[str, int]) -> int:
         """The number of points; a guess where a bound depends on other indices."""
-        if not (self.low and self.high):
-            return ASSUMED_EXTENT
         values = cast("Mapping[Variable, int]", sizes)
-        low = min(form.evaluate(values) // divisor for form, divisor in self.low)
-        high = min(form.evaluate(values) // divisor for form, divisor in self.high)
-        return max(0, high + low + 1)
+        found = [form.evaluate(values) for form in self.widths]
+        if self.low and self.high:
+            low = min(form.evaluate(values) // divisor for form, divisor in self.low)
+            high = min(form.evaluate(values) // divisor for form, divisor in self.high)
+            found.append(high + low)
+        return max(0, min(found, default=ASSUMED_EXTENT - 1) + 1)
 
 
 @dataclass(frozen=True)
@@ -99,6 +102,13 @@ def _range(index: SSAValue, constraints: Iterable[Constraint]) -> Range:
     for constraint in constraints:
         c = constraint.form[index]
         rest = constraint.form - Affine.of(index) * c
-        if c and not rest.indices:
+        if c:
             (low if c > 0 else high).append((rest, abs(c)))
-    return Range(tuple(low), tuple(high))
+    sums = (a + b for a, m in low for b, n in high if m == n == 1 and a.indices)
+    widths = tuple(form for form in sums if not form.indices)
+    return Range(_fixed(low), _fixed(high), widths)
+
+
+def _fixed(bounds: Iterable[tuple[Affine, int]]) -> tuple[tuple[Affine, int], ...]:
+    """The bounds that depend on sizes alone."""
+    return tuple((form, divisor) for form, divisor in bounds if not form.indices)
