@@ -28,7 +28,8 @@ computes where they are read the elements of large tensors that are made of few 
 indices of one that counts by its quotient and its remainder, `multiply_out` sums of products of
 which parts can leave a sum, and `split_residues` computes results residue by residue whose
 neighbours take different terms; `pack_reads` copies what vectors would gather to where it lies side
-by side; `cut_sums` cuts sums over rows into pieces, to which each row can add when it is computed.
+by side; `cut_sums` cuts sums over rows into pieces, to which each row can add when it is computed,
+and `cut_reductions` long reductions of few elements into pieces that threads share.
 `expand_calls` puts formulas in the place of the user's functions, `set_precision` types of
 elements in the place of undeclared ones. For processors with caches and vectors `split_sums` parts
 sums whose terms depend on different indices. `shift_sums` chooses the indices that a sum runs over:

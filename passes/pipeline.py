@@ -13,6 +13,7 @@ from typing import NamedTuple
 from xdsl.passes import ModulePass
 
 from passes.absorb_conditions import AbsorbConditionsPass
+from passes.cut_reductions import CutReductionsPass
 from passes.cut_sums import CutSumsPass
 from passes.differentiate import DifferentiatePass
 from passes.elide_copies import ElideCopiesPass
@@ -209,6 +210,8 @@ def summing_passes(
         Step("tensor-index", PackReadsPass(example, precision)),
         # last: what runs along rows, and by which copies
         Step("tensor-index", CutSumsPass(example)),
+        # of what is left: what threads could not share
+        Step("tensor-index", CutReductionsPass(example)),
     ]
     return Pipeline(
         [

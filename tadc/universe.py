@@ -44,6 +44,7 @@ PASSES = {
     "split-residues": ("passes.split_residues", "SplitResiduesPass"),
     "pack-reads": ("passes.pack_reads", "PackReadsPass"),
     "cut-sums": ("passes.cut_sums", "CutSumsPass"),
+    "cut-reductions": ("passes.cut_reductions", "CutReductionsPass"),
     "expand-calls": ("passes.expand_calls", "ExpandCallsPass"),
     "set-precision": ("passes.set_precision", "SetPrecisionPass"),
     "split-sums": ("passes.split_sums", "SplitSumsPass"),

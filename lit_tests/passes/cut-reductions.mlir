@@ -1,0 +1,42 @@
+// A reduction of many terms to few elements is cut into pieces.
+// RUN: tadc-opt %s -p 'cut-reductions{sizes="I=512","J=512"}' | filecheck %s
+
+tix.program @loss (%x = "x" : !tix.tensor<[I, J], f32>) {
+  %y = tix.define "y" () : !tix.tensor<[], f32> {
+    %0 = tix.sum (%i, %j) in (%i >= 0, %i + 1 <= I, %j >= 0, %j + 1 <= J) {
+      %1 = tix.read %x[%i, %j]
+      tix.yield %1
+    }
+    %1 = tix.sqrt %0
+    tix.yield %1
+  }
+  tix.return %y
+}
+
+// An element for each row: threads share these.
+tix.program @rows (%x = "x" : !tix.tensor<[I, J], f32>) {
+  %y = tix.define "y" (%i) : !tix.tensor<[I], f32> {
+    %0 = tix.max (%j) in (%j >= 0, %j + 1 <= J) {
+      %1 = tix.read %x[%i, %j]
+      tix.yield %1
+    }
+    tix.yield %0
+  }
+  tix.return %y
+}
+
+// CHECK-LABEL: tix.program @loss sizes (#tix.size<P = min((I + 31) floordiv 32)>)
+// CHECK:         %y_pieces = tix.define "y_pieces" (%p) : !tix.tensor<[P], f32> {
+// CHECK-NEXT:      [[S:%.*]] = tix.sum (%i, %j) in (%i >= 32 * %p, 32 * %p + 31 >= %i, %i + 1 <= I, %j >= 0, %j + 1 <= J) {
+// CHECK-NEXT:        [[X:%.*]] = tix.read %x[%i, %j]
+// CHECK-NEXT:        tix.yield [[X]]
+// CHECK-NEXT:      }
+// CHECK-NEXT:      tix.yield [[S]]
+// CHECK:         %y = tix.define "y" ()
+// CHECK-NEXT:      [[T:%.*]] = tix.sum (%p_1) in (%p_1 >= 0, %p_1 + 1 <= P) {
+// CHECK-NEXT:        [[Y:%.*]] = tix.read %y_pieces[%p_1]
+// CHECK-NEXT:        tix.yield [[Y]]
+// CHECK-NEXT:      }
+// CHECK-NEXT:      tix.sqrt [[T]]
+// CHECK-LABEL: tix.program @rows
+// CHECK-NOT:     _pieces

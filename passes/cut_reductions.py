@@ -1,0 +1,210 @@
+"""`cut-reductions`: a reduction of many terms to few elements is cut into pieces for threads.
+
+    y = sum[i, j]((x[i, j] - t[i, j])**2)                        i in range(I)
+
+becomes
+
+    y_pieces[p] = sum[i in range(h*p, min(h*p + h, I)), j]((x[i, j] - t[i, j])**2)
+    y = sum[p](y_pieces[p])                                      p in range(⌈I / h⌉)
+
+by  {0, ..., I - 1} = ∪_p {h p, ..., min(h p + h, I) - 1},  for products and extrema as well.
+Threads share the elements of a result: of a loss there is one. Results depend on sizes alone.
+
+The index that is cut is not the one by which terms lie side by side, unless it is the only one.
+Definitions that must round identically stay as they are. On entry and on exit sums are bounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.builtin import ArrayAttr
+from xdsl.ir import Operation, SSAValue
+
+from dialects import tix
+from dialects.tix import Affine, TensorType, between
+from dialects.tix.affine import SizeValues
+from passes.analysis.rounding import must_round_identically
+from passes.index_sets.sets import boxed_indices
+from passes.rewriting.builder import BodyBuilder
+from passes.rewriting.cloner import Cloner
+from passes.rewriting.part_sizes import PartSizes, with_derived_sizes
+from passes.rewriting.program_pass import ProgramPass
+from passes.rewriting.programs import (
+    ProgramBuilder,
+    arguments_of,
+    copy_definition,
+    definition_around,
+    type_of,
+)
+from passes.rewriting.written_sizes import parse_sizes
+
+TERMS_OF_PIECE = 1 << 14
+"""Terms of a piece at least: some microseconds, in which a thread can take it."""
+
+FEWEST_TERMS = 1 << 17
+"""Terms of a reduction at least, ..."""
+
+LONG = 512
+"""... or values of the index that is cut, which may be many more. So many count where bounds depend
+on other indices."""
+
+FEWEST_PIECES = 16
+"""Values of that index at least."""
+
+MOST_ELEMENTS = 32
+"""Elements of a result at most: of more, threads take some each."""
+
+
+@dataclass(frozen=True)
+class CutReductionsPass(ProgramPass):
+    """`cut-reductions{sizes="I=512"}`: reductions that are long for these sizes; right for all."""
+
+    name = "cut-reductions"
+    sizes: tuple[str, ...] = ()
+
+    def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
+        return cut_reductions(program, parse_sizes(self.sizes))
+
+
+def cut_reductions(program: tix.ProgramOp, sizes: Mapping[str, int]) -> tix.ProgramOp:
+    """The program with long reductions in pieces; itself where there are none."""
+    fixed, known = must_round_identically(program), with_derived_sizes(program, sizes)
+    free = [op for op in program.definitions if fixed.isdisjoint(op.walk())]
+    cuts: dict[Operation, _Cut] = {cut.op: cut for op in free for cut in _cuts_in(op, known)}
+    if not cuts:
+        return program
+    builder = ProgramBuilder(arguments_of(program))
+    builder.labels |= {d.label.data for d in program.definitions}
+    cloner = _Cutter(BodyBuilder(builder.block, program.location))
+    cloner.values.update(zip(program.body.block.args, builder.block.args, strict=True))
+    cloner.pieces, lengths = {}, PartSizes(program, sizes)
+    for op in program.definitions:
+        for cut in filter(None, map(cuts.get, op.body.block.ops)):
+            cloner.pieces[cut.op] = _pieces(builder, cloner, cut, op, lengths)
+        cloner.values[op.result] = copy_definition(builder, cloner, op)
+    made = builder.finish(program, [cloner.value(v) for v in program.returned])
+    made.derived = ArrayAttr([*program.derived, *lengths.derived])
+    return made
+
+
+# --- which reductions -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Cut:
+    """A reduction to cut."""
+
+    op: tix.ReductionOp
+    index: SSAValue
+    """The index that is cut."""
+    length: Affine
+    """The number of its values."""
+    height: int
+    """The values of a piece."""
+
+
+def _cuts_in(op: tix.DefineOp, sizes: Mapping[str, int]) -> list[_Cut]:
+    """The reductions of a definition that are worth pieces."""
+    elements = _known(op.shape, sizes)
+    if elements is None or prod(elements) > MOST_ELEMENTS or op.view is not None:
+        return []
+    reductions = [o for o in op.body.block.ops if isinstance(o, tix.ReductionOp)]
+    return [cut for o in reductions if (cut := _cut_of(o, sizes)) is not None]
+
+
+def _cut_of(op: tix.ReductionOp, sizes: Mapping[str, int]) -> _Cut | None:
+    """The cut of a long reduction: by the longest index across rows, or else along these."""
+    boxes = boxed_indices(op)
+    values = _known([*boxes.values()], sizes)
+    if not values:
+        return None
+    lengths = dict(zip(boxes, values, strict=True))
+    terms = prod(lengths.get(v, LONG) for v in op.indices)
+    inner = [v for v in boxes if _lies_along(op, v)]
+    outer = [v for v in boxes if v not in inner and lengths[v] >= FEWEST_PIECES]
+    index = max(outer or boxes, key=lengths.__getitem__)
+    if lengths[index] < LONG and (terms < FEWEST_TERMS or index in inner):
+        return None
+    least = -(-TERMS_OF_PIECE * lengths[index] // max(1, terms))
+    return _Cut(op, index, boxes[index], 1 << (least - 1).bit_length())
+
+
+def _known(sizes: Sequence[Affine], values: Mapping[str, int]) -> list[int] | None:
+    """Sizes as numbers; None where one is not known."""
+    if not {name for form in sizes for name in form.sizes} <= values.keys():
+        return None
+    known = SizeValues(values)
+    return [form.evaluate(known) for form in sizes]
+
+
+def _lies_along(op: tix.ReductionOp, index: SSAValue) -> bool:
+    """True if terms lie side by side along an index, in one of the tensors that are read."""
+    reads = [o for o in op.walk() if isinstance(o, tix.ReadOp)]
+    return any(read.forms and read.forms[-1][index] for read in reads)
+
+
+# --- the change -----------------------------------------------------------------------------------
+
+
+class _Cutter(Cloner):
+    """Copies; reductions whose pieces are there reduce these."""
+
+    pieces: dict[tix.ReductionOp, SSAValue]
+
+    def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
+        """Copy a reduction, or reduce the pieces of one that has some."""
+        if op not in self.pieces:
+            return super().copy_reduction(op)
+        pieces = self.pieces[op]
+        around = [self.form(Affine.of(v)) for v in definition_around(op).indices]
+        count = type_of(pieces).shape[-1]
+
+        def domain(own: list[SSAValue]) -> list[tix.Constraint]:
+            return between(0, Affine.of(own[0]), count)
+
+        def piece(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
+            return e.read(pieces, [*around, Affine.of(own[0])])
+
+        return self.builder.reduce(type(op), ["p"], domain, piece)
+
+
+def _pieces(
+    builder: ProgramBuilder, cloner: Cloner, cut: _Cut, op: tix.DefineOp, lengths: PartSizes
+) -> SSAValue:
+    """Append the definition of the pieces of a reduction."""
+    count = lengths.of(cut.length, cut.height, 0, "P")
+
+    def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
+        *around, place = own
+        inner = cloner.inner(e, op.indices, around)
+        inner.require(cut.op)
+
+        def domain(indices: list[SSAValue]) -> list[tix.Constraint]:
+            terms = inner.inner(e, cut.op.indices, indices)
+            index = Affine.of(indices[cut.op.indices.index(cut.index)])
+            first = index - Affine.of(place) * cut.height
+            piece = between(0, first, Affine(constant=cut.height))
+            return [*piece, *terms.constraints(_without_start(cut))]
+
+        def term(e: BodyBuilder, indices: list[SSAValue]) -> SSAValue:
+            return inner.inner(e, cut.op.indices, indices).copy_body(cut.op.body)
+
+        names = [v.name_hint for v in cut.op.indices]
+        return e.reduce(type(cut.op), names, domain, term)
+
+    return builder.define(
+        builder.fresh_label(f"{op.label.data}_pieces"),
+        TensorType.of([*op.shape, count], tix.ELEMENT_TYPES[op.type.dtype]),
+        [*(v.name_hint for v in op.indices), "p"],
+        op.location,
+        body,
+    )
+
+
+def _without_start(cut: _Cut) -> list[tix.Constraint]:
+    """The constraints of a reduction but for `index >= 0`, which a piece implies."""
+    start = tix.Constraint(Affine.of(cut.index))
+    return [c for c in cut.op.constraints if c != start]
