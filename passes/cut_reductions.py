@@ -108,8 +108,9 @@ class _Cut:
 
 def _cuts_in(op: tix.DefineOp, sizes: Mapping[str, int]) -> list[_Cut]:
     """The reductions of a definition that are worth pieces."""
-    elements = _known(op.shape, sizes)
-    if elements is None or prod(elements) > MOST_ELEMENTS or op.view is not None:
+    # sizes are examples, of which differences say nothing
+    is_fixed = not any(size.terms for size in op.shape) and op.view is None
+    if not is_fixed or prod(size.constant for size in op.shape) > MOST_ELEMENTS:
         return []
     reductions = [o for o in op.body.block.ops if isinstance(o, tix.ReductionOp)]
     return [cut for o in reductions if (cut := _cut_of(o, sizes)) is not None]

@@ -86,6 +86,7 @@ CUT = {
     "points": ("x: real[I, 3]\ny = sum[i, k](x[i, k]**2)", ["y_pieces", "y"]),
     "both of a quotient": ("y = sum[i](x[i]) / sum[i](x[i]**2)", ["y_pieces", "y_pieces_1", "y"]),
     "many elements": ("y[i] = sum[j](x[i, j])", ["y"]),
+    "differences": ("y[i] = sum[k](d[i + k] * v[k])", ["y"]),
     "few terms": ("x: real[200]\ny = sum[i](x[i])", ["y"]),
     "some of many": ("x: real[I]\ny = sum[i, j in range(i)](x[i] * x[j])", ["y"]),
 }
