@@ -21,6 +21,7 @@
 - `frequencies`: how often each operation of a definition runs
 - `instructions`: the instructions of an element, as lanes and rows share them
 - `predict`: the time that a definition takes in a nest
+- `predict_nests`: the time of definitions that share loops
 - `plan_comments`: comments of a plan: work, time, what was rejected
 - `plan_parser`: that text, read into entries
 - `planned_sums`: panels and chunks that entries say

@@ -91,6 +91,8 @@ class Prediction:
     bytes: int
     """The bytes of all tensors that it reads and writes, each once."""
     seconds: float
+    busy: float
+    """The seconds of these without what waits for memory."""
 
 
 def predict(
@@ -103,28 +105,27 @@ def predict(
     work = sum(n for o, n in found.runs.items() if _is_arithmetic(o))
     moved = bytes_of(op, sizes)
     element = _Cycles(op, nest, sizes, found, machine)
-    seconds = 1e-9 * max(
+    busy = 1e-9 * max(
         element.cycles() * elements / machine.gigahertz,
         element.traffic() * elements / machine.shared_speed,
-        _seconds_to_move(op, nest, sizes, machine) * 1e9,
     )
-    return Prediction((work + sum(found.terms.values())) * elements, moved, seconds + machine.step)
+    # but for streams, a large result is read before it is written
+    again = 0 if nest.stream else tensor_bytes(op.type, sizes)
+    seconds = max(busy, seconds_to_move(moved, again, machine)) + machine.step
+    terms = sum(n * len(o.results) for o, n in found.terms.items())
+    return Prediction((work + terms) * elements, moved, seconds, busy)
 
 
 def _is_arithmetic(op: Operation) -> bool:
     return isinstance(op, ew.UnaryOp | ew.BinaryOp) and not isinstance(op, ew.NegOp)
 
 
-def _seconds_to_move(
-    op: tix.DefineOp, nest: Blocking, sizes: Mapping[str, int], machine: Machine
-) -> float:
-    """The time for all bytes; but for streams, a large result is read before it is written."""
-    moved = bytes_of(op, sizes)
+def seconds_to_move(moved: int, again: int, machine: Machine) -> float:
+    """The time for so many bytes; those of large results are moved again."""
     if moved <= machine.cache_bytes:
         return moved / machine.cache_speed / 1e9
     if moved <= machine.large_bytes:
         return moved / machine.shared_speed / 1e9
-    again = 0 if nest.stream else tensor_bytes(op.type, sizes)
     return (moved + again) / machine.memory_speed / 1e9
 
 
@@ -155,7 +156,7 @@ class _Cycles(Instructions):
                 continue
             if isinstance(o, tix.ReductionOp):
                 terms = self.found.terms[o]
-                arithmetic += terms * self.share(o.result, o)
+                arithmetic += terms * sum(self.share(total, o) for total in o.results)
                 latency += terms * self._latency(o)
                 on_top += self._end_of_sum(o)
             elif isinstance(o, tix.ReadOp):
@@ -226,11 +227,14 @@ class _Cycles(Instructions):
         if self.is_short(op):
             return 0
         if self.tile:
-            return 1 / (self.tile.count_in(self.uses.of(op.result)) * self.tile.columns)
+            rows = sum(self.tile.count_in(self.uses.of(total)) for total in op.results)
+            return 1 / (rows * self.tile.columns)
         return 1 / (4 * self.lanes) if self.axis(op) else 0.5
 
     def _end_of_sum(self, op: tix.ReductionOp) -> float:
-        """The cycles in which the lanes of a sum are added to each other."""
+        """The cycles in which the lanes of a sum are added to each other; short ones have none."""
+        if self.is_short(op):
+            return 0
         in_lanes = self.along_terms or (not self.tile and self.along.get(op))
         return self.found.runs[op] * 16 if in_lanes else 0
 

@@ -10,14 +10,18 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 
-from dialects.tix import ProgramOp
+from dialects.tix import DefineOp, ProgramOp
+from passes.analysis.equivalence import equivalent_definitions
+from passes.analysis.rounding import must_round_identically
 from passes.rewriting.written_sizes import write_sizes
 from passes.scheduling.blocking import PLAIN, Blocking, ChooseBlocking, blocking_chooser
 from passes.scheduling.plan_comments import Comments
 from passes.scheduling.plan_parser import LoopPlan, parse_plan
 from passes.scheduling.plan_text import plan_entries
 from passes.scheduling.planned import planned, refusals
-from passes.scheduling.predict import MACHINE, Machine, Prediction, predict
+from passes.scheduling.predict import MACHINE, Machine, Prediction
+from passes.scheduling.predict_nests import predict_nest
+from passes.scheduling.sharing import nests_of
 from tadc.runtime.compiled import Compiled
 from tadc.sizes import argument_shapes
 
@@ -62,16 +66,20 @@ def predictions(
     precision: str,
     machine: Machine = MACHINE,
 ) -> dict[str, Prediction]:
-    """The work and the time of each definition, on one core of a machine; empty without sizes."""
+    """The work and the time of each nest, on one core of a machine, by the label of the first
+    definition that it stores, and of those that run its code; empty without sizes."""
 
     def found() -> dict[str, Prediction]:
         call = _Call.of(compiled, sizes, precision)
         if call.sizes is None:
             return {}
-        definitions = call.program.definitions
-        return {
-            op.label.data: predict(op, call.choose(op), call.sizes, machine) for op in definitions
-        }
+        as_written = must_round_identically(call.program)
+        members = equivalent_definitions(call.program, as_written)
+        stored: dict[DefineOp, Prediction] = {}
+        for nest in list(nests_of(members, call.choose, as_written)):
+            stored[nest.written[0]] = predict_nest(nest, call.choose, call.sizes, machine)
+            nest.forget()
+        return {m.op.label.data: stored[m.first] for m in members if m.first in stored}
 
     with compiled.program.located_errors():
         return compiled.program.recurse(found)

@@ -16,6 +16,7 @@ from passes.scheduling.frequencies import bytes_of, frequencies
 from passes.scheduling.plan_parser import parse_plan
 from passes.scheduling.planned import blocking_of
 from passes.scheduling.predict import MACHINE, Prediction, predict
+from tadc.runtime.loop_plan import predictions
 from tadc.support.ir_text import context
 
 PRODUCT = "x: f32[N, K]\nw: f32[M, K]\ny[i, j] = sum[k](x[i, k] * w[j, k])"
@@ -132,3 +133,35 @@ def test_a_machine_is_a_record():
     assert predict(op, PLAIN, sizes, faster).seconds == pytest.approx(found.seconds / 2, rel=0.01)
     slower = replace(MACHINE, gigahertz=0.001)
     assert predict(op, PLAIN, sizes, slower).seconds > 10 * found.seconds
+
+
+# --- nests of several definitions -----------------------------------------------------------------
+
+ROWS = """\
+m[i] = max[j](x[i, j])
+e[i, j] = exp(x[i, j] - m[i])
+s[i] = sum[j](e[i, j])
+y[i, j] = e[i, j] / s[i]"""
+PAIRS = """\
+x: real[N]
+z: real[M]
+u[i] = sum[j](exp(x[i] * z[j]))
+v[j] = sum[i](exp(x[i] * z[j]) * x[i])
+return u, v"""
+
+
+def test_bytes_of_rows_that_definitions_share_count_once():
+    f, sizes = tadc.compile(ROWS), {"I": 20_000, "J": 500}
+    found = predictions(f.runner, sizes, "f32")
+    assert list(found) == ["y"]
+    assert found["y"].bytes == 2 * 4 * 20_000 * 500
+
+
+def test_a_walk_over_pairs_takes_the_time_of_what_a_pair_computes_once():
+    sizes = {"N": 4096, "M": 4096}
+    both = predictions(tadc.compile(PAIRS).runner, sizes, "f32")
+    alone = [line for line in PAIRS.splitlines() if not line.startswith(("v", "return"))]
+    one = predictions(tadc.compile("\n".join(alone)).runner, sizes, "f32")
+    assert both["u"].operations == 5 * 4096**2
+    assert one["u"].operations == 3 * 4096**2
+    assert both["u"].seconds < one["u"].seconds
