@@ -44,6 +44,9 @@ from passes.rewriting.written_sizes import parse_sizes
 TERMS_OF_PIECE = 1 << 14
 """Terms of a piece at least: some microseconds, in which a thread can take it."""
 
+MOST_PIECES = 1 << 12
+"""Pieces of an index whose length is known at most: they are stored."""
+
 FEWEST_TERMS = 1 << 17
 """Terms of a reduction at least, ..."""
 
@@ -130,6 +133,7 @@ def _cut_of(op: tix.ReductionOp, sizes: Mapping[str, int]) -> _Cut | None:
     if lengths[index] < LONG and (terms < FEWEST_TERMS or index in inner):
         return None
     least = -(-TERMS_OF_PIECE * lengths[index] // max(1, terms))
+    least = max(least, -(-lengths[index] // MOST_PIECES))
     return _Cut(op, index, boxes[index], 1 << (least - 1).bit_length())
 
 

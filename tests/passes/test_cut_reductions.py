@@ -98,6 +98,12 @@ def test_long_reductions_of_few_elements_are_cut(what: str) -> None:
     assert cut_for(tadc.compile(source)) == labels
 
 
+def test_there_are_not_too_many_pieces() -> None:
+    program = tadc.compile(f"s = sum[k in range({10**12})](1 / (k + 1))").program.op
+    (count,) = cut_reductions(program, {}).definitions[0].shape
+    assert cut.MOST_PIECES // 2 < count.constant <= cut.MOST_PIECES
+
+
 def test_extrema_that_gradients_compare_stay_whole() -> None:
     f = tadc.compile("y = max[i](x[i])").derivative()
     assert not [label for label in cut_for(f) if "pieces" in label]
