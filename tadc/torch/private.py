@@ -72,7 +72,7 @@ def with_tangents() -> AbstractContextManager[Any]:
 
 def is_beyond_guards(values: Sequence[Any]) -> bool:
     """True where something sees calls or follows tangents, of which a guard does not tell, or where
-    one value is a nested tensor or none at all, which no guard takes."""
+    one value is a nested tensor or no tensor at all, which no guard takes."""
     if sees_calls() or _forward_ad._current_level >= 0:
         return True
     try:
