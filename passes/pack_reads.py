@@ -192,7 +192,7 @@ def best_axes(op: tix.DefineOp, sizes: Sizes, made: Collection[Copy] = ()) -> Ax
             continue
         packed = _alone(op, axes)
         own = packed.indices[op.indices.index(column)]
-        found = [p.cost for p in priced_tiles(packed, sizes) if p.tile.column_index is own]
+        found = [p.cost for p in priced_tiles(packed, sizes, own)]
         cost = min(found, default=least) + _cost_of_copies(op, axes, sizes, made)
         if cost < least:
             best, least = axes, cost

@@ -183,8 +183,9 @@ def priced_for(op: tix.DefineOp, example: Sizes) -> list[PricedTile]:
     return priced_tiles(op, example if example and _tells_lengths(op, example) else {})
 
 
-def priced_tiles(op: tix.DefineOp, sizes: Sizes) -> list[PricedTile]:
-    """All tiles that are tried, the cheapest first; none for scans, whose loops carry totals."""
+def priced_tiles(op: tix.DefineOp, sizes: Sizes, along: SSAValue | None = None) -> list[PricedTile]:
+    """All tiles that are tried, the cheapest first, or those with columns `along` an index; none
+    for scans, whose loops carry totals."""
     if not may_have_tiles(op) or is_scanned(op):
         return []
     uses = IndexUses()
@@ -193,6 +194,8 @@ def priced_tiles(op: tix.DefineOp, sizes: Sizes) -> list[PricedTile]:
     found: list[PricedTile] = []
     plain_costs: dict[tuple[tix.ReductionOp, ...], float] = {}
     for tile in _candidates(op, lanes, sizes):
+        if along is not None and tile.column_index is not along:
+            continue
         sums = sums_of_blocks(op, tile, uses)
         if not sums or not all(s in sums and _may_join(s, op, tile, uses) for s in joined):
             continue
