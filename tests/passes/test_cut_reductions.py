@@ -127,7 +127,7 @@ def test_the_work_of_a_piece_is_that_of_its_terms() -> None:
     ("source", "shape"), [(LOSS, (512, 700)), ("y = sum[i](x[i]**2)", (1 << 20,))]
 )
 def test_threads_share_a_reduction(source: str, shape: tuple[int, ...]) -> None:
-    """It has the same bits for any number of them."""
+    """Results have the same bits for any number of threads."""
     f, rng = tadc.compile(source), np.random.default_rng(0)
     values = [rng.normal(size=shape).astype("f4") for _ in f.args]
     sizes = dict(zip("IJ", shape, strict=False))

@@ -149,7 +149,7 @@ def test_nothing_is_copied_where_that_is_of_no_use(source: str) -> None:
 def test_blocks_transpose_small_matrices_whose_rows_are_whole_vectors(
     size: int, panels: bool
 ) -> None:
-    """Where two blocks share a panel of squares; what squares leave would be read one by one."""
+    """Two blocks share a panel of squares where these leave nothing to be read one by one."""
     matrices = f"x: f32[4096, {size}, {size}]\nw: f32[4096, {size}, {size}]\n"
     f = tadc.compile(f"{matrices}y[p, i, j] = sum[k](x[p, i, k] * w[p, j, k])")
     plan = f.emit("plan", {}, "f32")

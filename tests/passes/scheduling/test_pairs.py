@@ -38,7 +38,7 @@ def plan(f: Function, sizes: dict[str, int] = SIZES) -> list[str]:
 
 
 def walks(source: str, sizes: dict[str, int] = SIZES) -> list[str]:
-    """What the plan says of definitions that walk over pairs."""
+    """Lines of the plan that name definitions which share a walk over pairs."""
     return [line for line in plan(tadc.compile(source), sizes) if is_walk(line)]
 
 
@@ -168,24 +168,6 @@ def test_bits_depend_on_sizes_alone():
             tadc.set_num_threads(before)
 
 
-def test_what_reads_a_piece_is_computed_after_the_walk():
-    """`dx` may join the tiles of `dv`, which stand before the walk that makes a part of it."""
-    text = (
-        "x: real[N]\nz: real[M]\nv: real[N, 2]\nw: real[M, 2]\n"
-        "a[i, k in range(2)] = sum[j](exp(-(x[i] - z[j])**2) * w[j, k])\n"
-        "h[j, k in range(2)] = sum[i](exp(-(x[i] - z[j])**2) * v[i, k])\n"
-        "b[i] = sum[j](exp(-(x[i] - z[j])**2)) + sum[j](exp(-(x[i] - z[j])**2) * (i + j))\n"
-        "return a, h, b"
-    )
-    f, rng = tadc.compile(text), np.random.default_rng(0)
-    values = [rng.uniform(-1, 1, s) for s in ((600,), (600,), (600, 2), (600, 2))]
-    named = dict(zip("xzvw", values, strict=True))
-    arguments = [named[t.name] for t in f.args]
-    expected = f.with_target("interpret").call(arguments, {})
-    for a, b in zip(f.call(arguments, {}), expected, strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9 * np.abs(b).max())
-
-
 @pytest.fixture
 def short_walks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Walks over few pairs: random programs have small sizes."""
@@ -251,6 +233,13 @@ def random_pairs(seed: int) -> tuple[str, dict[str, tuple[int, ...]]]:
 def test_random_walks_agree_with_the_interpreter():
     checked = seeds(12, of=400)
     assert 2 * sum(map(agrees, checked)) > len(checked)
+
+
+@pytest.mark.usefixtures("short_walks")
+def test_what_reads_a_piece_is_computed_after_the_walk():
+    """`dx` of this program might share tiles with `dv`, which stands before the walk that makes a
+    part of `dx`."""
+    assert agrees(1055)
 
 
 def agrees(seed: int) -> bool:
