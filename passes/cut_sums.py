@@ -347,11 +347,9 @@ def _pieces(builder: ProgramBuilder, cloner: Cloner, cut: _Cut, lengths: PartSiz
             [*own[: len(outer)], *own[len(outer) + 1 :]],
         )
         inner.require(op)
-        return (
-            _rows(e, inner, cut, place, count)
-            if cut.along is None
-            else _residue(e, inner, cut, place)
-        )
+        if of_pairs:
+            return _residue(e, inner, cut, place)
+        return _rows(e, inner, cut, place, count)
 
     return builder.define(
         builder.fresh_label(f"{around.label.data}_pieces"),
