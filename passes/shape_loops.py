@@ -17,6 +17,7 @@ Windows at the border of a tensor are like this, in convolutions with padding an
 of all convolutions; of long rows they are streams (`passes/scheduling/streams.py`), of shorter ones
 where no version has tiles whose rows share what they read. A long index needs a side on which its
 bounds stay, so that about half of the box are points of the set: a band is not made a square.
+Without vectors a box is at most twice as long as a band.
 
 Scans stay as narrow as they are: their loops carry totals (`passes/scheduling/scans.py`).
 
@@ -70,6 +71,9 @@ from passes.scheduling.tile import Tile
 from passes.scheduling.tile_analysis import rows_share
 from passes.scheduling.tile_choice import ChooseTiles, tile_chooser
 
+MOST_OF_BAND = 2
+"""A box of a band holds at most so many times as many values of each index."""
+
 FEWEST_ELEMENTS_BEFORE_TILES = 128
 """The length of the shortest rows that are faster as streams than in tiles with masks."""
 
@@ -101,9 +105,9 @@ def shape_loops(
     narrow = bounded_without_conditions(program)
     if choose is None and narrow is program:
         return program
-    short = _boxed(narrow, _ShortBoxer)
     if choose is None:
-        return short
+        return _boxed(narrow, _PlainBoxer)
+    short = _boxed(narrow, _ShortBoxer)
     long, masked = _boxed(narrow, _LongBoxer), in_boxes(narrow)
     if program is short is long is masked:
         return program
@@ -180,12 +184,14 @@ class _ShortBoxer(ContextCloner):
     """Copies; reductions over parts of short boxes become reductions over these."""
 
     long = False
+    bands = True
+    """True if bands may become boxes that hold many times as many points."""
     tests: Sequence[Constraint] = ()
     """Conditions that the terms of the next reduction have besides its own."""
 
     @classmethod
     def applies(cls, op: Operation) -> bool:
-        return isinstance(op, tix.ReductionOp) and _box(op, cls.long) is not None
+        return isinstance(op, tix.ReductionOp) and _box(op, cls.long, cls.bands) is not None
 
     def copy(self, op: Operation) -> None:
         if op.results[0] not in self.values:
@@ -193,7 +199,7 @@ class _ShortBoxer(ContextCloner):
 
     def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
         """Copy a reduction over its box, with the tests that the box leaves around each term."""
-        box = _box(op, self.long)
+        box = _box(op, self.long, self.bands)
         if box is None and not self.tests:
             return super().copy_reduction(op)
         varying = [] if box is None else [c for c in op.constraints if _varies(c, op)]
@@ -232,6 +238,12 @@ class _ShortBoxer(ContextCloner):
     def _is_there(self, read: tix.ReadOp) -> bool:
         limits = zip(read.forms, read.shape, strict=True)
         return all(self.holds(c) for form, n in limits for c in between(0, self.form(form), n))
+
+
+class _PlainBoxer(_ShortBoxer):
+    """Boxes short loops but those over bands: without vectors a test takes as long as a term."""
+
+    bands = False
 
 
 class _LongBoxer(_ShortBoxer):
@@ -299,7 +311,7 @@ def _missing(op: tix.IfOp) -> dict[Operation, list[Constraint]] | None:
     return found if varies and simple else None
 
 
-def _box(op: tix.ReductionOp, long: bool) -> list[Constraint] | None:
+def _box(op: tix.ReductionOp, long: bool, bands: bool) -> list[Constraint] | None:
     """The constraints of the set that are the same for all elements, if they are a box; None if all
     constraints are, or if there is another reduction inside."""
     varying = [c for c in op.constraints if _varies(c, op)]
@@ -315,7 +327,22 @@ def _box(op: tix.ReductionOp, long: bool) -> list[Constraint] | None:
             box += dict.fromkeys(c for c in wide if not _varies(c, op))
         if sides and not _is_short(index, box) and not (long and _is_half(index, sides, box)):
             return None
+        if sides and not bands and _is_band(index, varying, box):
+            return None
     return box
+
+
+def _is_band(index: SSAValue, varying: Sequence[Constraint], box: Sequence[Constraint]) -> bool:
+    """True if bounds of an index that move alike leave a small part of a box.
+
+    Of `a k - f >= 0` and `f + w - a k >= 0` the sum is w: there are at most w // a + 1 values of k.
+    """
+    length = _length(index, box)
+    lower = [c.form for c in varying if c.form[index] > 0]
+    upper = [c.form for c in varying if c.form[index] < 0]
+    pairs = [(a[index], a + b) for a in lower for b in upper if a[index] == -b[index]]
+    widths = [total.constant // factor + 1 for factor, total in pairs if not total.terms]
+    return length is not None and any(length > MOST_OF_BAND * width for width in widths)
 
 
 def _extremes(op: tix.ReductionOp) -> Callable[[Constraint], dict[tix.Variable, Affine]]:
@@ -327,10 +354,16 @@ def _extremes(op: tix.ReductionOp) -> Callable[[Constraint], dict[tix.Variable, 
 
 def _is_short(index: SSAValue, box: Sequence[Constraint]) -> bool:
     """True if numbers bound `index` to few values."""
+    length = _length(index, box)
+    return length is not None and length <= MOST_TERMS_OF_WINDOW
+
+
+def _length(index: SSAValue, box: Sequence[Constraint]) -> int | None:
+    """The number of values that numbers leave an index; None if they do not bound it."""
     numbers = [c.form for c in box if len(c.form.terms) == 1 and abs(c.form[index]) == 1]
     low = [-form.constant for form in numbers if form[index] > 0]
     high = [form.constant for form in numbers if form[index] < 0]
-    return bool(low) and bool(high) and min(high) - max(low) < MOST_TERMS_OF_WINDOW
+    return min(high) - max(low) + 1 if low and high else None
 
 
 def _is_half(index: SSAValue, sides: Set[bool], box: Sequence[Constraint]) -> bool:

@@ -14,6 +14,7 @@ from xdsl.ir import Operation
 import tadc
 from dialects import tix
 from passes.absorb_conditions import absorb_conditions, bounded_without_conditions
+from passes.shape_loops import shape_loops
 from tadc.sizes import bind_sizes
 from tests.support.campaign import seeds
 from tests.support.derivations import (
@@ -269,3 +270,25 @@ def test_only_boxes_that_pay_have_tests(name: str) -> None:
     values = inputs_of(f, shapes)
 
     assert_close(f.call(values, {}), interpret(f.program.op, values), 1e-13, name)
+
+
+WIDTHS = {
+    "a window at a border": (3, 1, True),
+    "a band": (28, 2, False),
+    "two of four": (4, 2, True),
+}
+
+
+@pytest.mark.parametrize("name", WIDTHS)
+def test_without_vectors_only_narrow_boxes_have_tests(name: str) -> None:
+    """Of 28 values of i, p - 2 * i is in a range of 4 for two: the others are not visited."""
+    length, step, is_tested = WIDTHS[name]
+    window = f"p - {step} * i" if step > 1 else "p + i - 1"
+    term = f"x[i] * pad(w[{window}])"
+    points = 2 * length + 2
+    f = tadc.compile(f"x: f64[{length}]\nw: f64[4]\ny[p in range({points})] = sum[i]({term})")
+    shaped = shape_loops(f.program.op, None)
+    (total,) = [op for op in shaped.walk() if isinstance(op, tix.SumOp)]
+    assert any(isinstance(op, tix.IfOp) for op in total.walk()) == is_tested
+    values = inputs_of(f, {"x": (length,), "w": (4,)})
+    assert_close(interpret(shaped, values), interpret(f.program.op, values), 1e-13, name)
