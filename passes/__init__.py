@@ -29,7 +29,9 @@ indices of one that counts by its quotient and its remainder, `multiply_out` sum
 which parts can leave a sum, and `split_residues` computes results residue by residue whose
 neighbours take different terms; `pack_reads` copies what vectors would gather to where it lies side
 by side; `cut_sums` cuts sums over rows into pieces, to which each row can add when it is computed,
-and `cut_reductions` long reductions of few elements into pieces that threads share.
+and `cut_reductions` long reductions of few elements into pieces that threads share. For GPUs, where
+a thread computes one element, `spread_reductions` makes many elements of long reductions, and
+`transpose_reads` copies what neighbouring threads would read row by row.
 `expand_calls` puts formulas in the place of the user's functions, `set_precision` types of
 elements in the place of undeclared ones. For processors with caches and vectors `split_sums` parts
 sums whose terms depend on different indices. `shift_sums` chooses the indices that a sum runs over:

@@ -45,6 +45,8 @@ from passes.split_pullback import SplitPullbackPass
 from passes.split_residues import SplitResiduesPass
 from passes.split_solves import SplitSolvesPass
 from passes.split_sums import SplitSumsPass
+from passes.spread_reductions import SpreadReductionsPass
+from passes.transpose_reads import TransposeReadsPass
 from passes.zero_arguments import ZeroArgumentsPass
 
 STAGES = (
@@ -181,25 +183,57 @@ def summing_passes(
     precision: str = "f64",
     tile: bool = False,
     sizes: Mapping[str, int] | None = None,
+    most: Mapping[str, int] | None = None,
 ) -> Pipeline:
     """From `tensor-index` to the definitions that code for these `values` of sizes is made of.
 
     `tile` is for processors with caches and vectors, where definitions are made best for `sizes`
-    and for a `precision` of tensors of type `real`.
+    and for a `precision` of tensors of type `real`. With `most` it is for GPUs, and sizes lie
+    between `sizes` and these.
     """
+    example = write_sizes(sizes or {})
+    least = example if most is not None else ()
     specialising = [
-        Step("tensor-index", SpecialisePass(write_sizes(values))),
+        Step("tensor-index", SpecialisePass(write_sizes(values), least)),
         # conditions that values decide
         Step("tensor-index", SimplifySumsPass()),
     ]
-    example = write_sizes(sizes or {})
-    for_indices = [
+    return Pipeline(
+        [
+            # first: a partial sum over a short range may cost more than it saves
+            *(specialising if values or least else []),
+            # before partial sums are: sums that nothing is stored between are sums of products
+            Step("tensor-index", RecomputeElementsPass(example)),
+            *(_for_indices(example) if tile else []),
+            # what stands beside a factor that can leave a sum, too
+            *([Step("tensor-index", MultiplyOutPass())] if tile else []),
+            # before a plan of buffers is made: partial sums are tensors, and what elements share
+            Step("tensor-index", FactorSumsPass(tile, example if tile else ())),
+            Step("tensor-index", OutlineReductionsPass(shared=True)),
+            *(_for_caches(example, precision) if tile else []),
+            # last: each element is computed by a thread
+            *(_for_threads(example, write_sizes(most)) if most is not None else []),
+        ]
+    )
+
+
+Sizes = tuple[str, ...]
+"""Sizes as options of passes have them."""
+
+
+def _for_indices(example: Sizes) -> Sequence[Step]:
+    """Definitions in which quotients and scans of indices are apart."""
+    return [
         # first: terms of scans are definitions like others
         Step("tensor-index", OutlineScansPass(example)),
         # quotients that are indices are what partial sums depend on
         Step("tensor-index", SplitAxesPass(example)),
     ]
-    for_caches = [
+
+
+def _for_caches(example: Sizes, precision: str) -> Sequence[Step]:
+    """Definitions that vectors, caches and the threads of a processor want."""
+    return [
         # what is no longer in a sum need not be computed for each residue
         Step("tensor-index", SplitResiduesPass(example)),
         # where quotients of indices are indices, more sums have partial sums
@@ -213,21 +247,16 @@ def summing_passes(
         # of what is left: what threads could not share
         Step("tensor-index", CutReductionsPass(example)),
     ]
-    return Pipeline(
-        [
-            # first: a partial sum over a short range may cost more than it saves
-            *(specialising if values else []),
-            # before partial sums are: sums that nothing is stored between are sums of products
-            Step("tensor-index", RecomputeElementsPass(example)),
-            *(for_indices if tile else []),
-            # what stands beside a factor that can leave a sum, too
-            *([Step("tensor-index", MultiplyOutPass())] if tile else []),
-            # before a plan of buffers is made: partial sums are tensors, and what elements share
-            Step("tensor-index", FactorSumsPass(tile, example if tile else ())),
-            Step("tensor-index", OutlineReductionsPass(shared=True)),
-            *(for_caches if tile else []),
-        ]
-    )
+
+
+def _for_threads(example: Sizes, greatest: Sizes) -> Sequence[Step]:
+    """Definitions that a GPU wants, where a thread computes one element."""
+    return [
+        # when all reductions are there: elements for threads
+        Step("tensor-index", SpreadReductionsPass(example, greatest)),
+        # when it is known what a warp computes
+        Step("tensor-index", TransposeReadsPass(example, greatest)),
+    ]
 
 
 def code_passes(

@@ -117,7 +117,7 @@ class _Definitions:
 
     def __init__(self, program: Program, sizes: Mapping[str, int] | None, precision: str):
         executable = Compiled(program, "cpu").code(sizes, precision)
-        self.has_choice = executable.sizes.tiles
+        self.has_choice = executable.is_tiled
         """False for short calls: all their loops are plain."""
         shaped = program_in(executable.shaped)
         self._tensors = tensor_names(shaped)

@@ -45,6 +45,8 @@ PASSES = {
     "pack-reads": ("passes.pack_reads", "PackReadsPass"),
     "cut-sums": ("passes.cut_sums", "CutSumsPass"),
     "cut-reductions": ("passes.cut_reductions", "CutReductionsPass"),
+    "spread-reductions": ("passes.spread_reductions", "SpreadReductionsPass"),
+    "transpose-reads": ("passes.transpose_reads", "TransposeReadsPass"),
     "expand-calls": ("passes.expand_calls", "ExpandCallsPass"),
     "set-precision": ("passes.set_precision", "SetPrecisionPass"),
     "split-sums": ("passes.split_sums", "SplitSumsPass"),

@@ -15,6 +15,7 @@ from tadc.commands import cli
 from tadc.language import custom_functions
 from tadc.runtime import cpu
 from tadc.support.disk_store import DiskStore, disk_store
+from tests.support.few_threads import pretend_few_threads
 
 os.environ["TADC_CACHE"] = "off"  # tests see what is compiled now
 
@@ -33,6 +34,12 @@ def _code_of_a_text_is_made_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cpu, "compile_object", lru_cache(500)(cpu.compile_object))
         yield
+
+
+@pytest.fixture
+def few_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let passes for GPUs work for one with a few threads, in warps of two."""
+    pretend_few_threads(monkeypatch)
 
 
 @pytest.fixture(autouse=True)

@@ -10,6 +10,7 @@
 - `equivalence`: definitions that are equal but for the tensors that they read
 - `pairs`: sums along each of two indices, whose terms compute the same values for their pairs
 - `element_counts`: numbers of elements as polynomials in symbolic sizes
+- `size_bounds`: bounds of forms, from how large sizes are at least and at most
 - `compared_sizes`: sizes that end the same range, of which the smaller one counts
 - `stage_checks`: conditions that hold at a stage, checked where the next pass relies on them
 """

@@ -120,8 +120,7 @@ class Cloner:
             case tix.CallOp():
                 return e.call(op.function.data, [self.value(v) for v in op.arguments])
             case tix.ReadOp():
-                view = None if op.view is None else op.shape
-                return e.read(self.value(op.tensor), [self.form(f) for f in op.forms], view)
+                return self.copy_read(op)
             case tix.IndexToRealOp():
                 return e.index_to_real(self.form(op.form))
             case tix.ReductionOp():
@@ -132,6 +131,10 @@ class Cloner:
                 return self.copy_where(op)
             case _:
                 raise ValueError(f"{place(op.location)}{op.name} cannot stand in a body")
+
+    def copy_read(self, op: tix.ReadOp) -> SSAValue:
+        view = None if op.view is None else op.shape
+        return self.builder.read(self.value(op.tensor), [self.form(f) for f in op.forms], view)
 
     def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
         def domain(own: list[SSAValue]) -> list[Constraint]:

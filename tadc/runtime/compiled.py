@@ -55,7 +55,7 @@ class Compiled:
 
     def executable(self, precision: str, sizes: SizeClass = LONG_CALLS) -> Executable:
         """The program as code of its target, for one class of sizes."""
-        key = precision, sizes if self.kind.tiles else SizeClass()
+        key = precision, sizes if self.kind.largest_example else SizeClass()
         if key not in self._executables:
             return self._executables.setdefault(key, self.kind(self._factored.of(*key), *key))
         return self._executables[key]
@@ -70,11 +70,15 @@ class Compiled:
         """
         check_precision(precision)
         known = self._named_sizes(sizes) if sizes or not self.program.summary.size_names() else None
-        kind = LONG_CALLS if known is None else size_class(self.program.summary, known)
+        kind = LONG_CALLS if known is None else self.size_class(known)
         made = self._executables.get((precision, kind))
         return made or self.kind(self._factored.of(precision, kind), precision, kind)
 
     # --- sizes ---
+
+    def size_class(self, sizes: Mapping[str, int]) -> SizeClass:
+        """The class of calls of these sizes, all that the program has."""
+        return size_class(self.program.summary, sizes, self.kind.largest_example)
 
     @recursing
     def sizes_of(self, shapes: Sequence[tuple[int, ...]]) -> Mapping[str, int]:

@@ -115,17 +115,21 @@ class Executable(ABC):
 
     tiles = False
     """True if this target can use tiles."""
+    largest_example = 0
+    """The largest example of a size that code is made best for; 0 if all sizes share code."""
     strided = False
     """True if this target can read arrays whose rows lie apart."""
     factors_sums = True
     """True if sums may be computed in other orders, with fewer operations."""
+    spreads_reductions = False
+    """True if each element is computed by a thread of its own, of which there should be many."""
     reuses_buffers = True
     """True if a tensor takes the buffer of a dead one."""
 
     def __init__(self, program: Program, precision: str, sizes: SizeClass = LONG_CALLS):
         """The code is right for all calls of the class `sizes`."""
         self.program = program
-        self.sizes = sizes if self.tiles else SizeClass()
+        self.sizes = sizes if self.largest_example else SizeClass()
         self.precision = precision
         self.summary = program.summary.with_precision(precision)
         self.results = self.summary.result_labels
@@ -148,11 +152,16 @@ class Executable(ABC):
         return self._after(self._passes[:-1])
 
     @property
+    def is_tiled(self) -> bool:
+        """True if these loops may have tiles."""
+        return self.tiles and self.sizes.tiles
+
+    @property
     def _passes(self) -> Sequence[ModulePass]:
         sizes, plan = self.sizes, self.program.loop_plan
         example = self.summary.with_derived(dict(sizes.example))
         return code_passes(
-            self.precision, sizes.tiles, example, sizes.values, sizes.strided, plan, sizes.least
+            self.precision, self.is_tiled, example, sizes.values, sizes.strided, plan, sizes.least
         ).passes
 
     def _after(self, passes: Sequence[ModulePass]) -> ModuleOp:

@@ -6,6 +6,10 @@ blocks, parts and copies.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from xdsl.passes import ModulePass
+
 from passes.pipeline import summing_passes
 from tadc.program import Program
 from tadc.runtime.executable import Executable
@@ -23,16 +27,22 @@ class Factored:
         self._kind = kind
         self._made: dict[object, Program] = {}
 
+    def _passes(self, precision: str, sizes: SizeClass) -> Sequence[ModulePass]:
+        kind, example = self._kind, dict(sizes.example)
+        most = sizes.most(kind.largest_example) if kind.spreads_reductions else None
+        tile = kind.tiles and sizes.tiles
+        return summing_passes(sizes.values, precision, tile, example, most).passes
+
     def of(self, precision: str, sizes: SizeClass) -> Program:
         """The program for a precision of its undeclared tensors, and sizes of a class."""
         costs = [d.cost for d in self._program.summary.definitions]
         is_changed = any(cost.reductions or cost.has_quotients for cost in costs)
         if not (self._kind.factors_sums and is_changed):
             return self._program
-        own = sizes if self._kind.tiles else SizeClass()
+        own = sizes if self._kind.largest_example else SizeClass()
         key = precision if own.tiles else "", own.numbers, own.equal, own.tiles, own.example
         if key not in self._made:
-            passes = summing_passes(own.values, precision, own.tiles, dict(own.example)).passes
+            passes = self._passes(precision, own)
             (made,) = self._program.derive(passes)
             return self._made.setdefault(key, made)
         return self._made[key]

@@ -17,6 +17,7 @@ from tadc.runtime.executable import (
     functions_with_large_numbers,
     kernel_calls,
 )
+from tadc.runtime.size_class import LARGEST_EXAMPLE
 from tadc.support.disk_store import compiler_version, digest, disk_store
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class CpuExecutable(Executable):
     """Machine code of this machine, through LLVM; made once, also for later processes."""
 
     tiles = True
+    largest_example = LARGEST_EXAMPLE
     strided = True
 
     def _print(self) -> str:

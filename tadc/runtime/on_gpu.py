@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.func import FuncOp
 
+from passes.analysis.size_bounds import SizeBounds
 from passes.schedule import names_in
 from tadc.runtime.executable import Executable, Plan, Strides, into
 
@@ -18,10 +20,19 @@ if TYPE_CHECKING:
 class CudaExecutable(Executable):
     """Kernels on a GPU, through NVRTC and PyCUDA; arrays are copied there and back."""
 
+    largest_example = 1 << 40  # what pieces take depends on how large sizes are, however large
+    spreads_reductions = True
+
     def _print(self) -> str:
         from tadc.targets.cuda import print_cuda
 
-        return print_cuda(self.module)
+        return print_cuda(self.module, self._bounds())
+
+    def _bounds(self) -> dict[str, tuple[int, int]]:
+        """The least and the largest value of sizes, those of which there are some."""
+        least, most = self.sizes.least, self.sizes.most(self.largest_example)
+        known = SizeBounds(self.program.op, least, most).known
+        return {name: (int(a), int(b)) for name, (a, b) in known.items() if b < inf}
 
     @cached_property
     def _kernels(self) -> dict[str, tuple[Any, FuncOp]]:
@@ -36,13 +47,20 @@ class CudaExecutable(Executable):
         return _CudaPlan(self, sizes)
 
     def launches(self, sizes: Mapping[str, int]) -> dict[str, Callable[..., None]]:
-        """For each kernel, a function of its buffers that starts it for these sizes."""
+        """For each kernel, a function of its buffers that starts it for these sizes.
+
+        With `stream` (PyCUDA's) it runs on that one, else on the default stream.
+        """
         from tadc.targets.cuda import thread_count
 
         def launch(kernel: Any, function: FuncOp) -> Callable[..., None]:
             numbers = [sizes[s] for s in names_in(function, "sizes")]
             threads = thread_count(function, numbers)
-            return lambda *buffers: kernel(threads, *buffers, *numbers)
+
+            def start(*buffers: Any, stream: Any = None) -> None:
+                kernel(threads, *buffers, *numbers, stream=stream)
+
+            return start
 
         return {name: launch(*made) for name, made in self._kernels.items()}
 

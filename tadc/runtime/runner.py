@@ -25,7 +25,6 @@ from tadc.runtime.compiled import Compiled, check_precision
 from tadc.runtime.executable import Plan, Strides
 from tadc.runtime.out import run_into
 from tadc.runtime.parameters import bind, bind_shapes
-from tadc.runtime.size_class import size_class
 from tadc.sizes import NUMBERS
 from tadc.support.recent import Recent
 
@@ -142,7 +141,7 @@ class Runner(Compiled):
         if plan is None:
             names = (p.name for p in self.parameters)
             sizes = self.sizes_for(dict(zip(names, shapes, strict=True)))
-            kind = replace(size_class(self.program.summary, sizes), strided=strides is not None)
+            kind = replace(self.size_class(sizes), strided=strides is not None)
             plan = self.executable(precision, kind).plan(sizes, strides)
             self._plans.put(key, plan)
         return plan

@@ -15,6 +15,9 @@ The class of a call depends on nothing but its sizes, neither on calls before it
 and so do the bits of its results. Of each size there are 24 classes, of programs whose sizes are
 numbers two, and twice as many with sizes in the millions: a stream of ever new shapes soon finds
 all its code compiled.
+
+On a GPU, where the number of elements says how a reduction is shared, buckets go on by powers of
+two without end.
 """
 
 from __future__ import annotations
@@ -70,20 +73,28 @@ class SizeClass:
         """The least values that its calls have of sizes that are variables in the code."""
         return {name: _least_like(n) for name, n in self.example if name not in self.values}
 
+    def most(self, largest: int) -> dict[str, int]:
+        """The largest values that they have, where all examples are less than `largest`."""
+        exact = dict(self.numbers)
+        return exact | {n: _most_like(e) for n, e in self.example if n not in exact and e < largest}
+
 
 LONG_CALLS = SizeClass(tiles=True)
 """The class of long calls about whose sizes nothing is known."""
 
 
-def size_class(program: Summary, sizes: Mapping[str, int]) -> SizeClass:
-    """The class of calls of a program with these sizes, all that it has.
+def size_class(
+    program: Summary, sizes: Mapping[str, int], largest: int = LARGEST_EXAMPLE
+) -> SizeClass:
+    """The class of calls of a program with these sizes, all that it has; from `largest` on, sizes
+    have one example.
 
     Takes time linear in the length of the program.
     """
     if not is_long(program, sizes):
         return SizeClass()
     numbers = {name: size for name, size in sizes.items() if is_number(size)}
-    example = {name: size if name in numbers else _example(size) for name, size in sizes.items()}
+    example = {n: size if n in numbers else _example(size, largest) for n, size in sizes.items()}
     equal = _equal_sizes(program, {n: size for n, size in sizes.items() if n not in numbers})
     huge = any(size >= HUGE_SIZE for size in sizes.values())
     return SizeClass(
@@ -120,13 +131,18 @@ def is_number(size: int) -> bool:
     return size <= LARGEST_NUMBER or size in WIDTHS
 
 
-def _example(size: int) -> int:
+def _example(size: int, largest: int) -> int:
     """The least size of the bucket, or one below: blocks of its length fit into all others."""
     if size < WIDTHS[-1]:
         return size - size % STEP
-    return min(LARGEST_EXAMPLE, 1 << (size.bit_length() - 1))
+    return min(largest, 1 << (size.bit_length() - 1))
 
 
 def _least_like(example: int) -> int:
     """The least size of the bucket of an example."""
     return example + is_number(example)
+
+
+def _most_like(example: int) -> int:
+    """The largest size of the bucket of an example below the largest one."""
+    return example + STEP - 1 if example < WIDTHS[-1] else 2 * example - 1

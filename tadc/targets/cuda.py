@@ -20,7 +20,7 @@ all. Where that is none, the kernel must not be launched.
 from __future__ import annotations
 
 import math as pymath
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO
 
@@ -32,11 +32,12 @@ from xdsl.utils.hints import isa
 from xdsl.utils.target import Target
 
 from dialects import loops
+from passes.schedule import names_in
 from tadc.targets import c_text as c
 from tadc.targets.c_text import Expr
 from tadc.targets.cuda_ops import HELPERS, failure, helper
 from tadc.targets.cuda_variables import LONGEST_INLINED_TEXT, Variables
-from tadc.targets.index_ranges import Ranges, fits, yielded
+from tadc.targets.index_ranges import Range, Ranges, fits, yielded
 
 THREADS = 256  # threads of a block: enough to hide latency, few enough to keep 255 registers each
 LONGEST_HEAD = 100  # characters of a function's head on one line
@@ -71,18 +72,26 @@ def thread_count(function: func.FuncOp, sizes: Sequence[int]) -> int:
     return pymath.prod(max(0, ranges.of(size)[0]) for size in parallel_loop(function).sizes)
 
 
-def small(function: func.FuncOp) -> bool:
+def small(function: func.FuncOp, known: Mapping[SSAValue, Range]) -> bool:
     """True if all indices and the number of the last thread of the last block fit in an `int`."""
-    ranges = Ranges()
+    ranges = Ranges(known)
     threads = pymath.prod(max(0, ranges.of(s)[1]) for s in parallel_loop(function).sizes)
-    return threads <= 2**31 - THREADS and fits(function)
+    return threads <= 2**31 - THREADS and fits(function, known=known)
+
+
+def known_arguments(function: func.FuncOp, sizes: Mapping[str, Range]) -> dict[SSAValue, Range]:
+    """The ranges of the arguments that are these sizes."""
+    arguments = [a for a in function.body.block.args if isinstance(a.type, IndexType)]
+    named = zip(arguments, names_in(function, "sizes"), strict=True) if sizes else ()
+    return {argument: sizes[name] for argument, name in named if name in sizes}
 
 
 class KernelPrinter(Variables):
     """Prints one function. A method that prints statements returns their lines, not indented."""
 
-    def __init__(self, function: func.FuncOp, name: str):
-        super().__init__(function, "int" if small(function) else "long long")
+    def __init__(self, function: func.FuncOp, name: str, sizes: Mapping[str, Range]):
+        known = known_arguments(function, sizes)
+        super().__init__(function, "int" if small(function, known) else "long long", known)
         self.name, self.entry = name, function.body.block
 
     def lines(self) -> list[str]:
@@ -92,7 +101,17 @@ class KernelPrinter(Variables):
         if len(line) > LONGEST_HEAD:
             line = f"{self.name}(\n    " + ",\n    ".join(parameters) + ") {"
         first = [f'extern "C" __global__ void __launch_bounds__({THREADS})', line]
-        return [*first, *c.indented(self.block(self.entry)), "}"]
+        return [*first, *c.indented(self.narrowed() + self.block(self.entry)), "}"]
+
+    def narrowed(self) -> list[str]:
+        """The sizes as numbers of 32 bits, where all indices are."""
+        lines: list[str] = []
+        for argument in self.entry.args if self.index == "int" else ():
+            if isinstance(argument.type, IndexType) and argument.first_use:
+                name = self.names.fresh(f"{argument.name_hint or 'a'}_int")
+                lines.append(f"const int {name} = {self.texts[argument].text};")
+                self.texts[argument] = Expr(name)
+        return lines
 
     def parameter(self, argument: SSAValue) -> str:
         """A buffer or a size; the size has the same type in all kernels, for one way to launch."""
@@ -240,10 +259,13 @@ class KernelPrinter(Variables):
         return chosen if len(chosen.text) <= LONGEST_INLINED_TEXT else None
 
 
-def print_cuda(module: ModuleOp) -> str:
-    """CUDA C for a scheduled module: the helpers, then a kernel for each function."""
+def print_cuda(module: ModuleOp, sizes: Mapping[str, Range] | None = None) -> str:
+    """CUDA C for a scheduled module: the helpers, then a kernel for each function.
+
+    It is right for `sizes` in these ranges alone; where they are small, so are indices.
+    """
     names = kernel_names(module)
-    printers = [KernelPrinter(f, names[f.sym_name.data]) for f in functions(module)]
+    printers = [KernelPrinter(f, names[f.sym_name.data], sizes or {}) for f in functions(module)]
     kernels = ["\n".join(p.lines()) for p in printers]
     needed = {h for p in printers for h in p.helpers}
     order = list(HELPERS)

@@ -5,7 +5,7 @@ Operations whose texts differ in a symbol or a name are rows of a table.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from xdsl.dialects import arith, math, memref
 from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, f32, f64, i1, i32, i64
@@ -16,7 +16,7 @@ from dialects.loops import LibmOp
 from passes.rewriting.failure import PassFailure
 from tadc.targets import c_text as c
 from tadc.targets.c_text import Expr
-from tadc.targets.index_ranges import Ranges
+from tadc.targets.index_ranges import Range, Ranges
 
 INFIX: dict[type[Operation], tuple[str, int]] = {
     arith.AddiOp: ("+", c.SUM),
@@ -120,9 +120,11 @@ def failure(op: Operation, message: str) -> PassFailure:
 class Expressions:
     """The C text of the values of one kernel, in which an index has the type `index`."""
 
-    def __init__(self, function: Operation, index: str):
+    def __init__(
+        self, function: Operation, index: str, known: Mapping[SSAValue, Range] | None = None
+    ):
         self.function, self.index = function, index
-        self.ranges = Ranges()
+        self.ranges = Ranges(known)
         self.texts: dict[SSAValue, Expr] = {}
         self.helpers: set[tuple[str, str]] = set()
 

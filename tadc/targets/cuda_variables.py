@@ -11,7 +11,7 @@ a branch chooses is a variable. All others are constants with a name.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.ir import Block, Operation, SSAValue
@@ -20,7 +20,7 @@ from dialects import loops
 from tadc.targets import c_text as c
 from tadc.targets.c_text import Expr
 from tadc.targets.cuda_ops import COMPOUND, REPEATING, Expressions
-from tadc.targets.index_ranges import yielded
+from tadc.targets.index_ranges import Range, yielded
 
 LONGEST_INLINED_TEXT = 72  # characters of a value that is written where it is used
 
@@ -28,8 +28,8 @@ LONGEST_INLINED_TEXT = 72  # characters of a value that is written where it is u
 class Variables(Expressions):
     """Decides for each value of a function which text stands for it, and declares and assigns."""
 
-    def __init__(self, function: func.FuncOp, index: str):
-        super().__init__(function, index)
+    def __init__(self, function: func.FuncOp, index: str, known: Mapping[SSAValue, Range]):
+        super().__init__(function, index, known)
         self.names = c.Names()
         stores = [op for op in function.walk() if isinstance(op, memref.StoreOp)]
         self.written = {op.memref for op in stores}

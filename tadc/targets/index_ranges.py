@@ -152,9 +152,14 @@ def indices(function: func.FuncOp) -> list[SSAValue]:
     return [v for v in found if isinstance(v.type, IndexType)]
 
 
-def fits(function: func.FuncOp, limit: Range = INT32) -> bool:
-    """True if every index stays within `limit`, the value that ends a loop included."""
-    ranges = Ranges()
+def fits(
+    function: func.FuncOp, limit: Range = INT32, known: Mapping[SSAValue, Range] | None = None
+) -> bool:
+    """True if every index stays within `limit`, the value that ends a loop included.
+
+    Of some arguments the range is `known`.
+    """
+    ranges = Ranges(known)
     values = [ranges.of(v) for v in indices(function)]
     for op in function.body.walk():
         if isinstance(op, scf.ForOp) and isinstance(op.lb.type, IndexType):

@@ -194,7 +194,7 @@ template <class T, class Op> static inline T all_lanes(uint32_t mask, T v, int l
 }
 static inline int width_src(int lane, int s, int width, bool ok) { return ok ? s : lane; }
 }  // namespace tadc
-#define TADC_ENTRY(name) extern "C" const char* tadc_launch_##name(const unsigned* g, const unsigned* b, void** p, const void* buf) { return tadc::enter(name, g, b, p, buf); }
+#define TADC_ENTRY(name) extern "C" const char* tadc_launch_##name(const unsigned* tadc_grid, const unsigned* tadc_block, void** tadc_params, const void* tadc_buf) { return tadc::enter(name, tadc_grid, tadc_block, tadc_params, tadc_buf); }
 extern "C" inline __attribute__((used)) long tadc_switches() { return tadc::S.switches; }
 
 // ---- synchronisation ------------------------------------------------------------------------------------------------

@@ -293,12 +293,12 @@ def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(home, name, value)
 
 
-def check_code(seed: int, tile: bool) -> None:
+def check_code(seed: int, tile: bool, threads: bool = False) -> None:
     """`specialise`, `recompute-elements`, `outline-scans`, `split-axes`, `multiply-out`,
-    `factor-sums`, `split-residues`, `pack-reads`, `cut-sums`, `cut-reductions`, `simplify-sums`,
-    `expand-calls`, `set-precision`, `split-sums`, `shift-sums`, `interchange-sums`,
-    `share-values`, `shape-loops`, `merge-axes`, `elide-copies`, `order-factors` and `schedule`, one
-    by one; any of the sizes are numbers."""
+    `factor-sums`, `split-residues`, `pack-reads`, `cut-sums`, `cut-reductions`,
+    `spread-reductions`, `transpose-reads`, `simplify-sums`, `expand-calls`, `set-precision`,
+    `split-sums`, `shift-sums`, `interchange-sums`, `share-values`, `shape-loops`, `merge-axes`,
+    `elide-copies`, `order-factors` and `schedule`, one by one; any of the sizes are numbers."""
     tadc.define_function("grown", "x", value="exp(x)", derivative="grown")
     case = random_case(seed, **(EVERYTHING if seed % 2 else {}))
     source = re.sub(r"\bexp\(", "grown(", case.source)
@@ -306,7 +306,9 @@ def check_code(seed: int, tile: bool) -> None:
     program = program_of(module)
     sizes = sizes_of(program, case.values)
     numbers = random.Random(seed).choice([{}, *subsets(sizes)])
-    steps = summing_passes(numbers, tile=tile), code_passes(tile=tile, values=numbers)
+    others = {name: n for name, n in sizes.items() if name not in numbers} if threads else None
+    summing = summing_passes(numbers, tile=tile, sizes=others, most=others)
+    steps = summing, code_passes(tile=tile, values=numbers)
     for step in chain.from_iterable(pipeline.passes for pipeline in steps):
         step.apply(context(), module)
         module.verify()
@@ -321,6 +323,13 @@ def check_code(seed: int, tile: bool) -> None:
 @chunks(10, of=50, start=4000)
 def test_every_pass_to_plain_code_keeps_the_meaning(first: int) -> None:
     check_seeds(lambda seed: check_code(seed, tile=False), range(first, first + CHUNK))
+
+
+@pytest.mark.usefixtures("few_threads")
+@chunks(10, of=100, start=7000)
+def test_every_pass_to_code_for_threads_keeps_the_meaning(first: int) -> None:
+    seeds = range(first, first + CHUNK)
+    check_seeds(lambda seed: check_code(seed, tile=False, threads=True), seeds)
 
 
 @pytest.mark.usefixtures("small_tiles")

@@ -1,18 +1,20 @@
-"""CUDA C of the derivatives of random programs, run on the CPU."""
+"""CUDA C of the derivatives of random programs, run on the CPU, and on a GPU where there is one."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 
 import pytest
 
 from tadc.runtime import nvrtc
+from tadc.runtime.cuda import CudaModule
 from tests.host_shim import host_shim
 from tests.host_shim.scheduled import has_nvrtc
 from tests.support.campaign import seeds
 from tests.support.derivations import assert_close, interpret, random_case
-from tests.support.gradient_kernels import GradientKernels, gradient_kernels
+from tests.support.gpu import needs_gpu
+from tests.support.gradient_kernels import GradientKernels, Kernels, gradient_kernels
 from tests.support.random_programs import EVERYTHING
 
 CHUNK = 15
@@ -35,10 +37,23 @@ def text_of(programs: Sequence[GradientKernels]) -> str:
     return text
 
 
-def check_together(seeds: Sequence[int]) -> None:
+def on_gpu(programs: Sequence[GradientKernels]) -> Kernels:
+    """The kernels, on the device."""
+    module = CudaModule(text_of(programs))
+    return {launch.kernel: module.kernel(launch.kernel) for p in programs for launch in p.launches}
+
+
+def on_cpu(programs: Sequence[GradientKernels]) -> Kernels:
+    """The kernels, on the CPU."""
+    return host_shim.load(text_of(programs))
+
+
+def check_together(
+    seeds: Sequence[int], compiled: Callable[[Sequence[GradientKernels]], Kernels]
+) -> None:
     """The programs in one text, since a compiler takes long to start."""
     programs = [derived(seed) for seed in seeds]
-    kernels = host_shim.load(text_of(programs))
+    kernels = compiled(programs)
     failures: list[str] = []
     for seed, program in zip(seeds, programs, strict=True):
         try:
@@ -56,7 +71,13 @@ chunks = pytest.mark.parametrize(
 @host_shim.needs_compiler
 @chunks
 def test_derivatives_on_the_cpu(first: int) -> None:
-    check_together(range(first, first + CHUNK))
+    check_together(range(first, first + CHUNK), on_cpu)
+
+
+@needs_gpu
+@chunks
+def test_derivatives_on_a_gpu(first: int) -> None:
+    check_together(range(first, first + CHUNK), on_gpu)
 
 
 @pytest.mark.skipif(not has_nvrtc(), reason="compiling CUDA C needs nvidia-cuda-nvrtc")

@@ -1,0 +1,55 @@
+"""Bounds of forms in sizes and indices, where it is known how large sizes are at least and at most.
+
+By interval arithmetic: of `N - K + 1`, with N in [lN, mN] and K in [lK, mK], the bounds are
+[lN - mK + 1, mN - lK + 1]. An unknown bound is infinite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import inf, prod
+
+from xdsl.ir import SSAValue
+
+from dialects import tix
+from dialects.tix import Affine, DerivedSizeAttr
+from dialects.tix.affine import factors_of
+
+Bounds = tuple[float, float]
+ANY_SIZE: Bounds = (0, inf)
+
+
+class SizeBounds:
+    """The bounds of all sizes of a program, those that it derives among them."""
+
+    def __init__(self, program: tix.ProgramOp, least: Mapping[str, int], most: Mapping[str, int]):
+        self.known: dict[str, Bounds] = {
+            name: (least.get(name, 0), most.get(name, inf)) for name in {*least, *most}
+        }
+        for derived in program.derived:
+            self.known.setdefault(derived.data.name, self._derived(derived))
+
+    def _derived(self, size: DerivedSizeAttr) -> Bounds:
+        found = [(self.of(form), divisor) for form, divisor in size.bounds]
+        low = min(_divided(bounds[0], divisor) for bounds, divisor in found)
+        high = min(_divided(bounds[1], divisor) for bounds, divisor in found)
+        return max(0, low), max(0, high)
+
+    def of(self, form: Affine, indices: Mapping[SSAValue, Bounds] | None = None) -> Bounds:
+        """The bounds of a form, given those of its indices."""
+        low = high = float(form.constant)
+        sizes = [(form[name], self._size(name)) for name in form.sizes]
+        known = indices or {}
+        own = [(form[v], known.get(v, (-inf, inf))) for v in form.indices]
+        for factor, bounds in (*sizes, *own):
+            ends = sorted(factor * end for end in bounds)
+            low, high = low + ends[0], high + ends[1]
+        return low, high
+
+    def _size(self, name: str) -> Bounds:
+        factors = [self.known.get(factor, ANY_SIZE) for factor in factors_of(name)]
+        return prod(low for low, _ in factors), prod(high for _, high in factors)
+
+
+def _divided(end: float, divisor: int) -> float:
+    return end if end in (inf, -inf) else end // divisor
