@@ -19,9 +19,14 @@ from passes.analysis.index_uses import IndexUses
 from passes.scheduling.sum_lengths import blocked_sums
 from passes.scheduling.tile import Tile
 from passes.scheduling.tile_analysis import constant_extent, is_rectangular, is_slow, stride
+from passes.scheduling.tile_cost import ELEMENTS_OF_LINE
 
 MOST_SUMS = 16
 """Vectors of sums in a block: half of the registers."""
+
+MOST_ROWS_APART = 8
+"""Rows of a block that have lines of their own: rows of 4 KB, or of a multiple of that, share one
+place of the nearest cache, which holds eight lines there."""
 
 SUMS_UNDER_WAY = 8
 """Vectors of sums at least, where there are terms for them: additions that do not wait."""
@@ -43,14 +48,18 @@ def term_candidates(
     sums, uses = blocked_sums(op.body), IndexUses()
     if len(sums) != 1 or not lies_along(sums[0], uses):
         return
+    apart = _rows_apart(sums[0], uses)
     used = uses.of_operation(sums[0])
     own = [v for v in op.indices if v in used and is_rectangular(sums[0], [v], uses)]
     column = sums[0].indices[-1]
     room = length(sums[0], column) // lanes
     for whole in _short_ones(op, own):
         height = prod(count for _, count in whole)
+        lines = prod(count for v, count in whole if v in apart)
         for row_index in (None, *own):
             most = MOST_SUMS // height
+            if row_index in apart:
+                most = min(most, MOST_ROWS_APART // lines)
             if any(v is row_index for v, _ in whole) or not most:
                 continue
             rows = 1 if row_index is None else _even(extent(row_index), most)
@@ -66,6 +75,13 @@ def single_row(op: tix.DefineOp, lanes: int) -> Tile | None:
     if len(sums) != 1 or not lies_along(sums[0], IndexUses()):
         return None
     return Tile(None, sums[0].indices[-1], 1, SUMS_UNDER_WAY * lanes, lanes)
+
+
+def _rows_apart(op: tix.ReductionOp, uses: IndexUses) -> set[SSAValue]:
+    """The indices along which what a sum reads lies lines apart."""
+    reads = [o for o in op.body.walk() if isinstance(o, tix.ReadOp)]
+    steps = ((v, stride(r, v, uses)) for r in reads for v in uses.of_operation(r))
+    return {v for v, step in steps if step is None or abs(step) >= ELEMENTS_OF_LINE}
 
 
 def _even(extent: int, most: int) -> int:
