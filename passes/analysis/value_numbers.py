@@ -20,6 +20,8 @@ both ways round, but -(x - x) is -0.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from copy import copy
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TypeAlias
 
@@ -50,45 +52,49 @@ class ValueNumbers:
     """
 
     def __init__(self, definition: tix.DefineOp, same: Mapping[SSAValue, SSAValue] | None = None):
-        self._numbers: ScopedMap[SSAValue, int] = ScopedMap()
         indices: ScopedMap[Variable, Key] = ScopedMap()
         for own, index in (same or {}).items():
             indices[own] = index
-        walk = _Walk({}, count(), self._numbers, ScopedMap(), indices, depth=0)
-        walk.block(definition.body.block, inside=True)
+        self._definition = definition
+        self._walk = _Walk({}, count(), ScopedMap(), ScopedMap(), indices, depth=0)
+        self._walk.block(definition.body.block, inside=True)
+
+    def shifted(self, distances: Mapping[SSAValue, int]) -> ValueNumbers:
+        """The numbers that values have here where indices are larger by these distances."""
+        found = copy(self)
+        indices = self._walk.indices.new_child()
+        found._walk = replace(
+            self._walk, numbers=ScopedMap(), absolute=ScopedMap(), indices=indices, moved=distances
+        )
+        found._walk.block(self._definition.body.block, inside=True)
+        return found
 
     @property
     def repeat(self) -> bool:
         """True if two values are equal that are neither read nor constants."""
         barred = tix.ReadOp, tix.ConstantOp
-        computed = [n for v, n in self._numbers.items() if not isinstance(v.owner, barred)]
+        computed = [n for v, n in self._walk.numbers.items() if not isinstance(v.owner, barred)]
         return len(set(computed)) < len(computed)
 
     def __getitem__(self, value: SSAValue) -> int:
         """The number of a real value."""
-        return self._numbers[value]
+        return self._walk.numbers[value]
 
 
+@dataclass
 class _Walk:
     """Numbers the values of blocks, operands before what uses them."""
 
-    def __init__(
-        self,
-        known: dict[Key, int],
-        fresh: count[int],
-        numbers: ScopedMap[SSAValue, int],
-        absolute: ScopedMap[SSAValue, int],
-        indices: ScopedMap[Variable, Key],
-        depth: int,
-    ):
-        self.known = known
-        self.fresh = fresh
-        self.numbers = numbers
-        self.absolute = absolute
-        """The number of the absolute value of each value."""
-        self.indices = indices
-        """Keys of quotients, and of the indices of reductions around."""
-        self.depth = depth
+    known: dict[Key, int]
+    fresh: count[int]
+    numbers: ScopedMap[SSAValue, int]
+    absolute: ScopedMap[SSAValue, int]
+    """The number of the absolute value of each value."""
+    indices: ScopedMap[Variable, Key]
+    """Keys of quotients, and of the indices of reductions around."""
+    depth: int
+    moved: Mapping[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    """The distances that are added to indices."""
 
     def block(self, block: Block, inside: bool) -> None:
         """Number the values of a block; with `inside`, also those in bodies of reductions."""
@@ -166,13 +172,12 @@ class _Walk:
     def _reduction(self, op: tix.ReductionOp) -> Key:
         """The key of a reduction, whose indices count by their places."""
         own: dict[Variable, Key] = {v: ("own", self.depth, n) for n, v in enumerate(op.indices)}
-        inner = _Walk(
-            self.known,
-            self.fresh,
-            self.numbers.new_child(),
-            self.absolute.new_child(),
-            self.indices.new_child(own),
-            self.depth + 1,
+        inner = replace(
+            self,
+            numbers=self.numbers.new_child(),
+            absolute=self.absolute.new_child(),
+            indices=self.indices.new_child(own),
+            depth=self.depth + 1,
         )
         inner.block(op.body.block, inside=False)
         return op.name, len(own), inner._constraints(op.constraints), inner._value(op.body)
@@ -181,7 +186,8 @@ class _Walk:
         return self.numbers[tix.yielded(region)]
 
     def _form(self, form: Affine) -> Key:
-        return frozenset((self.indices.get(v, v), c) for v, c in form.terms.items()), form.constant
+        constant = form.constant + sum(form[v] * n for v, n in self.moved.items())
+        return frozenset((self.indices.get(v, v), c) for v, c in form.terms.items()), constant
 
     def _constraints(self, constraints: Iterable[Constraint]) -> Key:
         return frozenset((self._form(c.form), c.equality) for c in constraints)

@@ -61,6 +61,8 @@
 - `pair_loops`: sums over pairs, in blocks of rows and vectors of columns
 - `strip_loops`: definitions strip by strip
 - `vector_lowering`: arithmetic on vectors and numbers
+- `neighbours`: values that elements share with their neighbours
+- `neighbour_blocks`: definitions in blocks whose elements share such values
 - `squares`: elements that are read across rows, transposed in registers
 - `stream_lanes`: values of a stream inside, where all guards hold, and at borders
 - `stream_phases`: the elements of a row by the residues of their column

@@ -86,7 +86,7 @@ class Instructions:
             own = op.indices if isinstance(op, tix.ReductionOp) else ()
             rows = self.tile.count_in(used) / self.tile.height
             if self.tile.column_index in (*used, *own):
-                return rows / self.tile.lanes
+                return rows / self.tile.lanes * self.tile.computed(value)
             return rows if self.along_terms else rows / self.tile.columns
         axis = self.axis(op)
         if axis is None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from dialects import tix
 from passes.scheduling.blocking import Blocking, ChooseBlocking
+from passes.scheduling.neighbours import dear_values
 from passes.scheduling.plan_parser import PlanFailure
 from passes.scheduling.plan_text import nest_text
 from passes.scheduling.predict import predict
@@ -54,6 +55,8 @@ class Comments:
         refused = self.refused.get(op.label.data)
         if refused:
             yield f"line {refused.token.line} of the plan is not possible here: {refused.reason}"
+        if nest.tiles and (same := nest.tiles[0].neighbours):
+            yield f"neighbours share {len(same)} of its {len(dear_values(op))} functions"
         own = self.own(op)
         if own.tiles != nest.tiles or bool(own.stream) != bool(nest.stream):
             yield f"by hand; the compiler would choose: {nest_text(op, own)}"

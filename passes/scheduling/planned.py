@@ -32,14 +32,14 @@ from passes.scheduling.plan_parser import (
     PlanFailure,
     Token,
 )
+from passes.scheduling.plan_text import blocks_text
 from passes.scheduling.planned_sums import MOST_ELEMENTS, PlannedSum
-from passes.scheduling.squares import square_tile
 from passes.scheduling.streams import possible_stream
 from passes.scheduling.sum_lengths import blocked_sums
 from passes.scheduling.term_choice import lies_along
 from passes.scheduling.tile import Hoisted, Tile
 from passes.scheduling.tile_analysis import constant_extent, is_rectangular, lanes_of, tileable_sums
-from passes.scheduling.tile_choice import may_have_tiles
+from passes.scheduling.tile_choice import may_have_tiles, tile_without_sums
 from passes.scheduling.value_text import ValueText, index_names
 
 MOST_VECTORS_OF_SUMS = 64
@@ -129,12 +129,13 @@ class _Definition:
                     "reductions",
                 )
             return Blocking(stream=stream)
-        if not may_have_tiles(self.op) and not square_tile(self.op):
+        if not may_have_tiles(self.op) and not tile_without_sums(self.op):
             raise PlanFailure(
                 entry.kind,
                 f"{self.label} cannot be computed in blocks",
                 "blocks are for sums and other reductions of more than 16 terms, and not in "
-                "choices by values; plain is always possible",
+                "choices by values, and for functions that neighbours share; plain is always "
+                "possible",
             )
         if len(entry.blocks) > MOST_ALTERNATIVES:
             raise PlanFailure(entry.kind, f"at most {MOST_ALTERNATIVES} tiles are alternatives")
@@ -277,9 +278,15 @@ class _Blocks:
         """The tile with its groups, panels and chunks."""
         uses = IndexUses()
         sums = tileable_sums(self.of.op.body, tile, uses)
-        square = square_tile(self.of.op)
-        if square and _axes(square) == _axes(tile) and not self.blocks.sums:
-            return replace(square, group=self._group(tile))
+        alone = tile_without_sums(self.of.op)
+        if alone and _axes(alone) == _axes(tile) and not self.blocks.sums:
+            return replace(alone, group=self._group(tile))
+        if alone and not sums:
+            raise PlanFailure(
+                self.blocks.columns.index,
+                f"{self.of.label} cannot be computed in these blocks",
+                f"its elements share what they need in {blocks_text(self.of.op, alone)}",
+            )
         if not sums:
             raise PlanFailure(
                 self.blocks.columns.index,

@@ -15,14 +15,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import BoolAttr, VectorType, i1
+from xdsl.dialects import arith, memref, vector
+from xdsl.dialects.builtin import BoolAttr, Float32Type, VectorType, i1
 from xdsl.ir import SSAValue
 
 from dialects import tix
 from dialects.tix import Affine, Constraint
 from passes.scheduling.body_lowering import BodyLowering
-from passes.scheduling.emit import all_of, difference, either, loop, select, smaller
+from passes.scheduling.emit import all_of, difference, either, loop, quotient, select, smaller
 from passes.scheduling.stream_lanes import (
     BorderLowering,
     InsideLowering,
@@ -32,6 +32,18 @@ from passes.scheduling.stream_lanes import (
 from passes.scheduling.stream_phases import Phase, interleaved
 from passes.scheduling.tile import Tile
 from passes.scheduling.vector_lowering import VectorLowering
+
+
+def origin_of(outer: BodyLowering, op: tix.DefineOp) -> SSAValue:
+    """The address of the result of a definition, counted in elements."""
+    target = outer.buffers[op.result]
+    address = outer.insert(memref.ExtractAlignedPointerAsIndexOp.get(target)).aligned_pointer
+    return quotient(outer, address, outer.index.constant(bytes_of_element(op.type)))
+
+
+def bytes_of_element(type_: tix.TensorType) -> int:
+    """The bytes of a number of a tensor."""
+    return 4 if isinstance(type_.element, Float32Type) else 8
 
 
 @dataclass(frozen=True)

@@ -37,8 +37,8 @@ from dataclasses import dataclass
 from functools import reduce
 from math import prod
 
-from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import Float32Type, IndexType
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
 from dialects import tix
@@ -52,7 +52,7 @@ from passes.scheduling.emit import either, quotient, smaller
 from passes.scheduling.lane_reads import MASKED_STEPS, is_there
 from passes.scheduling.stream_lanes import is_guard
 from passes.scheduling.stream_phases import MOST_PHASES, modulus_of, phases_of
-from passes.scheduling.stream_rows import Row
+from passes.scheduling.stream_rows import Row, bytes_of_element, origin_of
 from passes.scheduling.sum_lengths import is_short
 from passes.scheduling.tile_analysis import lanes_of, stride
 
@@ -147,11 +147,7 @@ def _computes_much(op: tix.DefineOp) -> bool:
 def _shapes(op: tix.DefineOp) -> list[tuple[int, Sequence[Affine]]]:
     read = dict.fromkeys(o.tensor for o in op.walk() if isinstance(o, tix.ReadOp))
     types = [op.type, *(type_of(tensor) for tensor in read)]
-    return [(_bytes_of_element(type_), list(type_.shape)) for type_ in types]
-
-
-def _bytes_of_element(type_: tix.TensorType) -> int:
-    return 4 if isinstance(type_.element, Float32Type) else 8
+    return [(bytes_of_element(type_), list(type_.shape)) for type_ in types]
 
 
 def has_long_rows(op: tix.DefineOp, sizes: Mapping[str, int], fewest: int) -> bool:
@@ -229,9 +225,7 @@ def streamed(outer: BodyLowering, stream: Stream) -> ParallelOp:
     *limits, extent = [outer.index.form(size) for size in op.shape]
     if stream.modulus > 1:
         extent = outer.index.floordiv(op.shape[-1] + (stream.modulus - 1), stream.modulus)
-    target = outer.buffers[op.result]
-    address = outer.insert(memref.ExtractAlignedPointerAsIndexOp.get(target)).aligned_pointer
-    origin = quotient(outer, address, outer.index.constant(_bytes_of_element(op.type)))
+    origin = origin_of(outer, op)
     # vectors of phases do not lie where lines do
     large = stream.modulus == 1 and _goes_past_caches(outer, stream)
     body = Block(arg_types=[IndexType()] * max(1, len(limits)))

@@ -27,6 +27,15 @@ class Hoisted:
 
 
 @dataclass(frozen=True)
+class Neighbour:
+    """A value that another one is equal to, so many rows and columns from here."""
+
+    value: SSAValue
+    rows: int
+    columns: int
+
+
+@dataclass(frozen=True)
 class Tile:
     """Blocks of `rows` x `columns` elements, in groups of such blocks along the rows."""
 
@@ -54,6 +63,11 @@ class Tile:
     """Further indices of which a block has all values, as rows, with the number of these."""
     step: int = 1
     """The distance from a row to the next one, along the index of rows."""
+    neighbours: dict[SSAValue, tuple[Neighbour, ...]] = field(
+        default_factory=dict["SSAValue", "tuple[Neighbour, ...]"]
+    )
+    """For values of a body without sums those that are the same elsewhere in a block, the best
+    ones first."""
     always: bool = field(default=False, compare=False)
     """True if whatever sizes the function is called with leave room for a block."""
 
@@ -67,6 +81,15 @@ class Tile:
     def height(self) -> int:
         """The rows of a block, along all axes."""
         return prod(count for _, count in self.axes)
+
+    def computed(self, value: SSAValue) -> float:
+        """The share of a block in which no neighbour has a value."""
+        vectors = self.columns // self.lanes
+        shares = [1.0]
+        for same in self.neighbours.get(value, ()):
+            rows = max(0, self.rows - abs(same.rows)) / self.rows
+            shares.append(1 - rows * ((vectors - 1) / vectors if same.columns else 1))
+        return min(shares)
 
     def offsets(self, row: int) -> dict[SSAValue, int]:
         """The rows from the first one to this, along each axis; the last axis runs fastest."""

@@ -31,6 +31,7 @@ from passes.rewriting.part_sizes import with_derived_sizes
 from passes.rewriting.written_sizes import parse_sizes
 from passes.scheduling.cache_lines import is_copied
 from passes.scheduling.far_lines import cost_of_far_lines
+from passes.scheduling.neighbours import neighbour_tile
 from passes.scheduling.scans import is_scanned
 from passes.scheduling.squares import square_tile
 from passes.scheduling.sum_lengths import blocked_sums, is_short
@@ -115,11 +116,12 @@ def choose_tiles(
     longer one. The last one has room whatever sizes are, if there is one: the first for which there
     is room in all sizes that are the `least` of calls or more.
 
-    What is read across its rows has a tile without sums (`squares`).
+    What is read across its rows has a tile without sums (`squares`), and so has what shares dear
+    values with its neighbours (`neighbours`).
     """
-    square = square_tile(op)
-    if square and _has_room(op, square, example or {}):
-        return _until_one_fits(op, [square], least or {})
+    alone = tile_without_sums(op)
+    if alone and _has_room(op, alone, example or {}):
+        return _until_one_fits(op, [alone], least or {})
     priced = priced_for(op, example or {})
     found = [p.tile for p in priced if p.is_good]
     # what is cheaper than a tile that beats the plain nest does so, too
@@ -130,6 +132,11 @@ def choose_tiles(
         always = single_row(op, lanes_of(op))
         best += [always] if always else []
     return _until_one_fits(op, best, least or {})
+
+
+def tile_without_sums(op: tix.DefineOp) -> Tile | None:
+    """The tile of a definition whose elements share something else than the terms of sums."""
+    return square_tile(op) or neighbour_tile(op)
 
 
 def _tells_lengths(op: tix.DefineOp, example: Sizes) -> bool:
