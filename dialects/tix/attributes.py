@@ -7,6 +7,7 @@ An operation has its indices as operands, and a map or a set over as many dimens
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import NamedTuple, TypeVar
 
 from xdsl.ir import Data, Operation, SSAValue
@@ -109,6 +110,7 @@ def shape_map(shape: Sequence[Affine]) -> MapAttr:
     return MapAttr(MapData(0, rows))
 
 
+@lru_cache(maxsize=4096)
 def shape_of_map(attribute: MapAttr) -> tuple[Affine, ...]:
     """The sizes of dimensions: the inverse of `shape_map`."""
     return tuple(row.bind(()) for row in attribute.data.rows)

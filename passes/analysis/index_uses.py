@@ -6,9 +6,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
+from typing import Any, TypeVar
+
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from dialects import tix
+
+Found = TypeVar("Found")
 
 
 class IndexUses:
@@ -20,6 +25,13 @@ class IndexUses:
     def __init__(self) -> None:
         self._of: dict[SSAValue, frozenset[SSAValue]] = {}
         self._of_operations: dict[Operation, frozenset[SSAValue]] = {}
+        self._found: dict[Hashable, Any] = {}
+
+    def once(self, key: Hashable, find: Callable[[], Found]) -> Found:
+        """A fact about the program that is found once; equal keys are the same fact."""
+        if key not in self._found:
+            self._found[key] = find()
+        return self._found[key]
 
     def of(self, value: SSAValue) -> frozenset[SSAValue]:
         if value not in self._of:

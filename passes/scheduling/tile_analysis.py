@@ -76,14 +76,19 @@ def tileable_sums(region: Region, tile: Tile, uses: IndexUses) -> list[tix.Reduc
     They are long, and have the same terms for all rows of a block; for all columns, too, or
     `is_sloped` holds. All that is summed up in one of them depends on the column.
     """
-    rows = [index for index, _ in tile.axes]
-    return [
-        s
-        for s in blocked_sums(region)
-        if all(tile.column_index in uses.of(total) for total in s.results)
-        and is_rectangular(s, rows, uses)
-        and (is_rectangular(s, [tile.column_index], uses) or is_sloped(s, tile, uses))
-    ]
+    rows = tuple(index for index, _ in tile.axes)
+
+    def find() -> list[tix.ReductionOp]:
+        return [
+            s
+            for s in blocked_sums(region)
+            if all(tile.column_index in uses.of(total) for total in s.results)
+            and is_rectangular(s, rows, uses)
+            and (is_rectangular(s, [tile.column_index], uses) or is_sloped(s, tile, uses))
+        ]
+
+    # not how wide a tile is
+    return uses.once((tileable_sums, region, rows, tile.column_index), find)
 
 
 def rows_share(op: tix.DefineOp, tile: Tile) -> bool:
@@ -195,6 +200,12 @@ def hoisted_values(op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> HoistedV
     read once per block if it lies apart or is expensive, where it is certainly there, if only as
     the sum has a term.
     """
+    axes = tuple(index for index, _ in tile.axes)  # not how wide a tile is
+    key = hoisted_values, op, axes, tile.column_index
+    return uses.once(key, lambda: _hoisted_values(op, tile, uses))
+
+
+def _hoisted_values(op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> HoistedValues:
     found = HoistedValues([], [])
     indices = frozenset(op.indices)
     for value in _largest(op, lambda v: _same_for_terms(v, tile, indices, uses)):

@@ -16,7 +16,7 @@ plain nest, whose innermost loop is the sum. `passes/scheduling/tile_loops.py` e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
@@ -200,7 +200,7 @@ def priced_tiles(op: tix.DefineOp, sizes: Sizes, along: SSAValue | None = None) 
     joined = [s for s in blocked_sums(op.body) if len(s.results) > 1]  # they have no plain nest
     found: list[PricedTile] = []
     plain_costs: dict[tuple[tix.ReductionOp, ...], float] = {}
-    for tile in _candidates(op, lanes, sizes):
+    for tile in _candidates(op, lanes, sizes, uses):
         if along is not None and tile.column_index is not along:
             continue
         sums = sums_of_blocks(op, tile, uses)
@@ -233,12 +233,13 @@ def sums_of_blocks(op: tix.DefineOp, tile: Tile, uses: IndexUses) -> list[tix.Re
     return [sum_along(op, tile.column_index)]
 
 
-def _candidates(op: tix.DefineOp, lanes: int, sizes: Sizes) -> Iterator[Tile]:
+def _candidates(op: tix.DefineOp, lanes: int, sizes: Sizes, uses: IndexUses) -> Iterator[Tile]:
     """Every pair of indices and every single one, the last ones first: results lie along these."""
+    sums = blocked_sums(op.body)
     extents = {v: _extent(op, v, sizes) for v in reversed(op.indices)}
     for column_index, length in extents.items():
         others = [v for v in extents if v is not column_index and extents[v] > 1]
-        rooms = {v: lanes * _vectors_of_sums(op, v, column_index) for v in others}
+        rooms = {v: lanes * _vectors_of_sums(sums, v, column_index, uses) for v in others}
         for columns in _widths(length, lanes):
             for row_index, room in rooms.items():
                 most, extent = max(1, min(MOST_ROWS, room // columns)), extents[row_index]
@@ -246,7 +247,7 @@ def _candidates(op: tix.DefineOp, lanes: int, sizes: Sizes) -> Iterator[Tile]:
                 yield Tile(row_index, column_index, rows, columns, min(lanes, columns))
             yield Tile(None, column_index, 1, columns, min(lanes, columns))
         wide = ADDITIONS_UNDER_WAY * lanes
-        if length >= wide > MOST_COLUMNS and not _is_heavy(op):
+        if length >= wide > MOST_COLUMNS and not _is_heavy(sums):
             yield Tile(None, column_index, 1, wide, lanes)
     yield from term_candidates(
         op, lanes, lambda v: _extent(op, v, sizes), lambda s, v: length_of(s, v, sizes)
@@ -265,23 +266,24 @@ def _widths(extent: int, lanes: int) -> Iterator[int]:
             yield width * 3 // 4
 
 
-def _vectors_of_sums(op: tix.DefineOp, row: SSAValue, column: SSAValue) -> int:
+def _vectors_of_sums(
+    sums: Sequence[tix.ReductionOp], row: SSAValue, column: SSAValue, uses: IndexUses
+) -> int:
     """The vectors of sums for which there are registers, beside those that a term needs.
 
     A product takes four, of what all rows read along the columns, and one for each row in turn.
     """
-    uses = IndexUses()
-    reads = [r for s in blocked_sums(op.body) for r in s.walk() if isinstance(r, tix.ReadOp)]
+    reads = (r for s in sums for r in s.walk() if isinstance(r, tix.ReadOp))
     used = [uses.of_operation(r) for r in reads]
     own = any(row in indices and column in indices for indices in used)
     across = sum(column in indices for indices in used)
-    dear = own or across > len(blocked_sums(op.body)) or _is_heavy(op)
+    dear = own or across > len(sums) or _is_heavy(sums)
     return VECTORS_OF_DEAR_SUMS if dear else VECTORS_OF_SUMS
 
 
-def _is_heavy(op: tix.DefineOp) -> bool:
+def _is_heavy(sums: Iterable[tix.ReductionOp]) -> bool:
     """True if elementary functions need the registers."""
-    return any(weight(o) > 1 for s in blocked_sums(op.body) for o, _ in operations(s.body))
+    return any(weight(o) > 1 for s in sums for o, _ in operations(s.body))
 
 
 def _rows(extent: int, most: int, known: bool) -> int:
@@ -351,11 +353,16 @@ def _cost_beside(
     op: tix.DefineOp, sums: Sequence[tix.ReductionOp], tile: Tile, uses: IndexUses
 ) -> float:
     """The cost of the elements that an element reads across the columns, outside of all sums."""
-    inside = {inner for s in sums for inner in s.walk()}
-    reads = (o for o in op.walk() if isinstance(o, tix.ReadOp) and o not in inside)
+    reads = uses.once((_cost_beside, *sums), lambda: _reads_beside(op, sums))
     slow = [r for r in reads if is_slow(stride(r, tile.column_index, uses))]
     shared = [r for r in slow if tile.row_index and r.forms[-1][tile.row_index]]
     return COST_OF_FAR_ELEMENT * (len(slow) - len(shared) + len(shared) / min(tile.rows, 3))
+
+
+def _reads_beside(op: tix.DefineOp, sums: Sequence[tix.ReductionOp]) -> list[tix.ReadOp]:
+    """The reads of a definition outside of sums."""
+    inside = {inner for s in sums for inner in s.walk()}
+    return [o for o in op.walk() if isinstance(o, tix.ReadOp) and o not in inside]
 
 
 def _with_panels(

@@ -148,7 +148,8 @@ class TileCost:
         panels = self.tile.panels.get(op, ())
         values = [*(panel.value for panel in panels), *hoisted.per_block]
         loaded = {o for v in values for o in tree_of(v, op.body)}
-        for inner, times in operations(op.body):
+        inside = self.uses.once((operations, op), lambda: list(operations(op.body)))
+        for inner, times in inside:
             if inner not in loaded:
                 cost += times * self._of_operation(inner, op)
         for panel in panels:
