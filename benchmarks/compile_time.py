@@ -2,11 +2,13 @@
 
     python -m benchmarks.compile_time [--repeat 5] [--save]
 
-Each turn is a fresh process: the imports, a first program of one line (which also loads what is
-loaded late), and then the program: parsing and checking, its derivative with respect to all
-arguments, loops, LLVM IR, machine code, the first and the second call, and the derivative as text.
-Numbers are the least of all turns, in milliseconds: the time of the processor, which other work on
-the machine changes least, and the time of the clock for the whole way to the first result.
+Each turn is a fresh process that has nothing on disk: the imports, a first program of one line
+(which also loads what is loaded late), and then the program: parsing and checking, its derivative
+with respect to all arguments, loops, LLVM IR, machine code, the first and the second call, and the
+derivative as text. The last row is the same way to the first gradient in a later process,
+which finds derivatives and machine code on disk. Numbers are the least of all turns, in
+milliseconds: the time of the processor, which other work on the machine changes least, and the time
+of the clock for the whole way to the first result.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from benchmarks import machine, tables
@@ -35,6 +38,7 @@ IN_BLOCKS = ("W1", "W2", "W3b")
 FIRST = "x: f64[4]\ny = sum[i](exp(x[i]))"
 STEPS = ("parse and check", "derivative", "loops", "LLVM IR", "machine code", "first call")
 """What is between a program and the first gradient."""
+LATER = "a later process"
 
 
 def stencil(terms: int, term: str, around: str = "{}") -> str:
@@ -59,6 +63,28 @@ def programs() -> dict[str, str]:
     }
 
 
+def later_turn(source: str) -> Times:
+    """The way to the first gradient in this process, after the first program."""
+    import numpy as np
+
+    import tadc
+
+    tadc.grad(tadc.compile(FIRST))(np.ones(4))
+    watch = Watch()
+    g = tadc.compile(source).derivative()
+    g(*arrays_of(g))
+    watch.done(LATER)
+    return watch.times
+
+
+def arrays_of(g: Function) -> list[Any]:
+    """Arguments of a program with numbers for sizes."""
+    import numpy as np
+
+    kinds = {"f32": np.float32, "f64": np.float64}
+    return [np.full([int(n) for n in t.shape], 0.01, kinds[t.dtype]) for t in g.args]
+
+
 def one_turn(source: str) -> Times:
     """The steps of this process."""
     watch = Watch()
@@ -75,10 +101,7 @@ def one_turn(source: str) -> Times:
     watch.done("parse and check")
     g = f.derivative()
     watch.done("derivative")
-    arrays: list[Any] = [
-        np.full([int(n) for n in t.shape], 0.01, np.float32 if t.dtype == "f32" else np.float64)
-        for t in g.args
-    ]
+    arrays = arrays_of(g)
     executable = executable_of(g, arrays)
     assert executable.module
     watch.done("loops")
@@ -117,19 +140,30 @@ def table(results: Mapping[str, Times]) -> str:
 
 
 def main() -> None:
-    """Print the table of times in milliseconds; with `--one`, those of this process alone."""
+    """Print the table of times in milliseconds; with `--one` or `--later`, those of a turn."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--save", action="store_true", help="write the table to the results")
-    parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
+    turns_of = {"--one": one_turn, "--later": later_turn}
+    for option in turns_of:
+        parser.add_argument(
+            option, dest="turn", action="store_const", const=option, help=argparse.SUPPRESS
+        )
     options = parser.parse_args()
-    if options.one:
-        print(json.dumps(one_turn(sys.stdin.read())))
+    if options.turn:
+        print(json.dumps(turns_of[options.turn](sys.stdin.read())))
         return
     results: dict[str, Times] = {}
     for name, program in programs().items():
-        turns = [fresh(MODULE, "--one", text=program) for _ in range(options.repeat)]
-        results[name] = least(turns)
+        turns = [
+            fresh(MODULE, "--one", text=program, TADC_CACHE="off") for _ in range(options.repeat)
+        ]
+        with TemporaryDirectory() as folder:
+            _, *later = (
+                fresh(MODULE, "--later", text=program, TADC_CACHE=folder)
+                for _ in range(options.repeat)
+            )
+        results[name] = {**least(turns), **least(later)}
     text = table(results)
     print(text)
     if options.save:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -87,11 +88,13 @@ class Watch:
         self.last = now
 
 
-def fresh(module: str, *arguments: Any, text: str = "") -> dict[str, Any]:
-    """The JSON that `python -m module arguments` prints, in a process of its own."""
+def fresh(module: str, *arguments: Any, text: str = "", **variables: str) -> dict[str, Any]:
+    """The JSON that `python -m module arguments` prints, in a process of its own; `variables` are
+    added to its environment."""
     command = [sys.executable, "-m", module, *map(str, arguments)]
-    printed = subprocess.run(command, input=text, text=True, check=True, stdout=-1).stdout
-    return json.loads(printed)
+    around = {**os.environ, **variables}
+    done = subprocess.run(command, input=text, text=True, check=True, stdout=-1, env=around)
+    return json.loads(done.stdout)
 
 
 def least(turns: Sequence[Mapping[str, float]]) -> dict[str, float]:
