@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
@@ -29,19 +28,15 @@ from passes.analysis.costs import weight
 from passes.analysis.index_uses import IndexUses
 from passes.rewriting.part_sizes import with_derived_sizes
 from passes.rewriting.written_sizes import parse_sizes
-from passes.scheduling.cache_lines import is_copied
 from passes.scheduling.far_lines import cost_of_far_lines
 from passes.scheduling.neighbours import neighbour_tile
+from passes.scheduling.panel_choice import with_panels
 from passes.scheduling.scans import is_scanned
 from passes.scheduling.squares import square_tile
 from passes.scheduling.sum_lengths import blocked_sums, is_short
 from passes.scheduling.term_choice import single_row, term_candidates
-from passes.scheduling.tile import Hoisted, Tile
+from passes.scheduling.tile import Tile
 from passes.scheduling.tile_analysis import (
-    chunk_of,
-    far_reads,
-    hoisted_values,
-    is_rectangular,
     is_slow,
     lanes_of,
     stride,
@@ -55,11 +50,10 @@ from passes.scheduling.tile_cost import (
     COST_OF_FAR_ELEMENT,
     Sizes,
     TileCost,
-    is_of_squares,
+    extent_of,
     length_of,
     operations,
     plain_cost,
-    terms_of,
 )
 
 VECTORS_OF_SUMS = 24
@@ -73,15 +67,6 @@ MOST_COLUMNS = 64
 
 MOST_ROWS = 8
 """Rows of a block."""
-
-FEWEST_BLOCKS_OF_PANEL = 4
-"""Blocks that share a panel at least, unless it is made of squares, which cost little."""
-
-MOST_ROWS_PER_PANEL = 256
-"""Rows that share a panel: copying it costs as much as using it for some ten rows."""
-
-FEWEST_ITERATIONS = 8
-"""Iterations for threads to share, where there are so many blocks."""
 
 COST_OF_TERMS = 2
 """The cost of vectors along terms as a multiple of others': they begin anywhere in memory."""
@@ -206,7 +191,7 @@ def priced_tiles(op: tix.DefineOp, sizes: Sizes, along: SSAValue | None = None) 
         sums = sums_of_blocks(op, tile, uses)
         if not sums or not all(s in sums and _may_join(s, op, tile, uses) for s in joined):
             continue
-        full = _with_panels(op, tile, sums, uses, sizes)
+        full = with_panels(op, tile, sums, uses, sizes)
         cost = TileCost(full, lanes, uses, full.group, sizes).of(sums)
         cost += cost_of_far_lines(sums, full, uses, sizes) + _store_cost(op, tile, lanes)
         cost += _cost_beside(op, sums, tile, uses)
@@ -236,7 +221,7 @@ def sums_of_blocks(op: tix.DefineOp, tile: Tile, uses: IndexUses) -> list[tix.Re
 def _candidates(op: tix.DefineOp, lanes: int, sizes: Sizes, uses: IndexUses) -> Iterator[Tile]:
     """Every pair of indices and every single one, the last ones first: results lie along these."""
     sums = blocked_sums(op.body)
-    extents = {v: _extent(op, v, sizes) for v in reversed(op.indices)}
+    extents = {v: extent_of(op, v, sizes) for v in reversed(op.indices)}
     for column_index, length in extents.items():
         others = [v for v in extents if v is not column_index and extents[v] > 1]
         rooms = {v: lanes * _vectors_of_sums(sums, v, column_index, uses) for v in others}
@@ -250,7 +235,7 @@ def _candidates(op: tix.DefineOp, lanes: int, sizes: Sizes, uses: IndexUses) -> 
         if length >= wide > MOST_COLUMNS and not _is_heavy(sums):
             yield Tile(None, column_index, 1, wide, lanes)
     yield from term_candidates(
-        op, lanes, lambda v: _extent(op, v, sizes), lambda s, v: length_of(s, v, sizes)
+        op, lanes, lambda v: extent_of(op, v, sizes), lambda s, v: length_of(s, v, sizes)
     )
 
 
@@ -300,37 +285,15 @@ def _waste(op: tix.DefineOp, tile: Tile, sizes: Sizes) -> float:
     columns = tile.columns if tile.column_index in op.indices else tile.lanes
     for axis, width in ((tile.row_index, tile.rows), (tile.column_index, columns)):
         if axis is not None:
-            extent = _extent(op, axis, sizes)
+            extent = extent_of(op, axis, sizes)
             waste *= -(-extent // width) * width / extent
     return waste
-
-
-def _extent(op: tix.DefineOp, index: SSAValue | None, sizes: Sizes) -> int:
-    """The length of an axis, assumed where it depends on sizes that are not given."""
-    if index is None:
-        return 1
-    if index not in op.indices:
-        return length_of(sum_along(op, index), index, sizes)
-    size = op.shape[op.indices.index(index)]
-    if any(name not in sizes for name in size.sizes):
-        return ASSUMED_EXTENT
-    return max(0, size.evaluate({name: sizes[name] for name in size.sizes}))
 
 
 def _has_room(op: tix.DefineOp, tile: Tile, sizes: Sizes) -> bool:
     """True if the result has a whole block."""
     axes = (tile.row_index, tile.rows), (tile.column_index, tile.columns)
-    return all(_extent(op, axis, sizes) >= width for axis, width in axes)
-
-
-def _largest_group(op: tix.DefineOp, tile: Tile, sizes: Sizes) -> int:
-    """The blocks of rows of an iteration, so that there are enough iterations for all threads."""
-    inside = tile.column_index, *(index for index, _ in tile.axes)
-    groups = [_extent(op, v, sizes) for v in op.indices if v not in inside]
-    columns = _extent(op, tile.column_index, sizes) if tile.column_index in op.indices else 1
-    strips = max(1, columns // tile.columns)
-    blocks = -(-_extent(op, tile.row_index, sizes) // tile.rows)
-    return prod(groups) * strips * blocks // FEWEST_ITERATIONS
+    return all(extent_of(op, axis, sizes) >= width for axis, width in axes)
 
 
 def _power_of_two_below(n: int) -> int:
@@ -363,34 +326,3 @@ def _reads_beside(op: tix.DefineOp, sums: Sequence[tix.ReductionOp]) -> list[tix
     """The reads of a definition outside of sums."""
     inside = {inner for s in sums for inner in s.walk()}
     return [o for o in op.walk() if isinstance(o, tix.ReadOp) and o not in inside]
-
-
-def _with_panels(
-    op: tix.DefineOp, tile: Tile, sums: list[tix.ReductionOp], uses: IndexUses, sizes: Sizes
-) -> Tile:
-    """The tile with its panels, chunks and groups."""
-    if tile.row_index is None:
-        return tile
-    blocks = -(-_extent(op, tile.row_index, sizes) // tile.rows)
-    group = max(1, min(MOST_ROWS_PER_PANEL // tile.rows, blocks, _largest_group(op, tile, sizes)))
-    panels: dict[tix.ReductionOp, tuple[Hoisted, ...]] = {}
-    chunks: dict[tix.ReductionOp, tuple[SSAValue, int]] = {}
-    along_terms = tile.column_index not in op.indices
-    share = False  # what all blocks of a group read, be it in a panel or where it is
-    moving = along_terms or not all(is_rectangular(s, [tile.column_index], uses) for s in sums)
-    for s in sums if not moving else []:
-        shared = [
-            h
-            for h in hoisted_values(s, tile, uses).panels
-            if blocks >= FEWEST_BLOCKS_OF_PANEL or is_of_squares(h, s, tile)
-        ]
-        share |= bool(shared)
-        found = [h for h in shared if is_copied(h, s, replace(tile, group=group), sizes)]
-        if found:
-            panels[s] = tuple(found)
-        cut = chunk_of(s, tile.columns)
-        if cut and (found or (far_reads(s, tile, uses) and terms_of(s, sizes) > cut[1])):
-            chunks[s] = cut
-    if not share:
-        group = max(1, min(group, 64 // tile.rows))
-    return replace(tile, group=group, panels=panels, chunks=chunks)

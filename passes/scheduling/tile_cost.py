@@ -23,6 +23,7 @@ from passes.scheduling.tile_analysis import (
     is_lane_by_lane,
     is_slow,
     stride,
+    sum_along,
     tree_of,
     vectors_of_sums,
 )
@@ -87,6 +88,18 @@ def length_of(op: tix.ReductionOp, index: SSAValue, sizes: Sizes) -> int:
         return found[1]
     most = most_values(op, op.indices[op.indices.index(index) :])
     return ASSUMED_EXTENT if most is None else min(most, ASSUMED_EXTENT)
+
+
+def extent_of(op: tix.DefineOp, index: SSAValue | None, sizes: Sizes) -> int:
+    """The length of an axis, assumed where it depends on sizes that are not given."""
+    if index is None:
+        return 1
+    if index not in op.indices:
+        return length_of(sum_along(op, index), index, sizes)
+    size = op.shape[op.indices.index(index)]
+    if any(name not in sizes for name in size.sizes):
+        return ASSUMED_EXTENT
+    return max(0, size.evaluate({name: sizes[name] for name in size.sizes}))
 
 
 def is_of_squares(panel: Hoisted, op: tix.ReductionOp, tile: Tile) -> bool:

@@ -21,7 +21,14 @@ from xdsl.dialects.builtin import ModuleOp
 import tadc
 from dialects import tix
 from passes.pipeline import code_passes, summing_passes
-from passes.scheduling import cache_lines, sum_lengths, tile_analysis, tile_choice, tile_cost
+from passes.scheduling import (
+    cache_lines,
+    panel_choice,
+    sum_lengths,
+    tile_analysis,
+    tile_choice,
+    tile_cost,
+)
 from passes.set_precision import set_precision
 from passes.specialise import specialise
 from tadc.function import Function
@@ -279,14 +286,14 @@ def test_specialise_keeps_the_meaning_for_subsets_of_sizes(first: int) -> None:
 # --- code -----------------------------------------------------------------------------------------
 
 
-HOMES = sum_lengths, tile_analysis, tile_choice, tile_cost, cache_lines
+HOMES = sum_lengths, tile_analysis, tile_choice, tile_cost, cache_lines, panel_choice
 
 
 @pytest.fixture
 def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tiles of few elements, taken wherever there is one: programs here are small."""
     limits = {"VECTOR_BYTES": 16, "MOST_COLUMNS": 2, "MOST_TERMS_TO_UNROLL": 0}
-    limits |= {"MOST_TERMS_OF_WINDOW": 0}
+    limits |= {"MOST_TERMS_OF_WINDOW": 0, "FEWEST_TERMS_OF_CHUNK": 1}
     limits |= {"PANEL_ELEMENTS": 6, "MOST_ROWS_PER_PANEL": 4, "LINES_APART": 0, "BYTES_IN_ORDER": 0}
     for name, value in (limits | {"MOST_OF_PLAIN_COST": 1e9, "COST_OF_FAR_ELEMENT": 0}).items():
         home = next(m for m in HOMES if hasattr(m, name))

@@ -13,7 +13,14 @@ from xdsl.dialects.builtin import ModuleOp
 
 import tadc
 from passes.schedule import schedule
-from passes.scheduling import cache_lines, sum_lengths, tile_analysis, tile_choice, tile_cost
+from passes.scheduling import (
+    cache_lines,
+    panel_choice,
+    sum_lengths,
+    tile_analysis,
+    tile_choice,
+    tile_cost,
+)
 from passes.scheduling.blocking import blocking_chooser, chosen_blocking
 from passes.set_precision import set_precision
 from tadc.runtime import size_class
@@ -299,11 +306,14 @@ def small_tiles(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     analysis = {"VECTOR_BYTES": 16, "PANEL_ELEMENTS": 6}
     for name in ("MOST_TERMS_TO_UNROLL", "MOST_TERMS_OF_WINDOW"):
         monkeypatch.setattr(sum_lengths, name, 0)
-    choice = {"MOST_COLUMNS": 2, "MOST_ROWS_PER_PANEL": 4, "MOST_OF_PLAIN_COST": 1e9}
+    choice = {"MOST_COLUMNS": 2, "MOST_OF_PLAIN_COST": 1e9}
+    panels = {"MOST_ROWS_PER_PANEL": 4, "FEWEST_TERMS_OF_CHUNK": 1}
     for name, value in analysis.items():
         monkeypatch.setattr(tile_analysis, name, value)
     for name, value in choice.items():
         monkeypatch.setattr(tile_choice, name, value)
+    for name, value in panels.items():
+        monkeypatch.setattr(panel_choice, name, value)
     for name in ("LINES_APART", "BYTES_IN_ORDER"):
         monkeypatch.setattr(cache_lines, name, 0)
     monkeypatch.setattr(tile_cost, "COST_OF_FAR_ELEMENT", 0)
