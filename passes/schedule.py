@@ -79,7 +79,6 @@ from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.column_scans import column_loops
 from passes.scheduling.index_lowering import IndexLowering
 from passes.scheduling.lane_sums import LaneLowering
-from passes.scheduling.neighbour_blocks import neighbour_blocks
 from passes.scheduling.nest import Nest
 from passes.scheduling.pair_loops import pair_loops
 from passes.scheduling.plan_parser import parse_plan
@@ -87,6 +86,7 @@ from passes.scheduling.planned import planned
 from passes.scheduling.row_loops import RowLowering, row_loops
 from passes.scheduling.segments import SegmentLowering
 from passes.scheduling.sharing import nests_of
+from passes.scheduling.stream_blocks import stream_blocks
 from passes.scheduling.streams import streamed
 from passes.scheduling.strip_loops import strip_loops
 from passes.scheduling.tile_loops import Store, tiled
@@ -242,8 +242,8 @@ def _fill(
         loops = pair_loops(outer, nest, nest.pairs)
     elif nest.stream:
         loops = streamed(outer, nest.stream)
-    elif nest.tiles and nest.tiles[0].neighbours:
-        loops = neighbour_blocks(outer, first, nest.tiles[0])
+    elif nest.tiles and nest.tiles[0].in_stream:
+        loops = stream_blocks(outer, first, nest.tiles[0])
     elif nest.tiles:
         loops = tiled(outer, nest, store)
     else:

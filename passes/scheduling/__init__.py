@@ -63,7 +63,8 @@
 - `strip_loops`: definitions strip by strip
 - `vector_lowering`: arithmetic on vectors and numbers
 - `neighbours`: values that elements share with their neighbours
-- `neighbour_blocks`: definitions in blocks whose elements share such values
+- `stream_tiles`: which streams have blocks of rows, for what these share
+- `stream_blocks`: streams in blocks of rows
 - `squares`: elements that are read across rows, transposed in registers
 - `stream_lanes`: values of a stream inside, where all guards hold, and at borders
 - `stream_phases`: the elements of a row by the residues of their column

@@ -73,7 +73,7 @@ def chosen_blocking(op: tix.DefineOp, choose: ChooseTiles, example: Sizes) -> Bl
     """
     tiles, terms = choose(op), _most_terms(op, example)
     found = Blocking(in_strips=terms <= MOST_TERMS_OF_STRIP, is_near=terms <= MOST_TERMS_OF_ROW)
-    if tiles and (rows_share(op, tiles[0]) or not is_window(op, example)):
+    if tiles and (tiles[0].in_stream or rows_share(op, tiles[0]) or not is_window(op, example)):
         return replace(found, tiles=tiles)
     return replace(found, stream=stream_of(op, example), alone=_has_short_rows(op, example))
 

@@ -129,7 +129,7 @@ class _Definition:
                     "reductions",
                 )
             return Blocking(stream=stream)
-        if not may_have_tiles(self.op) and not tile_without_sums(self.op):
+        if not may_have_tiles(self.op) and not tile_without_sums(self.op, {}):
             raise PlanFailure(
                 entry.kind,
                 f"{self.label} cannot be computed in blocks",
@@ -278,7 +278,7 @@ class _Blocks:
         """The tile with its groups, panels and chunks."""
         uses = IndexUses()
         sums = tileable_sums(self.of.op.body, tile, uses)
-        alone = tile_without_sums(self.of.op)
+        alone = tile_without_sums(self.of.op, {})
         if alone and _axes(alone) == _axes(tile) and not self.blocks.sums:
             return replace(alone, group=self._group(tile))
         if alone and not sums:

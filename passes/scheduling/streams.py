@@ -54,7 +54,7 @@ from passes.scheduling.stream_lanes import is_guard
 from passes.scheduling.stream_phases import MOST_PHASES, modulus_of, phases_of
 from passes.scheduling.stream_rows import Row, bytes_of_element, origin_of
 from passes.scheduling.sum_lengths import is_short
-from passes.scheduling.tile_analysis import lanes_of, stride
+from passes.scheduling.tile_analysis import known_size, lanes_of, stride
 
 FEWEST_BYTES = 32 << 20
 """The bytes of large streams: fewer stay in most machines' largest cache until the next reader
@@ -162,6 +162,13 @@ def _may_be_large(op: tix.DefineOp) -> bool:
     """False if numbers say that a result is small."""
     known = _constant_bytes(_shapes(op))
     return known is None or known >= FEWEST_BYTES
+
+
+def is_large(op: tix.DefineOp, sizes: Mapping[str, int]) -> bool:
+    """True if, for these sizes, stores may go past the caches."""
+    known = [(n, [known_size(size, sizes) for size in shape]) for n, shape in _shapes(op)]
+    count = _constant_bytes(known)
+    return count is not None and count >= FEWEST_BYTES
 
 
 def _constant_bytes(shapes: Sequence[tuple[int, Sequence[Affine]]]) -> int | None:

@@ -68,6 +68,8 @@ class Tile:
     )
     """For values of a body without sums those that are the same elsewhere in a block, the best
     ones first."""
+    in_stream: bool = False
+    """True for rows of a stream, without sums that have blocks of their own."""
     always: bool = field(default=False, compare=False)
     """True if whatever sizes the function is called with leave room for a block."""
 

@@ -135,7 +135,7 @@ def indices_of(forms: Iterable[Affine], uses: IndexUses) -> set[SSAValue]:
     return {used for form in forms for v in form.indices for used in uses.of(v)}
 
 
-def _known(size: Affine, sizes: Mapping[str, int]) -> Affine:
+def known_size(size: Affine, sizes: Mapping[str, int]) -> Affine:
     """A size as a number, where these sizes tell."""
     if any(name not in sizes for name in size.sizes):
         return size
@@ -159,7 +159,7 @@ def stride(
     None where it is not known: far apart.
     """
     total = 0
-    shape = tuple(_known(size, sizes) for size in read.shape) if sizes else read.shape
+    shape = tuple(known_size(size, sizes) for size in read.shape) if sizes else read.shape
     for form, step in zip(read.forms, _strides(shape), strict=True):
         if any(index in uses.of(v) and v is not index for v in form.indices):
             return None  # through a division

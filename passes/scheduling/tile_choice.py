@@ -29,10 +29,10 @@ from passes.analysis.index_uses import IndexUses
 from passes.rewriting.part_sizes import with_derived_sizes
 from passes.rewriting.written_sizes import parse_sizes
 from passes.scheduling.far_lines import cost_of_far_lines
-from passes.scheduling.neighbours import neighbour_tile
 from passes.scheduling.panel_choice import with_panels
 from passes.scheduling.scans import is_scanned
 from passes.scheduling.squares import square_tile
+from passes.scheduling.stream_tiles import stream_tile
 from passes.scheduling.sum_lengths import blocked_sums, is_short
 from passes.scheduling.term_choice import single_row, term_candidates
 from passes.scheduling.tile import Tile
@@ -101,10 +101,10 @@ def choose_tiles(
     longer one. The last one has room whatever sizes are, if there is one: the first for which there
     is room in all sizes that are the `least` of calls or more.
 
-    What is read across its rows has a tile without sums (`squares`), and so has what shares dear
-    values with its neighbours (`neighbours`).
+    What is read across its rows has a tile without sums (`squares`), and so have streams whose rows
+    share what they read, or compute (`stream_tiles`).
     """
-    alone = tile_without_sums(op)
+    alone = tile_without_sums(op, example or {})
     if alone and _has_room(op, alone, example or {}):
         return _until_one_fits(op, [alone], least or {})
     priced = priced_for(op, example or {})
@@ -119,9 +119,9 @@ def choose_tiles(
     return _until_one_fits(op, best, least or {})
 
 
-def tile_without_sums(op: tix.DefineOp) -> Tile | None:
+def tile_without_sums(op: tix.DefineOp, sizes: Sizes) -> Tile | None:
     """The tile of a definition whose elements share something else than the terms of sums."""
-    return square_tile(op) or neighbour_tile(op)
+    return square_tile(op) or stream_tile(op, sizes)
 
 
 def _tells_lengths(op: tix.DefineOp, example: Sizes) -> bool:

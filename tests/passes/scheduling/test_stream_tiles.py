@@ -1,4 +1,4 @@
-"""Values that neighbours share are computed once in a block, and are those that elements need."""
+"""Rows of streams share what they read and compute, and have what elements need."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import tadc
-from passes.scheduling import neighbours
-from passes.scheduling.neighbours import neighbour_tile
+from passes.scheduling import stream_tiles
+from passes.scheduling.stream_tiles import stream_tile
+from passes.scheduling.tile import Tile
 from tadc.runtime.on_cpu import CpuExecutable
 from tests.support.campaign import seeds
 from tests.support.long_calls import count_all_calls_as_long, cut_all_steps
@@ -27,9 +28,9 @@ EDGES = (
 IN_F32 = EDGES.replace("real", "f32")
 
 
-def tile_of(source: str) -> neighbours.Tile | None:
+def tile_of(source: str) -> Tile | None:
     (op,) = tadc.compile(source).program.op.definitions
-    return neighbour_tile(op)
+    return stream_tile(op, {})
 
 
 def shared(source: str) -> set[tuple[int, int]]:
@@ -74,6 +75,26 @@ def test_the_share_of_a_block_that_is_computed() -> None:
     assert all(tile.computed(o.results[0]) == 1 for o in op.body.walk() if o.results)
 
 
+@pytest.mark.parametrize(
+    ("source", "sizes", "has_blocks"),
+    [
+        ("x: real[I, J]\ny[i, j] = sum[s in range(3), t in range(3)](x[i + s, j + t])", {}, True),
+        # elements of one row share nothing with the next row
+        ("x: real[I, J]\ny[i, j] = sum[t in range(9)](x[i, j + t])", {}, False),
+        # rows of 56 have many borders
+        ("x: real[I, 58]\ny[i, j] = sum[s in range(3), t in range(3)](x[i + s, j + t])", {}, False),
+        # memory is slower than four loads
+        ("x: real[I, J]\ny[i, j] = sum[s in range(2), t in range(2)](x[i + s, j + t])", {}, False),
+        # large results go past the caches
+        ("x: real[I, J]\ny[i, j] = sum[s in range(8)](x[i + s, j])", {"I": 100, "J": 999}, True),
+        ("x: real[I, J]\ny[i, j] = sum[s in range(8)](x[i + s, j])", {"I": 9999, "J": 999}, False),
+    ],
+)
+def test_which_windows_have_blocks(source: str, sizes: dict[str, int], has_blocks: bool) -> None:
+    (op,) = tadc.compile(source).program.op.definitions
+    assert (stream_tile(op, sizes) is not None) == has_blocks
+
+
 # --- values and gradients -------------------------------------------------------------------------
 
 FUNCTIONS = (
@@ -116,13 +137,38 @@ def random_stencil(choice: random.Random) -> tuple[str, tuple[int, ...]]:
     return f"{head}y[{ranges}] = {body}", (*([2] if batch else []), *shape)
 
 
+def random_window(choice: random.Random) -> tuple[str, tuple[int, ...]]:
+    """A program of one tensor whose elements are short reductions of neighbours, and a shape."""
+    height, width = choice.randint(1, 4), choice.randint(1, 4)
+    kind, padded = choice.choice(["sum", "max", "sum"]), choice.random() < 0.5
+    rows, columns = (
+        choice.choice(["i + s", "i - s + 1", "2*i + s"]),
+        choice.choice(["j + t", "j - t"]),
+    )
+    text = f"x[n, {rows}, {columns} + {width}]"
+    term = f"pad({text})" if padded else text
+    term = choice.choice([term, f"{term}**2", f"({term} * (1 + s - t))"])
+    inner = f"{kind}[s in range({height}), t in range({width})]({term})"
+    body = choice.choice([inner, f"0.5 * {inner} + n", f"{inner} if i > 0 else 0"])
+    # each read is inside for all elements
+    shape = (2, 40, choice.choice([20, 70, 131]) + 2 * width)
+    ranges = (
+        f"n in range(2), i in range(1, {choice.choice([5, 8, 18])}), j in range(W - {2 * width})"
+    )
+    ranges = ranges.replace("range(1, ", "range(")
+    if not padded:
+        body = body.replace("i - s + 1", f"i - s + {height}")
+    return f"x: real[2, 40, W]\ny[{ranges}] = {body}", shape
+
+
 @pytest.fixture
 def shared_wherever_possible(monkeypatch: pytest.MonkeyPatch) -> None:
     count_all_calls_as_long(monkeypatch)
-    monkeypatch.setattr(neighbours, "MOST_OF_PLAIN_COST", 2.0)
+    monkeypatch.setattr(stream_tiles, "MOST_OF_PLAIN_COST", 2.0)
     # 2 rows, 2 vectors: small calls have blocks inside
-    monkeypatch.setattr(neighbours, "ROWS", 2)
-    monkeypatch.setattr(neighbours, "VECTORS", 2)
+    limits = {"ROWS": 2, "VECTORS": 2, "FEWEST_LOADS": 1, "FEWEST_LOADS_OF_LARGE": 1}
+    for name, value in {**limits, "MOST_OF_LOADS": 1.0, "FEWEST_BLOCKS_OF_ROW": 1}.items():
+        monkeypatch.setattr(stream_tiles, name, value)
 
 
 @pytest.mark.usefixtures("shared_wherever_possible")
@@ -130,7 +176,8 @@ def shared_wherever_possible(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_random_stencils_agree_with_the_plain_nest(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source, shape = random_stencil(random.Random(seed))
+    choice = random.Random(seed)
+    source, shape = (random_stencil if seed % 3 else random_window)(choice)
     dtype = ("f4", "f8")[seed % 2]
     x = np.random.default_rng(seed).uniform(-1, 1, shape).astype(dtype)
     found = value_and_gradient(tadc.compile(source), x)
@@ -170,15 +217,20 @@ def test_bits_do_not_depend_on_threads(
             np.testing.assert_array_equal(a, b)
 
 
+SHAPES = [(3, 3), (6, 66), (7, 67), (11, 200)]
+BOX = (
+    "x: real[H + 2, W + 2]\n"
+    "y[i in range(H), j in range(W)] = sum[s in range(3), t in range(3)](x[i + s, j + t]**2)"
+)
 GUARDED = """
 import numpy as np, pytest, tadc
-from tests.passes.scheduling import test_neighbours as own
+from tests.passes.scheduling import test_stream_tiles as own
 from tests.support.guarded_memory import Guarded
 with pytest.MonkeyPatch.context() as patch:
     own.count_all_calls_as_long(patch)
-    f = tadc.compile(own.EDGES)
-    g = f.derivative("x")
-    for shape in [(3, 3), (6, 66), (7, 67), (11, 200)]:
+    for source, shape in [*((own.EDGES, s) for s in own.SHAPES), (own.BOX, (9, 300))]:
+        f = tadc.compile(source)
+        g = f.derivative("x")
         for at_end in (False, True):
             x, y = Guarded(shape, np.dtype("f4"), at_end), None
             x.array[...] = 0.5

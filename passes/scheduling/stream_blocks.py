@@ -1,4 +1,4 @@
-"""Emits a definition in blocks whose elements share values with their neighbours (`neighbours`).
+"""Emits a stream in blocks of rows, which share what they read and compute (`stream_tiles`).
 
     loops.parallel (%block, %piece) to (...)          four rows, and a piece of their columns
       scf.for %j = ... step 64                        one block of four vectors after the other
@@ -23,10 +23,10 @@ from dialects.loops import ParallelOp
 from passes.analysis.index_uses import IndexUses
 from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.emit import either, loop, smaller
-from passes.scheduling.neighbours import tests_of_block
 from passes.scheduling.nest import Nest
 from passes.scheduling.stream_phases import phases_of
 from passes.scheduling.stream_rows import Row, origin_of
+from passes.scheduling.stream_tiles import tests_of_block
 from passes.scheduling.tile import Tile
 from passes.scheduling.tile_block import BlockLowering
 
@@ -34,8 +34,8 @@ BLOCKS_OF_PIECE = 64
 """Blocks that one iteration computes, one behind the other."""
 
 
-def neighbour_blocks(outer: BodyLowering, op: tix.DefineOp, tile: Tile) -> ParallelOp:
-    """The loops of a definition in blocks of a tile that has neighbours."""
+def stream_blocks(outer: BodyLowering, op: tix.DefineOp, tile: Tile) -> ParallelOp:
+    """The loops of a definition in blocks of a stream."""
     row, column = tile.row_index, tile.column_index
     assert row is not None
     sizes = dict(zip(op.indices, op.shape, strict=True))
@@ -83,7 +83,7 @@ class _Blocks:
         either(at, is_inside, self._whole, lambda inner: self._in_rows(inner, column))
 
     def _whole(self, at: BodyLowering) -> None:
-        NeighboursLowering(at, self.op, self.tile, IndexUses()).finish(Nest.of(self.op))
+        InsideBlock(at, self.op, self.tile, IndexUses()).finish(Nest.of(self.op))
 
     def _in_rows(self, at: BodyLowering, column: SSAValue) -> None:
         """The elements of a block that are there, row by row."""
@@ -100,7 +100,7 @@ class _Blocks:
         loop(at, *self.rows, self.row.name_hint, one)
 
 
-class NeighboursLowering(BlockLowering):
+class InsideBlock(BlockLowering):
     """Emits a block in which all conditions hold, and takes values from where they are."""
 
     def is_decided(self, op: tix.IfOp) -> bool:
