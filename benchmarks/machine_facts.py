@@ -1,9 +1,11 @@
 """The facts of this machine that times are predicted from, measured on one thread.
 
 `passes/scheduling/predict.py` assumes a server of 2022. Beside measured times, predictions are made
-for the machine that was measured on: the clock is that of multiply-additions in registers, the
-speeds of memory are those of `y = x + 1` where both lie in the caches of a core, in the shared
-cache, and in neither, and a function takes as much longer as `exp` does.
+for the machine that was measured on: the clock is that of multiply-additions that wait for each
+other, as many cycles as the model says, and the rates of arithmetic and of loads are those of
+vectors in registers and in the nearest cache. The speeds of memory are those of `y = x + 1` where
+both lie in the caches of a core, in the shared cache, and in neither, and a function takes as much
+longer as `exp` does.
 """
 
 from __future__ import annotations
@@ -17,28 +19,39 @@ import numpy as np
 import tadc
 from benchmarks import hand_written
 from benchmarks.limits import LANES, SUMS, least
-from benchmarks.workloads.workload import aligned
+from benchmarks.workloads.workload import Array, aligned
 from dialects.tix import elementwise as ew
 from passes.scheduling.predict import FUNCTION_SLOTS, MACHINE, Machine
 
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 UNITS = {"K": 1 << 10, "M": 1 << 20}
 TURNS = 20_000
-"""Of the probe for multiply-additions: some milliseconds."""
+"""Of a probe: a tenth of a millisecond."""
 
-ROWS, COLUMNS = 1024, 256
-"""Of results of `exp`: many, to outlast the call, in a near cache."""
+LOADS = 16
+"""The vectors that are loaded in a turn."""
+
+ROWS, COLUMNS = 128, 2048
+"""Of arguments of `exp`: many, to outlast the call, in a near cache."""
 
 
 def facts() -> Machine:
     """The speeds and caches of a core of this machine. Raises `Unavailable` without the C."""
     nearest, own, largest = cache_sizes()
-    shared = min(largest, MACHINE.large_bytes)  # a part of a machine shares more with other parts
+    # other cores, and other parts of a machine, have their share
+    shared = min(largest // 2, MACHINE.large_bytes)
     hertz = clock()
-    slower = slots_of_exp(hertz) / FUNCTION_SLOTS[ew.ExpOp]
-    return replace(
+    found = replace(
         MACHINE,
         gigahertz=hertz / 1e9,
+        arithmetic=rate("peaks_fma", SUMS) / hertz,
+        additions=rate("peaks_add", SUMS) / hertz,
+        together=rate("peaks_both", SUMS) / hertz,
+        loads=rate("peaks_load", LOADS, aligned(np.ones(LOADS * LANES, np.float32))) / hertz,
+    )
+    slower = slots_of_exp(found) / FUNCTION_SLOTS[ew.ExpOp]
+    return replace(
+        found,
         functions={kind: n * slower for kind, n in FUNCTION_SLOTS.items()},
         other_function=MACHINE.other_function * slower,
         nearest_bytes=nearest * 2 // 3,
@@ -47,13 +60,20 @@ def facts() -> Machine:
         cache_speed=speed(own // 2) / 1e9,
         shared_speed=speed(shared // 2) / 1e9,
         memory_speed=speed(max(shared * 8, largest * 2)) * 3 / 2 / 1e9,
+        stream_speed=speed_of_stream(max(shared * 8, largest * 2)) / 1e9,
     )
 
 
 def clock() -> float:
-    """Cycles per second, if so many vectors as the model says are multiplied and added in one."""
-    probe = hand_written.library(1).peaks_fma
-    return TURNS * SUMS / MACHINE.arithmetic / least(lambda: probe(ctypes.c_long(TURNS)))
+    """Cycles per second, if an addition waits as long for the one before as the model says."""
+    return rate("peaks_chain", 1) * MACHINE.latency
+
+
+def rate(probe: str, count: int, *arrays: Array) -> float:
+    """The operations per second of a probe that does so many in a turn."""
+    run = getattr(hand_written.library(1), probe)
+    addresses = [ctypes.c_void_p(a.ctypes.data) for a in arrays]
+    return TURNS * count / least(lambda: run(*addresses, ctypes.c_long(TURNS)))
 
 
 def speed(size: int) -> float:
@@ -63,12 +83,19 @@ def speed(size: int) -> float:
     return 2 * x.nbytes / least(lambda: np.add(x, 1, out=y), 20)
 
 
-def slots_of_exp(hertz: float) -> float:
-    """The vectors that could be added in the time that one of `exp` takes."""
-    x = aligned(np.linspace(-1, 1, COLUMNS, dtype=np.float32))
-    f = tadc.compile(f"x: f32[{COLUMNS}]\ny[i in range({ROWS}), j] = exp(x[j] - i)")
+def speed_of_stream(size: int) -> float:
+    """Bytes per second that a stream of so many reads, and writes past the caches."""
+    x = aligned(np.ones((size // 8 // COLUMNS, COLUMNS), np.float32))
+    y, f = aligned(x), tadc.compile("y[i, j] = x[i, j] + 1")
+    return 2 * x.nbytes / least(lambda: f(x, out=y), 20)
+
+
+def slots_of_exp(of: Machine) -> float:
+    """The vectors that could be multiplied and added in the time that one of `exp` takes."""
+    x = aligned(np.linspace(-1, 1, ROWS * COLUMNS, dtype=np.float32).reshape(ROWS, COLUMNS))
+    f = tadc.compile("y[i] = sum[j](exp(x[i, j]))")
     seconds = least(lambda: f(x))
-    return seconds * hertz * MACHINE.arithmetic / (ROWS * COLUMNS / LANES)
+    return seconds * of.gigahertz * 1e9 * of.arithmetic / (ROWS * COLUMNS / LANES)
 
 
 def cache_sizes() -> tuple[int, int, int]:

@@ -100,7 +100,9 @@ def main() -> None:
 
 def described(of: Machine) -> str:
     return (
-        f"Predicted for {of.gigahertz:.2g} GHz, {of.functions[ew.ExpOp]:.2g} slots for exp, and "
+        f"Predicted for {of.gigahertz:.2g} GHz, {of.arithmetic:.2g} multiply-additions, "
+        f"{of.additions:.2g} additions, {of.together:.2g} of both, {of.loads:.2g} loads a cycle, "
+        f"{of.functions[ew.ExpOp]:.2g} slots for exp, and "
         f"{of.cache_speed:.3g}, {of.shared_speed:.3g} and {of.memory_speed:.3g} gigabytes a second "
         "from the caches of a core, the shared cache, and memory."
     )

@@ -17,7 +17,7 @@ multiplication whose product is added costs nothing of its own.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from xdsl.ir import Operation, SSAValue
@@ -50,7 +50,11 @@ class Machine:
     gigahertz: float = 2.4
     """The clock while vectors are in use."""
     arithmetic: float = 2
-    """Vectors that are added, or multiplied and added, per cycle."""
+    """Vectors that are multiplied, or multiplied and added, per cycle."""
+    additions: float = 2
+    """Vectors that are added per cycle."""
+    together: float = 2
+    """Vectors of both kinds per cycle, where there are as many of each."""
     loads: float = 2
     """Vectors or numbers that are read from the nearest cache per cycle."""
     latency: float = 4
@@ -73,6 +77,8 @@ class Machine:
     """Gigabytes per second from the caches of a core, and to them."""
     shared_speed: float = 24
     memory_speed: float = 15
+    stream_speed: float = 15
+    """From memory, and to it past the caches."""
     step: float = 2e-6
     """Seconds to begin a definition."""
     element: float = 0.5
@@ -96,21 +102,30 @@ class Prediction:
 
 
 def predict(
-    op: tix.DefineOp, nest: Blocking, sizes: Mapping[str, int], machine: Machine = MACHINE
+    op: tix.DefineOp,
+    nest: Blocking,
+    sizes: Mapping[str, int],
+    machine: Machine = MACHINE,
+    by_rows: bool = False,
 ) -> Prediction:
-    """The work and the time of a definition in a nest, on one core, for all its sizes."""
+    """The work and the time of a definition in a nest, on one core, for all its sizes.
+
+    What is computed `by_rows` has vectors, as tiles and streams have.
+    """
     known = SizeValues(sizes)
     elements = prod(max(0, n.evaluate(known)) for n in op.shape)
     found = frequencies(op, sizes)
     work = sum(n for o, n in found.runs.items() if _is_arithmetic(o))
     moved = bytes_of(op, sizes)
-    element = _Cycles(op, nest, sizes, found, machine)
+    element = _Cycles(op, nest, sizes, found, machine, by_rows)
     busy = 1e-9 * max(
         element.cycles() * elements / machine.gigahertz,
         element.traffic() * elements / machine.shared_speed,
     )
     # but for streams, a large result is read before it is written
     again = 0 if nest.stream else tensor_bytes(op.type, sizes)
+    if nest.stream:
+        machine = replace(machine, memory_speed=machine.stream_speed)
     seconds = max(busy, seconds_to_move(moved, again, machine)) + machine.step
     terms = sum(n * len(o.results) for o, n in found.terms.items())
     return Prediction((work + terms) * elements, moved, seconds, busy)
@@ -145,25 +160,31 @@ class _Cycles(Instructions):
     """Counts the cycles of an element of a definition."""
 
     machine: Machine
+    by_rows: bool
 
     def cycles(self) -> float:
         """The cycles of one element: what takes longest, and what comes on top."""
         panels, m = self._panels(), self.machine
         replaced = self._replaced()
-        arithmetic = loads = on_top = latency = 0.0
+        products = additions = loads = on_top = latency = 0.0
         for o in self.found.runs:
             if o in replaced:
                 continue
             if isinstance(o, tix.ReductionOp):
                 terms = self.found.terms[o]
-                arithmetic += terms * sum(self.share(total, o) for total in o.results)
+                for total, term in zip(o.results, tix.all_yielded(o.body), strict=True):
+                    is_fused = isinstance(term.owner, Operation) and _is_product(term.owner)
+                    products += terms * self.share(total, o) * is_fused
+                    additions += terms * self.share(total, o) * (not is_fused)
                 latency += terms * self._latency(o)
                 on_top += self._end_of_sum(o)
             elif isinstance(o, tix.ReadOp):
                 loads += self.issues(o) * self._cost_of_read(o)
                 loads += self._lines(o) * m.loads * m.line
+            elif isinstance(o, ew.AddOp | ew.SubOp) and not _adds_product(o):
+                additions += self.issues(o) * self._slots(o)
             elif isinstance(o, ew.UnaryOp | ew.BinaryOp):
-                arithmetic += self.issues(o) * self._slots(o)
+                products += self.issues(o) * self._slots(o)
         for panel in panels:
             assert self.tile
             terms = self.found.terms[panel.sum]
@@ -171,7 +192,9 @@ class _Cycles(Instructions):
             loads += terms / self.lanes / self.tile.rows * (m.loads * m.line if far else 1)
             on_top += terms * panel.fill / (self.tile.rows * self.tile.group)
         on_top += 1 / self.lanes if self._stores_vectors() else m.element
-        return max(arithmetic / m.arithmetic, loads / m.loads, latency * m.latency) + on_top
+        both = (products + additions) / m.together
+        arithmetic = max(products / m.arithmetic, additions / m.additions, both)
+        return max(arithmetic, loads / m.loads, latency * m.latency) + on_top
 
     def traffic(self) -> float:
         """The bytes of an element that a plain nest reads again from beyond the caches of a core.
@@ -210,7 +233,13 @@ class _Cycles(Instructions):
         if isinstance(op, CHEAP) and type(op) not in self.machine.functions:
             return 1
         cost = self.machine.functions.get(type(op), self.machine.other_function)
-        return cost if self.tile or self.nest.stream else cost * self.machine.plain_function
+        has_vectors = self.tile or self.nest.stream or self.by_rows or self._is_term(op)
+        return cost if has_vectors else cost * self.machine.plain_function
+
+    def _is_term(self, op: Operation) -> bool:
+        """True for an operation in the terms of a long sum, whose lanes are vectors."""
+        sums = (s for s, axis in self.along.items() if isinstance(s, tix.ReductionOp) and axis)
+        return any(s.is_ancestor(op) for s in sums)
 
     def _cost_of_read(self, op: tix.ReadOp) -> float:
         """The loads of a read per instruction: several for elements that lie apart."""
@@ -299,6 +328,12 @@ def _is_product(op: Operation) -> bool:
         exponent = op.rhs.owner
         return isinstance(exponent, tix.ConstantOp) and exponent.value.data == 2
     return isinstance(op, ew.MulOp)
+
+
+def _adds_product(op: Operation) -> bool:
+    """True if an operand is a product that is only added."""
+    owners = (v.owner for v in op.operands)
+    return any(isinstance(o, Operation) and _is_product(o) and _is_added(o) for o in owners)
 
 
 def _is_added(op: Operation) -> bool:

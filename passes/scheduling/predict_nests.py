@@ -23,9 +23,10 @@ def predict_nest(
     that have their own."""
     if nest.body not in nest.members or len(nest.members) == 1:
         own = choose(nest.body) if nest.body in nest.members else _blocks_of(nest)
-        parts = [predict(nest.body, own, sizes, machine)]
+        parts = [predict(nest.body, own, sizes, machine, nest.rows is not None)]
     else:
-        parts = [predict(op, choose(op), sizes, machine) for op in nest.members]
+        by_rows = nest.rows is not None
+        parts = [predict(op, choose(op), sizes, machine, by_rows) for op in nest.members]
     if len(nest.members) == 1:
         return parts[0]
     made = {op.result for op in nest.members}

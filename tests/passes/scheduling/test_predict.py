@@ -164,4 +164,33 @@ def test_a_walk_over_pairs_takes_the_time_of_what_a_pair_computes_once():
     one = predictions(tadc.compile("\n".join(alone)).runner, sizes, "f32")
     assert both["u"].operations == 5 * 4096**2
     assert one["u"].operations == 3 * 4096**2
-    assert both["u"].seconds < one["u"].seconds
+    # twice the sums, and the same exponentials
+    assert one["u"].busy < both["u"].busy < 1.2 * one["u"].busy
+
+
+@pytest.mark.parametrize(
+    ("source", "kinds"),
+    [
+        ("y[i] = sum[j](x[i, j] + z[j])", {"additions": 2}),
+        ("y[i] = sum[j](x[i, j] * z[j])", {"arithmetic": 1}),
+        # a multiply-addition and an addition, of which as many may run together
+        ("y[i] = sum[j]((x[i, j] - z[j])**2)", {"additions": 1, "arithmetic": 1}),
+    ],
+)
+def test_additions_and_multiplications_have_rates_of_their_own(
+    source: str, kinds: dict[str, int]
+) -> None:
+    """A machine that does more of a kind in a cycle is faster where all operations are of it."""
+    (op,) = tadc.compile(f"x: f32[512, 512]\nz: f32[512]\n{source}").program.op.definitions
+    free = replace(MACHINE, loads=1e9, latency=0, shared_speed=1e9, cache_speed=1e9, step=0)
+
+    def cycles(**rates: float) -> float:
+        found = predict(op, PLAIN, {}, replace(free, **rates))
+        return found.busy * free.gigahertz * 1e9
+
+    count, slow = 512 * 512 / 16, 1e-3
+    fast = {"arithmetic": 1e9, "additions": 1e9, "together": 1e9}
+    for kind, slots in kinds.items():
+        assert cycles(**{**fast, kind: slow}) == pytest.approx(count * slots / slow, rel=0.01)
+    total = sum(kinds.values())
+    assert cycles(**{**fast, "together": slow}) == pytest.approx(count * total / slow, rel=0.01)
