@@ -34,7 +34,10 @@ A factor of which an element is dear, and asked for by many results, is stored w
     t[i, j] = exp(s[i, j])              takes  I J.
 
 A term that only some elements have, as in gradients of such windows, costs a test more for each
-index of the sum whose bounds move from element to element.
+index of the sum whose bounds move from element to element. One test is for all terms that differ in
+other indices alone:
+
+    sum[s in range(max(0, p - 9), min(3, p + 1)), o](w[o, s] * dy[o, p - s])  one for each p and s
 """
 
 from __future__ import annotations
@@ -138,13 +141,14 @@ class Contraction:
                 continue
             terms = elements * (1 if self.is_carried(partial) else self.points(inner))
             left = self.own - inner
-            cost = terms * (plain + self._tests(inner))
-            cost += self.outer * self.points(left) * (1 + self._tests(left))
+            cost = terms * plain + self._tests(inner, elements)
+            cost += self.outer * self.points(left) + self._tests(left, self.outer)
             yield Way(cost + self.storing(elements), partial)
 
-    def _tests(self, indices: Indices) -> int:
-        """The cost of the tests of a term of a sum over these indices."""
-        return COST_OF_TEST * len(self.tested & indices)
+    def _tests(self, indices: Indices, points: int) -> int:
+        """The cost of the tests of a sum over these indices, at so many points."""
+        tested = self.tested & indices
+        return COST_OF_TEST * len(tested) * self.points(tested) * points
 
     def points(self, indices: Indices) -> int:
         """The number of points over which a sum over these indices runs."""
@@ -201,10 +205,10 @@ class Contraction:
     def _way(self, blocks: Sequence[_Block], indices: Indices, points: int) -> Way:
         """The sum of the product of these blocks over indices that some of them have summed."""
         left = indices.difference(*(block.summed for block in blocks))
-        points *= self.points(left)
-        work = sum(block.work for block in blocks) + len(blocks) + self._tests(left)
+        work = points * self.points(left) * (sum(block.work for block in blocks) + len(blocks))
         first = next((block.first for block in blocks if block.first), None)
-        return Way(points * work + sum(block.cost for block in blocks), first)
+        cost = work + self._tests(left, points) + sum(block.cost for block in blocks)
+        return Way(cost, first)
 
 
 class _Block(NamedTuple):

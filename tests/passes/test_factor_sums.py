@@ -191,3 +191,14 @@ def test_the_gradient_by_a_factor_of_a_sum_reads_the_sum() -> None:
     f = tadc.compile("y[c] = sum[n, h, w](x[n, c, h, w] * g[c])")
     _, pullback = f.program.derive(pullback_passes(("dy",)).passes)
     assert not any(isinstance(op, tix.SumOp) for op in pullback.op.walk())
+
+
+@pytest.mark.parametrize("kernel", [3, 5])
+def test_the_gradient_of_a_convolution_stores_no_product_of_a_tap(kernel: int) -> None:
+    """One test of a tap is for all channels, so that it is no reason to store their sum."""
+    shapes = f"w: f32[O, C, {kernel}, {kernel}]\nx: f32[1, C, X, X_1]"
+    f = tadc.compile(
+        f"{shapes}\ny[n, o, h, v] = sum[c, s, t](w[o, c, s, t] * x[n, c, h + s, v + t])"
+    )
+    _, pullback = f.program.derive(pullback_passes(("dy",), ["x"], recompute=True).passes)
+    assert [op.label.data for op in pullback.op.definitions] == ["dx"]
