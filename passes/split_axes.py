@@ -50,7 +50,7 @@ from passes.rewriting.program_pass import ProgramPass
 from passes.rewriting.programs import ProgramBuilder, arguments_of, forms_of, reads_of
 from passes.rewriting.written_sizes import parse_sizes
 from passes.simplify_sums import simplify_sums
-from passes.split_residues import FEWEST_TERMS, MOST_PARTS, count_terms
+from passes.split_residues import FEWEST_TERMS, MOST_RESIDUES, count_terms
 
 FEWEST_REMAINDERS = 16
 """Neighbours of the same quotient that are worth a loop of their own: a vector of f32."""
@@ -140,7 +140,7 @@ def _of_definition(definition: tix.DefineOp) -> Splits:
         whole = {v: s for v, s in split.items() if _has_whole_runs(sizes[v], s.divisor)}
         shared = _indices_of_rows(definition)
         return {v: s for v, s in whole.items() if v in shared or s.divisor >= FEWEST_REMAINDERS}
-    many = prod(s.divisor for s in split.values()) > MOST_PARTS
+    many = prod(s.divisor for s in split.values()) > MOST_RESIDUES
     return split if many or _decide_places_alone(split, inside) else {}
 
 

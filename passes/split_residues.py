@@ -54,7 +54,10 @@ from passes.rewriting.programs import (
 from passes.rewriting.written_sizes import parse_sizes
 from passes.shift_sums import SumView, ranges_of_numbers
 
-MOST_PARTS = 8
+MOST_RESIDUES = 8
+"""Parts along one index."""
+
+MOST_PARTS = 16
 """Parts of a definition: each is compiled by itself."""
 
 FEWEST_TERMS = 8
@@ -159,7 +162,7 @@ def _candidates(
         view = SumView.of(op)
         forms = [*view.bounds, *(form for read in view.reads for form in read)]
         found.update(abs(f[k]) for f in forms if f[index] for k in op.indices)
-    return sorted(m for m in found if 1 < m <= MOST_PARTS)
+    return sorted(m for m in found if 1 < m <= MOST_RESIDUES)
 
 
 def _cost(

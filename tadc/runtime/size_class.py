@@ -1,7 +1,7 @@
 """Classes of sizes: all calls of a class run the same code.
 
-    numbers  0 1 2 3 4 5 6 7 8     16             32             48             64
-    buckets                   9-15   17-23 24-31    33-39 40-47    49-55 56-63    65-127 ... 512-
+    numbers  0 1 2 3 ... 14 15 16             32             48             64
+    buckets                      17-23 24-31    33-39 40-47    49-55 56-63    65-127 ... 512-
 
 Code for known sizes is faster where ranges are short: loops are unrolled, sums over them are
 computed again rather than stored, windows become boxes. Long ranges gain nothing (a product of 1024
@@ -12,7 +12,7 @@ of another do in their product, are one size in the code where they are equal. S
 one class without numbers, whose code is compiled fast.
 
 The class of a call depends on nothing but its sizes, neither on calls before it nor on their order,
-and so do the bits of its results. Of each size there are 24 classes, of programs whose sizes are
+and so do the bits of its results. Of each size there are 30 classes, of programs whose sizes are
 numbers two, and twice as many with sizes in the millions: a stream of ever new shapes soon finds
 all its code compiled.
 
@@ -30,7 +30,7 @@ from tadc.summary import Summary
 MOST_WORK_WITHOUT_TILES = 100_000
 """Operations of a call that take about a tenth of a millisecond whatever the loops look like."""
 
-LARGEST_NUMBER = 8
+LARGEST_NUMBER = 16
 """Up to here each size is a class of its own: sums of so few terms are not stored."""
 
 WIDTHS = (16, 32, 48, 64)

@@ -28,7 +28,7 @@ check = partial(check_meaning, split_axes)
 def short_sums(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sums of any length are worth a copy, of any number of parts: programs here are small."""
     monkeypatch.setattr(split, "FEWEST_TERMS", 1)
-    monkeypatch.setattr(split, "MOST_PARTS", 1)
+    monkeypatch.setattr(split, "MOST_RESIDUES", 1)
 
 
 # --- meaning --------------------------------------------------------------------------------------
