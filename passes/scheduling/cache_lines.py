@@ -55,7 +55,7 @@ def is_copied(hoisted: Hoisted, op: tix.ReductionOp, tile: Tile, sizes: Sizes) -
     run, apart = _runs(read, op, tile, sizes)
     if apart:
         return -(-run // LINE_BYTES) * prod(apart) > LINES_APART
-    return run > BYTES_IN_ORDER and tile.rows * tile.group >= FEWEST_ROWS_OF_COPY
+    return run > BYTES_IN_ORDER and tile.rows * tile.shared_blocks >= FEWEST_ROWS_OF_COPY
 
 
 def is_far(read: tix.ReadOp, op: tix.ReductionOp, tile: Tile, sizes: Sizes) -> bool:

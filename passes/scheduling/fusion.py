@@ -166,4 +166,4 @@ def _cost(nest: Nest) -> float:
         return elements * plain_cost(blocked_sums(op.body), lanes, uses, {})
     tile = nest.tiles[0]
     sums = sums_of_blocks(op, tile, uses)
-    return elements * TileCost(tile, lanes, uses, tile.group, {}).of(sums)
+    return elements * TileCost(tile, lanes, uses, tile.shared_blocks, {}).of(sums)

@@ -7,6 +7,7 @@ What a panel holds is the same for all rows of a block; a chunk is as much of it
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import prod
 
@@ -14,7 +15,8 @@ from xdsl.ir import SSAValue
 
 from dialects import tix
 from passes.analysis.index_uses import IndexUses
-from passes.scheduling.cache_lines import is_copied
+from passes.scheduling.cache_lines import FEWEST_ROWS_OF_COPY, is_copied
+from passes.scheduling.sum_lengths import blocked_sums
 from passes.scheduling.tile import Hoisted, Tile
 from passes.scheduling.tile_analysis import chunk_of, far_reads, hoisted_values, is_rectangular
 from passes.scheduling.tile_cost import Sizes, extent_of, is_of_squares, length_of, terms_of
@@ -44,15 +46,20 @@ def with_panels(
     chunks: dict[tix.ReductionOp, tuple[SSAValue, int]] = {}
     along_terms = tile.column_index not in op.indices
     share = False  # what all blocks of a group read, be it in a panel or where it is
+    along = None
     moving = along_terms or not all(is_rectangular(s, [tile.column_index], uses) for s in sums)
     for s in sums if not moving else []:
+        possible = hoisted_values(s, tile, uses).panels
+        along = _along(op, replace(tile, group=group), s, possible, uses, sizes)
+        sharing = replace(tile, group=group, along=along)
         shared = [
             h
-            for h in hoisted_values(s, tile, uses).panels
-            if blocks >= FEWEST_BLOCKS_OF_PANEL or is_of_squares(h, s, tile)
+            for h in possible
+            if max(blocks, sharing.shared_blocks) >= FEWEST_BLOCKS_OF_PANEL
+            or is_of_squares(h, s, tile)
         ]
         share |= bool(shared)
-        found = [h for h in shared if is_copied(h, s, replace(tile, group=group), sizes)]
+        found = [h for h in shared if is_copied(h, s, sharing, sizes)]
         cut = chunk_of(s, tile.columns)
         if cut and _terms_of_chunk(s, cut, sizes) < FEWEST_TERMS_OF_CHUNK:
             continue
@@ -62,7 +69,45 @@ def with_panels(
             chunks[s] = cut
     if not share:
         group = max(1, min(group, 64 // tile.rows))
-    return replace(tile, group=group, panels=panels, chunks=chunks)
+    along = along if panels else None
+    return replace(tile, group=group, along=along, panels=panels, chunks=chunks)
+
+
+def _along(
+    op: tix.DefineOp,
+    tile: Tile,
+    sum_: tix.ReductionOp,
+    shared: Sequence[Hoisted],
+    uses: IndexUses,
+    sizes: Sizes,
+) -> tuple[SSAValue, int] | None:
+    """Another index for whose values panels are the same, and how many of these share them: where
+    there are few rows, as in images of 14 x 14."""
+    axes = tile.column_index, *(index for index, _ in tile.axes)
+    rows = tile.rows * tile.group
+    if len(blocked_sums(op.body)) > 1 or not shared or rows >= FEWEST_ROWS_OF_COPY:
+        return None
+    for index in reversed([v for v in op.indices if v not in axes]):
+        if is_same_along(index, [sum_], [h.value for h in shared], uses):
+            extent = extent_of(op, index, sizes)
+            others = prod(extent_of(op, v, sizes) for v in op.indices if v is not index)
+            iterations = others // (tile.columns * rows)
+            parts = -(-FEWEST_ITERATIONS // max(1, iterations))
+            count = min(-(-extent // parts), MOST_ROWS_PER_PANEL // rows)
+            return (index, count) if count > 1 else None
+    return None
+
+
+def is_same_along(
+    index: SSAValue,
+    sums: Iterable[tix.ReductionOp],
+    shared: Iterable[SSAValue],
+    uses: IndexUses,
+) -> bool:
+    """True if what blocks share, and the bounds of their sums, are the same for all its values."""
+    return all(is_rectangular(s, [index], uses) for s in sums) and not any(
+        index in uses.of(value) for value in shared
+    )
 
 
 def _terms_of_chunk(op: tix.ReductionOp, cut: tuple[SSAValue, int], sizes: Sizes) -> int:

@@ -14,7 +14,7 @@
     whole   =  "plain" | "stream" | "row" "by" "row"
     blocks  =  ["rows" NAME "by" NUMBER ","] {"all" NAME ","}
                ("columns" | "terms") NAME "by" NUMBER
-               ["," NUMBER ("block" | "blocks") "a" "group"]  {sum}
+               ["," NUMBER ("block" | "blocks") "a" "group" ["for" NUMBER NAME]]  {sum}
     sum     =  "sum" NUMBER "over" names (chunks | [chunks] ":" "panel" value {"," value})
     chunks  =  "in" "chunks" "of" NUMBER "of" NAME
 
@@ -101,6 +101,8 @@ class Blocks:
     along_terms: bool
     """True if vectors run along terms of a sum."""
     group: Count | None
+    along: Axis | None
+    """Another index, for so many values of which blocks share what they copy."""
     sums: list[SumLine] = field(default_factory=list[SumLine])
 
 
@@ -292,7 +294,7 @@ class _Reader(_Cursor):
         return self.blocks()
 
     def blocks(self) -> Blocks:
-        """The blocks of a tile: `rows i by 4, columns j by 64, 16 blocks a group`."""
+        """The blocks of a tile: `rows i by 4, columns j by 64, 16 blocks a group for 8 n`."""
         rows = None
         if self.takes("rows"):
             rows = self.axis()
@@ -311,14 +313,17 @@ class _Reader(_Cursor):
                 "columns j by 64",
             )
         columns = self.axis()
-        group = None
+        group = along = None
         if self.takes(","):
             group = self.count("a number of blocks")
             if not self.takes("block"):
                 self.word("blocks")
             self.word("a")
             self.word("group")
-        return Blocks(rows, whole, columns, along_terms, group)
+            if self.takes("for"):
+                count = self.count("a number of values")
+                along = Axis(self.name("an index"), count)
+        return Blocks(rows, whole, columns, along_terms, group, along)
 
     def sum(self) -> SumLine:
         """The line of a sum: `sum 1 over k in chunks of 256 of k: panel w[j, k]`."""

@@ -128,13 +128,17 @@ def header(op: tix.DefineOp) -> str:
 
 
 def blocks_text(op: tix.DefineOp, tile: Tile) -> str:
-    """The blocks of a tile: `rows i by 4, columns j by 64, 16 blocks a group`."""
+    """The blocks of a tile: `rows i by 4, columns j by 64, 16 blocks a group for 8 n`."""
     names = index_names(op)
     rows = [] if tile.row_index is None else [f"rows {names[tile.row_index]} by {tile.rows}"]
     whole = [f"all {names[index]}" for index, _ in tile.whole]
     along = "columns" if tile.column_index in op.indices else "terms"
     columns = f"{along} {names[tile.column_index]} by {tile.columns}"
     group = [f"{tile.group} blocks a group"] if rows and tile.group > 1 else []
+    if tile.along is not None:
+        index, count = tile.along
+        counted = "1 block" if tile.group == 1 else f"{tile.group} blocks"
+        group = [f"{counted} a group for {count} {names[index]}"]
     return ", ".join([*rows, *whole, columns, *group])
 
 

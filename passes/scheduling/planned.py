@@ -23,6 +23,7 @@ from dialects import tix
 from passes.analysis.index_uses import IndexUses
 from passes.rewriting.programs import tensor_names
 from passes.scheduling.blocking import PLAIN, Blocking, ChooseBlocking
+from passes.scheduling.panel_choice import is_same_along
 from passes.scheduling.plan_parser import (
     Axis,
     Blocks,
@@ -209,6 +210,8 @@ class _Blocks:
             raise PlanFailure(columns.index, "rows run along different indices")
         if self.blocks.sums:
             raise PlanFailure(self.blocks.sums[0].number.token, "terms need no panels and chunks")
+        if self.blocks.along:
+            raise PlanFailure(self.blocks.along.index, "terms are in groups of one value")
         lanes = lanes_of(self.of.op)
         if columns.width.value % lanes:
             raise PlanFailure(
@@ -293,7 +296,7 @@ class _Blocks:
                 f"no sum of {self.of.label} can run in these blocks",
                 "its terms must be the same along the rows, and read along the columns",
             )
-        group = self._group(tile)
+        tile = replace(tile, group=self._group(tile), along=self._along(tile))
         panels: dict[tix.ReductionOp, tuple[Hoisted, ...]] = {}
         chunks: dict[tix.ReductionOp, tuple[SSAValue, int]] = {}
         for line in self.blocks.sums:
@@ -305,13 +308,32 @@ class _Blocks:
                 chunks[op] = planned_sum.chunk(line.chunk, op)
             if line.panels:
                 panels[op] = planned_sum.panels(op)
-        if chunks and group * tile.rows * tile.columns > MOST_ELEMENTS:
+        waiting = tile.shared_blocks * tile.rows * tile.columns
+        if chunks and waiting > MOST_ELEMENTS:
             raise PlanFailure(
                 (self.blocks.group or self.blocks.columns.width).token,
-                f"{group * tile.rows * tile.columns} sums would wait in memory between chunks",
+                f"{waiting} sums would wait in memory between chunks",
                 f"{MOST_ELEMENTS} are the most: make groups of fewer blocks",
             )
-        return replace(tile, group=group, panels=panels, chunks=chunks)
+        shared = [h.value for found in panels.values() for h in found]
+        if tile.along and not is_same_along(tile.along[0], [*chunks, *panels], shared, uses):
+            assert self.blocks.along is not None
+            raise PlanFailure(
+                self.blocks.along.index,
+                f"what blocks share differs along {self.blocks.along.index.text}",
+                "panels, and the bounds of sums with panels or chunks, are the same for all values",
+            )
+        return replace(tile, panels=panels, chunks=chunks)
+
+    def _along(self, tile: Tile) -> tuple[SSAValue, int] | None:
+        """The other index that a group is computed for."""
+        along = self.blocks.along
+        if along is None:
+            return None
+        index = self.of.index(along.index)
+        if index in (tile.row_index, tile.column_index):
+            raise PlanFailure(along.index, "groups are for values of an index that blocks have not")
+        return index, along.width.value
 
     def _group(self, tile: Tile) -> int:
         group = self.blocks.group

@@ -190,7 +190,7 @@ class _Cycles(Instructions):
             terms = self.found.terms[panel.sum]
             far = panel.elements * self.bytes > m.nearest_bytes
             loads += terms / self.lanes / self.tile.rows * (m.loads * m.line if far else 1)
-            on_top += terms * panel.fill / (self.tile.rows * self.tile.group)
+            on_top += terms * panel.fill / (self.tile.rows * self.tile.shared_blocks)
         on_top += 1 / self.lanes if self._stores_vectors() else m.element
         both = (products + additions) / m.together
         arithmetic = max(products / m.arithmetic, additions / m.additions, both)

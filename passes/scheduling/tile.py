@@ -50,6 +50,9 @@ class Tile:
     """Elements of a vector, of which `columns` is a multiple."""
     group: int = 1
     """Blocks along the rows that one iteration computes, one after the other."""
+    along: tuple[SSAValue, int] | None = None
+    """Another index of the result, and for how many of its values an iteration computes the group:
+    panels are the same for all of them."""
     panels: dict[tix.ReductionOp, tuple[Hoisted, ...]] = field(
         default_factory=dict["tix.ReductionOp", tuple[Hoisted, ...]]
     )
@@ -83,6 +86,11 @@ class Tile:
     def height(self) -> int:
         """The rows of a block, along all axes."""
         return prod(count for _, count in self.axes)
+
+    @property
+    def shared_blocks(self) -> int:
+        """The blocks of one iteration, which share panels."""
+        return self.group * (self.along[1] if self.along else 1)
 
     def computed(self, value: SSAValue) -> float:
         """The share of a block in which no neighbour has a value."""

@@ -192,7 +192,7 @@ def priced_tiles(op: tix.DefineOp, sizes: Sizes, along: SSAValue | None = None) 
         if not sums or not all(s in sums and _may_join(s, op, tile, uses) for s in joined):
             continue
         full = with_panels(op, tile, sums, uses, sizes)
-        cost = TileCost(full, lanes, uses, full.group, sizes).of(sums)
+        cost = TileCost(full, lanes, uses, full.shared_blocks, sizes).of(sums)
         cost += cost_of_far_lines(sums, full, uses, sizes) + _store_cost(op, tile, lanes)
         cost += _cost_beside(op, sums, tile, uses)
         cost *= _waste(op, tile, sizes)

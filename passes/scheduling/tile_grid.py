@@ -53,6 +53,17 @@ class Span:
 
 
 @dataclass(frozen=True)
+class Place:
+    """The blocks that one iteration computes."""
+
+    columns: Span | None
+    """None: vectors run along terms."""
+    rows: Span | None
+    along: Span | None
+    """The values of the other index for which it computes these."""
+
+
+@dataclass(frozen=True)
 class Grid:
     """The iterations for a tile: numbers that the block around the parallel loop computes."""
 
@@ -60,7 +71,7 @@ class Grid:
     shape: dict[SSAValue, Affine]
     """The size of the result along each of its indices."""
     others: list[tuple[SSAValue, SSAValue]]
-    """The indices that are neither rows nor columns, with their sizes."""
+    """The indices that are neither rows nor columns, with the iterations along each."""
     strips: SSAValue
     blocks: SSAValue
     """Blocks of rows, of which each group has its share."""
@@ -70,7 +81,7 @@ class Grid:
     def of(cls, at: BodyLowering, op: tix.DefineOp, tile: Tile) -> Grid:
         shape = dict(zip(op.indices, op.shape, strict=True))
         axes = tile.column_index, *(index for index, _ in tile.axes)
-        others = [(v, at.index.form(shape[v])) for v in op.indices if v not in axes]
+        others = [(v, _extent(at, tile, v, shape[v])) for v in op.indices if v not in axes]
         strips = at.index.constant(1)
         if tile.column_index in shape:
             strips = _strips(at, shape[tile.column_index], tile.columns)
@@ -82,14 +93,24 @@ class Grid:
         extents = [extent for _, extent in self.others]
         return reduce(at.index.mul, [*extents, self.strips, self.groups])
 
-    def locate(self, at: BodyLowering, iteration: SSAValue) -> tuple[Span | None, Span | None]:
-        """The columns and rows of an iteration; `at` learns its other indices."""
+    def locate(self, at: BodyLowering, iteration: SSAValue) -> Place:
+        """The blocks of an iteration; `at` learns its other indices."""
         rest, group = divided(at, iteration, self.groups)
         rest, strip = divided(at, rest, self.strips)
+        along = None
         for index, extent in reversed(self.others):
             rest, at.index.values[index] = divided(at, rest, extent)
+            if self.tile.along and self.tile.along[0] is index:
+                along = self._along(at, at.index.values.pop(index), *self.tile.along)
         columns = self._columns(at, strip) if self.tile.column_index in self.shape else None
-        return columns, self._rows(at, group)
+        return Place(columns, self._rows(at, group), along)
+
+    def _along(self, at: BodyLowering, part: SSAValue, index: SSAValue, count: int) -> Span:
+        """The values of the other index that an iteration has."""
+        size = at.index.form(self.shape[index])
+        first = at.index.mul(part, at.index.constant(count))
+        end = smaller(at, at.index.add(first, at.index.constant(count)), size)
+        return Span(first, difference(at, end, first), end, size, 1, True)
 
     def _columns(self, at: BodyLowering, strip: SSAValue) -> Span:
         """One block of columns; in the last strip, which may be almost two wide, two."""
@@ -138,7 +159,15 @@ class Grid:
 
 def most_blocks(tile: Tile) -> int:
     """The largest number of blocks of rows that an iteration computes."""
-    return 1 if tile.row_index is None else max(2, tile.group)
+    group = 1 if tile.row_index is None else max(2, tile.group)
+    return group * (tile.along[1] if tile.along else 1)
+
+
+def _extent(at: BodyLowering, tile: Tile, index: SSAValue, size: Affine) -> SSAValue:
+    """The iterations along an index that is neither that of rows nor of columns."""
+    if tile.along is None or tile.along[0] is not index:
+        return at.index.form(size)
+    return at.index.floordiv(size + (tile.along[1] - 1), tile.along[1])
 
 
 def _strips(at: BodyLowering, size: Affine, columns: int) -> SSAValue:

@@ -99,14 +99,15 @@ class TiledLoops:
 
     def emit_tiles(self, at: BodyLowering, iteration: SSAValue) -> None:
         """One iteration: its strip, or the two blocks of columns of a wide last one."""
-        columns, rows = self.grid.locate(at, iteration)
+        place = self.grid.locate(at, iteration)
+        columns = place.columns
         if columns is None:
-            return emit_rows(self.nest, self.tile, at, rows)
+            return emit_rows(self.nest, self.tile, at, place.rows)
         kind = ChunkedStrip if self.tile.chunks else Strip
 
         def strip(inner: BodyLowering, block: SSAValue) -> None:
             first = columns.start(inner, block)
-            kind(self.nest, self.tile, first, rows).emit(inner)
+            kind(self.nest, self.tile, first, place.rows, place.along).emit(inner)
 
         if columns.blocks is None:
             strip(at, at.index.constant(0))
@@ -115,9 +116,14 @@ class TiledLoops:
 
     def emit_elements(self, at: BodyLowering, iteration: SSAValue) -> None:
         """The elements of one iteration one by one, where an axis has no room for a block."""
-        columns, rows = self.grid.locate(at, iteration)
+        place = self.grid.locate(at, iteration)
         zero = at.index.constant(0)
-        spans = (self.tile.row_index, rows), (self.tile.column_index, columns)
+        other = self.tile.along[0] if self.tile.along else None
+        spans = (
+            (other, place.along),
+            (self.tile.row_index, place.rows),
+            (self.tile.column_index, place.columns),
+        )
         axes = [(v, s.first, s.end) for v, s in spans if v is not None and s is not None]
         axes += [(v, zero, at.index.constant(count)) for v, count in self.tile.whole]
         for op, own, _ in self.nest.results():

@@ -49,10 +49,18 @@ FillBlock = Callable[[BlockLowering, SSAValue], None]
 class Strip:
     """Emits a strip whose panels hold all terms of their sums."""
 
-    def __init__(self, nest: Nest, tile: Tile, column: SSAValue, rows: Span | None):
+    def __init__(
+        self,
+        nest: Nest,
+        tile: Tile,
+        column: SSAValue,
+        rows: Span | None,
+        along: Span | None = None,
+    ):
         self.nest = nest
         self.tile = tile
         self.rows = rows
+        self.along = along
         self.column = column
         self.uses = IndexUses()
         self.sums = tileable_sums(nest.body.body, tile, self.uses)
@@ -87,7 +95,25 @@ class Strip:
             self.panels[hoisted.value] = fill_panel(self.block(at, None), op, hoisted, chunk)
 
     def each_block(self, at: BodyLowering, fill: FillBlock) -> None:
-        """The loop over the blocks, each of which knows what the strip knows."""
+        """The loops over the blocks, each of which knows what the strip knows."""
+        if self.along is None or self.tile.along is None:
+            return self._each_row(at, fill)
+        (index, _), span = self.tile.along, self.along
+
+        def one(inner: BodyLowering, n: SSAValue) -> None:
+            inner.index.values[index] = span.start(inner, n)
+
+            def behind(block: BlockLowering, number: SSAValue) -> None:
+                before = inner.index.mul(n, self._blocks_of_rows(inner))
+                fill(block, block.index.add(before, number))
+
+            self._each_row(inner, behind)
+
+        assert span.blocks is not None
+        loop(at, at.index.constant(0), span.blocks, index.name_hint, one)
+
+    def _each_row(self, at: BodyLowering, fill: FillBlock) -> None:
+        """The loop over the blocks of rows, for one value of all other indices."""
 
         def one(inner: BodyLowering, number: SSAValue) -> None:
             first_row = self.rows.start(inner, number) if self.rows else None
@@ -97,6 +123,19 @@ class Strip:
             one(at, at.index.constant(0))
         else:
             loop(at, at.index.constant(0), self.rows.blocks, "block", one)
+
+    def count(self, at: BodyLowering, of_block: int) -> SSAValue:
+        """So many for each block."""
+        each = at.index.constant(of_block)
+        if self.rows is not None and self.rows.blocks is not None:
+            each = at.index.mul(self.rows.blocks, each)
+        if self.along is not None and self.along.blocks is not None:
+            each = at.index.mul(self.along.blocks, each)
+        return each
+
+    def _blocks_of_rows(self, at: BodyLowering) -> SSAValue:
+        blocks = self.rows.blocks if self.rows else None
+        return at.index.constant(1) if blocks is None else blocks
 
 
 class ChunkedStrip(Strip):
@@ -136,15 +175,13 @@ class _ChunkedSum:
 
     def add(self, at: BodyLowering) -> None:
         """Add all terms to the sums of all blocks; chunks divide segments."""
-        op, rows = self.op, self.strip.rows
+        op = self.op
         provide_bounds(at, op)
         _, length = self.strip.tile.chunks[op]
         segments = Segments.of(at, op, op.indices, length)
         if segments is None:
             return self.advance(at, op.indices)
-        count = at.index.constant(self.size)
-        if rows is not None and rows.blocks is not None:
-            count = at.index.mul(rows.blocks, count)
+        count = self.strip.count(at, self.size)
         totals = Totals.begin(at, segments, self.waiting, count, self.room)
 
         def fill(inner: BodyLowering, own: Sequence[SSAValue]) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from numpy.lib.stride_tricks import sliding_window_view
 
 import tadc
 from passes.scheduling.tile_choice import priced_tiles
@@ -27,3 +29,31 @@ def test_a_panel_is_filled_for_many_terms(low: str, high: str, copies: bool) -> 
     along = [t for t in tiles if t.row_index is op.indices[3] and t.columns == 64]
     assert along
     assert all(bool(tile.panels) == copies and not tile.chunks for tile in along)
+
+
+LATE_LAYER = """\
+x: f32[{n}, {c}, {side}, {side}]
+w: f32[{o}, {c}, 3, 3]
+y[n, o, i in range({side}), j in range({side})] = \
+sum[c, s, t](pad(x[n, c, i + s - 1, j + t - 1]) * w[o, c, s, t])"""
+
+
+@pytest.mark.parametrize(
+    ("n", "c", "o", "side"), [(1, 128, 256, 14), (1, 256, 520, 7), (3, 300, 200, 7)]
+)
+def test_images_of_few_rows_share_panels(n: int, c: int, o: int, side: int) -> None:
+    f = tadc.compile(LATE_LAYER.format(n=n, c=c, o=o, side=side))
+    plan = f.emit("plan", precision="f32")
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(n, c, side, side)).astype(np.float32)
+    w = rng.normal(size=(o, c, 3, 3)).astype(np.float32)
+    padded = np.pad(x.astype(np.float64), [(0, 0), (0, 0), (1, 1), (1, 1)])
+    windows = sliding_window_view(padded, (3, 3), (2, 3))
+    expected = np.einsum("ocst,ncijst->noij", w, windows, optimize=True)
+    assert "a group for" in plan
+    found: list[bytes] = []
+    for threads in (1, 2, 7):
+        tadc.set_num_threads(threads)
+        found.append((y := f(x, w)).tobytes())
+        np.testing.assert_allclose(y, expected, rtol=0, atol=1e-5 * np.abs(expected).max())
+    assert len({*found}) == 1

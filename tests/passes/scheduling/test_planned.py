@@ -24,6 +24,7 @@ SLOPED = (
     "y[j in range(99)] = sum[k in range(max(0, j - 40), min(60, j + 1))](x[k] * w[j - k])"
 )
 CHOICE = "x: f64[70, 300]\ny[i] = sum[j](x[i, j]) if x[i, 0] > 0 else 0"
+BATCH = "x: f32[3, 20, 9]\nw: f32[3, 30, 9]\ny[n, i, j] = sum[k](x[n, i, k] * w[n, j, k])"
 COPY = "y[i] = x[5 * i] + 1"
 
 
@@ -54,6 +55,22 @@ REFUSED = [
     (PRODUCT, "y[i, j]: rows i by 71, columns j by 16", "1:20: i has 70 values"),
     (PRODUCT, "y[i, j]: rows i by 70, columns j by 16", "1:20: a block of 70 x 16 elements is 70"),
     (PRODUCT, "y[i, j]: columns j by 16, 2 blocks a group", "1:27: blocks without rows"),
+    (
+        PRODUCT,
+        "y[i, j]: rows i by 4, columns j by 16, 1 block a group for 2 i",
+        "1:62: groups are for values of an index that blocks have not",
+    ),
+    (
+        BOX,
+        "y[n, o]: rows n by 2, columns o by 8, 1 block a group for 2 s",
+        "1:61: s is no index of y",
+    ),
+    (
+        BATCH,
+        "y[n, i, j]: rows i by 4, columns j by 16, 1 block a group for 2 n\n"
+        "sum 1 over k: panel w[n, j, k]",
+        "1:65: what blocks share differs along n",
+    ),
     (
         PRODUCT,
         "y[i, j]: rows i by 4, columns j by 64\nsum 1 over k: panel x[i, k]",

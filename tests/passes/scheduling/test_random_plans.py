@@ -62,7 +62,11 @@ def tried_lines(
         if row:
             parts.insert(0, f"rows {row} by {rng.choice([1, 2, 3])}")
             group = rng.choice([1, 2, 5])
-            parts += [f"{group} blocks a group"] if group > 1 else []
+            others = [name for name in names if name not in (row, column)]
+            along = f" for {rng.choice([1, 2, 3])} {rng.choice(others)}" if others else ""
+            along = along if rng.random() < 0.7 else ""
+            counted = "1 block" if group == 1 else f"{group} blocks"
+            parts += [f"{counted} a group{along}"] if group > 1 or along else []
         yield f"{'else' if n else f'{header(op)}:'} {', '.join(parts)}"
         for number, inner in enumerate(blocked_sums(op.body), 1):
             panels = [text.of(v) for v in candidates(op, inner, row, column, text)]
