@@ -46,7 +46,7 @@ def with_panels(
     chunks: dict[tix.ReductionOp, tuple[SSAValue, int]] = {}
     along_terms = tile.column_index not in op.indices
     share = False  # what all blocks of a group read, be it in a panel or where it is
-    along = None
+    along = ()
     moving = along_terms or not all(is_rectangular(s, [tile.column_index], uses) for s in sums)
     for s in sums if not moving else []:
         possible = hoisted_values(s, tile, uses).panels
@@ -69,7 +69,7 @@ def with_panels(
             chunks[s] = cut
     if not share:
         group = max(1, min(group, 64 // tile.rows))
-    along = along if panels else None
+    along = along if panels else ()
     return replace(tile, group=group, along=along, panels=panels, chunks=chunks)
 
 
@@ -80,22 +80,24 @@ def _along(
     shared: Sequence[Hoisted],
     uses: IndexUses,
     sizes: Sizes,
-) -> tuple[SSAValue, int] | None:
-    """Another index for whose values panels are the same, and how many of these share them: where
+) -> tuple[tuple[SSAValue, int], ...]:
+    """Other indices for whose values panels are the same, and how many of these share them: where
     there are few rows, as in images of 14 x 14."""
     axes = tile.column_index, *(index for index, _ in tile.axes)
     rows = tile.rows * tile.group
     if len(blocked_sums(op.body)) > 1 or not shared or rows >= FEWEST_ROWS_OF_COPY:
-        return None
+        return ()
+    iterations = prod(extent_of(op, v, sizes) for v in op.indices) // (tile.columns * rows)
+    found: list[tuple[SSAValue, int]] = []
     for index in reversed([v for v in op.indices if v not in axes]):
         if is_same_along(index, [sum_], [h.value for h in shared], uses):
             extent = extent_of(op, index, sizes)
-            others = prod(extent_of(op, v, sizes) for v in op.indices if v is not index)
-            iterations = others // (tile.columns * rows)
-            parts = -(-FEWEST_ITERATIONS // max(1, iterations))
+            parts = -(-FEWEST_ITERATIONS * extent // max(1, iterations))
             count = min(-(-extent // parts), MOST_ROWS_PER_PANEL // rows)
-            return (index, count) if count > 1 else None
-    return None
+            if count > 1:
+                found.append((index, count))
+                rows, iterations = rows * count, iterations * -(-extent // count) // extent
+    return tuple(found)
 
 
 def is_same_along(

@@ -14,7 +14,8 @@
     whole   =  "plain" | "stream" | "row" "by" "row"
     blocks  =  ["rows" NAME "by" NUMBER ","] {"all" NAME ","}
                ("columns" | "terms") NAME "by" NUMBER
-               ["," NUMBER ("block" | "blocks") "a" "group" ["for" NUMBER NAME]]  {sum}
+               ["," NUMBER ("block" | "blocks") "a" "group" [values]]  {sum}
+    values  =  "for" NUMBER NAME {"and" NUMBER NAME}
     sum     =  "sum" NUMBER "over" names (chunks | [chunks] ":" "panel" value {"," value})
     chunks  =  "in" "chunks" "of" NUMBER "of" NAME
 
@@ -101,8 +102,8 @@ class Blocks:
     along_terms: bool
     """True if vectors run along terms of a sum."""
     group: Count | None
-    along: Axis | None
-    """Another index, for so many values of which blocks share what they copy."""
+    along: Sequence[Axis]
+    """Other indices, for so many values of which blocks share what they copy."""
     sums: list[SumLine] = field(default_factory=list[SumLine])
 
 
@@ -313,16 +314,16 @@ class _Reader(_Cursor):
                 "columns j by 64",
             )
         columns = self.axis()
-        group = along = None
+        group, along = None, list[Axis]()
         if self.takes(","):
             group = self.count("a number of blocks")
             if not self.takes("block"):
                 self.word("blocks")
             self.word("a")
             self.word("group")
-            if self.takes("for"):
+            while self.takes("and" if along else "for"):
                 count = self.count("a number of values")
-                along = Axis(self.name("an index"), count)
+                along.append(Axis(self.name("an index"), count))
         return Blocks(rows, whole, columns, along_terms, group, along)
 
     def sum(self) -> SumLine:

@@ -135,10 +135,10 @@ def blocks_text(op: tix.DefineOp, tile: Tile) -> str:
     along = "columns" if tile.column_index in op.indices else "terms"
     columns = f"{along} {names[tile.column_index]} by {tile.columns}"
     group = [f"{tile.group} blocks a group"] if rows and tile.group > 1 else []
-    if tile.along is not None:
-        index, count = tile.along
+    if tile.along:
         counted = "1 block" if tile.group == 1 else f"{tile.group} blocks"
-        group = [f"{counted} a group for {count} {names[index]}"]
+        values = " and ".join(f"{count} {names[index]}" for index, count in tile.along)
+        group = [f"{counted} a group for {values}"]
     return ", ".join([*rows, *whole, columns, *group])
 
 

@@ -211,7 +211,7 @@ class _Blocks:
         if self.blocks.sums:
             raise PlanFailure(self.blocks.sums[0].number.token, "terms need no panels and chunks")
         if self.blocks.along:
-            raise PlanFailure(self.blocks.along.index, "terms are in groups of one value")
+            raise PlanFailure(self.blocks.along[0].index, "terms are in groups of one value")
         lanes = lanes_of(self.of.op)
         if columns.width.value % lanes:
             raise PlanFailure(
@@ -316,24 +316,25 @@ class _Blocks:
                 f"{MOST_ELEMENTS} are the most: make groups of fewer blocks",
             )
         shared = [h.value for found in panels.values() for h in found]
-        if tile.along and not is_same_along(tile.along[0], [*chunks, *panels], shared, uses):
-            assert self.blocks.along is not None
-            raise PlanFailure(
-                self.blocks.along.index,
-                f"what blocks share differs along {self.blocks.along.index.text}",
-                "panels, and the bounds of sums with panels or chunks, are the same for all values",
-            )
+        for axis, (index, _) in zip(self.blocks.along, tile.along, strict=True):
+            if not is_same_along(index, [*chunks, *panels], shared, uses):
+                raise PlanFailure(
+                    axis.index,
+                    f"what blocks share differs along {axis.index.text}",
+                    "panels, and the bounds of sums with panels or chunks, are the same for all "
+                    "values",
+                )
         return replace(tile, panels=panels, chunks=chunks)
 
-    def _along(self, tile: Tile) -> tuple[SSAValue, int] | None:
-        """The other index that a group is computed for."""
-        along = self.blocks.along
-        if along is None:
-            return None
-        index = self.of.index(along.index)
-        if index in (tile.row_index, tile.column_index):
-            raise PlanFailure(along.index, "groups are for values of an index that blocks have not")
-        return index, along.width.value
+    def _along(self, tile: Tile) -> tuple[tuple[SSAValue, int], ...]:
+        """The other indices for whose values a group is computed."""
+        found: dict[SSAValue, int] = {}
+        for axis in self.blocks.along:
+            index = self.of.index(axis.index)
+            if index in (tile.row_index, tile.column_index, *found):
+                raise PlanFailure(axis.index, "groups are for values of an index of their own")
+            found[index] = axis.width.value
+        return tuple(found.items())
 
     def _group(self, tile: Tile) -> int:
         group = self.blocks.group

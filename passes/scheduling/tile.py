@@ -50,9 +50,9 @@ class Tile:
     """Elements of a vector, of which `columns` is a multiple."""
     group: int = 1
     """Blocks along the rows that one iteration computes, one after the other."""
-    along: tuple[SSAValue, int] | None = None
-    """Another index of the result, and for how many of its values an iteration computes the group:
-    panels are the same for all of them."""
+    along: tuple[tuple[SSAValue, int], ...] = ()
+    """Other indices of the result, the innermost loop first, and for how many values of each an
+    iteration computes the group: panels are the same for all of them."""
     panels: dict[tix.ReductionOp, tuple[Hoisted, ...]] = field(
         default_factory=dict["tix.ReductionOp", tuple[Hoisted, ...]]
     )
@@ -90,7 +90,7 @@ class Tile:
     @property
     def shared_blocks(self) -> int:
         """The blocks of one iteration, which share panels."""
-        return self.group * (self.along[1] if self.along else 1)
+        return self.group * prod(count for _, count in self.along)
 
     def computed(self, value: SSAValue) -> float:
         """The share of a block in which no neighbour has a value."""

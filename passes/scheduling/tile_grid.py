@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
+from math import prod
 
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
@@ -59,8 +60,8 @@ class Place:
     columns: Span | None
     """None: vectors run along terms."""
     rows: Span | None
-    along: Span | None
-    """The values of the other index for which it computes these."""
+    along: dict[SSAValue, Span]
+    """The values of other indices for which it computes these, the innermost loop first."""
 
 
 @dataclass(frozen=True)
@@ -97,13 +98,14 @@ class Grid:
         """The blocks of an iteration; `at` learns its other indices."""
         rest, group = divided(at, iteration, self.groups)
         rest, strip = divided(at, rest, self.strips)
-        along = None
+        counts, along = dict(self.tile.along), dict[SSAValue, Span]()
         for index, extent in reversed(self.others):
             rest, at.index.values[index] = divided(at, rest, extent)
-            if self.tile.along and self.tile.along[0] is index:
-                along = self._along(at, at.index.values.pop(index), *self.tile.along)
+            if index in counts:
+                part = at.index.values.pop(index)
+                along[index] = self._along(at, part, index, counts[index])
         columns = self._columns(at, strip) if self.tile.column_index in self.shape else None
-        return Place(columns, self._rows(at, group), along)
+        return Place(columns, self._rows(at, group), {v: along[v] for v in counts})
 
     def _along(self, at: BodyLowering, part: SSAValue, index: SSAValue, count: int) -> Span:
         """The values of the other index that an iteration has."""
@@ -160,14 +162,13 @@ class Grid:
 def most_blocks(tile: Tile) -> int:
     """The largest number of blocks of rows that an iteration computes."""
     group = 1 if tile.row_index is None else max(2, tile.group)
-    return group * (tile.along[1] if tile.along else 1)
+    return group * prod(count for _, count in tile.along)
 
 
 def _extent(at: BodyLowering, tile: Tile, index: SSAValue, size: Affine) -> SSAValue:
     """The iterations along an index that is neither that of rows nor of columns."""
-    if tile.along is None or tile.along[0] is not index:
-        return at.index.form(size)
-    return at.index.floordiv(size + (tile.along[1] - 1), tile.along[1])
+    count = dict(tile.along).get(index, 1)
+    return at.index.form(size) if count == 1 else at.index.floordiv(size + (count - 1), count)
 
 
 def _strips(at: BodyLowering, size: Affine, columns: int) -> SSAValue:

@@ -118,9 +118,8 @@ class TiledLoops:
         """The elements of one iteration one by one, where an axis has no room for a block."""
         place = self.grid.locate(at, iteration)
         zero = at.index.constant(0)
-        other = self.tile.along[0] if self.tile.along else None
         spans = (
-            (other, place.along),
+            *place.along.items(),
             (self.tile.row_index, place.rows),
             (self.tile.column_index, place.columns),
         )

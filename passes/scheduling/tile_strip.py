@@ -22,7 +22,7 @@ chunk before the next chunk is copied: these sums then wait in memory, and other
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from xdsl.ir import SSAValue
 
@@ -45,6 +45,9 @@ from passes.scheduling.trees import bounds, provide_bounds
 FillBlock = Callable[[BlockLowering, SSAValue], None]
 """Emits a block: its lowering and its number in the strip."""
 
+EachBlock = Callable[[BodyLowering, FillBlock], None]
+"""Emits the loops over blocks."""
+
 
 class Strip:
     """Emits a strip whose panels hold all terms of their sums."""
@@ -55,7 +58,7 @@ class Strip:
         tile: Tile,
         column: SSAValue,
         rows: Span | None,
-        along: Span | None = None,
+        along: Mapping[SSAValue, Span],
     ):
         self.nest = nest
         self.tile = tile
@@ -96,21 +99,32 @@ class Strip:
 
     def each_block(self, at: BodyLowering, fill: FillBlock) -> None:
         """The loops over the blocks, each of which knows what the strip knows."""
-        if self.along is None or self.tile.along is None:
-            return self._each_row(at, fill)
-        (index, _), span = self.tile.along, self.along
+        each = self._each_row
+        count = self.rows.blocks if self.rows else None
+        for index, span in self.along.items():
+            each, count = self._each_value(index, span, each, count), self._times(at, span, count)
+        each(at, fill)
 
-        def one(inner: BodyLowering, n: SSAValue) -> None:
-            inner.index.values[index] = span.start(inner, n)
+    def _each_value(
+        self, index: SSAValue, span: Span, inside: EachBlock, count: SSAValue | None
+    ) -> EachBlock:
+        """The loop over the values of another index, for each of which there are `count` blocks."""
 
-            def behind(block: BlockLowering, number: SSAValue) -> None:
-                before = inner.index.mul(n, self._blocks_of_rows(inner))
-                fill(block, block.index.add(before, number))
+        def each(at: BodyLowering, fill: FillBlock) -> None:
+            def one(inner: BodyLowering, n: SSAValue) -> None:
+                inner.index.values[index] = span.start(inner, n)
+                before = n if count is None else inner.index.mul(n, count)
+                inside(inner, lambda block, k: fill(block, block.index.add(before, k)))
 
-            self._each_row(inner, behind)
+            assert span.blocks is not None
+            loop(at, at.index.constant(0), span.blocks, index.name_hint, one)
 
+        return each
+
+    def _times(self, at: BodyLowering, span: Span, count: SSAValue | None) -> SSAValue:
+        """The blocks for all values of another index."""
         assert span.blocks is not None
-        loop(at, at.index.constant(0), span.blocks, index.name_hint, one)
+        return span.blocks if count is None else at.index.mul(span.blocks, count)
 
     def _each_row(self, at: BodyLowering, fill: FillBlock) -> None:
         """The loop over the blocks of rows, for one value of all other indices."""
@@ -129,13 +143,9 @@ class Strip:
         each = at.index.constant(of_block)
         if self.rows is not None and self.rows.blocks is not None:
             each = at.index.mul(self.rows.blocks, each)
-        if self.along is not None and self.along.blocks is not None:
-            each = at.index.mul(self.along.blocks, each)
+        for span in self.along.values():
+            each = self._times(at, span, each)
         return each
-
-    def _blocks_of_rows(self, at: BodyLowering) -> SSAValue:
-        blocks = self.rows.blocks if self.rows else None
-        return at.index.constant(1) if blocks is None else blocks
 
 
 class ChunkedStrip(Strip):

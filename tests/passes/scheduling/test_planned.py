@@ -58,7 +58,12 @@ REFUSED = [
     (
         PRODUCT,
         "y[i, j]: rows i by 4, columns j by 16, 1 block a group for 2 i",
-        "1:62: groups are for values of an index that blocks have not",
+        "1:62: groups are for values of an index of their own",
+    ),
+    (
+        BATCH,
+        "y[n, i, j]: rows i by 4, columns j by 16, 1 block a group for 2 n and 1 n",
+        "1:73: groups are for values of an index of their own",
     ),
     (
         BOX,

@@ -63,8 +63,9 @@ def tried_lines(
             parts.insert(0, f"rows {row} by {rng.choice([1, 2, 3])}")
             group = rng.choice([1, 2, 5])
             others = [name for name in names if name not in (row, column)]
-            along = f" for {rng.choice([1, 2, 3])} {rng.choice(others)}" if others else ""
-            along = along if rng.random() < 0.7 else ""
+            some = rng.sample(others, rng.randint(0, min(2, len(others))))
+            along = f" for {' and '.join(f'{rng.choice([1, 2, 3])} {v}' for v in some)}"
+            along = along if some else ""
             counted = "1 block" if group == 1 else f"{group} blocks"
             parts += [f"{counted} a group{along}"] if group > 1 or along else []
         yield f"{'else' if n else f'{header(op)}:'} {', '.join(parts)}"
