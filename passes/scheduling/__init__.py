@@ -15,6 +15,7 @@
 - `cache_lines`: whether blocks find in a cache what others read, or copy it
 - `far_lines`: what lines cost that no cache near the core keeps
 - `panel_choice`: what blocks copy, in which chunks, and how many blocks share it
+- `small_parts`: which definitions are so short that compiling counts more than running
 - `tile_choice`: which tiles are tried, and whether one beats the plain nest
 - `blocking`: the loops of one definition: in tiles, as a stream, or plain
 - `value_text`: values of a body as text, as plans name them

@@ -31,6 +31,7 @@ from passes.rewriting.written_sizes import parse_sizes
 from passes.scheduling.far_lines import cost_of_far_lines
 from passes.scheduling.panel_choice import with_panels
 from passes.scheduling.scans import is_scanned
+from passes.scheduling.small_parts import has_few_vectors, is_small_part
 from passes.scheduling.squares import square_tile
 from passes.scheduling.stream_tiles import stream_tile
 from passes.scheduling.sum_lengths import blocked_sums, is_short
@@ -101,6 +102,8 @@ def choose_tiles(
     longer one. The last one has room whatever sizes are, if there is one: the first for which there
     is room in all sizes that are the `least` of calls or more.
 
+    Small parts of a program's work have blocks that are quickly compiled (`small_parts`).
+
     What is read across its rows has a tile without sums (`squares`), and so have streams whose rows
     share what they read, or compute (`stream_tiles`).
     """
@@ -109,6 +112,9 @@ def choose_tiles(
         return _until_one_fits(op, [alone], least or {})
     priced = priced_for(op, example or {})
     found = [p.tile for p in priced if p.is_good]
+    if found and is_small_part(op, example or {}):
+        priced = [p for p in priced if has_few_vectors(p.tile)] or priced
+        found = [p.tile for p in priced]
     # what is cheaper than a tile that beats the plain nest does so, too
     best = [priced[0].tile] if found else []
     if best and any(size.terms for size in op.shape):

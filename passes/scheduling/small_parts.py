@@ -1,0 +1,48 @@
+"""Small parts of a program's work: definitions whose loops should be short to compile, not to run.
+
+    f_sum[i] = sum[k](d[i + k]**3)                             33 thousand terms
+    f_sum_1[i, j] = sum[k]((a[i, k] + b[j, k])**2)             17 million
+
+A block is written out, so that the time that it takes to compile grows with the vectors that it
+has, whatever it computes. Where a definition has a small part of the terms of its program, twice
+its time is nothing beside the time of the others.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from dialects import tix
+from passes.scheduling.tile import Tile
+from passes.scheduling.tile_cost import Sizes, extent_of, terms_of
+
+SMALL_PART = 200
+"""The others have so many times as many terms at least."""
+
+FEW_VECTORS = 2
+"""Vectors of sums in the blocks of such a definition."""
+
+
+def is_small_part(op: tix.DefineOp, sizes: Sizes) -> bool:
+    """True if a definition has a small part of the terms of its program, for these sizes."""
+    program = op.parent_op()
+    if not isinstance(program, tix.ProgramOp):
+        return False
+    left = SMALL_PART * _terms(op, sizes)
+    for other in program.definitions:
+        left -= _terms(other, sizes)
+        if left < 0:
+            return True
+    return False
+
+
+def has_few_vectors(tile: Tile) -> bool:
+    """True if a block is quickly compiled."""
+    return tile.height * tile.columns <= FEW_VECTORS * tile.lanes
+
+
+def _terms(op: tix.DefineOp, sizes: Sizes) -> int:
+    """About how many terms all elements of a definition have."""
+    sums = (o for o in op.body.block.ops if isinstance(o, tix.ReductionOp))
+    elements = prod(extent_of(op, v, sizes) for v in op.indices)
+    return elements * (1 + sum(terms_of(s, sizes) for s in sums))
