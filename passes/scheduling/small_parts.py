@@ -10,9 +10,12 @@ its time is nothing beside the time of the others.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 
 from dialects import tix
+from passes.rewriting.part_sizes import with_derived_sizes
+from passes.scheduling.sum_lengths import constant_range
 from passes.scheduling.tile import Tile
 from passes.scheduling.tile_cost import Sizes, extent_of, terms_of
 
@@ -28,9 +31,10 @@ def is_small_part(op: tix.DefineOp, sizes: Sizes) -> bool:
     program = op.parent_op()
     if not isinstance(program, tix.ProgramOp):
         return False
-    left = SMALL_PART * _terms(op, sizes)
+    sizes = with_derived_sizes(program, sizes)
+    left = SMALL_PART * _terms(op, sizes, terms_of)
     for other in program.definitions:
-        left -= _terms(other, sizes)
+        left -= _terms(other, sizes, _known_terms)
         if left < 0:
             return True
     return False
@@ -41,8 +45,14 @@ def has_few_vectors(tile: Tile) -> bool:
     return tile.height * tile.columns <= FEW_VECTORS * tile.lanes
 
 
-def _terms(op: tix.DefineOp, sizes: Sizes) -> int:
-    """About how many terms all elements of a definition have."""
+def _terms(op: tix.DefineOp, sizes: Sizes, count: Callable[[tix.ReductionOp, Sizes], int]) -> int:
+    """About how many terms all elements of a definition have, by the terms of each sum."""
     sums = (o for o in op.body.block.ops if isinstance(o, tix.ReductionOp))
     elements = prod(extent_of(op, v, sizes) for v in op.indices)
-    return elements * (1 + sum(terms_of(s, sizes) for s in sums))
+    return elements * (1 + sum(count(s, sizes) for s in sums))
+
+
+def _known_terms(op: tix.ReductionOp, sizes: Sizes) -> int:
+    """The terms of a sum as far as its bounds are numbers: not more than it has."""
+    ranges = (constant_range(op, v, sizes) for v in op.indices)
+    return prod(found[1] for found in ranges if found)
