@@ -29,20 +29,23 @@ class IndexUses:
 
     def once(self, key: Hashable, find: Callable[[], Found]) -> Found:
         """A fact about the program that is found once; equal keys are the same fact."""
-        if key not in self._found:
-            self._found[key] = find()
-        return self._found[key]
+        try:
+            return self._found[key]
+        except KeyError:
+            found = self._found[key] = find()
+            return found
 
     def of(self, value: SSAValue) -> frozenset[SSAValue]:
-        if value not in self._of:
-            owner = value.owner
-            if isinstance(owner, tix.ReductionOp) and isinstance(value, OpResult):
-                self._of[value] = self._of_total(owner, value.index)
-            elif isinstance(owner, Operation):
-                self._of[value] = self.of_operation(owner)
-            else:
-                self._of[value] = frozenset([value])
-        return self._of[value]
+        found = self._of.get(value)
+        if found is None:
+            found = self._of[value] = self._of_value(value)
+        return found
+
+    def _of_value(self, value: SSAValue) -> frozenset[SSAValue]:
+        owner = value.owner
+        if isinstance(owner, tix.ReductionOp) and isinstance(value, OpResult):
+            return self._of_total(owner, value.index)
+        return self.of_operation(owner) if isinstance(owner, Operation) else frozenset([value])
 
     def _of_total(self, op: tix.ReductionOp, number: int) -> frozenset[SSAValue]:
         """The indices that one of the results of a reduction depends on."""
@@ -51,9 +54,10 @@ class IndexUses:
 
     def of_operation(self, op: Operation) -> frozenset[SSAValue]:
         """The indices that an operation and all inside it depend on, less those that it binds."""
-        if op not in self._of_operations:
-            self._of_operations[op] = self._used_in(op)
-        return self._of_operations[op]
+        found = self._of_operations.get(op)
+        if found is None:
+            found = self._of_operations[op] = self._used_in(op)
+        return found
 
     def _used_in(self, op: Operation) -> frozenset[SSAValue]:
         if isinstance(op, tix.DefineOp):

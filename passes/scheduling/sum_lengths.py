@@ -20,9 +20,11 @@ MOST_TERMS_OF_WINDOW = 32
 """So many are where each term reads what lies beside that of the next: x[i + k]. Vectors find these
 in the same lines, so that blocks would share no more."""
 
-
 FEWEST_TO_SHARE = 4
 """Elements that read the same windows, as rows of a block: fewer share less than loops cost."""
+
+SHORT = "_is_short"
+"""The name under which a sum keeps that."""
 
 
 def constant_range(
@@ -53,7 +55,17 @@ def term_count(op: tix.ReductionOp) -> int | None:
 
 
 def is_short(op: tix.ReductionOp) -> bool:
-    """True if a sum certainly has so few terms that it is unrolled where it stands."""
+    """True if a sum certainly has so few terms that it is unrolled where it stands.
+
+    A sum knows that from when it is first asked: it does not change then.
+    """
+    own = vars(op)
+    if SHORT not in own:
+        own[SHORT] = _is_short(op)
+    return own[SHORT]
+
+
+def _is_short(op: tix.ReductionOp) -> bool:
     count = term_count(op)
     most = MOST_TERMS_OF_WINDOW if _is_window(op) else MOST_TERMS_TO_UNROLL
     return count is not None and count <= most

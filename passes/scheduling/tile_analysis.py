@@ -158,8 +158,16 @@ def stride(
 
     None where it is not known: far apart.
     """
+    if sizes:
+        shape = tuple(known_size(size, sizes) for size in read.shape)
+        return _stride(read, shape, index, uses)
+    return uses.once((stride, read, index), lambda: _stride(read, read.shape, index, uses))
+
+
+def _stride(
+    read: tix.ReadOp, shape: tuple[Affine, ...], index: SSAValue, uses: IndexUses
+) -> int | None:
     total = 0
-    shape = tuple(known_size(size, sizes) for size in read.shape) if sizes else read.shape
     for form, step in zip(read.forms, _strides(shape), strict=True):
         if any(index in uses.of(v) and v is not index for v in form.indices):
             return None  # through a division
