@@ -67,9 +67,6 @@ from passes.shift_sums import shift_sums
 MOST_OF_UNPACKED_COST = 0.9
 """The highest cost of a tile that reads copies, as a share of the cost of the best without."""
 
-SHARED_PLACES = 512
-"""Elements that lie a multiple of this apart share a few places of a cache: it cannot keep them."""
-
 FEWEST_COLUMNS = 16
 """The columns of a tile without copies at least. Where all are narrower, the definition has other
 forms, as row by row, of which the prices of tiles say nothing."""
@@ -79,9 +76,6 @@ FEWEST_READS_OF_COPY = 16
 
 FEWEST_ELEMENTS_OF_ROW = 32
 """The length of the last index for which such definitions read copies."""
-
-COST_OF_ELEMENT_THAT_SHARES = 30
-"""The cost of such an element, whose neighbours in memory are gone when they are asked for."""
 
 
 class Last(NamedTuple):
@@ -267,9 +261,7 @@ def _cost_of_copies(op: tix.DefineOp, axes: Axes, sizes: Sizes, made: Collection
 
 def _cost_of_copy(shape: Sequence[Affine], axis: int, sizes: Sizes) -> float:
     """The cost of a copy of a tensor of this shape with the axis at the end."""
-    step = _elements(shape[axis + 1 :], sizes)
-    far = COST_OF_FAR_ELEMENT if step % SHARED_PLACES else COST_OF_ELEMENT_THAT_SHARES
-    return _elements(shape, sizes) * (far + COST_OF_STORE)
+    return _elements(shape, sizes) * (COST_OF_FAR_ELEMENT + COST_OF_STORE)
 
 
 def _elements(shape: Sequence[Affine], sizes: Sizes) -> int:

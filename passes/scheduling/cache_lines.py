@@ -41,36 +41,46 @@ BYTES_BETWEEN = 1024
 """Bytes from the end of one such run to the next, at most: a page has several of them."""
 
 
-def is_copied(hoisted: Hoisted, op: tix.ReductionOp, tile: Tile, sizes: Sizes) -> bool:
+def is_copied(
+    hoisted: Hoisted, op: tix.ReductionOp, tile: Tile, uses: IndexUses, sizes: Sizes
+) -> bool:
     """True if what a panel may hold is better copied to it, for these sizes.
 
     It is unless vectors of it are there in memory, and a cache keeps those of all terms from one
     block to the next, or few blocks share what follows in memory.
     """
     read = hoisted.value.owner
-    if not isinstance(read, tix.ReadOp):
+    if not isinstance(read, tix.ReadOp) or not lies_along(hoisted, tile, uses):
         return True
-    if stride(read, tile.column_index, IndexUses()) not in (1, -1):
-        return True
-    run, apart = _runs(read, op, tile, sizes)
+    run, apart = _runs(read, op, tile, uses, sizes)
     if apart:
         return -(-run // LINE_BYTES) * prod(apart) > LINES_APART
     return run > BYTES_IN_ORDER and tile.rows * tile.shared_blocks >= FEWEST_ROWS_OF_COPY
 
 
-def is_far(read: tix.ReadOp, op: tix.ReductionOp, tile: Tile, sizes: Sizes) -> bool:
+def lies_along(hoisted: Hoisted, tile: Tile, uses: IndexUses) -> bool:
+    """True if what a panel may hold lies side by side along the columns."""
+    read = hoisted.value.owner
+    return isinstance(read, tix.ReadOp) and stride(read, tile.column_index, uses) in (1, -1)
+
+
+def is_far(
+    read: tix.ReadOp, op: tix.ReductionOp, tile: Tile, uses: IndexUses, sizes: Sizes
+) -> bool:
     """True if no cache of a core keeps what all terms of a sum read for the columns of a block."""
-    run, apart = _runs(read, op, tile, sizes)
+    run, apart = _runs(read, op, tile, uses, sizes)
     return run * prod(apart) > BYTES_OF_CORE
 
 
-def _runs(read: tix.ReadOp, op: tix.ReductionOp, tile: Tile, sizes: Sizes) -> tuple[int, list[int]]:
+def _runs(
+    read: tix.ReadOp, op: tix.ReductionOp, tile: Tile, uses: IndexUses, sizes: Sizes
+) -> tuple[int, list[int]]:
     """The bytes of what all terms read for the columns of a block, and how often that comes.
 
     Runs that follow each other in memory are one, with what lies between them; each of the others
     counts as often as it has terms.
     """
-    uses, element = IndexUses(), VECTOR_BYTES // tile.lanes
+    element = VECTOR_BYTES // tile.lanes
     run = tile.columns * element
     steps = {v: stride(read, v, uses, sizes) for v in op.indices if v in uses.of_operation(read)}
     apart = [length_of(op, v, sizes) for v, step in steps.items() if step is None]

@@ -47,5 +47,5 @@ def _far_reads(op: tix.ReductionOp, tile: Tile, uses: IndexUses, sizes: Sizes) -
         and stride(read, tile.column_index, uses) in (1, -1)
         and stride(read, last, uses) not in (0, 1, -1)
         and not any(index in uses.of_operation(read) for index, _ in tile.axes)
-        and is_far(read, op, tile, sizes)
+        and is_far(read, op, tile, uses, sizes)
     ]

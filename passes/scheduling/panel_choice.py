@@ -7,7 +7,7 @@ What a panel holds is the same for all rows of a block; a chunk is as much of it
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from math import prod
 
@@ -15,8 +15,7 @@ from xdsl.ir import SSAValue
 
 from dialects import tix
 from passes.analysis.index_uses import IndexUses
-from passes.scheduling.cache_lines import FEWEST_ROWS_OF_COPY, is_copied
-from passes.scheduling.sum_lengths import blocked_sums
+from passes.scheduling.cache_lines import FEWEST_ROWS_OF_COPY, is_copied, lies_along
 from passes.scheduling.tile import Hoisted, Tile
 from passes.scheduling.tile_analysis import chunk_of, far_reads, hoisted_values, is_rectangular
 from passes.scheduling.tile_cost import Sizes, extent_of, is_of_squares, length_of, terms_of
@@ -50,16 +49,21 @@ def with_panels(
     moving = along_terms or not all(is_rectangular(s, [tile.column_index], uses) for s in sums)
     for s in sums if not moving else []:
         possible = hoisted_values(s, tile, uses).panels
-        along = _along(op, replace(tile, group=group), s, possible, uses, sizes)
-        sharing = replace(tile, group=group, along=along)
         shared = [
             h
             for h in possible
-            if max(blocks, sharing.shared_blocks) >= FEWEST_BLOCKS_OF_PANEL
-            or is_of_squares(h, s, tile)
+            if blocks >= FEWEST_BLOCKS_OF_PANEL or is_of_squares(h, s, tile, uses)
         ]
-        share |= bool(shared)
-        found = [h for h in shared if is_copied(h, s, sharing, sizes)]
+        found = [h for h in shared if is_copied(h, s, replace(tile, group=group), uses, sizes)]
+        if not found and len(sums) == 1:
+            sharing = replace(tile, group=group, along=_along(op, tile, group, s, uses, sizes))
+            found = [
+                h
+                for h in possible
+                if lies_along(h, tile, uses) and is_copied(h, s, sharing, uses, sizes)
+            ]
+            along = sharing.along
+        share |= bool(shared) or bool(found)
         cut = chunk_of(s, tile.columns)
         if cut and _terms_of_chunk(s, cut, sizes) < FEWEST_TERMS_OF_CHUNK:
             continue
@@ -76,21 +80,22 @@ def with_panels(
 def _along(
     op: tix.DefineOp,
     tile: Tile,
+    group: int,
     sum_: tix.ReductionOp,
-    shared: Sequence[Hoisted],
     uses: IndexUses,
     sizes: Sizes,
 ) -> tuple[tuple[SSAValue, int], ...]:
     """Other indices for whose values panels are the same, and how many of these share them: where
     there are few rows, as in images of 14 x 14."""
     axes = tile.column_index, *(index for index, _ in tile.axes)
-    rows = tile.rows * tile.group
-    if len(blocked_sums(op.body)) > 1 or not shared or rows >= FEWEST_ROWS_OF_COPY:
+    rows = tile.rows * group
+    shared = [h.value for h in hoisted_values(sum_, tile, uses).panels]
+    if not shared or rows >= FEWEST_ROWS_OF_COPY:
         return ()
     iterations = prod(extent_of(op, v, sizes) for v in op.indices) // (tile.columns * rows)
     found: list[tuple[SSAValue, int]] = []
     for index in reversed([v for v in op.indices if v not in axes]):
-        if is_same_along(index, [sum_], [h.value for h in shared], uses):
+        if is_same_along(index, [sum_], shared, uses):
             extent = extent_of(op, index, sizes)
             parts = -(-FEWEST_ITERATIONS * extent // max(1, iterations))
             count = min(-(-extent // parts), MOST_ROWS_PER_PANEL // rows)

@@ -19,9 +19,11 @@ from passes.scheduling.segments import most_values
 from passes.scheduling.sum_lengths import constant_range, is_short, term_count
 from passes.scheduling.tile import Hoisted, Tile
 from passes.scheduling.tile_analysis import (
+    constant_extent,
     hoisted_values,
     is_lane_by_lane,
     is_slow,
+    known_size,
     stride,
     sum_along,
     tree_of,
@@ -87,7 +89,15 @@ def length_of(op: tix.ReductionOp, index: SSAValue, sizes: Sizes) -> int:
     if found:
         return found[1]
     most = most_values(op, op.indices[op.indices.index(index) :])
-    return ASSUMED_EXTENT if most is None else min(most, ASSUMED_EXTENT)
+    return min(_places(op, index, sizes) if most is None else most, ASSUMED_EXTENT)
+
+
+def _places(op: tix.ReductionOp, index: SSAValue, sizes: Sizes) -> int:
+    """The elements at most of a dimension that an index alone moves in, as it stays inside."""
+    reads = (o for o in op.body.walk() if isinstance(o, tix.ReadOp))
+    places = (place for read in reads for place in zip(read.forms, read.shape, strict=True))
+    alone = (known_size(size, sizes) for form, size in places if form.single_index is index)
+    return min((n for n in map(constant_extent, alone) if n is not None), default=ASSUMED_EXTENT)
 
 
 def extent_of(op: tix.DefineOp, index: SSAValue | None, sizes: Sizes) -> int:
@@ -102,7 +112,7 @@ def extent_of(op: tix.DefineOp, index: SSAValue | None, sizes: Sizes) -> int:
     return max(0, size.evaluate({name: sizes[name] for name in size.sizes}))
 
 
-def is_of_squares(panel: Hoisted, op: tix.ReductionOp, tile: Tile) -> bool:
+def is_of_squares(panel: Hoisted, op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> bool:
     """True if terms of a panel lie side by side along its last index, and columns apart: then
     squares of them are transposed in registers (`tile_panels`), which certainly leave no term."""
     read, index = panel.value.owner, panel.indices[-1]
@@ -111,7 +121,7 @@ def is_of_squares(panel: Hoisted, op: tix.ReductionOp, tile: Tile) -> bool:
         return False
     *others, last = (form[index] for form in read.forms)
     is_divided = any(isinstance(v.owner, tix.FloorDivOp) for f in read.forms for v in f.indices)
-    is_across = is_slow(stride(read, tile.column_index, IndexUses()))
+    is_across = is_slow(stride(read, tile.column_index, uses))
     return last == 1 and not any(others) and not is_divided and is_across
 
 
@@ -172,7 +182,7 @@ class TileCost:
 
     def _of_filling(self, panel: Hoisted, op: tix.ReductionOp) -> float:
         """A term of a panel."""
-        if is_of_squares(panel, op, self.tile):
+        if is_of_squares(panel, op, self.tile, self.uses):
             return COST_OF_TRANSPOSED * self.tile.columns / self.lanes
         return sum(self._of_copying(o) for o in dict.fromkeys(tree_of(panel.value, op.body)))
 

@@ -75,9 +75,9 @@ def test_what_a_cache_keeps_is_not_copied(shape: tuple[int, ...], columns: int) 
         kept = (found[-1] - found[0] + 1) * LINE <= BYTES_IN_ORDER
     else:
         kept = len(found) <= LINES_APART
-    assert is_copied(Hoisted(read.result, ()), op, many, {}) is not kept
+    assert is_copied(Hoisted(read.result, ()), op, many, IndexUses(), {}) is not kept
     # few blocks that share it read it in order where it is
-    assert is_copied(Hoisted(read.result, ()), op, tile, {}) is not (kept or in_order)
+    assert is_copied(Hoisted(read.result, ()), op, tile, IndexUses(), {}) is not (kept or in_order)
 
 
 @pytest.mark.parametrize(
@@ -96,4 +96,4 @@ def test_what_sizes_tell(read: str, sizes: dict[str, int], copied: bool) -> None
     op, tile, inner = tile_and_read(source, 48)
     (use,) = inner.result.uses
     value = use.operation.results[0] if read.startswith("exp") else inner.result
-    assert is_copied(Hoisted(value, ()), op, tile, sizes) is copied
+    assert is_copied(Hoisted(value, ()), op, tile, IndexUses(), sizes) is copied
