@@ -1,12 +1,15 @@
 """Times convolutions of planes over channels, kernels and strides beside torch, to find cliffs.
 
     python -m benchmarks.convolutions [--channels 8 16] [--kernels 3] [--strides 1 2]
-                                      [--sizes declared] [--limit 2] [--save]
+                                      [--sizes declared] [--limit 2] [--save] [--plot FILE]
 
 As many channels come out as go in, results are 56 x 56, and there are as many samples, from 1 to
 16, as make twenty million multiplications. One thread in float32, the time of the processor; both
 take turns in one run. Each cell is the picoseconds of a multiplication, and that as a multiple of
-torch: of the value, and of each gradient alone. Cells above the limit are **bold**: the cliffs.
+torch: of the value, and of each gradient alone. Cells above the limit are **bold**: the cliffs. The
+default takes about three minutes; its channels lie beside whole vectors, where cliffs are.
+`--save` also writes the times as JSON, of which `benchmarks/plot.py` draws lines over the channels;
+`--plot` draws those of this run.
 """
 
 from __future__ import annotations
@@ -14,21 +17,22 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
 import tadc
-from benchmarks import machine, tables
+from benchmarks import machine, plot, tables
 from benchmarks.timing import Run, Times, measure
 from benchmarks.workloads.workload import Array, normal
 
 SIDE = 56
 MULTIPLICATIONS = 2e7
 MOST_SAMPLES = 16
-CHANNELS = (1, 3, 8, 16, 31, 32, 33, 63, 64, 65)
+CHANNELS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 31, 32, 33, 40, 48, 56, 63, 64, 65)
 PARTS = ("value", "dw", "dx")
 LIMIT = 1e-3
 """The largest difference allowed, by the largest element of the result."""
@@ -116,6 +120,18 @@ def row(shape: Shape, times: Mapping[str, tuple[Times, Times]], limit: float) ->
     return cells
 
 
+def measured(shape: Shape, times: Mapping[str, tuple[Times, Times]]) -> dict[str, Any]:
+    """The picoseconds of a multiplication, by part and contender."""
+    picoseconds = {
+        part: {
+            name: each.minimum * 1e12 / shape.multiplications
+            for name, each in zip(("tadc", "torch"), both, strict=True)
+        }
+        for part, both in times.items()
+    }
+    return {**asdict(shape), "picoseconds": picoseconds}
+
+
 def relative(ours: Times, theirs: Times) -> float:
     return ours.minimum / theirs.minimum
 
@@ -123,21 +139,27 @@ def relative(ours: Times, theirs: Times) -> float:
 def main() -> None:
     """Measure what the command line asks for, and print the table; save it if asked."""
     options = arguments()
+    about = machine.about()
     tadc.set_num_threads(1)
     torch.set_num_threads(1)
     rows: list[Sequence[str]] = []
+    cells: list[dict[str, Any]] = []
     for kernel in options.kernels:
         for stride in options.strides:
             for channels in options.channels:
                 shape = Shape(channels, kernel, stride)
                 times = timed(pairs(shape, options.sizes == "declared"), options)
                 rows.append(row(shape, times, options.limit))
+                cells.append(measured(shape, times))
                 print(*rows[-1], sep=" | ", flush=True)
     head = ["ps a multiplication (x torch)", "channels", *PARTS]
     text = tables.markdown(head, rows)
+    data = {"machine": about, "sizes": options.sizes, "cells": cells}
     if options.save:
         title = f"# Convolutions beside torch, sizes {options.sizes}"
-        tables.save("convolutions", f"{title}\n\n{tables.listed(machine.about())}\n\n{text}")
+        tables.save("convolutions", f"{title}\n\n{tables.listed(about)}\n\n{text}", data)
+    if options.plot:
+        plot.write(Path(options.plot), plot.convolutions(data))
 
 
 def arguments() -> argparse.Namespace:
@@ -150,6 +172,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=3, help="turns of each")
     parser.add_argument("--share", type=float, default=0.02, help="seconds of a turn")
     parser.add_argument("--save", action="store_true", help="write the results to a file")
+    parser.add_argument("--plot", metavar="FILE", help="draw the times as SVG")
     return parser.parse_args()
 
 
