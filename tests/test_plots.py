@@ -1,4 +1,4 @@
-"""The plots of benchmarks: what they show of results, and that the files show what they name."""
+"""Plots and tables of docs/performance.md: what they show, and that it is from what they name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from benchmarks import plot, tables
+from benchmarks import page, plot, tables
 from benchmarks.plot import Beside
 
 DRAWN = sorted(plot.FOLDER.glob("*.svg"))
@@ -73,3 +73,31 @@ def test_a_plot_is_drawn_from_the_results_that_it_names(path: Any):
 
 def test_all_files_are_plots():
     assert {path.stem for path in DRAWN} <= {*plot.PLOTS}
+
+
+# --- tables of docs/performance.md ----------------------------------------------------------------
+
+TEXT = page.PAGE.read_text(encoding="utf-8")
+
+
+def named(row: str) -> list[Any]:
+    """The results that a row of a table says it is made of."""
+    return [tables.RESULTS / name for name in re.findall(r"`([-\w]+\.json)`", row)]
+
+
+def test_means_are_those_of_the_results_that_they_name():
+    table = TEXT[TEXT.index(f"| {page.MEANS}") :].partition("\n\n")[0]
+    runs = [(named(row), row.split(" | ")[2]) for row in table.splitlines()[2:]]
+    assert len(runs) == len(page.RUNS)
+    assert page.means(runs) == table
+
+
+def test_cliffs_are_those_of_the_results_that_they_name():
+    table = TEXT[TEXT.index(f"| {page.CONVOLUTIONS}") :].partition("\n\n")[0]
+    assert page.convolutions(*named(table)) == table
+
+
+def test_a_page_gets_new_tables():
+    old = "| times of convolutions, `a` | 1 |\n| b | 2 |\n\nAnd so on."
+    new = f"| {page.CONVOLUTIONS}, `c.json` | 3 |\n| d | 4 |"
+    assert page.renewed(old, [new]) == f"{new}\n\nAnd so on."
