@@ -17,6 +17,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -48,25 +49,20 @@ SETTINGS = {
     "axes.spines.right": False,
     "axes.titlesize": 10,
     "legend.frameon": False,
-    **{
-        f"{name}color": INKS["ink"][0]
-        for name in ("text.", "axes.label", "axes.title", "xtick.", "ytick.", "xtick.label")
-    },
+    **dict.fromkeys(
+        ("text.color", "axes.labelcolor", "axes.titlecolor", "xtick.color", "ytick.color"),
+        INKS["ink"][0],
+    ),
     "axes.edgecolor": INKS["line"][0],
-    "xtick.labelcolor": INKS["ink"][0],
-    "ytick.labelcolor": INKS["ink"][0],
 }
 
 
 def drawn(title: str, draw: Callable[[Any], Any]) -> str:
     """The SVG of what `draw` makes with matplotlib's `pyplot`; the title is read aloud."""
-    import matplotlib
-
+    matplotlib: Any = import_module("matplotlib")
     matplotlib.use("svg")
-    from matplotlib import pyplot
-
-    settings = {k: v for k, v in SETTINGS.items() if k in matplotlib.rcParams}
-    with pyplot.rc_context(settings):
+    pyplot: Any = import_module("matplotlib.pyplot")
+    with pyplot.rc_context(SETTINGS):
         figure, out = draw(pyplot), io.StringIO()
         figure.savefig(
             out, format="svg", transparent=True, bbox_inches="tight", metadata={"Date": None}
@@ -273,7 +269,7 @@ def _channel_axes(axes: Any, words: str, channels: Sequence[int]) -> None:
     axes.tick_params(length=0)
     axes.set_xticks(range(len(channels)), [str(c) for c in channels], fontsize=7)
     axes.minorticks_off()
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.yaxis.set_major_formatter("{x:g}")
     axes.set_title(words)
     axes.set_xlabel("channels")
 
