@@ -2,6 +2,7 @@
 
 The groups stand in the order in which a definition passes them. First a plan is made of it: which
 loops it has, and with whom it shares them. Then the loops are emitted, each kind by its own group.
+Three tours show the way, with a drawing each: docs/tours/plan.md, tiles.md and printer.md.
 
 The plan: what is weighed
 -------------------------

@@ -67,7 +67,8 @@ def named_files_exist() -> Iterator[str]:
         if not re.search(rf"\n{re.escape(path)}(?!\w)", known):
             yield f"{place}: {path}"
     for place, path in mentioned(FILE):
-        if not re.search(rf"[\n/]{re.escape(path.removeprefix('../'))}\n", known):
+        inside = re.sub(r"^(\.\./)+", "", path)
+        if not re.search(rf"[\n/]{re.escape(inside)}\n", known):
             yield f"{place}: {path}"
 
 
