@@ -4,7 +4,7 @@
                                       [--sizes declared] [--limit 2] [--save] [--plot FILE]
 
 As many channels come out as go in, results are 56 x 56, and there are as many samples, from 1 to
-16, as make twenty million multiplications. One thread in float32, the time of the processor; both
+16, as make twenty million multiplications. One thread in float32, the time of the clock; both
 take turns in one run. Each cell is the picoseconds of a multiplication, and that as a multiple of
 torch: of the value, and of each gradient alone. Cells above the limit are **bold**: the cliffs. The
 default takes about three minutes; its channels lie beside whole vectors, where cliffs are.
@@ -101,7 +101,7 @@ def pairs(shape: Shape, declared: bool) -> dict[str, Pair]:
 
 
 def timed(found: Mapping[str, Pair], options: argparse.Namespace) -> dict[str, tuple[Times, Times]]:
-    clock: Callable[[], float] = time.process_time
+    clock: Callable[[], float] = time.perf_counter
     times: dict[str, tuple[Times, Times]] = {}
     for part, (ours, theirs) in found.items():
         runs = {"tadc": ours, "torch": theirs}
