@@ -101,6 +101,8 @@ class Blocks:
     columns: Axis
     along_terms: bool
     """True if vectors run along terms of a sum."""
+    rest: Count | None
+    """The columns of narrower blocks."""
     group: Count | None
     along: Sequence[Axis]
     """Other indices, for so many values of which blocks share what they copy."""
@@ -313,9 +315,14 @@ class _Reader(_Cursor):
                 "a definition is plain, a stream, row by row, or in blocks: rows i by 4, "
                 "columns j by 64",
             )
-        columns = self.axis()
-        group, along = None, list[Axis]()
-        if self.takes(","):
+        columns, rest, group = self.axis(), None, None
+        along: list[Axis] = []
+        more = self.takes(",")
+        if more and self.takes("rest"):
+            self.word("by")
+            rest = self.count("a number of columns")
+            more = self.takes(",")
+        if more:
             group = self.count("a number of blocks")
             if not self.takes("block"):
                 self.word("blocks")
@@ -324,7 +331,7 @@ class _Reader(_Cursor):
             while self.takes("and" if along else "for"):
                 count = self.count("a number of values")
                 along.append(Axis(self.name("an index"), count))
-        return Blocks(rows, whole, columns, along_terms, group, along)
+        return Blocks(rows, whole, columns, along_terms, rest, group, along)
 
     def sum(self) -> SumLine:
         """The line of a sum: `sum 1 over k in chunks of 256 of k: panel w[j, k]`."""

@@ -134,12 +134,13 @@ def blocks_text(op: tix.DefineOp, tile: Tile) -> str:
     whole = [f"all {names[index]}" for index, _ in tile.whole]
     along = "columns" if tile.column_index in op.indices else "terms"
     columns = f"{along} {names[tile.column_index]} by {tile.columns}"
+    rest = [f"rest by {tile.rest}"] if tile.rest else []
     group = [f"{tile.group} blocks a group"] if rows and tile.group > 1 else []
     if tile.along:
         counted = "1 block" if tile.group == 1 else f"{tile.group} blocks"
         values = " and ".join(f"{count} {names[index]}" for index, count in tile.along)
         group = [f"{counted} a group for {values}"]
-    return ", ".join([*rows, *whole, columns, *group])
+    return ", ".join([*rows, *whole, columns, *rest, *group])
 
 
 def _sum_lines(op: tix.DefineOp, tile: Tile, text: ValueText) -> Iterator[str]:

@@ -185,7 +185,8 @@ class _Blocks:
         lanes = self._lanes(columns.width)
         self._check_room(columns)
         height = rows.width.value if rows else 1
-        return self._with_sums(self._of_size(Tile(row, column, height, columns.width.value, lanes)))
+        tile = Tile(row, column, height, columns.width.value, lanes, self._rest(lanes))
+        return self._with_sums(self._of_size(tile))
 
     def _along_terms(self, row: SSAValue | None) -> Tile:
         """A tile whose vectors run along the terms of the only long sum."""
@@ -212,6 +213,8 @@ class _Blocks:
             raise PlanFailure(self.blocks.sums[0].number.token, "terms need no panels and chunks")
         if self.blocks.along:
             raise PlanFailure(self.blocks.along[0].index, "terms are in groups of one value")
+        if self.blocks.rest:
+            raise PlanFailure(self.blocks.rest.token, "terms need no narrower blocks")
         lanes = lanes_of(self.of.op)
         if columns.width.value % lanes:
             raise PlanFailure(
@@ -268,6 +271,17 @@ class _Blocks:
                 f"{lanes}, or a multiple of {lanes}",
             )
         return min(n, lanes)
+
+    def _rest(self, lanes: int) -> int:
+        """The columns of narrower blocks, whole vectors, too; 0 if the plan has none."""
+        rest, columns = self.blocks.rest, self.blocks.columns.width.value
+        if rest and (rest.value % lanes or rest.value >= columns):
+            raise PlanFailure(
+                rest.token,
+                f"{rest.value} columns are no narrower blocks of whole vectors of {lanes}",
+                f"they have a multiple of {lanes} columns, less than {columns}",
+            )
+        return rest.value if rest else 0
 
     def _check_room(self, axis: Axis) -> None:
         extent = self.of.extent(self.of.index(axis.index))

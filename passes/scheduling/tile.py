@@ -7,7 +7,7 @@ y[i, j] = sum[k](x[i, k] * w[j, k])        Tile(row_index=i, column_index=j, row
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from xdsl.ir import SSAValue
@@ -48,6 +48,8 @@ class Tile:
     columns: int
     lanes: int = 1
     """Elements of a vector, of which `columns` is a multiple."""
+    rest: int = 0
+    """Columns of narrower blocks, for what whole blocks leave at the end; 0: there are none."""
     group: int = 1
     """Blocks along the rows that one iteration computes, one after the other."""
     along: tuple[tuple[SSAValue, int], ...] = ()
@@ -91,6 +93,17 @@ class Tile:
     def shared_blocks(self) -> int:
         """The blocks of one iteration, which share panels."""
         return self.group * prod(count for _, count in self.along)
+
+    @property
+    def narrow(self) -> Tile:
+        """The tile of the narrower blocks."""
+        return replace(self, columns=self.rest, rest=0)
+
+    def narrow_blocks(self, left: int) -> int:
+        """The narrower blocks for so many columns that whole blocks leave; none where they would
+        be no narrower than a whole one."""
+        count = -(-left // self.rest) if self.rest else 0
+        return count if count * self.rest < self.columns else 0
 
     def computed(self, value: SSAValue) -> float:
         """The share of a block in which no neighbour has a value."""

@@ -4,12 +4,16 @@
 
 An iteration has one strip of columns and one group of blocks of rows, for one value of all other
 indices. Where the columns are no multiple of a block's, the last block of a strip starts earlier,
-so that it ends with the last column; the same holds for rows.
+so that it ends with the last column; the same holds for rows. The columns that whole blocks leave
+may have narrower ones, of which the last one starts earlier:
+
+    70 columns by 32           | 0 .. 31 | 32 .. 63 | 38 .. 69 |
+    70 columns by 32, rest 16  | 0 .. 31 | 32 .. 63 | 54 .. 69 |
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from math import prod
 
@@ -127,6 +131,25 @@ class Grid:
         end = select(at, is_last, size, index.mul(after, index.constant(width)))
         raised = index.add(difference(at, end, first), index.constant(width - 1))
         return Span(first, quotient(at, raised, index.constant(width)), end, size, width, False)
+
+    def parts(self, at: BodyLowering, columns: Span) -> list[tuple[Tile, Span]]:
+        """The whole blocks of these columns of an iteration, and the narrower ones."""
+        tile, index = self.tile, at.index
+        extent = constant_extent(self.shape[tile.column_index])
+        known = extent is not None and tile.narrow_blocks(extent % tile.columns) > 0
+        if not tile.rest or (extent is not None and not known):
+            return [(tile, columns)]
+        width, narrow, zero, one = map(index.constant, (tile.columns, tile.rest, 0, 1))
+        first = index.add(columns.first, width)
+        left = index.add(difference(at, columns.end, first), index.constant(tile.rest - 1))
+        number = quotient(at, left, narrow)
+        few = at.insert(arith.CmpiOp(index.mul(number, narrow), width, "slt")).result
+        count = None if known else select(at, few, one, index.constant(2))
+        whole = replace(columns, blocks=count, exact=known)
+        rest = Span(
+            first, select(at, few, number, zero), columns.end, columns.size, tile.rest, False
+        )
+        return [(tile, whole), (tile.narrow, rest)]
 
     def _rows(self, at: BodyLowering, group: SSAValue) -> Span | None:
         """Blocks are spread evenly; if the last one may overlap, its group has two or more."""

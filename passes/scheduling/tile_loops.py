@@ -42,7 +42,7 @@ from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.emit import either, loop, select
 from passes.scheduling.nest import Nest
 from passes.scheduling.tile import Tile
-from passes.scheduling.tile_grid import Grid
+from passes.scheduling.tile_grid import Grid, Place, Span
 from passes.scheduling.tile_strip import ChunkedStrip, Strip
 from passes.scheduling.tile_terms import emit_rows
 
@@ -98,16 +98,20 @@ class TiledLoops:
         self.iterations = self.grid.iterations(outer)
 
     def emit_tiles(self, at: BodyLowering, iteration: SSAValue) -> None:
-        """One iteration: its strip, or the two blocks of columns of a wide last one."""
+        """One iteration: its strip, or the blocks of columns of a wide last one."""
         place = self.grid.locate(at, iteration)
-        columns = place.columns
-        if columns is None:
+        if place.columns is None:
             return emit_rows(self.nest, self.tile, at, place.rows)
-        kind = ChunkedStrip if self.tile.chunks else Strip
+        for tile, part in self.grid.parts(at, place.columns):
+            self._emit_strips(at, tile, part, place)
+
+    def _emit_strips(self, at: BodyLowering, tile: Tile, columns: Span, place: Place) -> None:
+        """The blocks of columns of one width."""
+        kind = ChunkedStrip if tile.chunks else Strip
 
         def strip(inner: BodyLowering, block: SSAValue) -> None:
             first = columns.start(inner, block)
-            kind(self.nest, self.tile, first, place.rows, place.along).emit(inner)
+            kind(self.nest, tile, first, place.rows, place.along).emit(inner)
 
         if columns.blocks is None:
             strip(at, at.index.constant(0))

@@ -36,6 +36,23 @@ def test_lanes_that_a_mask_leaves_out_are_not_read():
     assert done.returncode == 0, done.stderr[-3000:]
 
 
+NARROW = """
+import numpy as np, tadc
+from tests.support.guarded_calls import check
+source = "y[i, j] = sum[k](x[i, k] * w[k, j])"
+plan = "for f32\\ny[i, j]: rows i by 3, columns j by 48, rest by 16"
+f = tadc.compile(source, plan=plan)
+for n in (48, 49, 64, 65, 97):
+    check(f"{n} columns", f.runner, [np.ones((37, 80), "f"), np.ones((80, n), "f")])
+"""
+
+
+def test_narrower_blocks_end_with_the_last_column():
+    done = run("-c", NARROW)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "97 columns, behind a page" in done.stdout
+
+
 TOO_LONG = """
 import numpy as np, tadc
 from tadc.runtime.workspace import Lifetime

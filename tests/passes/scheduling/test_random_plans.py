@@ -58,7 +58,10 @@ def tried_lines(
             continue
         column = rng.choice(names)
         row = rng.choice([None, *([name for name in names if name != column] or [None]) * 2])
-        parts = [f"columns {column} by {rng.choice([2, 2, 4, lanes, 2 * lanes, 3 * lanes])}"]
+        columns = rng.choice([2, 2, 4, lanes, 2 * lanes, 3 * lanes])
+        parts = [f"columns {column} by {columns}"]
+        if columns > lanes and rng.random() < 0.7:
+            parts.append(f"rest by {rng.choice(range(lanes, columns, lanes))}")
         if row:
             parts.insert(0, f"rows {row} by {rng.choice([1, 2, 3])}")
             group = rng.choice([1, 2, 5])
@@ -234,6 +237,6 @@ def test_random_plans_have_blocks_with_panels_and_chunks():
         sizes = f.runner.sizes([np.zeros(shapes[t.name]) for t in f.args], {})
         for seed in range(4):
             lines += plan_by_hand(random.Random(seed), f, sizes)
-    for word in ("rows", "group", "else", "panel", "chunks", "terms", "all"):
+    for word in ("rows", "group", "else", "panel", "chunks", "terms", "all", "rest"):
         assert any(word in line for line in lines), word
     assert any("chunks" in line and "panel" not in line for line in lines)
