@@ -20,8 +20,8 @@ from passes.scheduling.tile import Tile
 from passes.scheduling.tile_analysis import VECTOR_BYTES, stride, tree_of
 from passes.scheduling.tile_cost import Sizes, terms_of
 
-COST_OF_FAR_LINE = 4
-"""The cost of a line that comes in order: two cycles, some of them beside computing."""
+COST_OF_FAR_LINE = 6
+"""The cost of a line that comes in order: three cycles, some of them beside computing."""
 
 
 def cost_of_far_lines(

@@ -16,7 +16,7 @@ plain nest, whose innermost loop is the sum. `passes/scheduling/tile_loops.py` e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -24,10 +24,21 @@ from xdsl.ir import Operation, SSAValue
 
 from dialects import tix
 from dialects.tix.affine import least_value
-from passes.analysis.costs import weight
 from passes.analysis.index_uses import IndexUses
 from passes.rewriting.part_sizes import with_derived_sizes
 from passes.rewriting.written_sizes import parse_sizes
+from passes.scheduling.block_sizes import (
+    VECTORS_OF_DEAR_SUMS,
+    Room,
+    height,
+    is_known,
+    is_long,
+    is_narrow,
+    likely_extent,
+    narrow_width,
+    width_of_row,
+    widths,
+)
 from passes.scheduling.far_lines import cost_of_far_lines
 from passes.scheduling.panel_choice import with_panels
 from passes.scheduling.scans import is_scanned
@@ -46,28 +57,13 @@ from passes.scheduling.tile_analysis import (
     vectors_of_sums,
 )
 from passes.scheduling.tile_cost import (
-    ADDITIONS_UNDER_WAY,
-    ASSUMED_EXTENT,
     COST_OF_FAR_ELEMENT,
     Sizes,
     TileCost,
     extent_of,
     length_of,
-    operations,
     plain_cost,
 )
-
-VECTORS_OF_SUMS = 24
-"""Vectors of sums in a block: of 32 registers, as the others hold elements that are read."""
-
-VECTORS_OF_DEAR_SUMS = 16
-"""Vectors of sums where a term needs more: elementary functions, several vectors that are read."""
-
-MOST_COLUMNS = 64
-"""Columns of a block: four vectors, which begin in as many lines of each row that is read."""
-
-MOST_ROWS = 8
-"""Rows of a block."""
 
 COST_OF_TERMS = 2
 """The cost of vectors along terms as a multiple of others': they begin anywhere in memory."""
@@ -134,7 +130,7 @@ def _tells_lengths(op: tix.DefineOp, example: Sizes) -> bool:
     """True if ranges are about as long as in an example: differences of long sizes may not be."""
     sums = (s for s in op.walk() if isinstance(s, tix.ReductionOp))
     forms = (*op.shape, *(c.form for s in sums for c in s.constraints))
-    return not any(f[n] < 0 and example.get(n, 0) >= MOST_COLUMNS for f in forms for n in f.sizes)
+    return not any(f[n] < 0 and is_long(example.get(n, 0)) for f in forms for n in f.sizes)
 
 
 def _until_one_fits(op: tix.DefineOp, tiles: Sequence[Tile], least: Sizes) -> list[Tile]:
@@ -199,6 +195,9 @@ def priced_tiles(op: tix.DefineOp, sizes: Sizes, along: SSAValue | None = None) 
             continue
         full = with_panels(op, tile, sums, uses, sizes)
         cost = TileCost(full, lanes, uses, full.shared_blocks, sizes).of(sums)
+        if full.rest:
+            narrow = TileCost(full.narrow, lanes, uses, full.shared_blocks, sizes).of(sums)
+            cost = _mean_cost(full, cost, narrow, likely_extent(op, tile.column_index, sizes))
         cost += cost_of_far_lines(sums, full, uses, sizes) + _store_cost(op, tile, lanes)
         cost += _cost_beside(op, sums, tile, uses)
         cost *= _waste(op, tile, sizes)
@@ -230,80 +229,45 @@ def _candidates(op: tix.DefineOp, lanes: int, sizes: Sizes, uses: IndexUses) -> 
     extents = {v: extent_of(op, v, sizes) for v in reversed(op.indices)}
     for column_index, length in extents.items():
         others = [v for v in extents if v is not column_index and extents[v] > 1]
-        rooms = {v: lanes * _vectors_of_sums(sums, v, column_index, uses) for v in others}
-        for columns in _widths(length, lanes):
+        rooms = {v: Room.of(sums, v, column_index, uses) for v in others}
+        for columns in widths(length, lanes):
+            rest = narrow_width(op, column_index, columns, lanes, sizes)
             for row_index, room in rooms.items():
-                most, extent = max(1, min(MOST_ROWS, room // columns)), extents[row_index]
-                rows = _rows(extent, most, extent != ASSUMED_EXTENT)
-                yield Tile(row_index, column_index, rows, columns, min(lanes, columns))
-            yield Tile(None, column_index, 1, columns, min(lanes, columns))
-        wide = ADDITIONS_UNDER_WAY * lanes
-        if length >= wide > MOST_COLUMNS and not _is_heavy(sums):
+                most, extent = room.rows(-(-columns // lanes)), extents[row_index]
+                rows = height(extent, most, is_known(op, row_index))
+                yield Tile(row_index, column_index, rows, columns, min(lanes, columns), rest)
+            yield Tile(None, column_index, 1, columns, min(lanes, columns), rest)
+        if (wide := width_of_row(sums, lanes)) <= length and wide:
             yield Tile(None, column_index, 1, wide, lanes)
     yield from term_candidates(
         op, lanes, lambda v: extent_of(op, v, sizes), lambda s, v: length_of(s, v, sizes)
     )
 
 
-def _widths(extent: int, lanes: int) -> Iterator[int]:
-    """The columns that blocks may have, the most first: powers of two, and three quarters."""
-    widest = min(MOST_COLUMNS, _power_of_two_below(extent))
-    least = max(lanes // 2, 2)
-    for n in range(4):
-        width = widest >> n
-        if width >= least:
-            yield width
-        if n == 0 and widest == MOST_COLUMNS and width * 3 // 4 % lanes == 0:
-            yield width * 3 // 4
-
-
-def _vectors_of_sums(
-    sums: Sequence[tix.ReductionOp], row: SSAValue, column: SSAValue, uses: IndexUses
-) -> int:
-    """The vectors of sums for which there are registers, beside those that a term needs.
-
-    A product takes four, of what all rows read along the columns, and one for each row in turn.
-    """
-    reads = (r for s in sums for r in s.walk() if isinstance(r, tix.ReadOp))
-    used = [uses.of_operation(r) for r in reads]
-    own = any(row in indices and column in indices for indices in used)
-    across = sum(column in indices for indices in used)
-    dear = own or across > len(sums) or _is_heavy(sums)
-    return VECTORS_OF_DEAR_SUMS if dear else VECTORS_OF_SUMS
-
-
-def _is_heavy(sums: Iterable[tix.ReductionOp]) -> bool:
-    """True if elementary functions need the registers."""
-    return any(weight(o) > 1 for s in sums for o, _ in operations(s.body))
-
-
-def _rows(extent: int, most: int, known: bool) -> int:
-    """As many rows as there are registers for, unless fewer leave less to do twice."""
-    if not known:
-        return most
-    return min(range(min(extent, most), 0, -1), key=lambda r: -(-extent // r) * (r + 1.5))
-
-
 def _waste(op: tix.DefineOp, tile: Tile, sizes: Sizes) -> float:
     """Elements computed per element of the result; shorter loops count as slower, too."""
-    narrow = 4 * tile.columns < 3 * MOST_COLUMNS and tile.column_index in op.indices
-    waste = 1.3 if narrow else 1.0
+    waste = 1.3 if is_narrow(tile.columns) and tile.column_index in op.indices else 1.0
     columns = tile.columns if tile.column_index in op.indices else tile.lanes
-    for axis, width in ((tile.row_index, tile.rows), (tile.column_index, columns)):
-        if axis is not None:
-            extent = extent_of(op, axis, sizes)
-            waste *= -(-extent // width) * width / extent
-    return waste
+    if tile.row_index is not None:
+        extent = extent_of(op, tile.row_index, sizes)
+        waste *= -(-extent // tile.rows) * tile.rows / extent
+    extent = likely_extent(op, tile.column_index, sizes)
+    rest = tile.narrow_blocks(extent % columns) * tile.rest
+    computed = extent // columns * columns + rest if rest else -(-extent // columns) * columns
+    return waste * computed / extent
+
+
+def _mean_cost(tile: Tile, cost: float, narrow: float, extent: int) -> float:
+    """The mean of the costs of elements in whole and in narrower blocks."""
+    whole = extent // tile.columns * tile.columns
+    rest = tile.narrow_blocks(extent % tile.columns) * tile.rest
+    return (whole * cost + rest * narrow) / (whole + rest)
 
 
 def _has_room(op: tix.DefineOp, tile: Tile, sizes: Sizes) -> bool:
     """True if the result has a whole block."""
     axes = (tile.row_index, tile.rows), (tile.column_index, tile.columns)
     return all(extent_of(op, axis, sizes) >= width for axis, width in axes)
-
-
-def _power_of_two_below(n: int) -> int:
-    return 1 << (n.bit_length() - 1) if n else 0
 
 
 def _store_cost(op: tix.DefineOp, tile: Tile, lanes: int) -> float:

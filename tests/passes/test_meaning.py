@@ -22,6 +22,7 @@ import tadc
 from dialects import tix
 from passes.pipeline import code_passes, summing_passes
 from passes.scheduling import (
+    block_sizes,
     cache_lines,
     panel_choice,
     sum_lengths,
@@ -286,7 +287,7 @@ def test_specialise_keeps_the_meaning_for_subsets_of_sizes(first: int) -> None:
 # --- code -----------------------------------------------------------------------------------------
 
 
-HOMES = sum_lengths, tile_analysis, tile_choice, tile_cost, cache_lines, panel_choice
+HOMES = sum_lengths, tile_analysis, tile_choice, block_sizes, tile_cost, cache_lines, panel_choice
 
 
 @pytest.fixture

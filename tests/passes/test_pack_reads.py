@@ -12,7 +12,7 @@ import tadc
 from passes import pack_reads as pack
 from passes.pack_reads import pack_reads
 from passes.rewriting.programs import reads_of
-from passes.scheduling import sum_lengths, tile_analysis, tile_choice
+from passes.scheduling import block_sizes, sum_lengths, tile_analysis
 from tests.support.campaign import seeds
 from tests.support.derivations import Case, interpret, random_case
 from tests.support.random_programs import EVERYTHING
@@ -29,7 +29,7 @@ check = partial(check_meaning, partial(pack_reads, sizes={}))
 def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tiles of few elements, and copies wherever there is a tile that reads them."""
     monkeypatch.setattr(tile_analysis, "VECTOR_BYTES", 16)
-    monkeypatch.setattr(tile_choice, "MOST_COLUMNS", 2)
+    monkeypatch.setattr(block_sizes, "MOST_COLUMNS", 2)
     for home in (sum_lengths, pack):
         monkeypatch.setattr(home, "MOST_TERMS_TO_UNROLL", 0)
     monkeypatch.setattr(sum_lengths, "MOST_TERMS_OF_WINDOW", 0)

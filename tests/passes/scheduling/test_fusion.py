@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 import tadc
 from passes.schedule import schedule
 from passes.scheduling import (
+    block_sizes,
     cache_lines,
     fusion,
     panel_choice,
@@ -181,7 +182,8 @@ def small_tiles(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     limits = {
         sum_lengths: {"MOST_TERMS_TO_UNROLL": 0, "MOST_TERMS_OF_WINDOW": 0},
         tile_analysis: {"VECTOR_BYTES": 16, "PANEL_ELEMENTS": 6},
-        tile_choice: {"MOST_COLUMNS": 2, "MOST_OF_PLAIN_COST": 1e9},
+        block_sizes: {"MOST_COLUMNS": 2},
+        tile_choice: {"MOST_OF_PLAIN_COST": 1e9},
         panel_choice: {"MOST_ROWS_PER_PANEL": 4, "FEWEST_TERMS_OF_CHUNK": 1},
         cache_lines: {"LINES_APART": 0, "BYTES_IN_ORDER": 0},
         fusion: {"MOST_OF_SEPARATE_COST": 1e9},

@@ -28,3 +28,45 @@ def test_narrower_blocks_at_the_end_have_the_same_bits(blocks: str, rest: int) -
     finally:
         tadc.set_num_threads(before)
     assert f"rest by {rest}" in narrow.emit("plan", precision="f32")
+
+
+PRODUCT = "y[i, j] = sum[k](x[i, k] * w[k, j])"
+
+
+@pytest.mark.parametrize(
+    ("columns", "blocks"),
+    [
+        (32, "columns j by 32"),
+        (33, "columns j by 32, rest by 16"),
+        (47, "columns j by 32, rest by 16"),
+        # 56 columns need four vectors, 64 have them
+        (56, "columns j by 32"),
+        (64, "columns j by 64"),
+        (65, "columns j by 48, rest by 32"),
+        (200, "columns j by 48, rest by 32"),
+        # of so many the last block is little
+        (257, "columns j by 64"),
+        (1000, "columns j by 64"),
+    ],
+)
+def test_which_calls_have_narrower_blocks(columns: int, blocks: str) -> None:
+    plan = tadc.compile(PRODUCT).emit("plan", {"I": 200, "J": columns, "K": 50}, "f32")
+    assert f"{blocks}, " in plan.replace("  # ", ", "), plan
+
+
+@pytest.mark.parametrize(
+    ("columns", "blocks"),
+    [
+        (33, "columns j by 32, rest by 16"),
+        (65, "columns j by 48, rest by 32"),
+        (80, "columns j by 48, rest by 32"),
+        (96, "columns j by 48"),
+        (130, "columns j by 48"),
+        (150, "columns j by 48, rest by 16"),
+        (144, "columns j by 48"),
+    ],
+)
+def test_numbers_have_the_vectors_that_the_rest_needs(columns: int, blocks: str) -> None:
+    source = f"x: f32[200, 50]\nw: f32[50, {columns}]\n{PRODUCT}"
+    plan = tadc.compile(source).emit("plan", precision="f32")
+    assert f"{blocks}, " in plan.replace("  # ", ", "), plan

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 import tadc
 from passes.schedule import schedule
 from passes.scheduling import (
+    block_sizes,
     cache_lines,
     panel_choice,
     sum_lengths,
@@ -274,7 +275,15 @@ class Kernel:
         return self.out.copy()
 
 
-SHAPES = [(64, 64, 64), (70, 40, 150), (137, 20, 67), (5, 20, 300), (300, 30, 7), (2, 3, 4)]
+SHAPES = [
+    (64, 64, 64),
+    (70, 40, 97),
+    (70, 40, 150),
+    (137, 20, 67),
+    (5, 20, 300),
+    (300, 30, 7),
+    (2, 3, 4),
+]
 
 
 @pytest.mark.parametrize(
@@ -306,12 +315,11 @@ def small_tiles(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     analysis = {"VECTOR_BYTES": 16, "PANEL_ELEMENTS": 6}
     for name in ("MOST_TERMS_TO_UNROLL", "MOST_TERMS_OF_WINDOW"):
         monkeypatch.setattr(sum_lengths, name, 0)
-    choice = {"MOST_COLUMNS": 2, "MOST_OF_PLAIN_COST": 1e9}
     panels = {"MOST_ROWS_PER_PANEL": 4, "FEWEST_TERMS_OF_CHUNK": 1}
     for name, value in analysis.items():
         monkeypatch.setattr(tile_analysis, name, value)
-    for name, value in choice.items():
-        monkeypatch.setattr(tile_choice, name, value)
+    monkeypatch.setattr(block_sizes, "MOST_COLUMNS", 2)
+    monkeypatch.setattr(tile_choice, "MOST_OF_PLAIN_COST", 1e9)
     for name, value in panels.items():
         monkeypatch.setattr(panel_choice, name, value)
     for name in ("LINES_APART", "BYTES_IN_ORDER"):
