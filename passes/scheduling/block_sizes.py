@@ -24,7 +24,11 @@ from passes.scheduling.tile_cost import (
     Sizes,
     extent_of,
     operations,
+    terms_like_rows,
 )
+
+REGISTERS = 32
+"""Vectors that registers hold."""
 
 VECTORS_OF_SUMS = 24
 """Vectors of sums in a block: of 32 registers, as the others hold elements that are read."""
@@ -104,22 +108,30 @@ class Room:
 
     A product takes four, of what all rows read along the columns, and one for each row in turn.
     """
+    keeps_rows: bool
+    """True if what each row reads is kept in registers for the terms after this one."""
 
     @staticmethod
     def of(
         sums: Sequence[tix.ReductionOp], row: SSAValue, column: SSAValue, uses: IndexUses
     ) -> Room:
         """The room for these rows and columns of sums."""
-        reads = (r for s in sums for r in s.walk() if isinstance(r, tix.ReadOp))
-        used = [uses.of_operation(r) for r in reads]
+        reads = [(r, s) for s in sums for r in s.walk() if isinstance(r, tix.ReadOp)]
+        used = [uses.of_operation(r) for r, _ in reads]
         own = any(row in indices and column in indices for indices in used)
         across = sum(column in indices for indices in used)
         dear = own or across > len(sums) or _is_heavy(sums)
-        return Room(VECTORS_OF_DEAR_SUMS if dear else VECTORS_OF_SUMS)
+        keeps = any(
+            row in indices and column not in indices and terms_like_rows(r, s, row) > 1
+            for (r, s), indices in zip(reads, used, strict=True)
+        )
+        return Room(VECTORS_OF_DEAR_SUMS if dear else VECTORS_OF_SUMS, keeps)
 
     def rows(self, vectors: int) -> int:
         """The rows of blocks with so many vectors of columns."""
         most = self.vectors // vectors
+        if self.keeps_rows:  # beside the sums one vector of each column, and one of each row
+            most = min(most, (REGISTERS + 1) // (vectors + 1) - 1)
         return max(1, min(MOST_ROWS, most))
 
 

@@ -63,6 +63,8 @@ COST_OF_LANE = 20
 
 Sizes = Mapping[str, int]
 
+NO_SIZES: Sizes = {}
+
 
 def operations(region: Region) -> Iterator[tuple[Operation, int]]:
     """The operations of a body, each with how often it runs; long sums inside count as such."""
@@ -241,16 +243,21 @@ class TileCost:
         Terms that are written out share elements with other rows: three rows read x[i + k], with
         k in range(3), at five places.
         """
-        rows, index = self._rows(op), sum_.indices[-1]
-        found = constant_range(sum_, index, self.sizes)
-        if not found or found[1] > MOST_TERMS_WRITTEN_OUT or not self._moves_alike(op, index):
+        rows, row = self._rows(op), self.tile.row_index
+        if row is None or not isinstance(op, tix.ReadOp):
             return rows
-        return (rows + found[1] - 1) / found[1]
+        terms = terms_like_rows(op, sum_, row, self.sizes)
+        return (rows + terms - 1) / terms
 
-    def _moves_alike(self, op: Operation, index: SSAValue) -> bool:
-        """True if a step along an index of the sum leads where a step along the rows does."""
-        row = self.tile.row_index
-        if not isinstance(op, tix.ReadOp) or row is None:
-            return False
-        steps = [(form[row], form[index]) for form in op.forms if form[row] or form[index]]
-        return len(steps) == 1 and abs(steps[0][0]) == abs(steps[0][1])
+
+def terms_like_rows(
+    op: tix.ReadOp, sum_: tix.ReductionOp, row: SSAValue, sizes: Sizes = NO_SIZES
+) -> int:
+    """The terms that are written out and read, one after the other, what the next rows read."""
+    index = sum_.indices[-1]
+    found = constant_range(sum_, index, sizes)
+    if not found or found[1] > MOST_TERMS_WRITTEN_OUT:
+        return 1
+    steps = [(form[row], form[index]) for form in op.forms if form[row] or form[index]]
+    alike = len(steps) == 1 and abs(steps[0][0]) == abs(steps[0][1])
+    return max(1, found[1]) if alike else 1
