@@ -56,6 +56,18 @@ class Instructions:
         extents = [(shape.get(v), width) for v, width in axes if v is not None]
         return all(size is None or size.evaluate(known) >= width for size, width in extents)
 
+    def computed(self) -> float:
+        """The elements that blocks compute per element of the result: those in two are twice."""
+        if self.tile is None or self.tile.in_stream:
+            return 1.0
+        known, tile = SizeValues(self.sizes), self.tile
+        shape = dict(zip(self.op.indices, self.op.shape, strict=True))
+        extents = {v: size.evaluate(known) for v, size in shape.items()}
+        rows = 0 if tile.row_index is None else extents[tile.row_index]
+        columns = extents.get(tile.column_index)
+        waste = -(-rows // tile.rows) * tile.rows / rows if rows else 1.0
+        return waste * tile.columns_for(columns) / columns if columns else waste
+
     def loops(self, op: Operation) -> list[SSAValue]:
         """The indices of the loops around an operation, the innermost first.
 

@@ -119,7 +119,7 @@ def predict(
     moved = bytes_of(op, sizes)
     element = _Cycles(op, nest, sizes, found, machine, by_rows)
     busy = 1e-9 * max(
-        element.cycles() * elements / machine.gigahertz,
+        element.cycles() * elements * element.computed() / machine.gigahertz,
         element.traffic() * elements / machine.shared_speed,
     )
     # but for streams, a large result is read before it is written

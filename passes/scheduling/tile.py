@@ -105,6 +105,12 @@ class Tile:
         count = -(-left // self.rest) if self.rest else 0
         return count if count * self.rest < self.columns else 0
 
+    def columns_for(self, extent: int) -> int:
+        """The columns that blocks compute where the result has so many: some of them twice."""
+        whole, left = divmod(extent, self.columns)
+        narrow = self.narrow_blocks(left) * self.rest
+        return whole * self.columns + (narrow or (self.columns if left else 0))
+
     def computed(self, value: SSAValue) -> float:
         """The share of a block in which no neighbour has a value."""
         vectors = self.columns // self.lanes

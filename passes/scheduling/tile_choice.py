@@ -247,21 +247,19 @@ def _candidates(op: tix.DefineOp, lanes: int, sizes: Sizes, uses: IndexUses) -> 
 def _waste(op: tix.DefineOp, tile: Tile, sizes: Sizes) -> float:
     """Elements computed per element of the result; shorter loops count as slower, too."""
     waste = 1.3 if is_narrow(tile.columns) and tile.column_index in op.indices else 1.0
-    columns = tile.columns if tile.column_index in op.indices else tile.lanes
     if tile.row_index is not None:
         extent = extent_of(op, tile.row_index, sizes)
         waste *= -(-extent // tile.rows) * tile.rows / extent
     extent = likely_extent(op, tile.column_index, sizes)
-    rest = tile.narrow_blocks(extent % columns) * tile.rest
-    computed = extent // columns * columns + rest if rest else -(-extent // columns) * columns
-    return waste * computed / extent
+    if tile.column_index in op.indices:
+        return waste * tile.columns_for(extent) / extent
+    return waste * -(-extent // tile.lanes) * tile.lanes / extent
 
 
 def _mean_cost(tile: Tile, cost: float, narrow: float, extent: int) -> float:
     """The mean of the costs of elements in whole and in narrower blocks."""
-    whole = extent // tile.columns * tile.columns
-    rest = tile.narrow_blocks(extent % tile.columns) * tile.rest
-    return (whole * cost + rest * narrow) / (whole + rest)
+    few = tile.narrow_blocks(extent % tile.columns) * tile.rest / tile.columns_for(extent)
+    return (1 - few) * cost + few * narrow
 
 
 def _has_room(op: tix.DefineOp, tile: Tile, sizes: Sizes) -> bool:

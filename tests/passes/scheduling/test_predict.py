@@ -194,3 +194,20 @@ def test_additions_and_multiplications_have_rates_of_their_own(
         assert cycles(**{**fast, kind: slow}) == pytest.approx(count * slots / slow, rel=0.01)
     total = sum(kinds.values())
     assert cycles(**{**fast, "together": slow}) == pytest.approx(count * total / slow, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "computed"),
+    [
+        (96, 128, 96 * 128),
+        (96, 129, 96 * 160),
+        (97, 128, 104 * 128),
+    ],
+)
+def test_elements_in_two_blocks_take_their_time_twice(
+    rows: int, columns: int, computed: int
+) -> None:
+    plan = "y[i, j]: rows i by 8, columns j by 64, rest by 32"
+    whole = predicted("y[i, j]: rows i by 8, columns j by 64", {"N": 96, "M": 128, "K": 300}).busy
+    found = predicted(plan, {"N": rows, "M": columns, "K": 300}).busy
+    assert found == pytest.approx(whole * computed / (96 * 128))
