@@ -23,7 +23,7 @@ def test_the_rows_of_so_many_vectors_of_columns(keeps: bool, rows: list[int]) ->
         # seven rows and three taps read x[v + t] at nine places, each for all columns
         (3, "rows v by 7, columns o by 48"),
         # so many taps are a loop, which reads each place anew
-        (9, "rows v by 6, columns o by 64"),
+        (20, "rows v by 6, columns o by 64"),
     ],
 )
 def test_rows_that_taps_share_are_in_registers(taps: int, blocks: str) -> None:
