@@ -52,7 +52,7 @@ from passes.rewriting.written_sizes import parse_sizes
 from passes.scheduling.streams import is_window, possible_stream
 from passes.scheduling.sum_lengths import MOST_TERMS_TO_UNROLL, blocked_sums, term_count
 from passes.scheduling.tile_analysis import is_slow, stride
-from passes.scheduling.tile_choice import may_have_tiles, priced_tiles
+from passes.scheduling.tile_choice import PricedTile, may_have_tiles, priced_tiles
 from passes.scheduling.tile_cost import (
     ASSUMED_EXTENT,
     COST_OF_FAR_ELEMENT,
@@ -179,7 +179,7 @@ def best_axes(op: tix.DefineOp, sizes: Sizes, made: Collection[Copy] = ()) -> Ax
     if not any(p.tile.columns >= FEWEST_COLUMNS for p in priced):
         return {} if may_have_tiles(op) else _axes_of_vectors(op, sizes)
     best: Axes = {}
-    least = MOST_OF_UNPACKED_COST * min(min(p.cost, p.plain) for p in priced)
+    least = MOST_OF_UNPACKED_COST * _cost_without(priced)
     for column in op.indices:
         axes = {r: last for r in reads_of(op) if (last := axis_along(r, column)) is not None}
         if not axes:
@@ -191,6 +191,12 @@ def best_axes(op: tix.DefineOp, sizes: Sizes, made: Collection[Copy] = ()) -> Ax
         if cost < least:
             best, least = axes, cost
     return best
+
+
+def _cost_without(priced: Sequence[PricedTile]) -> float:
+    """The cost of the nest that a definition has without copies: of its best tile, or plain."""
+    is_tiled = any(p.is_good for p in priced)
+    return priced[0].cost if is_tiled else min(min(p.cost, p.plain) for p in priced)
 
 
 def _axes_of_vectors(op: tix.DefineOp, sizes: Sizes) -> Axes:
