@@ -11,6 +11,14 @@ by  {0, ..., I - 1} = ∪_p {h p, ..., min(h p + h, I) - 1},  for products and e
 Threads share the elements of a result: of a loss there is one. Results depend on sizes alone.
 
 The index that is cut is not the one by which terms lie side by side, unless it is the only one.
+
+Where a result has more elements, but still few, each of them reads anew what others have read:
+
+    w[o, c] = sum[n, h](y[n, o, h] * x[n, c, h])
+
+If a cache near a core does not hold all of it, but all that one n, or some, reads, then all
+elements are computed piece by piece: `w_pieces[p, o, c]`.
+
 Definitions that must round identically stay as they are. On entry and on exit sums are bounded.
 """
 
@@ -19,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import TypeVar
 
 from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Operation, SSAValue
@@ -26,6 +35,7 @@ from xdsl.ir import Operation, SSAValue
 from dialects import tix
 from dialects.tix import Affine, TensorType, between
 from dialects.tix.affine import SizeValues
+from passes.analysis.index_uses import IndexUses
 from passes.analysis.rounding import must_round_identically
 from passes.index_sets.sets import boxed_indices
 from passes.rewriting.builder import BodyBuilder
@@ -40,6 +50,8 @@ from passes.rewriting.programs import (
     type_of,
 )
 from passes.rewriting.written_sizes import parse_sizes
+
+T = TypeVar("T")
 
 TERMS_OF_PIECE = 1 << 14
 """Terms of a piece at least: some microseconds, in which a thread can take it."""
@@ -59,6 +71,16 @@ FEWEST_PIECES = 16
 
 MOST_ELEMENTS = 32
 """Elements of a result at most: of more, threads take some each."""
+
+ELEMENTS_OF_CORE = 1 << 19
+"""Elements that the caches of a core keep: 2 MB of f32."""
+
+MOST_ELEMENTS_AGAIN = 1 << 12
+"""Elements of a result at most whose reduction is cut for what they read again, ..."""
+
+FEWEST_USES = 8
+"""... and how often all that is read is used, at least; as many of its elements there are for one
+that is stored."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +105,7 @@ def cut_reductions(program: tix.ProgramOp, sizes: Mapping[str, int]) -> tix.Prog
     builder.labels |= {d.label.data for d in program.definitions}
     cloner = _Cutter(BodyBuilder(builder.block, program.location))
     cloner.values.update(zip(program.body.block.args, builder.block.args, strict=True))
-    cloner.pieces, lengths = {}, PartSizes(program, sizes)
+    cloner.pieces, cloner.cuts, lengths = {}, cuts, PartSizes(program, sizes)
     for op in program.definitions:
         for cut in filter(None, map(cuts.get, op.body.block.ops)):
             cloner.pieces[cut.op] = _pieces(builder, cloner, cut, op, lengths)
@@ -107,16 +129,56 @@ class _Cut:
     """The number of its values."""
     height: int
     """The values of a piece."""
+    outside: bool = False
+    """True if all elements of a result are computed for one piece before the next one."""
+
+    def with_piece(self, own: Sequence[T], piece: T) -> list[T]:
+        """Values for the indices of a result, with that for the piece."""
+        return [piece, *own] if self.outside else [*own, piece]
 
 
 def _cuts_in(op: tix.DefineOp, sizes: Mapping[str, int]) -> list[_Cut]:
     """The reductions of a definition that are worth pieces."""
-    # sizes are examples, of which differences say nothing
-    is_fixed = not any(size.terms for size in op.shape) and op.view is None
-    if not is_fixed or prod(size.constant for size in op.shape) > MOST_ELEMENTS:
+    if op.view is not None:
         return []
     reductions = [o for o in op.body.block.ops if isinstance(o, tix.ReductionOp)]
-    return [cut for o in reductions if (cut := _cut_of(o, sizes)) is not None]
+    # sizes are examples, of which differences say nothing
+    is_fixed = not any(size.terms for size in op.shape)
+    if is_fixed and prod(size.constant for size in op.shape) <= MOST_ELEMENTS:
+        found = (_cut_of(o, sizes) for o in reductions)
+    else:
+        found = (_cut_for_caches(op, o, sizes) for o in reductions)
+    return [cut for cut in found if cut is not None]
+
+
+def _cut_for_caches(
+    op: tix.DefineOp, inner: tix.ReductionOp, sizes: Mapping[str, int]
+) -> _Cut | None:
+    """The cut of a reduction of which elements read again what no cache of a core keeps."""
+    shape, boxes = _known(op.shape, sizes), boxed_indices(inner)
+    lengths = _known([*boxes.values()], sizes)
+    if shape is None or lengths is None or len(boxes) < max(2, len(inner.indices)):
+        return None
+    reads = [o for o in inner.walk() if isinstance(o, tix.ReadOp)]
+    tensors = [_known(r.shape, sizes) for r in reads]
+    elements, read = prod(shape), sum(prod(tensor or []) for tensor in tensors)
+    if elements > MOST_ELEMENTS_AGAIN or any(tensor is None for tensor in tensors):
+        return None
+    uses = IndexUses()
+    used = [uses.of_operation(r) for r in reads]
+    # along indices of all reads each element has a part of its own
+    apart = [n for v, n in zip(op.indices, shape, strict=True) if all(v in own for own in used)]
+    again = read // max(1, prod(apart))
+    if again <= ELEMENTS_OF_CORE or elements * prod(lengths) < FEWEST_USES * read:
+        return None
+    for index, length in zip(boxes, lengths, strict=True):
+        most = ELEMENTS_OF_CORE // 2 * length // again
+        height = 1 << most.bit_length() >> 1
+        pieces = -(-length // height) if height else 0
+        is_outside = all(index in own for own in used) and not _lies_along(inner, index)
+        if is_outside and pieces > 1 and pieces * elements * FEWEST_USES <= read:
+            return _Cut(inner, index, boxes[index], height, outside=True)
+    return None
 
 
 def _cut_of(op: tix.ReductionOp, sizes: Mapping[str, int]) -> _Cut | None:
@@ -158,20 +220,22 @@ class _Cutter(Cloner):
     """Copies; reductions whose pieces are there reduce these."""
 
     pieces: dict[tix.ReductionOp, SSAValue]
+    cuts: Mapping[Operation, _Cut]
 
     def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
         """Copy a reduction, or reduce the pieces of one that has some."""
         if op not in self.pieces:
             return super().copy_reduction(op)
         pieces = self.pieces[op]
+        cut = self.cuts[op]
         around = [self.form(Affine.of(v)) for v in definition_around(op).indices]
-        count = type_of(pieces).shape[-1]
+        count = type_of(pieces).shape[0 if cut.outside else -1]
 
         def domain(own: list[SSAValue]) -> list[tix.Constraint]:
             return between(0, Affine.of(own[0]), count)
 
         def piece(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
-            return e.read(pieces, [*around, Affine.of(own[0])])
+            return e.read(pieces, cut.with_piece(around, Affine.of(own[0])))
 
         return self.builder.reduce(type(op), ["p"], domain, piece)
 
@@ -183,7 +247,7 @@ def _pieces(
     count = lengths.of(cut.length, cut.height, 0, "P")
 
     def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
-        *around, place = own
+        place, around = (own[0], own[1:]) if cut.outside else (own[-1], own[:-1])
         inner = cloner.inner(e, op.indices, around)
         inner.require(cut.op)
 
@@ -202,8 +266,8 @@ def _pieces(
 
     return builder.define(
         builder.fresh_label(f"{op.label.data}_pieces"),
-        TensorType.of([*op.shape, count], tix.ELEMENT_TYPES[op.type.dtype]),
-        [*(v.name_hint for v in op.indices), "p"],
+        TensorType.of(cut.with_piece(op.shape, count), tix.ELEMENT_TYPES[op.type.dtype]),
+        cut.with_piece([v.name_hint for v in op.indices], "p"),
         op.location,
         body,
     )

@@ -25,6 +25,20 @@ tix.program @rows (%x = "x" : !tix.tensor<[I, J], f32>) {
   tix.return %y
 }
 
+// All elements read rows again: those of a piece are near, for all elements of the result.
+tix.program @gram (%x = "x" : !tix.tensor<[I, 16, J], f32>) {
+  %y = tix.define "y" (%o, %c) : !tix.tensor<[16, 16], f32> {
+    %0 = tix.sum (%i, %j) in (%i >= 0, %i + 1 <= I, %j >= 0, %j + 1 <= J) {
+      %1 = tix.read %x[%i, %o, %j]
+      %2 = tix.read %x[%i, %c, %j]
+      %3 = tix.mul %1, %2
+      tix.yield %3
+    }
+    tix.yield %0
+  }
+  tix.return %y
+}
+
 // CHECK-LABEL: tix.program @loss sizes (#tix.size<P = min((I + 31) floordiv 32)>)
 // CHECK:         %y_pieces = tix.define "y_pieces" (%p) : !tix.tensor<[P], f32> {
 // CHECK-NEXT:      [[S:%.*]] = tix.sum (%i, %j) in (%i >= 32 * %p, 32 * %p + 31 >= %i, %i + 1 <= I, %j >= 0, %j + 1 <= J) {
@@ -40,3 +54,9 @@ tix.program @rows (%x = "x" : !tix.tensor<[I, J], f32>) {
 // CHECK-NEXT:      tix.sqrt [[T]]
 // CHECK-LABEL: tix.program @rows
 // CHECK-NOT:     _pieces
+// CHECK-LABEL: tix.program @gram sizes (#tix.size<P = min((I + 15) floordiv 16)>)
+// CHECK:         %y_pieces = tix.define "y_pieces" (%p, %o, %c) : !tix.tensor<[P, 16, 16], f32> {
+// CHECK-NEXT:      [[S:%.*]] = tix.sum (%i, %j) in (%i >= 16 * %p, 16 * %p + 15 >= %i, %i + 1 <= I, %j >= 0, %j + 1 <= J) {
+// CHECK:         %y = tix.define "y" (%o_1, %c_1)
+// CHECK-NEXT:      [[T:%.*]] = tix.sum (%p_1) in (%p_1 >= 0, %p_1 + 1 <= P) {
+// CHECK-NEXT:        [[Y:%.*]] = tix.read %y_pieces[%p_1, %o_1, %c_1]

@@ -33,11 +33,14 @@ def cut_for(f: Function, size: int = 512) -> list[str]:
 # --- meaning --------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def short_reductions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pieces of a few terms: programs here are small."""
+@pytest.fixture(params=["for threads", "for caches"])
+def short_reductions(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pieces of a few terms, and caches of a few elements: programs here are small."""
     limits = {"TERMS_OF_PIECE": 4, "FEWEST_TERMS": 2, "LONG": 2, "FEWEST_PIECES": 1}
-    for name, value in (limits | {"MOST_ELEMENTS": 99}).items():
+    limits |= {"MOST_ELEMENTS": 99}
+    if request.param == "for caches":
+        limits = {"MOST_ELEMENTS": 0, "ELEMENTS_OF_CORE": 16, "FEWEST_USES": 0}
+    for name, value in limits.items():
         monkeypatch.setattr(cut, name, value)
 
 
@@ -96,6 +99,54 @@ CUT = {
 def test_long_reductions_of_few_elements_are_cut(what: str) -> None:
     source, labels = CUT[what]
     assert cut_for(tadc.compile(source)) == labels
+
+
+WEIGHTS = "dw[o, c] = sum[n, h](dy[n, o, h] * x[n, c, h])"
+CUT_FOR_CACHES = {
+    "weights": (WEIGHTS, {"O": 33, "C": 33}, ["dw_pieces", "dw"]),
+    "of taps": (
+        "dw[o, c, s in range(3)] = sum[n, h](dy[n, o, h] * x[n, c, h + s])",
+        {"O": 16, "C": 16, "X_2": 514},
+        ["dw_pieces", "dw"],
+    ),
+    "near": (WEIGHTS, {"O": 33, "C": 33, "N": 8}, ["dw"]),
+    "many elements": (WEIGHTS, {"O": 90, "C": 90}, ["dw"]),
+    "used once": ("m[c] = sum[n, h](x[n, c, h])", {"C": 64}, ["m"]),
+    "of planes alone": (
+        "dw[c, s in range(3)] = sum[n, h](dy[n, c, h] * x[n, c, h + s])",
+        {"C": 64, "X_2": 514},
+        ["dw"],
+    ),
+    "one sample": ("dw[o, c] = sum[h](dy[o, h] * x[c, h])", {"O": 33, "C": 33, "H": 60000}, ["dw"]),
+}
+
+
+@pytest.mark.parametrize("what", CUT_FOR_CACHES)
+def test_what_elements_read_again_is_near_piece_by_piece(what: str) -> None:
+    source, given, labels = CUT_FOR_CACHES[what]
+    f = tadc.compile(source)
+    sizes = {"N": 64, "H": 512} | given
+    program = cut_reductions(f.program.op, sizes)
+    assert [d.label.data for d in program.definitions] == labels
+    if len(labels) > 1:
+        pieces = program.definitions[0]
+        assert [v.name_hint for v in pieces.indices][:2] == ["p", "o"]
+
+
+def test_pieces_for_caches_are_the_same_sum(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cut, "ELEMENTS_OF_CORE", 1 << 16)
+    f, rng = tadc.compile(WEIGHTS), np.random.default_rng(0)
+    dy, x = (rng.normal(size=(n, c, 65)) for n, c in ((37, 33), (37, 35)))
+    sizes = {"N": 37, "O": 33, "C": 35, "H": 65}
+    assert "dw_pieces[p, o, c]" in f.emit("plan", sizes)
+    expected, before = f(dy, x), tadc.get_num_threads()
+    np.testing.assert_allclose(expected, np.einsum("noh,nch->oc", dy, x), rtol=0, atol=1e-11)
+    for threads in (1, 2, 7):
+        tadc.set_num_threads(threads)
+        try:
+            assert np.array_equal(f(dy, x), expected)
+        finally:
+            tadc.set_num_threads(before)
 
 
 def test_there_are_not_too_many_pieces() -> None:
