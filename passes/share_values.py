@@ -19,6 +19,8 @@ becomes
 
     e = if A or B { exp(x) };  (if A { f(e) }) + (if B { g(e) })
 
+So does one that choices with the same test compute (`passes/scheduling/shared_choices.py`).
+
 The gradient of a stencil that depends on differences of neighbours is like this: each difference
 has two ends. Elements are read where they are there, and nothing is computed at more points than
 before but for a few at the ends of ranges.
@@ -28,11 +30,11 @@ On entry and on exit sums are bounded.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from dialects import tix
 from passes.analysis.value_numbers import ValueNumbers
@@ -41,6 +43,7 @@ from passes.rewriting.cloner import Cloner
 from passes.rewriting.program_pass import LocalPass
 from passes.rewriting.programs import rewrite_definition
 from passes.rewriting.scoped_map import ScopedMap
+from passes.scheduling.shared_choices import ChoicePlan, choice_plan
 from passes.scheduling.shared_values import Plan, Shared, sharing_plan
 
 
@@ -69,19 +72,30 @@ def share_values(program: tix.ProgramOp) -> tix.ProgramOp:
 
 def _rewrite(op: tix.DefineOp, numbers: ValueNumbers) -> None:
     def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
-        sharer = _Sharer(e, numbers, sharing_plan(op, numbers))
+        choices = choice_plan(_blocks(op), numbers)
+        sharer = _Sharer(e, numbers, sharing_plan(op, numbers), choices)
         return sharer.copy_definition(op, e, own)
 
     rewrite_definition(op, body)
 
 
+def _blocks(op: tix.DefineOp) -> Iterator[list[Block]]:
+    """The blocks of a definition that have choices by values, each alone."""
+    for block in dict.fromkeys(o.parent for o in op.walk() if isinstance(o, tix.WhereOp)):
+        assert block is not None
+        yield [block]
+
+
 class _Sharer(Cloner):
     """Copies a body; a value with the number of one that is there already becomes that."""
 
-    def __init__(self, builder: BodyBuilder, numbers: ValueNumbers, plan: Plan):
+    def __init__(
+        self, builder: BodyBuilder, numbers: ValueNumbers, plan: Plan, choices: ChoicePlan
+    ):
         super().__init__(builder)
         self.numbers = numbers
         self.plan = plan
+        self.choices = choices
         self.there: ScopedMap[int, SSAValue] = ScopedMap()
         """The new values that can be used here, by their numbers."""
         self.moved: ScopedMap[Operation, SSAValue] = ScopedMap()
@@ -97,6 +111,8 @@ class _Sharer(Cloner):
     def copy(self, op: Operation) -> None:
         for shared in self.plan.get(op, ()):
             self._compute(shared)
+        for value in self.choices.get(op, ()):
+            self.fetch(value)
         if isinstance(op, tix.FloorDivOp):
             return super().copy(op)
         (result,) = op.results

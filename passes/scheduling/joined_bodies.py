@@ -29,6 +29,7 @@ from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner, free_values
 from passes.rewriting.programs import view_of
 from passes.rewriting.scoped_map import ScopedMap
+from passes.scheduling.shared_choices import ChoicePlan, choice_plan
 from passes.scheduling.sum_lengths import blocked_sums
 
 Places = Sequence[Sequence[int]]
@@ -62,7 +63,8 @@ def _with_joined_sums(whole: tix.DefineOp) -> tix.DefineOp | None:
     numbers = ValueNumbers(whole, same)
     block = _block(whole.indices)
     builder = BodyBuilder(block, whole.location)
-    joiner = _Joiner(builder, numbers, {op: group for group in groups for op in group})
+    choices = choice_plan([[op.body.block for op in group] for group in groups], numbers)
+    joiner = _Joiner(builder, numbers, {op: group for group in groups for op in group}, choices)
     values = joiner.inner(builder, whole.indices, block.args).copy_all(whole.body)
     return _definition(whole, block, values)
 
@@ -138,10 +140,12 @@ class _Joiner(Cloner):
         builder: BodyBuilder,
         numbers: ValueNumbers,
         groups: Mapping[Operation, Sequence[tix.SumOp]],
+        choices: ChoicePlan,
     ):
         super().__init__(builder)
         self.numbers = numbers
         self.groups = groups
+        self.choices = choices
         self.there: ScopedMap[int, SSAValue] = ScopedMap()
         """The new values that can be used here, by their numbers."""
 
@@ -157,6 +161,8 @@ class _Joiner(Cloner):
             return super().copy(op)
         (result,) = op.results
         if self.numbers[result] not in self.there:
+            for value in self.choices.get(op, ()):
+                self.fetch(value)
             if op in self.groups:
                 self._join(self.groups[op])
             else:
