@@ -34,8 +34,10 @@ a thread computes one element, `spread_reductions` makes many elements of long r
 `transpose_reads` copies what neighbouring threads would read row by row.
 `expand_calls` puts formulas in the place of the user's functions, `set_precision` types of
 elements in the place of undeclared ones. For processors with caches and vectors `split_sums` parts
-sums whose terms depend on different indices. `shift_sums` chooses the indices that a sum runs over:
-short ranges that stay, reads of neighbours; `interchange_sums` their order. `share_values` computes
+sums whose terms depend on different indices, `join_sums` joins those whose terms share what they
+compute, and `collect_factors` multiplies and divides once by what these have in common.
+`shift_sums` chooses the indices that a sum runs over: short ranges that stay, reads of neighbours;
+`interchange_sums` their order. `share_values` computes
 equal values of a definition once. `shape_loops` decides between narrow loops and boxes,
 `merge_axes` which neighbouring indices are one in memory; then `elide_copies` writes what is only
 copied where the copy would be. `order_factors` multiplies first what rows or columns of a block

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from xdsl.passes import ModulePass
 
 from passes.absorb_conditions import AbsorbConditionsPass
+from passes.collect_factors import CollectFactorsPass
 from passes.cut_reductions import CutReductionsPass
 from passes.cut_sums import CutSumsPass
 from passes.differentiate import DifferentiatePass
@@ -23,6 +24,7 @@ from passes.infer_ranges import InferRangesPass
 from passes.inline_definitions import InlineDefinitionsPass
 from passes.interchange_sums import InterchangeSumsPass
 from passes.join_guards import JoinGuardsPass
+from passes.join_sums import JoinSumsPass
 from passes.merge_axes import MergeAxesPass
 from passes.multiply_out import MultiplyOutPass
 from passes.order_definitions import OrderDefinitionsPass
@@ -286,6 +288,10 @@ def code_passes(
     shaping = [
         # loops share what they read where their terms depend on the same indices
         *([Step("scheduled", SplitSumsPass())] if tile else []),
+        # those that depend on the same ones share what they compute
+        Step("scheduled", JoinSumsPass()),
+        # when all terms of a pair are in one sum
+        Step("scheduled", CollectFactorsPass()),
         # each part of a sum has reads of its own; sizes that are short are numbers
         Step("scheduled", ShiftSumsPass()),
         # when it is known by which indices sums run: the last one side by side

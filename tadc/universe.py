@@ -50,6 +50,8 @@ PASSES = {
     "expand-calls": ("passes.expand_calls", "ExpandCallsPass"),
     "set-precision": ("passes.set_precision", "SetPrecisionPass"),
     "split-sums": ("passes.split_sums", "SplitSumsPass"),
+    "join-sums": ("passes.join_sums", "JoinSumsPass"),
+    "collect-factors": ("passes.collect_factors", "CollectFactorsPass"),
     "shift-sums": ("passes.shift_sums", "ShiftSumsPass"),
     "interchange-sums": ("passes.interchange_sums", "InterchangeSumsPass"),
     "share-values": ("passes.share_values", "ShareValuesPass"),

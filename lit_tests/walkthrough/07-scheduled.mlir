@@ -1,15 +1,15 @@
 // 7 of 8: definitions become loops.
 //
 // No function of the user's own is called and all precisions are declared here, so that neither
-// `expand-calls` nor `set-precision` finds anything to do; nor do `shift-sums`, `interchange-sums`
-// and `shape-loops`, as sums here run over their best indices in their best order, without
-// conditions, and not in tiles. `share-values` leaves one of two equal operations of a body, and
+// `expand-calls` nor `set-precision` finds anything to do; nor do `join-sums` and `collect-factors`,
+// as no element has two sums; nor `shift-sums`, `interchange-sums` and `shape-loops`, as sums here run
+// over their best indices in their best order, without conditions, and not in tiles. `share-values` leaves one of two equal operations of a body, and
 // `elide-copies` finds no copy. `schedule` makes a function of each definition: a parallel loop over
 // its elements, each of which one iteration alone computes and writes. A sum becomes a loop with the
 // bounds of stage 5, in segments of 4096 terms, whose totals are added with their rounding errors;
 // all divisions in bounds and indices round down. Tensors are flat buffers.
 //
-// RUN: tadc-opt %s -p expand-calls,set-precision,shift-sums,interchange-sums,share-values,shape-loops,merge-axes,elide-copies,schedule | filecheck %s
+// RUN: tadc-opt %s -p expand-calls,set-precision,join-sums,collect-factors,shift-sums,interchange-sums,share-values,shape-loops,merge-axes,elide-copies,schedule | filecheck %s
 
 tix.program @program_01_source sizes (#tix.size<I = min((-2 * K + N + 5) floordiv 4)>) (%w = "w" : !tix.tensor<[K], f64>, %x = "x" : !tix.tensor<[N], f64>, %dy = "dy" : !tix.tensor<[I], f64>) {
   %dy_sum = tix.define "dy_sum" (%i) : !tix.tensor<[I], f64> {

@@ -5,6 +5,7 @@
 - `index_uses`: the indices that a value depends on
 - `machine_facts`: the costs of memory in terms of arithmetic
 - `speculation`: values that are finite wherever they are computed
+- `lower_bounds`: numbers that values are never less than
 - `rounding`: operations that must round identically wherever they are computed
 - `value_numbers`: values that are equal to the last bit, wherever they stand
 - `equivalence`: definitions that are equal but for the tensors that they read

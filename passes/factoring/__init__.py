@@ -7,5 +7,7 @@
 - `extracted_sums`: programs in which these are tensors
 - `shared_sums`: partial sums that several definitions have in common
 - `equal_tensors`: tensors that are equal become one
+- `monomials`: sums of products, and the factors that their terms have in common
+- `scalar_monomials`: values of a body as such sums
 - `recomputation`: the tensors whose elements are better computed again than stored
 """
