@@ -8,7 +8,8 @@ where `i >= 0` is known, becomes
 
 since `A + 0 = A`, and `i >= 1` holds wherever `i == 0` does not. A condition with `or` around a
 read is cut into disjoint disjuncts when it is derived, each with a sum of its own. Where these sums
-are over one point, such guards are left of them, and each addition would only add zeros.
+are over one point, such guards are left of them, and each addition would only add zeros. Where `A`
+and `B` are the same, that is one choice with both conditions.
 
 On entry and on exit every sum has bounds.
 """
@@ -71,8 +72,14 @@ class _Joiner(ContextCloner):
         for each in (chain[0], second):  # behind all that the conditions use
             each.detach()
         self.builder.block.add_op(chain[0])
-        _replace_zero(chain[-1].otherwise, second)
-        self._drop_known(second, disjunct, disjuncts)
+        same = next((c for c in chain if c.then.is_structurally_equivalent(second.then)), None)
+        if same is None:
+            _replace_zero(chain[-1].otherwise, second)
+            self._drop_known(second, disjunct, disjuncts)
+        else:
+            widened = _widened(same, disjunct)
+            x = widened.result if same is first else x
+            second.drop_all_references()
         self.values[op.result] = x
         return True
 
@@ -91,6 +98,15 @@ class _Joiner(ContextCloner):
         elif len(left) < len(disjunct):
             regions = [op.detach_region(region) for region in list(op.regions)]
             Rewriter.replace_op(op, tix.IfOp([left], *regions))
+
+
+def _widened(op: tix.IfOp, disjunct: Sequence[Constraint]) -> tix.IfOp:
+    """Put a choice in the place of `op` that takes its first side where `disjunct` holds, too."""
+    regions = [op.detach_region(region) for region in list(op.regions)]
+    wide = tix.IfOp([*op.condition, disjunct], *regions)
+    wide.location = op.location
+    Rewriter.replace_op(op, wide)
+    return wide
 
 
 def _chain(op: object) -> list[tix.IfOp]:

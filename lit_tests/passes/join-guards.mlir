@@ -92,3 +92,35 @@ tix.program @f (%a = "a" : !tix.tensor<[N, N], f64>, %b = "b" : !tix.tensor<[N],
 // CHECK:        [[T:%.*]] = tix.if ({{%.*}} == 0) {
 // CHECK:        [[ST:%.*]] = tix.add [[S]], [[T]]
 // CHECK-NEXT:   tix.mul [[S]], [[ST]]
+
+// The same value on both sides of a diagonal has one choice.
+tix.program @sides (%a = "a" : !tix.tensor<[N, N], f64>) {
+  %y = tix.define "y" (%i, %j) : !tix.tensor<[N, N], f64> {
+    %0 = tix.if (%j >= %i + 1) {
+      %1 = tix.read %a[%i, %j]
+      tix.yield %1
+    } else {
+      %2 = tix.constant 0.0
+      tix.yield %2
+    }
+    %3 = tix.if (%i >= %j + 1) {
+      %4 = tix.read %a[%i, %j]
+      tix.yield %4
+    } else {
+      %5 = tix.constant 0.0
+      tix.yield %5
+    }
+    %6 = tix.add %0, %3
+    tix.yield %6
+  }
+  tix.return %y
+}
+// CHECK:      tix.program @sides
+// CHECK:        [[Y:%.*]] = tix.if (%j >= %i + 1) or (%i >= %j + 1) {
+// CHECK-NEXT:     [[A:%.*]] = tix.read %a[%i, %j]
+// CHECK-NEXT:     tix.yield [[A]]
+// CHECK-NEXT:   } else {
+// CHECK-NEXT:     [[ZERO:%.*]] = tix.constant 0.0
+// CHECK-NEXT:     tix.yield [[ZERO]]
+// CHECK-NEXT:   }
+// CHECK-NEXT:   tix.yield [[Y]]
