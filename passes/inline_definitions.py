@@ -32,7 +32,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from dialects import tix
-from dialects.tix import Affine
+from dialects.tix import Affine, Constraint
 from passes.index_sets.paths import Path
 from passes.polyhedral.images import rank
 from passes.rewriting.builder import BodyBuilder
@@ -168,11 +168,16 @@ def _are_apart(forms: Sequence[Affine], indices: Sequence[SSAValue]) -> bool:
 
 
 class _Inliner(Cloner):
-    """Copies a body; a read of a moved definition becomes the body of that."""
+    """Copies a body; a read of a moved definition becomes the body of that.
+
+    A choice under the same condition as one around it is its first side.
+    """
 
     def __init__(self, builder: BodyBuilder, moved: Mapping[SSAValue, tix.DefineOp]):
         super().__init__(builder)
         self.moved = moved
+        self.around: frozenset[frozenset[frozenset[Constraint]]] = frozenset()
+        """The conditions that hold here."""
 
     def copy(self, op: Operation) -> None:
         if isinstance(op, tix.ReadOp) and op.tensor in self.moved:
@@ -183,3 +188,19 @@ class _Inliner(Cloner):
             self.values[op.result] = body.copy_body(definition.body)
         else:
             super().copy(op)
+
+    def copy_if(self, op: tix.IfOp) -> SSAValue:
+        disjuncts = [self.constraints(disjunct) for disjunct in op.condition]
+        condition = frozenset(map(frozenset[Constraint], disjuncts))
+        if condition in self.around:
+            return self.inner(self.builder).copy_body(op.then)
+
+        def then(e: BodyBuilder, _: list[SSAValue]) -> SSAValue:
+            inner = self.inner(e)
+            inner.around |= {condition}
+            return inner.copy_body(op.then)
+
+        def otherwise(e: BodyBuilder, _: list[SSAValue]) -> SSAValue:
+            return self.inner(e).copy_body(op.otherwise)
+
+        return self.builder.choose(disjuncts, then, otherwise)

@@ -259,3 +259,34 @@ tix.program @places (%x = "x" : !tix.tensor<[64*N], f64>) {
 // CHECK:        tix.read %twice[
 // CHECK:      tix.define "g"
 // CHECK:        tix.read %s[
+
+// A condition that holds around a read is not asked again.
+tix.program @asked (%x = "x" : !tix.tensor<[N, N], f64>) {
+  %u = tix.define "u" (%i, %j) : !tix.tensor<[N, N], f64> {
+    %0 = tix.if (%j >= %i + 1) or (%i >= %j + 1) {
+      %1 = tix.read %x[%i, %j]
+      tix.yield %1
+    } else {
+      %2 = tix.constant 1.0
+      tix.yield %2
+    }
+    tix.yield %0
+  }
+  %f = tix.define "f" (%p, %q) : !tix.tensor<[N, N], f64> {
+    %0 = tix.if (%p >= %q + 1) or (%q >= %p + 1) {
+      %1 = tix.read %u[%p, %q]
+      %2 = tix.exp %1
+      tix.yield %2
+    } else {
+      %3 = tix.constant 0.0
+      tix.yield %3
+    }
+    tix.yield %0
+  }
+  tix.return %f
+}
+// CHECK:      tix.program @asked
+// CHECK:        tix.if (%p >= %q + 1) or (%q >= %p + 1) {
+// CHECK-NEXT:     [[X:%.*]] = tix.read %x[%p, %q]
+// CHECK-NEXT:     [[E:%.*]] = tix.exp [[X]]
+// CHECK-NEXT:     tix.yield [[E]]
