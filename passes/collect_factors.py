@@ -36,21 +36,20 @@ from dialects.tix import Constraint
 from dialects.tix import elementwise as ew
 from passes.analysis.costs import COST_OF_FUNCTION, weight
 from passes.analysis.index_uses import IndexUses
-from passes.analysis.lower_bounds import lower_bound
+from passes.analysis.lower_bounds import is_far_from_zero
 from passes.analysis.rounding import must_round_identically
 from passes.analysis.value_numbers import ValueNumbers
 from passes.factoring.monomials import Factored, Monomial, Power
 from passes.factoring.scalar_monomials import Chosen, Leaf, Scalars, factors_in
+from passes.index_sets.context import stays_inside
+from passes.index_sets.sets import index_set
 from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.cloner import Cloner
+from passes.rewriting.cloner import Cloner, free_values
 from passes.rewriting.program_pass import LocalPass
-from passes.rewriting.programs import rewrite_definition
+from passes.rewriting.programs import definition_around, rewrite_definition
 from passes.rewriting.terms import terms_of
 from passes.scheduling.sum_lengths import blocked_sums
 from passes.shift_sums import in_extremum
-
-LEAST_DIVISOR = 2.0**-64
-"""The least divisor whose reciprocal takes the place of a division: far from overflow in f32."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +125,7 @@ class _Terms:
     indices: Mapping[Hashable, frozenset[SSAValue]]
     """The indices that factors depend on."""
     outside: Sequence[SSAValue]
-    """The values that choices use and that stand outside of them."""
+    """The values that choices use and that are computed outside of them."""
 
     @staticmethod
     def of(op: tix.SumOp, numbers: ValueNumbers) -> _Terms | None:
@@ -141,8 +140,28 @@ class _Terms:
         uses = IndexUses()
         indices = {p.factor: _indices(p.factor, uses) for p, _ in powers}
         used = {p.factor.value for p, _ in powers if isinstance(p.factor, Leaf)}
-        outside = [o.results[0] for o in op.body.block.ops if o.results and o.results[0] in used]
-        return _Terms(terms, _reciprocals(op, powers, numbers), elements, indices, outside)
+        inside = [v for o in op.body.walk() for v in o.results[:1] if v in used]
+        outside = [v for v in inside if _is_there(v, op)]
+        return _Terms(terms, _reciprocals(op, powers, numbers, uses), elements, indices, outside)
+
+
+def _is_there(value: SSAValue, sum_: tix.SumOp) -> bool:
+    """True if a value in a sum can be computed for all of its points, whatever choices say.
+
+    What choices by indices leave out are a few points, or the sum would have other bounds.
+    """
+    known = [*index_set(definition_around(sum_)), *sum_.constraints]
+    pending, seen = [value], set[SSAValue]()
+    while pending:
+        v = pending.pop()
+        op = v.owner
+        if v in seen or not isinstance(op, Operation) or not sum_.is_ancestor(op):
+            continue
+        seen.add(v)
+        if isinstance(op, tix.FloorDivOp | tix.IfOp) or not stays_inside(op, known):
+            return False
+        pending += free_values(op)
+    return True
 
 
 def _elements(factor: Hashable, numbers: ValueNumbers) -> frozenset[int]:
@@ -188,9 +207,13 @@ def _indices(factor: Hashable, uses: IndexUses) -> frozenset[SSAValue]:
 
 
 def _reciprocals(
-    op: tix.SumOp, powers: Sequence[tuple[Power, int]], numbers: ValueNumbers
+    op: tix.SumOp, powers: Sequence[tuple[Power, int]], numbers: ValueNumbers, uses: IndexUses
 ) -> set[Hashable]:
-    """The denominators of several quotients, or of a reciprocal, which overflow nowhere else."""
+    """The denominators of several quotients, or of a reciprocal, which overflow nowhere else.
+
+    A term that has further indices has a quotient for each of their values.
+    """
+    whole = uses.of(tix.yielded(op.body))
     counts: Counter[Hashable] = Counter()
     for power, count in powers:
         counts[power.factor] += count if power.divides else 0
@@ -199,7 +222,8 @@ def _reciprocals(
     for factor, count in counts.items():
         if isinstance(factor, Leaf) and count:
             is_there = numbers[factor.value] in there
-            if is_there or (count > 1 and _is_large(factor.value)):
+            several = count > 1 or bool(whole - uses.of(factor.value))
+            if is_there or (several and is_far_from_zero(factor.value)):
                 found.add(factor)
     return found
 
@@ -213,11 +237,6 @@ def _inverted(op: Operation) -> SSAValue | None:
             return op.lhs
         case _:
             return None
-
-
-def _is_large(value: SSAValue) -> bool:
-    bound = lower_bound(value)
-    return bound is not None and bound >= LEAST_DIVISOR
 
 
 class _Writer(Cloner):
@@ -288,7 +307,7 @@ class _Products:
         for divisor in below:
             for factor in above:
                 times = min(above[factor], below[divisor])
-                if times and self.how.elements[factor] == self.how.elements[divisor]:
+                if times and self._belong(factor, divisor):
                     quotient = e.div(self._value(factor), self._value(divisor))
                     found.append(e.pow(quotient, e.constant(times)))
                     above[factor] -= times
@@ -298,6 +317,11 @@ class _Products:
                 found.append(e.pow(reciprocal, e.constant(below[divisor])))
                 below[divisor] = 0
         return found
+
+    def _belong(self, factor: Hashable, divisor: Hashable) -> bool:
+        """True if a factor is made of the same values as a divisor, and is another one."""
+        same = self.how.elements[factor] == self.how.elements[divisor]
+        return same and factor != divisor
 
     def _value(self, factor: Hashable) -> SSAValue:
         match factor:
@@ -311,11 +335,18 @@ class _Products:
                 return self._choice(factor)
 
     def _choice(self, chosen: Chosen) -> SSAValue:
-        sides = [self._value(Leaf(None, v)) for v in chosen.like.operands]
+        like, e = chosen.like, self.cloner.builder
 
         def then(e: BodyBuilder, _: list[SSAValue]) -> SSAValue:
             return _Products(self.cloner.inner(e), self.how).sum(chosen.terms)
 
-        return self.cloner.builder.where(
-            chosen.like.comparison, sides[0], sides[1], then, lambda e, _: e.constant(0)
-        )
+        def otherwise(e: BodyBuilder, _: list[SSAValue]) -> SSAValue:
+            return e.constant(0)
+
+        for v in like.operands:
+            self.cloner.fetch(v)
+        if isinstance(like, tix.IfOp):
+            disjuncts = [self.cloner.constraints(disjunct) for disjunct in like.condition]
+            return e.choose(disjuncts, then, otherwise)
+        lhs, rhs = map(self.cloner.value, like.operands)
+        return e.where(like.comparison, lhs, rhs, then, otherwise)

@@ -11,7 +11,7 @@ like this: of a pair (i, j), each end has a term, and both need the distance. Wh
 terms is computed once from here on (`share-values`), and what they have as factors in common is
 multiplied once (`collect-factors`).
 
-Sums are joined that are terms of an element, but for numbers that they are multiplied by, and whose
+Sums are joined that are terms of an element, but for factors, which move into them, and whose
 terms depend on the same indices: `split-sums` parts others. What they share must be dear: to run
 over the points once more costs little.
 
@@ -57,10 +57,11 @@ class JoinSumsPass(LocalPass):
 
 @dataclass(frozen=True)
 class Scaled:
-    """A term of an element that is a sum times a number."""
+    """A term of an element that is a sum times a number, and other factors."""
 
     sum: tix.SumOp
-    factor: float
+    number: float
+    others: tuple[SSAValue, ...]
 
 
 def join_sums(program: tix.ProgramOp) -> tix.ProgramOp:
@@ -84,19 +85,22 @@ def _scaled_sums(op: tix.DefineOp) -> list[Scaled]:
 
 
 def _scaled(term: Term, op: tix.DefineOp) -> Scaled | None:
-    """A term as a number times a long sum that nothing else needs."""
+    """A term as a product with a long sum that nothing else needs."""
     product = Product.of(term.value, op.body.block)
-    numbers = [tix.constant_value(v) for v in product.factors]
-    sums = [v for v, number in zip(product.factors, numbers, strict=True) if number is None]
+    sums = [s for v in product.factors if isinstance(s := v.owner, tix.SumOp) and not is_short(s)]
     if product.divisors or len(sums) != 1:
         return None
-    owner = sums[0].owner
-    if not isinstance(owner, tix.SumOp) or len(owner.results) > 1 or is_short(owner):
+    (sum_,) = sums
+    if len(sum_.results) > 1 or not sum_.result.has_one_use():
         return None
-    if not owner.result.has_one_use():
-        return None
-    factor = reduce(lambda x, y: x * y, (n for n in numbers if n is not None), 1.0)
-    return Scaled(owner, -factor if product.negative != term.negative else factor)
+    number, others = 1.0, list[SSAValue]()
+    for v in product.factors:
+        constant = tix.constant_value(v)
+        if constant is not None:
+            number *= constant
+        elif v is not sum_.result:
+            others.append(v)
+    return Scaled(sum_, -number if product.negative != term.negative else number, tuple(others))
 
 
 def _alike(found: Sequence[Scaled]) -> list[list[Scaled]]:
@@ -108,8 +112,9 @@ def _alike(found: Sequence[Scaled]) -> list[list[Scaled]]:
             v: Affine.of(f"#{n}") for n, v in enumerate(scaled.sum.indices)
         }
         points = frozenset(c.substitute(own) for c in scaled.sum.constraints)
-        around = uses.of(tix.yielded(scaled.sum.body)) - {*scaled.sum.indices}
-        groups.setdefault((len(own), points, around), []).append(scaled)
+        values = (tix.yielded(scaled.sum.body), *scaled.others)
+        around = {v for value in values for v in uses.of(value)} - {*scaled.sum.indices}
+        groups.setdefault((len(own), points, frozenset(around)), []).append(scaled)
     return [group for group in groups.values() if len(group) > 1]
 
 
@@ -196,6 +201,8 @@ def _joined(cloner: Cloner, group: Sequence[Scaled]) -> SSAValue:
     op = group[0].sum
     for scaled in group:
         cloner.require(scaled.sum)
+        for v in scaled.others:
+            cloner.fetch(v)
 
     def domain(own: list[SSAValue]) -> Sequence[Constraint]:
         return cloner.inner(cloner.builder, op.indices, own).constraints(op.constraints)
@@ -204,7 +211,8 @@ def _joined(cloner: Cloner, group: Sequence[Scaled]) -> SSAValue:
         total = e.constant(0)
         for scaled in group:
             term = cloner.inner(e, scaled.sum.indices, own).copy_body(scaled.sum.body)
-            total = e.add(total, e.mul(e.constant(scaled.factor), term))
+            factors = [e.constant(scaled.number), *map(cloner.value, scaled.others)]
+            total = e.add(total, reduce(e.mul, factors, term))
         return total
 
     return cloner.builder.sum([v.name_hint for v in op.indices], domain, body)

@@ -14,6 +14,15 @@ from xdsl.ir import Operation, SSAValue
 from dialects import tix
 from dialects.tix import elementwise as ew
 
+LEAST_DIVISOR = 2.0**-64
+"""The least value that is far from 0: its reciprocal, and powers of that, are numbers in f32."""
+
+
+def is_far_from_zero(value: SSAValue) -> bool:
+    """True if a value is positive, and its reciprocal certainly is no large number."""
+    bound = lower_bound(value)
+    return bound is not None and bound >= LEAST_DIVISOR
+
 
 def lower_bound(value: SSAValue) -> float | None:
     """A number of 0 or more that a value is never less than, but for rounding; None if unknown."""

@@ -16,7 +16,9 @@ from dataclasses import dataclass, field
 from xdsl.ir import Operation, SSAValue
 
 from dialects import tix
+from dialects.tix import Constraint
 from dialects.tix import elementwise as ew
+from passes.analysis.lower_bounds import is_far_from_zero
 from passes.analysis.value_numbers import ODD, ValueNumbers
 from passes.factoring.monomials import Collector, Factored, Monomial, Power
 from passes.rewriting.terms import terms_of
@@ -35,12 +37,12 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Chosen:
-    """A sum of terms where a comparison holds, and 0 elsewhere."""
+    """A sum of terms where a test holds, and 0 elsewhere."""
 
     test: Hashable
     key: Hashable
     terms: tuple[Monomial, ...] = field(compare=False)
-    like: tix.WhereOp = field(compare=False)
+    like: tix.WhereOp | tix.IfOp = field(compare=False)
     """A choice with this test."""
 
 
@@ -81,13 +83,13 @@ class Scalars:
                 return self._product(op.lhs) * self._product(op.rhs)
             case ew.NegOp():
                 return Monomial(-1.0) * self._product(op.operand)
-            case ew.DivOp():
+            case ew.DivOp() if abs(tix.constant_value(op.lhs) or 1.0) == 1:
                 return self._product(op.lhs) * self._divisor(op.rhs)
             case ew.PowOp():
                 return self._power(op)
             case tix.ConstantOp() if math.isfinite(number := tix.constant_value(value) or 0.0):
                 return Monomial(number)
-            case tix.WhereOp() if tix.constant_value(tix.yielded(op.otherwise)) == 0:
+            case tix.WhereOp() | tix.IfOp() if tix.constant_value(tix.yielded(op.otherwise)) == 0:
                 return self._chosen(op)
             case _:
                 return self._leaf(value)
@@ -95,7 +97,7 @@ class Scalars:
     def _is_own(self, op: Operation) -> bool:
         """True for operations of the sum, and of choices in it."""
         around = op.parent_op()
-        while isinstance(around, tix.WhereOp):
+        while isinstance(around, tix.WhereOp | tix.IfOp):
             around = around.parent_op()
         return around is self._op
 
@@ -108,7 +110,17 @@ class Scalars:
         return self._divisor(op.lhs) ** int(-exponent)
 
     def _divisor(self, value: SSAValue) -> Monomial:
-        """A denominator, as one factor that has its own sign."""
+        """A denominator, as one factor that has its own sign; powers and products are taken apart
+        where nothing overflows without the others."""
+        op = value.owner
+        match op:
+            case ew.PowOp() if (exponent := tix.constant_value(op.rhs) or 0.0) == int(exponent):
+                if 0 < exponent <= LARGEST_EXPONENT and is_far_from_zero(op.lhs):
+                    return self._divisor(op.lhs) ** int(exponent)
+            case ew.MulOp() if is_far_from_zero(op.lhs) and is_far_from_zero(op.rhs):
+                return self._divisor(op.lhs) * self._divisor(op.rhs)
+            case _:
+                pass
         return Monomial.of(Leaf(self.number(value), value), divides=True)
 
     def _leaf(self, value: SSAValue) -> Monomial:
@@ -127,10 +139,14 @@ class Scalars:
             return (op.name, key), sign
         return self.number(value), 1
 
-    def _chosen(self, op: tix.WhereOp) -> Monomial:
+    def _chosen(self, op: tix.WhereOp | tix.IfOp) -> Monomial:
         terms = self._collector.collect(self._terms(tix.yielded(op.then)))
-        test = op.comparison, self.number(op.lhs), self.number(op.rhs)
-        return _choice(test, op, terms)
+        return _choice(self._test(op), op, terms)
+
+    def _test(self, op: tix.WhereOp | tix.IfOp) -> Hashable:
+        if isinstance(op, tix.IfOp):
+            return frozenset(map(frozenset[Constraint], op.condition))
+        return op.comparison, self.number(op.lhs), self.number(op.rhs)
 
     # --- sums that are the only factor of a term --------------------------------------------------
 
@@ -166,7 +182,7 @@ def _with_joined_choices(terms: Sequence[Monomial], collector: Collector) -> lis
     return found
 
 
-def _choice(test: Hashable, like: tix.WhereOp, terms: Sequence[Monomial]) -> Monomial:
+def _choice(test: Hashable, like: tix.WhereOp | tix.IfOp, terms: Sequence[Monomial]) -> Monomial:
     """Terms where a test holds; the number of a single one is outside."""
     number = terms[0].number if len(terms) == 1 else 1.0
     inner = tuple(Monomial(t.number / number, t.powers) for t in terms) if number else (*terms,)
