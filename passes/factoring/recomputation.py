@@ -22,7 +22,7 @@ from passes.analysis.value_numbers import ValueNumbers
 from passes.index_sets.sets import boxed_indices
 from passes.rewriting.programs import reads_of, type_of
 
-MOST_COST = 64
+MOST_COST = 128
 """The cost of an element, in additions, up to which it is computed again rather than stored."""
 
 MOST_TERMS = 8
