@@ -1,10 +1,12 @@
 """Bounds that are the same for all values of the other variables in them.
 
     0 <= 8 k + p <= 31  with  0 <= p <= 7        is        0 <= k <= 3
+    2 k + p + 7 <= 2 N  with  0 <= p <= 1        is        k + 4 <= N
 
 A row `c v + f >= 0`, where f stands for all but v, bounds v by the whole part of f / |c|: it is
-`v + q >= 0` for c > 0, and `-v + q >= 0` for c < 0, with q = ⌊f / |c|⌋. Where the least and the
-largest value of f have the same q, so has each between them, and q takes the place of f.
+`v + q >= 0` for c > 0, and `-v + q >= 0` for c < 0, with q = ⌊f / |c|⌋. Let f = |c| g + h, where g
+has the variables whose coefficients |c| divides: then q = g + ⌊h / |c|⌋. Where the least and the
+largest value of h have the same whole part, so has each between them, and it takes the place of h.
 """
 
 from collections.abc import Sequence
@@ -13,16 +15,17 @@ from passes.polyhedral.matrix import Row
 
 
 def steady(row: Row, variable: int, known: Sequence[Row]) -> Row:
-    """A row without all variables but one, where the rows `known` make that the same; else itself.
+    """A row without the variables that do not move a bound of one, where the rows `known` say so;
+    else itself.
 
-    The same is meant for integers; of `known` count the rows with one variable.
+    It is the same for integers; of `known` count the rows with one variable.
     """
     divisor = abs(row[variable])
-    others = [(n, x) for n, x in enumerate(row[:-1]) if x and n != variable]
-    if divisor < 2 or not others:
+    rest = [(n, x) for n, x in enumerate(row[:-1]) if divisor and x % divisor]
+    if divisor < 2 or not rest:
         return row
     low = high = row[-1]
-    for n, x in others:
+    for n, x in rest:
         values = _range_of(n, known)
         if values is None:
             return row
@@ -30,8 +33,7 @@ def steady(row: Row, variable: int, known: Sequence[Row]) -> Row:
         low, high = low + min(ends), high + max(ends)
     if low // divisor != high // divisor:
         return row
-    sign = 1 if row[variable] > 0 else -1
-    return (*(sign * (n == variable) for n in range(len(row) - 1)), low // divisor)
+    return (*(0 if x % divisor else x // divisor for x in row[:-1]), low // divisor)
 
 
 def _range_of(variable: int, known: Sequence[Row]) -> tuple[int, int] | None:

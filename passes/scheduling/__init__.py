@@ -100,6 +100,6 @@ What all share, plain nests too
 - `emit`: short forms for loops, branches and buffers on the stack
 - `operations`: the most frequent operations of loops, made quickly
 - `shared_values`: values that several bodies compute, and where one computation would do; the pass
-- `shared_choices`: values that several choices by values compute, for the same test
   `share_values` asks for it
+- `shared_choices`: values that several choices by values compute, for the same test
 """

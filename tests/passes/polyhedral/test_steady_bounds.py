@@ -45,6 +45,13 @@ def test_a_steady_bound_has_the_same_integers(seed: int) -> None:
     assert found
 
 
+def test_multiples_of_the_coefficient_stay() -> None:
+    """2 N - 2 k - p - 7 >= 0 is N - k - 4 >= 0 for p in range(2), and not for p in range(3)."""
+    row = (-2, -1, 2, -7)
+    assert steady(row, 0, [(0, 1, 0, 0), (0, -1, 0, 1)]) == (-1, 0, 1, -4)
+    assert steady(row, 0, [(0, 1, 0, 0), (0, -1, 0, 2)]) == row
+
+
 def test_a_range_without_an_end_leaves_the_bound() -> None:
     assert steady((8, 1, 0), 0, [(0, 1, 0)]) == (8, 1, 0)
     assert steady((8, 1, 0), 0, [(0, 1, 0), (0, -1, 7)]) == (1, 0, 0)
