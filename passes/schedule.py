@@ -30,7 +30,8 @@ one's function:
 
 In tiles, neighbours that sum over the same points may become one function of several results
 (`passes/scheduling/fusion.py`), and what is in no tiles is computed row by row, or strip by strip,
-with neighbours that read the same (`passes/scheduling/rows.py`, `strips.py`):
+with neighbours that read the same (`passes/scheduling/rows.py`, `strips.py`), or band by band
+with those that it reads windows of (`passes/scheduling/bands.py`):
 
     func.func @dz(%dz: memref<?xf64>, %db: memref<?xf64>, %x: memref<?xf64>, %N: index)
         attributes {buffers = ["dz", "db", "x"], results = 2 : i64, sizes = ["N"]} { ... }
@@ -46,7 +47,7 @@ On entry sums are bounded, precisions set and loops shaped (`infer-ranges`, `set
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 
@@ -74,6 +75,8 @@ from passes.analysis.equivalence import Member, equivalent_definitions
 from passes.analysis.rounding import compared_definitions, must_round_identically
 from passes.analysis.stage_checks import require_bounded, require_precision
 from passes.rewriting.programs import forms_of, is_hint, reads_of, tensor_names, type_of
+from passes.scheduling.band_loops import band_loops
+from passes.scheduling.band_stages import Stage
 from passes.scheduling.blocking import ChooseBlocking, blocking_chooser
 from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.column_scans import column_loops
@@ -89,7 +92,7 @@ from passes.scheduling.sharing import nests_of
 from passes.scheduling.stream_blocks import stream_blocks
 from passes.scheduling.streams import streamed
 from passes.scheduling.strip_loops import strip_loops
-from passes.scheduling.tile_loops import Store, tiled
+from passes.scheduling.tile_loops import tiled
 
 Names = Mapping[SSAValue, str]
 
@@ -211,8 +214,11 @@ def _fill(
     first = nest.members[0]
     index = IndexLowering(block, first.location)
     index.values.update(sizes)
+    stages = [stage.op for stage in nest.bands.stages] if nest.bands else []
+    made = {op.result for op in stages}
     seen = [(op.result, op.shape) for op in nest.members]
-    seen += [(r.tensor, r.shape) for op in nest.members for r in reads_of(op)]
+    seen += [(r.tensor, r.shape) for op in (*nest.members, *stages) for r in reads_of(op)]
+    seen = [(tensor, shape) for tensor, shape in seen if tensor not in made]
     strides = {(tensor, shape): index.strides(shape) for tensor, shape in seen}
     for tensor, found in stride_names.items():
         strides[tensor, type_of(tensor).shape][:-1] = [sizes[name] for name in found]
@@ -223,36 +229,49 @@ def _fill(
     if nest.rows:
         buffers.update((own, buffers[host]) for own, host in nest.rows.hosts.items())
     outer = lowering(index, first.type, buffers, strides, as_written=as_written)
-
-    def store(at: BodyLowering, op: tix.DefineOp) -> None:
-        value = at.region(op.body)
-        place = at.index.linear(
-            [tix.Affine.of(v) for v in op.indices], strides[op.result, op.shape]
-        )
-        at.insert(memref.StoreOp.get(value, buffers[op.result], [place]))
-
-    if nest.rows:
-        assert isinstance(outer, RowLowering)
-        emit = strip_loops if nest.rows.in_strips else row_loops
-        loops = emit(outer, nest.members, nest.rows)
-    elif nest.has_columns:
-        assert isinstance(outer, RowLowering)
-        loops = column_loops(outer, first)
-    elif nest.pairs:
-        loops = pair_loops(outer, nest, nest.pairs)
-    elif nest.stream:
-        loops = streamed(outer, nest.stream)
-    elif nest.tiles and nest.tiles[0].in_stream:
-        loops = stream_blocks(outer, first, nest.tiles[0])
-    elif nest.tiles:
-        loops = tiled(outer, nest, store)
-    else:
-        loops = _plain(outer, first, store)
-    block.add_op(loops)
+    block.add_op(band_loops(outer, nest.bands, _stage) if nest.bands else _loops(outer, nest))
     block.add_op(func.ReturnOp())
 
 
-def _plain(outer: BodyLowering, op: tix.DefineOp, store: Store) -> ParallelOp:
+def _stage(at: BodyLowering, stage: Stage) -> ParallelOp:
+    """The loops of the elements that a definition has in a band."""
+    nest = Nest.of(stage.op, stage.blocking)
+    if nest.stream:
+        nest = replace(nest, stream=replace(nest.stream, is_near=True))
+    versions = not nest.tiles
+    own = LaneLowering(at.index, stage.op.type, at.buffers, at.strides, versions=versions)
+    return _loops(own, nest)
+
+
+def _store(at: BodyLowering, op: tix.DefineOp) -> None:
+    """An element of a definition."""
+    value = at.region(op.body)
+    place = at.index.linear([tix.Affine.of(v) for v in op.indices], at.strides[op.result, op.shape])
+    at.insert(memref.StoreOp.get(value, at.buffers[op.result], [place]))
+
+
+def _loops(outer: BodyLowering, nest: Nest) -> ParallelOp:
+    """The loops of a nest; `outer` is the lowering of the block around them."""
+    first = nest.members[0]
+    if nest.rows:
+        assert isinstance(outer, RowLowering)
+        emit = strip_loops if nest.rows.in_strips else row_loops
+        return emit(outer, nest.members, nest.rows)
+    if nest.has_columns:
+        assert isinstance(outer, RowLowering)
+        return column_loops(outer, first)
+    if nest.pairs:
+        return pair_loops(outer, nest, nest.pairs)
+    if nest.stream:
+        return streamed(outer, nest.stream)
+    if nest.tiles and nest.tiles[0].in_stream:
+        return stream_blocks(outer, first, nest.tiles[0])
+    if nest.tiles:
+        return tiled(outer, nest, _store)
+    return _plain(outer, first)
+
+
+def _plain(outer: BodyLowering, op: tix.DefineOp) -> ParallelOp:
     """One iteration per element."""
     body = Block(arg_types=[IndexType()] * len(op.indices))
     for new, old in zip(body.args, op.indices, strict=True):
@@ -260,7 +279,7 @@ def _plain(outer: BodyLowering, op: tix.DefineOp, store: Store) -> ParallelOp:
     limits = [outer.index.form(size) for size in op.shape]
     inner = outer.inside(body)
     inner.index.values.update(zip(op.indices, body.args, strict=True))
-    store(inner, op)
+    _store(inner, op)
     return ParallelOp(limits, Region(body))
 
 

@@ -30,8 +30,9 @@ Conventions that the printers in `tadc/targets` rely on:
 - a function holds exactly one `loops.parallel`, at its top level; what stands before it is pure;
 - every element is written by exactly one iteration of the parallel loop (which may write it twice,
   with the same bits: so blocks of a fixed size cover a range that they do not divide);
-- a body may hold stack buffers of constant size (`memref.alloca`): registers of a block, panels;
-  they begin at a multiple of 64 bytes.
+- a body may hold stack buffers of constant size (`memref.alloca`): registers of a block, panels,
+  bands; they begin at a multiple of 64 bytes;
+- `loops.part` is a buffer from an element on, as the rows of a band.
 
 Explicit vectors
 ----------------
@@ -91,6 +92,7 @@ from dialects.loops.operations import (
     EndOp,
     LibmOp,
     ParallelOp,
+    PartOp,
     PrefetchOp,
     SharedCacheOp,
 )
@@ -106,6 +108,7 @@ __all__ = [
     "LibmOp",
     "Loops",
     "ParallelOp",
+    "PartOp",
     "PrefetchOp",
     "SelectLanesOp",
     "SharedCacheOp",
@@ -120,7 +123,7 @@ __all__ = [
 Loops = Dialect(
     "loops",
     [
-        *(ParallelOp, EndOp, CallOp, LibmOp, PrefetchOp, SharedCacheOp),
+        *(ParallelOp, EndOp, CallOp, LibmOp, PartOp, PrefetchOp, SharedCacheOp),
         *(CompareLanesOp, SelectLanesOp, ConvertLanesOp, StridedLoadOp),
     ],
     [],

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     AnyFloatConstr,
     ArrayAttr,
     IndexType,
@@ -16,7 +17,7 @@ from xdsl.dialects.builtin import (
     VectorType,
 )
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Region, SSAValue
+from xdsl.ir import Attribute, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     VarConstraint,
@@ -190,6 +191,26 @@ class SharedCacheOp(IRDLOperation):
 
     def __init__(self):
         super().__init__(result_types=[IndexType()])
+
+
+@irdl_op_definition
+class PartOp(IRDLOperation):
+    """A buffer from an element on: `loops.part %x[%i] : memref<?xf32> -> memref<?xf32>`.
+
+    Its elements are the same ones in memory; element 0 is that one.
+    """
+
+    name = "loops.part"
+    base = operand_def(MemRefType)
+    index = operand_def(IndexType)
+    result = result_def(MemRefType)
+    traits = traits_def(Pure())
+    assembly_format = "$base `[` $index `]` attr-dict `:` type($base) `->` type($result)"
+
+    def __init__(self, base: SSAValue, index: SSAValue):
+        type_ = cast("MemRefType[Attribute]", base.type)
+        part = MemRefType(type_.element_type, [DYNAMIC_INDEX])
+        super().__init__(operands=[base, index], result_types=[part])
 
 
 @irdl_op_definition

@@ -40,6 +40,12 @@ func.func @ahead(%x: memref<?xf64>, %i: index) {
   loops.prefetch %x[%i] : memref<?xf64>
   func.return
 }
+// A buffer from an element on.
+func.func @rows(%x: memref<?xf64>, %i: index) -> f64 {
+  %0 = loops.part %x[%i] : memref<?xf64> -> memref<?xf64>
+  %1 = memref.load %0[%i] : memref<?xf64>
+  func.return %1 : f64
+}
 // A number of the machine.
 func.func @cache() -> index {
   %0 = loops.shared_cache : index
@@ -78,6 +84,11 @@ loops.call @y ["z", "y"]
 // CHECK-NEXT: func.func @ahead(%x: memref<?xf64>, %i: index) {
 // CHECK-NEXT:   loops.prefetch %x[%i] : memref<?xf64>
 // CHECK-NEXT:   func.return
+// CHECK-NEXT: }
+// CHECK-NEXT: func.func @rows(%x: memref<?xf64>, %i: index) -> f64 {
+// CHECK-NEXT:   %0 = loops.part %x[%i] : memref<?xf64> -> memref<?xf64>
+// CHECK-NEXT:   %1 = memref.load %0[%i] : memref<?xf64>
+// CHECK-NEXT:   func.return %1 : f64
 // CHECK-NEXT: }
 // CHECK-NEXT: func.func @cache() -> index {
 // CHECK-NEXT:   %0 = loops.shared_cache : index

@@ -27,6 +27,10 @@ The plan: what is weighed
 - `pairs`: walks over pairs, for sums along both of their indices
 - `rows`: which neighbours are computed row by row
 - `strips`: which neighbours are computed strip by strip, in strips of columns
+- `bands`: which definitions share bands: stages of a stencil
+- `band_axes`: definitions with an index for each dimension
+- `band_windows`: what an element reads of each dimension of a tensor
+- `band_stages`: the elements that a definition has in a band
 - `row_forms`: what has a form in the vectors of a row
 - `row_places`: places of rows and strips in memory
 - `piece_sums`: sums over the rows of a piece, to which each of these adds
@@ -76,6 +80,10 @@ Rows and strips
 - `row_lanes`: values of a row in the lanes of vectors
 - `row_scans`: prefixes in the lanes of vectors, with totals that a row carries
 - `row_quotients`: quotients by a number of the row
+
+Bands
+-----
+- `band_loops`: definitions band by band
 
 Pairs
 -----

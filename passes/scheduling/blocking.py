@@ -13,9 +13,11 @@ from functools import partial
 from math import prod
 
 from dialects import tix
+from dialects.tix.affine import SizeValues
 from passes.rewriting.written_sizes import parse_sizes
 from passes.scheduling.piece_sums import piece_sum_of
 from passes.scheduling.scans import is_scanned
+from passes.scheduling.stream_rows import bytes_of_element
 from passes.scheduling.streams import Stream, is_window, stream_of
 from passes.scheduling.sum_lengths import is_short
 from passes.scheduling.tile import Tile
@@ -37,6 +39,8 @@ class Blocking:
     """True if neighbours may share strips with it: a near cache has room for one."""
     is_near: bool = False
     """True if a near cache has room for a row of its terms."""
+    is_far: bool = False
+    """True if no near cache has room for the result."""
 
 
 PLAIN = Blocking()
@@ -46,6 +50,9 @@ FEWEST_ELEMENTS_OF_ROW = 32
 
 MOST_TERMS_OF_STRIP = 4096
 """Terms of the longest sums in strips: with four vectors of 64 bytes for each, a strip is 1 MB."""
+
+FEWEST_BYTES_OF_FAR = 3 << 18
+"""Bytes of the smallest results that leave the near caches until others read them."""
 
 MOST_TERMS_OF_ROW = 1 << 16
 """Terms of the longest sums whose row stays in a near cache: 256 KB of f32."""
@@ -72,10 +79,23 @@ def chosen_blocking(op: tix.DefineOp, choose: ChooseTiles, example: Sizes) -> Bl
     Windows with borders are streams, too, where the rows of tiles would share nothing.
     """
     tiles, terms = choose(op), _most_terms(op, example)
-    found = Blocking(in_strips=terms <= MOST_TERMS_OF_STRIP, is_near=terms <= MOST_TERMS_OF_ROW)
+    found = Blocking(
+        in_strips=terms <= MOST_TERMS_OF_STRIP,
+        is_near=terms <= MOST_TERMS_OF_ROW,
+        is_far=_is_far(op, example),
+    )
     if tiles and (tiles[0].in_stream or rows_share(op, tiles[0]) or not is_window(op, example)):
         return replace(found, tiles=tiles)
     return replace(found, stream=stream_of(op, example), alone=_has_short_rows(op, example))
+
+
+def _is_far(op: tix.DefineOp, example: Sizes) -> bool:
+    """True if a result has so many bytes for these sizes, or for unknown ones."""
+    known = SizeValues(example)
+    if any(name not in known for size in op.type.shape for name in size.sizes):
+        return True
+    count = prod(max(0, size.evaluate(known)) for size in op.type.shape)
+    return count * bytes_of_element(op.type) >= FEWEST_BYTES_OF_FAR
 
 
 def _most_terms(op: tix.DefineOp, example: Sizes) -> float:

@@ -16,6 +16,7 @@ from xdsl.ir import SSAValue
 from xdsl.rewriter import Rewriter
 
 from dialects import tix
+from passes.scheduling.band_stages import Bands
 from passes.scheduling.blocking import PLAIN, Blocking
 from passes.scheduling.pairs import Pairs
 from passes.scheduling.piece_sums import PieceSum
@@ -58,10 +59,14 @@ class Nest:
     """The walk over pairs of the first member, which takes the others along."""
     has_columns: bool = False
     """True if loops carry the totals of scans down columns (`column_scans`)."""
+    bands: Bands | None = None
+    """The bands of the last member, which the others are stages of."""
 
     @property
     def written(self) -> Sequence[tix.DefineOp]:
         """The members that have memory of their own."""
+        if self.bands:
+            return self.members[-1:]
         return self.rows.written if self.rows else self.members
 
     @staticmethod
@@ -74,9 +79,11 @@ class Nest:
         yield from zip(self.members, self.places, tix.all_yielded(self.body.body), strict=True)
 
     def forget(self) -> None:
-        """Take a body that was made for the nest out of the program again."""
+        """Take bodies that were made for the nest out of the program again."""
         if self.body not in self.members:
             Rewriter.erase_op(self.body)
+        for stage in reversed(self.bands.stages if self.bands else ()):
+            Rewriter.erase_op(stage.op)
 
     def fits(self, tile: Tile) -> bool:
         """True if each element of each member belongs to one block."""

@@ -6,12 +6,13 @@
       else columns i by 64
     z[i, j]: stream
     m[i]: row by row
+    u[i, j]: in bands
     t[i, j]: plain
 
     plan    =  [call] {entry}
     call    =  "for" setting {"," setting}              setting = NAME "=" NUMBER | "f32" | "f64"
     entry   =  NAME ["[" names "]"] ":" (whole | blocks {"else" blocks})
-    whole   =  "plain" | "stream" | "row" "by" "row"
+    whole   =  "plain" | "stream" | "row" "by" "row" | "in" "bands"
     blocks  =  ["rows" NAME "by" NUMBER ","] {"all" NAME ","}
                ("columns" | "terms") NAME "by" NUMBER
                ["," NUMBER ("block" | "blocks") "a" "group" [values]]  {sum}
@@ -111,7 +112,7 @@ class Blocks:
 
 @dataclass(frozen=True)
 class Entry:
-    """A definition as a plan says it; without blocks it is `plain`, `stream` or `row`."""
+    """A definition as a plan says it; without blocks it is `plain`, `stream`, `row` or `in`."""
 
     name: Token
     indices: Sequence[Token]
@@ -283,12 +284,15 @@ class _Reader(_Cursor):
             indices = self.names("]")
             self.word("]")
         self.word(":")
-        kind = self.peek("plain, stream, row by row, or rows i by 4, columns j by 64")
+        kind = self.peek("plain, stream, row by row, in bands, or rows i by 4, columns j by 64")
         if kind.text in ("plain", "stream"):
             return Entry(name, indices, self.next())
         if self.takes("row"):
             self.word("by")
             self.word("row")
+            return Entry(name, indices, kind)
+        if self.takes("in"):
+            self.word("bands")
             return Entry(name, indices, kind)
         return Entry(name, indices, kind, [self.blocks()])
 
@@ -312,8 +316,8 @@ class _Reader(_Cursor):
             raise PlanFailure(
                 token,
                 f"expected columns j by 64, and found {token.text!r}",
-                "a definition is plain, a stream, row by row, or in blocks: rows i by 4, "
-                "columns j by 64",
+                "a definition is plain, a stream, row by row, in bands, or in blocks: "
+                "rows i by 4, columns j by 64",
             )
         columns, rest, group = self.axis(), None, None
         along: list[Axis] = []

@@ -6,6 +6,7 @@
         sum 1 over k in chunks of 256 of k: panel x[i, k]
     z[i, j]: stream
     m[i]: row by row
+    u[i, j]: in bands
 
 Each definition has an entry; behind `else` is the tile for sizes that have no room for the first.
 """
@@ -20,6 +21,7 @@ from dialects import tix
 from passes.analysis.equivalence import equivalent_definitions
 from passes.analysis.rounding import must_round_identically
 from passes.rewriting.programs import tensor_names
+from passes.scheduling.band_stages import Bands
 from passes.scheduling.blocking import Blocking, ChooseBlocking
 from passes.scheduling.nest import Nest
 from passes.scheduling.scans import is_scanned
@@ -48,7 +50,7 @@ def plan_entries(
     entries: dict[str, list[str]] = {}
     as_written = must_round_identically(program)
     members = equivalent_definitions(program, as_written)
-    by_rows, by_blocks = _shared(nests_of(members, choose, as_written))
+    by_rows, by_bands, by_blocks = _shared(nests_of(members, choose, as_written))
     for member in members:
         op, first = member.op, member.first.label.data
         label = op.label.data
@@ -61,6 +63,9 @@ def plan_entries(
         if op in by_rows:
             head, rest = f"{header(op)}: row by row", []
             below = [*filter(None, [by_rows[op]]), *below]
+        if op in by_bands:
+            head, rest = f"{header(op)}: in bands", []
+            below = [by_bands[op], *below]
         if op in by_blocks:
             below = [by_blocks[op], *below]
         line = f"{head:{COLUMN_OF_COMMENTS}}  # {behind}" if behind else head
@@ -68,20 +73,34 @@ def plan_entries(
     return entries
 
 
-def _shared(nests: Iterable[Nest]) -> tuple[dict[tix.DefineOp, str], dict[tix.DefineOp, str]]:
-    """The comments on definitions that are computed row by row, and on those that share blocks."""
+Said = dict[tix.DefineOp, str]
+"""Comments on definitions."""
+
+
+def _shared(nests: Iterable[Nest]) -> tuple[Said, Said, Said]:
+    """The comments on definitions that are computed row by row, that share bands, or blocks."""
     by_rows: dict[tix.DefineOp, str] = {}
+    by_bands: dict[tix.DefineOp, str] = {}
     by_blocks: dict[tix.DefineOp, str] = {}
     for nest in list(nests):
         for op in nest.members:
             others = ", ".join(m.label.data for m in nest.members if m is not op)
             if nest.rows or nest.has_columns:
                 by_rows[op] = _row_comment(op, nest, f"with {others}" if others else "")
+            elif nest.bands:
+                by_bands[op] = _band_comment(op, nest.bands, f"with {others}")
             elif others and (nest.tiles or nest.pairs):
                 tile = nest.pairs.tile if nest.pairs else nest.tiles[0]
                 by_blocks[op] = f"with {others}, in {blocks_text(nest.body, tile)}"
         nest.forget()
-    return by_rows, by_blocks
+    return by_rows, by_bands, by_blocks
+
+
+def _band_comment(op: tix.DefineOp, bands: Bands, others: str) -> str:
+    (stage,) = (stage for stage in bands.stages if stage.of is op)
+    stored = op is bands.stages[-1].of
+    loops = nest_text(stage.op, stage.blocking)
+    return "; ".join([others, loops, *([] if stored else ["not stored"])])
 
 
 def _row_comment(op: tix.DefineOp, nest: Nest, others: str) -> str:

@@ -65,6 +65,9 @@ def planned(plan: LoopPlan, program: tix.ProgramOp, choose: ChooseBlocking) -> C
             if entry.kind.text == "row":
                 blocking_of(entry, op, names)
                 return replace(choose(op), tiles=())
+            if entry.kind.text == "in":
+                blocking_of(entry, op, names)
+                return replace(choose(op), is_far=True)
             return replace(blocking_of(entry, op, names), alone=True)
         except PlanFailure:
             return choose(op)
@@ -118,7 +121,7 @@ class _Definition:
         if [token.text for token in entry.indices] != list(self.indices):
             written = f"{self.label}[{', '.join(self.indices)}]" if self.indices else self.label
             raise PlanFailure(entry.name, f"the definition is {written} here")
-        if entry.kind.text in ("plain", "row"):
+        if entry.kind.text in ("plain", "row", "in"):
             return PLAIN
         if entry.kind.text == "stream":
             stream = possible_stream(self.op)

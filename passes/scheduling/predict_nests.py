@@ -1,7 +1,8 @@
 """The time that a nest takes on one core, of one definition or of several that share loops.
 
 Definitions that share rows or strips take the time of all of them, or that of the bytes of all
-tensors, each once: what only they read is near. Of those that share blocks or walks, `predict`
+tensors, each once: what only they read is near. So do those that share bands, whose stages are
+computed again where two bands need them. Of those that share blocks or walks, `predict`
 counts what their joined body computes once.
 """
 
@@ -34,7 +35,10 @@ def predict_nest(
     read = {r.tensor for op in nest.members for r in reads_of(op)} - made
     moved = sum(tensor_bytes(type_of(t), sizes) for t in written | read)
     again = sum(tensor_bytes(type_of(t), sizes) for t in written)
-    busy = sum(part.busy for part in parts)
+    times = [1.0] * len(parts)
+    if nest.bands:
+        times[:-1] = [nest.bands.again] * (len(parts) - 1)
+    busy = sum(n * part.busy for n, part in zip(times, parts, strict=True))
     seconds = max(busy, seconds_to_move(moved, again, machine)) + machine.step
     return Prediction(sum(part.operations for part in parts), moved, seconds, busy)
 

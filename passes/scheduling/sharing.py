@@ -7,7 +7,8 @@
 
 Sums along both indices of pairs share one walk (`pairs`). Definitions that sum over the same points
 share tiles where that is cheaper (`fusion`); of what is
-in no tiles, neighbours share rows (`rows`), and of what gains nothing there, strips (`strips`). A
+in no tiles, neighbours share rows (`rows`), and of what gains nothing there, strips (`strips`).
+Stages of a stencil share bands (`bands`). A
 definition that others are equivalent to has a function of its own, which these call.
 """
 
@@ -23,6 +24,7 @@ from xdsl.ir import Operation
 from dialects import tix
 from passes.analysis.equivalence import Member
 from passes.rewriting.programs import reads_of
+from passes.scheduling.bands import bands_shared
 from passes.scheduling.blocking import Blocking, ChooseBlocking
 from passes.scheduling.fusion import nests
 from passes.scheduling.nest import Nest
@@ -66,7 +68,8 @@ def nests_of(
             ops = [m.op for m in run]
             walks = _walks(ops, fixed, choose)
             found = nests(ops, alone, in_order, walks)
-            yield from strips_shared(rows_shared(found, repeated, plain, far), wide)
+            found = strips_shared(rows_shared(found, repeated, plain, far), wide)
+            yield from bands_shared(found, fixed, in_order)
 
 
 def _walks(

@@ -88,6 +88,8 @@ class Stream:
     """The number of its phases."""
     guards: Sequence[tix.IfOp]
     """Choices that differ along a row, where there is one phase."""
+    is_near: bool = False
+    """True if it is never written past the caches."""
 
     @property
     def tests_terms(self) -> bool:
@@ -234,7 +236,7 @@ def streamed(outer: BodyLowering, stream: Stream) -> ParallelOp:
         extent = outer.index.floordiv(op.shape[-1] + (stream.modulus - 1), stream.modulus)
     origin = origin_of(outer, op)
     # vectors of phases do not lie where lines do
-    large = stream.modulus == 1 and _goes_past_caches(outer, stream)
+    large = stream.modulus == 1 and not stream.is_near and _goes_past_caches(outer, stream)
     body = Block(arg_types=[IndexType()] * max(1, len(limits)))
     inner = outer.inside(body)
     low, high = inner.index.constant(0), extent

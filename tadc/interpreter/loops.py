@@ -35,6 +35,7 @@ from dialects.loops import (
     EndOp,
     LibmOp,
     ParallelOp,
+    PartOp,
     PrefetchOp,
     SharedCacheOp,
     StridedLoadOp,
@@ -79,7 +80,8 @@ class _Execution:
     def __init__(self, values: dict[SSAValue, Any]):
         self.values = values
         self.iteration: tuple[int, ...] | None = None
-        self.writers: dict[tuple[int, int], tuple[int, ...]] = {}
+        self.writers: dict[int, tuple[int, ...]] = {}
+        """The iterations that wrote at addresses."""
         self.stack: dict[int, Any] = {}
 
     def block(self, block: Block) -> list[Any]:
@@ -130,6 +132,10 @@ class _Execution:
 
     def address(self, op: memref.ExtractAlignedPointerAsIndexOp) -> list[Any]:
         return [self.values[op.source].ctypes.data]
+
+    def part(self, op: PartOp) -> list[Any]:
+        buffer, first = self._place(op, op.base, [op.index])
+        return [buffer[first:]]
 
     def load(self, op: memref.LoadOp) -> list[Any]:
         return [self._get(op, *self._place(op, op.memref, op.indices))]
@@ -186,7 +192,8 @@ class _Execution:
         _check_inside(op, buffer, position)
         buffer[position] = value
         if self.iteration is not None and id(buffer) not in self.stack:
-            writer = self.writers.setdefault((id(buffer), position), self.iteration)
+            address = buffer.ctypes.data + position * buffer.itemsize
+            writer = self.writers.setdefault(address, self.iteration)
             if writer != self.iteration:
                 raise LoopsError(op, f"{writer} and {self.iteration} both write {position}")
 
@@ -272,6 +279,7 @@ HANDLERS: dict[type[Operation], Callable[[_Execution, Any], list[Any]]] = {
     scf.ForOp: _Execution.for_loop,
     scf.IfOp: _Execution.if_else,
     ParallelOp: _Execution.parallel,
+    PartOp: _Execution.part,
     PrefetchOp: _Execution.prefetch,
     SharedCacheOp: _Execution.shared_cache,
     StridedLoadOp: _Execution.load_strided,

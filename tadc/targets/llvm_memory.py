@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
 
 from xdsl.dialects import memref, vector
 from xdsl.dialects.builtin import IntegerAttr, MemRefType
 from xdsl.ir import Operation, SSAValue
 
-from dialects.loops import PrefetchOp, SharedCacheOp, StridedLoadOp, alignment_of, is_nontemporal
+from dialects.loops import (
+    PartOp,
+    PrefetchOp,
+    SharedCacheOp,
+    StridedLoadOp,
+    alignment_of,
+    is_nontemporal,
+)
 from tadc.targets.llvm_code import Body, element_type, failure, overload
 from tadc.targets.llvm_ops import OpPrinter
 
@@ -24,12 +31,21 @@ def access(buffer: SSAValue) -> str:
 
     A function that computes with the address captures that, though not the buffer.
     """
-    users = [use.operation for use in buffer.uses]
+    users = [*_users(buffer)]
     captured = any(isinstance(user, memref.ExtractAlignedPointerAsIndexOp) for user in users)
     stored = any(isinstance(user, STORES) for user in users)
     loaded = any(isinstance(user, LOADS) for user in users)
     way = "" if stored and loaded else " writeonly" if stored else " readonly"
     return f"captures({'address' if captured else 'none'}){way}"
+
+
+def _users(buffer: SSAValue) -> Iterator[Operation]:
+    """The operations on a buffer and on its parts."""
+    for use in buffer.uses:
+        if isinstance(use.operation, PartOp):
+            yield from _users(use.operation.result)
+        else:
+            yield use.operation
 
 
 def address_of(
@@ -105,6 +121,11 @@ def print_address(body: Body, op: Operation) -> None:
     body.define(op.aligned_pointer, f"ptrtoint {body.typed(op.source)} to i64")
 
 
+def print_part(body: Body, op: Operation) -> None:
+    assert isinstance(op, PartOp)
+    body.names[op.result] = address_of(body, op, op.base, [op.index])
+
+
 def print_alloca(body: Body, op: Operation) -> None:
     """A small buffer of one iteration, of constant size, on the stack of the function."""
     assert isinstance(op, memref.AllocaOp)
@@ -124,6 +145,7 @@ MEMORY_PRINTERS: dict[type[Operation], OpPrinter] = {
     memref.ExtractAlignedPointerAsIndexOp: print_address,
     memref.LoadOp: print_load,
     memref.StoreOp: print_store,
+    PartOp: print_part,
     PrefetchOp: print_prefetch,
     SharedCacheOp: print_shared_cache,
     vector.LoadOp: print_load,

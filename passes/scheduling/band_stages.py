@@ -1,0 +1,152 @@
+"""Stages of bands: definitions of the elements that a band has, and reads of each other.
+
+    z[i, j] = x[i, j + 1]                        of a band that begins with `z from 0`:
+    y[i, j] = z[i, j] + z[i + 1, j]
+
+    z[i in range(z count 0), j] = x[i + z from 0, j + 1]
+    y[i in range(y count 0), j] = z[i + y from 0 - z from 0, j] + z[i + y from 0 - z from 0 + 1, j]
+
+What a band begins with, and how many values it has, are sizes of their own, which the loops over
+bands know. All analyses of definitions hold for these, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import SSAValue
+
+from dialects import tix
+from dialects.tix import Affine, TensorType
+from passes.rewriting.builder import BodyBuilder
+from passes.rewriting.cloner import Cloner
+from passes.scheduling.blocking import Blocking, ChooseBlocking
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The values of a dimension from that of a band plus `low` to that plus `high`."""
+
+    index: int
+    """The index of the root, by its number."""
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
+class Side:
+    """A side of a band."""
+
+    index: int
+    """The index of the root, by its number."""
+    reach: int
+    """The values by which stages reach beyond the band, at most."""
+    least: int
+    """The values that a band has for all sizes, unless there are fewer."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """The elements of a definition in a band."""
+
+    op: tix.DefineOp
+    of: tix.DefineOp
+    """The definition."""
+    axes: Sequence[Axis | None]
+    blocking: Blocking
+
+    @property
+    def has_vectors(self) -> bool:
+        """True if loops have explicit vectors: LLVM makes none beside these."""
+        return bool(self.blocking.tiles or self.blocking.stream)
+
+
+@dataclass(frozen=True)
+class Bands:
+    """The bands of a definition, the root, and of those before it that only it needs."""
+
+    stages: Sequence[Stage]
+    """In order; the root is the last one."""
+    sides: Sequence[Side]
+    elements: int
+    """The elements of the buffer of each stage but the root."""
+    again: float
+    """The times that an element of a stage before the root is computed, in the mean, at most."""
+
+
+def first_of(op: tix.DefineOp, dimension: int) -> str:
+    """The name of the first value that a band has."""
+    return f"{op.label.data} from {dimension}"
+
+
+def count_of(op: tix.DefineOp, dimension: int) -> str:
+    """The name of the number of values that a band has."""
+    return f"{op.label.data} count {dimension}"
+
+
+def stages_of(
+    whole: Mapping[tix.DefineOp, tix.DefineOp],
+    axes: Mapping[tix.DefineOp, Sequence[Axis | None]],
+    choose: ChooseBlocking,
+) -> list[Stage]:
+    """The stages of definitions, of which `whole` ones have an index for each dimension.
+
+    They are added to the program, in front of the first definition.
+    """
+    first = next(iter(whole))
+    made: dict[SSAValue, tuple[SSAValue, list[Affine]]] = {}
+    stages: list[Stage] = []
+    for op, like in whole.items():
+        stage = _stage(like, axes[op], made)
+        assert first.parent is not None
+        first.parent.insert_op_before(stage, first)
+        made[op.result] = stage.result, _begins(op, axes[op])
+        stages.append(Stage(stage, op, axes[op], choose(stage)))
+    return stages
+
+
+def _begins(op: tix.DefineOp, axes: Sequence[Axis | None]) -> list[Affine]:
+    """The first values of the dimensions of a stage."""
+    return [Affine.of(first_of(op, n)) if axis else Affine() for n, axis in enumerate(axes)]
+
+
+def _stage(
+    op: tix.DefineOp,
+    axes: Sequence[Axis | None],
+    made: Mapping[SSAValue, tuple[SSAValue, list[Affine]]],
+) -> tix.DefineOp:
+    begins = _begins(op, axes)
+
+    def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
+        cloner = _InBand(e)
+        cloner.made = made
+        for old, new, begin in zip(op.indices, own, begins, strict=True):
+            cloner.indices[old] = Affine.of(new) + begin
+        return cloner.copy_body(op.body)
+
+    shape = [
+        Affine.of(count_of(op, n)) if axis else size
+        for n, (size, axis) in enumerate(zip(op.shape, axes, strict=True))
+    ]
+    assert op.parent is not None
+    names = [v.name_hint for v in op.indices]
+    region = BodyBuilder(op.parent, op.location).region(names, body)
+    stage = tix.DefineOp(
+        op.label.data, TensorType.of(shape, tix.ELEMENT_TYPES[op.type.dtype]), region
+    )
+    stage.location = op.location
+    return stage
+
+
+class _InBand(Cloner):
+    """Copies reads of other stages, whose elements begin elsewhere."""
+
+    made: Mapping[SSAValue, tuple[SSAValue, list[Affine]]]
+
+    def copy_read(self, op: tix.ReadOp) -> SSAValue:
+        if op.tensor not in self.made:
+            return super().copy_read(op)
+        tensor, begins = self.made[op.tensor]
+        forms = [self.form(f) - begin for f, begin in zip(op.forms, begins, strict=True)]
+        return self.builder.read(tensor, forms)
