@@ -22,6 +22,9 @@ A partial sum that is a *scan* takes one term for an element, where loops carry 
     sum[k, j in range(i + 1)](a[j, k] * b[i, k])      takes  I J K / 2  terms,
     t[i, k] = sum[j in range(i + 1)](a[j, k])         I K.
 
+A partial sum that elements read windows of stays near where it is read, as bands keep it
+(`passes/scheduling/bands.py`): to store it is cheap, and some of it is computed twice.
+
 All factors together may be summed over some of their indices first, where elements share that:
 
     sum[s, t](x[i + s, j + t])          takes  I J S T  terms,
@@ -58,6 +61,9 @@ MOST_FACTORS = 8
 
 COST_OF_TEST = 2
 """Comparisons with both bounds of a range, for each term."""
+
+AGAIN_IN_BANDS = 1.4
+"""The times that an element is computed for bands that share it, in the mean."""
 
 MOST_INDICES = 6
 """The number of own indices up to which some of them may be summed over first."""
@@ -111,6 +117,8 @@ class Contraction:
     """The own indices of few values, some of which only some elements have."""
     storing: Callable[[int], int] = storing
     """The cost of a tensor of so many elements, beside that of its sums."""
+    is_window: Callable[[PartialSum], bool] = lambda _: False
+    """True for a partial sum that elements read windows of, so that bands keep it near."""
     _found: dict[Members, Way | None] = field(default_factory=dict[Members, "Way | None"])
 
     def best(self) -> Way:
@@ -142,8 +150,17 @@ class Contraction:
             terms = elements * (1 if self.is_carried(partial) else self.points(inner))
             left = self.own - inner
             cost = terms * plain + self._tests(inner, elements)
+            cost = self._with_storing(partial, cost, elements)
             cost += self.outer * self.points(left) + self._tests(left, self.outer)
-            yield Way(cost + self.storing(elements), partial)
+            yield Way(cost, partial)
+
+    def _with_storing(self, partial: PartialSum, cost: int, elements: int) -> int:
+        """The cost of a partial sum that is stored."""
+        far = cost + self.storing(elements)
+        if not self.is_window(partial):
+            return far
+        near = elements * 2 * MACHINE.near_element
+        return min(far, int(AGAIN_IN_BANDS * (cost + near)) + MACHINE.definition)
 
     def _tests(self, indices: Indices, points: int) -> int:
         """The cost of the tests of a sum over these indices, at so many points."""
@@ -169,7 +186,7 @@ class Contraction:
             cost, first = elements * terms, None
         else:
             cost, first = self._summed(*partial, elements)
-        return Way(cost + self.storing(elements), first or partial)
+        return Way(self._with_storing(partial, cost, elements), first or partial)
 
     def inner(self, members: Members) -> Indices:
         """The own indices that these factors depend on, and no others."""

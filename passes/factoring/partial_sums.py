@@ -135,6 +135,7 @@ class SumTerm:
             self._elements_to_store,
             self.is_scan if scans else lambda _: False,
             frozenset(filter(self._is_tested, self.own)),
+            is_window=self._is_window if scans else lambda _: False,
         )
 
     @cached_property
@@ -197,6 +198,11 @@ class SumTerm:
         (j,) = set(moving[0].indices) - {k}
         used = {v for f in forms_in(self.operations_in(partial)) for v in f.indices}
         return j not in used and moving[0][j] == -moving[0][k] and abs(moving[0][j]) == 1
+
+    def _is_window(self, partial: PartialSum) -> bool:
+        """True for a partial sum that the elements of a definition read windows of."""
+        image = self._image(partial)
+        return image is not None and _has_windows(image, self.place)
 
     def _image(self, partial: PartialSum) -> Image | None:
         """The tensor that a partial sum is."""
@@ -282,6 +288,21 @@ class SumTerm:
         conditions = conditions_of_a_point(found.indices, found.within)
         left = [c for c in conditions or () if not implied_by(c, known)]
         return None if conditions is None or any(c.form.indices for c in left) else left
+
+
+def _has_windows(image: Image, place: SumPlace) -> bool:
+    """True if a sum is all of a definition, and each coordinate is an index of that, or lies beside
+    one by few terms."""
+    around = place.path.indices
+    moved = [[v for v in form.indices if v in around] for form in image.forms]
+    own = [v for form in image.forms for v in form.indices if v not in around]
+    single = [indices[0] for indices in moved if len(indices) == 1]
+    return (
+        not place.path.reductions
+        and len({*single}) == len(moved) == len(around)
+        and all(form[v] == 1 for form, v in zip(image.forms, single, strict=True))
+        and all(place.lengths[v] <= MOST_TERMS_WITH_TESTS for v in own)
+    )
 
 
 def _is_plain(operations: Sequence[Operation], own: Set[SSAValue]) -> bool:

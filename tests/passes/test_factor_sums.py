@@ -178,6 +178,20 @@ def test_a_separable_convolution_is_two() -> None:
     assert before > 6 * after
 
 
+@pytest.mark.parametrize(
+    ("on_processors", "definitions"),
+    # a GPU has no bands
+    [(True, 2), (False, 1)],
+)
+def test_windows_that_bands_keep_near_are_in_two_steps(
+    on_processors: bool, definitions: int
+) -> None:
+    source = "a: f32[5]\nb: f32[5]\ny[i, j, k] = sum[s, t](a[s] * b[t] * x[i + s, j + t, k])"
+    sizes = {"X_0": 128, "X_1": 128, "X_2": 128}
+    program = factor_sums(tadc.compile(source).program.op, on_processors, sizes)
+    assert len(program.definitions) == definitions
+
+
 def test_the_example_of_the_paper_computes_no_sum_twice() -> None:
     """The pullback takes as many operations as the value, up to a small factor."""
     f = tadc.compile("f[i, j] = exp(-sum[k]((a[i, k] + b[j, k])**2 * c[i, i] + d[i + k]**3))")
