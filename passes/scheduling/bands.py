@@ -79,15 +79,18 @@ def bands_shared(
 def _may_join(
     nest: Nest, group: Sequence[Nest], alone: Collection[tix.DefineOp], choose: ChooseBlocking
 ) -> bool:
-    """True if a definition may be a stage before others."""
-    ops = [n.members[0] for n in group]
-    op = nest.members[0]
+    """True if a definition may be a stage before others.
+
+    What takes long is asked last: how loops run, of definitions that have stages.
+    """
+    ops = [n.members[0] for n in (nest, *group)]
     return (
-        _is_private(op, ops)
-        and len(group) < MOST_STAGES
-        and all(_is_free(n, alone, choose) for n in (nest, *group))
-        and choose(op).is_far
-        and _layout([op, *ops]) is not None
+        len(group) < MOST_STAGES
+        and _is_private(ops[0], ops[1:])
+        and all(_is_free(n, alone) for n in (nest, *group))
+        and _layout(ops) is not None
+        and choose(ops[0]).is_far
+        and not any(choose(op).alone for op in ops)
     )
 
 
@@ -99,16 +102,15 @@ def _is_private(op: tix.DefineOp, readers: Sequence[tix.DefineOp]) -> bool:
     )
 
 
-def _is_free(nest: Nest, alone: Collection[tix.DefineOp], choose: ChooseBlocking) -> bool:
+def _is_free(nest: Nest, alone: Collection[tix.DefineOp]) -> bool:
     """True if a nest is of one definition, of few neighbours, that shares nothing else."""
     if len(nest.members) > 1 or nest.rows or nest.pairs or nest.has_columns:
         return False
     op = nest.members[0]
-    if op in alone or not op.indices or is_scanned(op) or choose(op).alone:
+    terms = most_terms(op) if op.indices and op not in alone else None
+    if terms is None or terms > MOST_TERMS or is_scanned(op):
         return False
-    terms = most_terms(op)
-    divided = any(isinstance(o, tix.FloorDivOp) for o in op.body.walk())
-    return terms is not None and terms <= MOST_TERMS and not divided
+    return not any(isinstance(o, tix.FloorDivOp) for o in op.body.walk())
 
 
 def _joined(group: Sequence[Nest], choose: ChooseBlocking) -> list[Nest]:
