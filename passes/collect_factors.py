@@ -18,6 +18,8 @@ several other quotients by one value, they are products with its reciprocal, if 
 is not near 0 (`passes/analysis/lower_bounds.py`), or if the reciprocal is in the terms anyway: else
 it could overflow where no quotient does.
 
+Sums over a short index beside a long one become short sums inside (`factoring/nested_sums.py`).
+
 Only the order changes in which terms are added, and factors multiplied and divided. Differences
 that are factors stay as they are. On entry and on exit sums are bounded.
 """
@@ -40,6 +42,7 @@ from passes.analysis.lower_bounds import is_far_from_zero
 from passes.analysis.rounding import must_round_identically
 from passes.analysis.value_numbers import ValueNumbers
 from passes.factoring.monomials import Factored, Monomial, Power
+from passes.factoring.nested_sums import nest_short_sums
 from passes.factoring.scalar_monomials import Chosen, Leaf, Scalars, factors_in
 from passes.index_sets.context import stays_inside
 from passes.index_sets.sets import index_set
@@ -64,12 +67,12 @@ class CollectFactorsPass(LocalPass):
 
 def collect_factors(program: tix.ProgramOp) -> tix.ProgramOp:
     """The program, changed in place, with the factors of pairs collected."""
-    found = [(op, sums) for op in program.definitions if (sums := _sums_of_pairs(op))]
+    found = [op for op in program.definitions if _sums_of_pairs(op)]
     fixed = must_round_identically(program) if found else ()
-    for op, sums in found:
-        free = {s for s in sums if s not in fixed and not in_extremum(s)}
-        if free:
-            _rewrite(op, free)
+    for op in found:
+        if not any(s in fixed or in_extremum(s) for s in _sums_of_pairs(op)):
+            nested = nest_short_sums(op, _is_dear_value)
+            _rewrite(nested, _sums_of_pairs(nested))
     return program
 
 
@@ -85,6 +88,10 @@ def _is_of_pairs(op: tix.SumOp, uses: IndexUses) -> bool:
     own = {*op.indices}
     dear = [o.rhs if isinstance(o, ew.DivOp) else o.results[0] for o in op.walk() if _is_dear(o)]
     return any(uses.of(v) & own and uses.of(v) - own for v in dear)
+
+
+def _is_dear_value(value: SSAValue) -> bool:
+    return isinstance(value.owner, Operation) and _is_dear(value.owner)
 
 
 def _is_dear(op: Operation) -> bool:

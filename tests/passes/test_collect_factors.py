@@ -92,6 +92,17 @@ def test_few_quotients_are_left(source: str, divisions: int) -> None:
     assert counted(source, ew.DivOp, collected) == divisions
 
 
+def test_what_a_short_index_does_not_change_is_not_in_its_sum() -> None:
+    f = tadc.compile(PAIRS + "y[j] = sum[i, d](x[i, d] * (x[i, d] - x[j, d]) / (r[i, j] + 0.01))")
+    (sum_,) = (o for o in collected(f.program.op).walk() if isinstance(o, tix.SumOp) and is_long(o))
+    (quotient,) = (o for o in sum_.walk() if isinstance(o, ew.DivOp))
+    assert quotient.parent_op() is sum_
+
+
+def is_long(op: tix.SumOp) -> bool:
+    return isinstance(op.parent_op(), tix.DefineOp)
+
+
 def test_equal_ends_of_pairs_are_one_term() -> None:
     source = "e = sum[i, j](q[i] * q[j] * exp(-r[i, j]))"
     assert counted(source, ew.ExpOp, collected) == 1

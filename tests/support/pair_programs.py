@@ -21,10 +21,13 @@ def pair_case(seed: int, points: int = POINTS) -> Case:
     lines = ["r[i, j] = sum[d]((x[i, d] - x[j, d])**2)", f"s[i, j] = {_distance(rng)}"]
     ends = f"i in range({points}), j in range({points})"
     lines.append(f"w[{ends}] = {_chosen(rng, _product(rng))}")
-    if rng.random() < 0.5:
-        lines.append("y[i, d] = sum[j](w[i, j] * (x[i, d] - x[j, d]))")
-    else:
-        lines.append(f"e = sum[i, j]({rng.choice(['w[i, j]', 'q[i] * w[i, j]'])})")
+    results = [
+        "y[i, d] = sum[j](w[i, j] * (x[i, d] - x[j, d]))",
+        "y[j] = sum[i, d](x[i, d] * (x[i, d] - x[j, d]) / s[i, j] * w[i, j])",
+        "e = sum[i, j](w[i, j])",
+        "e = sum[i, j](q[i] * w[i, j])",
+    ]
+    lines.append(rng.choice(results))
     numbers = np.random.default_rng(seed)
     arrays = {
         "x": numbers.uniform(-1, 1, (points, dimensions)),
