@@ -321,7 +321,13 @@ class _Products:
                     below[divisor] -= times
             if below[divisor] and divisor in self.how.by_reciprocal:
                 reciprocal = e.div(e.constant(1), self._value(divisor))
-                found.append(e.pow(reciprocal, e.constant(below[divisor])))
+                both = min(above.get(divisor, 0), below[divisor])
+                if both:  # about 1, where powers of each could overflow and vanish
+                    quotient = e.mul(self._value(divisor), reciprocal)
+                    found.append(e.pow(quotient, e.constant(both)))
+                    above[divisor] -= both
+                if below[divisor] > both:
+                    found.append(e.pow(reciprocal, e.constant(below[divisor] - both)))
                 below[divisor] = 0
         return found
 
