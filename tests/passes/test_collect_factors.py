@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -49,16 +49,18 @@ def test_machine_code_computes_what_the_interpreter_does(
     cut_all_steps(monkeypatch)
     case = pair_case(seed, points=37)
     f, slow = case.function, case.interpreted
-    adjoint = np.random.default_rng(seed).normal(size=np.shape(case.results[0]))
-    for a, b in zip(gradients(f, case, adjoint), gradients(slow, case, adjoint), strict=True):
+    numbers = np.random.default_rng(seed)
+    adjoints = [numbers.normal(size=np.shape(y)) for y in case.results]
+    for a, b in zip(gradients(f, case, adjoints), gradients(slow, case, adjoints), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-11 * (1 + np.abs(b).max()))
 
 
-def gradients(f: tadc.Function, case: Case, adjoint: np.ndarray) -> list[Any]:
-    """The value and the gradients of a case."""
+def gradients(f: tadc.Function, case: Case, adjoints: Sequence[np.ndarray]) -> list[Any]:
+    """The values and the gradients of a case."""
     y, pullback = tadc.vjp(f, *case.values)
-    found = pullback(adjoint)
-    return [y, *(found if len(case.values) > 1 else [found])]
+    found = pullback(*adjoints)
+    values = [y] if len(adjoints) == 1 else [*y]
+    return [*values, *(found if len(case.values) > 1 else [found])]
 
 
 # --- what is computed once ------------------------------------------------------------------------
