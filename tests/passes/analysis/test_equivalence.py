@@ -193,6 +193,8 @@ def test_local_passes_see_the_first_of_each_kind() -> None:
         "split-sums",
         "shift-sums",
         "interchange-sums",
+        "join-sums",
+        "collect-factors",
         "share-values",
         "shape-loops",
         "merge-axes",
