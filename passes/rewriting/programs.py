@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 
 from xdsl.dialects.builtin import LocationAttr, ModuleOp
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
@@ -180,6 +180,15 @@ def definition_around(op: Operation) -> tix.DefineOp:
         assert parent is not None, f"{op.name} stands in no definition"
         parent = parent.parent_op()
     return parent
+
+
+def reductions_around(op: Operation) -> Iterator[tix.ReductionOp]:
+    """The reductions of a body that an operation stands in, the innermost first."""
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, tix.DefineOp):
+        if isinstance(parent, tix.ReductionOp):
+            yield parent
+        parent = parent.parent_op()
 
 
 def forms_of(op: Operation) -> list[Affine]:

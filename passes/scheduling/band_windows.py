@@ -10,7 +10,6 @@ A window has bounds that are numbers. Terms that are not there, and conditions, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
@@ -18,6 +17,7 @@ from xdsl.ir import Operation, SSAValue
 
 from dialects import tix
 from dialects.tix import Affine
+from passes.rewriting.programs import reductions_around
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Window:
 
 def windows_of(read: tix.ReadOp, reader: tix.DefineOp) -> list[Window | None]:
     """The window of each dimension that a definition reads; None where there is none."""
-    ranges = {v: _range(v, op) for op in _reductions_around(read) for v in op.indices}
+    ranges = {v: _range(v, op) for op in reductions_around(read) for v in op.indices}
     return [_window(form, reader.indices, ranges) for form in read.forms]
 
 
@@ -52,14 +52,6 @@ def _window(
     return Window(moved[0], low, high)
 
 
-def _reductions_around(op: Operation) -> Iterator[tix.ReductionOp]:
-    parent = op.parent_op()
-    while parent is not None and not isinstance(parent, tix.DefineOp):
-        if isinstance(parent, tix.ReductionOp):
-            yield parent
-        parent = parent.parent_op()
-
-
 def _range(index: SSAValue, op: tix.ReductionOp) -> tuple[int, int] | None:
     """The first and the last value that numbers leave to an index of a reduction."""
     alone = [c for c in op.constraints if [*c.form.terms] == [index] and abs(c.form[index]) == 1]
@@ -78,6 +70,6 @@ def most_terms(op: tix.DefineOp) -> int | None:
 
 def terms_around(op: Operation | None) -> int:
     """The times that an operation runs for an element, as far as numbers bound reductions."""
-    around = _reductions_around(op) if op else ()
+    around = reductions_around(op) if op else ()
     ranges = (_range(v, o) for o in around for v in o.indices)
     return prod(max(1, r[1] - r[0] + 1) for r in ranges if r)

@@ -24,6 +24,7 @@ from xdsl.ir import BlockArgument, Operation
 from dialects import tix
 from dialects.tix import Affine, Constraint
 from passes.analysis.costs import FREE, weight
+from passes.rewriting.programs import reductions_around
 from passes.scheduling.neighbours import neighbours_of
 from passes.scheduling.scans import is_scanned
 from passes.scheduling.stream_lanes import for_all_terms
@@ -119,7 +120,7 @@ def _loads(op: tix.DefineOp, tile: Tile | None = None) -> int:
     for read in (o for o in op.body.walk() if isinstance(o, tix.ReadOp)):
         if not any(form[column] for form in read.forms):
             continue
-        terms = product(*map(points_of, _reductions_around(read)))
+        terms = product(*map(points_of, reductions_around(read)))
         rows = range(tile.rows if tile else 1)
         for places, row in product(terms, rows):
             moved = {v: form for own in places for v, form in own.items()}
@@ -127,14 +128,6 @@ def _loads(op: tix.DefineOp, tile: Tile | None = None) -> int:
                 moved[tile.row_index] = Affine.of(tile.row_index) + row
             found.add((read.tensor, *(form.substitute(moved) for form in read.forms)))
     return len(found)
-
-
-def _reductions_around(op: Operation) -> Iterator[tix.ReductionOp]:
-    parent = op.parent_op()
-    while parent is not None and not isinstance(parent, tix.DefineOp):
-        if isinstance(parent, tix.ReductionOp):
-            yield parent
-        parent = parent.parent_op()
 
 
 # --- bodies that blocks may have ------------------------------------------------------------------
@@ -154,7 +147,7 @@ def _may_be_written_out(op: tix.DefineOp) -> bool:
 
 def _times(op: Operation) -> int:
     """The terms for which an element has an operation."""
-    return prod(term_count(o) or 1 for o in _reductions_around(op))
+    return prod(term_count(o) or 1 for o in reductions_around(op))
 
 
 def _may_hold_inside(op: Operation) -> bool:
