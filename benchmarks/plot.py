@@ -145,7 +145,7 @@ def _workloads(pyplot: Any, found: Mapping[str, Sequence[Beside]]) -> Any:
 
 
 def _marks(axes: Any) -> Iterator[tuple[str, Any]]:
-    """What a legend explains: words and marks."""
+    """Entries of a legend: words and marks."""
     marks, words = axes.get_legend_handles_labels()
     yield from zip(words, marks, strict=True)
 
@@ -208,7 +208,7 @@ KERNELS = {1: "a", 3: "b", 5: "c"}
 PARTS = {"value": "value", "dw": "gradient by weights", "dx": "gradient by input"}
 
 Cells = Sequence[Mapping[str, Any]]
-"""What `benchmarks/convolutions.py` has measured of each shape."""
+"""Times that `benchmarks/convolutions.py` has measured, by shape."""
 
 
 def convolutions(data: Mapping[str, Any], title: str = "Convolutions over channels") -> str:

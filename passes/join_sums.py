@@ -119,7 +119,7 @@ def _alike(found: Sequence[Scaled]) -> list[list[Scaled]]:
 
 
 def _sharing(op: tix.DefineOp, alike: Sequence[Scaled]) -> list[list[Scaled]]:
-    """Those of some sums together whose terms share dear values."""
+    """Groups of sums, of those given, whose terms share dear values."""
     first = alike[0].sum
     numbers = ValueNumbers(
         op,

@@ -59,7 +59,7 @@ class Monomial:
 
     @property
     def key(self) -> Hashable:
-        """The same for monomials that differ in their numbers alone."""
+        """A key that monomials share which differ in their numbers alone."""
         return frozenset(self.powers.items())
 
 

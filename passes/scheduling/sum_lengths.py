@@ -24,7 +24,7 @@ FEWEST_TO_SHARE = 4
 """Elements that read the same windows, as rows of a block: fewer share less than loops cost."""
 
 SHORT = "_is_short"
-"""The name under which a sum keeps that."""
+"""The name under which an operation keeps whether it is a short sum."""
 
 
 def constant_range(
@@ -57,7 +57,7 @@ def term_count(op: tix.ReductionOp) -> int | None:
 def is_short(op: tix.ReductionOp) -> bool:
     """True if a sum certainly has so few terms that it is unrolled where it stands.
 
-    A sum knows that from when it is first asked: it does not change then.
+    The answer is kept with the operation, which is asked hundreds of times and does not change.
     """
     own = vars(op)
     if SHORT not in own:
