@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import prod
+from math import inf, prod
 
 from xdsl.ir import Operation, SSAValue
 
@@ -292,7 +292,7 @@ class SumTerm:
 
 def _has_windows(image: Image, place: SumPlace) -> bool:
     """True if a sum is all of a definition, and each coordinate is an index of that, or lies beside
-    one by few terms."""
+    one by few terms of the sum, not by a quotient."""
     around = place.path.indices
     moved = [[v for v in form.indices if v in around] for form in image.forms]
     own = [v for form in image.forms for v in form.indices if v not in around]
@@ -301,7 +301,7 @@ def _has_windows(image: Image, place: SumPlace) -> bool:
         not place.path.reductions
         and len({*single}) == len(moved) == len(around)
         and all(form[v] == 1 for form, v in zip(image.forms, single, strict=True))
-        and all(place.lengths[v] <= MOST_TERMS_WITH_TESTS for v in own)
+        and all(place.lengths.get(v, inf) <= MOST_TERMS_WITH_TESTS for v in own)
     )
 
 

@@ -50,11 +50,17 @@ def random_sum(rng: random.Random) -> Case:
     def index() -> tuple[str, int]:
         """A form that is at least 0, and the size that it needs."""
         used = rng.sample([*own, *outer], rng.choice([1, 1, 1, 2]))
-        coefficients = [rng.choice([1, 1, 1, 2]) for _ in used]
+        parts = [multiple(v, max(ranges[v] - 1, 0)) for v in used]
         start = rng.choice([0, 0, 1])
-        text = " + ".join(f"{c}*{v}" for v, c in zip(used, coefficients, strict=True))
-        size = sum(c * max(ranges[v] - 1, 0) for v, c in zip(used, coefficients, strict=True))
-        return f"{text} + {start}", size + start + 1
+        text = " + ".join(text for text, _ in parts)
+        return f"{text} + {start}", sum(most for _, most in parts) + start + 1
+
+    def multiple(name: str, last: int) -> tuple[str, int]:
+        """A multiple of an index, or of its half, and the largest that it can be."""
+        coefficient = rng.choice([1, 1, 1, 2])
+        if name in outer and rng.random() < 0.2:
+            return f"{coefficient}*({name} // 2)", coefficient * (last // 2)
+        return f"{coefficient}*{name}", coefficient * last
 
     def factor() -> str:
         forms = [index() for _ in range(rng.randint(1, 2))]
@@ -82,9 +88,10 @@ def random_sum(rng: random.Random) -> Case:
 @pytest.mark.parametrize("seed", seeds(45, of=600))
 def test_sums_of_products_keep_their_meaning(seed: int) -> None:
     case = random_sum(random.Random(seed))
-    program = factor_sums(case.function.program.op)
-    program.verify()
-    assert_close(interpret(program, case.values), case.results, 1e-12, case.source)
+    for scans in (False, True):
+        program = factor_sums(case.function.program.op, scans)
+        program.verify()
+        assert_close(interpret(program, case.values), case.results, 1e-12, case.source)
 
 
 @pytest.mark.usefixtures("free_tensors")
@@ -216,3 +223,14 @@ def test_the_gradient_of_a_convolution_stores_no_product_of_a_tap(kernel: int) -
     )
     _, pullback = f.program.derive(pullback_passes(("dy",), ["x"], recompute=True).passes)
     assert [op.label.data for op in pullback.op.definitions] == ["dx"]
+
+
+def test_channels_beside_groups_are_no_windows() -> None:
+    """The gradient by the weights of a grouped convolution reads x beside a quotient of o."""
+    f = tadc.compile(
+        "x: f32[C, X, X]\nw: f32[O, 4, 3, 3]\ny[o, i in range(28), j in range(28)] = "
+        "sum[c, u, v](pad(x[4*(o // 4) + c, i + u - 1, j + v - 1]) * w[o, c, u, v])"
+    )
+    _, pullback = f.program.derive(pullback_passes(("dy",), ["w"]).passes)
+    program = factor_sums(pullback.op, scans=True, sizes={"C": 128, "O": 128, "X": 28})
+    assert [op.label.data for op in program.definitions] == ["dw"]
