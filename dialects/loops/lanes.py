@@ -23,10 +23,8 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
     VarConstraint,
     base,
-    irdl_op_definition,
     operand_def,
     prop_def,
     result_def,
@@ -34,6 +32,8 @@ from xdsl.irdl import (
 )
 from xdsl.traits import MemoryReadEffect, Pure
 from xdsl.utils.exceptions import VerifyException
+
+from dialects.quick import QuickOperation, operation
 
 LANES = {(lanes,) for lanes in (2, 4, 8, 16, 32, 64)}
 """The shapes of vectors."""
@@ -100,8 +100,8 @@ def _verify_same_lanes(*values: SSAValue) -> None:
         raise VerifyException(f"different lanes: {', '.join(map(str, types))}")
 
 
-@irdl_op_definition
-class CompareLanesOp(IRDLOperation):
+@operation
+class CompareLanesOp(QuickOperation):
     """A comparison in each lane: `loops.compare "olt" %a, %b : vector<4xf32> -> vector<4xi1>`.
 
     The predicates are those of `arith.cmpf` for real numbers, of `arith.cmpi` for integers.
@@ -118,7 +118,7 @@ class CompareLanesOp(IRDLOperation):
 
     def __init__(self, predicate: str, lhs: SSAValue | Operation, rhs: SSAValue | Operation):
         super().__init__(
-            operands=[lhs, rhs],
+            operands=[SSAValue.get(lhs), SSAValue.get(rhs)],
             result_types=[_like(lhs, i1)],
             properties={"predicate": StringAttr(predicate)},
         )
@@ -141,8 +141,8 @@ class CompareLanesOp(IRDLOperation):
             raise VerifyException(f'"{self.predicate.data}" is none of {", ".join(known)}')
 
 
-@irdl_op_definition
-class SelectLanesOp(IRDLOperation):
+@operation
+class SelectLanesOp(QuickOperation):
     """A choice in each lane: `loops.select %m, %a, %b : vector<4xi1>, vector<4xf32>`."""
 
     T: ClassVar = VarConstraint("T", base(VectorType[Attribute]))
@@ -157,14 +157,15 @@ class SelectLanesOp(IRDLOperation):
     def __init__(
         self, mask: SSAValue | Operation, lhs: SSAValue | Operation, rhs: SSAValue | Operation
     ):
-        super().__init__(operands=[mask, lhs, rhs], result_types=[vector_type(lhs)])
+        operands = [SSAValue.get(v) for v in (mask, lhs, rhs)]
+        super().__init__(operands=operands, result_types=[vector_type(lhs)])
 
     def verify_(self) -> None:
         _verify_same_lanes(self.mask, self.lhs)
 
 
-@irdl_op_definition
-class ConvertLanesOp(IRDLOperation):
+@operation
+class ConvertLanesOp(QuickOperation):
     """Signed integers in another type: `loops.convert %i : vector<4xindex> to vector<4xf32>`.
 
     To real numbers it rounds, to wider integers it keeps the sign, and narrower ones must hold the
@@ -178,14 +179,14 @@ class ConvertLanesOp(IRDLOperation):
     assembly_format = "$input attr-dict `:` type($input) `to` type($result)"
 
     def __init__(self, input: SSAValue | Operation, element: Attribute):
-        super().__init__(operands=[input], result_types=[_like(input, element)])
+        super().__init__(operands=[SSAValue.get(input)], result_types=[_like(input, element)])
 
     def verify_(self) -> None:
         _verify_same_lanes(self.input, self.result)
 
 
-@irdl_op_definition
-class StridedLoadOp(IRDLOperation):
+@operation
+class StridedLoadOp(QuickOperation):
     """Elements that lie apart: `loops.strided_load %x[%i], %s : memref<?xf32>, vector<4xf32>`.
 
     Lane l reads `x[i + l s]`, for any stride s. A constant one of a few elements costs as many
@@ -207,7 +208,8 @@ class StridedLoadOp(IRDLOperation):
         stride: SSAValue | Operation,
         type: VectorType[Attribute],
     ):
-        super().__init__(operands=[base, index, stride], result_types=[type])
+        operands = [SSAValue.get(v) for v in (base, index, stride)]
+        super().__init__(operands=operands, result_types=[type])
 
     def verify_(self) -> None:
         held = cast("MemRefType[Attribute]", self.base.type).element_type

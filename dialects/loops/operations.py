@@ -19,9 +19,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Region, SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
     VarConstraint,
-    irdl_op_definition,
     lazy_traits_def,
     operand_def,
     prop_def,
@@ -43,9 +41,11 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from dialects.quick import QuickOperation, operation
 
-@irdl_op_definition
-class ParallelOp(IRDLOperation):
+
+@operation
+class ParallelOp(QuickOperation):
     """Independent iterations: each index runs from 0 to its size, in any order.
 
     `loops.parallel (%i, %j) to (%n, %m) { ... }`; a size below 1 means no iteration. With no
@@ -60,11 +60,7 @@ class ParallelOp(IRDLOperation):
     )
 
     def __init__(self, sizes: Sequence[SSAValue], body: Region):
-        super().__init__(operands=[sizes], regions=[body])
-
-    def __post_init__(self) -> None:
-        if not self.body.blocks:
-            return  # a clone in the making: its blocks follow
+        super().__init__(operands=sizes, regions=[body])
         for trait in self.get_traits_of_type(SingleBlockImplicitTerminator):
             ensure_terminator(self, trait)
 
@@ -99,8 +95,8 @@ class ParallelOp(IRDLOperation):
             raise VerifyException("loop indices must be of type index")
 
 
-@irdl_op_definition
-class EndOp(IRDLOperation):
+@operation
+class EndOp(QuickOperation):
     """The implicit end of a `loops.parallel` body."""
 
     name = "loops.end"
@@ -111,8 +107,8 @@ class EndOp(IRDLOperation):
         super().__init__()
 
 
-@irdl_op_definition
-class CallOp(IRDLOperation):
+@operation
+class CallOp(QuickOperation):
     """A function of the module once more, on these buffers: `loops.call @y ["z", "y"]`.
 
     The buffers are in the order of the function's own `buffers`, the written ones first.
@@ -154,8 +150,8 @@ class CallOp(IRDLOperation):
             raise VerifyException(f"{len(self.buffers)} buffers for the {count} of @{name}")
 
 
-@irdl_op_definition
-class LibmOp(IRDLOperation):
+@operation
+class LibmOp(QuickOperation):
     """A function of C's mathematical library that `math` lacks: `loops.libm "erfc" %x : f64`.
 
     It has the name for f64; that for f32 ends in `f`. With `fastmath<afn>` a form for vectors,
@@ -172,12 +168,14 @@ class LibmOp(IRDLOperation):
     assembly_format = "$function $operand (`fastmath` `` $fastmath^)? attr-dict `:` type($result)"
 
     def __init__(self, function: str, operand: SSAValue, fastmath: FastMathFlagsAttr | None = None):
-        properties = {"function": StringAttr(function), "fastmath": fastmath}
+        properties: dict[str, Attribute] = {"function": StringAttr(function)}
+        if fastmath is not None:
+            properties["fastmath"] = fastmath
         super().__init__(operands=[operand], result_types=[operand.type], properties=properties)
 
 
-@irdl_op_definition
-class SharedCacheOp(IRDLOperation):
+@operation
+class SharedCacheOp(QuickOperation):
     """The bytes of the largest cache of the machine: `loops.shared_cache : index`.
 
     What is larger is gone from it before the next reader comes. A program may be made faster by
@@ -193,8 +191,8 @@ class SharedCacheOp(IRDLOperation):
         super().__init__(result_types=[IndexType()])
 
 
-@irdl_op_definition
-class PartOp(IRDLOperation):
+@operation
+class PartOp(QuickOperation):
     """A buffer from an element on: `loops.part %x[%i] : memref<?xf32> -> memref<?xf32>`.
 
     Its elements are the same ones in memory; element 0 is that one.
@@ -213,8 +211,8 @@ class PartOp(IRDLOperation):
         super().__init__(operands=[base, index], result_types=[part])
 
 
-@irdl_op_definition
-class PrefetchOp(IRDLOperation):
+@operation
+class PrefetchOp(QuickOperation):
     """A hint that an element is read soon: `loops.prefetch %x[%i] : memref<?xf32>`.
 
     It means nothing: the position may lie outside the buffer.

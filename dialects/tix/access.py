@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import IndexType, IntAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
     eq,
-    irdl_op_definition,
     operand_def,
     opt_prop_def,
     prop_def,
@@ -22,6 +20,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from dialects.quick import QuickOperation, operation
 from dialects.tix.affine import Affine
 from dialects.tix.attributes import MapAttr, kept, map_over, shape_map, shape_of_map
 from dialects.tix.text import (
@@ -36,8 +35,8 @@ from dialects.tix.text import (
 from dialects.tix.types import TensorType, real
 
 
-@irdl_op_definition
-class ReadOp(IRDLOperation):
+@operation
+class ReadOp(QuickOperation):
     """An element of a tensor, at affine forms of the indices: `tix.read %d[%i + %k, 0]`.
 
     `tix.read %d[%p] as [N * M]` sees the elements in row-major order as a tensor of another shape.
@@ -56,9 +55,7 @@ class ReadOp(IRDLOperation):
     ):
         operands, map = map_over(forms)
         properties = {"map": map} if view is None else {"map": map, "view": shape_map(view)}
-        Operation.__init__(
-            self, operands=[tensor, *operands], properties=properties, result_types=[real]
-        )
+        super().__init__(operands=[tensor, *operands], properties=properties, result_types=[real])
 
     @property
     def forms(self) -> list[Affine]:
@@ -100,8 +97,8 @@ class ReadOp(IRDLOperation):
             verify_view(self.shape, self.tensor_type.shape)
 
 
-@irdl_op_definition
-class IndexToRealOp(IRDLOperation):
+@operation
+class IndexToRealOp(QuickOperation):
     """An affine form of indices and sizes as a real number: `tix.index_to_real (2 * %i + N)`."""
 
     name = "tix.index_to_real"
@@ -112,7 +109,7 @@ class IndexToRealOp(IRDLOperation):
 
     def __init__(self, form: Affine):
         operands, map = map_over([form])
-        Operation.__init__(self, operands=operands, properties={"map": map}, result_types=[real])
+        super().__init__(operands=operands, properties={"map": map}, result_types=[real])
 
     @property
     def form(self) -> Affine:
@@ -131,8 +128,8 @@ class IndexToRealOp(IRDLOperation):
         _verify_form(self.map, self.indices)
 
 
-@irdl_op_definition
-class FloorDivOp(IRDLOperation):
+@operation
+class FloorDivOp(QuickOperation):
     """A local index `q` with `form = divisor * q + r`, `0 <= r < divisor`.
 
     `%q = tix.floordiv (%i + 1) by 2`. The remainder is the affine form `form - divisor * q`, so
@@ -148,8 +145,7 @@ class FloorDivOp(IRDLOperation):
 
     def __init__(self, form: Affine, divisor: int):
         operands, map = map_over([form])
-        Operation.__init__(
-            self,
+        super().__init__(
             operands=operands,
             properties={"map": map, "divisor": IntAttr(divisor)},
             result_types=[IndexType()],

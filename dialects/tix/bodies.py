@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import IndexType
-from xdsl.ir import Operation, Region, SSAValue
-from xdsl.irdl import IRDLOperation, eq, irdl_op_definition, traits_def, var_operand_def
+from xdsl.ir import Region, SSAValue
+from xdsl.irdl import eq, traits_def, var_operand_def
 from xdsl.traits import IsTerminator, OpTrait
 from xdsl.utils.exceptions import VerifyException
 
+from dialects.quick import QuickOperation, operation
 from dialects.tix.types import real
 
 
@@ -20,8 +21,8 @@ class HasBody(OpTrait):
     """Marks an operation whose regions are bodies: the parents that `tix.yield` may have."""
 
 
-@irdl_op_definition
-class YieldOp(IRDLOperation):
+@operation
+class YieldOp(QuickOperation):
     """The end of a body, with the body's value: `tix.yield %0`."""
 
     name = "tix.yield"
@@ -30,7 +31,7 @@ class YieldOp(IRDLOperation):
     assembly_format = "$values attr-dict"
 
     def __init__(self, *values: SSAValue):
-        Operation.__init__(self, operands=values)
+        super().__init__(operands=values)
 
     @property
     def value(self) -> SSAValue:

@@ -1,9 +1,7 @@
 """Scalar operations of the `tix` dialect: what the body of a definition computes with.
 
 `FUNCTION` says what an operation computes (`dialects/tix/elementary.py`); docs/new-function.md is
-the recipe for another one. Operations of bodies build themselves by `Operation.__init__`: the
-constructor of IRDL, which sorts operands into groups of any length, would take twice the time, and
-passes make thousands of them.
+the recipe for another one.
 """
 
 from __future__ import annotations
@@ -19,9 +17,7 @@ from xdsl.dialects import math as machine
 from xdsl.dialects.builtin import FloatData
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
     eq,
-    irdl_op_definition,
     operand_def,
     prop_def,
     result_def,
@@ -31,6 +27,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Commutative, Pure
 
+from dialects.quick import QuickOperation, operation
 from dialects.tix.elementary import (
     APPROXIMATE,
     CONTRACT,
@@ -44,8 +41,8 @@ from dialects.tix.elementary import (
 from dialects.tix.types import real
 
 
-@irdl_op_definition
-class ConstantOp(IRDLOperation):
+@operation
+class ConstantOp(QuickOperation):
     """A number: `tix.constant 2.5`."""
 
     name = "tix.constant"
@@ -54,7 +51,7 @@ class ConstantOp(IRDLOperation):
     traits = traits_def(Pure())
 
     def __init__(self, value: float):
-        Operation.__init__(self, properties={"value": FloatData(float(value))}, result_types=[real])
+        super().__init__(properties={"value": FloatData(float(value))}, result_types=[real])
 
     @classmethod
     def parse(cls, parser: Parser) -> ConstantOp:
@@ -72,7 +69,7 @@ class ConstantOp(IRDLOperation):
         printer.print_string(f" {text}")
 
 
-class UnaryOp(IRDLOperation, ABC):
+class UnaryOp(QuickOperation, ABC):
     """A function of one real: `tix.exp %x`."""
 
     FUNCTION: ClassVar[Elementary]
@@ -81,15 +78,15 @@ class UnaryOp(IRDLOperation, ABC):
     traits = traits_def(Pure())
     assembly_format = "$operand attr-dict"
 
-    def __init__(self, operand: SSAValue | Operation):
-        Operation.__init__(self, operands=[SSAValue.get(operand)], result_types=[real])
+    def __init__(self, operand: SSAValue):
+        super().__init__(operands=(operand,), result_types=[real])
 
 
 class StepOp(UnaryOp, ABC):
     """A function that is constant between jumps, with derivative 0, at these too."""
 
 
-class BinaryOp(IRDLOperation, ABC):
+class BinaryOp(QuickOperation, ABC):
     """A function of two reals: `tix.add %x, %y`."""
 
     FUNCTION: ClassVar[Elementary]
@@ -98,41 +95,39 @@ class BinaryOp(IRDLOperation, ABC):
     result = result_def(eq(real))
     assembly_format = "$lhs `,` $rhs attr-dict"
 
-    def __init__(self, lhs: SSAValue | Operation, rhs: SSAValue | Operation):
-        Operation.__init__(
-            self, operands=[SSAValue.get(lhs), SSAValue.get(rhs)], result_types=[real]
-        )
+    def __init__(self, lhs: SSAValue, rhs: SSAValue):
+        super().__init__(operands=(lhs, rhs), result_types=(real,))
 
 
-@irdl_op_definition
+@operation
 class AddOp(BinaryOp):
     name = "tix.add"
     FUNCTION: ClassVar[Elementary] = Elementary(operator.add, arith.AddfOp, CONTRACT)
     traits = traits_def(Pure(), Commutative())
 
 
-@irdl_op_definition
+@operation
 class SubOp(BinaryOp):
     name = "tix.sub"
     FUNCTION: ClassVar[Elementary] = Elementary(operator.sub, arith.SubfOp, CONTRACT)
     traits = traits_def(Pure())
 
 
-@irdl_op_definition
+@operation
 class MulOp(BinaryOp):
     name = "tix.mul"
     FUNCTION: ClassVar[Elementary] = Elementary(operator.mul, arith.MulfOp, CONTRACT)
     traits = traits_def(Pure(), Commutative())
 
 
-@irdl_op_definition
+@operation
 class DivOp(BinaryOp):
     name = "tix.div"
     FUNCTION: ClassVar[Elementary] = Elementary(quotient, arith.DivfOp, CONTRACT)
     traits = traits_def(Pure())
 
 
-@irdl_op_definition
+@operation
 class PowOp(BinaryOp):
     """`x ** y`; a constant integer `y` is valid for every `x`, and `x ** 0` is 1."""
 
@@ -141,7 +136,7 @@ class PowOp(BinaryOp):
     traits = traits_def(Pure())
 
 
-@irdl_op_definition
+@operation
 class Atan2Op(BinaryOp):
     """The angle of the point (`rhs`, `lhs`), as in C."""
 
@@ -150,21 +145,21 @@ class Atan2Op(BinaryOp):
     traits = traits_def(Pure())
 
 
-@irdl_op_definition
+@operation
 class MaximumOp(BinaryOp):
     name = "tix.maximum"
     FUNCTION: ClassVar[Elementary] = Elementary(max, arith.MaximumfOp)
     traits = traits_def(Pure(), Commutative())
 
 
-@irdl_op_definition
+@operation
 class MinimumOp(BinaryOp):
     name = "tix.minimum"
     FUNCTION: ClassVar[Elementary] = Elementary(min, arith.MinimumfOp)
     traits = traits_def(Pure(), Commutative())
 
 
-@irdl_op_definition
+@operation
 class NegOp(UnaryOp):
     """`-x`."""
 
@@ -172,7 +167,7 @@ class NegOp(UnaryOp):
     FUNCTION: ClassVar[Elementary] = Elementary(float.__neg__, arith.NegfOp, CONTRACT)
 
 
-@irdl_op_definition
+@operation
 class AbsOp(UnaryOp):
     """`|x|`, with derivative 0 at 0."""
 
@@ -180,7 +175,7 @@ class AbsOp(UnaryOp):
     FUNCTION: ClassVar[Elementary] = Elementary(float.__abs__, machine.AbsFOp)
 
 
-@irdl_op_definition
+@operation
 class SignOp(StepOp):
     """-1, 0 or 1."""
 
@@ -188,7 +183,7 @@ class SignOp(StepOp):
     FUNCTION: ClassVar[Elementary] = Elementary(sign)
 
 
-@irdl_op_definition
+@operation
 class FloorOp(StepOp):
     """The largest integer that is not above."""
 
@@ -196,7 +191,7 @@ class FloorOp(StepOp):
     FUNCTION: ClassVar[Elementary] = Elementary(near(math.floor), machine.FloorOp)
 
 
-@irdl_op_definition
+@operation
 class CeilOp(StepOp):
     """The smallest integer that is not below."""
 
@@ -204,7 +199,7 @@ class CeilOp(StepOp):
     FUNCTION: ClassVar[Elementary] = Elementary(near(math.ceil), machine.CeilOp)
 
 
-@irdl_op_definition
+@operation
 class RoundOp(StepOp):
     """The nearest integer, the even one of two, as in Python and NumPy."""
 
@@ -212,31 +207,31 @@ class RoundOp(StepOp):
     FUNCTION: ClassVar[Elementary] = Elementary(near(round), machine.RoundEvenOp)
 
 
-@irdl_op_definition
+@operation
 class SqrtOp(UnaryOp):
     name = "tix.sqrt"
     FUNCTION: ClassVar[Elementary] = Elementary(math.sqrt, machine.SqrtOp)
 
 
-@irdl_op_definition
+@operation
 class ExpOp(UnaryOp):
     name = "tix.exp"
     FUNCTION: ClassVar[Elementary] = Elementary(math.exp, machine.ExpOp)
 
 
-@irdl_op_definition
+@operation
 class LogOp(UnaryOp):
     name = "tix.log"
     FUNCTION: ClassVar[Elementary] = Elementary(math.log, machine.LogOp)
 
 
-@irdl_op_definition
+@operation
 class Log10Op(UnaryOp):
     name = "tix.log10"
     FUNCTION: ClassVar[Elementary] = Elementary(math.log10, machine.Log10Op, APPROXIMATE)
 
 
-@irdl_op_definition
+@operation
 class Log1pOp(UnaryOp):
     """`log(1 + x)`, exact near 0."""
 
@@ -244,7 +239,7 @@ class Log1pOp(UnaryOp):
     FUNCTION: ClassVar[Elementary] = Elementary(math.log1p, machine.Log1pOp)
 
 
-@irdl_op_definition
+@operation
 class Expm1Op(UnaryOp):
     """`exp(x) - 1`, exact near 0."""
 
@@ -252,61 +247,61 @@ class Expm1Op(UnaryOp):
     FUNCTION: ClassVar[Elementary] = Elementary(math.expm1, machine.ExpM1Op)
 
 
-@irdl_op_definition
+@operation
 class SinOp(UnaryOp):
     name = "tix.sin"
     FUNCTION: ClassVar[Elementary] = Elementary(math.sin, machine.SinOp)
 
 
-@irdl_op_definition
+@operation
 class CosOp(UnaryOp):
     name = "tix.cos"
     FUNCTION: ClassVar[Elementary] = Elementary(math.cos, machine.CosOp)
 
 
-@irdl_op_definition
+@operation
 class TanOp(UnaryOp):
     name = "tix.tan"
     FUNCTION: ClassVar[Elementary] = Elementary(math.tan, machine.TanOp, APPROXIMATE)
 
 
-@irdl_op_definition
+@operation
 class AsinOp(UnaryOp):
     name = "tix.asin"
     FUNCTION: ClassVar[Elementary] = Elementary(math.asin, machine.AsinOp, APPROXIMATE)
 
 
-@irdl_op_definition
+@operation
 class AcosOp(UnaryOp):
     name = "tix.acos"
     FUNCTION: ClassVar[Elementary] = Elementary(math.acos, machine.AcosOp, APPROXIMATE)
 
 
-@irdl_op_definition
+@operation
 class AtanOp(UnaryOp):
     name = "tix.atan"
     FUNCTION: ClassVar[Elementary] = Elementary(math.atan, machine.AtanOp, APPROXIMATE)
 
 
-@irdl_op_definition
+@operation
 class SinhOp(UnaryOp):
     name = "tix.sinh"
     FUNCTION: ClassVar[Elementary] = Elementary(math.sinh, machine.SinhOp)
 
 
-@irdl_op_definition
+@operation
 class CoshOp(UnaryOp):
     name = "tix.cosh"
     FUNCTION: ClassVar[Elementary] = Elementary(math.cosh, machine.CoshOp)
 
 
-@irdl_op_definition
+@operation
 class TanhOp(UnaryOp):
     name = "tix.tanh"
     FUNCTION: ClassVar[Elementary] = Elementary(math.tanh, machine.TanhOp)
 
 
-@irdl_op_definition
+@operation
 class ErfOp(UnaryOp):
     """The error function."""
 
@@ -314,7 +309,7 @@ class ErfOp(UnaryOp):
     FUNCTION: ClassVar[Elementary] = Elementary(math.erf, code=machine.ErfOp)
 
 
-@irdl_op_definition
+@operation
 class ErfcOp(UnaryOp):
     """`1 - erf(x)`, exact where that is near 0."""
 
@@ -322,7 +317,7 @@ class ErfcOp(UnaryOp):
     FUNCTION: ClassVar[Elementary] = Elementary(math.erfc, code="erfc", freedom=APPROXIMATE)
 
 
-@irdl_op_definition
+@operation
 class SigmoidOp(UnaryOp):
     """`1 / (1 + exp(-x))`."""
 
@@ -330,7 +325,7 @@ class SigmoidOp(UnaryOp):
     FUNCTION: ClassVar[Elementary] = Elementary(sigmoid)
 
 
-@irdl_op_definition
+@operation
 class ReluOp(UnaryOp):
     """`max(x, 0)`, with derivative 0 at 0."""
 

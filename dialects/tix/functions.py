@@ -25,11 +25,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import Operation, Region, SSAValue
+from xdsl.ir import Region, SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
     eq,
-    irdl_op_definition,
     prop_def,
     region_def,
     result_def,
@@ -42,6 +40,7 @@ from xdsl.printer import Printer
 from xdsl.traits import HasParent, IsolatedFromAbove, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from dialects.quick import QuickOperation, operation
 from dialects.tix.bodies import HasBody, YieldOp
 from dialects.tix.regions import WhereOp
 from dialects.tix.structure import ProgramOp
@@ -49,8 +48,8 @@ from dialects.tix.text import print_body
 from dialects.tix.types import real
 
 
-@irdl_op_definition
-class FunctionOp(IRDLOperation):
+@operation
+class FunctionOp(QuickOperation):
     """A function of scalars: a formula for its value, and one for each partial derivative.
 
     `tix.function "f" (%x, %y) {...} derivative (%x, %y, %f) {...} derivative (...) {...}`. The
@@ -65,7 +64,7 @@ class FunctionOp(IRDLOperation):
     traits = traits_def(IsolatedFromAbove(), HasParent(ProgramOp), HasBody())
 
     def __init__(self, label: str, value: Region, partials: Sequence[Region]):
-        super().__init__(properties={"label": StringAttr(label)}, regions=[value, list(partials)])
+        super().__init__(properties={"label": StringAttr(label)}, regions=[value, *partials])
 
     @classmethod
     def parse(cls, parser: Parser) -> FunctionOp:
@@ -114,8 +113,8 @@ def _print_formula(printer: Printer, region: Region) -> None:
     print_body(printer, region)
 
 
-@irdl_op_definition
-class CallOp(IRDLOperation):
+@operation
+class CallOp(QuickOperation):
     """The value of a function of the program at scalars: `tix.call "softplus"(%x)`."""
 
     name = "tix.call"
@@ -126,8 +125,7 @@ class CallOp(IRDLOperation):
     assembly_format = "$function `(` $arguments `)` attr-dict"
 
     def __init__(self, function: str, arguments: Sequence[SSAValue]):
-        Operation.__init__(
-            self,
+        super().__init__(
             operands=list(arguments),
             properties={"function": StringAttr(function)},
             result_types=[real],

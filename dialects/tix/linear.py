@@ -27,14 +27,14 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr, UnitAttr, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import (
-    IRDLOperation,
     ParsePropInAttrDict,
-    irdl_op_definition,
     opt_prop_def,
     prop_def,
 )
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
+
+from dialects.quick import QuickOperation, operation
 
 KINDS = ("dense", "lower", "upper", "banded", "permutation")
 
@@ -95,7 +95,7 @@ def _axes_of(attribute: ArrayAttr[ArrayAttr[Attribute]] | None) -> list[Axis]:
     return found
 
 
-class _MatrixOp(IRDLOperation):
+class _MatrixOp(QuickOperation):
     """An operation on a matrix of blocks."""
 
     matrices = prop_def(ArrayAttr[StringAttr])
@@ -137,7 +137,7 @@ def _form_properties(form: MatrixForm) -> dict[str, Attribute]:
     }
 
 
-@irdl_op_definition
+@operation
 class SolveOp(_MatrixOp):
     """The solution x of `A x = b`, or of `Aᵀ x = b` if `transposed`.
 
@@ -173,7 +173,7 @@ class SolveOp(_MatrixOp):
             "column_tensors": _axes(column_axes),
             **_form_properties(form),
         }
-        super().__init__(properties=properties)
+        super().__init__(properties={k: v for k, v in properties.items() if v is not None})
 
     @property
     def row_axes(self) -> list[Axis]:
@@ -199,7 +199,7 @@ class SolveOp(_MatrixOp):
             raise VerifyException("one block of the matrix for each right-hand side and solution")
 
 
-@irdl_op_definition
+@operation
 class DeterminantOp(_MatrixOp):
     """A determinant: its logarithm is added to the program's, its sign multiplied with it."""
 

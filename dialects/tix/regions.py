@@ -16,11 +16,9 @@ from math import inf
 from typing import ClassVar, Literal, Self, TypeAlias, cast, get_args
 
 from xdsl.dialects.builtin import ArrayAttr, IndexType, StringAttr
-from xdsl.ir import Operation, OpResult, Region, SSAValue
+from xdsl.ir import OpResult, Region, SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
     eq,
-    irdl_op_definition,
     operand_def,
     prop_def,
     region_def,
@@ -34,6 +32,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
+from dialects.quick import QuickOperation, operation
 from dialects.tix.affine import Affine, ParseVariable, Variable
 from dialects.tix.attributes import SetAttr, constraints_of, kept, set_over
 from dialects.tix.bodies import HasBody, YieldOp, verify_yields
@@ -42,7 +41,7 @@ from dialects.tix.text import operand_or_size, parse_constraints, print_body, pr
 from dialects.tix.types import real
 
 
-class ReductionOp(IRDLOperation, ABC):
+class ReductionOp(QuickOperation, ABC):
     """One number for the values of a body at all points of a convex index set, such as their sum.
 
     `tix.sum (%k, %l) in (%k >= 0, %k <= %i, %k == 2 * %l) { ... }`. The constraints of `domain`
@@ -65,8 +64,7 @@ class ReductionOp(IRDLOperation, ABC):
         own = body.block.args
         free = list(dict.fromkeys(v for c in constraints for v in c.form.indices if v not in own))
         last = body.block.last_op
-        Operation.__init__(
-            self,
+        super().__init__(
             operands=free,
             properties={"domain": set_over(constraints, [*free, *own])},
             result_types=[real] * (len(last.operands) if isinstance(last, YieldOp) else 1),
@@ -118,7 +116,7 @@ class ReductionOp(IRDLOperation, ABC):
             raise VerifyException("the index set has another number of dimensions")
 
 
-@irdl_op_definition
+@operation
 class SumOp(ReductionOp):
     """The sum: the only reduction that is linear, and that derivatives introduce."""
 
@@ -126,7 +124,7 @@ class SumOp(ReductionOp):
     IDENTITY: ClassVar[float] = 0.0
 
 
-@irdl_op_definition
+@operation
 class ProdOp(ReductionOp):
     """The product."""
 
@@ -138,7 +136,7 @@ class ExtremumOp(ReductionOp, ABC):
     """The largest or smallest value; NaN where one of the values is."""
 
 
-@irdl_op_definition
+@operation
 class MaxOp(ExtremumOp):
     """The largest value."""
 
@@ -146,7 +144,7 @@ class MaxOp(ExtremumOp):
     IDENTITY: ClassVar[float] = -inf
 
 
-@irdl_op_definition
+@operation
 class MinOp(ExtremumOp):
     """The smallest value."""
 
@@ -168,8 +166,8 @@ def _own_or_free(parser: Parser, own: Mapping[str, int]) -> ParseVariable:
     return parse
 
 
-@irdl_op_definition
-class IfOp(IRDLOperation):
+@operation
+class IfOp(QuickOperation):
     """The value of one of two bodies, by a condition on indices in disjunctive normal form.
 
     `tix.if (%i >= 1, %j == 0) or (%i <= -3) { ... } else { ... }`: the first body where all the
@@ -186,8 +184,7 @@ class IfOp(IRDLOperation):
 
     def __init__(self, disjuncts: Sequence[Sequence[Constraint]], then: Region, otherwise: Region):
         indices = list(dict.fromkeys(v for p in disjuncts for c in p for v in c.form.indices))
-        Operation.__init__(
-            self,
+        super().__init__(
             operands=indices,
             properties={"disjuncts": ArrayAttr(set_over(p, indices) for p in disjuncts)},
             result_types=[real],
@@ -224,8 +221,8 @@ Predicate: TypeAlias = Literal["lt", "le", "gt", "ge", "eq", "ne"]
 PREDICATES: tuple[Predicate, ...] = get_args(Predicate)
 
 
-@irdl_op_definition
-class WhereOp(IRDLOperation):
+@operation
+class WhereOp(QuickOperation):
     """The value of one of two bodies, by a comparison: `tix.where %x gt %y { ... } else { ... }`.
 
     Only the chosen body is evaluated. Unlike the condition of `tix.if`, the comparison constrains
@@ -244,8 +241,7 @@ class WhereOp(IRDLOperation):
     def __init__(
         self, predicate: Predicate, lhs: SSAValue, rhs: SSAValue, then: Region, otherwise: Region
     ):
-        Operation.__init__(
-            self,
+        super().__init__(
             operands=[lhs, rhs],
             properties={"predicate": StringAttr(predicate)},
             result_types=[real],

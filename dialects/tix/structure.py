@@ -23,8 +23,6 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import ArrayAttr, IndexType, StringAttr, SymbolNameConstraint
 from xdsl.ir import Attribute, BlockArgument, Region, SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
-    irdl_op_definition,
     lazy_traits_def,
     opt_prop_def,
     prop_def,
@@ -44,6 +42,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from dialects.quick import QuickOperation, operation
 from dialects.tix.affine import Affine
 from dialects.tix.attributes import MapAttr, shape_map, shape_of_map
 from dialects.tix.bodies import HasBody, verify_yields
@@ -59,8 +58,8 @@ from dialects.tix.text import (
 from dialects.tix.types import DerivedSizeAttr, TensorType
 
 
-@irdl_op_definition
-class DefineOp(IRDLOperation):
+@operation
+class DefineOp(QuickOperation):
     """A tensor given element by element: `%f = tix.define "f" (%i) : !tix.tensor<[N], f64> {...}`.
 
     Index `d` runs from 0 to the size of dimension `d` of the type, or of the shape behind `as`,
@@ -138,8 +137,8 @@ class DefineOp(IRDLOperation):
             verify_view(self.shape, self.type.shape)
 
 
-@irdl_op_definition
-class ReturnOp(IRDLOperation):
+@operation
+class ReturnOp(QuickOperation):
     """The results of a program, with their names: `tix.return %f, %p_1 as "p", pivot %s`.
 
     A result has the label of its definition as its name; another one follows `as`, and says that
@@ -161,7 +160,7 @@ class ReturnOp(IRDLOperation):
     ):
         names = [_label(v) for v in values] if names is None else names
         super().__init__(
-            operands=[values],
+            operands=values,
             properties={
                 "names": ArrayAttr(StringAttr(n) for n in names),
                 "pivots": ArrayAttr(StringAttr(n) for n in pivots),
@@ -218,8 +217,8 @@ def _label(value: SSAValue) -> str:
     return value.owner.label.data if isinstance(value.owner, DefineOp) else ""
 
 
-@irdl_op_definition
-class ProgramOp(IRDLOperation):
+@operation
+class ProgramOp(QuickOperation):
     """A program: named argument tensors, definitions in order of evaluation, and results.
 
     `tix.program @f (%x = "x" : !tix.tensor<[N], f64>) { ... }`. Sizes are bound by the shapes of

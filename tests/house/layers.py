@@ -44,6 +44,7 @@ LAYERS = (
     ("dialects.tix.attributes",),
     ("dialects.tix.constraints",),
     ("dialects.tix.affine", "dialects.tix.linear"),
+    ("dialects.quick",),
     ("dialects",),
 )
 """A module imports from rows below its own and from its own group, which is the longest name here

@@ -1,0 +1,170 @@
+"""Operations that are made and asked quickly, which passes do most of their time.
+
+xDSL asks the definition of an operation for all that it does with it: which of the operands is the
+left one, whether a property has a default value, which class counts as a subclass. For the
+operations of our dialects the definition gives the answers once, when it is made. So
+
+    @operation
+    class AddOp(QuickOperation): ...
+
+is what `@irdl_op_definition class AddOp(IRDLOperation)` is, several times quicker. `make` makes
+operations of other dialects in the same way. docs/decisions/0075-quick-operations.md says
+which fields of xDSL this relies on.
+"""
+
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+from abc import ABC, ABCMeta
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, TypeVar
+
+from xdsl.dialects.builtin import UNKNOWN_LOC
+from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue, SSAValues, Use
+from xdsl.irdl import IRDLOperation, OptPropertyDef, irdl_op_definition
+from xdsl.irdl.operations import (
+    BeforeVariadicSingleAccessor,
+    OptionalPropertyAccessor,
+    PropertyAccessor,
+    VarIRConstruct,
+)
+
+OpT = TypeVar("OpT", bound=Operation)
+KindT = TypeVar("KindT", bound="type[IRDLOperation]")
+
+
+class _OfBases(ABCMeta):
+    """Classes whose instances are those of them and of their subclasses.
+
+    `ABCMeta` also looks for subclasses that were registered, which takes three times as long.
+    """
+
+    __instancecheck__ = type.__instancecheck__
+
+
+class QuickOperation(IRDLOperation, ABC, metaclass=_OfBases):
+    """An operation of our dialects. Its class is defined by `operation`."""
+
+    def __init__(
+        self,
+        operands: Sequence[SSAValue] = (),
+        result_types: Sequence[Attribute] = (),
+        properties: Mapping[str, Attribute] | None = None,
+        regions: Sequence[Region] = (),
+    ):
+        """All operands, results and regions in a row; properties in the place of defaults."""
+        _fill(self, operands, result_types, properties, regions)
+
+    def walk(self, *, reverse: bool = False, region_first: bool = False) -> Iterator[Operation]:
+        if reverse or region_first:
+            return super().walk(reverse=reverse, region_first=region_first)
+        return walk(self)
+
+
+def make(
+    kind: type[OpT],
+    operands: Sequence[SSAValue] = (),
+    result_types: Sequence[Attribute] = (),
+    properties: Mapping[str, Attribute] | None = None,
+    regions: Sequence[Region] = (),
+) -> OpT:
+    """An operation of any dialect, of exactly these parts and of default values."""
+    op = kind.__new__(kind)
+    _fill(op, operands, result_types, properties, regions)
+    return op
+
+
+def _fill(
+    op: Operation,
+    operands: Sequence[SSAValue],
+    result_types: Sequence[Attribute],
+    properties: Mapping[str, Attribute] | None,
+    regions: Sequence[Region],
+) -> None:
+    """Do what `Operation.__init__` does; fields that are left out have the values of the class."""
+    if operands:
+        op._operands = SSAValues(operands)
+        op._operand_uses = tuple([_use(op, n, value) for n, value in enumerate(operands)])
+    if result_types:
+        results = [OpResult(kind, op, n) for n, kind in enumerate(result_types)]
+        op.results = SSAValues(results)
+    defaults = _defaults(type(op))
+    op.properties = {**defaults, **properties} if properties else dict(defaults)
+    op.attributes = {}
+    op.location = UNKNOWN_LOC
+    for region in regions:
+        op.add_region(region)
+
+
+def _use(op: Operation, number: int, value: SSAValue) -> Use:
+    """Operand `number` of an operation as the first of the uses of its value."""
+    first = value.first_use
+    value.first_use = use = Use(op, number, None, first)
+    if first is not None:
+        first._prev_use = use
+    return use
+
+
+@cache
+def _defaults(kind: type[Operation]) -> Mapping[str, Attribute]:
+    """The properties that an operation has where it is given none of these names."""
+    if not issubclass(kind, IRDLOperation):
+        return {}
+    definition = kind.get_irdl_definition()
+    return {
+        name: property.default_value
+        for name, property in definition.properties.items()
+        if property.default_value is not None and not isinstance(property, OptPropertyDef)
+    }
+
+
+def walk(op: Operation) -> Iterator[Operation]:
+    """An operation, and those of its regions in order: quick, as most have no regions."""
+    yield op
+    for region in op.regions:
+        for block in region.blocks:
+            following = block.first_op
+            while (inner := following) is not None:
+                following = inner._next_op  # before somebody moves the operation
+                if inner.regions:
+                    yield from walk(inner)
+                else:
+                    yield inner
+
+
+# --- definitions ----------------------------------------------------------------------------------
+
+
+def operation(kind: KindT) -> KindT:
+    """Define an operation, as `irdl_op_definition` does, with quick access to its parts."""
+    kind = irdl_op_definition(kind)
+    for name, accessor in list(vars(kind).items()):
+        if (quick := _quick(accessor)) is not None:
+            setattr(kind, name, quick)
+    return kind
+
+
+def _setter(accessor: Any) -> Callable[[Operation, Any], None]:
+    return accessor.__set__
+
+
+_item = tuple[Any, ...].__getitem__  # that of `SSAValues` is written in Python
+
+
+def _quick(accessor: object) -> property | None:
+    """A property that gives what an accessor of xDSL gives, where this is of a simple kind."""
+    match accessor:
+        case BeforeVariadicSingleAccessor(VarIRConstruct.OPERAND, n):
+            return property(lambda op: _item(op._operands, n))
+        case BeforeVariadicSingleAccessor(VarIRConstruct.RESULT, n):
+            return property(lambda op: _item(op.results, n))
+        case BeforeVariadicSingleAccessor(VarIRConstruct.REGION, n):
+            return property(lambda op: op.regions[n])
+        case PropertyAccessor(name):
+            return property(lambda op: op.properties[name], _setter(accessor))
+        case OptionalPropertyAccessor(name, None):
+            return property(lambda op: op.properties.get(name), _setter(accessor))
+        case _:
+            return None

@@ -1,0 +1,106 @@
+"""Operations of our dialects are to their users what the definitions of xDSL make of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import ModuleOp, f64
+from xdsl.ir import Operation, SSAValue
+from xdsl.irdl.operations import get_accessors_from_op_def
+from xdsl.parser import Parser
+
+from dialects.quick import QuickOperation, make, walk
+from dialects.tix import BINARY, ConstantOp, UnaryOp
+from tadc.support.ir_text import context
+from tests.support.paths import ROOT
+
+FILES = ("tix", "tix-functions", "tix-linear", "loops", "loops-lanes")
+
+
+@pytest.fixture(params=FILES, scope="module")
+def module(request: pytest.FixtureRequest) -> ModuleOp:
+    """Every operation of a dialect once."""
+    ctx = context().clone()
+    ctx.allow_unregistered = True
+    ctx.load_dialect(vector.Vector)
+    text = (ROOT / f"lit_tests/dialects/{request.param}.mlir").read_text()
+    return Parser(ctx, text).parse_module()
+
+
+def ours(module: ModuleOp) -> Iterator[QuickOperation]:
+    return (op for op in module.walk() if isinstance(op, QuickOperation))
+
+
+def test_parts_are_those_of_the_definition(module: ModuleOp):
+    checked = 0
+    for op in ours(module):
+        accessors = get_accessors_from_op_def(op.get_irdl_definition(), None)
+        for name, accessor in accessors.items():
+            if hasattr(accessor, "__set__"):
+                expected = accessor.__get__(op)
+                found = getattr(op, name)
+                assert found is expected or found == expected
+                checked += 1
+    assert checked > 20
+
+
+def test_walks_have_the_order_of_xdsl(module: ModuleOp):
+    for op in ours(module):
+        assert list(op.walk()) == list(Operation.walk(op))
+        assert [*op.walk(reverse=True)] == [*Operation.walk(op, reverse=True)]
+
+
+def test_an_operation_may_go_while_a_walk_is_at_it():
+    first = ConstantOp(1)
+    second = BINARY["+"](first.result, first.result)
+    module = ModuleOp([first, second])
+    seen: list[Operation] = []
+    for op in walk(module):
+        seen.append(op)
+        if op is not module:
+            op.detach()
+    assert seen == [module, first, second]
+
+
+def test_classes_are_those_of_python(module: ModuleOp):
+    for op in ours(module):
+        for kind in (*type(op).__mro__, UnaryOp, ConstantOp):
+            assert isinstance(op, kind) == issubclass(type(op), kind)
+
+
+def parts(op: Operation) -> tuple[object, ...]:
+    types = [r.type for r in op.results], [(r.op is op, r.index) for r in op.results]
+    return type(op), list(op.operands), *types, op.properties, op.attributes, op.location
+
+
+def uses(value: SSAValue) -> list[tuple[Operation, int]]:
+    return [(use.operation, use.index) for use in value.uses]
+
+
+def test_made_operations_are_those_that_xdsl_creates():
+    a, b = (arith.ConstantOp.create(result_types=[f64]).results[0] for _ in range(2))
+    created = arith.AddfOp.create(operands=[a, b], result_types=[f64])
+    assert created.properties  # by default
+    made = make(arith.AddfOp, (a, b), (f64,))
+    assert parts(made) == parts(created)
+    assert uses(a) == [(made, 0), (created, 0)]
+    given = {"fastmath": arith.FastMathFlagsAttr("fast")}
+    assert make(arith.AddfOp, (a, b), (f64,), given).properties == given
+    assert made.properties == created.properties
+
+
+def test_uses_follow_operands():
+    a, b = (ConstantOp(n).result for n in (1, 2))
+    op = BINARY["*"](a, a)
+    assert uses(a) == [(op, 1), (op, 0)]
+    a.replace_all_uses_with(b)
+    assert list(op.operands) == [b, b]
+    assert not list(a.uses)
+    other = BINARY["*"](a, b)
+    op.erase()
+    assert uses(b) == [(other, 1)]
+    other.operands[1] = a
+    assert uses(a) == [(other, 1), (other, 0)]
+    assert not list(b.uses)
