@@ -70,6 +70,7 @@ from xdsl.utils.hints import isa
 
 from dialects import tix
 from dialects.loops import CallOp, ParallelOp
+from dialects.quick import make
 from dialects.tix.affine import factors_of
 from passes.analysis.equivalence import Member, equivalent_definitions
 from passes.analysis.rounding import compared_definitions, must_round_identically
@@ -230,7 +231,7 @@ def _fill(
         buffers.update((own, buffers[host]) for own, host in nest.rows.hosts.items())
     outer = lowering(index, first.type, buffers, strides, as_written=as_written)
     block.add_op(band_loops(outer, nest.bands, _stage) if nest.bands else _loops(outer, nest))
-    block.add_op(func.ReturnOp())
+    block.add_op(make(func.ReturnOp))
 
 
 def _stage(at: BodyLowering, stage: Stage) -> ParallelOp:

@@ -18,12 +18,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import scf
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Region, SSAValue
 
 from dialects.loops import EndOp, ParallelOp, PartOp
 from dialects.tix import Affine
+from passes.scheduling import operations
 from passes.scheduling.band_stages import Bands, Side, Stage, count_of, first_of
 from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.emit import (
@@ -173,16 +173,16 @@ def _in_order(at: BodyLowering, loops: ParallelOp) -> None:
         inner = Block(arg_types=[IndexType()])
         inner.args[0].name_hint = old.name_hint
         old.replace_all_uses_with(inner.args[0])
-        made = scf.ForOp(zero, size, one, [], Region(inner))
+        made = operations.loop(zero, size, one, (), inner)
         made.location = at.index.location
         target.add_op(made)
         if target is not at.index.block:
-            target.add_op(scf.YieldOp())
+            target.add_op(operations.end())
         target = inner
     for op in list(block.ops):
         op.detach()
         if not isinstance(op, EndOp):
             target.add_op(op)
     if target is not at.index.block:
-        target.add_op(scf.YieldOp())
+        target.add_op(operations.end())
     loops.erase()

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence, Set
 from copy import copy
 from typing import Self, TypeAlias
 
-from xdsl.dialects import arith, scf
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import Float64Type, IndexType, f32, f64, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
@@ -135,8 +135,8 @@ class BodyLowering(ScalarLowering):
         inner = self.inside(body)
         inner.index.values[index] = body.args[0]
         total = inner.reduce(op, rest, body.args[1])
-        body.add_op(scf.YieldOp(total))
-        loop = scf.ForOp(low, high, self.index.constant(1), [start], Region(body))
+        body.add_op(operations.end(total))
+        loop = operations.loop(low, high, self.index.constant(1), [start], body)
         return self.insert(loop).results[0]
 
     def combined(self, op: tix.ReductionOp, x: SSAValue, y: SSAValue) -> SSAValue:
@@ -160,12 +160,13 @@ class BodyLowering(ScalarLowering):
 
     def _choose(self, condition: SSAValue, op: tix.IfOp | tix.WhereOp) -> SSAValue:
         then, otherwise = self._branch(op.then), self._branch(op.otherwise)
-        return self.insert(scf.IfOp(condition, [self.element], then, otherwise)).results[0]
+        branch = operations.branch(condition, then, otherwise, [self.element])
+        return self.insert(branch).results[0]
 
-    def _branch(self, region: Region) -> Region:
+    def _branch(self, region: Region) -> Block:
         block = Block()
-        block.add_op(scf.YieldOp(self.inside(block).region(region)))
-        return Region(block)
+        block.add_op(operations.end(self.inside(block).region(region)))
+        return block
 
 
 def constraints_of(op: tix.ReductionOp, own: Sequence[SSAValue]) -> list[Constraint]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import reduce
 
-from xdsl.dialects import arith, memref, scf
+from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IndexType
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Block, SSAValue
 
 from passes.scheduling import operations
 from passes.scheduling.body_lowering import BodyLowering
@@ -44,8 +44,8 @@ def carrying_loop(
     block.args[0].name_hint = hint
     for argument, value in zip(block.args[1:], carried, strict=True):
         argument.name_hint = value.name_hint
-    block.add_op(scf.YieldOp(*fill(at.inside(block), block.args[0], block.args[1:])))
-    return at.insert(scf.ForOp(low, high, step, carried, Region(block))).results
+    block.add_op(operations.end(*fill(at.inside(block), block.args[0], block.args[1:])))
+    return at.insert(operations.loop(low, high, step, carried, block)).results
 
 
 def repeat(at: BodyLowering, times: int, hint: str, fill: Fill) -> None:
@@ -67,8 +67,8 @@ def either(
     blocks = Block(), Block()
     for block, fill in zip(blocks, (then, otherwise), strict=True):
         fill(at.inside(block))
-        block.add_op(scf.YieldOp())
-    at.insert(scf.IfOp(test, [], Region(blocks[0]), Region(blocks[1])))
+        block.add_op(operations.end())
+    at.insert(operations.branch(test, *blocks))
 
 
 def one_of(
@@ -80,8 +80,8 @@ def one_of(
     """`scf.if` that gives the number of one of its branches."""
     blocks = Block(), Block()
     for block, fill in zip(blocks, (then, otherwise), strict=True):
-        block.add_op(scf.YieldOp(fill(at.inside(block))))
-    return at.insert(scf.IfOp(test, [at.element], Region(blocks[0]), Region(blocks[1]))).results[0]
+        block.add_op(operations.end(fill(at.inside(block))))
+    return at.insert(operations.branch(test, *blocks, types=[at.element])).results[0]
 
 
 def when(at: BodyLowering, test: SSAValue | None, then: Callable[[BodyLowering], None]) -> None:
@@ -90,8 +90,8 @@ def when(at: BodyLowering, test: SSAValue | None, then: Callable[[BodyLowering],
         return then(at)
     block = Block()
     then(at.inside(block))
-    block.add_op(scf.YieldOp())
-    at.insert(scf.IfOp(test, [], Region(block)))
+    block.add_op(operations.end())
+    at.insert(operations.branch(test, block))
 
 
 def select(at: BodyLowering, test: SSAValue, a: SSAValue, b: SSAValue) -> SSAValue:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from dialects import tix
 from dialects.loops import CompareLanesOp, SelectLanesOp
 from dialects.tix import Constraint
+from passes.scheduling import operations
 from passes.scheduling.emit import all_of, any_of
 from passes.scheduling.lane_reads import MASKED_STEPS, is_there
 from passes.scheduling.lanes_lowering import LanesLowering
@@ -51,9 +51,8 @@ class LaneChoices(LanesLowering):
             inner = self.inside(block)
             if region is op.then and len(tests) == 1:
                 inner.assume(*tests[0])
-            block.add_op(scf.YieldOp(inner.lanes_of(tix.yielded(region))))
-        branches = Region(blocks[0]), Region(blocks[1])
-        return self.insert(scf.IfOp(holds, [self.type], branches[0], branches[1])).results[0]
+            block.add_op(operations.end(inner.lanes_of(tix.yielded(region))))
+        return self.insert(operations.branch(holds, *blocks, types=[self.type])).results[0]
 
     def _is_maskable(self, op: tix.IfOp) -> bool:
         """True if reads inside are vectors, of which lanes can be left out."""

@@ -17,12 +17,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from xdsl.dialects import arith, scf
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Block, SSAValue
 
 from dialects import tix
 from passes.analysis.index_uses import IndexUses
+from passes.scheduling import operations
 from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.elementary import CONTRACT, REASSOCIATED
 from passes.scheduling.emit import filled, load, loop, one_of, store
@@ -91,7 +92,8 @@ class LaneLowering(SegmentLowering):
         def term(inner: BodyLowering, k: SSAValue) -> None:
             first = inner.index.constant(low)
             inner.index.values[index] = inner.index.add(k, first) if low else k
-            total = arith.AddfOp(load(inner, lanes, k), inner.region(op.body), CONTRACT)
+            term = load(inner, lanes, k), inner.region(op.body)
+            total = operations.binary(arith.AddfOp, *term, fastmath=CONTRACT)
             store(inner, inner.insert(total).result, lanes, k)
 
         def outer(inner: BodyLowering, k: SSAValue) -> None:
@@ -110,12 +112,11 @@ class LaneLowering(SegmentLowering):
         block = Block(arg_types=[IndexType(), self.element])
         inner = self.inside(block)
         value = load(inner, lanes, block.args[0])
-        block.add_op(
-            scf.YieldOp(inner.insert(arith.AddfOp(block.args[1], value, REASSOCIATED)).result)
-        )
+        total = operations.binary(arith.AddfOp, block.args[1], value, fastmath=REASSOCIATED)
+        block.add_op(operations.end(inner.insert(total).result))
         low, high, step = (self.index.constant(n) for n in (0, length, 1))
         start = self.constant(0.0)
-        return self.insert(scf.ForOp(low, high, step, [start], Region(block))).results[0]
+        return self.insert(operations.loop(low, high, step, [start], block)).results[0]
 
 
 def has_lanes(op: tix.SumOp) -> bool:

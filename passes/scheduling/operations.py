@@ -1,51 +1,80 @@
 """Operations that loops consist of by the thousand, made from exactly what they have.
 
 The constructors of xDSL take operations for values, nothing for what is optional, and match all
-that with the definition of the operation: three times the time of `create`, which is given it.
+that with the definition of the operation: five times the time of `make`, which is given it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeVar, cast
 
-from xdsl.dialects import arith, memref, vector
-from xdsl.dialects.builtin import MemRefType, VectorType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects import arith, memref, scf, vector
+from xdsl.dialects.builtin import DenseArrayBase, MemRefType, VectorType, i64
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from dialects.quick import make
 
 OpT = TypeVar("OpT", bound=Operation)
 
 
 def constant(value: Any) -> arith.ConstantOp:
     """A number or a vector of numbers, whose attribute knows its type."""
-    return arith.ConstantOp.create(result_types=(value.type,), properties={"value": value})
+    return make(arith.ConstantOp, (), (value.type,), {"value": value})
 
 
 def binary(kind: type[OpT], a: SSAValue, b: SSAValue, **properties: Attribute) -> OpT:
     """An operation on two values of one type, which the result has, too."""
-    return kind.create(operands=(a, b), result_types=(a.type,), properties=properties)
+    return make(kind, (a, b), (a.type,), properties)
 
 
 def load(source: SSAValue, position: SSAValue) -> memref.LoadOp:
     """An element of a buffer."""
     element = cast("MemRefType[Attribute]", source.type).element_type
-    return memref.LoadOp.create(operands=(source, position), result_types=(element,))
+    return make(memref.LoadOp, (source, position), (element,))
 
 
 def store(value: SSAValue, target: SSAValue, position: SSAValue) -> memref.StoreOp:
     """A number, into an element of a buffer."""
-    return memref.StoreOp.create(operands=(value, target, position))
+    return make(memref.StoreOp, (value, target, position))
 
 
 def broadcast(number: SSAValue, kind: VectorType[Attribute]) -> vector.BroadcastOp:
     """A number in all lanes."""
-    return vector.BroadcastOp.create(operands=(number,), result_types=(kind,))
+    return make(vector.BroadcastOp, (number,), (kind,))
+
+
+def shuffle(a: SSAValue, b: SSAValue, order: Sequence[int]) -> vector.ShuffleOp:
+    """Lanes of two vectors: those of the second one are counted on behind the first."""
+    return make(vector.ShuffleOp, (a, b), (a.type,), {"mask": DenseArrayBase.from_list(i64, order)})
 
 
 def load_lanes(source: SSAValue, position: SSAValue, kind: VectorType[Attribute]) -> vector.LoadOp:
     """The elements of a buffer from a position on."""
-    return vector.LoadOp.create(operands=(source, position), result_types=(kind,))
+    return make(vector.LoadOp, (source, position), (kind,))
 
 
 def store_lanes(lanes: SSAValue, target: SSAValue, position: SSAValue) -> vector.StoreOp:
     """A vector, into the elements of a buffer from a position on."""
-    return vector.StoreOp.create(operands=(lanes, target, position))
+    return make(vector.StoreOp, (lanes, target, position))
+
+
+def loop(
+    low: SSAValue, high: SSAValue, step: SSAValue, carried: Sequence[SSAValue], body: Block
+) -> scf.ForOp:
+    """A loop over [low, high), which carries values."""
+    types = [value.type for value in carried]
+    return make(scf.ForOp, (low, high, step, *carried), types, None, [Region(body)])
+
+
+def branch(
+    test: SSAValue, then: Block, otherwise: Block | None = None, types: Sequence[Attribute] = ()
+) -> scf.IfOp:
+    """One of two blocks, with values of these types; without another one, no values."""
+    regions = Region(then), Region(() if otherwise is None else otherwise)
+    return make(scf.IfOp, (test,), types, None, regions)
+
+
+def end(*values: SSAValue) -> scf.YieldOp:
+    """The end of a block of a loop or a branch, with its values."""
+    return make(scf.YieldOp, values)

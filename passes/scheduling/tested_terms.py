@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import scf
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Block, SSAValue
 
 from dialects import tix
 from dialects.tix import Constraint
 from passes.rewriting.guards import is_guard
+from passes.scheduling import operations
 from passes.scheduling.lane_choices import LaneChoices
 from passes.scheduling.sloped_sums import Sums
 
@@ -105,7 +105,7 @@ def _tested(
     inner = at.inside(taken)
     inner.assumed |= {key}
     after = _advanced(inner, op, group, sums)
-    taken.add_op(scf.YieldOp(*(after[t.number] for t in group)))
-    left.add_op(scf.YieldOp(*(sums[t.number] for t in group)))
-    branch = scf.IfOp(holds, [at.type] * len(group), Region(taken), Region(left))
+    taken.add_op(operations.end(*(after[t.number] for t in group)))
+    left.add_op(operations.end(*(sums[t.number] for t in group)))
+    branch = operations.branch(holds, taken, left, [at.type] * len(group))
     return dict(zip((t.number for t in group), at.insert(branch).results, strict=True))

@@ -24,13 +24,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import product
 
-from xdsl.dialects import scf
-from xdsl.ir import Block, BlockArgument, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, SSAValue
 
 from dialects import tix
 from dialects.loops import PrefetchOp
 from dialects.tix import Affine
 from passes.analysis.index_uses import IndexUses
+from passes.scheduling import operations
 from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.emit import (
     buffer,
@@ -363,7 +363,7 @@ def _if_several(
     if test is None:
         return then(at)
     taken, left = Block(), Block()
-    taken.add_op(scf.YieldOp(*then(at.inside(taken))))
-    left.add_op(scf.YieldOp(*sums))
-    branch = scf.IfOp(test, [at.type] * len(sums), Region(taken), Region(left))
+    taken.add_op(operations.end(*then(at.inside(taken))))
+    left.add_op(operations.end(*sums))
+    branch = operations.branch(test, taken, left, [at.type] * len(sums))
     return at.insert(branch).results

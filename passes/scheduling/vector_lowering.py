@@ -8,7 +8,6 @@ from typing import Any
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import (
     I1,
-    DenseArrayBase,
     DenseIntOrFPElementsAttr,
     Float64Type,
     IntegerType,
@@ -102,8 +101,7 @@ class VectorLowering(SegmentLowering):
 
     def shuffled(self, a: SSAValue, b: SSAValue, order: Sequence[int]) -> SSAValue:
         """Lanes of two vectors: those of the second one are counted on behind the first."""
-        lanes = DenseArrayBase.from_list(i64, list(order))
-        return self.insert(vector.ShuffleOp(a, b, lanes, result_type=vector_type(a))).result
+        return self.insert(operations.shuffle(a, b, order)).result
 
     def picked(self, vectors: Sequence[SSAValue], places: Sequence[tuple[int, int]]) -> SSAValue:
         """Lanes of two vectors or more: each place is a vector's number and a lane of it."""
