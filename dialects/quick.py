@@ -28,6 +28,7 @@ from xdsl.irdl.operations import (
     BeforeVariadicSingleAccessor,
     OptionalPropertyAccessor,
     PropertyAccessor,
+    UniqueVariadicAccessor,
     VarIRConstruct,
 )
 
@@ -162,6 +163,9 @@ def _quick(accessor: object) -> property | None:
             return property(lambda op: _item(op.results, n))
         case BeforeVariadicSingleAccessor(VarIRConstruct.REGION, n):
             return property(lambda op: op.regions[n])
+        case UniqueVariadicAccessor(VarIRConstruct.OPERAND, n, count):
+            end = n - count + 1 or None
+            return property(lambda op: op._operands[n:end])
         case PropertyAccessor(name):
             return property(lambda op: op.properties[name], _setter(accessor))
         case OptionalPropertyAccessor(name, None):

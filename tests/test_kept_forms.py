@@ -50,3 +50,14 @@ def test_hashes_stay_in_a_process():
     assert hash(form) == hash(Affine({"N": 2}, 1))
     assert b"_hash" not in pickle.dumps(form)
     assert pickle.loads(pickle.dumps(form)) == form
+
+
+def test_conditions_follow_operands():
+    source = "x: f64[40]\ny[i in range(9), j in range(9)] = x[i] if i + j <= 7 else x[j]"
+    (op,) = tadc.compile(source).program.op.clone().definitions
+    (choice,) = (o for o in op.walk() if isinstance(o, tix.IfOp))
+    i, j = op.indices
+    assert [[c.form[v] for v in (i, j)] for (c,) in choice.condition] == [[-1, -1]]
+    choice.condition[0].clear()
+    j.replace_all_uses_with(i)
+    assert [c.form for (c,) in choice.condition] == [Affine({i: -2}, 7)]

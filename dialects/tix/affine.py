@@ -219,6 +219,14 @@ class FormRow(NamedTuple):
             terms[v] = terms.get(v, 0) + c
         return Affine(terms | dict(self.sizes), self.constant)
 
+    def at_zero(self, sizes: Mapping[str, int]) -> int | None:
+        """The value for operands that are 0; None where these sizes are not all that it takes."""
+        if not self.sizes:
+            return self.constant
+        if any(name not in sizes for name, _ in self.sizes):
+            return None
+        return self.constant + sum(c * sizes[name] for name, c in self.sizes)
+
 
 def split(forms: Iterable[Affine]) -> tuple[list[SSAValue], tuple[FormRow, ...]]:
     """The index operands of `forms`, in order of first use, and the forms as rows over them."""

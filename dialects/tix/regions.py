@@ -194,7 +194,11 @@ class IfOp(QuickOperation):
     @property
     def condition(self) -> list[list[Constraint]]:
         """The disjuncts, each the constraints of a convex set."""
-        return [constraints_of(p, self.indices) for p in self.disjuncts]
+        disjuncts, indices = self.disjuncts, tuple(self.operands)
+        found = kept(
+            self, (disjuncts, *indices), lambda: [constraints_of(p, indices) for p in disjuncts]
+        )
+        return [[*constraints] for constraints in found]
 
     @classmethod
     def parse(cls, parser: Parser) -> IfOp:

@@ -31,17 +31,18 @@ def constant_range(
     op: tix.ReductionOp, index: SSAValue, sizes: Mapping[str, int] | None = None
 ) -> tuple[int, int] | None:
     """First value and length of an index whose bounds are numbers, for these `sizes`."""
-    known: dict[tix.Variable, int] = {index: 0}
-    known.update((sizes or {}).items())
     low: list[int] = []
     high: list[int] = []
-    for constraint in op.constraints:
-        form = constraint.form
-        c = form[index]
-        if c and (abs(c) != 1 or constraint.equality or not form.terms.keys() <= known.keys()):
+    place = [*op.operands, *op.body.block.args].index(index)
+    for row, equality in op.domain.data.rows:  # asked so often that forms would take too long
+        c = row.coefficients[place]
+        if not c:
+            continue
+        is_alone = row.coefficients.count(0) == len(row.coefficients) - 1
+        bound = row.at_zero(sizes or {})
+        if abs(c) != 1 or equality or not is_alone or bound is None:
             return None
-        if c:
-            (low if c > 0 else high).append(form.evaluate(known))
+        (low if c > 0 else high).append(bound)
     if not low or not high:
         return None
     first = max(-x for x in low)

@@ -50,12 +50,14 @@ def constant_extent(size: Affine) -> int | None:
 
 def is_lane_by_lane(op: tix.IfOp, column: SSAValue, uses: IndexUses) -> bool:
     """True if a choice differs along the column, and its branches do not read neighbours alone."""
-    conditions = [c.form for disjunct in op.condition for c in disjunct]
-    return column in indices_of(conditions, uses) and any(
-        isinstance(o, tix.ReadOp) and stride(o, column, uses) not in (1, -1)
-        for region in op.regions
-        for o in region.walk()
-    )
+
+    def find() -> bool:
+        conditions = [c.form for disjunct in op.condition for c in disjunct]
+        return column in indices_of(conditions, uses) and any(
+            isinstance(o, tix.ReadOp) and stride(o, column, uses) not in (1, -1) for o in op.walk()
+        )
+
+    return uses.once((is_lane_by_lane, op, column), find)
 
 
 def sum_along(op: tix.DefineOp, index: SSAValue) -> tix.ReductionOp:
