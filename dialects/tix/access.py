@@ -22,7 +22,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from dialects.quick import QuickOperation, operation
 from dialects.tix.affine import Affine
-from dialects.tix.attributes import MapAttr, kept, map_over, shape_map, shape_of_map
+from dialects.tix.attributes import MapAttr, kept, map_over, shape_map
 from dialects.tix.text import (
     parse_form,
     parse_forms,
@@ -73,7 +73,7 @@ class ReadOp(QuickOperation):
     @property
     def shape(self) -> tuple[Affine, ...]:
         """The size of each dimension, as the forms count them."""
-        return self.tensor_type.shape if self.view is None else shape_of_map(self.view)
+        return self.tensor_type.shape if self.view is None else self.view.shape
 
     @classmethod
     def parse(cls, parser: Parser) -> ReadOp:

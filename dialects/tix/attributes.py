@@ -7,7 +7,7 @@ An operation has its indices as operands, and a map or a set over as many dimens
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 from xdsl.ir import Data, Operation, SSAValue
@@ -37,6 +37,11 @@ class MapAttr(Data[MapData]):
     """An index map, one affine form per tensor dimension: `#tix.map<(d0, d1) -> (d0 + d1, 0)>`."""
 
     name = "tix.map"
+
+    @cached_property
+    def shape(self) -> tuple[Affine, ...]:
+        """The sizes of dimensions: the inverse of `shape_map`."""
+        return tuple(row.bind(()) for row in self.data.rows)
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> MapData:
@@ -108,12 +113,6 @@ def shape_map(shape: Sequence[Affine]) -> MapAttr:
     """The sizes of dimensions, as a map without indices."""
     _, rows = split(shape)
     return MapAttr(MapData(0, rows))
-
-
-@lru_cache(maxsize=4096)
-def shape_of_map(attribute: MapAttr) -> tuple[Affine, ...]:
-    """The sizes of dimensions: the inverse of `shape_map`."""
-    return tuple(row.bind(()) for row in attribute.data.rows)
 
 
 def set_over(constraints: Sequence[Constraint], dimensions: Sequence[SSAValue]) -> SetAttr:

@@ -44,7 +44,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from dialects.quick import QuickOperation, operation
 from dialects.tix.affine import Affine
-from dialects.tix.attributes import MapAttr, shape_map, shape_of_map
+from dialects.tix.attributes import MapAttr, shape_map
 from dialects.tix.bodies import HasBody, verify_yields
 from dialects.tix.constraints import Constraint, between
 from dialects.tix.text import (
@@ -90,7 +90,7 @@ class DefineOp(QuickOperation):
     @property
     def shape(self) -> tuple[Affine, ...]:
         """The size of each dimension, as the indices count them."""
-        return self.type.shape if self.view is None else shape_of_map(self.view)
+        return self.type.shape if self.view is None else self.view.shape
 
     @property
     def indices(self) -> list[SSAValue]:

@@ -16,7 +16,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from dialects.tix.affine import Affine, ParseVariable, Variable, parse_affine, product, show
-from dialects.tix.attributes import MapAttr, shape_of_map
+from dialects.tix.attributes import MapAttr
 from dialects.tix.constraints import Constraint, parse_constraint, show_constraint
 
 
@@ -78,7 +78,7 @@ def parse_forms(parser: Parser) -> list[Affine]:
 def print_view(printer: Printer, view: MapAttr | None) -> None:
     """` as [N * M]`, where dimensions are seen in another way."""
     if view is not None:
-        printer.print_string(f" as [{', '.join(show(form, str) for form in shape_of_map(view))}]")
+        printer.print_string(f" as [{', '.join(show(form, str) for form in view.shape)}]")
 
 
 def verify_view(view: Sequence[Affine], shape: Sequence[Affine]) -> None:

@@ -14,7 +14,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from dialects.tix.affine import Affine, FormRow, parse_affine, show, split
-from dialects.tix.attributes import MapAttr, shape_map, shape_of_map
+from dialects.tix.attributes import MapAttr, shape_map
 
 ElementType: TypeAlias = "Float32Type | Float64Type | RealType"
 
@@ -55,7 +55,7 @@ class TensorType(ParametrizedAttribute, TypeAttribute):
     @property
     def shape(self) -> tuple[Affine, ...]:
         """The size of each dimension."""
-        return shape_of_map(self.sizes)
+        return self.sizes.shape
 
     @property
     def rank(self) -> int:

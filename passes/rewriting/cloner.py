@@ -164,6 +164,8 @@ class Cloner:
 
 def free_values(op: Operation) -> list[SSAValue]:
     """Values from outside that `op` and the operations in its regions use."""
+    if not op.regions:
+        return list(op.operands)
     return [v for inner in op.walk() for v in inner.operands if not _defined_inside(v, op)]
 
 

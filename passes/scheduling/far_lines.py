@@ -18,7 +18,7 @@ from passes.analysis.index_uses import IndexUses
 from passes.scheduling.cache_lines import LINE_BYTES, is_far
 from passes.scheduling.tile import Tile
 from passes.scheduling.tile_analysis import VECTOR_BYTES, stride, tree_of
-from passes.scheduling.tile_cost import Sizes, terms_of
+from passes.scheduling.tile_cost import Sizes, terms_once
 
 COST_OF_FAR_LINE = 6
 """The cost of a line that comes in order: three cycles, some of them beside computing."""
@@ -31,7 +31,7 @@ def cost_of_far_lines(
     if not tile.axes:
         return 0.0
     lines = tile.columns * VECTOR_BYTES / tile.lanes / LINE_BYTES
-    far = sum(terms_of(op, sizes) * len(_far_reads(op, tile, uses, sizes)) for op in sums)
+    far = sum(terms_once(op, uses, sizes) * len(_far_reads(op, tile, uses, sizes)) for op in sums)
     return COST_OF_FAR_LINE * far * lines / (tile.height * tile.columns)
 
 

@@ -139,7 +139,7 @@ def indices_of(forms: Iterable[Affine], uses: IndexUses) -> set[SSAValue]:
 
 def known_size(size: Affine, sizes: Mapping[str, int]) -> Affine:
     """A size as a number, where these sizes tell."""
-    if any(name not in sizes for name in size.sizes):
+    if not size.terms or any(name not in sizes for name in size.sizes):
         return size
     return Affine(constant=size.evaluate({n: sizes[n] for n in size.sizes}))
 
@@ -325,11 +325,13 @@ def is_slow(step: int | None) -> bool:
 def _largest(op: tix.ReductionOp, fits: Callable[[SSAValue], bool]) -> list[SSAValue]:
     """The largest values of the sum's body that fit; none of them stands inside a choice."""
     found: dict[SSAValue, None] = {}
+    seen: set[SSAValue] = set()
 
     def visit(value: SSAValue) -> None:
         owner = value.owner
-        if not isinstance(owner, Operation) or owner.parent is not op.body.block:
+        if value in seen or not isinstance(owner, Operation) or owner.parent is not op.body.block:
             return
+        seen.add(value)
         if _is_real(value) and fits(value):
             found[value] = None
         else:

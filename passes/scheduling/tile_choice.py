@@ -187,9 +187,7 @@ def priced_tiles(op: tix.DefineOp, sizes: Sizes, along: SSAValue | None = None) 
     joined = [s for s in blocked_sums(op.body) if len(s.results) > 1]  # they have no plain nest
     found: list[PricedTile] = []
     plain_costs: dict[tuple[tix.ReductionOp, ...], float] = {}
-    for tile in _candidates(op, lanes, sizes, uses):
-        if along is not None and tile.column_index is not along:
-            continue
+    for tile in _candidates(op, lanes, sizes, uses, along):
         sums = sums_of_blocks(op, tile, uses)
         if not sums or not all(s in sums and _may_join(s, op, tile, uses) for s in joined):
             continue
@@ -223,11 +221,18 @@ def sums_of_blocks(op: tix.DefineOp, tile: Tile, uses: IndexUses) -> list[tix.Re
     return [sum_along(op, tile.column_index)]
 
 
-def _candidates(op: tix.DefineOp, lanes: int, sizes: Sizes, uses: IndexUses) -> Iterator[Tile]:
-    """Every pair of indices and every single one, the last ones first: results lie along these."""
+def _candidates(
+    op: tix.DefineOp, lanes: int, sizes: Sizes, uses: IndexUses, along: SSAValue | None
+) -> Iterator[Tile]:
+    """Every pair of indices and every single one, the last ones first: results lie along these.
+
+    All have columns `along` this index where one is given.
+    """
     sums = blocked_sums(op.body)
     extents = {v: extent_of(op, v, sizes) for v in reversed(op.indices)}
     for column_index, length in extents.items():
+        if along is not None and column_index is not along:
+            continue
         others = [v for v in extents if v is not column_index and extents[v] > 1]
         rooms = {v: Room.of(sums, v, column_index, uses) for v in others}
         for columns in widths(length, lanes):
@@ -239,9 +244,10 @@ def _candidates(op: tix.DefineOp, lanes: int, sizes: Sizes, uses: IndexUses) -> 
             yield Tile(None, column_index, 1, columns, min(lanes, columns), rest)
         if (wide := width_of_row(sums, lanes)) <= length and wide:
             yield Tile(None, column_index, 1, wide, lanes)
-    yield from term_candidates(
-        op, lanes, lambda v: extent_of(op, v, sizes), lambda s, v: length_of(s, v, sizes)
-    )
+    if along is None:
+        yield from term_candidates(
+            op, lanes, lambda v: extent_of(op, v, sizes), lambda s, v: length_of(s, v, sizes)
+        )
 
 
 def _waste(op: tix.DefineOp, tile: Tile, sizes: Sizes) -> float:

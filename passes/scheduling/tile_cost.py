@@ -85,6 +85,11 @@ def terms_of(op: tix.ReductionOp, sizes: Sizes) -> int:
     return prod(length_of(op, v, sizes) for v in op.indices)
 
 
+def terms_once(op: tix.ReductionOp, uses: IndexUses, sizes: Sizes) -> int:
+    """`terms_of`, found once: all tiles of a definition are priced for the same sizes."""
+    return uses.once((terms_of, op), lambda: terms_of(op, sizes))
+
+
 def length_of(op: tix.ReductionOp, index: SSAValue, sizes: Sizes) -> int:
     """The length of a range at most, assumed where it depends on sizes that are not given."""
     found = constant_range(op, index, sizes)
@@ -106,12 +111,11 @@ def extent_of(op: tix.DefineOp, index: SSAValue | None, sizes: Sizes) -> int:
     """The length of an axis, assumed where it depends on sizes that are not given."""
     if index is None:
         return 1
-    if index not in op.indices:
+    own = op.indices
+    if index not in own:
         return length_of(sum_along(op, index), index, sizes)
-    size = op.shape[op.indices.index(index)]
-    if any(name not in sizes for name in size.sizes):
-        return ASSUMED_EXTENT
-    return max(0, size.evaluate({name: sizes[name] for name in size.sizes}))
+    extent = constant_extent(known_size(op.shape[own.index(index)], sizes))
+    return ASSUMED_EXTENT if extent is None else extent
 
 
 def is_of_squares(panel: Hoisted, op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> bool:
@@ -163,7 +167,7 @@ class TileCost:
     """The sizes for which the cost is asked."""
 
     def of(self, sums: Iterable[tix.ReductionOp]) -> float:
-        return sum(terms_of(op, self.sizes) * self._of_sum(op) for op in sums)
+        return sum(terms_once(op, self.uses, self.sizes) * self._of_sum(op) for op in sums)
 
     def _of_sum(self, op: tix.ReductionOp) -> float:
         rows, columns = self.tile.height, self.tile.columns
