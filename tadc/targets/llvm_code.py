@@ -184,6 +184,8 @@ class Body:
     lines: list[str] = field(default_factory=list[str])
     allocas: list[str] = field(default_factory=list[str])
     names: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
+    types: dict[int, str] = field(default_factory=dict[int, str])
+    """The LLVM types of values, by the identities of the types: quicker than by their hashes."""
     taken: dict[str, int] = field(default_factory=dict[str, int])
     block: str = "entry"
     strips: bool = False
@@ -215,7 +217,10 @@ class Body:
         return self.names[value]
 
     def type(self, value: SSAValue) -> str:
-        return llvm_type(value.type)
+        kind = value.type
+        if id(kind) not in self.types:
+            self.types[id(kind)] = llvm_type(kind)
+        return self.types[id(kind)]
 
     def typed(self, value: SSAValue) -> str:
         return f"{self.type(value)} {self.value(value)}"

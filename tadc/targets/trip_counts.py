@@ -54,12 +54,10 @@ def _terms(value: SSAValue, sign: int) -> Iterator[tuple[SSAValue, int]]:
 
 def most_iterations(block: Block) -> int | None:
     """The most iterations of innermost loops in a block, at least 1; None without a bound."""
-    return _sum(_iterations(op) for op in block.ops)
+    return _sum(_iterations(op) for op in block.ops if op.regions)
 
 
 def _iterations(op: Operation) -> int | None:
-    if not op.regions:
-        return 0
     inside = _sum(most_iterations(block) for region in op.regions for block in region.blocks)
     if isinstance(op, scf.ForOp):
         return times(most_trips(op), inside)
