@@ -20,7 +20,6 @@ both ways round, but -(x - x) is -0.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TypeAlias
@@ -33,6 +32,7 @@ from dialects import tix
 from dialects.tix import Affine, Constraint, Variable
 from dialects.tix import elementwise as ew
 from passes.rewriting.scoped_map import ScopedMap
+from passes.rewriting.shallow_copy import shallow_copy
 
 Key: TypeAlias = object
 """Hashable: what is computed, and the numbers of what it is computed from."""
@@ -61,7 +61,7 @@ class ValueNumbers:
 
     def shifted(self, distances: Mapping[SSAValue, int]) -> ValueNumbers:
         """The numbers that values have here where indices are larger by these distances."""
-        found = copy(self)
+        found = shallow_copy(self)
         indices = self._walk.indices.new_child()
         found._walk = replace(
             self._walk, numbers=ScopedMap(), absolute=ScopedMap(), indices=indices, moved=distances

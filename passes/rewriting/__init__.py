@@ -12,6 +12,7 @@ program as it was.
 - `scalar_builder`: emits scalar operations, and folds them on the way
 - `cloner`: copies the operations of an old body through a builder; passes override some of it
 - `scoped_map`: mappings inside each other, as the blocks are that values are defined in
+- `shallow_copy`: another cloner, or lowering, of the same fields
 - `programs`: whole programs: arguments, definitions and results, and copies of all of them
 - `program_pass`: the kinds of passes: on modules, on programs, on single definitions
 - `guards`: `E if condition else 0`, and taking one branch of a choice

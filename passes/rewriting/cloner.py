@@ -7,7 +7,6 @@ A pass is a cloner that copies some operations in a way of its own: it overrides
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from typing import Self
 
@@ -18,6 +17,7 @@ from dialects.tix import Affine, Constraint, Variable
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.failure import place
 from passes.rewriting.scoped_map import ScopedMap
+from passes.rewriting.shallow_copy import shallow_copy
 
 
 class Cloner:
@@ -55,7 +55,7 @@ class Cloner:
         It is a copy with maps of its own: whatever else a pass keeps in its cloners is shared.
         """
         indices: dict[Variable, Affine] = {a: Affine.of(b) for a, b in zip(own, new, strict=True)}
-        cloner = copy.copy(self)
+        cloner = shallow_copy(self)
         cloner.builder = builder
         cloner.values, cloner.indices = self.values.new_child(), self.indices.new_child(indices)
         return cloner

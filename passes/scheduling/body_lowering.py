@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from copy import copy
 from typing import Self, TypeAlias
 
 from xdsl.dialects import arith
@@ -13,6 +12,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from dialects import tix
 from dialects.tix import Affine, Constraint, TensorType
 from passes.rewriting.failure import place
+from passes.rewriting.shallow_copy import shallow_copy
 from passes.scheduling import operations
 from passes.scheduling.elementary import (
     AS_WRITTEN,
@@ -54,7 +54,7 @@ class BodyLowering(ScalarLowering):
 
     def inside(self, block: Block) -> Self:
         """The lowering of a block inside, which can use what this one has computed so far."""
-        inner = copy(self)
+        inner = shallow_copy(self)
         inner.index = self.index.inside(block)
         inner.scalars = dict(self.scalars)
         inner.ranges = dict(self.ranges)
@@ -125,7 +125,7 @@ class BodyLowering(ScalarLowering):
     def reduce(self, op: tix.ReductionOp, own: Sequence[SSAValue], start: SSAValue) -> SSAValue:
         """The loops of the indices `own` of a reduction that has come to `start`."""
         if not own:
-            inner = copy(self)
+            inner = shallow_copy(self)
             inner.scalars = dict(self.scalars)
             return self.combined(op, start, inner.region(op.body))
         index, *rest = own

@@ -7,7 +7,6 @@ x[2 * i + k]  of  x: [N, 3]        %0 = arith.muli %i, %c2 : index
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from copy import copy
 from functools import lru_cache, reduce
 from typing import TypeVar
 
@@ -17,6 +16,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from dialects.tix import Affine, Constraint, Variable
 from dialects.tix.affine import factors_of
+from passes.rewriting.shallow_copy import shallow_copy
 from passes.scheduling import operations
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -46,7 +46,7 @@ class IndexLowering:
 
     def placed(self, places: Mapping[Variable, Affine]) -> IndexLowering:
         """The lowering of the same block where these indices have other places."""
-        inner = copy(self)
+        inner = shallow_copy(self)
         inner.places = {**self.places, **places}
         return inner
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass
 from typing import Self
 
@@ -28,6 +27,7 @@ from dialects import tix
 from dialects.loops import ConvertLanesOp, SelectLanesOp
 from dialects.tix import Affine, Variable
 from passes.analysis.index_uses import IndexUses
+from passes.rewriting.shallow_copy import shallow_copy
 from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.elementary import AS_WRITTEN, CONTRACT
 from passes.scheduling.emit import buffer, either, load, loop, store
@@ -78,6 +78,7 @@ class LanesLowering(LaneTests):
         self.vector: int | None = None
         self.known: dict[Key, SSAValue] = {}
         """Values at points that are emitted."""
+        self._places: dict[tuple[int, int], dict[Variable, Affine]] = {}
         self.loaded = {}
         for index, _ in tile.whole:
             self.index.values[index] = self.index.constant(0)
@@ -92,21 +93,19 @@ class LanesLowering(LaneTests):
 
     def apart(self) -> Self:
         """The lowering of the same block for another term: all but loads is computed anew."""
-        inner = copy(self)
+        inner = shallow_copy(self)
         inner.scalars, inner.known = dict(self.scalars), dict(self.known)
         inner.index = self.index.placed({})
         return inner
 
     def at(self, row: int | None, vector: int | None) -> Self:
         """The lowering of the same block at a point."""
-        inner = copy(self)
+        inner = shallow_copy(self)
         inner.row, inner.vector = row, vector
         inner.scalars = dict(self.scalars)
-        offsets = {
-            **self.tile.distances(row or 0),
-            self.tile.column_index: (vector or 0) * self.lanes,
-        }
-        inner.index = self.index.placed({v: Affine.of(v) + n for v, n in offsets.items() if n})
+        if (point := (row or 0, vector or 0)) not in self._places:
+            self._places[point] = _places(self.tile, *point)
+        inner.index = self.index.placed(self._places[point])
         return inner
 
     def from_column(self, column: SSAValue) -> Self:
@@ -256,6 +255,12 @@ class LanesLowering(LaneTests):
         }
         inner.index = self.index.placed(places)
         return inner
+
+
+def _places(tile: Tile, row: int, vector: int) -> dict[Variable, Affine]:
+    """The places of indices that differ from those of the first row and column."""
+    offsets = {**tile.distances(row), tile.column_index: vector * tile.lanes}
+    return {v: Affine.of(v) + n for v, n in offsets.items() if n}
 
 
 def _in_memory(
