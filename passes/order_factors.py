@@ -167,6 +167,7 @@ def _order(products: Sequence[_Product], price: Callable[[], list[PricedTile]]) 
     standing = tuple(product.tree for product in products)
     tiles = price()
     ways = dict.fromkeys(tuple(_sorted(p, t.tile, uses) for p in products) for t in tiles)
+    ways.pop(standing, None)
     best, least = standing, _cost(tiles)
     for way in ways:
         _write(products, way)

@@ -182,12 +182,13 @@ def best_axes(op: tix.DefineOp, sizes: Sizes, made: Collection[Copy] = ()) -> Ax
     least = MOST_OF_UNPACKED_COST * _cost_without(priced)
     for column in op.indices:
         axes = {r: last for r in reads_of(op) if (last := axis_along(r, column)) is not None}
-        if not axes:
+        copies = _cost_of_copies(op, axes, sizes, made)
+        if not axes or copies >= least:
             continue
         packed = _alone(op, axes)
         own = packed.indices[op.indices.index(column)]
         found = [p.cost for p in priced_tiles(packed, sizes, own)]
-        cost = min(found, default=least) + _cost_of_copies(op, axes, sizes, made)
+        cost = min(found, default=least) + copies
         if cost < least:
             best, least = axes, cost
     return best

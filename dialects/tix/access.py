@@ -67,8 +67,9 @@ class ReadOp(QuickOperation):
 
     @property
     def tensor_type(self) -> TensorType:
-        assert isinstance(self.tensor.type, TensorType)
-        return self.tensor.type
+        type = self.tensor.type
+        assert isinstance(type, TensorType)
+        return type
 
     @property
     def shape(self) -> tuple[Affine, ...]:

@@ -84,8 +84,9 @@ class DefineOp(QuickOperation):
 
     @property
     def type(self) -> TensorType:
-        assert isinstance(self.result.type, TensorType)
-        return self.result.type
+        type = self.result.type
+        assert isinstance(type, TensorType)
+        return type
 
     @property
     def shape(self) -> tuple[Affine, ...]:

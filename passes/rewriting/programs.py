@@ -147,8 +147,9 @@ def tensor_names(program: tix.ProgramOp) -> dict[SSAValue, str]:
 
 
 def type_of(tensor: SSAValue) -> TensorType:
-    assert isinstance(tensor.type, TensorType)
-    return tensor.type
+    type = tensor.type
+    assert isinstance(type, TensorType)
+    return type
 
 
 def location_of(tensor: SSAValue) -> LocationAttr:
