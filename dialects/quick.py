@@ -8,8 +8,8 @@ operations of our dialects the definition gives the answers once, when it is mad
     class AddOp(QuickOperation): ...
 
 is what `@irdl_op_definition class AddOp(IRDLOperation)` is, several times quicker. `make` makes
-operations of other dialects in the same way. docs/decisions/0075-quick-operations.md says
-which fields of xDSL this relies on.
+operations of other dialects in the same way, and `append` puts them into blocks.
+docs/decisions/0075-quick-operations.md says which fields of xDSL this relies on.
 """
 
 # pyright: reportPrivateUsage=false
@@ -22,7 +22,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 from xdsl.dialects.builtin import UNKNOWN_LOC
-from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue, SSAValues, Use
+from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, SSAValues, Use
 from xdsl.irdl import IRDLOperation, OptPropertyDef, irdl_op_definition
 from xdsl.irdl.operations import (
     BeforeVariadicSingleAccessor,
@@ -119,6 +119,17 @@ def _defaults(kind: type[Operation]) -> Mapping[str, Attribute]:
         for name, property in definition.properties.items()
         if property.default_value is not None and not isinstance(property, OptPropertyDef)
     }
+
+
+def append(block: Block, op: Operation) -> None:
+    """Put a new operation, which holds no block around this one, at the end of a block."""
+    assert op.parent is None
+    op.parent, last = block, block._last_op
+    if last is None:
+        block._first_op = op
+    else:
+        last._next_op, op._prev_op = op, last
+    block._last_op = op
 
 
 def walk(op: Operation) -> Iterator[Operation]:

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import pytest
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import ModuleOp, f64
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.irdl.operations import get_accessors_from_op_def
 from xdsl.parser import Parser
 
-from dialects.quick import QuickOperation, make, walk
+from dialects.quick import QuickOperation, append, make, walk
 from dialects.tix import BINARY, ConstantOp, UnaryOp
 from tadc.support.ir_text import context
 from tests.support.paths import ROOT
@@ -89,6 +89,21 @@ def test_made_operations_are_those_that_xdsl_creates():
     given = {"fastmath": arith.FastMathFlagsAttr("fast")}
     assert make(arith.AddfOp, (a, b), (f64,), given).properties == given
     assert made.properties == created.properties
+
+
+def test_blocks_are_those_that_xdsl_fills():
+    ops = [ConstantOp(n) for n in range(4)]
+    block = Block()
+    for op in ops[:3]:
+        append(block, op)
+    block.add_op(ops[3])
+    assert list(block.ops) == ops
+    assert list(reversed(block.ops)) == ops[::-1]
+    assert all(op.parent is block for op in ops)
+    ops[1].detach()
+    assert list(block.ops) == [ops[0], *ops[2:]]
+    with pytest.raises(AssertionError):
+        append(block, ops[0])
 
 
 def test_uses_follow_operands():

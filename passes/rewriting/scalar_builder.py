@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from dialects import tix
+from dialects.quick import append
 from dialects.tix import elementwise
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -27,7 +28,7 @@ class ScalarBuilder:
 
     def insert(self, op: OpT) -> OpT:
         op.location = self.location
-        self.block.add_op(op)
+        append(self.block, op)
         return op
 
     def constant(self, value: float) -> SSAValue:

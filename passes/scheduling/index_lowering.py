@@ -14,6 +14,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerAttr, LocationAttr
 from xdsl.ir import Block, Operation, SSAValue
 
+from dialects.quick import append
 from dialects.tix import Affine, Constraint, Variable
 from dialects.tix.affine import factors_of
 from passes.rewriting.shallow_copy import shallow_copy
@@ -52,7 +53,7 @@ class IndexLowering:
 
     def insert(self, op: OpT) -> OpT:
         op.location = self.location
-        self.block.add_op(op)
+        append(self.block, op)
         return op
 
     def once(self, key: object, make: Callable[[], Operation]) -> SSAValue:
