@@ -66,6 +66,8 @@ class LocalReverse(LocalValues):
     """The number of terms equal to each element, where the definition is an extremum."""
     carriers: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     """For the terms of a sum `x + y - ...`, the value that has the same adjoint."""
+    numbers: dict[Operation, int] = field(default_factory=dict[Operation, int])
+    """The numbers of operations in their blocks."""
 
     def at(self, value: SSAValue, path: Path, cloner: Cloner) -> SSAValue:
         """The adjoint of a value that stands at the end of `path`, at the point of the cloner.
@@ -118,7 +120,7 @@ class LocalReverse(LocalValues):
         while pending:
             v = pending[-1]
             # what only decides has the derivative 0
-            uses = _in_order(u for u in v.uses if not isinstance(u.operation, tix.WhereOp))
+            uses = self._in_order(u for u in v.uses if not isinstance(u.operation, tix.WhereOp))
             above = [self._carrier(u.operation.results[0]) for u in uses if _stays(u, home)]
             if v in home.derivatives:
                 pending.pop()
@@ -129,6 +131,26 @@ class LocalReverse(LocalValues):
                 parts = [self._through(use, home) for use in uses]
                 home.derivatives[v] = reduce(e.add, parts) if parts else e.constant(0)
         return home.derivatives[value]
+
+    def _in_order(self, uses: Iterable[Use]) -> list[Use]:
+        """Uses in the order of the text, so that the same input gives the same output."""
+        found = list(uses)
+        if len(found) < 2:
+            return found
+        return sorted(found, key=lambda use: (self._position(use.operation), use.index))
+
+    def _position(self, op: Operation) -> tuple[int, ...]:
+        """The place of an operation: the numbers of its ancestors in their blocks, outermost
+        first."""
+        position: list[int] = []
+        current: Operation | None = op
+        while not isinstance(current, tix.DefineOp) and current is not None and current.parent:
+            block = current.parent
+            if current not in self.numbers:
+                self.numbers.update((inner, n) for n, inner in enumerate(block.ops))
+            position.append(self.numbers[current])
+            current = block.parent_op()
+        return tuple(reversed(position))
 
     def _carrier(self, value: SSAValue) -> SSAValue:
         """The last value of a chain of additions, where nothing else uses what is between."""
@@ -226,25 +248,6 @@ def _sum_of(value: SSAValue) -> SSAValue | None:
     op = use.operation
     added = isinstance(op, ew.AddOp) or (isinstance(op, ew.SubOp) and use.index == 0)
     return op.results[0] if added else None
-
-
-def _in_order(uses: Iterable[Use]) -> list[Use]:
-    """Uses in the order of the text, so that the same input gives the same output."""
-    found = list(uses)
-    if len(found) < 2:
-        return found
-    return sorted(found, key=lambda use: (_position(use.operation), use.index))
-
-
-def _position(op: Operation) -> tuple[int, ...]:
-    """The place of an operation: the numbers of its ancestors in their blocks, outermost first."""
-    position: list[int] = []
-    current: Operation | None = op
-    while not isinstance(current, tix.DefineOp) and current is not None and current.parent:
-        block = current.parent
-        position.append(block.get_operation_index(current))
-        current = block.parent_op()
-    return tuple(reversed(position))
 
 
 def _child_of(block: Block, op: Operation) -> Operation:
