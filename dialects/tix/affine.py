@@ -92,7 +92,12 @@ class Affine:
         return self * -1
 
     def __sub__(self, other: Affine | int) -> Affine:
-        return self + (-other)
+        if isinstance(other, int):
+            return Affine(self.terms, self.constant - other)
+        terms = dict(self.terms)
+        for v, c in other.terms.items():
+            terms[v] = terms.get(v, 0) - c
+        return Affine(terms, self.constant - other.constant)
 
     def __rsub__(self, other: int) -> Affine:
         return -self + other
