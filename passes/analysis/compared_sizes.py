@@ -28,7 +28,8 @@ def compared_sizes(program: tix.ProgramOp) -> tuple[tuple[str, str], ...]:
             for v in constraint.form.indices:
                 if constraint.form[v] == -1:
                     ends.setdefault(v, {})[constraint.form + Affine.of(v)] = None
-        pairs = (pair for forms in ends.values() for pair in combinations(forms, 2))
+        named = (forms for forms in ends.values() if any(form.sizes for form in forms))
+        pairs = (pair for forms in named for pair in combinations(forms, 2))
         for a, b in pairs:
             names = _apart(a - b)
             if names and derived.isdisjoint(names):
