@@ -103,6 +103,7 @@ def _parts(at: BodyLowering, bands: Bands) -> list[_Part]:
             least = smaller(at, sizes[outer], at.index.constant(outer.least))
             left = quotient(at, left, _with_reach(at, at_least_one(at, least), outer))
         most = difference(at, left, at.index.constant(side.reach))
+        most = quotient(at, most, at.index.constant(side.step))
         part = _evenly(at, side, sizes[side], at_least_one(at, most))
         room = quotient(at, room, _with_reach(at, part.most, side))
         found.append(part)
@@ -121,7 +122,8 @@ def _room(bands: Bands) -> int:
 
 
 def _with_reach(at: BodyLowering, width: SSAValue, side: Side) -> SSAValue:
-    return at.index.add(width, at.index.constant(side.reach))
+    elements = at.index.mul(width, at.index.constant(side.step))
+    return at.index.add(elements, at.index.constant(side.reach))
 
 
 def _evenly(at: BodyLowering, side: Side, size: SSAValue, most: SSAValue) -> _Part:
@@ -157,8 +159,12 @@ def _locate(at: BodyLowering, stage: Stage, begins: dict[int, tuple[SSAValue, SS
         if axis is None:
             continue
         begin, end = begins[axis.index]
-        begin = larger(at, zero, at.index.add(begin, at.index.constant(axis.low)))
-        end = at.index.add(end, at.index.constant(axis.high))
+        step = at.index.constant(axis.step)
+        begin = at.index.add(at.index.mul(begin, step), at.index.constant(axis.low))
+        begin = larger(at, zero, begin)
+        # behind the place of the last value, (end - 1) * step + high
+        behind = at.index.constant(axis.high + 1 - axis.step)
+        end = at.index.add(at.index.mul(end, step), behind)
         end = smaller(at, end, at.index.form(stage.of.type.shape[n]))
         at.index.values[first_of(stage.of, n)] = begin
         at.index.values[count_of(stage.of, n)] = larger(at, zero, difference(at, end, begin))

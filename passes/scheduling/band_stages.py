@@ -26,24 +26,34 @@ from passes.scheduling.blocking import Blocking, ChooseBlocking
 
 @dataclass(frozen=True)
 class Axis:
-    """The values of a dimension from that of a band plus `low` to that plus `high`."""
+    """The values of a dimension for those of a band, from the first one, times `step`, plus `low`
+    to the last one, times `step`, plus `high`."""
 
     index: int
     """The index of the root, by its number."""
+    step: int
     low: int
     high: int
 
 
 @dataclass(frozen=True)
 class Side:
-    """A side of a band."""
+    """A side of a band: for n values of the root, stages have `step * n + reach` at most."""
 
     index: int
     """The index of the root, by its number."""
+    step: int
     reach: int
-    """The values by which stages reach beyond the band, at most."""
     least: int
     """The values that a band has for all sizes, unless there are fewer."""
+
+    def elements(self, values: int) -> int:
+        """The elements of stages along so many values of the root, at most."""
+        return self.step * values + self.reach
+
+    def values(self, elements: int) -> int:
+        """The values of the root for which there is room beside so many elements of stages."""
+        return (elements - self.reach) // self.step
 
 
 @dataclass(frozen=True)

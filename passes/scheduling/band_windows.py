@@ -1,67 +1,128 @@
 """Windows: the values of a dimension that one element, or a band of elements, reads of a tensor.
 
-    y[i, j] = sum[s in range(5)](w[s] * z[i + s - 2, j])
+    y[i, j] = sum[s in range(5)](w[s] * z[i + s - 2, 2*j])
 
-    z[i + s - 2, ..]     Window(i, -2, 2): y[i, ..] reads the rows i - 2 to i + 2 of z
-    z[.., j]             Window(j, 0, 0)
+    z[i + s - 2, ..]     Window(i, 1, -2, 2): y[i, ..] reads the rows i - 2 to i + 2 of z
+    z[.., 2*j]           Window(j, 2, 0, 0)
+
+A sum over a piece has a window as long as that is:
+
+    y_pieces[s, p] = sum[i in range(8*p, min(8*p + 8, I))](x[i] * z[i + s])        s in range(5)
+
+    z[i + s]             Window(p, 8, 0, 11)
 
 A window has bounds that are numbers. Terms that are not there, and conditions, make it no smaller.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from math import prod
+from math import inf, prod
 
 from xdsl.ir import Operation, SSAValue
 
 from dialects import tix
 from dialects.tix import Affine
-from passes.rewriting.programs import reductions_around
+from passes.rewriting.programs import definition_around, reductions_around
+from passes.scheduling.tile_analysis import constant_extent
 
 
 @dataclass(frozen=True)
 class Window:
-    """The values from `index + low` to `index + high`."""
+    """The values from `step * index + low` to `step * index + high`."""
 
     index: SSAValue
+    step: int
     low: int
     high: int
+
+
+@dataclass(frozen=True)
+class _Range:
+    """The values of an index of a reduction, from `start + low` to `start + high`."""
+
+    start: Affine
+    low: int
+    high: int
+
+    @property
+    def step(self) -> int:
+        """The places by which the next element's values lie further; 0 if it has the same ones."""
+        return sum(abs(self.start[v]) for v in self.start.indices)
+
+    @property
+    def count(self) -> int:
+        """The number of values, or, where elements share none, that for a place."""
+        return max(1, -(-(self.high - self.low + 1) // max(1, self.step)))
+
+    @property
+    def is_piece(self) -> bool:
+        """True if each element has values of its own."""
+        return self.step > 0 and self.count == 1
 
 
 def windows_of(read: tix.ReadOp, reader: tix.DefineOp) -> list[Window | None]:
     """The window of each dimension that a definition reads; None where there is none."""
     ranges = {v: _range(v, op) for op in reductions_around(read) for v in op.indices}
-    return [_window(form, reader.indices, ranges) for form in read.forms]
+    extents = {v: constant_extent(n) for v, n in zip(reader.indices, reader.shape, strict=True)}
+    return [_window(form, extents, ranges) for form in read.forms]
 
 
 def _window(
-    form: Affine, own: list[SSAValue], ranges: dict[SSAValue, tuple[int, int] | None]
+    form: Affine, own: Mapping[SSAValue, int | None], ranges: Mapping[SSAValue, _Range | None]
 ) -> Window | None:
-    moved = [v for v in form.indices if v in own]
-    others = {v: form[v] for v in form.indices if v not in own}
-    if form.sizes or len(moved) != 1 or form[moved[0]] != 1:
-        return None
-    low = high = form.constant
-    for v, c in others.items():
-        found = ranges.get(v)
+    place, low, high = Affine(constant=form.constant), 0, 0
+    for v in form.indices:
+        found = _Range(Affine.of(v), 0, 0) if v in own else ranges.get(v)
         if found is None:
             return None
-        ends = c * found[0], c * found[1]
-        low, high = low + min(ends), high + max(ends)
-    return Window(moved[0], low, high)
+        ends = form[v] * found.low, form[v] * found.high
+        place, low, high = place + found.start * form[v], low + min(ends), high + max(ends)
+    moved = sorted(place.indices, key=lambda v: _distance(place[v], own[v]))
+    if form.sizes or not moved or place[moved[-1]] < 1:
+        return None
+    # what moves it less far has all of its values
+    for v in moved[:-1]:
+        extent = own[v]
+        if extent is None:
+            return None
+        last = place[v] * max(0, extent - 1)
+        low, high = low + min(0, last), high + max(0, last)
+    return Window(moved[-1], place[moved[-1]], low + place.constant, high + place.constant)
 
 
-def _range(index: SSAValue, op: tix.ReductionOp) -> tuple[int, int] | None:
-    """The first and the last value that numbers leave to an index of a reduction."""
-    alone = [c for c in op.constraints if [*c.form.terms] == [index] and abs(c.form[index]) == 1]
-    low = [-c.form.constant for c in alone if c.form[index] == 1]
-    high = [c.form.constant for c in alone if c.form[index] == -1]
-    return (max(low), min(high)) if low and high else None
+def _distance(step: int, extent: int | None) -> float:
+    """The places by which an index of so many values moves what is read."""
+    return inf if extent is None else abs(step) * extent
+
+
+def _range(index: SSAValue, op: tix.ReductionOp) -> _Range | None:
+    """The first and the last value that numbers leave to an index of a reduction, or that they
+    leave beside a multiple of an index of the definition."""
+    own = definition_around(op).indices
+    forms = [c.form for c in op.constraints if abs(c.form[index]) == 1 and not c.form.sizes]
+    first = [Affine.of(index) - form for form in forms if form[index] == 1]
+    last = [form + Affine.of(index) for form in forms if form[index] == -1]
+    starts = [start for start in map(_moved, first) if {*start.indices} <= {*own}]
+    for start in sorted(starts, key=lambda form: len(form.indices)):
+        low = [form.constant for form in first if _moved(form) == start]
+        high = [form.constant for form in last if _moved(form) == start]
+        if high:
+            return _Range(start, max(low), min(high))
+    return None
+
+
+def _moved(form: Affine) -> Affine:
+    """A form without its constant."""
+    return form - form.constant
 
 
 def most_terms(op: tix.DefineOp) -> int | None:
-    """The number of terms that an element of a definition has at most; None if no number says."""
+    """The number of terms that an element of a definition has at most; None if no number says.
+
+    Of a sum over a piece it is that for a place in the piece.
+    """
     reductions = [o for o in op.body.walk() if isinstance(o, tix.ReductionOp)]
     if any(_range(v, o) is None for o in reductions for v in o.indices):
         return None
@@ -72,4 +133,11 @@ def terms_around(op: Operation | None) -> int:
     """The times that an operation runs for an element, as far as numbers bound reductions."""
     around = reductions_around(op) if op else ()
     ranges = (_range(v, o) for o in around for v in o.indices)
-    return prod(max(1, r[1] - r[0] + 1) for r in ranges if r)
+    return prod(r.count for r in ranges if r)
+
+
+def has_pieces(op: tix.DefineOp) -> bool:
+    """True if a definition reduces over pieces."""
+    reductions = (o for o in op.body.walk() if isinstance(o, tix.ReductionOp))
+    ranges = (_range(v, o) for o in reductions for v in o.indices)
+    return any(r and r.is_piece for r in ranges)

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from xdsl.ir import Operation, SSAValue
@@ -31,7 +31,13 @@ from passes.analysis.costs import FREE, weight
 from passes.rewriting.programs import definition_around, reads_of
 from passes.scheduling.band_axes import with_all_axes
 from passes.scheduling.band_stages import Axis, Bands, Side, stages_of
-from passes.scheduling.band_windows import most_terms, terms_around, windows_of
+from passes.scheduling.band_windows import (
+    Window,
+    has_pieces,
+    most_terms,
+    terms_around,
+    windows_of,
+)
 from passes.scheduling.blocking import ChooseBlocking
 from passes.scheduling.nest import Nest
 from passes.scheduling.scans import is_scanned
@@ -177,31 +183,34 @@ def _layout(ops: Sequence[tix.DefineOp]) -> _Layout | None:
     largest = max(bytes_of_element(op.type) for op in before)
     elements = BYTES_OF_BANDS // largest // len(before)
     room = elements // max(1, *(n for n in others if n is not None))
-    sides = _sides(sorted(common), [axes[op] for op in before], room)
+    # a piece has so many terms that it is a band
+    fewest = 1 if has_pieces(root) else FEWEST_ROWS
+    sides = _sides(sorted(common), [axes[op] for op in before], room, fewest)
     if sides is None:
         return None
-    again = prod(1 + side.reach / side.least for side in sides)
+    again = prod(side.elements(side.least) / (side.step * side.least) for side in sides)
     cost = sum(map(_cost, before))
     return _Layout(axes, sides, elements, again) if (again - 1) * cost <= MOST_AGAIN else None
 
 
 def _sides(
-    indices: Sequence[int], axes: Sequence[Sequence[Axis | None]], room: int
+    indices: Sequence[int], axes: Sequence[Sequence[Axis | None]], room: int, fewest: int
 ) -> list[Side] | None:
     """The sides of a band, of which the last one has all elements for which there is `room`."""
-    reaches = [
-        max(axis.high - axis.low for own in axes for axis in own if axis and axis.index == n)
-        for n in indices
-    ]
-    sides = [
-        Side(n, reach, max(FEWEST_ROWS, TIMES_OF_REACH * reach))
-        for n, reach in zip(indices, reaches, strict=True)
-    ]
+    sides = [_side([a for own in axes for a in own if a and a.index == n], fewest) for n in indices]
     last = sides[-1]
-    left = room // prod(side.least + side.reach for side in sides[:-1]) - last.reach
-    if left < max(FEWEST_COLUMNS, last.least):
+    most = last.values(room // prod(side.elements(side.least) for side in sides[:-1]))
+    if most < last.least or most * last.step < FEWEST_COLUMNS:
         return None
-    return [*sides[:-1], Side(last.index, last.reach, left)]
+    return [*sides[:-1], replace(last, least=most)]
+
+
+def _side(axes: Sequence[Axis], fewest: int) -> Side:
+    """The side of a band along one index of the root, of which stages have these values."""
+    step = max(axis.step for axis in axes)
+    reach = max(0, *(axis.high + 1 - axis.low - axis.step for axis in axes))
+    least = -(-TIMES_OF_REACH * reach // step)
+    return Side(axes[0].index, step, reach, fewest if fewest == 1 else max(fewest, least))
 
 
 def _elements_beside(op: tix.DefineOp, axes: Sequence[Axis | None]) -> int | None:
@@ -216,7 +225,7 @@ def _axes(
 ) -> dict[tix.DefineOp, list[Axis | None]] | None:
     """For each dimension of each definition which values a band has; None for all of them."""
     found: dict[tix.DefineOp, list[Axis | None]] = {}
-    found[ops[-1]] = [Axis(n, 0, 0) for n in range(len(whole[-1].indices))]
+    found[ops[-1]] = [Axis(n, 1, 0, 0) for n in range(len(whole[-1].indices))]
     for place in reversed(range(len(ops) - 1)):
         op, reached = ops[place], list[list[Axis | None]]()
         for reader, copy in zip(ops[place + 1 :], whole[place + 1 :], strict=True):
@@ -239,17 +248,26 @@ def _reached(
     for window in windows_of(read, reader):
         axis = own[window.index] if window else None
         if window and axis:
-            axis = Axis(axis.index, axis.low + window.low, axis.high + window.high)
+            axis = _axis_of(window, axis)
         found.append(axis)
     return found
 
 
+def _axis_of(window: Window, axis: Axis) -> Axis:
+    """The values of windows whose reader has these ones: `m (s n + l) + w` for each n."""
+    step = window.step
+    low, high = step * axis.low + window.low, step * axis.high + window.high
+    return Axis(axis.index, step * axis.step, low, high)
+
+
 def _hull(axes: Sequence[Axis | None]) -> Axis | None:
-    """The values that are in any of several ranges; None where these belong to several indices."""
+    """The values that are in any of several ranges; None where these move by several indices, or
+    by different steps."""
     known = [axis for axis in axes if axis]
-    if len(known) < len(axes) or len({axis.index for axis in known}) > 1:
+    if len(known) < len(axes) or len({(axis.index, axis.step) for axis in known}) > 1:
         return None
-    return Axis(known[0].index, min(a.low for a in known), max(a.high for a in known))
+    low, high = min(a.low for a in known), max(a.high for a in known)
+    return Axis(known[0].index, known[0].step, low, high)
 
 
 def _cost(op: tix.DefineOp) -> int:

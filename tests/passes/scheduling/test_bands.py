@@ -34,6 +34,12 @@ u[i in range(N + 2), j in range(M + 2)] = x[i + 1, j + 1] + tanh(x[i, j + 1] - x
 y[i in range(N), j in range(M)] = u[i + 1, j + 1] + tanh(u[i + 2, j] - u[i + 1, j + 2])
 return y"""
 
+POOL = """\
+x: real[2*N + 3, M + 4]
+z[i in range(2*N + 3), j in range(M)] = sum[t in range(5)](x[i, j + t]**2)
+y[i in range(N), j in range(M)] = sum[s in range(4)](z[2*i + s, j])
+return y"""
+
 
 def written(f: Function, *sizes: str) -> list[tuple[str, ...]]:
     """The tensors that each function writes."""
@@ -45,7 +51,7 @@ def written(f: Function, *sizes: str) -> list[tuple[str, ...]]:
 # --- what is shared -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("source", [BLUR, STEPS])
+@pytest.mark.parametrize("source", [BLUR, STEPS, POOL])
 def test_only_the_last_stage_has_memory(source: str) -> None:
     assert written(tadc.compile(source)) == [("y",)]
 
@@ -66,7 +72,8 @@ APART = {
     "rows that are not beside": "x: real[K, K]\nz[i, j] = exp(x[i, j])\n"
     "y[i, j] = z[i, j] + z[j, i]",
     "all rows": "z[i, j] = exp(x[i, j])\ny[i, j] = z[i, j] * sum[k](z[k, j])",
-    "every second row": "x: real[2*K, J]\nz[i, j] = exp(x[i, j])\ny[i in range(K), j] = z[2*i, j]",
+    "rows of two steps": "x: real[2*K, J]\nz[i, j] = exp(x[i, j])\n"
+    "y[i in range(K), j] = z[2*i, j] + z[i, j]",
     "dear elements": "x: real[K + 4, J + 4]\n"
     "z[i, j] = sum[t in range(5)](exp(x[i, j + t]) + log(1 + x[i, j + t]**2)) if i > j else 0\n"
     "y[i in range(K), j] = sum[s in range(5)](z[i + s, j])",
@@ -151,32 +158,37 @@ def random_stage(choice: Random, source: str, indices: str) -> tuple[str, list[i
     return f"{choice.choice(['sin', 'exp', 'abs'])}({place}) + 0.5*{place}", [0] * rank
 
 
-def random_stages(choice: Random) -> tuple[str, list[int]]:
-    """A program of two to four stages, and what its argument is longer by than its result."""
-    indices, sizes = ("ij", "NM") if choice.random() < 0.6 else ("ijk", "NMK")
+def random_stages(choice: Random) -> tuple[str, int, list[int]]:
+    """A program of two to four stages, by which step its last one reads rows, and what its argument
+    is longer by than so many rows of its result."""
+    indices, sizes = ("ij", ["N", "M"]) if choice.random() < 0.6 else ("ijk", ["N", "M", "K"])
     longer = [0] * len(indices)
     lines: list[str] = []
-    stages = choice.randint(2, 4)
+    stages, step = choice.randint(2, 4), choice.choice([1, 1, 2, 3])
     for n in reversed(range(stages)):
         name = "y" if n == stages - 1 else f"z{n}"
         body, reach = random_stage(choice, f"z{n - 1}" if n else "x", indices)
+        if name == "y" and step > 1:
+            place = ", ".join([f"{step}*i + s", *indices[1:]])
+            body, reach = f"sum[s in range(3)](w[s] * z{n - 1}[{place}])", [2, 0, 0][: len(indices)]
         own = zip(indices, sizes, longer, strict=True)
         ranges = ", ".join(f"{v} in range({size} + {more})" for v, size, more in own)
         lines.insert(0, f"{name}[{ranges}] = {body}")
         longer = [a + b for a, b in zip(longer, reach, strict=True)]
+        sizes[0] = f"{step}*N"
     shape = ", ".join(f"{size} + {more}" for size, more in zip(sizes, longer, strict=True))
     text = "\n".join([f"x: real[{shape}]", "w: real[5]", *lines, "return y"])
-    return text, longer
+    return text, step, longer
 
 
 def agrees_with_the_interpreter(seed: int) -> bool:
     """Compare values and gradients, on any number of threads; true if there are bands."""
     choice, rng = Random(seed), np.random.default_rng(seed)
-    text, longer = random_stages(choice)
+    text, step, longer = random_stages(choice)
     dtype, close = choice.choice([("f4", 1e-4), ("f8", 1e-11)])
     sides = [choice.choice([1, 7, 12, 20]) for _ in longer[1:]] + [choice.choice([3, 33, 61, 90])]
     f = tadc.compile(text)
-    shape = [n + more for n, more in zip(sides, longer, strict=True)]
+    shape = [n + more for n, more in zip([step * sides[0], *sides[1:]], longer, strict=True)]
     arrays = {"x": rng.uniform(-1, 1, shape), "w": rng.uniform(-1, 1, 5)}
     values = [arrays[t.name] for t in f.args]
     expected, slow = tadc.vjp(f.with_target("interpret"), *values)
@@ -241,9 +253,10 @@ def test_bands_of_large_calls_agree_with_numpy() -> None:
 def test_stages_stay_within_their_buffers(seed: int) -> None:
     """The interpreter of loops looks at each access, and at who wrote an element."""
     choice, rng = Random(seed), np.random.default_rng(seed)
-    text, longer = random_stages(choice)
+    text, step, longer = random_stages(choice)
     program = shape_loops(set_precision(tadc.compile(text).program.op, "f64"), None)
     sides = [choice.choice([1, 5, 9]) for _ in longer[1:]] + [choice.choice([3, 17, 40])]
+    sides[0] *= step
     shapes = {"x": [n + more for n, more in zip(sides, longer, strict=True)], "w": [5]}
     values = [rng.uniform(-1, 1, shapes[name]) for name in program.arguments]
     f = tadc.compile(text, target="interpret")
