@@ -14,13 +14,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import BoolAttr, Float32Type, VectorType, i1
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, SSAValue
 
 from dialects import tix
-from dialects.tix import Affine, Constraint
+from dialects.tix import Affine, Constraint, Variable
+from passes.index_sets.context import stays_inside
+from passes.index_sets.sets import within
 from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.emit import all_of, difference, either, loop, quotient, select, smaller
 from passes.scheduling.stream_lanes import (
@@ -31,6 +34,7 @@ from passes.scheduling.stream_lanes import (
 )
 from passes.scheduling.stream_phases import Phase, interleaved
 from passes.scheduling.tile import Tile
+from passes.scheduling.tile_analysis import points_of
 from passes.scheduling.vector_lowering import VectorLowering
 
 
@@ -44,6 +48,13 @@ def origin_of(outer: BodyLowering, op: tix.DefineOp) -> SSAValue:
 def bytes_of_element(type_: tix.TensorType) -> int:
     """The bytes of a number of a tensor."""
     return 4 if isinstance(type_.element, Float32Type) else 8
+
+
+Loaded = dict[object, SSAValue]
+"""Elements that are loaded, as `LaneReads` keeps them."""
+
+MOST_SPLATS = 8
+"""Elements that stay in registers along a row: half of those that the fewest processors have."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +73,7 @@ class Row:
         """The vectors of the row, from the one that holds its first element on."""
         at.index.values[self.low] = self.low
         begin, end = self._inside(at)
+        loaded = [self._for_all_columns(at, phase) for phase in self.phases]
         last = difference(at, end, at.index.constant(self.lanes))
 
         def one(inner: BodyLowering, column: SSAValue) -> None:
@@ -71,8 +83,8 @@ class Row:
             either(
                 inner,
                 all_of(inner, tests),
-                lambda at: self._whole(at, nontemporal),
-                lambda at: self._part(at, column),
+                lambda at: self._whole(at, loaded, nontemporal),
+                lambda at: self._part(at, loaded, column),
             )
 
         hint = self.op.indices[-1].name_hint
@@ -118,15 +130,23 @@ class Row:
                 end = end if step > 0 else smaller(at, end, bound)
         return begin, select(at, at.index.holds([others]), end, begin) if others else end
 
-    def _whole(self, at: BodyLowering, nontemporal: bool) -> None:
-        lanes = [self._lowering(at, phase, InsideLowering) for phase in self.phases]
+    def _for_all_columns(self, at: BodyLowering, phase: Phase) -> Loaded:
+        """Load, into vectors, the first elements that are the same for all columns."""
+        lanes = self._lowering(at, phase, InsideLowering)
+        for read, places in islice(_reads_of_row(self.op, phase), MOST_SPLATS // len(self.phases)):
+            lanes.index = at.index.placed(places)
+            lanes.splat(lanes.number(read))
+        return lanes.loaded
+
+    def _whole(self, at: BodyLowering, loaded: Sequence[Loaded], nontemporal: bool) -> None:
+        lanes = self._lowerings(at, loaded, InsideLowering)
         flag = BoolAttr.from_bool(True) if nontemporal else None
         for value, place in self._stored(at, lanes):
             place = self._position(at, place)
             at.insert(vector.StoreOp(value, at.buffers[self.op.result], [place], flag))
 
-    def _part(self, at: BodyLowering, first: SSAValue) -> None:
-        lanes = [self._lowering(at, phase, BorderLowering) for phase in self.phases]
+    def _part(self, at: BodyLowering, loaded: Sequence[Loaded], first: SSAValue) -> None:
+        lanes = self._lowerings(at, loaded, BorderLowering)
         masks = [self._mask(o, p, first) for o, p in zip(lanes, self.phases, strict=True)]
         for own, mask in zip(lanes, masks, strict=True):
             own.mask = mask
@@ -146,6 +166,15 @@ class Row:
         first = Affine.of(self.phases[0].column) * self._modulus
         for n, value in enumerate(interleaved(lanes[0], values)):
             yield value, first + n * self.lanes
+
+    def _lowerings(
+        self, at: BodyLowering, loaded: Sequence[Loaded], kind: type[BorderLowering]
+    ) -> list[BorderLowering]:
+        """The lowerings of the vectors of all phases, which know what is loaded."""
+        lanes = [self._lowering(at, phase, kind) for phase in self.phases]
+        for own, found in zip(lanes, loaded, strict=True):
+            own.loaded = dict(found)
+        return lanes
 
     def _lowering(
         self, at: BodyLowering, phase: Phase, kind: type[BorderLowering]
@@ -179,3 +208,27 @@ def _inequalities(constraint: Constraint) -> list[Constraint]:
     """A constraint as inequalities: `e = 0` is `e >= 0` and `-e >= 0`."""
     both = [constraint.form, -constraint.form] if constraint.equality else [constraint.form]
     return [Constraint(form) for form in both]
+
+
+def _reads_of_row(
+    op: tix.DefineOp, phase: Phase
+) -> Iterator[tuple[tix.ReadOp, dict[Variable, Affine]]]:
+    """The reads of a phase that are the same for all columns, and certainly there.
+
+    Those in short reductions come with the indices of each term.
+    """
+    program = op.parent_op()
+    assert isinstance(program, tix.ProgramOp)
+    pairs = [(Affine.of(v), n) for v, n in zip(phase.op.indices, op.shape, strict=True)]
+    known = within(pairs, program)
+
+    def found(block: Block, around: Sequence[Constraint]) -> list[tix.ReadOp]:
+        reads = (o for o in block.ops if isinstance(o, tix.ReadOp))
+        apart = (r for r in reads if phase.column not in phase.uses.of_operation(r))
+        return [r for r in apart if stays_inside(r, [*known, *around])]
+
+    body = phase.op.body.block
+    yield from ((read, {}) for read in found(body, ()))
+    for inner in (o for o in body.ops if isinstance(o, tix.ReductionOp)):
+        reads = found(inner.body.block, inner.constraints)
+        yield from ((read, places) for places in points_of(inner) for read in reads)

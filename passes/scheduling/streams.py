@@ -26,7 +26,8 @@ A window is a short sum of neighbours, some of whose terms are not there at bord
 
     y[i, j] = sum[t in range(3)](x[i, j + t - 1] if 1 <= j + t <= N else 0)
 
-Inside, where all terms are there for all lanes, it has no tests either: 1 <= j <= N - 2. Rows with
+Inside, where all terms are there for all lanes, it has no tests either: 1 <= j <= N - 2. Elements
+that are the same for all columns, as weights are, are loaded before them. Rows with
 quotients of their column, as `x[i, j // 2]`, are written in phases (`stream_phases`).
 """
 

@@ -132,3 +132,13 @@ def test_numbers_of_a_row_stand_under_conditions(dtype: str, shape: tuple[int, i
     x, s = rng.uniform(-1, 1, shape).astype(dtype), rng.uniform(-1, 1, shape[0]).astype(dtype)
     upper = np.arange(shape[0])[:, None] <= np.arange(shape[1])
     np.testing.assert_array_equal(f(x, s), np.where(upper, s[:, None] * x, -s[:, None]))
+
+
+def test_what_a_row_may_not_have_is_read_where_it_is() -> None:
+    """Elements for all columns are read before these where they are there without them, too."""
+    f = tadc.compile("x: real[I, J]\ns: real[K]\ny[i, j] = x[i, j] + (s[i] if i < K else 0)")
+    rng = np.random.default_rng(0)
+    for rows, columns, more in ((5, 40, 3), (4, 0, 0), (3, 33, 7)):
+        x, s = rng.uniform(-1, 1, (rows, columns)), rng.uniform(-1, 1, more)
+        padded = np.concatenate([s, np.zeros(rows)])[:rows]
+        np.testing.assert_array_equal(f(x, s), x + padded[:, None])

@@ -1,0 +1,29 @@
+// RUN: tadc-opt %s -p 'schedule{tile=true}' | filecheck %s
+
+// What all columns of a row read, and is certainly there, is loaded before their loop.
+tix.program @filter (%b = "b" : !tix.tensor<[2], f32>, %x = "x" : !tix.tensor<[I + 1, J], f32>, %s = "s" : !tix.tensor<[I], f32>) {
+  %y = tix.define "y" (%i, %j) : !tix.tensor<[I, J], f32> {
+    %0 = tix.sum (%t) in (%t >= 0, %t <= 1) {
+      %1 = tix.read %b[%t]
+      %2 = tix.read %x[%i + %t, %j]
+      %3 = tix.mul %1, %2
+      tix.yield %3
+    }
+    %1 = tix.read %s[%i]
+    %2 = tix.mul %0, %1
+    tix.yield %2
+  }
+  tix.return %y
+}
+
+// CHECK:      loops.parallel (%i) to
+// CHECK-DAG:    [[S:%\d+]] = memref.load %s[%i] : memref<?xf32>
+// CHECK-DAG:    vector.broadcast [[S]] : f32 to vector<16xf32>
+// CHECK-DAG:    [[B0:%\d+]] = memref.load %b[%c0] : memref<?xf32>
+// CHECK-DAG:    vector.broadcast [[B0]] : f32 to vector<16xf32>
+// CHECK-DAG:    [[B1:%\d+]] = memref.load %b[%c1] : memref<?xf32>
+// CHECK-DAG:    vector.broadcast [[B1]] : f32 to vector<16xf32>
+// CHECK:        scf.for %j =
+// CHECK-NOT:      memref.load
+// CHECK:          vector.load %x[
+// CHECK:      func.return
