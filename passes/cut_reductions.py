@@ -19,12 +19,17 @@ Where a result has more elements, but still few, each of them reads anew what ot
 If a cache near a core does not hold all of it, but all that one n, or some, reads, then all
 elements are computed piece by piece: `w_pieces[p, o, c]`.
 
+Where a reduction to few elements alone reads a large tensor of windows, pieces are boxes of all
+its indices, for which these windows are computed right before (`passes/scheduling/band_pieces.py`):
+
+    y[s] = sum[i, j](x[i, j] * z[i + s, j])                  y_pieces[s, p, p_1]
+
 Definitions that must round identically stay as they are. On entry and on exit sums are bounded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TypeVar
@@ -50,6 +55,7 @@ from passes.rewriting.programs import (
     type_of,
 )
 from passes.rewriting.written_sizes import parse_sizes
+from passes.scheduling.band_pieces import sides_of_pieces, stages_of_pieces
 
 T = TypeVar("T")
 
@@ -106,7 +112,7 @@ def cut_reductions(program: tix.ProgramOp, sizes: Mapping[str, int]) -> tix.Prog
     cloner = _Cutter(BodyBuilder(builder.block, program.location))
     cloner.values.update(zip(program.body.block.args, builder.block.args, strict=True))
     cloner.pieces, cloner.cuts, lengths = {}, cuts, PartSizes(program, sizes)
-    for op in program.definitions:
+    for op in _in_order(program, cuts.values()):
         for cut in filter(None, map(cuts.get, op.body.block.ops)):
             cloner.pieces[cut.op] = _pieces(builder, cloner, cut, op, lengths)
         cloner.values[op.result] = copy_definition(builder, cloner, op)
@@ -115,7 +121,28 @@ def cut_reductions(program: tix.ProgramOp, sizes: Mapping[str, int]) -> tix.Prog
     return made
 
 
+def _in_order(program: tix.ProgramOp, cuts: Iterable[_Cut]) -> Iterator[tix.DefineOp]:
+    """The definitions, stages of pieces right before these."""
+    stages = {definition_around(cut.op): cut.stages for cut in cuts}
+    moved = {stage for own in stages.values() for stage in own}
+    for op in program.definitions:
+        if op not in moved:
+            yield from stages.get(op, ())
+            yield op
+
+
 # --- which reductions -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Side:
+    """An index of a reduction that is cut."""
+
+    index: SSAValue
+    length: Affine
+    """The number of its values."""
+    height: int
+    """The values of a piece."""
 
 
 @dataclass(frozen=True)
@@ -123,18 +150,15 @@ class _Cut:
     """A reduction to cut."""
 
     op: tix.ReductionOp
-    index: SSAValue
-    """The index that is cut."""
-    length: Affine
-    """The number of its values."""
-    height: int
-    """The values of a piece."""
+    sides: Sequence[_Side]
     outside: bool = False
     """True if all elements of a result are computed for one piece before the next one."""
+    stages: Sequence[tix.DefineOp] = ()
+    """The definitions that are computed for each piece."""
 
-    def with_piece(self, own: Sequence[T], piece: T) -> list[T]:
-        """Values for the indices of a result, with that for the piece."""
-        return [piece, *own] if self.outside else [*own, piece]
+    def with_pieces(self, own: Sequence[T], pieces: Sequence[T]) -> list[T]:
+        """Values for the indices of a result, with those for pieces."""
+        return [*pieces, *own] if self.outside else [*own, *pieces]
 
 
 def _cuts_in(op: tix.DefineOp, sizes: Mapping[str, int]) -> list[_Cut]:
@@ -145,10 +169,21 @@ def _cuts_in(op: tix.DefineOp, sizes: Mapping[str, int]) -> list[_Cut]:
     # sizes are examples, of which differences say nothing
     is_fixed = not any(size.terms for size in op.shape)
     if is_fixed and prod(size.constant for size in op.shape) <= MOST_ELEMENTS:
-        found = (_cut_of(o, sizes) for o in reductions)
+        stages = stages_of_pieces(op) if len(reductions) == 1 else []
+        found = (_cut_for_bands(o, stages, sizes) or _cut_of(o, sizes) for o in reductions)
     else:
         found = (_cut_for_caches(op, o, sizes) for o in reductions)
     return [cut for cut in found if cut is not None]
+
+
+def _cut_for_bands(
+    op: tix.ReductionOp, stages: Sequence[tix.DefineOp], sizes: Mapping[str, int]
+) -> _Cut | None:
+    """The cut of a reduction whose pieces are bands of what it alone reads."""
+    boxes = boxed_indices(op)
+    cut = {op.indices[side.index]: side.least for side in sides_of_pieces(op, stages, sizes)}
+    sides = [_Side(v, boxes[v], cut[v]) for v in op.indices if v in cut]
+    return _Cut(op, sides, stages=stages) if sides else None
 
 
 def _cut_for_caches(
@@ -177,7 +212,7 @@ def _cut_for_caches(
         pieces = -(-length // height) if height else 0
         is_outside = all(index in own for own in used) and not _lies_along(inner, index)
         if is_outside and pieces > 1 and pieces * elements * FEWEST_USES <= read:
-            return _Cut(inner, index, boxes[index], height, outside=True)
+            return _Cut(inner, [_Side(index, boxes[index], height)], outside=True)
     return None
 
 
@@ -196,7 +231,7 @@ def _cut_of(op: tix.ReductionOp, sizes: Mapping[str, int]) -> _Cut | None:
         return None
     least = -(-TERMS_OF_PIECE * lengths[index] // max(1, terms))
     least = max(least, -(-lengths[index] // MOST_PIECES))
-    return _Cut(op, index, boxes[index], 1 << (least - 1).bit_length())
+    return _Cut(op, [_Side(index, boxes[index], 1 << (least - 1).bit_length())])
 
 
 def _known(sizes: Sequence[Affine], values: Mapping[str, int]) -> list[int] | None:
@@ -229,34 +264,42 @@ class _Cutter(Cloner):
         pieces = self.pieces[op]
         cut = self.cuts[op]
         around = [self.form(Affine.of(v)) for v in definition_around(op).indices]
-        count = type_of(pieces).shape[0 if cut.outside else -1]
+        number = len(cut.sides)
+        shape = type_of(pieces).shape
+        counts = shape[:number] if cut.outside else shape[-number:]
 
         def domain(own: list[SSAValue]) -> list[tix.Constraint]:
-            return between(0, Affine.of(own[0]), count)
+            pairs = zip(own, counts, strict=True)
+            return [c for v, count in pairs for c in between(0, Affine.of(v), count)]
 
         def piece(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
-            return e.read(pieces, cut.with_piece(around, Affine.of(own[0])))
+            return e.read(pieces, cut.with_pieces(around, [*map(Affine.of, own)]))
 
-        return self.builder.reduce(type(op), ["p"], domain, piece)
+        return self.builder.reduce(type(op), ["p"] * number, domain, piece)
 
 
 def _pieces(
     builder: ProgramBuilder, cloner: Cloner, cut: _Cut, op: tix.DefineOp, lengths: PartSizes
 ) -> SSAValue:
     """Append the definition of the pieces of a reduction."""
-    count = lengths.of(cut.length, cut.height, 0, "P")
+    counts = [lengths.of(side.length, side.height, 0, "P") for side in cut.sides]
 
     def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
-        place, around = (own[0], own[1:]) if cut.outside else (own[-1], own[:-1])
+        number = len(counts)
+        places, around = (
+            (own[:number], own[number:]) if cut.outside else (own[-number:], own[:-number])
+        )
         inner = cloner.inner(e, op.indices, around)
         inner.require(cut.op)
 
         def domain(indices: list[SSAValue]) -> list[tix.Constraint]:
             terms = inner.inner(e, cut.op.indices, indices)
-            index = Affine.of(indices[cut.op.indices.index(cut.index)])
-            first = index - Affine.of(place) * cut.height
-            piece = between(0, first, Affine(constant=cut.height))
-            return [*piece, *terms.constraints(_without_start(cut))]
+            pieces = [
+                constraint
+                for side, place in zip(cut.sides, places, strict=True)
+                for constraint in _piece(side, indices[cut.op.indices.index(side.index)], place)
+            ]
+            return [*pieces, *terms.constraints(_without_starts(cut))]
 
         def term(e: BodyBuilder, indices: list[SSAValue]) -> SSAValue:
             return inner.inner(e, cut.op.indices, indices).copy_body(cut.op.body)
@@ -266,14 +309,20 @@ def _pieces(
 
     return builder.define(
         builder.fresh_label(f"{op.label.data}_pieces"),
-        TensorType.of(cut.with_piece(op.shape, count), tix.ELEMENT_TYPES[op.type.dtype]),
-        cut.with_piece([v.name_hint for v in op.indices], "p"),
+        TensorType.of(cut.with_pieces(op.shape, counts), tix.ELEMENT_TYPES[op.type.dtype]),
+        cut.with_pieces([v.name_hint for v in op.indices], ["p"] * len(counts)),
         op.location,
         body,
     )
 
 
-def _without_start(cut: _Cut) -> list[tix.Constraint]:
+def _piece(side: _Side, index: SSAValue, place: SSAValue) -> list[tix.Constraint]:
+    """The constraints of an index to those values that a piece has."""
+    first = Affine.of(index) - Affine.of(place) * side.height
+    return between(0, first, Affine(constant=side.height))
+
+
+def _without_starts(cut: _Cut) -> list[tix.Constraint]:
     """The constraints of a reduction but for `index >= 0`, which a piece implies."""
-    start = tix.Constraint(Affine.of(cut.index))
-    return [c for c in cut.op.constraints if c != start]
+    starts = [tix.Constraint(Affine.of(side.index)) for side in cut.sides]
+    return [c for c in cut.op.constraints if c not in starts]

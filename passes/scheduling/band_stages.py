@@ -44,8 +44,15 @@ class Side:
     """The index of the root, by its number."""
     step: int
     reach: int
-    least: int
+    least: int = 1
     """The values that a band has for all sizes, unless there are fewer."""
+
+    @staticmethod
+    def of(axes: Sequence[Axis]) -> Side:
+        """The side along an index of the root, of which stages have these values."""
+        step = max(axis.step for axis in axes)
+        reach = max(0, *(axis.high + 1 - axis.low - axis.step for axis in axes))
+        return Side(axes[0].index, step, reach)
 
     def elements(self, values: int) -> int:
         """The elements of stages along so many values of the root, at most."""

@@ -37,6 +37,11 @@ class Window:
     low: int
     high: int
 
+    @property
+    def uses(self) -> int:
+        """The windows that a value is in, at most."""
+        return -(-(self.high - self.low + 1) // self.step)
+
 
 @dataclass(frozen=True)
 class _Range:
@@ -47,25 +52,20 @@ class _Range:
     high: int
 
     @property
-    def step(self) -> int:
-        """The places by which the next element's values lie further; 0 if it has the same ones."""
-        return sum(abs(self.start[v]) for v in self.start.indices)
-
-    @property
     def count(self) -> int:
-        """The number of values, or, where elements share none, that for a place."""
-        return max(1, -(-(self.high - self.low + 1) // max(1, self.step)))
-
-    @property
-    def is_piece(self) -> bool:
-        """True if each element has values of its own."""
-        return self.step > 0 and self.count == 1
+        """The number of values."""
+        return max(1, self.high - self.low + 1)
 
 
 def windows_of(read: tix.ReadOp, reader: tix.DefineOp) -> list[Window | None]:
     """The window of each dimension that a definition reads; None where there is none."""
+    return windows_by(read, dict(zip(reader.indices, reader.shape, strict=True)))
+
+
+def windows_by(read: tix.ReadOp, sizes: Mapping[SSAValue, Affine]) -> list[Window | None]:
+    """The windows of a read for each place of these indices."""
     ranges = {v: _range(v, op) for op in reductions_around(read) for v in op.indices}
-    extents = {v: constant_extent(n) for v, n in zip(reader.indices, reader.shape, strict=True)}
+    extents = {v: constant_extent(size) for v, size in sizes.items()}
     return [_window(form, extents, ranges) for form in read.forms]
 
 
@@ -119,10 +119,7 @@ def _moved(form: Affine) -> Affine:
 
 
 def most_terms(op: tix.DefineOp) -> int | None:
-    """The number of terms that an element of a definition has at most; None if no number says.
-
-    Of a sum over a piece it is that for a place in the piece.
-    """
+    """The number of terms that an element of a definition has at most; None if no number says."""
     reductions = [o for o in op.body.walk() if isinstance(o, tix.ReductionOp)]
     if any(_range(v, o) is None for o in reductions for v in o.indices):
         return None
@@ -134,10 +131,3 @@ def terms_around(op: Operation | None) -> int:
     around = reductions_around(op) if op else ()
     ranges = (_range(v, o) for o in around for v in o.indices)
     return prod(r.count for r in ranges if r)
-
-
-def has_pieces(op: tix.DefineOp) -> bool:
-    """True if a definition reduces over pieces."""
-    reductions = (o for o in op.body.walk() if isinstance(o, tix.ReductionOp))
-    ranges = (_range(v, o) for o in reductions for v in o.indices)
-    return any(r and r.is_piece for r in ranges)

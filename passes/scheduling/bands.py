@@ -12,6 +12,8 @@ so bands do not wait for each other, and bits do not depend on who computes them
     band     rows i .. i + 7 of y            a root, and
     stage    rows i .. i + 11 of z           a stage before it, which reaches 4 rows further
 
+The root may be a sum over pieces of an image (`band_pieces`): a piece is a band.
+
 A stage is a definition like any other, whose indices begin at that of the band, so that it runs in
 blocks or as a stream (`band_loops`). How many elements a band has, sizes tell at run time.
 """
@@ -23,7 +25,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from math import prod
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 
 from dialects import tix
@@ -31,13 +33,7 @@ from passes.analysis.costs import FREE, weight
 from passes.rewriting.programs import definition_around, reads_of
 from passes.scheduling.band_axes import with_all_axes
 from passes.scheduling.band_stages import Axis, Bands, Side, stages_of
-from passes.scheduling.band_windows import (
-    Window,
-    has_pieces,
-    most_terms,
-    terms_around,
-    windows_of,
-)
+from passes.scheduling.band_windows import Window, most_terms, terms_around, windows_of
 from passes.scheduling.blocking import ChooseBlocking
 from passes.scheduling.nest import Nest
 from passes.scheduling.scans import is_scanned
@@ -94,6 +90,7 @@ def _may_join(
         len(group) < MOST_STAGES
         and _is_private(ops[0], ops[1:])
         and all(_is_free(n, alone) for n in (nest, *group))
+        and all(map(has_few_terms, ops[:-1]))
         and _layout(ops) is not None
         and choose(ops[0]).is_far
         and not any(choose(op).alone for op in ops)
@@ -113,10 +110,15 @@ def _is_free(nest: Nest, alone: Collection[tix.DefineOp]) -> bool:
     if len(nest.members) > 1 or nest.rows or nest.pairs or nest.has_columns:
         return False
     op = nest.members[0]
-    terms = most_terms(op) if op.indices and op not in alone else None
-    if terms is None or terms > MOST_TERMS or is_scanned(op):
+    if not op.indices or op in alone or is_scanned(op):
         return False
     return not any(isinstance(o, tix.FloorDivOp) for o in op.body.walk())
+
+
+def has_few_terms(op: tix.DefineOp) -> bool:
+    """True if elements are windows that take no longer than memory does."""
+    terms = most_terms(op)
+    return terms is not None and terms <= MOST_TERMS
 
 
 def _joined(group: Sequence[Nest], choose: ChooseBlocking) -> list[Nest]:
@@ -183,9 +185,7 @@ def _layout(ops: Sequence[tix.DefineOp]) -> _Layout | None:
     largest = max(bytes_of_element(op.type) for op in before)
     elements = BYTES_OF_BANDS // largest // len(before)
     room = elements // max(1, *(n for n in others if n is not None))
-    # a piece has so many terms that it is a band
-    fewest = 1 if has_pieces(root) else FEWEST_ROWS
-    sides = _sides(sorted(common), [axes[op] for op in before], room, fewest)
+    sides = _sides(sorted(common), [axes[op] for op in before], room)
     if sides is None:
         return None
     again = prod(side.elements(side.least) / (side.step * side.least) for side in sides)
@@ -194,10 +194,13 @@ def _layout(ops: Sequence[tix.DefineOp]) -> _Layout | None:
 
 
 def _sides(
-    indices: Sequence[int], axes: Sequence[Sequence[Axis | None]], room: int, fewest: int
+    indices: Sequence[int], axes: Sequence[Sequence[Axis | None]], room: int
 ) -> list[Side] | None:
     """The sides of a band, of which the last one has all elements for which there is `room`."""
-    sides = [_side([a for own in axes for a in own if a and a.index == n], fewest) for n in indices]
+    found = [Side.of([a for own in axes for a in own if a and a.index == n]) for n in indices]
+    # of long sums an element is a band
+    is_long = prod(side.elements(1) for side in found) >= FEWEST_ROWS * FEWEST_COLUMNS
+    sides = found if is_long else [replace(side, least=_least(side)) for side in found]
     last = sides[-1]
     most = last.values(room // prod(side.elements(side.least) for side in sides[:-1]))
     if most < last.least or most * last.step < FEWEST_COLUMNS:
@@ -205,12 +208,9 @@ def _sides(
     return [*sides[:-1], replace(last, least=most)]
 
 
-def _side(axes: Sequence[Axis], fewest: int) -> Side:
-    """The side of a band along one index of the root, of which stages have these values."""
-    step = max(axis.step for axis in axes)
-    reach = max(0, *(axis.high + 1 - axis.low - axis.step for axis in axes))
-    least = -(-TIMES_OF_REACH * reach // step)
-    return Side(axes[0].index, step, reach, fewest if fewest == 1 else max(fewest, least))
+def _least(side: Side) -> int:
+    """The values of a side at least, for what a band shares with the next one."""
+    return max(FEWEST_ROWS, -(-TIMES_OF_REACH * side.reach // side.step))
 
 
 def _elements_beside(op: tix.DefineOp, axes: Sequence[Axis | None]) -> int | None:
@@ -232,29 +232,23 @@ def _axes(
             for read in (r for r in reads_of(copy) if r.tensor is op.result):
                 if tuple(read.shape) != tuple(op.type.shape):
                     return None
-                reached.append(_reached(read, copy, found[reader]))
-        own = [_hull(axes) for axes in zip(*reached, strict=True)]
-        indices = [axis.index for axis in own if axis]
-        found[op] = [a if a and indices.count(a.index) == 1 else None for a in own]
+                windows = windows_of(read, copy)
+                if prod(w.uses for w in windows if w) > MOST_TERMS:
+                    return None
+                own = dict(zip(copy.indices, found[reader], strict=True))
+                reached.append(
+                    [window and _axis_of(window, own[window.index]) for window in windows]
+                )
+        hulls = [_hull(axes) for axes in zip(*reached, strict=True)]
+        indices = [axis.index for axis in hulls if axis]
+        found[op] = [a if a and indices.count(a.index) == 1 else None for a in hulls]
     return found
 
 
-def _reached(
-    read: tix.ReadOp, reader: tix.DefineOp, axes: Sequence[Axis | None]
-) -> list[Axis | None]:
-    """The values of each dimension that are read in a band, of which the reader has these ones."""
-    own: dict[SSAValue, Axis | None] = dict(zip(reader.indices, axes, strict=True))
-    found: list[Axis | None] = []
-    for window in windows_of(read, reader):
-        axis = own[window.index] if window else None
-        if window and axis:
-            axis = _axis_of(window, axis)
-        found.append(axis)
-    return found
-
-
-def _axis_of(window: Window, axis: Axis) -> Axis:
+def _axis_of(window: Window, axis: Axis | None) -> Axis | None:
     """The values of windows whose reader has these ones: `m (s n + l) + w` for each n."""
+    if axis is None:
+        return None
     step = window.step
     low, high = step * axis.low + window.low, step * axis.high + window.high
     return Axis(axis.index, step * axis.step, low, high)

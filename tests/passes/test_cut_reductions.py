@@ -11,10 +11,13 @@ import pytest
 import tadc
 from passes import cut_reductions as cut
 from passes.cut_reductions import cut_reductions
+from passes.scheduling import band_pieces, bands, blocking
 from tadc.cost import cost_of
 from tadc.function import Function
+from tadc.runtime.memory import memory_of
 from tests.support.campaign import seeds
 from tests.support.derivations import Case, random_case
+from tests.support.long_calls import count_all_calls_as_long, cut_all_steps
 from tests.support.random_programs import EVERYTHING
 from tests.support.reduction_chains import random_chain
 from tests.support.rewritten import check_meaning
@@ -33,13 +36,16 @@ def cut_for(f: Function, size: int = 512) -> list[str]:
 # --- meaning --------------------------------------------------------------------------------------
 
 
-@pytest.fixture(params=["for threads", "for caches"])
+@pytest.fixture(params=["for threads", "for caches", "for bands"])
 def short_reductions(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pieces of a few terms, and caches of a few elements: programs here are small."""
     limits = {"TERMS_OF_PIECE": 4, "FEWEST_TERMS": 2, "LONG": 2, "FEWEST_PIECES": 1}
     limits |= {"MOST_ELEMENTS": 99}
     if request.param == "for caches":
         limits = {"MOST_ELEMENTS": 0, "ELEMENTS_OF_CORE": 16, "FEWEST_USES": 0}
+    if request.param == "for bands":
+        monkeypatch.setattr(band_pieces, "FEWEST_ELEMENTS", 0)
+        monkeypatch.setattr(band_pieces, "ELEMENTS_OF_BOX", 64)
     for name, value in limits.items():
         monkeypatch.setattr(cut, name, value)
 
@@ -147,6 +153,109 @@ def test_pieces_for_caches_are_the_same_sum(monkeypatch: pytest.MonkeyPatch) -> 
             assert np.array_equal(f(dy, x), expected)
         finally:
             tadc.set_num_threads(before)
+
+
+FILTER = "b: real[5]\nx: real[N + 4, M + 4]\nv: real[N, M]\n"
+ROWS = "z[i in range(N + 4), j in range(M)] = sum[t in range(5)](b[t] * x[i, j + t])\n"
+TAPS = "y[s in range(5)] = sum[i in range(N), j in range(M)](v[i, j] * z[i + s, j])\n"
+CUT_FOR_BANDS = {
+    "weights": (f"{FILTER}{ROWS}{TAPS}return y", {}, ["z", "y_pieces", "y"], ["s", "p", "p"]),
+    "a moment": (
+        f"{FILTER}{ROWS}y = sum[i, j](z[i, j]**2)\nreturn y",
+        {},
+        ["z", "y_pieces", "y"],
+        ["p", "p"],
+    ),
+    "another between": (
+        f"{FILTER}{ROWS}u[i] = sum[j](v[i, j])\n{TAPS}return y, u",
+        {},
+        ["u", "z", "y_pieces", "y"],
+        ["s", "p", "p"],
+    ),
+    "a result": (f"{FILTER}{ROWS}{TAPS}return y, z", {}, ["z", "y_pieces", "y"], ["s", "p"]),
+    "near": (f"{FILTER}{ROWS}{TAPS}return y", {"M": 256}, ["z", "y_pieces", "y"], ["s", "p"]),
+    "columns": (
+        f"{FILTER}{ROWS}y = sum[i in range(M), j in range(M)](z[j, i] * i)\nreturn y",
+        {},
+        ["z", "y_pieces", "y"],
+        ["p", "p"],
+    ),
+    "all rows": (
+        f"{FILTER}{ROWS}y[s in range(5)] = sum[i in range(N), j in range(M)](z[s, j] * v[i, j])\n"
+        "return y",
+        {},
+        ["z", "y_pieces", "y"],
+        ["s", "p"],
+    ),
+}
+
+
+@pytest.mark.parametrize("what", CUT_FOR_BANDS)
+def test_pieces_are_boxes_of_what_they_alone_read(what: str) -> None:
+    source, given, labels, names = CUT_FOR_BANDS[what]
+    program = cut_reductions(tadc.compile(source).program.op, {"N": 512, "M": 512} | given)
+    assert [d.label.data for d in program.definitions] == labels
+    pieces = program.definitions[labels.index("y_pieces")]
+    assert [v.name_hint for v in pieces.indices] == names
+
+
+@pytest.fixture
+def small_bands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls of any size have bands, and many."""
+    count_all_calls_as_long(monkeypatch)
+    cut_all_steps(monkeypatch)
+    monkeypatch.setattr(blocking, "FEWEST_BYTES_OF_FAR", 0)
+    monkeypatch.setattr(bands, "BYTES_OF_BANDS", 1 << 15)
+    monkeypatch.setattr(bands, "FEWEST_COLUMNS", 4)
+    monkeypatch.setattr(band_pieces, "FEWEST_ELEMENTS", 0)
+    monkeypatch.setattr(band_pieces, "ELEMENTS_OF_BOX", 1 << 12)
+    monkeypatch.setattr(band_pieces, "ELEMENTS_OF_RUN", 1 << 6)
+
+
+VOLUME = """\
+b: real[3]
+x: real[N + 2, M + 2, K + 2]
+v: real[N, M, K]
+z[i in range(N + 2), j in range(M), k in range(K + 2)] = sum[t in range(3)](b[t] * x[i, j + t, k])
+y[s in range(3), u in range(3)] = sum[i in range(N), j in range(M), k in range(K)](
+  v[i, j, k] * z[i + s, j, k + u])
+return y"""
+IMAGES = [(60, 128), (33, 300), (7, 1000), (70, 130)]
+VOLUMES = [(9, 20, 100), (5, 7, 200), (30, 20, 33)]
+
+
+@pytest.mark.usefixtures("small_bands")
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("shape", [*IMAGES, *VOLUMES])
+def test_sums_over_bands_agree_with_the_interpreter(shape: tuple[int, ...], dtype: str) -> None:
+    """They have the same bits on any number of threads."""
+    f = tadc.compile(VOLUME if len(shape) == 3 else f"{FILTER}{ROWS}{TAPS}return y")
+    rng, sizes = np.random.default_rng(0), dict(zip("NMK", shape, strict=False))
+    assert f.emit("plan", sizes, "f32").count(": in bands") == 2
+    longer = 2 if len(shape) == 3 else 4
+    shapes = {"b": [longer + 1], "x": [n + longer for n in shape], "v": shape}
+    values = [rng.uniform(-1, 1, shapes[t.name]) for t in f.args]
+    expected, before = f.with_target("interpret")(*values), tadc.get_num_threads()
+    found: list[np.ndarray] = []
+    for threads in (1, 2, 7):
+        tadc.set_num_threads(threads)
+        try:
+            found.append(f(*(value.astype(dtype) for value in values)))
+        finally:
+            tadc.set_num_threads(before)
+    assert all(np.array_equal(found[0], other) for other in found)
+    np.testing.assert_allclose(found[0], expected, atol=1e-3 if dtype == "f4" else 1e-11)
+
+
+def test_weights_of_a_large_image_take_no_second_tensor() -> None:
+    f = tadc.compile(f"{FILTER}{ROWS}{TAPS}return y")
+    rng = np.random.default_rng(0)
+    b, x, v = rng.uniform(-1, 1, 5), rng.uniform(-1, 1, (604, 804)), rng.uniform(-1, 1, (600, 800))
+    assert "z[i, j]: in bands" in f.emit("plan", {"N": 600, "M": 800})
+    assert memory_of(f.runner, [b, x, v], {}).peak < 1 << 20
+    z = sum(b[t] * x[:, t : t + 800] for t in range(5))
+    expected = [np.vdot(v, z[s : s + 600]) for s in range(5)]
+    np.testing.assert_allclose(f(b, x, v), expected, rtol=1e-11)
 
 
 def test_there_are_not_too_many_pieces() -> None:
