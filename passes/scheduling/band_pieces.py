@@ -21,7 +21,7 @@ from passes.index_sets.sets import boxed_indices
 from passes.rewriting.programs import definition_around, reads_of
 from passes.scheduling.band_stages import Axis, Side
 from passes.scheduling.band_windows import windows_by
-from passes.scheduling.bands import has_few_terms
+from passes.scheduling.bands import FEWEST_COLUMNS, has_few_terms
 from passes.scheduling.tile_analysis import constant_extent
 
 ELEMENTS_OF_BOX = 1 << 15
@@ -105,12 +105,15 @@ def _box(read: tix.ReadOp, op: tix.ReductionOp) -> _Box | None:
 
 
 def _with_heights(sides: Sequence[Side], lengths: Mapping[int, int], room: int) -> list[Side]:
-    """The sides with the values of a piece, powers of two; none where there is no room for one.
+    """The sides with the values of a piece, powers of two; none where there is no room for one, or
+    where terms side by side are few.
 
     The last one goes first, for vectors, and then the one along which pieces share most, beside
     runs of some length.
     """
     *outer, columns = sides
+    if lengths[columns.index] < FEWEST_COLUMNS:
+        return []
     found: list[Side] = []
     order = [columns, *sorted(outer, key=lambda side: -side.reach)]
     for place, side in enumerate(order):

@@ -46,6 +46,7 @@ def short_reductions(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyP
     if request.param == "for bands":
         monkeypatch.setattr(band_pieces, "FEWEST_ELEMENTS", 0)
         monkeypatch.setattr(band_pieces, "ELEMENTS_OF_BOX", 64)
+        monkeypatch.setattr(band_pieces, "FEWEST_COLUMNS", 1)
     for name, value in limits.items():
         monkeypatch.setattr(cut, name, value)
 
@@ -180,6 +181,14 @@ CUT_FOR_BANDS = {
         ["z", "y_pieces", "y"],
         ["p", "p"],
     ),
+    "phases": (
+        "b: real[2]\nx: real[N, M]\n"
+        "z[i in range(N), j in range(M), k in range(2)] = b[k] * x[i, j]**2\n"
+        "y = sum[i in range(N), j in range(M), k in range(2)](z[i, j, k] * i)\nreturn y",
+        {},
+        ["z", "y_pieces", "y"],
+        ["p"],
+    ),
     "all rows": (
         f"{FILTER}{ROWS}y[s in range(5)] = sum[i in range(N), j in range(M)](z[s, j] * v[i, j])\n"
         "return y",
@@ -210,6 +219,7 @@ def small_bands(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(band_pieces, "FEWEST_ELEMENTS", 0)
     monkeypatch.setattr(band_pieces, "ELEMENTS_OF_BOX", 1 << 12)
     monkeypatch.setattr(band_pieces, "ELEMENTS_OF_RUN", 1 << 6)
+    monkeypatch.setattr(band_pieces, "FEWEST_COLUMNS", 4)
 
 
 VOLUME = """\
