@@ -6,7 +6,7 @@ x[2 * i + k]  of  x: [N, 3]        %0 = arith.muli %i, %c2 : index
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, reduce
 from typing import TypeVar
 
@@ -36,10 +36,13 @@ class IndexLowering:
         self.values: dict[Variable, SSAValue] = {}
         self.places: dict[Variable, Affine] = {}
         self.known: dict[object, SSAValue] = {}
+        self.outer: IndexLowering | None = None
+        """The lowering of the block around, which ends with the operation of this block so far."""
 
     def inside(self, block: Block) -> IndexLowering:
         """The lowering of a block inside, which can use what this one has computed so far."""
         inner = IndexLowering(block, self.location)
+        inner.outer = self
         inner.values = dict(self.values)
         inner.places = dict(self.places)
         inner.known = dict(self.known)
@@ -50,6 +53,22 @@ class IndexLowering:
         inner = shallow_copy(self)
         inner.places = {**self.places, **places}
         return inner
+
+    def outermost(self, indices: Iterable[Variable]) -> IndexLowering:
+        """The lowering around all loops that do not give these indices their values.
+
+        What depends on the indices alone is computed there once for all iterations. Branches
+        around no such loop are not left: what they need may be needed there alone.
+        """
+        own = {v: self.values[v] for v in indices}
+        found = around = self
+        while around.outer and own.items() <= around.outer.values.items():
+            is_loop = bool(around.block.args)
+            around = around.outer
+            found = around if is_loop else found
+        found = shallow_copy(found)
+        found.places = {}
+        return found
 
     def insert(self, op: OpT) -> OpT:
         op.location = self.location
@@ -105,7 +124,8 @@ class IndexLowering:
         if divisor == 1:
             return value
         by = self.constant(divisor)
-        return self.insert(operations.binary(arith.FloorDivSIOp, value, by)).result
+        key = "//", value, divisor
+        return self.once(key, lambda: operations.binary(arith.FloorDivSIOp, value, by))
 
     def strides(self, shape: Sequence[Affine]) -> list[SSAValue | int]:
         """The row-major strides of a shape, as numbers where they are."""

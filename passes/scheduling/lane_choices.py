@@ -13,6 +13,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from dialects import tix
 from dialects.loops import CompareLanesOp, SelectLanesOp
 from dialects.tix import Constraint
+from passes.rewriting.shallow_copy import shallow_copy
 from passes.scheduling import operations
 from passes.scheduling.emit import all_of, any_of
 from passes.scheduling.lane_reads import MASKED_STEPS, is_there
@@ -88,10 +89,14 @@ class LaneChoices(LanesLowering):
         return self.insert(SelectLanesOp(test, *sides)).result
 
     def _mask(self, tests: Tests) -> SSAValue:
-        """The lanes in which a condition holds."""
-        holds = any_of(self, [all_of(self, list(map(self._test, disjunct))) for disjunct in tests])
-        assert holds is not None
-        return holds
+        """The lanes in which a condition holds, computed ahead of all loops that do not move it."""
+        for disjunct in tests:
+            self.provide_quotients([c.form for c in disjunct])
+        placed = [[c.substitute(self.index.places) for c in disjunct] for disjunct in tests]
+        at = shallow_copy(self)
+        at.index = self.index.outermost(v for d in placed for c in d for v in c.form.indices)
+        parts = [[at.holds_in(c.form, c.equality) for c in disjunct] for disjunct in placed]
+        return any_of(at, [all_of(at, part) for part in parts])
 
     def plus(self, sum_: SSAValue, term: SSAValue, op: tix.ReductionOp) -> SSAValue:
         """A partial sum with one more term at this point.
@@ -123,10 +128,6 @@ class LaneChoices(LanesLowering):
     def depends_on_lanes(self, tests: Sequence[Constraint]) -> bool:
         """True if tests are masks rather than branches."""
         return any(c.form[self.tile.column_index] for c in tests)
-
-    def _test(self, constraint: Constraint) -> SSAValue:
-        self.provide_quotients([constraint.form])
-        return self.holds_in(constraint.form, constraint.equality)
 
     def _under(self, mask: SSAValue, region: Region, tests: Tests = ()) -> SSAValue:
         """The value of a branch in the lanes for which it is taken."""
