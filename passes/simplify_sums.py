@@ -29,7 +29,7 @@ from passes.analysis.speculation import is_speculatable, is_speculatable_product
 from passes.index_sets.context import ContextCloner
 from passes.index_sets.disjuncts import negate, tightened
 from passes.index_sets.sets import boxed_indices
-from passes.index_sets.space import conditions_of_a_point
+from passes.index_sets.space import conditions_of_a_point, implied_by
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.guards import is_guard
 from passes.rewriting.products import Product, multiply
@@ -68,6 +68,8 @@ class _Simplifier(ContextCloner):
         guards = [c for c in limits if not any(c.form[v] for v in free)]
         limits = [c for c in limits if c not in guards]
         guards = [c for c in guards if not cloner.holds(c)]
+        if all(implied_by(c, limits) for c in guards) and not _loses(cloner, op, free, guards):
+            guards = []  # where one fails there is no term anyway
 
         def guarded(e: BodyBuilder, _: list[SSAValue]) -> SSAValue:
             inner = cloner.inner(e)
@@ -122,13 +124,13 @@ class _Simplifier(ContextCloner):
     ) -> SSAValue:
         """The sum, times the factors of its value that none of its indices enter."""
         product = Product.of(tix.yielded(op.body), op.body.block)
-        outside, inside = product.split(lambda v: self._can_leave(v, op, free))
+        outside, inside = product.split(lambda v: self.can_leave(v, op, free))
         if is_speculatable_product(outside):
             return self._factored(op, free, limits, outside, inside)
         conditions = conditions_of_a_point(free, limits)
         if conditions is None:
             outside, inside = product.split(
-                lambda v: is_speculatable(v) and self._can_leave(v, op, free)
+                lambda v: is_speculatable(v) and self.can_leave(v, op, free)
             )
             inside.take_divisors(outside)
             return self._factored(op, free, limits, outside, inside)
@@ -163,7 +165,7 @@ class _Simplifier(ContextCloner):
             return None
         return [self.builder.index_to_real(size) for size in sizes if size is not None]
 
-    def _can_leave(self, value: SSAValue, op: tix.SumOp, free: Sequence[SSAValue]) -> bool:
+    def can_leave(self, value: SSAValue, op: tix.SumOp, free: Sequence[SSAValue]) -> bool:
         """True if `value` depends on none of `free`, and all elements it reads are there anyway."""
         pending, seen = [value], set[SSAValue]()
         while pending:
@@ -232,3 +234,15 @@ def _is_false(constraint: Constraint) -> bool:
 
 def _is_half_space(disjuncts: Sequence[Sequence[Constraint]]) -> bool:
     return len(disjuncts) == 1 and len(disjuncts[0]) == 1 and not disjuncts[0][0].equality
+
+
+def _loses(
+    at: _Simplifier, op: tix.ReductionOp, free: Sequence[SSAValue], guards: Sequence[Constraint]
+) -> bool:
+    """True if a reduction needs these guards: no index is left, or they let a factor leave it."""
+    if not free or not isinstance(op, tix.SumOp):
+        return not free
+    inner = at.inner(at.builder)
+    inner.assume(guards)
+    product = Product.of(tix.yielded(op.body), op.body.block)
+    return any(inner.can_leave(v, op, free) for v in (*product.factors, *product.divisors))

@@ -430,3 +430,35 @@ tix.program @multiple (%m = "m" : !tix.tensor<[C], f64>) {
 // CHECK-NOT:    tix.sum
 // CHECK:      %z = tix.define "z"
 // CHECK:        tix.sum
+
+// -----
+
+// A sum has no term where its guard fails; what leaves a sum needs its guard.
+tix.program @guards (%x = "x" : !tix.tensor<[N], f64>, %w = "w" : !tix.tensor<[N], f64>) {
+  %y = tix.define "y" (%p) : !tix.tensor<[P], f64> {
+    %q = tix.floordiv (%p) by 4
+    %0 = tix.sum (%o) in (4 * %q + 1 <= N, %o >= 4 * %q, %o <= 4 * %q + 3, %o + 1 <= N) {
+      %1 = tix.read %x[%o]
+      tix.yield %1
+    }
+    tix.yield %0
+  }
+  %z = tix.define "z" (%p) : !tix.tensor<[P], f64> {
+    %0 = tix.sum (%o) in (%p + 1 <= N, %o >= %p, %o <= %p + 3, %o + 1 <= N) {
+      %1 = tix.read %x[%o]
+      %2 = tix.read %w[%p]
+      %3 = tix.mul %1, %2
+      tix.yield %3
+    }
+    tix.yield %0
+  }
+  tix.return %y, %z
+}
+// CHECK:      tix.program @guards
+// CHECK:      %y = tix.define "y"
+// CHECK-NOT:    tix.if
+// CHECK:        tix.sum (%o)
+// CHECK:      %z = tix.define "z"
+// CHECK:        tix.if (%p_1 + 1 <= N) {
+// CHECK:          tix.sum (%o_1)
+// CHECK:          tix.read %w[%p_1]

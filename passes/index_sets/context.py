@@ -39,8 +39,10 @@ class ContextCloner(Cloner):
         super().copy(op)
         if isinstance(op, tix.FloorDivOp):
             divisor = op.divisor.data
-            rest = self.form(op.form) - self.form(Affine.of(op.result)) * divisor
-            self.assume(between(0, rest, divisor))
+            form, quotient = self.form(op.form), self.form(Affine.of(op.result))
+            self.assume(between(0, form - quotient * divisor, divisor))
+            if quotient.terms and self.holds(Constraint(form)):
+                self.assume([Constraint(quotient)])  # what rational numbers do not see
 
     def copy_if(self, op: tix.IfOp) -> SSAValue:
         disjuncts = [self.constraints(disjunct) for disjunct in op.condition]
