@@ -8,7 +8,7 @@ that gives blocks of rows and columns (`passes/scheduling/tile_choice.py`), and 
 where they are if nothing else has a tile: the bounds of windows are masks of the first and the last
 terms then.
 
-A sum goes back to a box by
+A sum goes back to a box, along the indices that have one, by
 
     sum over k in {k >= 0, k >= 1 - i, k <= 2, k <= N - i} of E(k)
     sum over k in {k >= 0, k <= 2} of (if k >= 1 - i, k <= N - i { E(k) } else 0)
@@ -202,8 +202,8 @@ class _ShortBoxer(ContextCloner):
         box = _box(op, self.long, self.bands)
         if box is None and not self.tests:
             return super().copy_reduction(op)
-        varying = [] if box is None else [c for c in op.constraints if _varies(c, op)]
         box, outer = box or op.constraints, self.tests
+        varying = [c for c in op.constraints if c not in box]
 
         def domain(own: list[SSAValue]) -> list[Constraint]:
             return self.inner(self.builder, op.indices, own).constraints(box)
@@ -212,7 +212,8 @@ class _ShortBoxer(ContextCloner):
             cloner = self.inner(e, op.indices, own)
             cloner.tests = ()
             cloner.assume(cloner.constraints(box))
-            tests = [*outer, *cloner.constraints(varying)]
+            every = [*outer, *cloner.constraints(varying)]
+            tests = [c for c in every if not cloner.holds(c)]
             cloner.read_ahead(op, tests)
 
             def tested(e: BodyBuilder, _: list[SSAValue]) -> SSAValue:
@@ -226,18 +227,27 @@ class _ShortBoxer(ContextCloner):
 
     def read_ahead(self, op: tix.ReductionOp, tests: list[Constraint]) -> None:
         """Read before the value: what is there anyway without a test, for it may be the same for
-        many elements, and all else under a test of its own, which then only masks a read."""
+        many elements, and all else under tests of its own, which then only mask a read."""
         for read in op.body.block.ops:
-            if isinstance(read, tix.ReadOp) and not any(map(_is_local, read.indices)):
-                guards = [] if self._is_there(read) else tests
-                self.values[read.result] = self.builder.guard(guards, partial(self._read, read))
+            if isinstance(read, tix.ReadOp) and not any(map(op.is_ancestor, _quotients(read))):
+                needed = self._needed(read, tests)
+                self.values[read.result] = self.builder.guard(needed, partial(self._read, read))
+
+    def _needed(self, read: tix.ReadOp, tests: list[Constraint]) -> list[Constraint]:
+        """The tests without which a read may not be there: those of its own indices, if they do."""
+        used = {v for form in read.forms for v in self.form(form).indices}
+        own = [c for c in tests if used.issuperset(c.form.indices)]
+        return next((few for few in ([], own) if self._is_there(read, few)), tests)
 
     def _read(self, read: tix.ReadOp, builder: BodyBuilder, own: list[SSAValue]) -> SSAValue:
         return builder.read(self.value(read.tensor), [self.form(f) for f in read.forms])
 
-    def _is_there(self, read: tix.ReadOp) -> bool:
+    def _is_there(self, read: tix.ReadOp, tests: Sequence[Constraint]) -> bool:
+        """True if a read is inside of its tensor where these tests hold."""
+        here = self.inner(self.builder)
+        here.assume(tests)
         limits = zip(read.forms, read.shape, strict=True)
-        return all(self.holds(c) for form, n in limits for c in between(0, self.form(form), n))
+        return all(here.holds(c) for form, n in limits for c in between(0, self.form(form), n))
 
 
 class _PlainBoxer(_ShortBoxer):
@@ -312,24 +322,27 @@ def _missing(op: tix.IfOp) -> dict[Operation, list[Constraint]] | None:
 
 
 def _box(op: tix.ReductionOp, long: bool, bands: bool) -> list[Constraint] | None:
-    """The constraints of the set that are the same for all elements, if they are a box; None if all
-    constraints are, or if there is another reduction inside."""
+    """The constraints of a set whose indices go over boxes, where these are short; other indices
+    keep theirs. None if no constraint becomes a test, or there is another reduction inside."""
     varying = [c for c in op.constraints if _varies(c, op)]
     if not varying or any(isinstance(o, tix.ReductionOp) for o in op.body.walk()):
         return None
-    box = [c for c in op.constraints if not _varies(c, op)]
-    extremes = _extremes(op)
+    same = [c for c in op.constraints if not _varies(c, op)]
+    extremes, wide, kept = _extremes(op), list[Constraint](), set[Constraint]()
     for index in op.indices:
-        sides = {c.form[index] > 0 for c in varying if c.form[index]}
-        for side in sides - {c.form[index] > 0 for c in box if c.form[index]}:
-            around = [c for c in varying if c.form[index] and (c.form[index] > 0) == side]
-            wide = [c.substitute(extremes(c)) for c in around]
-            box += dict.fromkeys(c for c in wide if not _varies(c, op))
-        if sides and not _is_short(index, box) and not (long and _is_half(index, sides, box)):
-            return None
-        if sides and not bands and _is_band(index, varying, box):
-            return None
-    return box
+        own = [c for c in varying if c.form[index]]
+        sides = {c.form[index] > 0 for c in own}
+        box = list(same)
+        for side in sides - {c.form[index] > 0 for c in same if c.form[index]}:
+            around = [c.substitute(extremes(c)) for c in own if (c.form[index] > 0) == side]
+            box += dict.fromkeys(c for c in around if not _varies(c, op))
+        is_long = not _is_short(index, box) and not (long and _is_half(index, sides, box))
+        if sides and (is_long or (not bands and _is_band(index, varying, box))):
+            kept.update(own)
+        else:
+            wide += box[len(same) :]
+    tests = [c for c in varying if c not in kept]
+    return [*(c for c in op.constraints if c not in tests), *wide] if tests else None
 
 
 def _is_band(index: SSAValue, varying: Sequence[Constraint], box: Sequence[Constraint]) -> bool:
@@ -376,5 +389,5 @@ def _varies(constraint: Constraint, op: tix.ReductionOp) -> bool:
     return any(v not in op.indices for v in constraint.form.indices)
 
 
-def _is_local(index: SSAValue) -> bool:
-    return isinstance(index.owner, tix.FloorDivOp)
+def _quotients(read: tix.ReadOp) -> list[tix.FloorDivOp]:
+    return [v.owner for v in read.indices if isinstance(v.owner, tix.FloorDivOp)]

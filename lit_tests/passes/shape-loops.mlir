@@ -42,6 +42,20 @@ tix.program @long (%x = "x" : !tix.tensor<[N, N], f64>, %w = "w" : !tix.tensor<[
   tix.return %y
 }
 
+// A short window beside a long sum has a box of its own.
+tix.program @half (%x = "x" : !tix.tensor<[N, M], f64>, %w = "w" : !tix.tensor<[N, 3], f64>) {
+  %y = tix.define "y" (%i, %j) : !tix.tensor<[N, M], f64> {
+    %0 = tix.sum (%c, %u) in (%c >= 0, %i >= %c, %i <= %c + 40, %u >= 0, %u + %j >= 1, %u <= 2, %u + %j <= M) {
+      %1 = tix.read %x[%c, %j + %u - 1]
+      %2 = tix.read %w[%c, %u]
+      %3 = tix.mul %1, %2
+      tix.yield %3
+    }
+    tix.yield %0
+  }
+  tix.return %y
+}
+
 // A condition in a sum becomes its bounds.
 tix.program @condition (%x = "x" : !tix.tensor<[N], f64>, %n = "n" : !tix.tensor<[M], f64>) {
   %y = tix.define "y" (%i) : !tix.tensor<[M], f64> {
@@ -141,6 +155,10 @@ tix.program @triangle (%x = "x" : !tix.tensor<[N, K], f64>, %w = "w" : !tix.tens
 // TILE-NEXT:         [[M:%.*]] = tix.mul
 // TILE-NEXT:         tix.yield [[M]]
 // TILE:            tix.yield [[P]]
+
+// TILE-LABEL:  tix.program @half
+// TILE:          tix.sum (%c, %u) in (%c >= 0, %i >= %c, %c + 40 >= %i, %u >= 0, %u <= 2) {
+// TILE:            tix.if (%j + %u >= 1, %j + %u <= M) {
 
 // CHECK-LABEL: tix.program @condition
 // CHECK:         tix.sum (%k) in (%k >= %i, %k + 1 <= N) {
