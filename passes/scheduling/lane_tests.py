@@ -37,7 +37,7 @@ class LaneTests(LaneReads):
         if len(op.condition) != 1 or self.is_divided([c.form for c in op.condition[0]]):
             return None
         self.provide_quotients([c.form for c in op.condition[0]])
-        return [c for c in op.condition[0] if not self._holds(self.here(c))]
+        return [c for c in op.condition[0] if not self._holds(c)]
 
     def is_decided(self, op: tix.IfOp) -> bool:
         """True if a choice certainly takes its first side."""
@@ -52,21 +52,35 @@ class LaneTests(LaneReads):
         return test.substitute(self.index.places)
 
     def _holds(self, test: Constraint) -> bool:
-        if test.decided or test in self.assumed:
+        here = self.here(test)
+        if here.decided or here in self.assumed:
             return True
         least = None if test.equality else self._least(test.form)
-        return least is not None and min(least.constant, *least.terms.values(), 0) >= 0
+        return least is not None and _is_positive(least)
 
     def _least(self, form: Affine) -> Affine | None:
         """The least value of a form in all lanes; None where it is not known."""
+        rows = {v: place for v, place in self.index.places.items() if not _is_quotient(v)}
+        form = form.substitute(rows)
         places: dict[tix.Variable, Affine] = {}
         for v in form.indices:
-            limits = self.limits.get(v) or _limits_of_term(v)
+            limits = self.limits.get(v) or self._limits_of_quotient(v) or _limits_of_term(v)
             if limits is None:
                 return None
             places[v] = limits[form[v] < 0]
         across = min(form[self.tile.column_index], 0) * (self.lanes - 1)
         return form.substitute(places) + across
+
+    def _limits_of_quotient(self, v: SSAValue) -> tuple[Affine, Affine] | None:
+        """The limits of `form // d`, at most the form, where that is certainly not negative."""
+        if not isinstance(v.owner, tix.FloorDivOp):
+            return None
+        form, by = v.owner.form, v.owner.divisor.data
+        least, negated = self._least(form), self._least(-form)
+        if least is None or negated is None or not _is_positive(least):
+            return None
+        most = -negated
+        return Affine(), most if most.terms else Affine(constant=most.constant // by)
 
 
 def block_limits(op: tix.DefineOp, tile: Tile) -> Limits:
@@ -74,6 +88,15 @@ def block_limits(op: tix.DefineOp, tile: Tile) -> Limits:
     widths = {**dict(tile.axes), tile.column_index: tile.columns}
     sizes = zip(op.indices, op.shape, strict=True)
     return {v: (Affine(), size - widths.get(v, 1)) for v, size in sizes}
+
+
+def _is_quotient(v: tix.Variable) -> bool:
+    return isinstance(v, SSAValue) and isinstance(v.owner, tix.FloorDivOp)
+
+
+def _is_positive(form: Affine) -> bool:
+    """True if a form of sizes, which are not negative, is certainly not negative."""
+    return min(form.constant, *form.terms.values(), 0) >= 0
 
 
 def _limits_of_term(index: SSAValue) -> tuple[Affine, Affine] | None:
