@@ -49,14 +49,18 @@ from passes.rewriting.programs import (
     type_of,
 )
 from passes.rewriting.written_sizes import parse_sizes
+from passes.scheduling.cache_lines import is_large
+from passes.scheduling.far_lines import COST_OF_FAR_LINE
 from passes.scheduling.streams import is_window, possible_stream
 from passes.scheduling.sum_lengths import MOST_TERMS_TO_UNROLL, blocked_sums, term_count
-from passes.scheduling.tile_analysis import is_slow, stride
+from passes.scheduling.tile_analysis import is_slow, lanes_of, stride
 from passes.scheduling.tile_choice import PricedTile, may_have_tiles, priced_tiles
 from passes.scheduling.tile_cost import (
     ASSUMED_EXTENT,
+    COST_OF_COPY,
     COST_OF_FAR_ELEMENT,
     COST_OF_STORE,
+    COST_OF_TRANSPOSED,
     Sizes,
     terms_of,
 )
@@ -64,7 +68,10 @@ from passes.set_precision import set_precision
 from passes.shape_loops import in_boxes
 from passes.shift_sums import shift_sums
 
-MOST_OF_UNPACKED_COST = 0.9
+COST_OF_DEFINITION = 10_000
+"""The cost of a definition more, for all its elements: up to two microseconds until it runs."""
+
+MOST_OF_UNPACKED_COST = 0.95
 """The highest cost of a tile that reads copies, as a share of the cost of the best without."""
 
 FEWEST_COLUMNS = 16
@@ -260,15 +267,22 @@ def _may_pack(op: tix.DefineOp) -> bool:
 def _cost_of_copies(op: tix.DefineOp, axes: Axes, sizes: Sizes, made: Collection[Copy]) -> float:
     """The cost of all copies that are not made yet, per element of the result."""
     copied = {
-        (r.tensor, last): _cost_of_copy(r.shape, last.axis, sizes) for r, last in axes.items()
+        (r.tensor, last): _cost_of_copy(r.shape, last.axis, lanes_of(op), sizes)
+        for r, last in axes.items()
     }
     new = (cost for copy, cost in copied.items() if copy not in made)
     return sum(new) / _elements(op.shape, sizes)
 
 
-def _cost_of_copy(shape: Sequence[Affine], axis: int, sizes: Sizes) -> float:
-    """The cost of a copy of a tensor of this shape with the axis at the end."""
-    return _elements(shape, sizes) * (COST_OF_FAR_ELEMENT + COST_OF_STORE)
+def _cost_of_copy(shape: Sequence[Affine], axis: int, lanes: int, sizes: Sizes) -> float:
+    """The cost of a copy of a tensor of this shape with the axis at the end: in squares where there
+    is room for these (`squares`), else element by element."""
+    rows, columns = (_elements(s, sizes) for s in (shape[axis + 1 :], shape[axis : axis + 1]))
+    cost = COST_OF_FAR_ELEMENT + COST_OF_STORE
+    if min(rows, columns) >= lanes:
+        far = 2 * COST_OF_FAR_LINE if is_large(shape, lanes, sizes) else 0  # it is read, and stored
+        cost = (COST_OF_TRANSPOSED + COST_OF_COPY + far) / lanes
+    return COST_OF_DEFINITION + cost * _elements(shape, sizes)
 
 
 def _elements(shape: Sequence[Affine], sizes: Sizes) -> int:

@@ -1,7 +1,7 @@
 // What vectors read is copied to where it lies side by side.
 // RUN: tadc-opt %s -p 'pack-reads{sizes="N=64","O=128","C=500"}' | filecheck %s
 
-// Vectors run along n, whose elements of x lie apart: x has fewer than w.
+// Vectors run along o, whose elements of w lie apart.
 tix.program @packed (%x = "x" : !tix.tensor<[N, C, 3], f32>, %w = "w" : !tix.tensor<[O, C, 3], f32>) {
   %y = tix.define "y" (%n, %o) : !tix.tensor<[N, O], f32> {
     %0 = tix.sum (%c, %k) in (%c >= 0, C >= %c + 1, %k >= 0, 2 >= %k) {
@@ -44,12 +44,12 @@ tix.program @short (%x = "x" : !tix.tensor<[N, 6], f32>, %w = "w" : !tix.tensor<
 }
 
 // CHECK-LABEL: tix.program @packed
-// CHECK-NEXT:    %x_packed = tix.define "x_packed" (%0, %1, %2) : !tix.tensor<[C, 3, N], f32> {
-// CHECK-NEXT:      %3 = tix.read %x[%2, %0, %1]
+// CHECK-NEXT:    %w_packed = tix.define "w_packed" (%0, %1, %2) : !tix.tensor<[C, 3, O], f32> {
+// CHECK-NEXT:      %3 = tix.read %w[%2, %0, %1]
 // CHECK-NEXT:      tix.yield %3
 // CHECK-NEXT:    }
 // CHECK-NEXT:    %y = tix.define "y" (%n, %o) : !tix.tensor<[N, O], f32> {
-// CHECK:           tix.read %x_packed[%c, %k, %n]
+// CHECK:           tix.read %w_packed[%c, %k, %o]
 
 // CHECK-LABEL: tix.program @beside
 // CHECK-NOT:     _packed

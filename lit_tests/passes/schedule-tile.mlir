@@ -45,10 +45,15 @@ tix.program @f (%a = "a" : !tix.tensor<[128, 300], f32>, %b = "b" : !tix.tensor<
 // CHECK:               arith.addf [[OLD]], [[AB]] fastmath<contract> : vector<16xf32>
 // CHECK:             vector.store {{.*}}, %c[
 
-// With the transposed matrix (over fewer terms, so that it has loops of its own), what lies apart along a row of the block is copied side by side.
+// With the transposed matrix (over fewer terms, so that it has loops of its own), what lies apart along a row of the block is copied side by side,
+// in squares; the last one has fewer terms.
 // CHECK-LABEL: func.func @d(
 // CHECK:         %panel = memref.alloca
 // CHECK:           vector.load %a[
+// CHECK:           vector.shuffle
+// CHECK:           vector.store {{.*}}, %panel[
+// CHECK:           [[MASK:%.*]] = vector.create_mask
+// CHECK:           vector.maskedload %a[{{.*}}], [[MASK]],
 // CHECK:           vector.shuffle
 // CHECK:           vector.store {{.*}}, %panel[
 // CHECK:           [[A:%.*]] = memref.load %a[

@@ -19,6 +19,7 @@ The plan: what is weighed
 - `neighbours`: values that elements share with their neighbours
 - `tile_cost`: the cost of tiles, and of the plain nest
 - `block_sizes`: how wide and how high blocks may be
+- `panel_runs`: terms of panels that lie side by side, while columns lie apart
 - `panel_choice`: what blocks copy, in which chunks, and how many blocks share it
 - `cache_lines`: whether blocks find in a cache what others read, or copy it
 - `far_lines`: what lines cost that no cache near the core keeps

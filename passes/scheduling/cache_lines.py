@@ -11,13 +11,15 @@ does what follows in memory, if few blocks share it: a third of the time of five
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import prod
 
 from dialects import tix
+from dialects.tix import Affine
 from passes.analysis.index_uses import IndexUses
 from passes.scheduling.tile import Hoisted, Tile
-from passes.scheduling.tile_analysis import VECTOR_BYTES, stride
-from passes.scheduling.tile_cost import Sizes, length_of
+from passes.scheduling.tile_analysis import VECTOR_BYTES, constant_extent, known_size, stride
+from passes.scheduling.tile_cost import ASSUMED_EXTENT, Sizes, length_of
 
 LINE_BYTES = 64
 """The bytes of a line."""
@@ -70,6 +72,13 @@ def is_far(
     """True if no cache of a core keeps what all terms of a sum read for the columns of a block."""
     run, apart = _runs(read, op, tile, uses, sizes)
     return run * prod(apart) > BYTES_OF_CORE
+
+
+def is_large(shape: Iterable[Affine], lanes: int, sizes: Sizes) -> bool:
+    """True if no cache of a core keeps a tensor of elements of which a vector has so many."""
+    lengths = (constant_extent(known_size(size, sizes)) for size in shape)
+    elements = prod(ASSUMED_EXTENT if n is None else n for n in lengths)
+    return elements * VECTOR_BYTES // lanes > BYTES_OF_CORE
 
 
 def _runs(

@@ -6,7 +6,8 @@
     rows k by 8, columns r by 32    none: rows read a line or two, which they ask for ahead
 
 Each block reads along its columns, and what it reads first is gone when the next one begins. What
-the caches of a core keep, or panels hold, costs nothing here.
+the caches of a core keep costs nothing here. What panels hold comes once for all blocks that share
+it, and nothing is computed meanwhile.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Iterable
 
 from dialects import tix
 from passes.analysis.index_uses import IndexUses
-from passes.scheduling.cache_lines import LINE_BYTES, is_far
+from passes.scheduling.cache_lines import LINE_BYTES, is_far, is_large
 from passes.scheduling.tile import Tile
 from passes.scheduling.tile_analysis import VECTOR_BYTES, stride, tree_of
 from passes.scheduling.tile_cost import Sizes, terms_once
@@ -30,9 +31,18 @@ def cost_of_far_lines(
     """The cost per element of the result of what blocks of a tile read from afar."""
     if not tile.axes:
         return 0.0
-    lines = tile.columns * VECTOR_BYTES / tile.lanes / LINE_BYTES
-    far = sum(terms_once(op, uses, sizes) * len(_far_reads(op, tile, uses, sizes)) for op in sums)
-    return COST_OF_FAR_LINE * far * lines / (tile.height * tile.columns)
+    far = sum(terms_once(op, uses, sizes) * _lines(op, tile, uses, sizes) for op in sums)
+    return COST_OF_FAR_LINE * far / (tile.height * tile.columns)
+
+
+def _lines(op: tix.ReductionOp, tile: Tile, uses: IndexUses, sizes: Sizes) -> float:
+    """The lines from afar for a term of a block."""
+    width = tile.columns * VECTOR_BYTES / tile.lanes / LINE_BYTES
+    copied = [o for h in tile.panels.get(op, ()) for o in tree_of(h.value, op.body)]
+    sources = [
+        o for o in copied if isinstance(o, tix.ReadOp) and is_large(o.shape, tile.lanes, sizes)
+    ]
+    return width * (len(_far_reads(op, tile, uses, sizes)) + len(sources) / tile.shared_blocks)
 
 
 def _far_reads(op: tix.ReductionOp, tile: Tile, uses: IndexUses, sizes: Sizes) -> list[tix.ReadOp]:

@@ -16,9 +16,10 @@ from xdsl.ir import SSAValue
 from dialects import tix
 from passes.analysis.index_uses import IndexUses
 from passes.scheduling.cache_lines import FEWEST_ROWS_OF_COPY, is_copied, lies_along
+from passes.scheduling.panel_runs import run_of
 from passes.scheduling.tile import Hoisted, Tile
 from passes.scheduling.tile_analysis import chunk_of, far_reads, hoisted_values, is_rectangular
-from passes.scheduling.tile_cost import Sizes, extent_of, is_of_squares, length_of, terms_of
+from passes.scheduling.tile_cost import Sizes, extent_of, length_of, terms_of
 
 FEWEST_BLOCKS_OF_PANEL = 4
 """Blocks that share a panel at least, unless it is made of squares, which cost little."""
@@ -49,20 +50,17 @@ def with_panels(
     moving = along_terms or not all(is_rectangular(s, [tile.column_index], uses) for s in sums)
     for s in sums if not moving else []:
         possible = hoisted_values(s, tile, uses).panels
-        shared = [
-            h
-            for h in possible
-            if blocks >= FEWEST_BLOCKS_OF_PANEL or is_of_squares(h, s, tile, uses)
-        ]
+        runs = [h for h in possible if run_of(h, s, tile.column_index, uses)]
+        shared = possible if blocks >= FEWEST_BLOCKS_OF_PANEL else runs
         found = [h for h in shared if is_copied(h, s, replace(tile, group=group), uses, sizes)]
-        if not found and len(sums) == 1:
-            sharing = replace(tile, group=group, along=_along(op, tile, group, s, uses, sizes))
-            found = [
+        if len(sums) == 1 and all(h in runs for h in found):
+            along = _along(op, tile, group, s, uses, sizes)
+            sharing = replace(tile, group=group, along=along)
+            found = found or [
                 h
                 for h in possible
                 if lies_along(h, tile, uses) and is_copied(h, s, sharing, uses, sizes)
             ]
-            along = sharing.along
         share |= bool(shared) or bool(found)
         cut = chunk_of(s, tile.columns)
         if cut and _terms_of_chunk(s, cut, sizes) < FEWEST_TERMS_OF_CHUNK:

@@ -11,7 +11,7 @@ is wanted. A block has as many rows as its one vector has lanes, so what is acro
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from xdsl.ir import Operation, SSAValue
 
@@ -59,16 +59,23 @@ def square_reads(op: tix.DefineOp, tile: Tile, uses: IndexUses) -> Collection[ti
 
 def load_square(at: LanesLowering, op: tix.ReadOp) -> None:
     """Load the elements of a read for all rows of a block, and keep them."""
-    for row, lanes in enumerate(square(at.at(0, at.vector), op)):
+    first = at.at(0, at.vector)
+    for row, lanes in enumerate(square(first, op, places_across(first, op))):
         at.loaded[at.at(row, at.vector).key(op)] = lanes
 
 
-def square(at: LanesLowering, op: tix.ReadOp) -> list[SSAValue]:
-    """As many vectors of elements as lanes, which lie side by side across these: transposed."""
-    rows: list[SSAValue] = []
-    for lane in range(at.lanes):
-        first = at.at_lane(lane).index.linear(op.forms, at.strides[op.tensor, op.shape])
-        rows.append(at.neighbours(at.buffers[op.tensor], first))
+def places_across(at: LanesLowering, op: tix.ReadOp) -> list[SSAValue]:
+    """The places of the elements of a read in all lanes."""
+    strides = at.strides[op.tensor, op.shape]
+    return [at.at_lane(lane).index.linear(op.forms, strides) for lane in range(at.lanes)]
+
+
+def square(
+    at: LanesLowering, op: tix.ReadOp, places: Sequence[SSAValue], mask: SSAValue | None = None
+) -> list[SSAValue]:
+    """The elements that lie side by side from each of these places on, as many as lanes or those of
+    a mask: transposed."""
+    rows = [at.neighbours(at.buffers[op.tensor], place, mask) for place in places]
     return [at.widened(lanes) for lanes in at.transposed(rows)]
 
 

@@ -58,6 +58,7 @@ from passes.scheduling.tile_analysis import (
 )
 from passes.scheduling.tile_cost import (
     COST_OF_FAR_ELEMENT,
+    COST_OF_STORE,
     Sizes,
     TileCost,
     extent_of,
@@ -252,7 +253,7 @@ def _candidates(
 
 def _waste(op: tix.DefineOp, tile: Tile, sizes: Sizes) -> float:
     """Elements computed per element of the result; shorter loops count as slower, too."""
-    waste = 1.3 if is_narrow(tile.columns) and tile.column_index in op.indices else 1.0
+    waste = 1.15 if is_narrow(tile.columns) and tile.column_index in op.indices else 1.0
     if tile.row_index is not None:
         extent = extent_of(op, tile.row_index, sizes)
         waste *= -(-extent // tile.rows) * tile.rows / extent
@@ -283,7 +284,8 @@ def _store_cost(op: tix.DefineOp, tile: Tile, lanes: int) -> float:
         return COST_OF_TOTAL
     if tile.column_index is op.indices[-1]:
         return 1 / lanes
-    return COST_OF_FAR_ELEMENT / (min(tile.rows, 3) if tile.row_index is op.indices[-1] else 1)
+    rows = min(tile.rows, 3) if tile.row_index is op.indices[-1] else 1
+    return COST_OF_FAR_ELEMENT / rows + COST_OF_STORE
 
 
 def _cost_beside(

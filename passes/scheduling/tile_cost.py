@@ -15,6 +15,7 @@ from xdsl.ir import Operation, Region, SSAValue
 from dialects import tix
 from passes.analysis.costs import FREE, weight
 from passes.analysis.index_uses import IndexUses
+from passes.scheduling.panel_runs import run_of
 from passes.scheduling.segments import most_values
 from passes.scheduling.sum_lengths import constant_range, is_short, term_count
 from passes.scheduling.tile import Hoisted, Tile
@@ -42,7 +43,7 @@ COST_OF_LOAD = 2
 COST_OF_COPY = 4
 """The cost of a vector that comes from a far cache and is stored in a panel."""
 
-COST_OF_TRANSPOSED = 9
+COST_OF_TRANSPOSED = 14
 """The cost of such a vector whose elements lay apart, in squares that are transposed in registers:
 its share of loads, of four rounds of shuffles, and of stores."""
 
@@ -118,17 +119,19 @@ def extent_of(op: tix.DefineOp, index: SSAValue | None, sizes: Sizes) -> int:
     return ASSUMED_EXTENT if extent is None else extent
 
 
-def is_of_squares(panel: Hoisted, op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> bool:
-    """True if terms of a panel lie side by side along its last index, and columns apart: then
-    squares of them are transposed in registers (`tile_panels`), which certainly leave no term."""
-    read, index = panel.value.owner, panel.indices[-1]
-    found = constant_range(op, index)
-    if not isinstance(read, tix.ReadOp) or found is None or found[1] % tile.lanes:
-        return False
-    *others, last = (form[index] for form in read.forms)
-    is_divided = any(isinstance(v.owner, tix.FloorDivOp) for f in read.forms for v in f.indices)
-    is_across = is_slow(stride(read, tile.column_index, uses))
-    return last == 1 and not any(others) and not is_divided and is_across
+def terms_of_squares(
+    panel: Hoisted, op: tix.ReductionOp, tile: Tile, uses: IndexUses, sizes: Sizes
+) -> float:
+    """The terms that squares transpose for a term of a panel, as the last square of a run has
+    fewer; 0 where columns do not lie apart, and terms side by side (`panel_runs`)."""
+    run = run_of(panel, op, tile.column_index, uses)
+    if not run:
+        return 0
+    cut, chunk = tile.chunks.get(op, (None, 0))
+    inside = run[run.index(cut) :] if cut in run else run
+    lengths = {v: length_of(op, v, sizes) for v in inside}
+    terms = max(1, prod(min(n, chunk) if v is cut else n for v, n in lengths.items()))
+    return -(-terms // tile.lanes) * tile.lanes / terms
 
 
 def plain_cost(sums: Iterable[tix.ReductionOp], lanes: int, uses: IndexUses, sizes: Sizes) -> float:
@@ -188,16 +191,17 @@ class TileCost:
 
     def _of_filling(self, panel: Hoisted, op: tix.ReductionOp) -> float:
         """A term of a panel."""
-        if is_of_squares(panel, op, self.tile, self.uses):
-            return COST_OF_TRANSPOSED * self.tile.columns / self.lanes
+        if squares := terms_of_squares(panel, op, self.tile, self.uses, self.sizes):
+            return squares * COST_OF_TRANSPOSED * self.tile.columns / self.lanes
         return sum(self._of_copying(o) for o in dict.fromkeys(tree_of(panel.value, op.body)))
 
     def _of_copying(self, op: Operation) -> float:
         if isinstance(op, tix.IfOp) and is_lane_by_lane(op, self.tile.column_index, self.uses):
             return COST_OF_LANE * self.tile.columns
-        if isinstance(op, tix.ReadOp) and is_slow(stride(op, self.tile.column_index, self.uses)):
+        step = stride(op, self.tile.column_index, self.uses) if isinstance(op, tix.ReadOp) else 0
+        if is_slow(step):
             return (COST_OF_FAR_ELEMENT + COST_OF_STORE) * self.tile.columns
-        cost = COST_OF_COPY if isinstance(op, tix.ReadOp) else weight(op)
+        cost = COST_OF_COPY * abs(step or 1) if isinstance(op, tix.ReadOp) else weight(op)
         return 0 if isinstance(op, FREE) else cost * self.tile.columns / self.lanes
 
     def _rows(self, op: Operation) -> int:

@@ -2,19 +2,26 @@
 
     y[i, j] = sum[k](x[i, k] * w[j, k])        panel[k, q] = w[j0 + q, k]        a term is a row
 
-Where the terms of what is copied lie side by side in memory, as those of `w[j, k]` do along k,
-squares of as many terms as lanes are loaded along the terms, and transposed in registers
-(`squares`):
+Where the terms of what is copied lie side by side in memory, as those of `w[j, k]` do along k
+(`panel_runs`), squares of as many terms as lanes are loaded along the terms, and transposed in
+registers (`squares`):
 
     a b     lanes of two rows of w        a c     lanes of two rows of the panel
     c d                                   b d
+
+The last square of a run may have fewer terms. A mask then leaves out what lies behind them, and the
+rows of these are written again by the terms that follow, or lie at the end of the buffer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from math import prod
 
+from xdsl.dialects import vector
+from xdsl.dialects.builtin import I1, VectorType, i1
 from xdsl.ir import SSAValue
 
 from dialects import tix
@@ -22,7 +29,8 @@ from dialects.tix import Affine
 from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.emit import buffer, difference, loop, quotient, repeat
 from passes.scheduling.lanes_lowering import LanesLowering, Panel
-from passes.scheduling.squares import square
+from passes.scheduling.panel_runs import run_of
+from passes.scheduling.squares import places_across, square
 from passes.scheduling.sum_lengths import constant_range
 from passes.scheduling.tile import Hoisted
 from passes.scheduling.vector_lowering import store_vector
@@ -48,13 +56,14 @@ def fill_panel(
     """A value of a sum for all its terms, or those of a chunk, side by side along columns."""
     indices = [v for v in hoisted.indices if chunk is None or v in chunk.inside(op)]
     ranges = [(v, *_range(op, v, chunk)) for v in indices]
-    size = at.tile.columns
-    for _, _, length in ranges:
-        size *= length
-    panel = Panel(buffer(at, size, "panel"), at.tile.columns, ranges)
+    run = [v for v in run_of(hoisted, op, at.tile.column_index, at.uses) if v in indices]
+    filling = _Filling(op, hoisted.value, chunk, run)
+    terms = prod(length for _, _, length in ranges)
+    rows = terms if filling.has_whole_squares(at.lanes) else terms + at.lanes - 1
+    panel = Panel(buffer(at, rows * at.tile.columns, "panel"), at.tile.columns, ranges)
     if chunk is not None:
         at.index.values[chunk.low] = chunk.low
-    _Filling(op, hoisted.value, chunk, panel).emit(at, indices)
+    filling.emit(at, panel, indices[: len(indices) - len(run)])
     return panel
 
 
@@ -65,101 +74,79 @@ class _Filling:
     op: tix.ReductionOp
     value: SSAValue
     chunk: Chunk | None
-    panel: Panel
+    run: Sequence[SSAValue]
+    """The last indices of the panel, if their terms lie side by side."""
 
-    def emit(self, at: BodyLowering, indices: Sequence[SSAValue]) -> None:
-        """The loops over the indices of the panel, with a term inside."""
+    def emit(self, at: BodyLowering, panel: Panel, outside: Sequence[SSAValue]) -> None:
+        """The loops over the indices outside of a run, with the run, or a term, inside."""
         assert isinstance(at, LanesLowering)
-        if not indices:
-            return self._term(at)
-        index, *rest = indices
+        if not outside:
+            return self._run(at, panel) if self.run else self._term(at, panel)
+        index, *rest = outside
         low, high = _bounds(at, self.op, index, self.chunk)
 
         def one(inner: BodyLowering, k: SSAValue) -> None:
             inner.index.values[index] = k
-            self.emit(inner, rest)
+            self.emit(inner, panel, rest)
 
-        if not rest and self._lies_along(at, index):
-            self._along(at, index, low, high)
-        else:
-            loop(at, low, high, index.name_hint, one)
+        loop(at, low, high, index.name_hint, one)
 
-    def _term(self, at: LanesLowering) -> None:
+    def has_whole_squares(self, lanes: int) -> bool:
+        """True if squares certainly leave no term."""
+        if not self.run:
+            return True
+        lengths = [constant_range(self.op, v) for v in self.run]
+        first, *inside = [found[1] if found else 1 for found in lengths]
+        chunk = self.chunk.length if self.chunk and self.run[0] is self.chunk.index else first
+        return not any(n * prod(inside) % lanes for n in (first, chunk))
+
+    def _term(self, at: LanesLowering, panel: Panel) -> None:
         for n in range(at.tile.columns // at.lanes):
             lanes = at.at(None, n).lanes_of(self.value)
-            place = self.panel.position(at, Affine(constant=n * at.lanes))
-            store_vector(at, lanes, self.panel.buffer, place)
+            place = panel.position(at, Affine(constant=n * at.lanes))
+            store_vector(at, lanes, panel.buffer, place)
 
-    def _lies_along(self, at: LanesLowering, index: SSAValue) -> bool:
-        """True if terms lie side by side along an index, and columns apart."""
-        read = self.value.owner
-        if not isinstance(read, tix.ReadOp) or at.is_divided(read.forms):
-            return False
-        quotients = [
-            v for f in read.forms for v in f.indices if isinstance(v.owner, tix.FloorDivOp)
-        ]
-        strides = at.strides[read.tensor, read.shape]
-        steps = [form[index] for form in read.forms]
-        alone = steps[-1] == 1 and not any(steps[:-1]) and strides[-1] == 1
-        return alone and not quotients and at.step(read) not in (0, 1, -1)
+    def _run(self, at: LanesLowering, panel: Panel) -> None:
+        """The terms of a run, for one vector of columns after the other."""
+        ends = [_bounds(at, self.op, v, self.chunk) for v in self.run]
+        lengths = [difference(at, high, low) for low, high in ends]
+        terms = reduce(at.index.mul, lengths)
+        at.index.values.update({v: low for v, (low, _) in zip(self.run, ends, strict=True)})
 
-    def _along(self, at: LanesLowering, index: SSAValue, low: SSAValue, high: SSAValue) -> None:
-        """Squares of terms and lanes, as long as they fit, and what is left term by term."""
-        width = at.index.constant(at.lanes)
-        squares = at.index.mul(quotient(at, difference(at, high, low), width), width)
-        whole = at.index.add(low, squares)
-
-        def square(inner: LanesLowering, column: Affine) -> None:
-            self._square(inner, index, column)
-
-        def one(inner: LanesLowering, column: Affine) -> None:
-            place = self.panel.position(inner, column)
-            store_vector(inner, inner.at(None, 0).lanes_of(self.value), self.panel.buffer, place)
-
-        self._vectors(at, index, (low, whole), at.lanes, square)
-        if not self._is_square(index, at.lanes):
-            self._vectors(at, index, (whole, high), 1, one)
-
-    def _vectors(
-        self,
-        at: LanesLowering,
-        index: SSAValue,
-        ends: tuple[SSAValue, SSAValue],
-        step: int,
-        fill: Callable[[LanesLowering, Affine], None],
-    ) -> None:
-        """Loops over terms and, inside, over vectors of columns, each from its first one on."""
-
-        def term(inner: BodyLowering, k: SSAValue) -> None:
-            inner.index.values[index] = k
-            repeat(inner, at.tile.columns // at.lanes, "vector", vector_)
-
-        def vector_(inner: BodyLowering, n: SSAValue) -> None:
+        def columns(inner: BodyLowering, n: SSAValue) -> None:
             assert isinstance(inner, LanesLowering)
             inner.index.values[n] = n
-            column = Affine.of(n) * at.lanes
+            column = Affine.of(n) * inner.lanes
             first = inner.index.form(Affine.of(at.tile.column_index) + column)
-            fill(inner.from_column(first), column)
+            place = panel.position(inner, column)
+            self._squares(inner.from_column(first), panel, place, terms)
 
-        loop(at, *ends, index.name_hint, term, step)
+        repeat(at, at.tile.columns // at.lanes, "vector", columns)
 
-    def _is_square(self, index: SSAValue, lanes: int) -> bool:
-        """True if squares certainly leave no term."""
-        found = constant_range(self.op, index)
-        lengths = [found[1] if found else 1]
-        if self.chunk is not None and index is self.chunk.index:
-            lengths.append(self.chunk.length)
-        return not any(length % lanes for length in lengths)
-
-    def _square(self, at: LanesLowering, index: SSAValue, column: Affine) -> None:
-        """As many terms as lanes, from the one at hand on, of one vector of columns."""
+    def _squares(self, at: LanesLowering, panel: Panel, place: SSAValue, terms: SSAValue) -> None:
+        """So many terms of a vector of columns, of which the first one comes to a place."""
         read = self.value.owner
         assert isinstance(read, tix.ReadOp)
-        for term, lanes in enumerate(square(at, read)):
-            inner = at.apart()
-            inner.index = at.index.placed({index: Affine.of(index) + term})
-            place = self.panel.position(inner, column)
-            store_vector(at, lanes, self.panel.buffer, place)
+        firsts = places_across(at, read)
+        width = at.index.constant(at.lanes)
+        whole = at.index.mul(quotient(at, terms, width), width)
+
+        def fill(inner: BodyLowering, term: SSAValue, mask: SSAValue | None = None) -> None:
+            assert isinstance(inner, LanesLowering)
+            places = [inner.index.add(first, term) for first in firsts]
+            row = inner.index.mul(term, inner.index.constant(panel.columns))
+            for n, lanes in enumerate(square(inner, read, places, mask)):
+                below = inner.index.add(row, inner.index.constant(n * panel.columns))
+                store_vector(inner, lanes, panel.buffer, inner.index.add(place, below))
+
+        def rest(inner: BodyLowering, term: SSAValue) -> None:
+            kind: VectorType[I1] = VectorType(i1, [at.lanes])
+            left = difference(inner, terms, term)
+            fill(inner, term, inner.insert(vector.CreateMaskOp([left], kind)).mask_vector)
+
+        loop(at, at.index.constant(0), whole, "term", fill, at.lanes)
+        if not self.has_whole_squares(at.lanes):
+            loop(at, whole, terms, "term", rest, at.lanes)
 
 
 def _range(op: tix.ReductionOp, v: SSAValue, chunk: Chunk | None) -> tuple[Affine, int]:

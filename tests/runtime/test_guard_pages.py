@@ -53,6 +53,23 @@ def test_narrower_blocks_end_with_the_last_column():
     assert "97 columns, behind a page" in done.stdout
 
 
+RUNS = """
+import numpy as np, tadc
+from tests.support.guarded_calls import check
+source = "w: f32[J, C, 3]\\ny[i in range(35), j] = sum[c, k](x[c, i + k] * w[j, c, k])"
+plan = "for f32\\ny[i, j]: rows i by 4, columns j by 32, 2 blocks a group"
+f = tadc.compile(source, plan=plan + "\\n  sum 1 over c, k in chunks of 8 of c: panel w[j, c, k]")
+for n in (3, 5, 16, 19, 43):
+    check(f"{n} channels", f.runner, [np.ones((45, n, 3), "f"), np.ones((n, 37), "f")])
+"""
+
+
+def test_squares_end_with_the_last_term():
+    done = run("-c", RUNS)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "43 channels, behind a page" in done.stdout
+
+
 TOO_LONG = """
 import numpy as np, tadc
 from tadc.runtime.workspace import Lifetime

@@ -19,7 +19,7 @@ def cost(i: int, row: int, rows: int, columns: int, panel: bool = False) -> floa
     shapes = f"x: f32[{i}, 96, 128]\nd: f32[{i}, 96, 32]\n"
     op = tadc.compile(shapes + SOURCE).program.op.definitions[0]
     (inner,) = blocked_sums(op.body)
-    tile = Tile(op.indices[row], op.indices[1 - row], rows, columns, 16)
+    tile = Tile(op.indices[row], op.indices[1 - row], rows, columns, 16, group=3)
     if panel:
         read = inner.body.block.first_op
         assert read is not None
@@ -37,8 +37,9 @@ def cost(i: int, row: int, rows: int, columns: int, panel: bool = False) -> floa
         (cost(128, 0, 8, 32), 0),
         # a core keeps all of it
         (cost(16, 1, 4, 64), 0),
-        # what is copied is near
-        (cost(128, 1, 4, 64, panel=True), 0),
+        # what is copied comes once for three blocks
+        (cost(128, 1, 4, 64, panel=True), 128 * 96 * 4 / 256 / 3),
+        (cost(16, 1, 4, 64, panel=True), 0),
     ],
 )
 def test_lines_of_what_no_cache_of_a_core_keeps(found: float, lines: float) -> None:
