@@ -9,7 +9,8 @@
 - `llvm_strided`: loads of elements that lie apart
 - `llvm_vectors`: how vectors are made, permuted, compared, and summed up
 - `llvm_sections`: functions that need LLVM's passes, and those that do not, in one text
-- `llvm_code`: names, types and literals of a function's text
+- `llvm_code`: names and literals of a function's text, and the types of its values
+- `llvm_types`: types as text, without xDSL
 - `llvm_math`: `exp`, `log` and their kin as LLVM IR that vectorises; a package
 - `llvm_libmvec`: vector forms of C library functions, added on the machine that runs the code
 - `cuda`: kernels, loops and branches as CUDA C; `-t cuda`

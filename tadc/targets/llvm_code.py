@@ -28,6 +28,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from dialects.loops import LANES
 from passes.rewriting.failure import PassFailure
+from tadc.targets.llvm_types import lanes_and_element, splat, vector_of
 
 
 def failure(op: Operation, message: str) -> PassFailure:
@@ -58,38 +59,6 @@ def _type_of_width(kind: Attribute) -> str:
             return vector_of(kind.get_shape()[0], llvm_type(kind.element_type))
         case _:
             raise PassFailedException(f"llvm: no type for {kind}")
-
-
-VECTOR = re.compile(r"<(\d+) x (\w+)>")
-
-
-def vector_of(lanes: int, element: str) -> str:
-    """The type of a vector; that of a number, where there is one lane."""
-    return element if lanes == 1 else f"<{lanes} x {element}>"
-
-
-def lanes_and_element(type: str) -> tuple[int, str]:
-    """The number of lanes and their type; a number is one lane."""
-    found = VECTOR.fullmatch(type)
-    return (int(found[1]), found[2]) if found else (1, type)
-
-
-def with_element(type: str, element: str) -> str:
-    """The type of as many lanes, with another element."""
-    return vector_of(lanes_and_element(type)[0], element)
-
-
-def overload(type: str) -> str:
-    """The suffix that names a type in an overloaded intrinsic: `<4 x float>` is `v4f32`."""
-    lanes, element = lanes_and_element(type)
-    name = {"float": "f32", "double": "f64"}.get(element, element)
-    return name if lanes == 1 else f"v{lanes}{name}"
-
-
-def splat(literal: str, type: str) -> str:
-    """A number of this type, or a vector that has it in all lanes."""
-    lanes, element = lanes_and_element(type)
-    return literal if lanes == 1 else f"splat ({element} {literal})"
 
 
 def float_literal(value: float, type: str) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from tadc.targets.llvm_code import vector_of
+from tadc.targets.llvm_types import vector_of
 
 LIBRARY = "libmvec.so.1"
 

@@ -17,8 +17,9 @@ from dialects.loops import (
     alignment_of,
     is_nontemporal,
 )
-from tadc.targets.llvm_code import Body, element_type, failure, overload
+from tadc.targets.llvm_code import Body, element_type, failure
 from tadc.targets.llvm_ops import OpPrinter
+from tadc.targets.llvm_types import overload
 
 BYTES = {"float": 4, "double": 8, "i1": 1, "i8": 1, "i32": 4, "i64": 8}
 

@@ -14,16 +14,9 @@ from xdsl.dialects.utils.fast_math import FastMathAttrBase, FastMathFlag
 from xdsl.ir import Operation, SSAValue
 
 from dialects.loops import FLOAT_PREDICATES, INTEGER_PREDICATES, LibmOp
-from tadc.targets.llvm_code import (
-    Body,
-    failure,
-    lanes_and_element,
-    literal,
-    overload,
-    splat,
-    with_element,
-)
+from tadc.targets.llvm_code import Body, failure, literal
 from tadc.targets.llvm_signs import is_never_negative
+from tadc.targets.llvm_types import lanes_and_element, overload, splat, with_element
 
 OpPrinter = Callable[[Body, Operation], None]
 

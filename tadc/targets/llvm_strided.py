@@ -13,9 +13,10 @@ from collections.abc import Sequence
 from xdsl.ir import Operation
 
 from dialects.loops import StridedLoadOp
-from tadc.targets.llvm_code import Body, element_type, lanes_and_element
+from tadc.targets.llvm_code import Body, element_type
 from tadc.targets.llvm_memory import address_of, alignment
 from tadc.targets.llvm_ops import constant_integer
+from tadc.targets.llvm_types import lanes_and_element
 
 LONGEST_SHUFFLED_STRIDE = 8
 """Elements from lane to lane, up to which whole vectors are read and lanes taken from these.

@@ -10,15 +10,9 @@ from xdsl.dialects.vector import CombiningKindFlag as Kind
 from xdsl.ir import Operation
 
 from dialects.loops import CompareLanesOp, ConvertLanesOp, SelectLanesOp, sums_in_order
-from tadc.targets.llvm_code import (
-    Body,
-    failure,
-    lanes_and_element,
-    overload,
-    splat,
-    vector_of,
-)
+from tadc.targets.llvm_code import Body, failure
 from tadc.targets.llvm_ops import OpPrinter, print_integer_cast, print_select
+from tadc.targets.llvm_types import lanes_and_element, overload, splat, vector_of
 
 
 def print_broadcast(body: Body, op: Operation) -> None:

@@ -18,8 +18,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence, Set
 
-from tadc.targets.llvm_code import overload
 from tadc.targets.llvm_math.expression import Expression
+from tadc.targets.llvm_types import overload
 
 # Rounded down: with positive parts `-0.0` stays, as the sum of zeros of one sign.
 PI = {

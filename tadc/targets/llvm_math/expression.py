@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tadc.targets.llvm_code import float_literal, overload
+from tadc.targets.llvm_code import float_literal
+from tadc.targets.llvm_types import overload
 
 
 @dataclass(frozen=True)
