@@ -7,7 +7,7 @@ so many modules and is begun again: memory stays bounded, however many programs 
 Run as a script, this module is that process. It reads requests from its standard input and writes
 answers to its standard output, each as a pickle behind its length, until the input ends:
 
-    (text, quick)    ->    the object file, or the exception that there was
+    (text, quick, machine)    ->    the object file, or the exception that there was
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import threading
 from typing import IO, Any
 
 from tadc.runtime.llvm_compiler import object_of
+from tadc.runtime.machine import machine
 
 MOST_MODULES = 1000
 """The number of modules after which such a process ends: it has grown by some 50 MB."""
@@ -46,7 +47,7 @@ class CompilerProcess:
         """
         with self._lock:
             try:
-                answer = self._ask((text, quick))
+                answer = self._ask((text, quick, machine()))
             except (OSError, EOFError, pickle.UnpicklingError):
                 self._end()
                 return None
@@ -117,11 +118,11 @@ def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
     """Answer requests until there are no more."""
     while True:
         try:
-            text, quick = _read(requests)
+            request = _read(requests)
         except EOFError:
             return
         try:
-            answer: object = object_of(text, quick)
+            answer: object = object_of(*request)
         except Exception as error:
             answer = error
         _write(answers, answer)

@@ -10,6 +10,7 @@ from typing import Any
 
 from tadc.runtime.compiler_process import compiler_process
 from tadc.runtime.llvm_compiler import loading_machine, machine_key, object_of
+from tadc.runtime.machine import machine
 from tadc.support.disk_store import compiler_version, digest, disk_store
 from tadc.support.packages import installed
 from tadc.support.uninterrupted import uninterrupted
@@ -123,7 +124,7 @@ def compile_object(text: str, quick: bool = False) -> bytes:
         data = compiler_process.compile(text, quick)
         if data is not None:
             return data
-    return uninterrupted(object_of, text, quick)
+    return uninterrupted(object_of, text, quick, machine())
 
 
 def _close(*resources: Any) -> None:

@@ -7,11 +7,11 @@ more registers than there are. They become a module of their own, which is linke
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from functools import cache, partial
 from typing import Any
 
-from tadc.runtime.machine import machine
+from tadc.runtime.machine import Machine, machine
 from tadc.support.packages import installed
 from tadc.targets.llvm_libmvec import LIBRARY, library, with_vector_variants
 from tadc.targets.llvm_sections import by_passes
@@ -20,17 +20,19 @@ llvm = installed("llvmlite.binding", "the target cpu")
 
 
 @cache
-def _load_libraries() -> None:
-    """Let machine code find the functions of the C library."""
+def _prepare() -> None:
+    """Let LLVM know this processor, and machine code find the functions of the C library."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
     if library() is not None:
         llvm.load_library_permanently(LIBRARY)
     with contextlib.suppress(RuntimeError):  # the process may hold it under another name
         llvm.load_library_permanently("libm.so.6")
 
 
-def target_machine() -> Any:
-    _load_libraries()
-    m = machine()
+def target_machine(m: Machine) -> Any:
+    """The target for the code of a machine."""
+    _prepare()
     target = llvm.Target.from_default_triple()
     return target.create_target_machine(
         cpu=m.cpu, features=m.flags, opt=3, codemodel="jitdefault", jit=True
@@ -39,8 +41,7 @@ def target_machine() -> Any:
 
 def loading_machine() -> Any:
     """A target for machine code that is there already, which its features do not concern."""
-    _load_libraries()
-    machine()  # which lets LLVM know this processor
+    _prepare()
     target = llvm.Target.from_default_triple()
     return target.create_target_machine(opt=0, codemodel="jitdefault", jit=True)
 
@@ -54,39 +55,39 @@ def machine_key() -> str:
     return f"LLVM {llvm_version} {triple} {facts} {libmvec}"
 
 
-def object_of(text: str, quick: bool) -> bytes:
-    """LLVM IR text as an object file, compiled in this process."""
-    with _optimized(text, quick) as (module, machine):
-        data: bytes = machine.emit_object(module)
+def object_of(text: str, quick: bool, m: Machine) -> bytes:
+    """LLVM IR text as an object file for a machine, compiled in this process."""
+    with _optimized(text, quick, m) as (module, target):
+        data: bytes = target.emit_object(module)
         return data
 
 
 def optimized_ir(text: str, quick: bool = False) -> str:
     """The LLVM IR that becomes machine code."""
-    with _optimized(text, quick) as (module, _):
+    with _optimized(text, quick, machine()) as (module, _):
         return str(module)
 
 
 def assembly(text: str, quick: bool = False) -> str:
     """The machine code, to read."""
-    with _optimized(text, quick) as (module, machine):
-        found: str = machine.emit_assembly(module)
+    with _optimized(text, quick, machine()) as (module, target):
+        found: str = target.emit_assembly(module)
         return found
 
 
 @contextlib.contextmanager
-def _optimized(text: str, quick: bool) -> Generator[tuple[Any, Any]]:
-    """The optimized module, and the machine that it is for.
+def _optimized(text: str, quick: bool, m: Machine) -> Generator[tuple[Any, Any]]:
+    """The optimized module, and the target that it is for.
 
     What LLVM made ends in reverse order, also where a signal raises on the way.
     """
-    target = target_machine()
+    target, features = target_machine(m), dict.fromkeys(m.features, True)
     plain, explicit = by_passes(text)
     with llvm.create_context() as context, contextlib.ExitStack() as made:
         modules: list[Any] = []
         for part, run in ((plain, partial(_run_passes, quick=quick)), (explicit, _run_no_passes)):
             if part:
-                modules.append(made.enter_context(_parsed(part, context, target)))
+                modules.append(made.enter_context(_parsed(part, context, target, features)))
                 run(modules[-1], target)
         first, *others = modules
         for other in others:
@@ -94,8 +95,7 @@ def _optimized(text: str, quick: bool) -> Generator[tuple[Any, Any]]:
         yield first, target
 
 
-def _parsed(text: str, context: Any, target: Any) -> Any:
-    features = dict.fromkeys(machine().features, True)
+def _parsed(text: str, context: Any, target: Any, features: Mapping[str, bool]) -> Any:
     module = llvm.parse_assembly(with_vector_variants(text, features), context)
     module.triple = target.triple
     module.data_layout = str(target.target_data)

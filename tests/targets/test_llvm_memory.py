@@ -211,7 +211,7 @@ def test_the_bits_do_not_depend_on_the_width_of_registers(level: str) -> None:
     text = of_vectors(lines, {"y": "f32", "x": "f32", "z": "f32"}, 32)
     x, z = np.random.default_rng(0).normal(size=(2, 320)).astype(np.float32)
     got, expected = np.zeros_like(x), np.zeros_like(x)
-    code = object_of(print_llvm(parse(text)), quick=False)
+    code = object_of(print_llvm(parse(text)), False, llvm_compiler.machine())
     CompiledKernel(CpuModule.of_object(code), "y")(got, x, z, 10)
     run(parse(text), "y", [expected, x, z], [10])
     assert_same_bits(got, expected)
