@@ -37,7 +37,7 @@ class Kernel:
     """One function of a module, by addresses: they hold as long as the module lives."""
 
     entry: int
-    """Of `void entry(words, begin, end, stop)`: see `tadc/targets/llvm.py`."""
+    """Of `void entry(words, begin, end, stop)`: see `tadc/targets/llvm_functions.py`."""
     extent_function: int
     grain: int
     """Runs may be cut at multiples of this index."""

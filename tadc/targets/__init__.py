@@ -1,6 +1,7 @@
 """Code for scheduled programs (`dialects/loops`): LLVM IR for processors, CUDA C for GPUs.
 
-- `llvm`: functions, loops and branches as LLVM IR; `-t llvm`
+- `llvm`: programs as LLVM IR, their functions and what these refer to; `-t llvm`
+- `llvm_functions`: functions, loops and branches
 - `llvm_loops`: loops, and the places where they stop
 - `trip_counts`: bounds on how often loops run
 - `llvm_ops`: the instructions of each operation of `arith` and `math`, of numbers and of vectors
