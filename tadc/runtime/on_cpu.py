@@ -59,11 +59,10 @@ class CpuExecutable(Executable):
         return f"; for {m.description}: {reason}\n\n{self._text_for(m)}"
 
     def _text_for(self, m: Machine) -> str:
-        from tadc.targets.llvm import print_llvm
+        from tadc.targets.llvm import LlvmPrinter, print_llvm
 
-        return print_llvm(
-            self.module, m.vector_bits, m.has("avx512f"), self.sizes.huge, m.shared_cache
-        )
+        printer = LlvmPrinter(m.vector_bits, m.has("avx512f"), self.sizes.huge, m.shared_cache)
+        return print_llvm(self.module, printer)
 
     @cached_property
     def code(self) -> MachineCode:

@@ -6,6 +6,7 @@ attributes survive in it, and `getelementptr` is what lets LLVM vectorise.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO
 
@@ -30,39 +31,94 @@ NONTEMPORAL = "!0 = !{i32 1}"
 """The metadata to which stores that bypass the caches refer."""
 
 
-def print_llvm(
-    module: ModuleOp,
-    vector_bits: int | None = None,
-    scaled_exponents: bool = False,
-    strips: bool = False,
-    shared_cache: int | None = None,
-) -> str:
-    """The LLVM IR text of a scheduled program.
+FULL_MODULE = {False: 4_000, True: 16_000}
+"""Characters of a module that takes no further functions, without and with explicit vectors.
 
-    LLVM makes vectors of `vector_bits` bits, by default those that it prefers for a processor; what
-    is written with vectors takes the widest registers that fit.
-    `scaled_exponents` is for machines that scale by powers of two in one instruction (AVX-512), and
-    for these alone: the text means the same with and without. With `strips`, it also stops soon
-    inside loops of which no number says that they are short. The machine's largest cache has
-    `shared_cache` bytes, by default those of a server.
-    """
-    width = "" if vector_bits is None else f' "prefer-vector-width"="{vector_bits}"'
-    needs = Needs(shared_cache=shared_cache or SHARED_CACHE)
-    functions: dict[bool, list[str]] = {False: [], True: []}
+LLVM takes 10 to 30 ms for so many, 2 ms of which every module costs.
+"""
+
+
+@dataclass(frozen=True)
+class Printed:
+    """The text of a function."""
+
+    text: str
+    needs: Needs
+    """All that the text refers to."""
+    explicit: bool
+    """True if it has explicit vectors: LLVM's passes find nothing there."""
+
+
+@dataclass(frozen=True)
+class LlvmPrinter:
+    """Prints scheduled functions for a machine; by default, text that is right for all of them."""
+
+    vector_bits: int | None = None
+    """The bits of vectors that LLVM makes, by default those that it prefers for a processor; what
+    is written with vectors takes the widest registers that fit."""
+    scaled_exponents: bool = False
+    """True for machines that scale by powers of two in one instruction (AVX-512), and for these
+    alone: the text means the same with and without."""
+    strips: bool = False
+    """True to stop soon also inside loops of which no number says that they are short."""
+    shared_cache: int | None = None
+    """The bytes of the machine's largest cache, by default those of a server."""
+
+    def text(self, functions: Iterable[func.FuncOp]) -> str:
+        """One module of all functions."""
+        return self._module([*map(self._printed, functions)])
+
+    def modules(self, functions: Iterable[func.FuncOp]) -> Iterator[str]:
+        """Several modules, with the functions of `text`; each comes as soon as it is full.
+
+        Functions of explicit vectors and others, which LLVM compiles in two ways, share none.
+        """
+        groups: dict[bool, list[Printed]] = {False: [], True: []}
+        for function in map(self._printed, functions):
+            group = groups[function.explicit]
+            group.append(function)
+            if sum(len(f.text) for f in group) >= FULL_MODULE[function.explicit]:
+                yield self._module(group)
+                group.clear()
+        yield from (self._module(group) for group in groups.values() if group)
+
+    def _printed(self, function: func.FuncOp) -> Printed:
+        needs = Needs(shared_cache=self.shared_cache or SHARED_CACHE)
+        text = FunctionPrinter(function, needs, self.strips).text()
+        return Printed(text, needs, has_vectors(function))
+
+    def _module(self, functions: Sequence[Printed]) -> str:
+        """A module of functions, with all that they refer to."""
+        needs = Needs()
+        for function in functions:
+            needs.add(function.needs)
+        plain, explicit = ([f.text for f in functions if f.explicit == e] for e in (False, True))
+        return sectioned(plain, explicit, [part for part in self._common(needs) if part])
+
+    def _common(self, needs: Needs) -> Iterator[str]:
+        for (name, type_), lanes in needs.vector_math.items():
+            yield vector_math_function(name, type_, lanes, self.scaled_exponents, self.vector_bits)
+        yield "\n".join(needs.libm.values())
+        bits = self.vector_bits
+        yield ATTRIBUTES.format(width=f' "prefer-vector-width"="{bits}"' if bits else "")
+        yield NONTEMPORAL if needs.nontemporal else ""
+
+
+FOR_ALL_MACHINES = LlvmPrinter()
+
+
+def print_llvm(module: ModuleOp, printer: LlvmPrinter = FOR_ALL_MACHINES) -> str:
+    """The LLVM IR text of a scheduled program."""
+    return printer.text(functions_of(module))
+
+
+def functions_of(module: ModuleOp) -> Iterator[func.FuncOp]:
+    """The functions of a scheduled program; raises `PassFailedException` for what is none."""
     for op in module.ops:
-        if isinstance(op, CallOp):
-            continue  # no code of its own
-        if not isinstance(op, func.FuncOp):
+        if isinstance(op, func.FuncOp):
+            yield op
+        elif not isinstance(op, CallOp):  # which has no code of its own
             raise failure(op, f"no form for {op.name} outside functions")
-        functions[has_vectors(op)] += FunctionPrinter(op, needs, strips).text()
-    helpers = [
-        vector_math_function(name, type_, lanes, scaled_exponents, vector_bits)
-        for (name, type_), lanes in needs.vector_math.items()
-    ]
-    declarations = "\n".join(needs.libm.values())
-    metadata = NONTEMPORAL if needs.nontemporal else ""
-    common = [*helpers, declarations, ATTRIBUTES.format(width=width), metadata]
-    return sectioned(functions[False], functions[True], [part for part in common if part])
 
 
 @dataclass(frozen=True)

@@ -137,6 +137,13 @@ class Needs:
     nontemporal: bool = False
     """True if a store bypasses the caches, which an entry of metadata says."""
 
+    def add(self, other: Needs) -> None:
+        """Need what other bodies refer to, too."""
+        for function, lanes in other.vector_math.items():
+            self.vector_math.setdefault(function, set()).update(lanes)
+        self.libm.update(other.libm)
+        self.nontemporal |= other.nontemporal
+
 
 @lru_cache
 def _name_like(hint: str) -> str:

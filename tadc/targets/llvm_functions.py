@@ -62,14 +62,15 @@ class FunctionPrinter:
     def arguments(self) -> Sequence[SSAValue]:
         return self.op.body.block.args
 
-    def text(self) -> list[str]:
+    def text(self) -> str:
         parallel = self._parallel()
-        return [
+        parts = [
             self._loops(),
             self._entry(),
             self._extent(parallel),
             f"{symbol(self.name + '.grain')} = constant i64 {grain(parallel)}",
         ]
+        return "\n\n".join(parts)
 
     def _parallel(self) -> ParallelOp:
         found = [op for op in self.op.body.block.ops if isinstance(op, ParallelOp)]

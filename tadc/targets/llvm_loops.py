@@ -7,7 +7,7 @@ as it was, so that LLVM unrolls and vectorises it.
     for s in range(low, high, 65536):                between two strips: return if the word says so
         for k in range(s, min(s + 65536, high)):     no tests
 
-Where no number bounds a loop, its strips are for `print_llvm(..., strips=True)` alone, since in a
+Where no number bounds a loop, its strips are for `LlvmPrinter(strips=True)` alone, since in a
 loop of a few iterations, such as the three terms of a sum, the one over strips costs a half more.
 """
 

@@ -14,7 +14,7 @@ from tadc.runtime import llvm_compiler
 from tadc.runtime import machine as machines
 from tadc.runtime.cpu import CpuModule
 from tadc.runtime.llvm_compiler import assembly, object_of
-from tadc.targets.llvm import print_llvm
+from tadc.targets.llvm import LlvmPrinter, print_llvm
 from tests.support.guarded_memory import Guarded, before_a_locked_page
 from tests.targets.llvm_kernels import DTYPES, CompiledKernel, compile_kernel, function, parse
 from tests.targets.vector_kernels import assert_same_bits, of_vectors, run_both, vector_of
@@ -196,7 +196,7 @@ def test_24_carried_registers_are_not_saved_on_the_stack(
     level: str, shape: tuple[int, int, int]
 ) -> None:
     """There are 32, and up to four hold what is read from b; a wide vector takes several."""
-    text = print_llvm(parse(tile(*shape)), 512)
+    text = print_llvm(parse(tile(*shape)), LlvmPrinter(512))
     loop = re.search(r"^y:$.*?\.size\s+y,", assembly(text), re.MULTILINE | re.DOTALL)
     assert loop is not None and loop[0].count("vfmadd") >= 24
     assert not re.search(r"zmm\d+, .*\(%rsp\)|\(%rsp\).*zmm", loop[0])

@@ -10,7 +10,7 @@ import pytest
 from tadc.runtime.cpu import CpuModule
 from tadc.runtime.llvm_compiler import assembly, optimized_ir
 from tadc.runtime.machine import machine
-from tadc.targets.llvm import print_llvm
+from tadc.targets.llvm import LlvmPrinter, print_llvm
 from tadc.targets.llvm_libmvec import library
 from tests.targets.llvm_kernels import DTYPES, CompiledKernel, compile_kernel, elementwise, parse
 from tests.targets.vector_kernels import (
@@ -217,7 +217,7 @@ def test_exponents_that_scale_at_once(op: str, type_: str) -> None:
     plain, _ = apply(f"%r = {op} : V", 4, type_, type_, *x)
     for lanes in (2, 8, 16, 64):
         text = of_vectors(f"%r = {op} : V", buffers, lanes)
-        code = print_llvm(parse(text), 512, scaled_exponents=True)
+        code = print_llvm(parse(text), LlvmPrinter(512, scaled_exponents=True))
         got = np.zeros_like(plain)
         CompiledKernel(CpuModule(code), "y")(got, *x, 512 // lanes)
         assert_same_bits(got, plain)
@@ -245,7 +245,7 @@ def test_exponentials_of_negative_numbers_have_the_same_bits(
     if at_once and not machine().has("avx512f"):
         pytest.skip("no AVX-512")
     text, x = exponentials(type_, f"%s = math.absf %0 : V  {form}  %r = math.exp %n : V")
-    code = print_llvm(parse(text), scaled_exponents=at_once)
+    code = print_llvm(parse(text), LlvmPrinter(scaled_exponents=at_once))
     assert ("@tadc.decay" in code) == ("%s :" in form)
     got, expected = np.zeros_like(x[0]), np.zeros_like(x[0])
     count = x[0].size // (16 if type_ == "f32" else 8)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tadc.runtime.cpu import CpuModule
-from tadc.targets.llvm import print_llvm
+from tadc.targets.llvm import LlvmPrinter, print_llvm
 from tests.targets.llvm_kernels import function, parse
 
 TERMS = "%sum = scf.for %k = %zero to {high} step %{step} iter_args(%acc = %start) -> (f64)"
@@ -39,7 +39,7 @@ def text(columns: str, high: str, step: str = "one") -> str:
 
 
 def run(program: str, strips: bool, stop: int, shape: tuple[int, int], terms: int) -> np.ndarray:
-    module = CpuModule(print_llvm(parse(program), strips=strips))
+    module = CpuModule(print_llvm(parse(program), LlvmPrinter(strips=strips)))
     word = ctypes.c_void_p
     entry: Any = ctypes.CFUNCTYPE(None, word, ctypes.c_int64, ctypes.c_int64, word)
     y = np.full(shape, -1.0)
@@ -81,4 +81,4 @@ def test_a_number_tells_that_a_loop_is_long():
 
 
 def test_short_loops_have_no_tests():
-    assert "volatile" not in print_llvm(parse(text("%three", "%three")), strips=True)
+    assert "volatile" not in print_llvm(parse(text("%three", "%three")), LlvmPrinter(strips=True))

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from tadc.runtime.cpu import CpuModule
-from tadc.targets.llvm import print_llvm
+from tadc.targets.llvm import LlvmPrinter, print_llvm
 from tadc.targets.llvm_math import CALLED, INLINED, OF_TWO, vector_math_function
 from tests.support.campaign import CAMPAIGN
 from tests.support.paths import ROOT
@@ -104,7 +104,7 @@ def kernel(name: str, type_: str, scaled_exponents: bool = False) -> CompiledKer
     count = 2 if name in OF_TWO else 1
     op = f"math.{'powf' if name == 'pow' else name} {', '.join(f'%{i}' for i in range(count))}"
     module = parse(elementwise(f"{op} : {type_}", type_, type_, count))
-    text = print_llvm(module, scaled_exponents=scaled_exponents)
+    text = print_llvm(module, LlvmPrinter(scaled_exponents=scaled_exponents))
     return CompiledKernel(CpuModule(text), "y")
 
 
