@@ -46,7 +46,7 @@ On entry sums are bounded, precisions set and loops shaped (`infer-ranges`, `set
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -118,23 +118,27 @@ class SchedulePass(ModulePass):
     plan: str = ""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        plan = parse_plan(self.plan)
-        choose = blocking_chooser(self.tile, self.sizes, self.least)
         for program in list(op.ops):
             if isinstance(program, tix.ProgramOp):
-                own = choose and planned(plan, program, choose)
-                for function in schedule(program, own, self.strided):
-                    op.body.block.insert_op_before(function, program)
+                for step in self.steps(program):
+                    op.body.block.insert_op_before(step, program)
                 Rewriter.erase_op(program)
+
+    def steps(self, program: tix.ProgramOp) -> Iterator[func.FuncOp | CallOp]:
+        """The functions and calls that the program becomes, each made when it is asked for."""
+        plan = parse_plan(self.plan)
+        choose = blocking_chooser(self.tile, self.sizes, self.least)
+        return schedule(program, choose and planned(plan, program, choose), self.strided)
 
 
 def schedule(
     program: tix.ProgramOp, choose: ChooseBlocking | None = None, strided: bool = False
-) -> list[func.FuncOp | CallOp]:
+) -> Iterator[func.FuncOp | CallOp]:
     """Functions of the definitions, in order, or calls of the functions of equivalent ones.
 
-    The loops are those that `choose` gives; without it, there is one function for each of them, and
-    every loop is a plain nest. With `strided` they take strides of what they read.
+    Each is made when it is asked for, once the loops of all are chosen. These are what `choose`
+    gives; without it, there is one function for each definition, and every loop is a plain nest.
+    With `strided` they take strides of what they read.
     """
     require_bounded(program)
     require_precision(program)
@@ -143,22 +147,23 @@ def schedule(
     compared = {m.first.label.data for m in members if m.op.label.data in labels}
     names = tensor_names(program)
     as_written = must_round_identically(program, compared)
+    nests = {nest.members[0]: nest for nest in nests_of(members, choose, as_written)}
     functions: dict[tix.DefineOp, func.FuncOp] = {}
-    for nest in list(nests_of(members, choose, as_written)):
-        vectors = choose is not None
-        functions[nest.members[0]] = _function(nest, names, vectors, as_written, strided)
+    for member in members:
+        nest = nests.get(member.first)
+        if nest is None:
+            continue  # computed beside the first result of a function
+        if member.op is not member.first:
+            yield _call(member, functions[member.first], names)
+            continue
+        function = _function(nest, names, choose is not None, as_written, strided)
         nest.forget()
-    steps = (_step(m, functions.get(m.first), names) for m in members)
-    return [step for step in steps if step is not None]
+        functions[member.op] = function
+        yield function
 
 
-def _step(
-    member: Member, function: func.FuncOp | None, names: Names
-) -> func.FuncOp | CallOp | None:
-    """The function of the first definition of its kind, a call of that for the others; None for
-    what a function computes beside its first result."""
-    if member.op is member.first or function is None:
-        return function
+def _call(member: Member, function: func.FuncOp, names: Names) -> CallOp:
+    """A call of the function of an equivalent definition."""
     own = {names[old]: names[new] for old, new in member.tensors.items()}
     call = CallOp(function.sym_name.data, [own[b] for b in names_in(function, "buffers")])
     call.location = member.op.location

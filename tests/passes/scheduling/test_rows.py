@@ -153,7 +153,7 @@ def test_rows_of_few_elements_stay_apart(length: int, functions: int):
     """Sizes that are known at run time only are those of the example."""
     f = tadc.compile("s[i] = sum[j](x[i, j])\ny[i, j] = x[i, j] * s[i]")
     choose = blocking_chooser(True, ("I=512", f"J={length}"))
-    made = schedule(set_precision(f.program.op, "f64"), choose)
+    made = [*schedule(set_precision(f.program.op, "f64"), choose)]
     assert len(made) == functions
 
 
