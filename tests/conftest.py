@@ -13,11 +13,12 @@ import pytest
 
 from tadc.commands import cli
 from tadc.language import custom_functions
-from tadc.runtime import cpu
+from tadc.runtime import compilation
 from tadc.support.disk_store import DiskStore, disk_store
 from tests.support.few_threads import pretend_few_threads
 
 os.environ["TADC_CACHE"] = "off"  # tests see what is compiled now
+os.environ[compilation.VARIABLE] = "0"  # and the memo below knows all that is compiled
 
 SQUARES = "x: f64[N]\ny[i] = s * x[i]**2\n"
 
@@ -32,7 +33,7 @@ def pytest_collection_finish() -> None:
 def _code_of_a_text_is_made_once() -> Iterator[None]:
     """LLVM makes the same of a text each time: later tests take what it made for an earlier one."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cpu, "compile_object", lru_cache(500)(cpu.compile_object))
+        patch.setattr(compilation, "object_of", lru_cache(500)(compilation.object_of))
         yield
 
 

@@ -17,7 +17,8 @@ from tadc.errors import (
     ArgumentError,
     UnknownNameError,
 )
-from tadc.runtime import cpu
+from tadc.runtime import compilation
+from tadc.runtime.machine import Machine
 from tadc.runtime.plan_runner import plan_runner
 
 MATRIX = "c[i, j] = sum[k](a[i, k] * b[k, j])"
@@ -325,13 +326,13 @@ def test_use_after_a_fork() -> None:
 def test_sizes_do_not_compile_again(monkeypatch: pytest.MonkeyPatch) -> None:
     plan_runner()  # what runs plans is compiled with the first of them
     compiled: list[bool] = []
-    compile_object = cpu.compile_object
+    object_of = compilation.object_of
 
-    def counted(text: str, quick: bool = False) -> bytes:
+    def counted(text: str, quick: bool, m: Machine) -> bytes:
         compiled.append(quick)
-        return compile_object(text, quick)
+        return object_of(text, quick, m)
 
-    monkeypatch.setattr(cpu, "compile_object", counted)
+    monkeypatch.setattr(compilation, "object_of", counted)
     f = tadc.compile("y[i, j] = sum[k](a[i, k] * b[k, j])")
     shapes = [(0, 0, 0), (0, 2, 3), (2, 0, 3), (2, 3, 0), (1, 1, 1)]
     shapes += [(n, 1 + n % 7, 2 * n) for n in range(1, 46)]

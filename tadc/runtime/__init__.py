@@ -20,9 +20,10 @@ on processors:
 - `on_cpu`: the target `cpu`
 - `machine`: the processor that code is made for: this one, or what `TADC_CPU` says
 - `vector_speed`: what vectors of 512 bits bring over 256, measured once per machine
-- `llvm_compiler`: LLVM IR to object files
+- `llvm_compiler`: a module of LLVM IR to an object file
+- `compilation`: the modules of a program to object files, in this process and in others
+- `compiler_process`, `compiler_pool`: a process that compiles for this one, and all of them
 - `cpu`: machine code in memory
-- `compiler_process`: a process of its own for that, where there is very much to compile
 - `team`: the threads that share the work of calls, in machine code
 - `team_regions`, `team_gates`, `team_deputy`: its code: loops in pieces, sleep, and calls that
   Ctrl-C can stop

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import ctypes
-import itertools
 import weakref
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tadc.runtime.compiler_process import compiler_process
-from tadc.runtime.llvm_compiler import loading_machine, machine_key, object_of
-from tadc.runtime.machine import machine
+from tadc.runtime.compilation import compile_objects
+from tadc.runtime.llvm_compiler import loading_machine, machine_key
 from tadc.support.disk_store import compiler_version, digest, disk_store
 from tadc.support.packages import installed
-from tadc.support.uninterrupted import uninterrupted
 
 llvm = installed("llvmlite.binding", "the target cpu")
 
@@ -55,16 +53,16 @@ class CpuModule:
     """
 
     def __init__(self, text: str, quick: bool = False):
-        self._load(compile_object(text, quick))
+        self._load(compile_objects([text], quick))
 
     @staticmethod
-    def of_object(data: bytes) -> CpuModule:
-        """The module whose machine code `compile_object` made."""
+    def of_objects(objects: Sequence[bytes]) -> CpuModule:
+        """The module of the machine code that `compile_objects` made of a program."""
         module = CpuModule.__new__(CpuModule)
-        module._load(data)
+        module._load(objects)
         return module
 
-    def _load(self, data: bytes) -> None:
+    def _load(self, objects: Sequence[bytes]) -> None:
         context = llvm.create_context()
         empty = llvm.parse_assembly("", context)
         self._engine = llvm.create_mcjit_compiler(empty, loading_machine())
@@ -75,7 +73,8 @@ class CpuModule:
         self._end = weakref.finalize(self, _close, self._engine, context)
         self._end.atexit = False
         # these take time, in which a signal may come that raises
-        self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
+        for data in objects:
+            self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
         self._engine.finalize_object()
         self._context = context
 
@@ -105,26 +104,11 @@ class CpuModule:
 def stored_module(text: str, quick: bool = False) -> CpuModule:
     """The module of LLVM IR text, compiled once for all processes of this machine."""
     key = digest("module", compiler_version(), machine_key(), text, repr(quick))
-    code = disk_store().load(key)
-    if code is None:
-        code = compile_object(text, quick)
-        disk_store().save(key, code)
-    return CpuModule.of_object(code)
-
-
-MOST_MODULES_HERE = 100
-"""The number of modules that this process compiles by itself: see `compiler_process`."""
-
-_modules_here = itertools.count(1)
-
-
-def compile_object(text: str, quick: bool = False) -> bytes:
-    """LLVM IR text as an object file for this machine."""
-    if next(_modules_here) > MOST_MODULES_HERE:
-        data = compiler_process.compile(text, quick)
-        if data is not None:
-            return data
-    return uninterrupted(object_of, text, quick, machine())
+    objects = disk_store().load(key)
+    if objects is None:
+        objects = compile_objects([text], quick)
+        disk_store().save(key, objects)
+    return CpuModule.of_objects(objects)
 
 
 def _close(*resources: Any) -> None:

@@ -8,7 +8,7 @@ there without; a plan does.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -20,9 +20,10 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from dialects.loops import CallOp
+from dialects.tix import ProgramOp
 from passes.pipeline import code_passes
 from passes.run_passes import run_passes
-from passes.schedule import names_in, results_of, stride_names
+from passes.schedule import SchedulePass, names_in, results_of, stride_names
 from tadc.errors import SizeError
 from tadc.program import Program
 from tadc.runtime.buffer_assignment import Tensor, assign_buffers
@@ -181,6 +182,21 @@ class Executable(ABC):
     def functions(self) -> list[FuncOp]:
         """The functions of the scheduled program, in order."""
         return [f for f in self.module.ops if isinstance(f, FuncOp)]
+
+    def functions_made(self) -> Iterator[FuncOp]:
+        """The `functions`, each as soon as it is made; `module` has them all in the end."""
+        if "module" in self.__dict__:  # it was asked for before
+            yield from self.functions
+            return
+        *before, schedule = self._passes
+        (program,) = self._after(before).ops
+        assert isinstance(schedule, SchedulePass) and isinstance(program, ProgramOp)
+        module = ModuleOp([])
+        for step in schedule.steps(program):
+            module.body.block.add_op(step)
+            if isinstance(step, FuncOp):
+                yield step
+        self.module = module
 
     @cached_property
     def large_functions(self) -> Sequence[FuncOp]:

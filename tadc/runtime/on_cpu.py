@@ -19,10 +19,12 @@ from tadc.runtime.executable import (
 )
 from tadc.runtime.size_class import LARGEST_EXAMPLE
 from tadc.support.disk_store import compiler_version, digest, disk_store
+from tadc.support.garbage import rarely_collecting
 
 if TYPE_CHECKING:
     from tadc.runtime.cpu import CpuModule, Kernel
     from tadc.runtime.machine import Machine
+    from tadc.targets.llvm import LlvmPrinter
 
 
 class MachineCode:
@@ -59,10 +61,12 @@ class CpuExecutable(Executable):
         return f"; for {m.description}: {reason}\n\n{self._text_for(m)}"
 
     def _text_for(self, m: Machine) -> str:
-        from tadc.targets.llvm import LlvmPrinter, print_llvm
+        return self._printer(m).text(self.functions)
 
-        printer = LlvmPrinter(m.vector_bits, m.has("avx512f"), self.sizes.huge, m.shared_cache)
-        return print_llvm(self.module, printer)
+    def _printer(self, m: Machine) -> LlvmPrinter:
+        from tadc.targets.llvm import LlvmPrinter
+
+        return LlvmPrinter(m.vector_bits, m.has("avx512f"), self.sizes.huge, m.shared_cache)
 
     @cached_property
     def code(self) -> MachineCode:
@@ -85,17 +89,24 @@ class CpuExecutable(Executable):
         stored = disk_store().load(self._key)
         if stored is None:
             return None
-        steps, safe, code = stored
-        return MachineCode(steps, safe, CpuModule.of_object(code))
+        steps, safe, objects = stored
+        return MachineCode(steps, safe, CpuModule.of_objects(objects))
 
     def _compiled_code(self) -> MachineCode:
-        from tadc.runtime.cpu import CpuModule, compile_object
+        """The code, of which parts are compiled while others are planned."""
+        from tadc.runtime.compilation import compile_objects
+        from tadc.runtime.cpu import CpuModule
+        from tadc.runtime.machine import machine
 
+        large = self.sizes.tiles
+        several = large and len(self.summary.definitions) > 1
+        with rarely_collecting:
+            modules = self._printer(machine()).modules(self.functions_made())
+            objects = compile_objects(modules, quick=not large, soon=several)
         steps = kernel_calls(self.module)
         safe = not functions_with_large_numbers(self.functions)
-        code = compile_object(self.text, quick=not self.sizes.tiles)
-        disk_store().save(self._key, (steps, safe, code))
-        return MachineCode(steps, safe, CpuModule.of_object(code))
+        disk_store().save(self._key, (steps, safe, objects))
+        return MachineCode(steps, safe, CpuModule.of_objects(objects))
 
     @cached_property
     def steps(self) -> Sequence[KernelCall]:

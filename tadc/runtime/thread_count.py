@@ -28,10 +28,11 @@ def default_thread_count() -> int:
     text = os.environ.get(VARIABLE, "").strip()
     if text:
         return checked_thread_count(int(text) if text.isdecimal() else text, VARIABLE)
-    return min(MOST_THREADS, _processors())
+    return min(MOST_THREADS, processors())
 
 
-def _processors() -> int:
+def processors() -> int:
+    """The number of processors that this process may run on."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not Linux

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import tadc
-from tadc.runtime import cpu
+from tadc.runtime import compilation
 from tadc.runtime.machine import machine
 from tadc.support.disk_store import DiskStore
 from tests.support.cached_calls import cached_call, cached_calls
@@ -28,14 +28,14 @@ LEAST = {"modes": 6, "inverse": 4, f"random {' '.join(RANDOM)}": len(RANDOM) + 1
 def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The texts that are compiled."""
     texts: list[str] = []
-    compile_object: Callable[..., bytes] = cpu.compile_object
+    object_of: Callable[..., bytes] = compilation.object_of
 
-    def recording(text: str, *args: Any, **named: Any) -> bytes:
+    def recording(text: str, *options: Any) -> bytes:
         texts.append(text)
-        return compile_object(text, *args, **named)
+        return object_of(text, *options)
 
     tadc.compile("z: f64[2]\nw[i] = z[i]")(np.ones(2))  # the code that runs all plans
-    monkeypatch.setattr(cpu, "compile_object", recording)
+    monkeypatch.setattr(compilation, "object_of", recording)
     return texts
 
 

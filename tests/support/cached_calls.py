@@ -23,7 +23,7 @@ import numpy as np
 
 import tadc
 from tadc.program import Program
-from tadc.runtime import cpu
+from tadc.runtime import compilation
 from tests.support.derivations import random_case
 from tests.support.paths import ROOT
 from tests.support.workloads import WORKLOADS, workload
@@ -134,7 +134,7 @@ def _main(calls: list[str]) -> None:
         f.__name__: f for f in (modes, inverse, random, workloads, paper, defined)
     }
     counts: dict[str, int] = {}
-    _counted(cpu, "compile_object", counts)
+    _counted(compilation, "object_of", counts)
     _counted(Program, "transformed", counts)
     for call in calls:
         name, *words = shlex.split(call)
@@ -143,7 +143,7 @@ def _main(calls: list[str]) -> None:
         for result in functions[name](*words):
             array = np.asarray(result)
             hashed.update(f"{array.dtype} {array.shape}".encode() + array.tobytes())
-        outcome = Outcome(counts["compile_object"], counts["transformed"], hashed.hexdigest())
+        outcome = Outcome(counts["object_of"], counts["transformed"], hashed.hexdigest())
         print(json.dumps(outcome._asdict()))
 
 

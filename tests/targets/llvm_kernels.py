@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -45,6 +46,12 @@ def words_of(arguments: Sequence[np.ndarray | int]) -> np.ndarray:
 
 def compile_kernel(text: str, name: str = "y") -> CompiledKernel:
     return CompiledKernel(CpuModule(print_llvm(parse(text))), name)
+
+
+def functions_in(texts: Sequence[str]) -> list[str]:
+    """The functions of the program in some texts, with their entries, extents and grains."""
+    parts = [part.strip() for text in texts for part in text.split("\n\n")]
+    return sorted(p for p in parts if re.match(r"define .* #0 \{$|@.* = constant", p, re.MULTILINE))
 
 
 def function(buffers: dict[str, str], sizes: list[str], lines: str) -> str:

@@ -212,6 +212,6 @@ def test_the_bits_do_not_depend_on_the_width_of_registers(level: str) -> None:
     x, z = np.random.default_rng(0).normal(size=(2, 320)).astype(np.float32)
     got, expected = np.zeros_like(x), np.zeros_like(x)
     code = object_of(print_llvm(parse(text)), False, llvm_compiler.machine())
-    CompiledKernel(CpuModule.of_object(code), "y")(got, x, z, 10)
+    CompiledKernel(CpuModule.of_objects([code]), "y")(got, x, z, 10)
     run(parse(text), "y", [expected, x, z], [10])
     assert_same_bits(got, expected)

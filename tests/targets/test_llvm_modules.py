@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import pytest
@@ -18,6 +17,7 @@ from tadc.targets.llvm_sections import by_passes
 from tests.support.campaign import seeds
 from tests.support.derivations import random_case
 from tests.support.workloads import WORKLOADS
+from tests.targets.llvm_kernels import functions_in
 
 PRINTER = LlvmPrinter(512, strips=True)
 
@@ -25,12 +25,6 @@ PRINTER = LlvmPrinter(512, strips=True)
 def scheduled(source: str) -> ModuleOp:
     """The gradients of a program, for large calls."""
     return Compiled(tadc.compile(source).derivative().program, "cpu").code().module
-
-
-def functions_in(texts: Sequence[str]) -> list[str]:
-    """The functions of the program in some texts, with their entries, extents and grains."""
-    parts = [part.strip() for text in texts for part in text.split("\n\n")]
-    return sorted(p for p in parts if re.match(r"define .* #0 \{$|@.* = constant", p, re.MULTILINE))
 
 
 def assert_whole(modules: Sequence[str], functions: Sequence[FuncOp]) -> None:

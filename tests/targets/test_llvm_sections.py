@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 import numpy as np
 import pytest
 
+from tadc.runtime.compilation import compile_objects
 from tadc.runtime.cpu import CpuModule
 from tadc.runtime.llvm_compiler import llvm, optimized_ir
-from tadc.targets.llvm import print_llvm
+from tadc.targets import llvm as llvm_text
+from tadc.targets.llvm import LlvmPrinter, functions_of, print_llvm
 from tadc.targets.llvm_sections import by_passes
 from tests.targets.llvm_kernels import CompiledKernel, elementwise, parse
 from tests.targets.vector_kernels import of_vectors
@@ -41,9 +44,20 @@ def test_each_module_is_whole(functions: tuple[str, ...], names: list[list[str]]
 
 
 def test_both_are_in_one_object() -> None:
-    module = CpuModule(text_of(EXPLICIT, PLAIN))
+    assert_computes_sines(CpuModule(text_of(EXPLICIT, PLAIN)), {"y": 1, "z": 8})
+
+
+def test_several_objects_may_define_the_same_functions() -> None:
+    functions = functions_of(parse("\n".join([EXPLICIT, PLAIN, PLAIN.replace("@z", "@u")])))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(llvm_text, "FULL_MODULE", {False: 1, True: 1})
+        modules = [*LlvmPrinter(256).modules(functions)]
+    assert ["define weak_odr <8 x float> @tadc.sin" in m for m in modules] == [False, True, True]
+    assert_computes_sines(CpuModule.of_objects(compile_objects(modules)), {"y": 1, "z": 8, "u": 8})
+
+
+def assert_computes_sines(module: CpuModule, sizes: Mapping[str, int]) -> None:
     x = np.linspace(-3, 3, 8, dtype=np.float32)
-    sizes = {"y": 1, "z": 8}
     for name in sizes:
         result = np.zeros_like(x)
         CompiledKernel(module, name)(result, x, sizes[name])
