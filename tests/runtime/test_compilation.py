@@ -322,10 +322,11 @@ def test_a_script_runs_once(tmp_path: Path):
     assert done.stdout.count("\n") == 1
 
 
-def test_a_process_imports_no_xdsl():
-    code = "import sys, tadc.runtime.compiler_process as p; print(*sys.modules)"
-    names = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
-    assert "llvmlite.binding" in names.stdout.split() and "xdsl.ir" not in names.stdout.split()
+def test_a_process_imports_little():
+    code = "import sys, tadc.runtime.compiler_process; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    names = done.stdout.split()
+    assert "llvmlite.binding" in names and not {"xdsl.ir", "numpy"} & {*names}
 
 
 COMPILE = """
