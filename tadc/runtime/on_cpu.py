@@ -98,11 +98,11 @@ class CpuExecutable(Executable):
         from tadc.runtime.cpu import CpuModule
         from tadc.runtime.machine import machine
 
-        large = self.sizes.tiles
-        several = large and len(self.summary.definitions) > 1
+        quick = not self.sizes.tiles
+        several = len(self.summary.definitions) > 1
         with rarely_collecting:
-            modules = self._printer(machine()).modules(self.functions_made())
-            objects = compile_objects(modules, quick=not large, soon=several)
+            modules = self._printer(machine()).modules(self.functions_made(), quick)
+            objects = compile_objects(modules, quick, soon=several and not quick)
         steps = kernel_calls(self.module)
         safe = not functions_with_large_numbers(self.functions)
         disk_store().save(self._key, (steps, safe, objects))

@@ -32,9 +32,10 @@ NONTEMPORAL = "!0 = !{i32 1}"
 
 
 FULL_MODULE = {False: 4_000, True: 16_000}
-"""Characters of a module that takes no further functions, without and with explicit vectors.
+"""Characters of a module that takes no further functions: where LLVM makes vectors of loops, and
+where it has explicit ones or compiles quickly.
 
-LLVM takes 10 to 30 ms for so many, 2 ms of which every module costs.
+It takes 10 to 40 ms for so many, 2 ms of which every module costs.
 """
 
 
@@ -68,7 +69,7 @@ class LlvmPrinter:
         """One module of all functions."""
         return self._module([*map(self._printed, functions)])
 
-    def modules(self, functions: Iterable[func.FuncOp]) -> Iterator[str]:
+    def modules(self, functions: Iterable[func.FuncOp], quick: bool = False) -> Iterator[str]:
         """Several modules, with the functions of `text`; each comes as soon as it is full.
 
         Functions of explicit vectors and others, which LLVM compiles in two ways, share none.
@@ -77,7 +78,7 @@ class LlvmPrinter:
         for function in map(self._printed, functions):
             group = groups[function.explicit]
             group.append(function)
-            if sum(len(f.text) for f in group) >= FULL_MODULE[function.explicit]:
+            if sum(len(f.text) for f in group) >= FULL_MODULE[function.explicit or quick]:
                 yield self._module(group)
                 group.clear()
         yield from (self._module(group) for group in groups.values() if group)

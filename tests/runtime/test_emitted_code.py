@@ -13,6 +13,7 @@ from tadc.program import Tensor
 from tadc.runtime import compilation
 from tadc.runtime.plan_runner import plan_runner
 from tadc.runtime.size_class import size_class
+from tadc.targets import llvm
 from tests.support.paths import EXAMPLES
 from tests.targets.llvm_kernels import functions_in
 
@@ -42,13 +43,18 @@ def arguments_of(f: tadc.Function, sizes: dict[str, int], dtype: str) -> list[np
     return [np.full(shape_of(t, sizes), 0.5, dtypes[t.dtype]) for t in f.args]
 
 
-def test_the_derivative_of_the_paper_is_printed_as_it_runs(tadc_, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize(("full", "modules"), [(1, 5), (10**6, 1)])
+def test_the_derivative_of_the_paper_is_printed_as_it_runs(
+    full: int, modules: int, tadc_, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(llvm, "FULL_MODULE", {False: full, True: full})
     printed = tadc_("derive", str(EXAMPLES / "paper.tad"), "--emit", "llvm").out
     derivative = tadc.compile_file(EXAMPLES / "paper.tad").derivative()
     texts = compiled_texts(monkeypatch)
     derivative(*arguments_of(derivative, {}, "float64"))
-    assert len(texts) > 1
+    assert len(texts) == modules
     assert functions_in(texts) == functions_in([printed])
+    assert modules > 1 or texts[0].rstrip("\n") + "\n" == printed
 
 
 @pytest.mark.parametrize("precision", ["f32", "f64"])
