@@ -95,7 +95,8 @@ class Compilation:
             if own is not None:
                 self._compile(own)
             else:
-                wait([p for p, queue in self._queues.items() if queue] or pool.idle(), 0.1)
+                busy = [process for process, queue in self._queues.items() if queue]
+                wait(busy, 0.1 if busy else 0.01)  # others than these may end at any time
         return [self._objects[n] for n in range(len(self._texts))]
 
     def _leaves_all(self) -> bool:

@@ -121,7 +121,7 @@ def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
         answers.flush()
         try:
             answer = object_of(*arrived.get())
-        except Exception:  # which the process that asks will meet when it does this itself
+        except Exception:  # the process that asks compiles the module again, and raises the error
             answer = b""
 
 
