@@ -68,7 +68,7 @@ class _Simplifier(ContextCloner):
         guards = [c for c in limits if not any(c.form[v] for v in free)]
         limits = [c for c in limits if c not in guards]
         guards = [c for c in guards if not cloner.holds(c)]
-        if all(implied_by(c, limits) for c in guards) and not _loses(cloner, op, free, guards):
+        if all(implied_by(c, limits) for c in guards) and not _needs(cloner, op, free, guards):
             guards = []  # where one fails there is no term anyway
 
         def guarded(e: BodyBuilder, _: list[SSAValue]) -> SSAValue:
@@ -236,7 +236,7 @@ def _is_half_space(disjuncts: Sequence[Sequence[Constraint]]) -> bool:
     return len(disjuncts) == 1 and len(disjuncts[0]) == 1 and not disjuncts[0][0].equality
 
 
-def _loses(
+def _needs(
     at: _Simplifier, op: tix.ReductionOp, free: Sequence[SSAValue], guards: Sequence[Constraint]
 ) -> bool:
     """True if a reduction needs these guards: no index is left, or they let a factor leave it."""
