@@ -11,13 +11,13 @@ import pytest
 import tadc
 from passes import cut_reductions as cut
 from passes.cut_reductions import cut_reductions
-from passes.scheduling import band_pieces, bands, blocking
+from passes.scheduling import band_pieces
 from tadc.cost import cost_of
 from tadc.function import Function
 from tadc.runtime.memory import memory_of
 from tests.support.campaign import seeds
 from tests.support.derivations import Case, random_case
-from tests.support.long_calls import count_all_calls_as_long, cut_all_steps
+from tests.support.long_calls import make_bands_small
 from tests.support.random_programs import EVERYTHING
 from tests.support.reduction_chains import random_chain
 from tests.support.rewritten import check_meaning
@@ -211,11 +211,7 @@ def test_pieces_are_boxes_of_what_they_alone_read(what: str) -> None:
 @pytest.fixture
 def small_bands(monkeypatch: pytest.MonkeyPatch) -> None:
     """Calls of any size have bands, and many."""
-    count_all_calls_as_long(monkeypatch)
-    cut_all_steps(monkeypatch)
-    monkeypatch.setattr(blocking, "FEWEST_BYTES_OF_FAR", 0)
-    monkeypatch.setattr(bands, "BYTES_OF_BANDS", 1 << 15)
-    monkeypatch.setattr(bands, "FEWEST_COLUMNS", 4)
+    make_bands_small(monkeypatch, 1 << 15)
     monkeypatch.setattr(band_pieces, "FEWEST_ELEMENTS", 0)
     monkeypatch.setattr(band_pieces, "ELEMENTS_OF_BOX", 1 << 12)
     monkeypatch.setattr(band_pieces, "ELEMENTS_OF_RUN", 1 << 6)

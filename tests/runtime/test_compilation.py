@@ -28,6 +28,7 @@ from tadc.runtime.compiler_process import CompilerProcess, wait
 from tadc.runtime.cpu import CpuModule
 from tests.support.cached_calls import cached_call
 from tests.support.campaign import CAMPAIGN
+from tests.support.compiled_texts import compiled_texts
 from tests.support.paths import ROOT
 
 TEXTS = [f"define i64 @f{n}() {{\n  ret i64 {n}\n}}\n" for n in range(8)]
@@ -57,15 +58,7 @@ def begin(monkeypatch: pytest.MonkeyPatch) -> Iterator[Begin]:
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The texts that this process compiles."""
-    texts: list[str] = []
-    object_of = compilation.object_of
-
-    def recording(text: str, *options: object) -> bytes:
-        texts.append(text)
-        return object_of(text, *options)
-
-    monkeypatch.setattr(compilation, "object_of", recording)
-    return texts
+    return compiled_texts(monkeypatch)
 
 
 def slowly(made: list[CompilerProcess], texts: list[str] = TEXTS) -> Iterator[str]:
@@ -312,7 +305,7 @@ print([round(float(g.sum()), 3) for g in tadc.vjp(f, *np.ones((3, 2000)))[1](np.
 
 
 def test_a_script_runs_once(tmp_path: Path):
-    """It need not ask whether it is the main module."""
+    """A script that compiles in several processes needs no `if __name__ == "__main__"`."""
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
     others = {**os.environ, VARIABLE: "2", "PYTHONPATH": str(ROOT)}

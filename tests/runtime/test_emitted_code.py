@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 import tadc
 from tadc.errors import ArgumentError, SizeError, UnknownNameError
 from tadc.program import Tensor
-from tadc.runtime import compilation
-from tadc.runtime.plan_runner import plan_runner
 from tadc.runtime.size_class import size_class
 from tadc.targets import llvm
+from tests.support.compiled_texts import compiled_texts
 from tests.support.paths import EXAMPLES
 from tests.targets.llvm_kernels import functions_in
 
 MATMUL = "y[i, j] = sum[k](x[i, k] * w[k, j])"
-
-
-def compiled_texts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The LLVM IR of every module that is compiled from now on."""
-    plan_runner()  # what runs plans is compiled with the first of them
-    texts: list[str] = []
-    object_of = compilation.object_of
-
-    def recorded(text: str, *options: Any) -> bytes:
-        texts.append(text)
-        return object_of(text, *options)
-
-    monkeypatch.setattr(compilation, "object_of", recorded)
-    return texts
 
 
 def shape_of(tensor: Tensor, sizes: dict[str, int]) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from passes.scheduling import bands, blocking
 from tadc.runtime import plan_record, size_class
 
 
@@ -18,3 +19,12 @@ def count_all_calls_as_long(patch: pytest.MonkeyPatch) -> None:
 def cut_all_steps(patch: pytest.MonkeyPatch) -> None:
     """Steps are cut into as many parts as they can be, which the team shares."""
     patch.setattr(plan_record, "MOST_WORK_ON_ONE_THREAD", -1)
+
+
+def make_bands_small(patch: pytest.MonkeyPatch, room: int) -> None:
+    """Calls of any size have bands, and many, of so many bytes."""
+    count_all_calls_as_long(patch)
+    cut_all_steps(patch)
+    patch.setattr(blocking, "FEWEST_BYTES_OF_FAR", 0)
+    patch.setattr(bands, "BYTES_OF_BANDS", room)
+    patch.setattr(bands, "FEWEST_COLUMNS", 4)

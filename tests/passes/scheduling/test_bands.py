@@ -11,7 +11,6 @@ from xdsl.dialects.builtin import ModuleOp
 
 import tadc
 from passes.schedule import schedule
-from passes.scheduling import bands, blocking
 from passes.scheduling.blocking import blocking_chooser
 from passes.set_precision import set_precision
 from passes.shape_loops import shape_loops
@@ -19,7 +18,7 @@ from tadc.function import Function
 from tadc.runtime.executable import kernel_calls
 from tadc.runtime.memory import memory_of
 from tests.support.campaign import seeds
-from tests.support.long_calls import count_all_calls_as_long, cut_all_steps
+from tests.support.long_calls import make_bands_small
 from tests.support.scheduled_programs import run_scheduled
 
 BLUR = """\
@@ -127,11 +126,7 @@ def test_a_stage_in_a_band_takes_no_memory() -> None:
 @pytest.fixture
 def small_bands(monkeypatch: pytest.MonkeyPatch) -> None:
     """Calls of any size have bands, and many."""
-    count_all_calls_as_long(monkeypatch)
-    cut_all_steps(monkeypatch)
-    monkeypatch.setattr(blocking, "FEWEST_BYTES_OF_FAR", 0)
-    monkeypatch.setattr(bands, "BYTES_OF_BANDS", 1 << 13)
-    monkeypatch.setattr(bands, "FEWEST_COLUMNS", 4)
+    make_bands_small(monkeypatch, 1 << 13)
 
 
 def random_stage(choice: Random, source: str, indices: str) -> tuple[str, list[int]]:

@@ -1,0 +1,24 @@
+"""The modules that this process compiles, as texts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tadc.runtime import compilation
+from tadc.runtime.plan_runner import plan_runner
+
+
+def compiled_texts(patch: pytest.MonkeyPatch) -> list[str]:
+    """The LLVM IR of every module that this process compiles from now on."""
+    plan_runner()  # what runs plans is compiled with the first of them
+    texts: list[str] = []
+    object_of = compilation.object_of
+
+    def recorded(text: str, *options: Any) -> bytes:
+        texts.append(text)
+        return object_of(text, *options)
+
+    patch.setattr(compilation, "object_of", recorded)
+    return texts
