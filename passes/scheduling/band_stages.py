@@ -73,10 +73,15 @@ class Stage:
     axes: Sequence[Axis | None]
     blocking: Blocking
 
-    @property
-    def has_vectors(self) -> bool:
-        """True if loops have explicit vectors: LLVM makes none beside these."""
-        return bool(self.blocking.tiles or self.blocking.stream)
+    def has_vectors_along(self, index: int) -> bool:
+        """True if loops have explicit vectors, as LLVM makes none beside these, and none of them
+        runs along another index of the root than this: of other indices a band has few values."""
+        axes = zip(self.op.indices, self.axes, strict=True)
+        across = {v for v, axis in axes if axis and axis.index != index}
+        tiles = self.blocking.tiles
+        return bool(tiles or self.blocking.stream) and all(
+            tile.column_index not in across for tile in tiles
+        )
 
 
 @dataclass(frozen=True)

@@ -132,7 +132,7 @@ def _joined(group: Sequence[Nest], choose: ChooseBlocking) -> list[Nest]:
         stages = stages_of(whole, layout.axes, choose)
     bands = Bands(stages, layout.sides, layout.elements, layout.again)
     nest = Nest(ops[-1], ops, [op.indices for op in ops], (), bands=bands)
-    if all(stage.has_vectors for stage in stages):
+    if all(stage.has_vectors_along(layout.sides[-1].index) for stage in stages):
         return [nest]
     nest.forget()
     return [*group]

@@ -95,6 +95,17 @@ def test_a_stage_for_which_a_near_cache_has_room_stays_apart(side: int, function
     assert len(written(tadc.compile(BLUR), *sizes)) == functions
 
 
+def test_bands_are_not_cut_across_vectors() -> None:
+    """Images are few, and side by side in vectors: a band of some of them leaves lanes empty."""
+    text = (
+        "x: real[16, 6, H, W]\nw: real[6, 6, 2]\n"
+        "z[o in range(6), i in range(H), j in range(W), n in range(16)] = x[n, o, i, j]\n"
+        "y[n in range(16), c in range(6), i in range(H), j in range(W - 1)] ="
+        " sum[o in range(6), s in range(2)](w[o, c, s] * z[o, i, j + s, n])\nreturn y"
+    )
+    assert written(tadc.compile(text), "H=56", "W=56") == [("z",), ("y",)]
+
+
 # --- plans ----------------------------------------------------------------------------------------
 
 
