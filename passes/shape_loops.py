@@ -17,7 +17,9 @@ Windows at the border of a tensor are like this, in convolutions with padding an
 of all convolutions; of long rows they are streams (`passes/scheduling/streams.py`), of shorter ones
 where no version has tiles whose rows share what they read. A long index needs a side on which its
 bounds stay, so that about half of the box are points of the set: a band is not made a square.
-Without vectors a box is at most twice as long as a band.
+Without vectors, and where elements side by side have the same bounds, a box is at most twice as
+long as a band: beyond, terms that are not there take longer than loops, as what they would read may
+be no memory, and a vector without lanes that begins there takes a microsecond.
 
 Scans stay as narrow as they are: their loops carry totals (`passes/scheduling/scans.py`).
 
@@ -185,7 +187,8 @@ class _ShortBoxer(ContextCloner):
 
     long = False
     bands = True
-    """True if bands may become boxes that hold many times as many points."""
+    """True if bands may become boxes that hold many times as many points, where elements side by
+    side have bounds of their own."""
     tests: Sequence[Constraint] = ()
     """Conditions that the terms of the next reduction have besides its own."""
 
@@ -337,7 +340,8 @@ def _box(op: tix.ReductionOp, long: bool, bands: bool) -> list[Constraint] | Non
             around = [c.substitute(extremes(c)) for c in own if (c.form[index] > 0) == side]
             box += dict.fromkeys(c for c in around if not _varies(c, op))
         is_long = not _is_short(index, box) and not (long and _is_half(index, sides, box))
-        if sides and (is_long or (not bands and _is_band(index, varying, box))):
+        asked = bands and not _is_same_in_vectors(own, op)
+        if sides and (is_long or (not asked and _is_band(index, varying, box))):
             kept.update(own)
         else:
             wide += box[len(same) :]
@@ -356,6 +360,11 @@ def _is_band(index: SSAValue, varying: Sequence[Constraint], box: Sequence[Const
     pairs = [(a[index], a + b) for a in lower for b in upper if a[index] == -b[index]]
     widths = [total.constant // factor + 1 for factor, total in pairs if not total.terms]
     return length is not None and any(length > MOST_OF_BAND * width for width in widths)
+
+
+def _is_same_in_vectors(constraints: Sequence[Constraint], op: tix.ReductionOp) -> bool:
+    """True if bounds are the same for elements side by side, which share a loop over a band."""
+    return not any(c.form[v] for c in constraints for v in definition_around(op).indices[-1:])
 
 
 def _extremes(op: tix.ReductionOp) -> Callable[[Constraint], dict[tix.Variable, Affine]]:

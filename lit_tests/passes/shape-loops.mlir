@@ -88,6 +88,18 @@ tix.program @band (%x = "x" : !tix.tensor<[N, N], f64>, %w = "w" : !tix.tensor<[
   tix.return %y
 }
 
+// Nor is a short one, where elements side by side have the same bounds.
+tix.program @steps (%x = "x" : !tix.tensor<[240, M], f64>) {
+  %y = tix.define "y" (%i, %j) : !tix.tensor<[240, M], f64> {
+    %0 = tix.sum (%k) in (%k >= 0, 239*%k + 239 >= 8*%i, 8*%i >= 239*%k, %k <= 7) {
+      %1 = tix.read %x[8*%i - 239*%k, %j]
+      tix.yield %1
+    }
+    tix.yield %0
+  }
+  tix.return %y
+}
+
 // A condition around a sum that has a tile otherwise becomes one of its terms.
 tix.program @guarded (%x = "x" : !tix.tensor<[N, K], f64>, %w = "w" : !tix.tensor<[K, M], f64>) {
   %y = tix.define "y" (%i, %j) : !tix.tensor<[N, M + 1], f64> {
@@ -171,6 +183,11 @@ tix.program @triangle (%x = "x" : !tix.tensor<[N, K], f64>, %w = "w" : !tix.tens
 // CHECK:         tix.sum (%k) in (%k >= 0, %k + 40 >= %i, %i + 40 >= %k, %k + 1 <= N) {
 // TILE-LABEL:  tix.program @band
 // TILE:          tix.sum (%k) in (%k >= 0, %k + 40 >= %i, %i + 40 >= %k, %k + 1 <= N) {
+
+// CHECK-LABEL: tix.program @steps
+// CHECK:         tix.sum (%k) in (%k >= 0, 239 * %k + 239 >= 8 * %i, 8 * %i >= 239 * %k, %k <= 7) {
+// TILE-LABEL:  tix.program @steps
+// TILE:          tix.sum (%k) in (%k >= 0, 239 * %k + 239 >= 8 * %i, 8 * %i >= 239 * %k, %k <= 7) {
 
 // CHECK-LABEL: tix.program @guarded
 // CHECK:           tix.if (%j + 1 <= M) {
