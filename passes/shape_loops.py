@@ -37,7 +37,7 @@ On entry and on exit sums are bounded.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -46,7 +46,7 @@ from typing import TypeGuard
 from xdsl.ir import Operation, SSAValue
 
 from dialects import tix
-from dialects.tix import Affine, Constraint, between
+from dialects.tix import Constraint, between
 from passes.absorb_conditions import bounded_without_conditions
 from passes.analysis.index_uses import IndexUses
 from passes.index_sets.context import ContextCloner
@@ -65,16 +65,13 @@ from passes.rewriting.programs import (
     definition_around,
 )
 from passes.rewriting.written_sizes import parse_sizes
+from passes.scheduling.boxes import box_around
 from passes.scheduling.piece_sums import piece_sum_of, residue_sum_of
 from passes.scheduling.scans import is_scanned
 from passes.scheduling.streams import has_long_rows, is_window
-from passes.scheduling.sum_lengths import MOST_TERMS_OF_WINDOW
 from passes.scheduling.tile import Tile
 from passes.scheduling.tile_analysis import rows_share
 from passes.scheduling.tile_choice import ChooseTiles, tile_chooser
-
-MOST_OF_BAND = 2
-"""A box of a band holds at most so many times as many values of each index."""
 
 FEWEST_ELEMENTS_BEFORE_TILES = 128
 """The length of the shortest rows that are faster as streams than in tiles with masks."""
@@ -194,7 +191,7 @@ class _ShortBoxer(ContextCloner):
 
     @classmethod
     def applies(cls, op: Operation) -> bool:
-        return isinstance(op, tix.ReductionOp) and _box(op, cls.long, cls.bands) is not None
+        return isinstance(op, tix.ReductionOp) and box_around(op, cls.long, cls.bands) is not None
 
     def copy(self, op: Operation) -> None:
         if op.results[0] not in self.values:
@@ -202,7 +199,7 @@ class _ShortBoxer(ContextCloner):
 
     def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
         """Copy a reduction over its box, with the tests that the box leaves around each term."""
-        box = _box(op, self.long, self.bands)
+        box = box_around(op, self.long, self.bands)
         if box is None and not self.tests:
             return super().copy_reduction(op)
         box, outer = box or op.constraints, self.tests
@@ -322,80 +319,6 @@ def _missing(op: tix.IfOp) -> dict[Operation, list[Constraint]] | None:
     varies = any(c.form.indices for c in tests) and not any(c.equality for c in tests)
     simple = all(len(c.form.indices) == 1 for c in every)
     return found if varies and simple else None
-
-
-def _box(op: tix.ReductionOp, long: bool, bands: bool) -> list[Constraint] | None:
-    """The constraints of a set whose indices go over boxes, where these are short; other indices
-    keep theirs. None if no constraint becomes a test, or there is another reduction inside."""
-    varying = [c for c in op.constraints if _varies(c, op)]
-    if not varying or any(isinstance(o, tix.ReductionOp) for o in op.body.walk()):
-        return None
-    same = [c for c in op.constraints if not _varies(c, op)]
-    extremes, wide, kept = _extremes(op), list[Constraint](), set[Constraint]()
-    for index in op.indices:
-        own = [c for c in varying if c.form[index]]
-        sides = {c.form[index] > 0 for c in own}
-        box = list(same)
-        for side in sides - {c.form[index] > 0 for c in same if c.form[index]}:
-            around = [c.substitute(extremes(c)) for c in own if (c.form[index] > 0) == side]
-            box += dict.fromkeys(c for c in around if not _varies(c, op))
-        is_long = not _is_short(index, box) and not (long and _is_half(index, sides, box))
-        asked = bands and not _is_same_in_vectors(own, op)
-        if sides and (is_long or (not asked and _is_band(index, varying, box))):
-            kept.update(own)
-        else:
-            wide += box[len(same) :]
-    tests = [c for c in varying if c not in kept]
-    return [*(c for c in op.constraints if c not in tests), *wide] if tests else None
-
-
-def _is_band(index: SSAValue, varying: Sequence[Constraint], box: Sequence[Constraint]) -> bool:
-    """True if bounds of an index that move alike leave a small part of a box.
-
-    Of `a k - f >= 0` and `f + w - a k >= 0` the sum is w: there are at most w // a + 1 values of k.
-    """
-    length = _length(index, box)
-    lower = [c.form for c in varying if c.form[index] > 0]
-    upper = [c.form for c in varying if c.form[index] < 0]
-    pairs = [(a[index], a + b) for a in lower for b in upper if a[index] == -b[index]]
-    widths = [total.constant // factor + 1 for factor, total in pairs if not total.terms]
-    return length is not None and any(length > MOST_OF_BAND * width for width in widths)
-
-
-def _is_same_in_vectors(constraints: Sequence[Constraint], op: tix.ReductionOp) -> bool:
-    """True if bounds are the same for elements side by side, which share a loop over a band."""
-    return not any(c.form[v] for c in constraints for v in definition_around(op).indices[-1:])
-
-
-def _extremes(op: tix.ReductionOp) -> Callable[[Constraint], dict[tix.Variable, Affine]]:
-    """For a constraint, the values of the definition's indices where it allows the most."""
-    around = definition_around(op)
-    last = {v: n - 1 for v, n in zip(around.indices, around.shape, strict=True)}
-    return lambda c: {v: end if c.form[v] > 0 else Affine() for v, end in last.items()}
-
-
-def _is_short(index: SSAValue, box: Sequence[Constraint]) -> bool:
-    """True if numbers bound `index` to few values."""
-    length = _length(index, box)
-    return length is not None and length <= MOST_TERMS_OF_WINDOW
-
-
-def _length(index: SSAValue, box: Sequence[Constraint]) -> int | None:
-    """The number of values that numbers leave an index; None if they do not bound it."""
-    numbers = [c.form for c in box if len(c.form.terms) == 1 and abs(c.form[index]) == 1]
-    low = [-form.constant for form in numbers if form[index] > 0]
-    high = [form.constant for form in numbers if form[index] < 0]
-    return min(high) - max(low) + 1 if low and high else None
-
-
-def _is_half(index: SSAValue, sides: Set[bool], box: Sequence[Constraint]) -> bool:
-    """True if one side of `index` varies and the box bounds both."""
-    return len(sides) == 1 and len({c.form[index] > 0 for c in box if c.form[index]}) == 2
-
-
-def _varies(constraint: Constraint, op: tix.ReductionOp) -> bool:
-    """True if the constraint holds an index from around the reduction."""
-    return any(v not in op.indices for v in constraint.form.indices)
 
 
 def _quotients(read: tix.ReadOp) -> list[tix.FloorDivOp]:

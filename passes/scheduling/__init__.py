@@ -13,6 +13,7 @@ The plan: what is weighed
 - `small_parts`: which definitions are so short that compiling counts more than running
 - `tile`: how elements are parted into register blocks, and what is copied into panels
 - `sum_lengths`: which sums are short, and unrolled where they stand
+- `boxes`: the box around what a sum runs over, the same for all elements
 - `tile_analysis`: how far apart reads lie, what to compute ahead
 - `term_choice`: tiles whose vectors run along the terms of a sum
 - `stream_tiles`: which streams have blocks of rows, for what these share
