@@ -8,9 +8,13 @@ cache line and comes back for the next one when the line is gone: 20 times slowe
 do not fit a cache.
 
 Indices are sorted by how far apart the elements lie that neighbours read, over all reads; those
-that are equal stay in their order. Only the order changes in which terms are added. Sums stay as
-they are in which bounds of one index depend on another, or that must round identically, and so do
-those inside extrema.
+that are equal stay in their order. A window of few terms leaves the last place to an index along
+which vectors can be read:
+
+    s = sum[j, v](x[2*j + v] * w[v] * y[j])           s = sum[v, j](x[2*j + v] * w[v] * y[j])
+
+Only the order changes in which terms are added. Sums stay as they are where an index would have
+bounds that depend on one after it, or that must round identically, and so do those inside extrema.
 
 On entry and on exit sums are bounded.
 """
@@ -30,11 +34,15 @@ from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
 from passes.rewriting.program_pass import LocalPass
 from passes.rewriting.programs import ProgramBuilder, copy_definition, copy_program
-from passes.scheduling.tile_analysis import stride
+from passes.scheduling.boxes import constant_length
+from passes.scheduling.tile_analysis import is_slow, stride
 from passes.shift_sums import in_extremum
 
 COST_OF_LINE = 8
 """The cost of an element on another cache line as a multiple of one on the same line."""
+
+FEWEST_OF_VECTOR = 16
+"""The terms of a vector of f32."""
 
 Orders = Mapping[tix.ReductionOp, Sequence[SSAValue]]
 """The indices of sums in their new order."""
@@ -69,11 +77,36 @@ def interchange_sums(program: tix.ProgramOp) -> tix.ProgramOp:
 
 def _order(op: tix.SumOp) -> list[SSAValue]:
     """The indices of a sum, those first along which what is read lies furthest apart."""
-    own = {*op.indices}
-    if len(own) < 2 or any(len(own.intersection(c.form.indices)) > 1 for c in op.constraints):
+    if len(op.indices) < 2:
         return list(op.indices)
     reads = [o for o in op.body.walk() if isinstance(o, tix.ReadOp)]
-    return sorted(op.indices, key=lambda v: -sum(_distance(read, v) for read in reads))
+    order = sorted(op.indices, key=lambda v: -sum(_distance(read, v) for read in reads))
+    if _is_window(order[-1], op):
+        long = [v for v in order if not _is_window(v, op) and _lies_along(v, reads)]
+        order = sorted(order, key=lambda v: v in long[-1:])
+    return order if _is_bounded(order, op) else list(op.indices)
+
+
+def _is_window(index: SSAValue, op: tix.SumOp) -> bool:
+    """True if an index has fewer values than a vector has terms."""
+    length = constant_length(index, op.constraints)
+    return length is not None and length < FEWEST_OF_VECTOR
+
+
+def _lies_along(index: SSAValue, reads: Sequence[tix.ReadOp]) -> bool:
+    """True if vectors hold what is read along an index."""
+    return not any(is_slow(stride(read, index, IndexUses())) for read in reads)
+
+
+def _is_bounded(order: Sequence[SSAValue], op: tix.SumOp) -> bool:
+    """True if in this order each index has bounds on both sides that no later one moves."""
+    later = {*order}
+    for index in order:
+        later.remove(index)
+        known = [c.form[index] for c in op.constraints if later.isdisjoint(c.form.indices)]
+        if not (any(n > 0 for n in known) and any(n < 0 for n in known)):
+            return False
+    return True
 
 
 def _distance(read: tix.ReadOp, index: SSAValue) -> int:

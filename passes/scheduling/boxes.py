@@ -50,7 +50,7 @@ def _is_band(index: SSAValue, varying: Sequence[Constraint], box: Sequence[Const
 
     Of `a k - f >= 0` and `f + w - a k >= 0` the sum is w: there are at most w // a + 1 values of k.
     """
-    length = _length(index, box)
+    length = constant_length(index, box)
     lower = [c.form for c in varying if c.form[index] > 0]
     upper = [c.form for c in varying if c.form[index] < 0]
     pairs = [(a[index], a + b) for a in lower for b in upper if a[index] == -b[index]]
@@ -72,11 +72,11 @@ def _extremes(op: tix.ReductionOp) -> Callable[[Constraint], dict[tix.Variable, 
 
 def _is_short(index: SSAValue, box: Sequence[Constraint]) -> bool:
     """True if numbers bound `index` to few values."""
-    length = _length(index, box)
+    length = constant_length(index, box)
     return length is not None and length <= MOST_TERMS_OF_WINDOW
 
 
-def _length(index: SSAValue, box: Sequence[Constraint]) -> int | None:
+def constant_length(index: SSAValue, box: Sequence[Constraint]) -> int | None:
     """The number of values that numbers leave an index; None if they do not bound it."""
     numbers = [c.form for c in box if len(c.form.terms) == 1 and abs(c.form[index]) == 1]
     low = [-form.constant for form in numbers if form[index] > 0]

@@ -38,6 +38,18 @@ def test_random_programs_keep_their_meaning(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", seeds(6, of=60))
+def test_windows_keep_their_meaning(seed: int) -> None:
+    """Windows inside of a sum, cut at both ends; bounds of one index move with the other."""
+    rng = random.Random(seed)
+    step, first, taps = rng.randint(1, 3), rng.randint(-4, 1), rng.randint(1, 17)
+    numbers = np.random.default_rng(seed)
+    x, w, z = numbers.normal(size=(3, 20)), numbers.normal(size=taps), numbers.normal(size=(3, 9))
+    order = rng.choice(["j, v", "v, j"])
+    read = f"pad(x[i, {step}*j + v + {first}])"
+    check(Case(f"y[i] = sum[{order}]({read} * w[v] * z[i, j])", {"x": x, "w": w, "z": z}))
+
+
+@pytest.mark.parametrize("seed", seeds(6, of=60))
 def test_sums_in_any_order_keep_their_meaning(seed: int) -> None:
     rng = random.Random(seed)
     order = ", ".join(rng.sample("ijk", 3))
@@ -57,6 +69,8 @@ def orders(source: str) -> list[str]:
     ("source", "order"),
     [
         ("y = sum[j, i](x[i, j])", "ij"),
+        ("y = sum[j, v in range(5)](x[2*j + v] * z[j])", "vj"),
+        ("y = sum[j, v in range(5)](x[3*j + v] * z[j])", "jv"),
         ("y = sum[k, j, i](x[i, j, k])", "ijk"),
         ("y[o] = sum[s, t, c](w[o, c, s, t] * x[c, s + 1, t])", "cst"),
         # one side by side in one tensor, and one in the other: as it stands
