@@ -72,6 +72,7 @@ Streams
 - `stream_rows`: the vectors of a row of a stream
 - `stream_lanes`: values of a stream inside, where all guards hold, and at borders
 - `stream_phases`: the elements of a row by the residues of their column
+- `stream_segments`: parts of rows between the columns at which choices change sides
 
 Rows and strips
 ---------------

@@ -13,7 +13,7 @@ choice by residues (`split-residues` puts its parts together by one) is made onc
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence, Set
+from collections.abc import Callable, Generator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import lcm
@@ -81,7 +81,7 @@ def phases_of(
             phase.op.erase()
 
 
-class _PhaseCloner(Cloner):
+class PhaseCloner(Cloner):
     """Copies a body; tells which copies must round identically."""
 
     given: Set[Operation] = frozenset()
@@ -95,14 +95,27 @@ class _PhaseCloner(Cloner):
 
 
 def _phase(op: tix.DefineOp, modulus: int, residue: int, as_written: Set[Operation]) -> Phase:
+    return made_phase(
+        op, lambda column: column * modulus + residue, residue, PhaseCloner, as_written
+    )
+
+
+def made_phase(
+    op: tix.DefineOp,
+    place: Callable[[Affine], Affine],
+    residue: int,
+    kind: Callable[[BodyBuilder], PhaseCloner],
+    as_written: Set[Operation],
+) -> Phase:
+    """A copy of a definition at the columns that `place` gives for its own, to be erased."""
     block = Block(arg_types=[IndexType()] * len(op.indices))
     for new, old in zip(block.args, op.indices, strict=True):
         new.name_hint = old.name_hint
     builder = BodyBuilder(block, op.location)
-    cloner = _PhaseCloner(builder)
+    cloner = kind(builder)
     cloner.given, cloner.found = as_written, set()
     inner = cloner.inner(builder, op.indices, block.args)
-    inner.indices[op.indices[-1]] = Affine.of(block.args[-1]) * modulus + residue
+    inner.indices[op.indices[-1]] = place(Affine.of(block.args[-1]))
     block.add_op(tix.YieldOp(inner.copy_body(op.body)))
     made = tix.DefineOp(op.label.data, op.type, Region(block), view_of(op.result))
     made.location = op.location

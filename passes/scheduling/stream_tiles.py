@@ -73,7 +73,7 @@ def stream_tile(op: tix.DefineOp, sizes: Sizes) -> Tile | None:
     if len(op.indices) < 2 or lanes < FEWEST_LANES or is_scanned(op) or not _may_be_written_out(op):
         return None
     stream = possible_stream(op)
-    if stream is None or stream.modulus > 1:
+    if stream is None or stream.modulus > 1 or stream.in_segments:
         return None
     best = _best(op, VECTORS * lanes, _share_of_cost, MOST_OF_PLAIN_COST)
     if best is None and _is_wide_window(op, lanes, sizes):

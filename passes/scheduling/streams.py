@@ -28,13 +28,16 @@ A window is a short sum of neighbours, some of whose terms are not there at bord
 
 Inside, where all terms are there for all lanes, it has no tests either: 1 <= j <= N - 2. Elements
 that are the same for all columns, as weights are, are loaded before them. Rows with
-quotients of their column, as `x[i, j // 2]`, are written in phases (`stream_phases`).
+quotients of their column, as `x[i, j // 2]`, are written in phases (`stream_phases`), and those of
+which choices make several parts, as `a[i, j] if j < 64 else b[i, j - 64]`, in segments
+(`stream_segments`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import reduce
 from math import prod
 
@@ -49,11 +52,12 @@ from passes.analysis.costs import COST_OF_FUNCTION, FREE, weight
 from passes.analysis.index_uses import IndexUses
 from passes.rewriting.programs import type_of
 from passes.scheduling.body_lowering import BodyLowering
-from passes.scheduling.emit import either, quotient, smaller
+from passes.scheduling.emit import either, larger, quotient, smaller
 from passes.scheduling.lane_reads import MASKED_STEPS, is_there
-from passes.scheduling.stream_lanes import is_guard
-from passes.scheduling.stream_phases import MOST_PHASES, modulus_of, phases_of
+from passes.scheduling.stream_lanes import guards_of, is_guard
+from passes.scheduling.stream_phases import MOST_PHASES, Phase, modulus_of, phases_of
 from passes.scheduling.stream_rows import Row, bytes_of_element, origin_of
+from passes.scheduling.stream_segments import has_segments, segments_of
 from passes.scheduling.sum_lengths import is_short
 from passes.scheduling.tile_analysis import known_size, lanes_of, stride
 
@@ -91,6 +95,8 @@ class Stream:
     """Choices that differ along a row, where there is one phase."""
     is_near: bool = False
     """True if it is never written past the caches."""
+    in_segments: bool = False
+    """True if choices cut its rows."""
 
     @property
     def tests_terms(self) -> bool:
@@ -135,8 +141,13 @@ def possible_stream(op: tix.DefineOp) -> Stream | None:
     """The definition as a stream, be it fast or not; None where its elements are no vectors."""
     if not op.indices or (modulus := modulus_of(op)) > MOST_PHASES:
         return None
+    if has_segments(op):
+        with segments_of(op) as segments:
+            if not all(map(_has_vectors, (segment.phase for segment in segments))):
+                return None
+        return Stream(op, lanes_of(op), modulus, guards_of(op, IndexUses()), in_segments=True)
     with phases_of(op, modulus) as phases:
-        if not all(_has_lanes(o, p.column, p.uses) for p in phases for o in _body(p.op)):
+        if not all(map(_has_vectors, phases)):
             return None
         return Stream(op, lanes_of(op), modulus, phases[0].guards if modulus == 1 else ())
 
@@ -187,6 +198,11 @@ def _constant_bytes(shapes: Sequence[tuple[int, Sequence[Affine]]]) -> int | Non
 
 def _body(op: Operation) -> Iterator[Operation]:
     return (inner for inner in op.walk() if inner is not op)
+
+
+def _has_vectors(phase: Phase) -> bool:
+    """True if all of a phase has a form for vectors."""
+    return all(_has_lanes(o, phase.column, phase.uses) for o in _body(phase.op))
 
 
 def _has_lanes(op: Operation, column: SSAValue, uses: IndexUses) -> bool:
@@ -251,15 +267,39 @@ def streamed(outer: BodyLowering, stream: Stream) -> ParallelOp:
         body.args[0].name_hint = "piece"
         low = inner.index.mul(body.args[0], piece)
         high = smaller(inner, extent, inner.index.add(low, piece))
-    with phases_of(op, stream.modulus, outer.as_written) as phases:
-        for own in (op, *(phase.op for phase in phases)):
+    whole = Row(op, (), stream.lanes, origin, low, high)
+    with _rows_of(inner, stream, whole, outer.as_written) as parts:
+        for own in (op, *(phase.op for row in parts for phase in row.phases)):
             inner.index.values.update(zip(own.indices, rows, strict=False))
-        row = Row(op, phases, stream.lanes, origin, low, high)
         if isinstance(large, bool):
-            row.emit(inner, nontemporal=large)
+            _emit(parts, inner, nontemporal=large)
         else:
-            either(inner, large, lambda at: row.emit(at, True), lambda at: row.emit(at, False))
+            either(
+                inner, large, lambda at: _emit(parts, at, True), lambda at: _emit(parts, at, False)
+            )
     return ParallelOp(limits, Region(body))
+
+
+def _emit(parts: Sequence[Row], at: BodyLowering, nontemporal: bool) -> None:
+    for row in parts:
+        row.emit(at, nontemporal)
+
+
+@contextmanager
+def _rows_of(
+    at: BodyLowering, stream: Stream, whole: Row, as_written: Set[Operation]
+) -> Generator[Sequence[Row]]:
+    """The whole row in its phases, or the segments of a row."""
+    if not stream.in_segments:
+        with phases_of(stream.op, stream.modulus, as_written) as phases:
+            yield [replace(whole, phases=phases)]
+        return
+    with segments_of(stream.op, as_written) as segments:
+        firsts = [at.index.constant(segment.first) for segment in segments]
+        lows = [whole.low, *(larger(at, whole.low, first) for first in firsts[1:])]
+        highs = [*(smaller(at, whole.high, first) for first in firsts[1:]), whole.high]
+        parts = zip(segments, lows, highs, strict=True)
+        yield [replace(whole, phases=[s.phase], low=low, high=high) for s, low, high in parts]
 
 
 def _goes_past_caches(at: BodyLowering, stream: Stream) -> SSAValue | bool:

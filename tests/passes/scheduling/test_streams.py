@@ -10,6 +10,7 @@ import pytest
 
 import tadc
 from passes.scheduling import streams
+from passes.scheduling.stream_segments import has_segments, segments_of
 from tadc.runtime.on_cpu import CpuExecutable
 from tests.support.campaign import in_turn
 from tests.support.long_calls import count_all_calls_as_long
@@ -45,6 +46,11 @@ CASES = {
     "maxima": "x: real[I, J]\n"
     "y[i in range(I), j in range(J)] = "
     "max[s in range(3)](x[i, j + s - 1]**2 if 1 <= j + s <= J else -1)",
+    "segments": "y[i, j] = exp(x[i, j]) if j < 9 else (x[i, j - 9] * x[i, j] if 20 > j "
+    "else 2 * x[i, j - 1] - sin(x[i, j]))",
+    "segments of pieces": "y[i] = x[i] * x[i] if i < 16390 else (x[i - 7] if i != 16400 else 1)",
+    "segments of windows": "x: real[I, J]\ny[i in range(I), j in range(J)] = "
+    "sum[k in range(3)](pad(x[i, j + k - 1])) if 3 <= j <= 17 else exp(x[i, j]) * i",
     "border": "x: real[I, J]\ny[i in range(I), j in range(J)] = x[i, j - 1] if j > 0 else 0",
 }
 SHAPES = {1: [(3,), (15,), (40003,)], 2: [(5, 3), (7, 19), (4, 333)], 3: [(2, 3, 50)]}
@@ -102,7 +108,8 @@ with pytest.MonkeyPatch.context() as patch:
     streams.count_all_calls_as_long(patch)
     patch.setattr(streams.streams, "_goes_past_caches", streams.past_caches)
     for name in ("copy", "one index", "backwards", "stencil", "border", "padded", "every second",
-                 "halves", "thirds", "residues", "pieces", "pooling", "overlaps", "maxima"):
+                 "halves", "thirds", "residues", "pieces", "pooling", "overlaps", "maxima",
+                 "segments", "segments of pieces", "segments of windows"):
         f = tadc.compile(streams.CASES[name])
         for shape in streams.SHAPES[len(f.args[0].shape)]:
             for at_end in (False, True):
@@ -132,6 +139,26 @@ def test_numbers_of_a_row_stand_under_conditions(dtype: str, shape: tuple[int, i
     x, s = rng.uniform(-1, 1, shape).astype(dtype), rng.uniform(-1, 1, shape[0]).astype(dtype)
     upper = np.arange(shape[0])[:, None] <= np.arange(shape[1])
     np.testing.assert_array_equal(f(x, s), np.where(upper, s[:, None] * x, -s[:, None]))
+
+
+@pytest.mark.parametrize(
+    ("value", "segments"),
+    [
+        ("exp(x[i, j]) if j < 9 else x[i, j - 9]", 2),
+        ("x[i, j] if j < 9 else (x[i, j - 9] if j < 20 else x[i, j - 1])", 3),
+        ("x[i, j] if 4 <= j < 9 else x[i, 0]", 3),
+        ("x[i, j] if j < 9 else 0", 1),  # a mask
+        ("x[i, j] if i < j else x[j, i]", 1),
+        ("x[i, j] if i < 9 else x[i - 1, j]", 1),
+        ("x[i, j] if j % 2 == 0 else x[i, j - 1]", 1),
+    ],
+)
+def test_choices_between_values_cut_rows(value: str, segments: int) -> None:
+    program = tadc.compile(f"x: real[I, I]\ny[i in range(I), j in range(I)] = {value}").program
+    (op,) = program.op.definitions
+    assert has_segments(op) == (segments > 1)
+    with segments_of(op) as found:
+        assert len(found) == segments
 
 
 def test_what_a_row_may_not_have_is_read_where_it_is() -> None:
