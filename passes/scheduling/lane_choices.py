@@ -20,6 +20,16 @@ from passes.scheduling.lane_reads import MASKED_STEPS, is_there
 from passes.scheduling.lanes_lowering import LanesLowering
 from passes.scheduling.sum_lengths import is_short
 
+UNDER_MASKS = (
+    tix.UnaryOp,
+    tix.BinaryOp,
+    tix.ConstantOp,
+    tix.YieldOp,
+    tix.WhereOp,
+    tix.IfOp,
+)
+"""Operations that are computed for all lanes under a mask; choices among them have their own."""
+
 Tests = Sequence[Sequence[Constraint]]
 """A condition in disjunctive form."""
 
@@ -60,7 +70,7 @@ class LaneChoices(LanesLowering):
         inner = [o for region in op.regions for o in region.walk()]
         column = self.tile.column_index
         return all(
-            isinstance(o, tix.UnaryOp | tix.BinaryOp | tix.ConstantOp | tix.YieldOp | tix.WhereOp)
+            isinstance(o, UNDER_MASKS)
             or (isinstance(o, tix.ReadOp) and self._may_leave_lanes_out(o))
             or (_is_short(o) and column in self.uses.of_operation(o))
             for o in inner

@@ -30,11 +30,16 @@ MASKED_STEPS = (1, -1, 2, 3, 4)
 
 def is_there(op: tix.ReadOp) -> bool:
     """True if a read is inside of the tensor at all points of its definition, whatever conditions
-    are around it: each dimension is as long as the range of the index that it is read at."""
+    are around it: each dimension is as long as the range of the index that it is read at, or longer
+    than the number."""
     around = definition_around(op)
     sizes: dict[Variable | None, Affine] = dict(zip(around.indices, around.shape, strict=True))
     places = zip(op.forms, op.shape, strict=True)
-    return all(sizes.get(form.single_index) == size for form, size in places)
+    return all(
+        sizes.get(form.single_index) == size
+        or (not form.terms and not size.terms and 0 <= form.constant < size.constant)
+        for form, size in places
+    )
 
 
 class LaneReads(VectorLowering):

@@ -121,6 +121,7 @@ class Row:
             every = (c for op in phase.guards for d in op.condition for c in d)
             parts = (part for c in dict.fromkeys(every) for part in _inequalities(c))
             for constraint in map(for_all_terms, parts):
+                _provide_quotients(at, constraint.form)
                 step = constraint.form[phase.column]
                 if not step:
                     others.append(constraint)
@@ -192,6 +193,15 @@ class Row:
             return _first_lanes(at, at.index.floordiv(rest, self._modulus), first)
         before = _first_lanes(at, self.low, first)
         return all_of(at, [_first_lanes(at, self.high, first), at.others(before)])
+
+
+def _provide_quotients(at: BodyLowering, form: Affine) -> None:
+    """Compute the quotients in a form, which are the same for all columns."""
+    for v in form.indices:
+        op = v.owner
+        if isinstance(op, tix.FloorDivOp) and v not in at.index.values:
+            _provide_quotients(at, op.form)
+            at.index.values[v] = at.index.floordiv(op.form, op.divisor.data)
 
 
 def _first_lanes(at: VectorLowering, end: SSAValue, first: SSAValue) -> SSAValue:

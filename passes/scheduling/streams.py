@@ -53,6 +53,7 @@ from passes.analysis.index_uses import IndexUses
 from passes.rewriting.programs import type_of
 from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.emit import either, larger, quotient, smaller
+from passes.scheduling.lane_choices import UNDER_MASKS
 from passes.scheduling.lane_reads import MASKED_STEPS, is_there
 from passes.scheduling.stream_lanes import guards_of, is_guard
 from passes.scheduling.stream_phases import MOST_PHASES, Phase, modulus_of, phases_of
@@ -223,19 +224,16 @@ def _has_lanes(op: Operation, column: SSAValue, uses: IndexUses) -> bool:
 
 
 def _is_maskable(op: tix.IfOp, column: SSAValue, uses: IndexUses) -> bool:
-    """True for a conjunction of indices, whose branches read neighbours alone.
+    """True for a condition on indices, and quotients that are the same for all columns, whose
+    branches read neighbours alone, or choose likewise.
 
     Lanes that are off do not touch these.
     """
     own = {v for disjunct in op.condition for c in disjunct for v in c.form.indices}
-    return (
-        len(op.condition) == 1
-        and all(isinstance(v, BlockArgument) for v in own)
-        and all(
-            isinstance(o, tix.ConstantOp | tix.UnaryOp | tix.BinaryOp | tix.YieldOp | tix.WhereOp)
-            or (isinstance(o, tix.ReadOp) and _is_read_under_masks(o, column, uses))
-            for o in _body(op)
-        )
+    return all(isinstance(v, BlockArgument) or column not in uses.of(v) for v in own) and all(
+        isinstance(o, UNDER_MASKS)
+        or (isinstance(o, tix.ReadOp) and _is_read_under_masks(o, column, uses))
+        for o in _body(op)
     )
 
 

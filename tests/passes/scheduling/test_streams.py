@@ -51,6 +51,12 @@ CASES = {
     "segments of pieces": "y[i] = x[i] * x[i] if i < 16390 else (x[i - 7] if i != 16400 else 1)",
     "segments of windows": "x: real[I, J]\ny[i in range(I), j in range(J)] = "
     "sum[k in range(3)](pad(x[i, j + k - 1])) if 3 <= j <= 17 else exp(x[i, j]) * i",
+    "cases": "x: real[I, J]\ny[i in range(2*I), j in range(J)] = "
+    "(x[i // 2, j] if i % 2 == 0 and j > 2 or j == 5 and i < 3 else "
+    "(exp(x[i // 2, j - 1]) if j > 0 and i % 2 == 1 else 3)) - (x[0, j] if j + 2 < J else 1)",
+    "residues of both": "x: real[I, J]\ny[i in range(2*I), j in range(2*J)] = "
+    "(x[i // 2, j // 2] if i % 2 == 0 and j % 2 == 0 and j > 3 or i % 2 == 1 and j % 2 == 1 "
+    "and j + 1 < J else 0) + (x[i // 2, j // 2] if i % 2 == 1 and j % 2 == 0 else 1)",
     "border": "x: real[I, J]\ny[i in range(I), j in range(J)] = x[i, j - 1] if j > 0 else 0",
 }
 SHAPES = {1: [(3,), (15,), (40003,)], 2: [(5, 3), (7, 19), (4, 333)], 3: [(2, 3, 50)]}
@@ -109,7 +115,8 @@ with pytest.MonkeyPatch.context() as patch:
     patch.setattr(streams.streams, "_goes_past_caches", streams.past_caches)
     for name in ("copy", "one index", "backwards", "stencil", "border", "padded", "every second",
                  "halves", "thirds", "residues", "pieces", "pooling", "overlaps", "maxima",
-                 "segments", "segments of pieces", "segments of windows"):
+                 "segments", "segments of pieces", "segments of windows", "cases",
+                 "residues of both"):
         f = tadc.compile(streams.CASES[name])
         for shape in streams.SHAPES[len(f.args[0].shape)]:
             for at_end in (False, True):
@@ -159,6 +166,15 @@ def test_choices_between_values_cut_rows(value: str, segments: int) -> None:
     assert has_segments(op) == (segments > 1)
     with segments_of(op) as found:
         assert len(found) == segments
+
+
+def test_a_number_of_a_short_tensor_stands_under_a_condition() -> None:
+    f = tadc.compile("s: real[3]\ny[i, j] = exp(x[i, j]) - (s[2] * 0.5 if i == j else 0)")
+    (op,) = f.program.op.definitions
+    assert streams.possible_stream(op)
+    rng = np.random.default_rng(0)
+    s, x = rng.uniform(-1, 1, 3), rng.uniform(-1, 1, (20, 33))
+    np.testing.assert_allclose(f(s, x), np.exp(x) - 0.5 * s[2] * np.eye(20, 33), rtol=1e-14)
 
 
 def test_what_a_row_may_not_have_is_read_where_it_is() -> None:
