@@ -4,6 +4,7 @@
     sum over k in {2 k <= p, 2 k + 1 >= p} of E(k)  E(p // 2)
     sum over k of c * E(k)                          c * sum over k of E(k)
     sum over k in {0 <= k < N} of c                 c * N
+    sum over (k, l) in {0 <= k < N, l <= p} of c    c * N * sum over l in {l <= p} of 1
     if A { if B { E } else 0 } else 0               if A and B { E } else 0
 
 and constants are folded wherever a copy meets them (`passes/rewriting/scalar_builder.py`). A factor
@@ -151,19 +152,18 @@ class _Simplifier(ContextCloner):
         outside: Product,
         inside: Product,
     ) -> SSAValue:
-        count = None if inside.factors or inside.divisors else self._count(op, free)
-        if count is not None:
-            return multiply(self, outside, count)
-        total = self.reduced(op, free, limits, lambda cloner: multiply(cloner, inside))
-        return multiply(self, outside, [total])
+        counted = {} if inside.factors or inside.divisors else self._counted(op, free)
+        left = [v for v in free if v not in counted]
+        factors = [self.builder.index_to_real(size) for size in counted.values()]
+        if left:
+            limits = [c for c in limits if not any(c.form[v] for v in counted)]
+            factors.append(self.reduced(op, left, limits, lambda cloner: multiply(cloner, inside)))
+        return multiply(self, outside, factors)
 
-    def _count(self, op: tix.SumOp, free: Sequence[SSAValue]) -> list[SSAValue] | None:
-        """The number of points of a box, as factors: its sizes; None where the set is none."""
+    def _counted(self, op: tix.SumOp, free: Sequence[SSAValue]) -> dict[SSAValue, Affine]:
+        """The indices of a sum that have so many values, whatever the others are."""
         boxes = boxed_indices(op)
-        sizes = [boxes.get(v) for v in free]
-        if any(size is None or not self.holds(Constraint(size)) for size in sizes):
-            return None
-        return [self.builder.index_to_real(size) for size in sizes if size is not None]
+        return {v: boxes[v] for v in free if v in boxes and self.holds(Constraint(boxes[v]))}
 
     def can_leave(self, value: SSAValue, op: tix.SumOp, free: Sequence[SSAValue]) -> bool:
         """True if `value` depends on none of `free`, and all elements it reads are there anyway."""
@@ -174,11 +174,15 @@ class _Simplifier(ContextCloner):
             if v in seen or not isinstance(owner, Operation) or not op.is_ancestor(owner):
                 continue
             seen.add(v)
-            if owner.regions or any(v in free for v in owner.operands):
+            every = [*owner.walk()]
+            if any(isinstance(o, tix.ReductionOp | tix.IfOp) for o in every):
                 return False
-            if isinstance(owner, tix.ReadOp) and not self._in_range(owner):
+            if any(isinstance(o, tix.ReadOp) and not self._in_range(o) for o in every):
                 return False
-            pending += owner.operands
+            operands = [operand for o in every for operand in o.operands]
+            if any(v in free for v in operands):
+                return False
+            pending += operands
         return True
 
     def _in_range(self, read: tix.ReadOp) -> bool:

@@ -462,3 +462,33 @@ tix.program @guards (%x = "x" : !tix.tensor<[N], f64>, %w = "w" : !tix.tensor<[N
 // CHECK:        tix.if (%p_1 + 1 <= N) {
 // CHECK:          tix.sum (%o_1)
 // CHECK:          tix.read %w[%p_1]
+
+// -----
+
+// A choice between values leaves as a whole; indices of boxes are counted beside the others.
+tix.program @choice (%x = "x" : !tix.tensor<[5], f64>, %z = "z" : !tix.tensor<[5], f64>) {
+  %y = tix.define "y" (%i) : !tix.tensor<[5], f64> {
+    %0 = tix.sum (%k, %l) in (%k >= 0, %k + %i <= 3, %l >= 0, %l <= 6) {
+      %1 = tix.read %x[%i]
+      %2 = tix.read %z[%i]
+      %3 = tix.where %1 eq %2 {
+        %4 = tix.constant 1.0
+        tix.yield %4
+      } else {
+        %5 = tix.constant 0.0
+        tix.yield %5
+      }
+      tix.yield %3
+    }
+    tix.yield %0
+  }
+  tix.return %y
+}
+// CHECK:      tix.program @choice
+// CHECK:        [[N:%.*]] = tix.constant 7.0
+// CHECK-NEXT:   [[SUM:%.*]] = tix.sum (%k) in (%k >= 0, %i + %k <= 3) {
+// CHECK-NEXT:     [[ONE:%.*]] = tix.constant 1.0
+// CHECK-NEXT:     tix.yield [[ONE]]
+// CHECK:        [[W:%.*]] = tix.where
+// CHECK:        [[NW:%.*]] = tix.mul [[N]], [[W]]
+// CHECK-NEXT:   tix.mul [[NW]], [[SUM]]
