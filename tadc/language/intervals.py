@@ -17,6 +17,7 @@ from math import inf
 from xdsl.ir import SSAValue
 
 from dialects.tix import Affine, Constraint
+from passes.index_sets.sets import quotients_of
 from passes.index_sets.space import Space, feasible
 from passes.polyhedral.division import lower_bound
 from passes.polyhedral.fourier_motzkin import project_bounds
@@ -104,16 +105,25 @@ class Intervals:
         if point is not None:
             form = self.sizes.resolve(access.read.forms[dimension])
             raise self.describer.leaves(access, dimension, form, size, point)
-        name = self.describer.index(index)
-        raise RangeError(
-            f"{self.describer.access(access)} leaves dimension {dimension} of "
-            f"{self.describer.tensor(access)} already at {name} = 0",
-            self.describer.access_span(access),
-            f"shift the index, or read pad({self.describer.access(access)})",
-            index=name,
-            argument=self.describer.tensor(access),
-            dimension=dimension,
-        )
+        form = access.read.forms[dimension]
+        raise self._decided_by_size(index, access, dimension, bool(quotients_of([form])))
+
+    def _decided_by_size(
+        self, index: SSAValue, access: Access, dimension: int, moves_round: bool
+    ) -> RangeError:
+        """The error about a read that is inside at index 0 for some sizes alone."""
+        name, text = self.describer.index(index), self.describer.access(access)
+        tensor = self.describer.tensor(access)
+        if moves_round:
+            message = (
+                f"the range of {name} cannot be inferred: whether {text} is inside for every "
+                f"{name}, or for none, the size of dimension {dimension} of {tensor} decides"
+            )
+            span, hint = self.describer.index_span(index), f"write {name} in range(...)"
+        else:
+            message = f"{text} leaves dimension {dimension} of {tensor} already at {name} = 0"
+            span, hint = self.describer.access_span(access), f"shift the index, or read pad({text})"
+        return RangeError(message, span, hint, index=name, argument=tensor, dimension=dimension)
 
     def _too_hard(self, index: SSAValue, access: Access) -> RangeError:
         name = self.describer.index(index)
