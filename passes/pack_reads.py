@@ -14,10 +14,10 @@ of a part, made again for each group of blocks.)
 
 A definition reads copies where its best tile becomes clearly cheaper by it, copying included; where
 it has none, as all its sums are short, if it has vectors along its last index with copies only, of
-which each element is read often. Copies are shared by all definitions that read the same axis of a
-tensor so. What is asked is the form in
-which it will run: sums over the indices that `shift-sums` chooses, short ones over boxes, and tests
-of terms.
+which each element is read often. No copy pays of what sums read once, side by side. Copies are
+shared by all definitions that read the same axis of a tensor so. What is asked is the form in which
+it will run: sums over the indices that `shift-sums` chooses, short ones over boxes, and tests of
+terms.
 Definitions that must round identically stay as they are, so that they run alike.
 """
 
@@ -190,7 +190,7 @@ def best_axes(op: tix.DefineOp, sizes: Sizes, made: Collection[Copy] = ()) -> Ax
     for column in op.indices:
         axes = {r: last for r in reads_of(op) if (last := axis_along(r, column)) is not None}
         copies = _cost_of_copies(op, axes, sizes, made)
-        if not axes or copies >= least:
+        if not axes or copies >= least or any(_is_read_once(r, op, sizes) for r in axes):
             continue
         packed = _alone(op, axes)
         own = packed.indices[op.indices.index(column)]
@@ -222,6 +222,16 @@ def _axes_of_vectors(op: tix.DefineOp, sizes: Sizes) -> Axes:
     uses = IndexUses()
     apart = any(is_slow(stride(r, column, uses, sizes)) for r in axes)
     return axes if apart and often and possible_stream(_alone(op, axes)) else {}
+
+
+def _is_read_once(read: tix.ReadOp, op: tix.DefineOp, sizes: Sizes) -> bool:
+    """True if a sum reads no element twice, as they lie side by side: what memory gives anyway."""
+    around = read.parent_op()
+    if not isinstance(around, tix.ReductionOp) or around.parent_op() is not op:
+        return False
+    times = _elements(op.shape, sizes) * terms_of(around, sizes)
+    along = any(read.forms[-1][v] for v in around.indices)
+    return along and times <= _elements(read.shape, sizes)
 
 
 def _times(read: tix.ReadOp) -> int:

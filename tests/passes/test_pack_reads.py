@@ -158,6 +158,14 @@ def test_blocks_transpose_small_matrices_whose_rows_are_whole_vectors(
     assert ("panel w[p, j, k]" in plan) == panels
 
 
+@pytest.mark.parametrize("reduction", ["sum", "max"])
+def test_what_is_read_once_side_by_side_is_not_copied(reduction: str) -> None:
+    """The innermost index is too short for vectors, until it is merged with its neighbour."""
+    f = tadc.compile(f"y[n, c] = {reduction}[i, j](x[n, c, i, j])")
+    sizes = {"N": 16, "C": 128, "I": 14, "J": 14}
+    assert pack_reads(f.program.op, sizes, "f32") is f.program.op
+
+
 def test_what_runs_row_by_row_reads_no_copies() -> None:
     """Blocks of all eight heads are narrow, and vectors run along the terms."""
     f = tadc.compile(
