@@ -11,7 +11,7 @@ and constants are folded wherever a copy meets them (`passes/rewriting/scalar_bu
 leaves a sum only where every element that it reads is provably there even if the sum is empty. What
 is known in a place is not asked again: conditions that hold are dropped, bodies that cannot be
 reached too. A factor that need not be finite, like `1 / x`, leaves only under a condition that
-there is a term.
+there is a term, and so does one that may not be there without a term of a window.
 
 Rounding may change by the reordering of products; nothing else does.
 """
@@ -36,6 +36,7 @@ from passes.rewriting.guards import is_guard
 from passes.rewriting.products import Product, multiply
 from passes.rewriting.program_pass import LocalPass
 from passes.rewriting.programs import copy_program, type_of
+from passes.scheduling.boxes import constant_length
 
 
 @dataclass(frozen=True)
@@ -125,10 +126,14 @@ class _Simplifier(ContextCloner):
     ) -> SSAValue:
         """The sum, times the factors of its value that none of its indices enter."""
         product = Product.of(tix.yielded(op.body), op.body.block)
-        outside, inside = product.split(lambda v: self.can_leave(v, op, free))
-        if is_speculatable_product(outside):
-            return self._factored(op, free, limits, outside, inside)
         conditions = conditions_of_a_point(free, limits)
+        # what each term of a window reads is there where that has one
+        is_window = all(constant_length(v, limits) is not None for v in free)
+        has_terms = conditions is not None and is_window
+        outside, inside = product.split(lambda v: self.can_leave(v, op, free))
+        more, less = product.split(lambda v: self.can_leave(v, op, free, has_terms))
+        if is_speculatable_product(outside) and len(less.factors) == len(inside.factors):
+            return self._factored(op, free, limits, outside, inside)
         if conditions is None:
             outside, inside = product.split(
                 lambda v: is_speculatable(v) and self.can_leave(v, op, free)
@@ -140,7 +145,7 @@ class _Simplifier(ContextCloner):
         def body(e: BodyBuilder, _: list[SSAValue]) -> SSAValue:
             cloner = self.inner(e)
             cloner.assume(conditions)
-            return cloner._factored(op, free, limits, outside, inside)
+            return cloner._factored(op, free, limits, more, less)
 
         return self.builder.guard(conditions, body)
 
@@ -165,8 +170,11 @@ class _Simplifier(ContextCloner):
         boxes = boxed_indices(op)
         return {v: boxes[v] for v in free if v in boxes and self.holds(Constraint(boxes[v]))}
 
-    def can_leave(self, value: SSAValue, op: tix.SumOp, free: Sequence[SSAValue]) -> bool:
-        """True if `value` depends on none of `free`, and all elements it reads are there anyway."""
+    def can_leave(
+        self, value: SSAValue, op: tix.SumOp, free: Sequence[SSAValue], has_terms: bool = False
+    ) -> bool:
+        """True if `value` depends on none of `free`, and all elements it reads are there anyway, as
+        they are where the sum has terms."""
         pending, seen = [value], set[SSAValue]()
         while pending:
             v = pending.pop()
@@ -177,7 +185,8 @@ class _Simplifier(ContextCloner):
             every = [*owner.walk()]
             if any(isinstance(o, tix.ReductionOp | tix.IfOp) for o in every):
                 return False
-            if any(isinstance(o, tix.ReadOp) and not self._in_range(o) for o in every):
+            reads = [o for o in every if isinstance(o, tix.ReadOp)]
+            if not has_terms and not all(map(self._in_range, reads)):
                 return False
             operands = [operand for o in every for operand in o.operands]
             if any(v in free for v in operands):

@@ -492,3 +492,26 @@ tix.program @choice (%x = "x" : !tix.tensor<[5], f64>, %z = "z" : !tix.tensor<[5
 // CHECK:        [[W:%.*]] = tix.where
 // CHECK:        [[NW:%.*]] = tix.mul [[N]], [[W]]
 // CHECK-NEXT:   tix.mul [[NW]], [[SUM]]
+
+// -----
+
+// What all terms of a window read leaves under the condition that there is one.
+tix.program @window (%d = "d" : !tix.tensor<[9], f64>, %x = "x" : !tix.tensor<[N], f64>, %z = "z" : !tix.tensor<[M], f64>) {
+  %y = tix.define "y" (%p) : !tix.tensor<[N], f64> {
+    %0 = tix.sum (%u) in (%u >= 0, %u + 8 >= %p, %u <= 4, %p >= %u) {
+      %1 = tix.read %d[%p - %u]
+      %2 = tix.read %z[%p]
+      %3 = tix.mul %1, %2
+      tix.yield %3
+    }
+    tix.yield %0
+  }
+  tix.return %y
+}
+// CHECK:      tix.program @window
+// CHECK:        tix.if (%p <= 12) {
+// CHECK-NEXT:     [[SUM:%.*]] = tix.sum (%u)
+// CHECK-NEXT:       [[D:%.*]] = tix.read %d
+// CHECK-NEXT:       tix.yield [[D]]
+// CHECK:          [[Z:%.*]] = tix.read %z[%p]
+// CHECK-NEXT:     tix.mul [[Z]], [[SUM]]
