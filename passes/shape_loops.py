@@ -32,6 +32,11 @@ or, where all that the sum reads is there anyway, its value, once:
 
     s = sum over k of E(k);  if i < N { s } else 0
 
+What is made of the sum under the condition stays there:
+
+    if i < N { 2 * sum over k of E(k) } else 0
+    s = sum over k of E(k);  if i < N { 2 * s } else 0
+
 On entry and on exit sums are bounded.
 """
 
@@ -41,7 +46,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import TypeGuard
 
 from xdsl.ir import Operation, SSAValue
 
@@ -54,7 +58,7 @@ from passes.index_sets.paths import Path
 from passes.index_sets.sets import index_set
 from passes.index_sets.space import implied_by
 from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.cloner import Cloner
+from passes.rewriting.cloner import Cloner, free_values
 from passes.rewriting.guards import is_guard
 from passes.rewriting.program_pass import LocalPass
 from passes.rewriting.programs import (
@@ -172,11 +176,12 @@ def _boxed(program: tix.ProgramOp, kind: type[_ShortBoxer]) -> tix.ProgramOp:
     return copy_program(program, kind)
 
 
-def _is_guarded_sum(op: Operation) -> TypeGuard[tix.IfOp]:
-    """True for a condition on indices under which there is a sum, and 0 without it."""
-    if not (is_guard(op) and isinstance(op.then.block.first_op, tix.SumOp)):
-        return False
-    return tix.yielded(op.then) is op.then.block.first_op.result
+def _guarded_sums(op: Operation) -> list[tix.SumOp]:
+    """The sums under a condition on indices, with 0 without it, that use nothing else there."""
+    if not is_guard(op):
+        return []
+    sums = [o for o in op.then.block.ops if isinstance(o, tix.SumOp)]
+    return [s for s in sums if not any(op.is_ancestor(v.owner) for v in free_values(s))]
 
 
 class _ShortBoxer(ContextCloner):
@@ -267,19 +272,34 @@ class _Masker(_ShortBoxer):
 
     @classmethod
     def applies(cls, op: Operation) -> bool:
-        return _is_guarded_sum(op) or super().applies(op)
+        return bool(_guarded_sums(op)) or super().applies(op)
 
     def copy_if(self, op: tix.IfOp) -> SSAValue:
-        if not _is_guarded_sum(op):
+        sums = _guarded_sums(op)
+        if not sums:
             return super().copy_if(op)
         tests = [c for disjunct in op.condition for c in self.constraints(disjunct)]
-        missing = _missing(op)
+        missing = _missing(op, sums)
+        for total in sums:
+            self.values[total.result] = self._unguarded(total, tests, missing)
+        if missing is None and tix.yielded(op.then).owner in sums:
+            return self.value(tix.yielded(op.then))  # 0 without the condition, as all terms are
+        return super().copy_if(op)
+
+    def _unguarded(
+        self,
+        op: tix.SumOp,
+        tests: Sequence[Constraint],
+        missing: Mapping[Operation, Sequence[Constraint]] | None,
+    ) -> SSAValue:
+        """A sum under a condition outside of it: with tests of its terms, or of what they read."""
         if missing is not None:
-            total = _Padder(self, missing).copy_body(op.then)
-            return self.builder.guard(tests, lambda e, _: total)
-        cloner = self.inner(self.builder)
-        cloner.tests = tests
-        return cloner.copy_body(op.then)
+            cloner = _Padder(self, missing)
+        else:
+            cloner = self.inner(self.builder)
+            cloner.tests = tests
+        cloner.copy(op)
+        return cloner.value(op.result)
 
 
 class _Padder(ContextCloner):
@@ -299,17 +319,17 @@ class _Padder(ContextCloner):
         self.values[op.result] = self.builder.guard(self.constraints(self.missing[op]), read)
 
 
-def _missing(op: tix.IfOp) -> dict[Operation, list[Constraint]] | None:
-    """For each read of the sum under a condition, what it needs of that to be there.
+def _missing(op: tix.IfOp, sums: Sequence[tix.SumOp]) -> dict[Operation, list[Constraint]] | None:
+    """For each read of the sums under a condition, what it needs of that to be there.
 
-    None where the value cannot be computed without the condition: where that is the same for all
+    None where the values cannot be computed without the condition: where that is the same for all
     elements, or an equality, which holds for few, and where a read needs more than an index in
     its range.
     """
     tests = [c for disjunct in op.condition for c in disjunct]
     definition = definition_around(op)
     found: dict[Operation, list[Constraint]] = {}
-    for read in (o for o in op.then.walk() if isinstance(o, tix.ReadOp)):
+    for read in (o for s in sums for o in s.walk() if isinstance(o, tix.ReadOp)):
         reductions = Path.to(read, definition).reductions
         known = [*index_set(definition), *(c for r in reductions for c in r.constraints)]
         limits = zip(read.forms, read.shape, strict=True)

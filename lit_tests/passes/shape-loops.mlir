@@ -120,6 +120,27 @@ tix.program @guarded (%x = "x" : !tix.tensor<[N, K], f64>, %w = "w" : !tix.tenso
   tix.return %y
 }
 
+// What is made of the sum stays under the condition.
+tix.program @scaled (%x = "x" : !tix.tensor<[N, K], f64>, %w = "w" : !tix.tensor<[K, M], f64>) {
+  %y = tix.define "y" (%i, %j) : !tix.tensor<[N, M + 1], f64> {
+    %0 = tix.if (M >= %j + 1) {
+      %1 = tix.sum (%k) in (%k >= 0, K >= %k + 1) {
+        %2 = tix.read %x[%i, %k]
+        %3 = tix.read %w[%k, %j]
+        %4 = tix.mul %2, %3
+        tix.yield %4
+      }
+      %5 = tix.exp %1
+      tix.yield %5
+    } else {
+      %6 = tix.constant 0.0
+      tix.yield %6
+    }
+    tix.yield %0
+  }
+  tix.return %y
+}
+
 tix.program @triangle (%x = "x" : !tix.tensor<[N, K], f64>, %w = "w" : !tix.tensor<[N, K], f64>) {
   %y = tix.define "y" (%i, %j) : !tix.tensor<[N, N], f64> {
     %0 = tix.if (%i >= %j) {
@@ -200,6 +221,17 @@ tix.program @triangle (%x = "x" : !tix.tensor<[N, K], f64>, %w = "w" : !tix.tens
 // TILE:              tix.mul [[X]], [[W]]
 // TILE:            tix.if (%j + 1 <= M) {
 // TILE-NEXT:         tix.yield
+
+// CHECK-LABEL: tix.program @scaled
+// CHECK:           tix.if (%j + 1 <= M) {
+// CHECK-NEXT:        tix.sum (%k) in (%k >= 0, %k + 1 <= K) {
+// TILE-LABEL:  tix.program @scaled
+// TILE:            [[S:%.*]] = tix.sum (%k) in (%k >= 0, %k + 1 <= K) {
+// TILE:              [[W:%.*]] = tix.if (%j + 1 <= M) {
+// TILE:              tix.mul
+// TILE:            tix.if (%j + 1 <= M) {
+// TILE-NEXT:         [[E:%.*]] = tix.exp [[S]]
+// TILE-NEXT:         tix.yield [[E]]
 
 // All that the sum reads is there anyway: its value is tested, once.
 // TILE-LABEL:  tix.program @triangle
