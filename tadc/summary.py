@@ -42,8 +42,9 @@ class Summary:
     """The labels of the definitions that are results."""
     read: frozenset[str]
     """The names of the arguments that definitions read."""
-    compared_sizes: tuple[tuple[str, str], ...]
-    """Pairs of sizes, none of them derived, of which one ends a range where the other one may."""
+    compared_sizes: tuple[tuple[str, str | int], ...]
+    """Pairs of sizes, none of them derived, or of a size and a number, of which one ends a range
+    where the other one may."""
 
     @staticmethod
     def of(program: ProgramOp) -> Summary:

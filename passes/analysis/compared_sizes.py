@@ -1,6 +1,7 @@
 """Sizes that a program compares: ends of the same range, of which the smaller one counts.
 
     y[i] = sum[k](a[i, k] * b[k])       a: real[N, K], b: real[L]: k runs below K and below L
+                                        a: real[N, K], b: real[96]: k runs below K and below 96
 
 Where they are equal, as they mostly are, one of the two bounds is enough.
 """
@@ -14,14 +15,15 @@ from dialects import tix
 from dialects.tix import Affine, Constraint, Variable, between
 
 
-def compared_sizes(program: tix.ProgramOp) -> tuple[tuple[str, str], ...]:
-    """Pairs of sizes that differ between two bounds of the same index, in order of first use.
+def compared_sizes(program: tix.ProgramOp) -> tuple[tuple[str, str | int], ...]:
+    """Pairs of sizes, or of a size and a number, that differ between two bounds of the same index,
+    in order of first use.
 
     Derived sizes are not among them. Takes time linear in the length of the program, and quadratic
     in the number of bounds of an index.
     """
     derived = {d.data.name for d in program.derived}
-    found: dict[tuple[str, str], None] = {}
+    found: dict[tuple[str, str | int], None] = {}
     for op in program.definitions:
         ends: dict[Variable, dict[Affine, None]] = {}
         for constraint in _constraints(op):
@@ -48,10 +50,15 @@ def _constraints(op: tix.DefineOp) -> Iterator[Constraint]:
             yield from (c for disjunct in inner.condition for c in disjunct)
 
 
-def _apart(difference: Affine) -> tuple[str, str] | None:
-    """The sizes N and M if a difference is N - M."""
+def _apart(difference: Affine) -> tuple[str, str | int] | None:
+    """The sizes N and M if a difference is N - M, the size N and the number n if it is N - n."""
     terms = {c: v for v, c in difference.terms.items() if isinstance(v, str)}
-    if difference.constant or len(difference.terms) != 2 or terms.keys() != {1, -1}:
+    if len(terms) != len(difference.terms):
         return None
-    first, second = sorted(terms.values())
-    return first, second
+    if terms.keys() == {1, -1} and not difference.constant:
+        first, second = sorted(terms.values())
+        return first, second
+    if terms.keys() in ({1}, {-1}):
+        ((sign, name),) = terms.items()
+        return name, -sign * difference.constant
+    return None

@@ -8,8 +8,8 @@ computed again rather than stored, windows become boxes. Long ranges gain nothin
 x 1024 matrices takes as long with 1024 in the code as with a variable). So short sizes and the
 usual widths of tensors are numbers in the code; others stay variables, and the code is made best
 for the example of their bucket. Sizes that end one range, as the columns of a matrix and the rows
-of another do in their product, are one size in the code where they are equal. Short calls all share
-one class without numbers, whose code is compiled fast.
+of another do in their product, are one size in the code where they are equal, and a number where
+that ends the range. Short calls all share one class without numbers, whose code is compiled fast.
 
 The class of a call depends on nothing but its sizes, neither on calls before it nor on their order,
 and so do the bits of its results. Of each size there are 30 classes, of programs whose sizes are
@@ -93,7 +93,8 @@ def size_class(
     """
     if not is_long(program, sizes):
         return SizeClass()
-    numbers = {name: size for name, size in sizes.items() if is_number(size)}
+    ends = set(program.compared_sizes)
+    numbers = {n: size for n, size in sizes.items() if is_number(size) or (n, size) in ends}
     example = {n: size if n in numbers else _example(size, largest) for n, size in sizes.items()}
     equal = _equal_sizes(program, {n: size for n, size in sizes.items() if n not in numbers})
     huge = any(size >= HUGE_SIZE for size in sizes.values())
@@ -106,6 +107,8 @@ def _equal_sizes(program: Summary, sizes: Mapping[str, int]) -> dict[str, str]:
     """The sizes that end the same ranges as others and equal them: one of them is enough."""
     found: dict[str, str] = {}
     for a, b in program.compared_sizes:
+        if isinstance(b, int):
+            continue
         one, other = (found.get(name, name) for name in (a, b))
         if one != other and a in sizes and sizes[a] == sizes.get(b):
             found |= {name: one for name, same in found.items() if same == other} | {other: one}

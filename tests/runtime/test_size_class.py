@@ -55,6 +55,17 @@ def test_sizes_that_end_the_same_range_are_one_where_they_are_equal():
     assert not size_class(program, {"N": 10_000, "X_1": 64, "C": 64}).equal  # they are numbers
 
 
+def test_a_size_is_the_number_that_ends_the_same_range_where_it_equals_that():
+    program = tadc.compile("w: f32[96]\ny[n] = sum[c](pad(x[n, c]) * w[c])").program.summary
+    sizes = {"N": 10_000, "X_1": 96}
+    assert program.size_names() == list(sizes)
+    assert size_class(program, sizes).numbers == (("X_1", 96),)
+    assert not size_class(program, sizes | {"X_1": 97}).numbers
+    assert not size_class(program, sizes | {"N": 96 * 96}).equal
+    padded = tadc.compile("y[i in range(95)] = sum[k in range(40)](pad(x[i + k]))").program.summary
+    assert not size_class(padded, {"X": 95}).numbers  # no index runs up to both
+
+
 def test_sizes_in_the_millions_have_a_class_that_looks_for_an_end_inside_of_loops():
     assert of(10**9) == of(5_000_000) != of(4_000_000)
     assert of(10**9).huge
