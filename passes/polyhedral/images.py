@@ -12,6 +12,7 @@ row c, if and only if `a P B = a`:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import combinations
 
 from passes.polyhedral.diophantine import solve
@@ -47,6 +48,7 @@ def coordinates(
     return None
 
 
+@lru_cache(maxsize=4096)  # the same forms are read by many parts of a program
 def _section(basis: Matrix, width: int) -> Matrix | None:
     """P with `B P = 1`; None where B does not extend to a unimodular matrix."""
     count = len(basis)
