@@ -53,9 +53,10 @@ def random_transposed(rng: random.Random) -> tuple[Layer, int]:
     places = "pqr"[:dimensions]
     at = [f"{p} + {low}" if low else p for p in places]
     w, x, summed, condition = way(at, "c" if depthwise else "c, o", stride, taps)
-    summed = joined(rng, summed if depthwise else ["c", *summed], ", ")
+    inside = f"c in range({inner})" if way is by_residues else "c"  # where all reads are in `pad`
+    summed = joined(rng, summed if depthwise else [inside, *summed], ", ")
     ranges = [f"{p} in range({n})" for p, n in zip(places, lengths, strict=True)]
-    head = ", ".join(["n", "c" if depthwise else "o", *ranges])
+    head = ", ".join(["n", inside if depthwise else "o", *ranges])
     source = f"y[{head}] = sum[{summed}]({joined(rng, [w, x], ' * ')}{condition})"
     channels = (inner,) if depthwise else (inner, outer)
     shapes = {"x": (batch, inner, *sides), "w": (*channels, *[taps] * dimensions)}
