@@ -42,14 +42,19 @@ MOST_COLUMNS = 64
 MOST_COLUMNS_WITH_REST = 4 * MOST_COLUMNS
 """Columns of results from which on what the last block computes twice is little of the whole."""
 
+FEWEST_COLUMNS = 4
+"""Columns of a block where no axis has room for half a vector: late layers of few channels."""
+
 MOST_ROWS = 8
 """Rows of a block."""
 
 
 def widths(extent: int, lanes: int) -> Iterator[int]:
-    """The columns that blocks may have, the most first: powers of two, and three quarters."""
+    """The columns that blocks may have, the most first: powers of two, and three quarters; four
+    alone where there is no room for half a vector."""
     widest = min(MOST_COLUMNS, _power_of_two_below(extent))
     least = max(lanes // 2, 2)
+    least = least if widest >= least else FEWEST_COLUMNS
     for n in range(4):
         width = widest >> n
         if width >= least:

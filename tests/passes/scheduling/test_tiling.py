@@ -234,6 +234,13 @@ def test_what_is_the_same_for_all_terms_is_read_once_where_a_sum_may_be_empty():
     assert (tile.rows, tile.row_index) == (3, program.definitions[0].indices[1])
 
 
+def test_blocks_have_four_columns_where_no_axis_has_room_for_half_a_vector():
+    source = "x: f32[6, 80]\nw: f32[80, 9]\ny[i, j] = sum[k, u in range(3)](x[i, k] * w[k, j + u])"
+    program = set_precision(tadc.compile(source).program.op, "f32")
+    (tile,) = tile_choice.choose_tiles(program.definitions[0])
+    assert (tile.columns, tile.lanes, tile.column_index.name_hint) == (4, 4, "j")
+
+
 @pytest.mark.parametrize("terms", [17, 300, 5000])
 def test_sums_without_chunks_are_added_beside_those_that_wait(terms: int) -> None:
     rng = np.random.default_rng(terms)
