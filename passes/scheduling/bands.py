@@ -34,7 +34,7 @@ from passes.rewriting.programs import definition_around, reads_of
 from passes.scheduling.band_axes import with_all_axes
 from passes.scheduling.band_stages import Axis, Bands, Side, stages_of
 from passes.scheduling.band_windows import Window, most_terms, terms_around, windows_of
-from passes.scheduling.blocking import ChooseBlocking
+from passes.scheduling.blocking import Blocking, ChooseBlocking
 from passes.scheduling.nest import Nest
 from passes.scheduling.scans import is_scanned
 from passes.scheduling.stream_rows import bytes_of_element
@@ -94,7 +94,13 @@ def _may_join(
         and _layout(ops) is not None
         and choose(ops[0]).is_far
         and not any(choose(op).alone for op in ops)
+        and not any(_has_short_rows(choose(op)) for op in ops[:-1])
     )
+
+
+def _has_short_rows(blocking: Blocking) -> bool:
+    """True if rows are known to have no room for the blocks of a stage, whose sizes are not."""
+    return blocking.row is not None and blocking.row < FEWEST_COLUMNS
 
 
 def _is_private(op: tix.DefineOp, readers: Sequence[tix.DefineOp]) -> bool:

@@ -41,6 +41,8 @@ class Blocking:
     """True if a near cache has room for a row of its terms."""
     is_far: bool = False
     """True if no near cache has room for the result."""
+    row: int | None = None
+    """The elements of a row of the result; None where sizes do not tell."""
 
 
 PLAIN = Blocking()
@@ -83,6 +85,7 @@ def chosen_blocking(op: tix.DefineOp, choose: ChooseTiles, example: Sizes) -> Bl
         in_strips=terms <= MOST_TERMS_OF_STRIP,
         is_near=terms <= MOST_TERMS_OF_ROW,
         is_far=_is_far(op, example),
+        row=_row(op, example),
     )
     if tiles and (tiles[0].in_stream or rows_share(op, tiles[0]) or not is_window(op, example)):
         return replace(found, tiles=tiles)
@@ -96,6 +99,14 @@ def _is_far(op: tix.DefineOp, example: Sizes) -> bool:
         return True
     count = prod(max(0, size.evaluate(known)) for size in op.type.shape)
     return count * bytes_of_element(op.type) >= FEWEST_BYTES_OF_FAR
+
+
+def _row(op: tix.DefineOp, example: Sizes) -> int | None:
+    """The elements of a row of the result for these sizes."""
+    known, last = SizeValues(example), op.type.shape[-1:]
+    if not last or any(name not in known for name in last[0].sizes):
+        return None
+    return last[0].evaluate(known)
 
 
 def _most_terms(op: tix.DefineOp, example: Sizes) -> float:

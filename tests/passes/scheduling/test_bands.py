@@ -95,6 +95,11 @@ def test_a_stage_for_which_a_near_cache_has_room_stays_apart(side: int, function
     assert len(written(tadc.compile(BLUR), *sizes)) == functions
 
 
+@pytest.mark.parametrize(("columns", "functions"), [(64, 1), (60, 2)])
+def test_rows_have_room_for_the_blocks_of_stages(columns: int, functions: int) -> None:
+    assert len(written(tadc.compile(BLUR), "N=9000", f"M={columns}")) == functions
+
+
 def test_bands_are_not_cut_across_vectors() -> None:
     """Images are few, and side by side in vectors: a band of some of them leaves lanes empty."""
     text = (
