@@ -59,6 +59,9 @@ from passes.analysis.machine_facts import MACHINE
 MOST_FACTORS = 8
 """The number of factors up to which an order is looked for."""
 
+FEW_RESULTS = 64
+"""The number of results up to which each has a register of its own, and reads every term."""
+
 COST_OF_TEST = 2
 """Comparisons with both bounds of a range, for each term."""
 
@@ -117,6 +120,8 @@ class Contraction:
     """The own indices of few values, some of which only some elements have."""
     storing: Callable[[int], int] = storing
     """The cost of a tensor of so many elements, beside that of its sums."""
+    reads: Sequence[int] = ()
+    """The reads among the operations of each factor, which many results would share."""
     is_window: Callable[[PartialSum], bool] = lambda _: False
     """True for a partial sum that elements read windows of, so that bands keep it near."""
     _found: dict[Members, Way | None] = field(default_factory=dict[Members, "Way | None"])
@@ -134,14 +139,13 @@ class Contraction:
 
     def plain(self) -> Way:
         """The sum as it stands."""
-        leaves = [_Block(work, frozenset(), 0, None) for work in self.works]
+        leaves = [self._leaf(n, self.outer) for n in range(len(self.works))]
         return self._way(leaves, self.own, self.outer)
 
     def _shared(self, everything: Members) -> Iterator[Way]:
         """The ways to sum all factors over some of their indices first."""
         if len(self.own) > MOST_INDICES:
             return
-        plain = sum(self.works) + len(self.works)
         ordered = [v for v in self.lengths if v in self.own]
         for inner in map(frozenset[SSAValue], subsets(ordered)):
             partial = PartialSum(everything, inner)
@@ -149,6 +153,7 @@ class Contraction:
                 continue
             terms = elements * (1 if self.is_carried(partial) else self.points(inner))
             left = self.own - inner
+            plain = sum(self._work(n, elements) + 1 for n in everything)
             cost = terms * plain + self._tests(inner, elements)
             cost = self._with_storing(partial, cost, elements)
             cost += self.outer * self.points(left) + self._tests(left, self.outer)
@@ -182,7 +187,7 @@ class Contraction:
 
     def _to_store(self, partial: PartialSum, elements: int) -> Way:
         if self.is_carried(partial):
-            terms = sum(self.works[n] + 1 for n in partial.members)
+            terms = sum(self._work(n, elements) + 1 for n in partial.members)
             cost, first = elements * terms, None
         else:
             cost, first = self._summed(*partial, elements)
@@ -196,10 +201,10 @@ class Contraction:
 
     def _summed(self, members: Members, indices: Indices, points: int) -> Way:
         """The cheapest way to sum a product over these indices, at so many points."""
-        cuts = self._cuts(sorted(members), members)
+        cuts = self._cuts(sorted(members), members, points)
         return min((self._way(cut, indices, points) for cut in cuts), key=lambda way: way.cost)
 
-    def _cuts(self, rest: Sequence[int], whole: Members) -> Iterator[list[_Block]]:
+    def _cuts(self, rest: Sequence[int], whole: Members, points: int) -> Iterator[list[_Block]]:
         """All ways to cut these factors, a part of `whole`, into blocks."""
         if not rest:
             yield []
@@ -207,17 +212,25 @@ class Contraction:
         first, *others = rest
         for more in subsets(others):
             remaining = [n for n in others if n not in more]
-            for block in self._blocks(frozenset((first, *more)), whole):
-                for cut in self._cuts(remaining, whole):
+            for block in self._blocks(frozenset((first, *more)), whole, points):
+                for cut in self._cuts(remaining, whole, points):
                     yield [block, *cut]
 
-    def _blocks(self, members: Members, whole: Members) -> Iterator[_Block]:
+    def _blocks(self, members: Members, whole: Members, points: int) -> Iterator[_Block]:
         """The forms of a set of factors in a product: a factor, or a partial sum."""
         if len(members) == 1:
             (n,) = members
-            yield _Block(self.works[n], frozenset(), 0, None)
+            yield self._leaf(n, points)
         if members != whole and (way := self._stored(members)) is not None:
             yield _Block(0, self.inner(members), *way)
+
+    def _leaf(self, n: int, points: int) -> _Block:
+        return _Block(self._work(n, points), frozenset(), 0, None)
+
+    def _work(self, n: int, points: int) -> int:
+        """The operations that make a factor of a sum that is asked for at so many points."""
+        shared = self.reads[n] if self.reads and points > FEW_RESULTS else 0
+        return self.works[n] - shared
 
     def _way(self, blocks: Sequence[_Block], indices: Indices, points: int) -> Way:
         """The sum of the product of these blocks over indices that some of them have summed."""

@@ -27,7 +27,7 @@ from dialects import tix
 from dialects.tix import Affine, Constraint, between
 from passes.analysis.costs import COST_OF_FUNCTION, FREE, weight
 from passes.analysis.speculation import is_speculatable_product
-from passes.factoring.contraction_order import Contraction, PartialSum
+from passes.factoring.contraction_order import FEW_RESULTS, Contraction, PartialSum
 from passes.factoring.sum_images import forms_in, image_of
 from passes.factoring.sum_places import SumPlace
 from passes.index_sets.context import stays_inside
@@ -36,9 +36,6 @@ from passes.index_sets.sets import within
 from passes.index_sets.space import conditions_of_a_point, implied_by
 from passes.rewriting.products import Product
 from passes.rewriting.terms import Term, terms_of
-
-FEW_RESULTS = 64
-"""The number of results up to which each has a register of its own, and reads every term."""
 
 MOST_TERMS_WITH_TESTS = 16
 """Terms of a sum that are written out, each with a test; longer ranges are loops."""
@@ -135,6 +132,7 @@ class SumTerm:
             self._elements_to_store,
             self.is_scan if scans else lambda _: False,
             frozenset(filter(self._is_tested, self.own)),
+            reads=[sum(map(self._counts_as_read, ops)) for ops in self.operations],
             is_window=self._is_window if scans else lambda _: False,
         )
 
@@ -161,6 +159,9 @@ class SumTerm:
         """
         shared = self.place.outer > FEW_RESULTS and isinstance(op, tix.ReadOp)
         return self.place.op.is_ancestor(op) and not isinstance(op, FREE) and not shared
+
+    def _counts_as_read(self, op: Operation) -> bool:
+        return isinstance(op, tix.ReadOp) and self._counts(op)
 
     def _is_tested(self, index: SSAValue) -> bool:
         """True if a range is short, and its bounds move with the elements."""

@@ -177,6 +177,13 @@ def test_partial_sums_save_operations(source: str, least: float) -> None:
     assert gains(source) >= least
 
 
+def test_one_result_is_a_product_of_matrices_first() -> None:
+    """The trace of a product reads three elements a term; rows of matrices share what they read."""
+    program = tadc.compile("l = sum[i, j, k](a[i, j] * b[j, k] * c[k, i])").program.op
+    made = factor_sums(program, sizes=bind_sizes(program, dict.fromkeys("abc", (128, 128))))
+    assert [len(d.shape) for d in made.definitions] == [2, 0]
+
+
 def test_a_separable_convolution_is_two() -> None:
     f = tadc.compile("y[i, j] = sum[s, t](u[s] * v[t] * x[i + s, j + t])")
     program = factor_sums(f.program.op)
