@@ -62,6 +62,7 @@ Blocks
 - `tile_totals`: what sums that wait in memory are emptied into
 - `tile_block`: one block, from its sums to its elements
 - `tested_terms`: terms that only some rows of a block have
+- `row_terms`: terms that read for one row of a block what others read for the next
 - `sloped_sums`: sums of a block whose bounds move with the column
 - `tile_terms`: blocks whose vectors run along the terms of a sum
 

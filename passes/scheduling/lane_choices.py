@@ -108,6 +108,12 @@ class LaneChoices(LanesLowering):
         parts = [[at.holds_in(c.form, c.equality) for c in disjunct] for disjunct in placed]
         return any_of(at, [all_of(at, part) for part in parts])
 
+    def provide_mask(self, op: Operation | Block) -> None:
+        """Compute here the lanes in which the tests of a choice hold that differ by lane."""
+        left = self.left(op) if isinstance(op, tix.IfOp) else None
+        if differing := [c for c in left or () if c.form[self.tile.column_index]]:
+            self._mask([differing])
+
     def plus(self, sum_: SSAValue, term: SSAValue, op: tix.ReductionOp) -> SSAValue:
         """A partial sum with one more term at this point.
 

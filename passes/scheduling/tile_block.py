@@ -44,11 +44,12 @@ from passes.scheduling.emit import (
 )
 from passes.scheduling.lane_choices import LaneChoices
 from passes.scheduling.nest import Nest
+from passes.scheduling.row_terms import rows_last, shared_index
 from passes.scheduling.segments import Segments, add_segment, whole_sum
 from passes.scheduling.sloped_sums import Sums, add_sloped, provide_range
 from passes.scheduling.squares import load_square, square_reads
 from passes.scheduling.sum_lengths import constant_range
-from passes.scheduling.tested_terms import add_term
+from passes.scheduling.tested_terms import add_terms, places_along
 from passes.scheduling.tile import Tile
 from passes.scheduling.tile_analysis import (
     far_reads,
@@ -100,7 +101,8 @@ class BlockLowering(LaneChoices):
         sums = self.starts(op)
         segments = Segments.of(self, op, op.indices)
         if segments is None:
-            return self.provide(op, self.add_terms(op, op.indices, sums))
+            own = rows_last(op, self.tile, self.uses)
+            return self.provide(op, self.add_terms(op, own, sums))
         totals = Totals(self, segments, len(sums))
 
         def fill(
@@ -131,6 +133,8 @@ class BlockLowering(LaneChoices):
             return self._add_term(op, sums)
         index, *rest = own
         if chunk is None and (found := written_out(op, own)):
+            if index is shared_index(op, self.tile, self.uses):
+                return add_terms(self, op, places_along(index, *found), sums)
             for k in range(found[0], sum(found)):
                 inner = self.apart()
                 inner.index = self.index.placed({index: Affine(constant=k)})
@@ -215,7 +219,7 @@ class BlockLowering(LaneChoices):
         """The sums with one more term."""
         for inner in tileable_sums(op.body, self.tile, self.uses):
             self.add_sum(inner)
-        return add_term(self, op, sums)
+        return add_terms(self, op, [{}], sums)
 
     # --- memory ---
 

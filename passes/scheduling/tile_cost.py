@@ -16,6 +16,7 @@ from dialects import tix
 from passes.analysis.costs import FREE, weight
 from passes.analysis.index_uses import IndexUses
 from passes.scheduling.panel_runs import run_of
+from passes.scheduling.row_terms import vectors_of_rows
 from passes.scheduling.segments import most_values
 from passes.scheduling.sum_lengths import constant_range, is_short, term_count
 from passes.scheduling.tile import Hoisted, Tile
@@ -230,6 +231,7 @@ class TileCost:
             slow = is_slow(step)
             near = vectors * max(COST_OF_LOAD, abs(step or 0))
             vectors = far * self.tile.columns if slow else near
+            rows = vectors_of_rows(op, sum_, self.tile, self.uses)
         return rows * vectors * weight(op)
 
     def _of_tests(self, op: tix.IfOp) -> float:

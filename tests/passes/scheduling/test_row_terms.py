@@ -1,0 +1,88 @@
+"""Terms that rows of a block share: loaded once, under one test, and all of them added."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from xdsl.dialects import scf, vector
+
+import tadc
+from tadc.sizes import bind_sizes
+
+WINDOW = (
+    "y[c, i in range(28), j in range(28)] = sum[u, v](pad(x[c, i + u - 3, j + v - 3]) * w[c, u, v])"
+)
+
+
+def test_rows_share_loads_under_tests() -> None:
+    """Seven rows of seven terms read thirteen vectors, each where its row is there."""
+    f = tadc.compile(WINDOW)
+    sizes = bind_sizes(f.program.op, {"x": (96, 28, 28), "w": (96, 7, 7)})
+    assert "y[c, i, j]: rows i by 7" in f.emit("plan", sizes, "f32")
+    module = f.compiled.code(sizes, "f32").module
+    (terms,) = (op for op in module.walk() if isinstance(op, scf.ForOp) and op.iter_args)
+    assert sum(isinstance(op, vector.MaskedLoadOp) for op in terms.body.walk()) == 13
+
+
+@dataclass(frozen=True)
+class Window:
+    """The sum over u and v of `w[c, u, v] * x[c, row, column]`, as far as x reaches.
+
+    row = rows * i + terms * u + first, and column = j + v + left
+    """
+
+    rows: int
+    terms: int
+    first: int
+    left: int
+    lengths: tuple[int, int]
+    """The values of u and v."""
+    shape: tuple[int, int]
+    """The values of i and j."""
+    image: tuple[int, int]
+
+    @staticmethod
+    def random(rng: np.random.Generator) -> Window:
+        def number(low: int, high: int) -> int:
+            return int(rng.integers(low, high))
+
+        return Window(
+            rows=number(1, 3),
+            terms=int(rng.choice([1, 1, -1, 2, -2])),
+            first=number(-4, 5),
+            left=number(-4, 2),
+            lengths=(number(2, 9), number(1, 6)),
+            shape=(number(4, 20), number(4, 40)),
+            image=(number(3, 40), number(4, 44)),
+        )
+
+    @property
+    def formula(self) -> str:
+        (i, j), (u, v) = self.shape, self.lengths
+        row = f"{self.rows}*i + {self.terms}*u + {self.first}"
+        term = f"pad(x[c, {row}, j + v + {self.left}]) * w[c, u, v]"
+        over = f"u in range({u}), v in range({v})"
+        return f"y[c, i in range({i}), j in range({j})] = sum[{over}]({term})"
+
+    def value(self, x: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """The same from its definition."""
+        y = np.zeros((len(x), *self.shape))
+        for c, i, j in np.ndindex(y.shape):
+            for u, v in np.ndindex(self.lengths):
+                row, column = self.rows * i + self.terms * u + self.first, j + v + self.left
+                if 0 <= row < x.shape[1] and 0 <= column < x.shape[2]:
+                    y[c, i, j] += w[c, u, v] * x[c, row, column]
+        return y
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_random_windows_equal_their_definition(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    window = Window.random(rng)
+    x = rng.integers(-4, 5, (3, *window.image)).astype("f4")
+    w = rng.integers(-4, 5, (3, *window.lengths)).astype("f4")
+    f = tadc.compile(window.formula)
+    found = f(**{"x": x, "w": w})
+    np.testing.assert_array_equal(found, window.value(x, w))
