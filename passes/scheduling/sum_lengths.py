@@ -12,6 +12,7 @@ from math import prod
 from xdsl.ir import Region, SSAValue
 
 from dialects import tix
+from passes.rewriting.programs import definition_around
 
 MOST_TERMS_TO_UNROLL = 8
 """Sums of at most so many terms are unrolled where they stand."""
@@ -19,6 +20,10 @@ MOST_TERMS_TO_UNROLL = 8
 MOST_TERMS_OF_WINDOW = 32
 """So many are where each term reads what lies beside that of the next: x[i + k]. Vectors find these
 in the same lines, so that blocks would share no more."""
+
+FEWEST_ELEMENTS_OF_STREAM = 128
+"""The length of the shortest rows whose windows are streams: shorter ones have borders in most of
+their vectors, and blocks of several rows share what they load (`row_terms`)."""
 
 FEWEST_TO_SHARE = 4
 """Elements that read the same windows, as rows of a block: fewer share less than loops cost."""
@@ -74,12 +79,21 @@ def _is_short(op: tix.ReductionOp) -> bool:
 
 def _is_window(op: tix.ReductionOp) -> bool:
     """True if each index of a sum moves a read beside one of another index, x[i + k], and no other
-    elements read the same there: those of several channels share it."""
+    elements read the same there: those of several channels share it. Neither do rows of blocks."""
     own = {*op.indices}
     reads = [r for r in op.walk() if isinstance(r, tix.ReadOp)]
     windows = [r for r in reads if any(_is_shifted(f, own) for f in r.forms)]
+    if _are_in_short_rows(windows, definition_around(op)):
+        return False
     shifted = [f.indices for r in windows for f in r.forms if _is_shifted(f, own)]
     return all(any(v in used for used in shifted) for v in own) and not _are_shared(windows, op)
+
+
+def _are_in_short_rows(windows: Sequence[tix.ReadOp], op: tix.DefineOp) -> bool:
+    """True if numbers say that vectors of a row are few, and windows side by side overlap."""
+    if not op.indices or op.shape[-1].terms or op.shape[-1].constant >= FEWEST_ELEMENTS_OF_STREAM:
+        return False
+    return all(abs(f[op.indices[-1]]) <= 1 for read in windows for f in read.forms)
 
 
 def _is_shifted(form: tix.Affine, own: set[SSAValue]) -> bool:
