@@ -133,7 +133,7 @@ class BlockLowering(LaneChoices):
             return self._add_term(op, sums)
         index, *rest = own
         if chunk is None and (found := written_out(op, own)):
-            if index is shared_index(op, self.tile, self.uses):
+            if not rest and index is shared_index(op, self.tile, self.uses):
                 return add_terms(self, op, places_along(index, *found), sums)
             for k in range(found[0], sum(found)):
                 inner = self.apart()
