@@ -11,12 +11,18 @@ last. Its sums then have their terms in this order.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 
 from xdsl.ir import SSAValue
 
 from dialects import tix
 from passes.analysis.index_uses import IndexUses
-from passes.scheduling.sum_lengths import constant_range, is_short
+from passes.scheduling.sum_lengths import (
+    MOST_TERMS_OF_WINDOW,
+    constant_range,
+    is_short,
+    term_count,
+)
 from passes.scheduling.tile import Tile
 
 MOST_TERMS = 8
@@ -38,10 +44,12 @@ def shared_index(op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> SSAValue |
 
 
 def vectors_of_rows(read: tix.ReadOp, op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> float:
-    """The vectors that all rows of a block read for a term, those that terms share in parts."""
+    """The vectors that all rows of a block read for a term, those that terms of a window share in
+    parts; longer sums make the tests of rows so often that these take what loads save."""
     rows, row = tile.count_in(uses.of_operation(read)), tile.row_index
     index = shared_index(op, tile, uses)
-    if row is None or index is None or not _distance(read, index, tile, uses):
+    is_window = (term_count(op) or inf) <= MOST_TERMS_OF_WINDOW
+    if row is None or index is None or not is_window or not _distance(read, index, tile, uses):
         return rows
     (form,) = (f for f in read.forms if f[index])
     terms = range(_length(op, index))
