@@ -1,8 +1,6 @@
 // What is written parses to the same, in both forms.
-// RUN: tadc-opt %s --allow-unregistered-dialect | tadc-opt --allow-unregistered-dialect \
-// RUN:   | filecheck %s
-// RUN: tadc-opt %s --allow-unregistered-dialect --print-op-generic \
-// RUN:   | tadc-opt --allow-unregistered-dialect | filecheck %s
+// RUN: tadc-opt %s --allow-unregistered-dialect | tadc-opt --allow-unregistered-dialect | filecheck %s
+// RUN: tadc-opt %s --allow-unregistered-dialect --print-op-generic | tadc-opt --allow-unregistered-dialect | filecheck %s
 
 // A program: arguments, a definition over a sum, reads.
 tix.program @correlate (%w = "w" : !tix.tensor<[3], f64>, %x = "x" : !tix.tensor<[N], f64>) {
