@@ -61,7 +61,7 @@ class _Terms:
         self._made: dict[int, LaneChoices] = {}
 
     def inside(self, block: Block) -> _Terms:
-        """The same terms in a block inside this one."""
+        """The lowerings of these terms for a block of code inside this one, as that of a branch."""
         return _Terms(self.at.inside(block), self.op, self.places)
 
     def of(self, term: int) -> LaneChoices:

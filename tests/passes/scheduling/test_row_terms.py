@@ -67,7 +67,7 @@ class Window:
         return f"y[c, i in range({i}), j in range({j})] = sum[{over}]({term})"
 
     def value(self, x: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """The same from its definition."""
+        """The result of the formula, computed by NumPy term by term."""
         y = np.zeros((len(x), *self.shape))
         for c, i, j in np.ndindex(y.shape):
             for u, v in np.ndindex(self.lengths):
