@@ -47,9 +47,10 @@ share; `schedule` makes a function of loops over flat buffers of each definition
 The packages, each of which knows those below it alone
 ------------------------------------------------------
 - `inversion`: lumps, the structure of their matrices, and the programs that solve with these
+- `lowering`: from a plan and the bodies of definitions to `scf`, `arith` and `memref`
 - `factoring`: what is worth a tensor of its own: sums within sums, and what is not: all pairs
 - `differentiation`: rules of elementary functions; forward and reverse mode over definitions
-- `scheduling`: from bodies to `scf`, `arith` and `memref`; the choice of tiles and their loops
+- `scheduling`: the plan of loops: tiles, streams, rows, bands; what they cost; the plan as text
 - `analysis`: activity, equivalence, rounding, costs, what is safe to compute where nobody asks
 - `index_sets`: unions of convex sets of integers, with what holds at a place in a program
 - `rewriting`: builders, cloners and everything else to make new programs out of old ones

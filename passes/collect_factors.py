@@ -51,7 +51,7 @@ from passes.rewriting.cloner import Cloner, free_values
 from passes.rewriting.program_pass import LocalPass
 from passes.rewriting.programs import definition_around, rewrite_definition
 from passes.rewriting.terms import terms_of
-from passes.scheduling.sum_lengths import blocked_sums
+from passes.scheduling.tiles.sum_lengths import blocked_sums
 from passes.shift_sums import in_extremum
 
 

@@ -19,8 +19,9 @@ Where a result has more elements, but still few, each of them reads anew what ot
 If a cache near a core does not hold all of it, but all that one n, or some, reads, then all
 elements are computed piece by piece: `w_pieces[p, o, c]`.
 
-Where a reduction to few elements alone reads a large tensor of windows, pieces are boxes of all
-its indices, for which these windows are computed right before (`passes/scheduling/band_pieces.py`):
+Where a reduction to few elements alone reads a large tensor of windows, pieces are boxes of all its
+indices, for which these windows are computed right before
+(`passes/scheduling/bands/band_pieces.py`):
 
     y[s] = sum[i, j](x[i, j] * z[i + s, j])                  y_pieces[s, p, p_1]
 
@@ -55,7 +56,7 @@ from passes.rewriting.programs import (
     type_of,
 )
 from passes.rewriting.written_sizes import parse_sizes
-from passes.scheduling.band_pieces import sides_of_pieces, stages_of_pieces
+from passes.scheduling.bands.band_pieces import sides_of_pieces, stages_of_pieces
 
 T = TypeVar("T")
 

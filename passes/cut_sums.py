@@ -11,7 +11,7 @@ becomes
 
 by  {0, ..., I - 1} = ∪_p {32 p, ..., min(32 p + 32, I) - 1}.  A piece belongs to few rows, so that
 one loop can compute these and add to it what they contribute, while they lie in a near cache
-(`passes/scheduling/rows.py`): the rows are read from memory once. Gradients of norms by their
+(`passes/scheduling/rows/rows.py`): the rows are read from memory once. Gradients of norms by their
 weights are like this, and products of a matrix, and of its transpose, with vectors. Elements of
 products of matrices share what they read, which is for blocks.
 
@@ -58,8 +58,8 @@ from passes.rewriting.programs import (
 from passes.rewriting.written_sizes import parse_sizes
 from passes.scheduling.blocking import FEWEST_ELEMENTS_OF_ROW
 from passes.scheduling.pairs import Walk, are_walked, walking_sum
-from passes.scheduling.piece_sums import ROWS_OF_PIECE
-from passes.scheduling.row_forms import long_reductions
+from passes.scheduling.rows.piece_sums import ROWS_OF_PIECE
+from passes.scheduling.rows.row_forms import long_reductions
 
 FEWEST_ROWS = 2 * ROWS_OF_PIECE
 """The length of the shortest index that is cut."""

@@ -34,8 +34,8 @@ from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
 from passes.rewriting.program_pass import LocalPass
 from passes.rewriting.programs import ProgramBuilder, copy_definition, copy_program
-from passes.scheduling.boxes import constant_length
-from passes.scheduling.tile_analysis import is_slow, stride
+from passes.scheduling.tiles.boxes import constant_length
+from passes.scheduling.tiles.tile_analysis import is_slow, stride
 from passes.shift_sums import in_extremum
 
 COST_OF_LINE = 8

@@ -39,7 +39,7 @@ from passes.rewriting.products import Product
 from passes.rewriting.program_pass import LocalPass
 from passes.rewriting.programs import rewrite_definition
 from passes.rewriting.terms import Term, add_terms, terms_of
-from passes.scheduling.sum_lengths import is_short, term_count
+from passes.scheduling.tiles.sum_lengths import is_short, term_count
 
 LEAST_SHARED = COST_OF_FUNCTION
 """The least cost of what the terms of two sums share: one elementary function."""

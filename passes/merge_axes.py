@@ -43,7 +43,7 @@ from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
 from passes.rewriting.program_pass import LocalPass
 from passes.rewriting.programs import ProgramBuilder, copy_program
-from passes.scheduling.piece_sums import rows_of_pieces
+from passes.scheduling.rows.piece_sums import rows_of_pieces
 
 
 @dataclass(frozen=True)

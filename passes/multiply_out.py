@@ -33,7 +33,7 @@ from passes.rewriting.products import Product, multiply
 from passes.rewriting.program_pass import ProgramPass
 from passes.rewriting.programs import ProgramBuilder, copy_definition, copy_program
 from passes.rewriting.terms import terms_of
-from passes.scheduling.sum_lengths import is_short
+from passes.scheduling.tiles.sum_lengths import is_short
 from passes.shift_sums import in_extremum
 
 Terms = Mapping[tix.ReductionOp, Sequence[Product]]

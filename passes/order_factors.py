@@ -15,9 +15,9 @@ then both; then what differs along rows and columns. Among equals, factors that 
 not change come first.
 
 Each pair of axes may ask for another order. That of the cheapest blocks is taken
-(`passes/scheduling/tile_cost.py`), or the one that stands there, if others save nothing. Products
-that several operations use stay as they are, and so do those that must round identically, and
-those inside extrema. Only the order changes in which factors are multiplied.
+(`passes/scheduling/costs/tile_cost.py`), or the one that stands there, if others save nothing.
+Products that several operations use stay as they are, and so do those that must round identically,
+and those inside extrema. Only the order changes in which factors are multiplied.
 
 On entry sums are bounded, precisions set and loops shaped.
 """
@@ -38,10 +38,10 @@ from passes.analysis.index_uses import IndexUses
 from passes.analysis.rounding import must_round_identically
 from passes.rewriting.program_pass import LocalPass
 from passes.rewriting.written_sizes import parse_sizes
-from passes.scheduling.sum_lengths import blocked_sums
-from passes.scheduling.tile import Tile
-from passes.scheduling.tile_choice import PricedTile, priced_for
-from passes.scheduling.tile_cost import Sizes
+from passes.scheduling.costs.tile_cost import Sizes
+from passes.scheduling.tiles.sum_lengths import blocked_sums
+from passes.scheduling.tiles.tile import Tile
+from passes.scheduling.tiles.tile_choice import PricedTile, priced_for
 from passes.shift_sums import in_extremum
 
 FEWEST_FACTORS = 3

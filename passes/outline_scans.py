@@ -54,7 +54,7 @@ from passes.rewriting.products import Product, multiply
 from passes.rewriting.program_pass import ProgramPass
 from passes.rewriting.programs import ProgramBuilder, copy_definition, copy_program, reads_of
 from passes.rewriting.written_sizes import parse_sizes
-from passes.scheduling.row_forms import long_reductions
+from passes.scheduling.rows.row_forms import long_reductions
 from passes.scheduling.scans import Scan, bounded_along, is_scanned, scan_along
 from passes.simplify_sums import simplify_sums
 

@@ -9,8 +9,8 @@ becomes
 
 A vector of elements y[n, o] takes one of w for each term; where these lie apart, loading them takes
 longer than all that is done with them. The copy moves the axis that runs along the vector to the
-end, once for all elements of the result. (A panel of `passes/scheduling/tile_panels.py` is a copy
-of a part, made again for each group of blocks.)
+end, once for all elements of the result. (A panel of `passes/lowering/blocks/tile_panels.py` is a
+copy of a part, made again for each group of blocks.)
 
 A definition reads copies where its best tile becomes clearly cheaper by it, copying included; where
 it has none, as all its sums are short, if it has vectors along its last index with copies only, of
@@ -49,13 +49,9 @@ from passes.rewriting.programs import (
     type_of,
 )
 from passes.rewriting.written_sizes import parse_sizes
-from passes.scheduling.cache_lines import is_large
-from passes.scheduling.far_lines import COST_OF_FAR_LINE
-from passes.scheduling.streams import is_window, possible_stream
-from passes.scheduling.sum_lengths import MOST_TERMS_TO_UNROLL, blocked_sums, term_count
-from passes.scheduling.tile_analysis import is_slow, lanes_of, stride
-from passes.scheduling.tile_choice import PricedTile, may_have_tiles, priced_tiles
-from passes.scheduling.tile_cost import (
+from passes.scheduling.costs.cache_lines import is_large
+from passes.scheduling.costs.far_lines import COST_OF_FAR_LINE
+from passes.scheduling.costs.tile_cost import (
     ASSUMED_EXTENT,
     COST_OF_COPY,
     COST_OF_FAR_ELEMENT,
@@ -64,6 +60,10 @@ from passes.scheduling.tile_cost import (
     Sizes,
     terms_of,
 )
+from passes.scheduling.streams.streams import is_window, possible_stream
+from passes.scheduling.tiles.sum_lengths import MOST_TERMS_TO_UNROLL, blocked_sums, term_count
+from passes.scheduling.tiles.tile_analysis import is_slow, lanes_of, stride
+from passes.scheduling.tiles.tile_choice import PricedTile, may_have_tiles, priced_tiles
 from passes.set_precision import set_precision
 from passes.shape_loops import in_boxes
 from passes.shift_sums import shift_sums

@@ -30,8 +30,8 @@ one's function:
 
 In tiles, neighbours that sum over the same points may become one function of several results
 (`passes/scheduling/fusion.py`), and what is in no tiles is computed row by row, or strip by strip,
-with neighbours that read the same (`passes/scheduling/rows.py`, `strips.py`), or band by band
-with those that it reads windows of (`passes/scheduling/bands.py`):
+with neighbours that read the same (`passes/scheduling/rows/rows.py`, `strips.py`), or band by band
+with those that it reads windows of (`passes/scheduling/bands/bands.py`):
 
     func.func @dz(%dz: memref<?xf64>, %db: memref<?xf64>, %x: memref<?xf64>, %N: index)
         attributes {buffers = ["dz", "db", "x"], results = 2 : i64, sizes = ["N"]} { ... }
@@ -75,25 +75,25 @@ from dialects.tix.affine import factors_of
 from passes.analysis.equivalence import Member, equivalent_definitions
 from passes.analysis.rounding import compared_definitions, must_round_identically
 from passes.analysis.stage_checks import require_bounded, require_precision
+from passes.lowering.band_loops import band_loops
+from passes.lowering.blocks.tile_loops import tiled
+from passes.lowering.pair_loops import pair_loops
+from passes.lowering.rows.column_scans import column_loops
+from passes.lowering.rows.row_loops import RowLowering, row_loops
+from passes.lowering.rows.strip_loops import strip_loops
+from passes.lowering.scalars.body_lowering import BodyLowering
+from passes.lowering.scalars.index_lowering import IndexLowering
+from passes.lowering.scalars.lane_sums import LaneLowering
+from passes.lowering.scalars.segments import SegmentLowering
+from passes.lowering.streams.stream_blocks import stream_blocks
+from passes.lowering.streams.stream_loops import streamed
 from passes.rewriting.programs import forms_of, is_hint, reads_of, tensor_names, type_of
-from passes.scheduling.band_loops import band_loops
-from passes.scheduling.band_stages import Stage
+from passes.scheduling.bands.band_stages import Stage
 from passes.scheduling.blocking import ChooseBlocking, blocking_chooser
-from passes.scheduling.body_lowering import BodyLowering
-from passes.scheduling.column_scans import column_loops
-from passes.scheduling.index_lowering import IndexLowering
-from passes.scheduling.lane_sums import LaneLowering
 from passes.scheduling.nest import Nest
-from passes.scheduling.pair_loops import pair_loops
-from passes.scheduling.plan_parser import parse_plan
-from passes.scheduling.planned import planned
-from passes.scheduling.row_loops import RowLowering, row_loops
-from passes.scheduling.segments import SegmentLowering
 from passes.scheduling.sharing import nests_of
-from passes.scheduling.stream_blocks import stream_blocks
-from passes.scheduling.streams import streamed
-from passes.scheduling.strip_loops import strip_loops
-from passes.scheduling.tile_loops import tiled
+from passes.scheduling.text.plan_parser import parse_plan
+from passes.scheduling.text.planned import planned
 
 Names = Mapping[SSAValue, str]
 
@@ -104,10 +104,10 @@ class SchedulePass(ModulePass):
     these sizes.
 
     Tiles are for processors with caches and vectors. The result is right for all other sizes too,
-    if these are the `least` ones or more, which makes it shorter.
-    A `plan` (`passes/scheduling/plan_parser.py`) goes before the choice where it is possible. With
-    `strided`, tensors that are read may lie in memory in rows that are apart: functions take
-    the strides of all dimensions but the last as sizes, named `x stride 0`, `x stride 1`, ...
+    if these are the `least` ones or more, which makes it shorter. A `plan`
+    (`passes/scheduling/text/plan_parser.py`) goes before the choice where it is possible. With
+    `strided`, tensors that are read may lie in memory in rows that are apart: functions take the
+    strides of all dimensions but the last as sizes, named `x stride 0`, `x stride 1`, ...
     """
 
     name = "schedule"

@@ -4,9 +4,9 @@ Sums in the language, and in derivatives after `absorb-conditions`, run over exa
 contribute. For a machine that is best where much is skipped, but loops of known length can be
 unrolled, and loops with the same bounds for neighbouring elements run side by side in vectors and
 register blocks, where a test is only a mask. So short sums go back to boxes. Long ones do where
-that gives blocks of rows and columns (`passes/scheduling/tile_choice.py`), and conditions stay
-where they are if nothing else has a tile: the bounds of windows are masks of the first and the last
-terms then.
+that gives blocks of rows and columns (`passes/scheduling/tiles/tile_choice.py`), and conditions
+stay where they are if nothing else has a tile: the bounds of windows are masks of the first and the
+last terms then.
 
 A sum goes back to a box, along the indices that have one, by
 
@@ -14,12 +14,12 @@ A sum goes back to a box, along the indices that have one, by
     sum over k in {k >= 0, k <= 2} of (if k >= 1 - i, k <= N - i { E(k) } else 0)
 
 Windows at the border of a tensor are like this, in convolutions with padding and in the gradients
-of all convolutions; of long rows they are streams (`passes/scheduling/streams.py`), of shorter ones
-where no version has tiles whose rows share what they read. A long index needs a side on which its
-bounds stay, so that about half of the box are points of the set: a band is not made a square.
-Without vectors, and where elements side by side have the same bounds, a box is at most twice as
-long as a band: beyond, terms that are not there take longer than loops, as what they would read may
-be no memory, and a vector without lanes that begins there takes a microsecond.
+of all convolutions; of long rows they are streams (`passes/scheduling/streams/streams.py`), of
+shorter ones where no version has tiles whose rows share what they read. A long index needs a side
+on which its bounds stay, so that about half of the box are points of the set: a band is not made a
+square. Without vectors, and where elements side by side have the same bounds, a box is at most
+twice as long as a band: beyond, terms that are not there take longer than loops, as what they would
+read may be no memory, and a vector without lanes that begins there takes a microsecond.
 
 Scans stay as narrow as they are: their loops carry totals (`passes/scheduling/scans.py`).
 
@@ -69,13 +69,13 @@ from passes.rewriting.programs import (
     definition_around,
 )
 from passes.rewriting.written_sizes import parse_sizes
-from passes.scheduling.boxes import box_around
-from passes.scheduling.piece_sums import piece_sum_of, residue_sum_of
+from passes.scheduling.rows.piece_sums import piece_sum_of, residue_sum_of
 from passes.scheduling.scans import is_scanned
-from passes.scheduling.streams import has_long_rows, is_window
-from passes.scheduling.tile import Tile
-from passes.scheduling.tile_analysis import rows_share
-from passes.scheduling.tile_choice import ChooseTiles, tile_chooser
+from passes.scheduling.streams.streams import has_long_rows, is_window
+from passes.scheduling.tiles.boxes import box_around
+from passes.scheduling.tiles.tile import Tile
+from passes.scheduling.tiles.tile_analysis import rows_share
+from passes.scheduling.tiles.tile_choice import ChooseTiles, tile_chooser
 
 FEWEST_ELEMENTS_BEFORE_TILES = 128
 """The length of the shortest rows that are faster as streams than in tiles with masks."""

@@ -54,9 +54,9 @@ from passes.rewriting.programs import (
     copy_program,
     definition_around,
 )
-from passes.scheduling.piece_sums import piece_sum_of, residue_sum_of
-from passes.scheduling.sum_lengths import MOST_TERMS_OF_WINDOW
-from passes.scheduling.tile_analysis import is_slow
+from passes.scheduling.rows.piece_sums import piece_sum_of, residue_sum_of
+from passes.scheduling.tiles.sum_lengths import MOST_TERMS_OF_WINDOW
+from passes.scheduling.tiles.tile_analysis import is_slow
 from passes.simplify_sums import simplify_sums
 
 MOST_FORMS = 64

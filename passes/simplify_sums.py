@@ -36,7 +36,7 @@ from passes.rewriting.guards import is_guard
 from passes.rewriting.products import Product, multiply
 from passes.rewriting.program_pass import LocalPass
 from passes.rewriting.programs import copy_program, type_of
-from passes.scheduling.boxes import constant_length
+from passes.scheduling.tiles.boxes import constant_length
 
 
 @dataclass(frozen=True)

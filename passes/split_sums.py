@@ -26,7 +26,7 @@ from passes.rewriting.cloner import Cloner
 from passes.rewriting.program_pass import LocalPass
 from passes.rewriting.programs import copy_program
 from passes.rewriting.terms import Term, add_terms, terms_of
-from passes.scheduling.sum_lengths import is_short
+from passes.scheduling.tiles.sum_lengths import is_short
 from passes.simplify_sums import simplify_sums
 
 

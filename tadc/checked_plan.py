@@ -14,15 +14,8 @@ from passes.analysis.equivalence import equivalent_definitions
 from passes.analysis.rounding import must_round_identically
 from passes.rewriting.programs import tensor_names
 from passes.scheduling.blocking import PLAIN
-from passes.scheduling.plan_parser import (
-    PLAN,
-    Entry,
-    LoopPlan,
-    PlanFailure,
-    Token,
-    parse_plan,
-)
-from passes.scheduling.planned import blocking_of
+from passes.scheduling.text.plan_parser import PLAN, Entry, LoopPlan, PlanFailure, Token, parse_plan
+from passes.scheduling.text.planned import blocking_of
 from tadc.errors import PlanError, Span, TadcError, did_you_mean
 from tadc.function import Function
 from tadc.inverse.text import steps

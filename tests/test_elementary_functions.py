@@ -12,8 +12,8 @@ from xdsl.dialects.builtin import ModuleOp
 import tadc
 from dialects.tix import BINARY, UNARY
 from passes.differentiation.rules import RULES
+from passes.lowering.scalars.elementary import ScalarLowering
 from passes.schedule import schedule
-from passes.scheduling.elementary import ScalarLowering
 from passes.set_precision import set_precision
 from tadc.interpreter.arrays import FUNCTIONS
 from tadc.interpreter.loops import run
@@ -48,7 +48,7 @@ def test_a_function_has_a_row_in_the_page_of_the_language(word: str) -> None:
 @pytest.mark.parametrize("word", WORDS)
 def test_a_function_has_code_that_llvm_and_cuda_print(word: str) -> None:
     assert ScalarLowering.can_emit(UNARY[word]), (
-        f"tix.{word} needs `code`, or a composition in passes/scheduling/elementary.py"
+        f"tix.{word} needs `code`, or a composition in passes/lowering/scalars/elementary.py"
     )
     for precision in ("f32", "f64"):
         module = scheduled(word, precision)

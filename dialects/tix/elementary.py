@@ -28,7 +28,7 @@ class Elementary:
     none."""
     code: Callable[..., Operation] | str | None = None
     """The operation of `arith` or `math` that computes it, or its name in C's mathematical library
-    where `math` has none; None: `passes/scheduling/elementary.py` composes it of others."""
+    where `math` has none; None: `passes/lowering/scalars/elementary.py` composes it of others."""
     freedom: FastMathFlag | None = None
     """The freedom to round otherwise, where bits need not be the same everywhere: `CONTRACT`
     fuses a product with a sum, `APPROXIMATE` takes a library's form for vectors."""

@@ -23,7 +23,7 @@ A partial sum that is a *scan* takes one term for an element, where loops carry 
     t[i, k] = sum[j in range(i + 1)](a[j, k])         I K.
 
 A partial sum that elements read windows of stays near where it is read, as bands keep it
-(`passes/scheduling/bands.py`): to store it is cheap, and some of it is computed twice.
+(`passes/scheduling/bands/bands.py`): to store it is cheap, and some of it is computed twice.
 
 All factors together may be summed over some of their indices first, where elements share that:
 

@@ -15,15 +15,14 @@ from math import prod
 from dialects import tix
 from dialects.tix.affine import SizeValues
 from passes.rewriting.written_sizes import parse_sizes
-from passes.scheduling.piece_sums import piece_sum_of
+from passes.scheduling.costs.tile_cost import Sizes, length_of
+from passes.scheduling.rows.piece_sums import piece_sum_of
 from passes.scheduling.scans import is_scanned
-from passes.scheduling.stream_rows import bytes_of_element
-from passes.scheduling.streams import Stream, is_window, stream_of
-from passes.scheduling.sum_lengths import is_short
-from passes.scheduling.tile import Tile
-from passes.scheduling.tile_analysis import rows_share
-from passes.scheduling.tile_choice import ChooseTiles, tile_chooser
-from passes.scheduling.tile_cost import Sizes, length_of
+from passes.scheduling.streams.streams import Stream, is_window, stream_of
+from passes.scheduling.tiles.sum_lengths import is_short
+from passes.scheduling.tiles.tile import Tile
+from passes.scheduling.tiles.tile_analysis import bytes_of_element, rows_share
+from passes.scheduling.tiles.tile_choice import ChooseTiles, tile_chooser
 
 
 @dataclass(frozen=True)

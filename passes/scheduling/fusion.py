@@ -6,7 +6,7 @@
 The gradients of a function are like this: their terms are made of the same values. So are several
 sums in one definition, as in a weighted mean. Definitions can share loops if none reads the other,
 if the indices of each are among those of the widest one, with the same sizes, and if registers hold
-the sums of all. The cost of tiles (`passes/scheduling/tile_choice.py`) decides. Where each
+the sums of all. The cost of tiles (`passes/scheduling/tiles/tile_choice.py`) decides. Where each
 reads every element of a tensor once, memory is read once for all: there, they may cost as much.
 """
 
@@ -24,14 +24,14 @@ from dialects.tix import Affine
 from passes.analysis.index_uses import IndexUses
 from passes.rewriting.programs import reads_of
 from passes.scheduling.blocking import ChooseBlocking
+from passes.scheduling.costs.tile_cost import ASSUMED_EXTENT, TileCost, plain_cost
 from passes.scheduling.joined_bodies import Places, joined
 from passes.scheduling.nest import Nest
 from passes.scheduling.scans import is_scanned
-from passes.scheduling.sum_lengths import blocked_sums
-from passes.scheduling.tile import Tile
-from passes.scheduling.tile_analysis import constant_extent, lanes_of
-from passes.scheduling.tile_choice import sums_of_blocks
-from passes.scheduling.tile_cost import ASSUMED_EXTENT, TileCost, plain_cost
+from passes.scheduling.tiles.sum_lengths import blocked_sums
+from passes.scheduling.tiles.tile import Tile
+from passes.scheduling.tiles.tile_analysis import constant_extent, lanes_of
+from passes.scheduling.tiles.tile_choice import sums_of_blocks
 
 MOST_OF_SEPARATE_COST = 0.85
 """The highest cost of loops that are shared, as a share of the cost of separate ones."""

@@ -30,7 +30,7 @@ from passes.rewriting.cloner import Cloner, free_values
 from passes.rewriting.programs import view_of
 from passes.rewriting.scoped_map import ScopedMap
 from passes.scheduling.shared_choices import ChoicePlan, choice_plan
-from passes.scheduling.sum_lengths import blocked_sums
+from passes.scheduling.tiles.sum_lengths import blocked_sums
 
 Places = Sequence[Sequence[int]]
 """For each definition the positions of its indices among those of the widest one."""

@@ -16,13 +16,13 @@ from xdsl.ir import SSAValue
 from xdsl.rewriter import Rewriter
 
 from dialects import tix
-from passes.scheduling.band_stages import Bands
+from passes.scheduling.bands.band_stages import Bands
 from passes.scheduling.blocking import PLAIN, Blocking
 from passes.scheduling.pairs import Pairs
-from passes.scheduling.piece_sums import PieceSum
-from passes.scheduling.streams import Stream
-from passes.scheduling.tile import Tile
-from passes.scheduling.tile_analysis import constant_extent
+from passes.scheduling.rows.piece_sums import PieceSum
+from passes.scheduling.streams.streams import Stream
+from passes.scheduling.tiles.tile import Tile
+from passes.scheduling.tiles.tile_analysis import constant_extent
 
 
 @dataclass(frozen=True)

@@ -26,10 +26,10 @@ from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
 from passes.rewriting.programs import view_of
 from passes.scheduling.joined_bodies import joined
-from passes.scheduling.piece_sums import ResidueSum
-from passes.scheduling.sum_lengths import blocked_sums, is_short
-from passes.scheduling.tile import Tile
-from passes.scheduling.tile_analysis import constant_extent, lanes_of
+from passes.scheduling.rows.piece_sums import ResidueSum
+from passes.scheduling.tiles.sum_lengths import blocked_sums, is_short
+from passes.scheduling.tiles.tile import Tile
+from passes.scheduling.tiles.tile_analysis import constant_extent, lanes_of
 
 ROWS_OF_PAIRS = 4
 """Rows of a block: what these add to a sum in memory is added up before."""

@@ -24,8 +24,8 @@ from passes.analysis.index_uses import IndexUses
 from passes.index_sets.context import stays_inside
 from passes.index_sets.sets import index_set
 from passes.index_sets.space import implied_by
-from passes.scheduling.row_forms import long_reductions, run_along
-from passes.scheduling.tile_analysis import constant_extent, indices_of, stride
+from passes.scheduling.rows.row_forms import long_reductions, run_along
+from passes.scheduling.tiles.tile_analysis import constant_extent, indices_of, stride
 
 FEWEST_ELEMENTS = 16
 """Elements from which on totals are carried: of fewer, all terms are written out."""

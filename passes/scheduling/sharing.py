@@ -24,16 +24,16 @@ from xdsl.ir import Operation
 from dialects import tix
 from passes.analysis.equivalence import Member
 from passes.rewriting.programs import reads_of
-from passes.scheduling.bands import bands_shared
+from passes.scheduling.bands.bands import bands_shared
 from passes.scheduling.blocking import Blocking, ChooseBlocking
 from passes.scheduling.fusion import nests
 from passes.scheduling.nest import Nest
 from passes.scheduling.pairs import walk_of
-from passes.scheduling.piece_sums import residue_sum_of, rows_of_pieces
-from passes.scheduling.row_forms import rounding_reductions
-from passes.scheduling.rows import rows_shared
-from passes.scheduling.strips import strips_shared
-from passes.scheduling.tile import Tile
+from passes.scheduling.rows.piece_sums import residue_sum_of, rows_of_pieces
+from passes.scheduling.rows.row_forms import rounding_reductions
+from passes.scheduling.rows.rows import rows_shared
+from passes.scheduling.rows.strips import strips_shared
+from passes.scheduling.tiles.tile import Tile
 
 
 def nests_of(

@@ -15,9 +15,9 @@ from math import prod
 
 from dialects import tix
 from passes.rewriting.part_sizes import with_derived_sizes
-from passes.scheduling.sum_lengths import constant_range
-from passes.scheduling.tile import Tile
-from passes.scheduling.tile_cost import Sizes, extent_of, terms_of
+from passes.scheduling.costs.tile_cost import Sizes, extent_of, terms_of
+from passes.scheduling.tiles.sum_lengths import constant_range
+from passes.scheduling.tiles.tile import Tile
 
 SMALL_PART = 200
 """The others have so many times as many terms at least."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from passes.scheduling.plan_text import without_comments
+from passes.scheduling.text.plan_text import without_comments
 from tadc.function import Function
 from tadc.inverse.text import steps
 from tadc.modes import INVERSE_MODES

@@ -1,6 +1,6 @@
 """The plan of the loops that a call runs: as text, and what it is predicted to take.
 
-The text is that of `passes/scheduling/plan_text.py`, with comments.
+The text is that of `passes/scheduling/text/plan_text.py`, with comments.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from passes.analysis.equivalence import equivalent_definitions
 from passes.analysis.rounding import must_round_identically
 from passes.rewriting.written_sizes import write_sizes
 from passes.scheduling.blocking import PLAIN, Blocking, ChooseBlocking, blocking_chooser
-from passes.scheduling.plan_comments import Comments
-from passes.scheduling.plan_parser import LoopPlan, parse_plan
-from passes.scheduling.plan_text import plan_entries
-from passes.scheduling.planned import planned, refusals
-from passes.scheduling.predict import MACHINE, Machine, Prediction
-from passes.scheduling.predict_nests import predict_nest
+from passes.scheduling.costs.predict import MACHINE, Machine, Prediction
+from passes.scheduling.costs.predict_nests import predict_nest
 from passes.scheduling.sharing import nests_of
+from passes.scheduling.text.plan_comments import Comments
+from passes.scheduling.text.plan_parser import LoopPlan, parse_plan
+from passes.scheduling.text.plan_text import plan_entries
+from passes.scheduling.text.planned import planned, refusals
 from tadc.runtime.compiled import Compiled
 from tadc.sizes import argument_shapes
 

@@ -32,6 +32,7 @@ LAYERS = (
     ("passes.pipeline", "passes.run_passes"),
     ("passes",),
     ("passes.inversion",),
+    ("passes.lowering",),
     ("passes.differentiation", "passes.factoring", "passes.scheduling"),
     ("passes.analysis", "passes.index_sets"),
     ("passes.rewriting", "passes.polyhedral"),

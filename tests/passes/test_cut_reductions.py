@@ -11,7 +11,7 @@ import pytest
 import tadc
 from passes import cut_reductions as cut
 from passes.cut_reductions import cut_reductions
-from passes.scheduling import band_pieces
+from passes.scheduling.bands import band_pieces
 from tadc.cost import cost_of
 from tadc.function import Function
 from tadc.runtime.memory import memory_of

@@ -21,14 +21,13 @@ from xdsl.dialects.builtin import ModuleOp
 import tadc
 from dialects import tix
 from passes.pipeline import code_passes, summing_passes
-from passes.scheduling import (
+from passes.scheduling.costs import cache_lines, tile_cost
+from passes.scheduling.tiles import (
     block_sizes,
-    cache_lines,
     panel_choice,
     sum_lengths,
     tile_analysis,
     tile_choice,
-    tile_cost,
 )
 from passes.set_precision import set_precision
 from passes.specialise import specialise

@@ -16,7 +16,7 @@ from dialects.tix import elementwise as ew
 from passes.absorb_conditions import bounded_without_conditions
 from passes.order_factors import order_factors
 from passes.rewriting.programs import tensor_names
-from passes.scheduling import tile_choice
+from passes.scheduling.tiles import tile_choice
 from passes.set_precision import set_precision
 from tests.support.campaign import seeds
 from tests.support.derivations import Case, random_case

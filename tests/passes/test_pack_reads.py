@@ -12,7 +12,7 @@ import tadc
 from passes import pack_reads as pack
 from passes.pack_reads import pack_reads
 from passes.rewriting.programs import reads_of
-from passes.scheduling import block_sizes, sum_lengths, tile_analysis
+from passes.scheduling.tiles import block_sizes, sum_lengths, tile_analysis
 from tests.support.campaign import seeds
 from tests.support.derivations import Case, interpret, random_case
 from tests.support.random_programs import EVERYTHING

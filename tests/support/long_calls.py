@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from passes.scheduling import bands, blocking
+from passes.scheduling import blocking
+from passes.scheduling.bands import bands
 from tadc.runtime import plan_record, size_class
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tadc
-from passes.scheduling.block_sizes import Room
+from passes.scheduling.tiles.block_sizes import Room
 
 
 @pytest.mark.parametrize(("keeps", "rows"), [(False, [8, 8, 8, 6]), (True, [8, 8, 7, 5])])

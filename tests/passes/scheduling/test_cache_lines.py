@@ -10,15 +10,15 @@ import pytest
 import tadc
 from dialects import tix
 from passes.analysis.index_uses import IndexUses
-from passes.scheduling.cache_lines import (
+from passes.scheduling.costs.cache_lines import (
     BYTES_BETWEEN,
     BYTES_IN_ORDER,
     FEWEST_ROWS_OF_COPY,
     LINES_APART,
     is_copied,
 )
-from passes.scheduling.sum_lengths import blocked_sums
-from passes.scheduling.tile import Hoisted, Tile
+from passes.scheduling.tiles.sum_lengths import blocked_sums
+from passes.scheduling.tiles.tile import Hoisted, Tile
 
 LINE = 64
 

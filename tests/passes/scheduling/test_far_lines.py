@@ -6,10 +6,10 @@ import pytest
 
 import tadc
 from passes.analysis.index_uses import IndexUses
-from passes.scheduling.far_lines import COST_OF_FAR_LINE, cost_of_far_lines
-from passes.scheduling.sum_lengths import blocked_sums
-from passes.scheduling.tile import Hoisted, Tile
-from passes.scheduling.tile_choice import choose_tiles
+from passes.scheduling.costs.far_lines import COST_OF_FAR_LINE, cost_of_far_lines
+from passes.scheduling.tiles.sum_lengths import blocked_sums
+from passes.scheduling.tiles.tile import Hoisted, Tile
+from passes.scheduling.tiles.tile_choice import choose_tiles
 
 SOURCE = "y[k, r] = sum[i, j](x[i, j, k] * d[i, j, r])"
 

@@ -13,16 +13,16 @@ from xdsl.dialects.builtin import ModuleOp
 
 import tadc
 from passes.schedule import schedule
-from passes.scheduling import (
+from passes.scheduling import fusion
+from passes.scheduling.blocking import blocking_chooser
+from passes.scheduling.costs import cache_lines
+from passes.scheduling.tiles import (
     block_sizes,
-    cache_lines,
-    fusion,
     panel_choice,
     sum_lengths,
     tile_analysis,
     tile_choice,
 )
-from passes.scheduling.blocking import blocking_chooser
 from passes.set_precision import set_precision
 from tadc.function import Function
 from tadc.runtime.executable import kernel_calls

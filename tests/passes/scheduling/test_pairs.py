@@ -11,7 +11,8 @@ import pytest
 
 import tadc
 from passes import cut_sums
-from passes.scheduling import blocking, pairs, sum_lengths, tile_analysis
+from passes.scheduling import blocking, pairs
+from passes.scheduling.tiles import sum_lengths, tile_analysis
 from tadc.function import Function
 from tests.support.campaign import seeds
 from tests.support.long_calls import count_all_calls_as_long, cut_all_steps

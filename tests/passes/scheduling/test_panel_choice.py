@@ -7,7 +7,7 @@ import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
 import tadc
-from passes.scheduling.tile_choice import priced_tiles
+from passes.scheduling.tiles.tile_choice import priced_tiles
 
 STRIDED = """\
 w: f32[128, 2, 9, 64]

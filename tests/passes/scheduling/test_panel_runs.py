@@ -8,9 +8,9 @@ import pytest
 import tadc
 from dialects import tix
 from passes.analysis.index_uses import IndexUses
-from passes.scheduling.panel_runs import run_of
-from passes.scheduling.sum_lengths import blocked_sums
-from passes.scheduling.tile import Hoisted
+from passes.scheduling.tiles.panel_runs import run_of
+from passes.scheduling.tiles.sum_lengths import blocked_sums
+from passes.scheduling.tiles.tile import Hoisted
 
 
 @pytest.mark.parametrize(

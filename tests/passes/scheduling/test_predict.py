@@ -12,10 +12,10 @@ from dialects import tix
 from passes.pipeline import code_passes
 from passes.rewriting.programs import tensor_names
 from passes.scheduling.blocking import PLAIN, Blocking
-from passes.scheduling.frequencies import bytes_of, frequencies
-from passes.scheduling.plan_parser import parse_plan
-from passes.scheduling.planned import blocking_of
-from passes.scheduling.predict import MACHINE, Prediction, predict
+from passes.scheduling.costs.frequencies import bytes_of, frequencies
+from passes.scheduling.costs.predict import MACHINE, Prediction, predict
+from passes.scheduling.text.plan_parser import parse_plan
+from passes.scheduling.text.planned import blocking_of
 from tadc.runtime.loop_plan import predictions
 from tadc.support.ir_text import context
 

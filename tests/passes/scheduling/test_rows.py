@@ -13,8 +13,8 @@ from xdsl.dialects.builtin import ModuleOp
 import tadc
 from passes import cut_sums
 from passes.schedule import schedule
-from passes.scheduling import piece_sums
 from passes.scheduling.blocking import blocking_chooser
+from passes.scheduling.rows import piece_sums
 from passes.set_precision import set_precision
 from tadc.function import Function
 from tadc.runtime.executable import kernel_calls

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import tadc
-from passes.scheduling import streams
-from passes.scheduling.stream_segments import has_segments, segments_of
+from passes.lowering.streams import stream_loops
+from passes.scheduling.streams import streams
+from passes.scheduling.streams.stream_segments import has_segments, segments_of
 from tadc.runtime.on_cpu import CpuExecutable
 from tests.support.campaign import in_turn
 from tests.support.long_calls import count_all_calls_as_long
@@ -70,7 +71,7 @@ def past_caches(*_: object) -> bool:
 @pytest.fixture(autouse=True)
 def everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     count_all_calls_as_long(monkeypatch)
-    monkeypatch.setattr(streams, "_goes_past_caches", past_caches)
+    monkeypatch.setattr(stream_loops, "_goes_past_caches", past_caches)
     monkeypatch.setattr(streams, "FEWEST_ELEMENTS_OF_ROW", 1)
     monkeypatch.setattr(streams, "FEWEST_ELEMENTS_OF_PHASES", 1)
 
@@ -112,7 +113,7 @@ from tests.passes.scheduling import test_streams as streams
 from tests.support.guarded_memory import Guarded
 with pytest.MonkeyPatch.context() as patch:
     streams.count_all_calls_as_long(patch)
-    patch.setattr(streams.streams, "_goes_past_caches", streams.past_caches)
+    patch.setattr(streams.stream_loops, "_goes_past_caches", streams.past_caches)
     for name in ("copy", "one index", "backwards", "stencil", "border", "padded", "every second",
                  "halves", "thirds", "residues", "pieces", "pooling", "overlaps", "maxima",
                  "segments", "segments of pieces", "segments of windows", "cases",

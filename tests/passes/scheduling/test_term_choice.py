@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import tadc
-from passes.scheduling.term_choice import MOST_ROWS_APART, MOST_SUMS
-from passes.scheduling.tile_choice import choose_tiles
+from passes.scheduling.tiles.term_choice import MOST_ROWS_APART, MOST_SUMS
+from passes.scheduling.tiles.tile_choice import choose_tiles
 
 
 @pytest.mark.parametrize(

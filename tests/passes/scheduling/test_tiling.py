@@ -13,16 +13,15 @@ from xdsl.dialects.builtin import ModuleOp
 
 import tadc
 from passes.schedule import schedule
-from passes.scheduling import (
+from passes.scheduling.blocking import blocking_chooser, chosen_blocking
+from passes.scheduling.costs import cache_lines, tile_cost
+from passes.scheduling.tiles import (
     block_sizes,
-    cache_lines,
     panel_choice,
     sum_lengths,
     tile_analysis,
     tile_choice,
-    tile_cost,
 )
-from passes.scheduling.blocking import blocking_chooser, chosen_blocking
 from passes.set_precision import set_precision
 from tadc.runtime import size_class
 from tadc.runtime.cpu import CpuModule

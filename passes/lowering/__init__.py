@@ -1,0 +1,22 @@
+"""Loops over buffers, emitted from the plan of `passes/scheduling`: `scf`, `arith` and `memref`.
+
+`passes/schedule.py` calls one entry for each kind of nest: tiles, streams, rows, strips, bands,
+pairs, or plain loops. docs/tours/tiles.md shows what blocks look like, docs/tours/printer.md how
+LLVM IR is made of all this.
+
+The packages
+------------
+- `blocks`: register blocks
+- `streams`: rows with borders or quotients, or past the caches
+- `rows`: definitions that share rows, or strips
+- `lanes`: values in the lanes of vectors, for all of these
+- `scalars`: values as numbers, for plain loops and what is outside of vectors
+
+Modules
+-------
+- `pair_loops`: sums over pairs, in blocks of rows and vectors of columns
+- `band_loops`: definitions band by band
+- `emit`: short forms for loops, branches and buffers on the stack
+- `operations`: the most frequent operations of loops, made quickly
+- `trees`: what a value or a bound needs, before it can be emitted
+"""

@@ -1,0 +1,194 @@
+"""Emits definitions band by band: the loops of `passes/scheduling/bands/bands.py`.
+
+    %z = memref.alloca()                         the elements of z that a band reads
+    loops.parallel (%band) to (%bands) {
+      %begin, %count = ...                       where the band begins, and how many rows it has
+      scf.for %i = ... { z[%i, ..] = ... }       the rows of z, in blocks, or as a stream
+      %rows = loops.part %y[...]                 the rows of the band, in the tensor
+      scf.for %i = ... { rows[%i, ..] = ... }
+    }
+
+The loops of a stage are those of a definition, one iteration after the other. A band has as many
+elements as the buffers of stages hold, in rows that are as long as possible; bands along an index
+have about as many values each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Block, Region, SSAValue
+
+from dialects.loops import EndOp, ParallelOp, PartOp
+from dialects.tix import Affine
+from passes.lowering import operations
+from passes.lowering.emit import (
+    at_least_one,
+    buffer,
+    difference,
+    divided,
+    larger,
+    quotient,
+    smaller,
+)
+from passes.lowering.scalars.body_lowering import BodyLowering
+from passes.scheduling.bands.band_stages import Bands, Side, Stage, count_of, first_of
+
+Emit = Callable[[BodyLowering, Stage], ParallelOp]
+"""Gives the loops of a stage, which a lowering knows the sizes of."""
+
+
+def band_loops(outer: BodyLowering, bands: Bands, emit: Emit) -> ParallelOp:
+    """The loops of definitions that share bands: an iteration computes a band."""
+    parts = _parts(outer, bands)
+    total = parts[0].count
+    for part in parts[1:]:
+        total = outer.index.mul(total, part.count)
+    body = Block(arg_types=[IndexType()])
+    body.args[0].name_hint = "band"
+    at = outer.inside(body)
+    begins = _begins(at, parts, body.args[0])
+    buffers, strides = dict(outer.buffers), dict(outer.strides)
+    for stage in bands.stages:
+        _locate(at, stage, begins)
+        own = at.index.strides(stage.op.shape)
+        if stage is bands.stages[-1]:
+            own = at.index.strides(stage.of.type.shape)
+            forms = [
+                Affine.of(first_of(stage.of, n)) if axis else Affine()
+                for n, axis in enumerate(stage.axes)
+            ]
+            place = at.index.linear(forms, own)
+            buffers[stage.op.result] = at.insert(
+                PartOp(outer.buffers[stage.of.result], place)
+            ).result
+        else:
+            hint = stage.of.result.name_hint or "stage"
+            buffers[stage.op.result] = buffer(at, bands.elements, hint)
+        strides[stage.op.result, stage.op.shape] = own
+    at.buffers, at.strides = buffers, strides
+    for stage in bands.stages:
+        _in_order(at, emit(at, stage))
+    return ParallelOp([total], Region(body))
+
+
+@dataclass(frozen=True)
+class _Part:
+    """The bands along an index of the root."""
+
+    side: Side
+    size: SSAValue
+    """The number of its values."""
+    most: SSAValue
+    """The values of a band at most; others have one less."""
+    count: SSAValue
+    """The number of bands."""
+
+    def begin(self, at: BodyLowering, band: SSAValue) -> SSAValue:
+        """The first value of a band."""
+        return quotient(at, at.index.mul(band, self.size), self.count)
+
+
+def _parts(at: BodyLowering, bands: Bands) -> list[_Part]:
+    """The bands along each index, in order: those of the last ones are as long as possible."""
+    root = bands.stages[-1].of
+    sizes = {side: at.index.form(root.type.shape[side.index]) for side in bands.sides}
+    room = at.index.constant(_room(bands))
+    found: list[_Part] = []
+    for number, side in reversed([*enumerate(bands.sides)]):
+        left = room
+        for outer in bands.sides[:number]:
+            least = smaller(at, sizes[outer], at.index.constant(outer.least))
+            left = quotient(at, left, _with_reach(at, at_least_one(at, least), outer))
+        most = difference(at, left, at.index.constant(side.reach))
+        most = quotient(at, most, at.index.constant(side.step))
+        part = _evenly(at, side, sizes[side], at_least_one(at, most))
+        room = quotient(at, room, _with_reach(at, part.most, side))
+        found.append(part)
+    return found[::-1]
+
+
+def _room(bands: Bands) -> int:
+    """The elements of a stage for which there is room, for each of those along other dimensions."""
+    beside = 1
+    for stage in bands.stages[:-1]:
+        own = 1
+        for size, axis in zip(stage.of.type.shape, stage.axes, strict=True):
+            own *= 1 if axis else max(1, size.constant)
+        beside = max(beside, own)
+    return bands.elements // beside
+
+
+def _with_reach(at: BodyLowering, width: SSAValue, side: Side) -> SSAValue:
+    elements = at.index.mul(width, at.index.constant(side.step))
+    return at.index.add(elements, at.index.constant(side.reach))
+
+
+def _evenly(at: BodyLowering, side: Side, size: SSAValue, most: SSAValue) -> _Part:
+    """Bands of at most so many values, as few as there can be."""
+    count = at_least_one(at, _rounded_up(at, size, most))
+    return _Part(side, size, at_least_one(at, _rounded_up(at, size, count)), count)
+
+
+def _rounded_up(at: BodyLowering, a: SSAValue, b: SSAValue) -> SSAValue:
+    """`a / b`, rounded up."""
+    return quotient(at, at.index.add(a, difference(at, b, at.index.constant(1))), b)
+
+
+def _begins(
+    at: BodyLowering, parts: Sequence[_Part], band: SSAValue
+) -> dict[int, tuple[SSAValue, SSAValue]]:
+    """The first value of a band along each index of the root, and the end of these."""
+    found: dict[int, tuple[SSAValue, SSAValue]] = {}
+    left = band
+    for number, part in reversed([*enumerate(parts)]):
+        place = left
+        if number:
+            left, place = divided(at, left, part.count)
+        behind = at.index.add(place, at.index.constant(1))
+        found[part.side.index] = part.begin(at, place), part.begin(at, behind)
+    return found
+
+
+def _locate(at: BodyLowering, stage: Stage, begins: dict[int, tuple[SSAValue, SSAValue]]) -> None:
+    """Let the sizes that a stage has in a band be known."""
+    zero = at.index.constant(0)
+    for n, axis in enumerate(stage.axes):
+        if axis is None:
+            continue
+        begin, end = begins[axis.index]
+        step = at.index.constant(axis.step)
+        begin = at.index.add(at.index.mul(begin, step), at.index.constant(axis.low))
+        begin = larger(at, zero, begin)
+        # behind the place of the last value, (end - 1) * step + high
+        behind = at.index.constant(axis.high + 1 - axis.step)
+        end = at.index.add(at.index.mul(end, step), behind)
+        end = smaller(at, end, at.index.form(stage.of.type.shape[n]))
+        at.index.values[first_of(stage.of, n)] = begin
+        at.index.values[count_of(stage.of, n)] = larger(at, zero, difference(at, end, begin))
+
+
+def _in_order(at: BodyLowering, loops: ParallelOp) -> None:
+    """The iterations of loops, one after the other."""
+    block = loops.body.block
+    zero, one = at.index.constant(0), at.index.constant(1)
+    target = at.index.block
+    for size, old in zip(loops.sizes, block.args, strict=True):
+        inner = Block(arg_types=[IndexType()])
+        inner.args[0].name_hint = old.name_hint
+        old.replace_all_uses_with(inner.args[0])
+        made = operations.loop(zero, size, one, (), inner)
+        made.location = at.index.location
+        target.add_op(made)
+        if target is not at.index.block:
+            target.add_op(operations.end())
+        target = inner
+    for op in list(block.ops):
+        op.detach()
+        if not isinstance(op, EndOp):
+            target.add_op(op)
+    if target is not at.index.block:
+        target.add_op(operations.end())
+    loops.erase()

@@ -1,0 +1,13 @@
+"""Definitions in register blocks; the docstring of `tile_loops` draws block, strip, group, panel.
+
+- `tile_loops`: a definition in tiles; its docstring draws block, strip, group, panel and chunk
+- `tile_grid`: which blocks each iteration of the parallel loop computes
+- `tile_strip`: what the blocks of one iteration share, and sums that advance by chunks
+- `tile_panels`: what blocks share, copied so that columns lie side by side
+- `tile_totals`: what sums that wait in memory are emptied into
+- `tile_block`: one block, from its sums to its elements
+- `tested_terms`: terms that only some rows of a block have
+- `sloped_sums`: sums of a block whose bounds move with the column
+- `tile_terms`: blocks whose vectors run along the terms of a sum
+- `square_loads`: elements across rows, loaded along them and transposed in registers
+"""

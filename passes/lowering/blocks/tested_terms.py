@@ -1,0 +1,172 @@
+"""Terms that only some rows of a block have: one test for all that share it, around their sums.
+
+    if 1 <= i0 + u {                        all rows have it: i is no index of the block
+      s0 + x[i0 + u - 1, j0] * w, ..., s3 + x[i0 + u - 1, j0 + 3] * w
+    } else { s0, ..., s3 }
+
+A term that is 0 where a test fails is left out there, as a sum that begins with 0 is never -0.
+Tests that differ by lane stay for masks (`passes/lowering/lanes/lane_choices.py`).
+
+Where terms that are written out read the same for several rows, a test is made for all of these:
+
+    if 1 <= i0 + 1 {                        i is the row: row 0 reads x[i0 + u], row 1 x[i0 + 1 + u]
+      s0 + x[i0, j0] * w[1]                 u = 1 in row 0, u = 0 in row 1: one load for both
+      s1 + x[i0, j0] * w[0]
+    } else { s0, s1 }
+
+Each sum has its terms in the same order as without tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from itertools import groupby, pairwise
+
+from xdsl.ir import Block, SSAValue
+
+from dialects import tix
+from dialects.tix import Affine, Constraint, Variable
+from passes.lowering import operations
+from passes.lowering.blocks.sloped_sums import Sums
+from passes.lowering.lanes.lane_choices import LaneChoices
+from passes.rewriting.guards import is_guard
+
+Places = Mapping[Variable, Affine]
+"""The places of indices of a sum in a term that is written out."""
+
+
+@dataclass(frozen=True)
+class _Total:
+    """A vector of sums of a block, with its next term."""
+
+    number: int
+    value: SSAValue
+    term: int
+    """The number of the term."""
+    row: int | None
+    vector: int | None
+    tests: dict[Constraint, Constraint]
+    """The tests that are the same for all lanes, by their form in terms of the first row."""
+
+
+class _Terms:
+    """The lowerings of terms that are written out in a block."""
+
+    def __init__(self, at: LaneChoices, op: tix.ReductionOp, places: Sequence[Places]):
+        self.at = at
+        self.op = op
+        self.places = places
+        self._made: dict[int, LaneChoices] = {}
+
+    def inside(self, block: Block) -> _Terms:
+        """The lowerings of these terms for a block of code inside this one, as that of a branch."""
+        return _Terms(self.at.inside(block), self.op, self.places)
+
+    def of(self, term: int) -> LaneChoices:
+        """The lowering of a term; that of the block, where it is the only one at hand."""
+        if not self.places[term]:
+            return self.at
+        if term not in self._made:
+            inner = self._made[term] = self.at.apart()
+            inner.index = self.at.index.placed(self.places[term])
+        return self._made[term]
+
+    def at_total(self, total: _Total) -> LaneChoices:
+        """The lowering of a total's term."""
+        return self.of(total.term).at(total.row, total.vector)
+
+
+def places_along(index: Variable, first: int, length: int) -> list[Places]:
+    """The places of the terms along an index."""
+    return [{index: Affine(constant=k)} for k in range(first, first + length)]
+
+
+def add_terms(at: LaneChoices, op: tix.ReductionOp, places: Sequence[Places], sums: Sums) -> Sums:
+    """The sums of a block with a term for each of these places."""
+    terms = _Terms(at, op, places)
+    totals = [
+        _Total(n, value, term, row, vector, _tests(terms.of(term).at(row, vector), op, value))
+        for term in range(len(places))
+        for n, (_, value, row, vector) in enumerate(at.totals(op))
+    ]
+    if len({tuple(t.tests) for t in totals}) > 1:
+        _provide_shared(terms, totals)
+    found = _advanced(terms, totals, dict(enumerate(sums)))
+    return [found[n] for n in range(len(sums))]
+
+
+def _tests(at: LaneChoices, op: tix.ReductionOp, term: SSAValue) -> dict[Constraint, Constraint]:
+    """The tests of a term at a point that are the same for all lanes."""
+    choice = term.owner
+    left = at.left(choice) if isinstance(op, tix.SumOp) and is_guard(choice) else None
+    column = at.tile.column_index
+    return {at.here(c): c for c in left or () if not c.form[column]}
+
+
+def _provide_shared(terms: _Terms, totals: Sequence[_Total]) -> None:
+    """Have ahead of all tests what is there without them, and what several rows share."""
+    for t in totals:
+        terms.at_total(t).provide_mask(t.value.owner)
+    rows = {v for v, _ in terms.at.tile.axes}
+    reads = [o for o in terms.op.body.block.ops if isinstance(o, tix.ReadOp)]
+    for read in reads:
+        if not rows & terms.at.uses.of(read.result):
+            for term, vector in dict.fromkeys((t.term, t.vector) for t in totals):
+                terms.of(term).at(None, vector).lanes_of(read.result)
+
+
+def _in_order(totals: Sequence[_Total]) -> list[Sequence[_Total]]:
+    """Groups that advance together, so that each sum has its terms in order: those with the same
+    tests where there is such an order, else those of one term."""
+    by_tests: dict[tuple[Constraint, ...], list[_Total]] = {}
+    by_sum: dict[int, list[tuple[Constraint, ...]]] = {}
+    for t in totals:
+        by_tests.setdefault(tuple(t.tests), []).append(t)
+        by_sum.setdefault(t.number, []).append(tuple(t.tests))
+    sorter = TopologicalSorter[tuple[Constraint, ...]](dict.fromkeys(by_tests, ()))
+    for keys in by_sum.values():
+        for before, after in pairwise(key for key, _ in groupby(keys)):
+            sorter.add(after, before)
+    try:
+        return [by_tests[key] for key in sorter.static_order()]
+    except CycleError:
+        return [list(group) for _, group in groupby(totals, lambda t: t.term)]
+
+
+def _advanced(
+    terms: _Terms, totals: Sequence[_Total], sums: Mapping[int, SSAValue]
+) -> dict[int, SSAValue]:
+    """The sums with the next terms of these totals, under the tests that are left: those that all
+    of them share first."""
+    left = (key for key in totals[0].tests if key not in terms.at.assumed)
+    shared = next((key for key in left if all(key in t.tests for t in totals)), None)
+    if shared is not None:
+        return _tested(terms, shared, totals, sums)
+    found, groups = {t.number: sums[t.number] for t in totals}, _in_order(totals)
+    if len(groups) > 1:
+        for group in groups:
+            found.update(_advanced(terms, group, found))
+        return found
+    for t in totals:
+        found[t.number] = terms.at_total(t).plus(found[t.number], t.value, terms.op)
+    return found
+
+
+def _tested(
+    terms: _Terms, key: Constraint, group: Sequence[_Total], sums: Mapping[int, SSAValue]
+) -> dict[int, SSAValue]:
+    """The sums of a group with the next terms where their test holds."""
+    first = group[0]
+    here, test = terms.at_total(first), first.tests[key]
+    here.provide_quotients([test.form])
+    holds = here.index.holds([[test]])
+    taken, left = Block(), Block()
+    inner = terms.inside(taken)
+    inner.at.assumed |= {key}
+    after = _advanced(inner, group, sums)
+    taken.add_op(operations.end(*after.values()))
+    left.add_op(operations.end(*(sums[number] for number in after)))
+    branch = operations.branch(holds, taken, left, [terms.at.type] * len(after))
+    return dict(zip(after, terms.at.insert(branch).results, strict=True))

@@ -1,0 +1,374 @@
+"""A block of rows x columns, from its sums to its elements, as vectors in registers.
+
+    %0 = arith.constant dense<0.0> : vector<16xf32>
+    %sums:8 = scf.for %k = ... iter_args(%s0 = %0, ..., %s7 = %0) {        two rows of four vectors
+      %w0, ..., %w3                                                        read once for both rows
+      %x0 = vector.broadcast x[i0, k];  %s0 + %x0 * %w0, ..., %s3 + %x0 * %w3
+      %x1 = vector.broadcast x[i0 + 1, k];  ...
+    }
+    y[i0, j0 .. j0 + 15] = f(%sums#0); ...
+
+Rows and vectors are written out, and so are the innermost indices of a sum while they have few
+values. Long sums empty their registers into totals after each segment
+(`passes/lowering/scalars/segments.py`):
+
+    total, errors = 0, 0                          in memory, for each vector
+    for segment = ... {
+      sums = ...                                  at most as many terms as a segment has
+      if there are several segments: total, errors += sums;  sums = 0
+    }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
+
+from xdsl.ir import Block, BlockArgument, SSAValue
+
+from dialects import tix
+from dialects.loops import PrefetchOp
+from dialects.tix import Affine
+from passes.analysis.index_uses import IndexUses
+from passes.lowering import operations
+from passes.lowering.blocks.sloped_sums import Sums, add_sloped, provide_range
+from passes.lowering.blocks.square_loads import load_square
+from passes.lowering.blocks.tested_terms import add_terms, places_along
+from passes.lowering.blocks.tile_panels import Chunk
+from passes.lowering.emit import (
+    buffer,
+    carrying_loop,
+    difference,
+    load,
+    loop,
+    quotient,
+    store,
+    when,
+)
+from passes.lowering.lanes.lane_choices import LaneChoices
+from passes.lowering.lanes.vector_lowering import load_vector, store_vector
+from passes.lowering.scalars.body_lowering import BodyLowering
+from passes.lowering.scalars.segments import Segments, add_segment, whole_sum
+from passes.lowering.trees import bounds
+from passes.scheduling.costs.tile_cost import MOST_TERMS_WRITTEN_OUT
+from passes.scheduling.nest import Nest
+from passes.scheduling.tiles.row_terms import rows_last, shared_index
+from passes.scheduling.tiles.squares import square_reads
+from passes.scheduling.tiles.sum_lengths import constant_range
+from passes.scheduling.tiles.tile import Tile
+from passes.scheduling.tiles.tile_analysis import (
+    far_reads,
+    hoisted_values,
+    reads_outside_terms,
+    tileable_sums,
+)
+
+SHIFTED_TERMS = 4
+"""Terms at a time that share what they read: as many as registers hold vectors besides sums."""
+
+
+TERMS_AHEAD = 8
+"""Terms between asking for an element and reading it: more would not fit a place of the cache."""
+
+
+class BlockLowering(LaneChoices):
+    """Emits one block: its sums, what they share, and its elements."""
+
+    def __init__(self, at: BodyLowering, op: tix.DefineOp, tile: Tile, uses: IndexUses):
+        super().__init__(at, op, tile, uses)
+        self.squares = square_reads(op, tile, uses)
+
+    def elements(self, op: tix.ReadOp) -> SSAValue | None:
+        """The elements of a read in all lanes; of a square, they are loaded for all rows."""
+        if op in self.squares and self.key(op) not in self.loaded:
+            load_square(self, op)
+        return super().elements(op)
+
+    def starts(self, op: tix.ReductionOp) -> Sums:
+        """Sums without terms."""
+        return [self.splat(self.constant(op.IDENTITY))] * len(self.totals(op))
+
+    def provide(self, op: tix.ReductionOp, sums: Sums) -> None:
+        """From now on the sums have these values."""
+        for (total, _, row, vector_), value in zip(self.totals(op), sums, strict=True):
+            self.known[total, row, vector_] = value
+
+    def add_sum(self, op: tix.ReductionOp) -> None:
+        """Add all terms of a sum."""
+        self.provide_quotients([c.form for c in op.constraints])
+        self.hoist(op)
+        if self._slopes(op):
+            provide_range(self, op)
+        sums = self.starts(op)
+        segments = Segments.of(self, op, op.indices)
+        if segments is None:
+            own = rows_last(op, self.tile, self.uses)
+            return self.provide(op, self.add_terms(op, own, sums))
+        totals = Totals(self, segments, len(sums))
+
+        def fill(
+            at: BodyLowering, own: Sequence[SSAValue], carried: Sequence[SSAValue]
+        ) -> Sequence[SSAValue]:
+            assert isinstance(at, BlockLowering)
+            return totals.take(at, at.add_terms(op, own, carried))
+
+        self.provide(op, totals.end(self, segments.emit(self, sums, fill)))
+
+    def hoist(self, op: tix.ReductionOp) -> None:
+        """Compute what is the same for all terms of a sum."""
+        for value in hoisted_values(op, self.tile, self.uses).per_block:
+            for row, vector_ in self.points(value):
+                self.at(row, vector_).value(value)
+        for read, places in reads_outside_terms(op, self.uses):
+            if self.step(read) not in (0, 1, -1):
+                for row, vector_ in self.points(read.result):
+                    here = self.at(row, vector_)
+                    here.index = here.index.placed(places)
+                    here.elements(read)
+
+    def add_terms(
+        self, op: tix.ReductionOp, own: Sequence[SSAValue], sums: Sums, chunk: Chunk | None = None
+    ) -> Sums:
+        """The loops of some indices of a sum, the first one over a chunk, with the block inside."""
+        if not own:
+            return self._add_term(op, sums)
+        index, *rest = own
+        if chunk is None and (found := written_out(op, own)):
+            if not rest and index is shared_index(op, self.tile, self.uses):
+                return add_terms(self, op, places_along(index, *found), sums)
+            for k in range(found[0], sum(found)):
+                inner = self.apart()
+                inner.index = self.index.placed({index: Affine(constant=k)})
+                sums = inner.add_terms(op, rest, sums)
+            return sums
+
+        def fill(at: BodyLowering, k: SSAValue, carried: Sums) -> Sums:
+            assert isinstance(at, BlockLowering)
+            at.index.values[index] = k
+            for read in far_reads(op, self.tile, self.uses) if not rest else ():
+                at.prefetch(read, index)
+            return at.add_terms(op, rest, carried)
+
+        def inside(low: SSAValue, high: SSAValue, sums: Sums) -> Sums:
+            if not rest and self.tile.height == 1 and self._shifts(op, index):
+                low, sums = self._add_shifted(op, low, high, sums)
+                if chunk is None and self._is_shared(op, index):
+                    return sums
+            one = self.index.constant(1)
+            return carrying_loop(self, low, high, one, index.name_hint, sums, fill)
+
+        low, high = (chunk.low, chunk.high) if chunk else bounds(self, op, own)
+        if not rest and self._slopes(op):
+            return add_sloped(self, op, low, high, sums, inside)
+        return inside(low, high, sums)
+
+    def prefetch(self, read: tix.ReadOp, index: SSAValue) -> None:
+        """Ask for what the first row reads some terms later."""
+        if all(isinstance(v, BlockArgument) for form in read.forms for v in form.indices):
+            later = self.index.placed({index: Affine.of(index) + TERMS_AHEAD})
+            place = later.linear(read.forms, self.strides[read.tensor, read.shape])
+            self.insert(PrefetchOp(self.buffers[read.tensor], place))
+
+    def _slopes(self, op: tix.ReductionOp) -> bool:
+        """True if the columns of the block have different terms."""
+        column = self.tile.column_index
+        return column not in op.indices and any(c.form[column] for c in op.constraints)
+
+    def _shifts(self, op: tix.ReductionOp, index: SSAValue) -> bool:
+        """True if a term reads at some column what another term reads at another column."""
+        column = self.tile.column_index
+        reads = (o for o in op.body.walk() if isinstance(o, tix.ReadOp) and o.forms)
+        return any(abs(r.forms[-1][column]) == abs(r.forms[-1][index]) == 1 for r in reads)
+
+    def _add_shifted(
+        self, op: tix.ReductionOp, low: SSAValue, high: SSAValue, sums: Sums
+    ) -> tuple[SSAValue, Sums]:
+        """Terms a vector apart from each other at a time, which share what they read.
+
+            y[i] = sum[k](x[i + k] * w[k])          x[i + k + 16], of lanes i, is x[i' + k] of i'
+
+        Gives the first term that is left.
+        """
+        index = op.indices[-1]
+        size = SHIFTED_TERMS * self.lanes
+        width, lanes = self.index.constant(size), self.index.constant(self.lanes)
+        whole = self.index.mul(quotient(self, difference(self, high, low), width), width)
+
+        def part(at: BodyLowering, first: SSAValue, carried: Sums) -> Sums:
+            end = at.index.add(first, lanes)
+            return carrying_loop(at, first, end, one, index.name_hint, carried, terms)
+
+        def terms(at: BodyLowering, k: SSAValue, carried: Sums) -> Sums:
+            assert isinstance(at, BlockLowering)
+            at.index.values[index] = k
+            for n in range(SHIFTED_TERMS):
+                inner = at.apart()
+                inner.index = at.index.placed({index: Affine.of(index) + n * at.lanes})
+                carried = inner.add_terms(op, (), carried)
+            return carried
+
+        one = self.index.constant(1)
+        end = self.index.add(low, whole)
+        return end, carrying_loop(self, low, end, width, "part", sums, part)
+
+    def _is_shared(self, op: tix.ReductionOp, index: SSAValue) -> bool:
+        """True if all terms are certainly among those that share what they read."""
+        found = None if index in self.ranges or self._slopes(op) else constant_range(op, index)
+        return found is not None and found[1] % (SHIFTED_TERMS * self.lanes) == 0
+
+    def _add_term(self, op: tix.ReductionOp, sums: Sums) -> Sums:
+        """The sums with one more term."""
+        for inner in tileable_sums(op.body, self.tile, self.uses):
+            self.add_sum(inner)
+        return add_terms(self, op, [{}], sums)
+
+    # --- memory ---
+
+    def loaded_sums(self, source: SSAValue, first: SSAValue, op: tix.ReductionOp) -> Sums:
+        """The sums that lie in memory from a position on."""
+        places = self.positions(first, len(self.totals(op)))
+        return [load_vector(self, source, place) for place in places]
+
+    def store_sums(self, sums: Sums, target: SSAValue, first: SSAValue) -> None:
+        """Let the sums lie in memory from a position on."""
+        for place, value in zip(self.positions(first, len(sums)), sums, strict=True):
+            store_vector(self, value, target, place)
+
+    def positions(self, first: SSAValue, count: int) -> list[SSAValue]:
+        """The positions of vectors that lie one behind the other."""
+        return [
+            self.index.add(first, self.index.constant(n * self.lanes)) if n else first
+            for n in range(count)
+        ]
+
+    # --- elements ---
+
+    def finish(self, nest: Nest) -> None:
+        """Store all elements of the block."""
+        for op, own, value in nest.results():
+            if self.tile.column_index is own[-1]:
+                self._store(op, own, value)
+            else:
+                _store_apart(self, op, own, value)
+
+    def _store(self, op: tix.DefineOp, own: Sequence[SSAValue], value: SSAValue) -> None:
+        """Store vectors of elements that lie side by side."""
+        forms = [Affine.of(v) for v in own]
+        target, strides = self.buffers[op.result], self.strides[op.result, op.shape]
+        for row, vector_ in product(self.tile.rows_in(own), self.vectors):
+            at = self.at(row, vector_)
+            store_vector(at, at.lanes_of(value), target, at.index.linear(forms, strides))
+
+    @property
+    def vectors(self) -> range:
+        """The vectors of a row of the block."""
+        return range(self.tile.columns // self.lanes)
+
+
+def _store_apart(
+    at: BlockLowering, op: tix.DefineOp, own: Sequence[SSAValue], value: SSAValue
+) -> None:
+    """Store elements one by one, from column to column, out of a buffer for the block."""
+    rows, columns = at.tile.rows_in(own), at.tile.columns
+    block = buffer(at, len(rows) * columns, "block")
+    for (n, row), vector_ in product(enumerate(rows), at.vectors):
+        here = at.at(row, vector_)
+        place = at.index.constant(n * columns + vector_ * at.lanes)
+        store_vector(here, here.lanes_of(value), block, place)
+    forms = [Affine.of(v) for v in own]
+    target, strides = at.buffers[op.result], at.strides[op.result, op.shape]
+
+    def one(inner: BodyLowering, column: SSAValue) -> None:
+        assert isinstance(inner, BlockLowering)
+        index = at.tile.column_index
+        inner.index.values[column] = column
+        inner.index.places[index] = Affine.of(index) + Affine.of(column)
+        for n, row in enumerate(rows):
+            here = inner.at(row, None)
+            number = load(here, block, here.index.form(Affine.of(column) + n * columns))
+            store(here, number, target, here.index.linear(forms, strides))
+
+    loop(at, at.index.constant(0), at.index.constant(columns), "column", one)
+
+
+def written_out(op: tix.ReductionOp, own: Sequence[SSAValue]) -> tuple[int, int] | None:
+    """The first value and the length of the first of `own`, if the terms of all are written out."""
+    terms = 1
+    for index in own:
+        found = constant_range(op, index)
+        if found is None:
+            return None
+        terms *= found[1]
+    return constant_range(op, own[0]) if terms <= MOST_TERMS_WRITTEN_OUT else None
+
+
+class Totals:
+    """Running totals of the sums of a block, which are emptied into them after each segment."""
+
+    def __init__(self, at: BlockLowering, segments: Segments, count: int):
+        self._several = segments.are_several(at)
+        self._size = count * at.lanes
+        self._total, self._errors, self._last = (
+            buffer(at, self._size, hint) for hint in ("total", "errors", "last")
+        )
+
+        def clear(inner: BlockLowering, n: SSAValue) -> None:
+            zeros = inner.splat(inner.constant(0.0))
+            for target in (self._total, self._errors):
+                store_vector(inner, zeros, target, n)
+
+        when(at, self._several, lambda inner: self._each(inner, clear))
+
+    def _each(self, at: BodyLowering, fill: Callable[[BlockLowering, SSAValue], None]) -> None:
+        """A loop over the places of all vectors."""
+
+        def one(inner: BodyLowering, n: SSAValue) -> None:
+            assert isinstance(inner, BlockLowering)
+            fill(inner, n)
+
+        assert isinstance(at, BlockLowering)
+        loop(at, at.index.constant(0), at.index.constant(self._size), "n", one, at.lanes)
+
+    def take(self, at: BlockLowering, sums: Sums) -> Sums:
+        """Zeros, with the sums in the totals, if there are several segments; else the sums."""
+
+        def add(inner: BlockLowering, n: SSAValue) -> None:
+            memory = self._total, self._errors, self._last
+            total, errors, last = (load_vector(inner, source, n) for source in memory)
+            new = add_segment(inner, total, errors, last)
+            for value, target in zip(new, memory[:2], strict=True):
+                store_vector(inner, value, target, n)
+
+        def empty(inner: BlockLowering) -> Sums:
+            inner.store_sums(sums, self._last, inner.index.constant(0))
+            self._each(inner, add)
+            return [inner.splat(inner.constant(0.0))] * len(sums)
+
+        return _if_several(at, self._several, empty, sums)
+
+    def end(self, at: BlockLowering, sums: Sums) -> Sums:
+        """The sums of all segments."""
+
+        def join(inner: BlockLowering, n: SSAValue) -> None:
+            total, errors = (load_vector(inner, m, n) for m in (self._total, self._errors))
+            store_vector(inner, whole_sum(inner, total, errors), self._last, n)
+
+        def whole(inner: BlockLowering) -> Sums:
+            self._each(inner, join)
+            places = inner.positions(inner.index.constant(0), len(sums))
+            return [load_vector(inner, self._last, place) for place in places]
+
+        return _if_several(at, self._several, whole, sums)
+
+
+def _if_several(
+    at: BlockLowering, test: SSAValue | None, then: Callable[[BlockLowering], Sums], sums: Sums
+) -> Sums:
+    """Emit a branch that gives other sums where a test holds; without a test, always those."""
+    if test is None:
+        return then(at)
+    taken, left = Block(), Block()
+    taken.add_op(operations.end(*then(at.inside(taken))))
+    left.add_op(operations.end(*sums))
+    branch = operations.branch(test, taken, left, [at.type] * len(sums))
+    return at.insert(branch).results

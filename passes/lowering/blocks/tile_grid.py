@@ -1,0 +1,223 @@
+"""The iterations of the parallel loop over tiles, and the blocks that each of them computes.
+
+    loops.parallel (%unit) to (%others * %strips * %groups)
+
+An iteration has one strip of columns and one group of blocks of rows, for one value of all other
+indices. Where the columns are no multiple of a block's, the last block of a strip starts earlier,
+so that it ends with the last column; the same holds for rows. The columns that whole blocks leave
+may have narrower ones, of which the last one starts earlier:
+
+    70 columns by 32           | 0 .. 31 | 32 .. 63 | 38 .. 69 |
+    70 columns by 32, rest 16  | 0 .. 31 | 32 .. 63 | 54 .. 69 |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import reduce
+from math import prod
+
+from xdsl.dialects import arith
+from xdsl.ir import SSAValue
+
+from dialects import tix
+from dialects.tix import Affine
+from passes.lowering.emit import (
+    all_of,
+    at_least_one,
+    difference,
+    divided,
+    quotient,
+    select,
+    smaller,
+)
+from passes.lowering.scalars.body_lowering import BodyLowering
+from passes.scheduling.tiles.tile import Tile
+from passes.scheduling.tiles.tile_analysis import constant_extent
+
+
+@dataclass(frozen=True)
+class Span:
+    """The blocks of one axis that an iteration computes, of all blocks from 0 to `size`."""
+
+    first: SSAValue
+    blocks: SSAValue | None
+    """The number of blocks; None: one."""
+    end: SSAValue
+    size: SSAValue
+    width: int
+    exact: bool
+    """True if no block would reach beyond the end."""
+
+    def start(self, at: BodyLowering, block: SSAValue) -> SSAValue:
+        """The first index of a block, which ends with the last index at the latest."""
+        start = at.index.add(self.first, at.index.mul(block, at.index.constant(self.width)))
+        if self.exact:
+            return start
+        return smaller(at, start, difference(at, self.size, at.index.constant(self.width)))
+
+
+@dataclass(frozen=True)
+class Place:
+    """The blocks that one iteration computes."""
+
+    columns: Span | None
+    """None: vectors run along terms."""
+    rows: Span | None
+    along: dict[SSAValue, Span]
+    """The values of other indices for which it computes these, the innermost loop first."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The iterations for a tile: numbers that the block around the parallel loop computes."""
+
+    tile: Tile
+    shape: dict[SSAValue, Affine]
+    """The size of the result along each of its indices."""
+    others: list[tuple[SSAValue, SSAValue]]
+    """The indices that are neither rows nor columns, with the iterations along each."""
+    strips: SSAValue
+    blocks: SSAValue
+    """Blocks of rows, of which each group has its share."""
+    groups: SSAValue
+
+    @classmethod
+    def of(cls, at: BodyLowering, op: tix.DefineOp, tile: Tile) -> Grid:
+        shape = dict(zip(op.indices, op.shape, strict=True))
+        axes = tile.column_index, *(index for index, _ in tile.axes)
+        others = [(v, _extent(at, tile, v, shape[v])) for v in op.indices if v not in axes]
+        strips = at.index.constant(1)
+        if tile.column_index in shape:
+            strips = _strips(at, shape[tile.column_index], tile.columns)
+        blocks, groups = _groups(at, tile, shape)
+        return cls(tile, shape, others, strips, blocks, groups)
+
+    def iterations(self, at: BodyLowering) -> SSAValue:
+        """The number of iterations."""
+        extents = [extent for _, extent in self.others]
+        return reduce(at.index.mul, [*extents, self.strips, self.groups])
+
+    def locate(self, at: BodyLowering, iteration: SSAValue) -> Place:
+        """The blocks of an iteration; `at` learns its other indices."""
+        rest, group = divided(at, iteration, self.groups)
+        rest, strip = divided(at, rest, self.strips)
+        counts, along = dict(self.tile.along), dict[SSAValue, Span]()
+        for index, extent in reversed(self.others):
+            rest, at.index.values[index] = divided(at, rest, extent)
+            if index in counts:
+                part = at.index.values.pop(index)
+                along[index] = self._along(at, part, index, counts[index])
+        columns = self._columns(at, strip) if self.tile.column_index in self.shape else None
+        return Place(columns, self._rows(at, group), {v: along[v] for v in counts})
+
+    def _along(self, at: BodyLowering, part: SSAValue, index: SSAValue, count: int) -> Span:
+        """The values of the other index that an iteration has."""
+        size = at.index.form(self.shape[index])
+        first = at.index.mul(part, at.index.constant(count))
+        end = smaller(at, at.index.add(first, at.index.constant(count)), size)
+        return Span(first, difference(at, end, first), end, size, 1, True)
+
+    def _columns(self, at: BodyLowering, strip: SSAValue) -> Span:
+        """One block of columns; in the last strip, which may be almost two wide, two."""
+        index, width = at.index, self.tile.columns
+        size = index.form(self.shape[self.tile.column_index])
+        first = index.mul(strip, index.constant(width))
+        extent = constant_extent(self.shape[self.tile.column_index])
+        if extent is not None and extent % width == 0:
+            return Span(first, None, index.add(first, index.constant(width)), size, width, True)
+        after = index.add(strip, index.constant(1))
+        is_last = at.insert(arith.CmpiOp(after, self.strips, "eq")).result
+        end = select(at, is_last, size, index.mul(after, index.constant(width)))
+        raised = index.add(difference(at, end, first), index.constant(width - 1))
+        return Span(first, quotient(at, raised, index.constant(width)), end, size, width, False)
+
+    def parts(self, at: BodyLowering, columns: Span) -> list[tuple[Tile, Span]]:
+        """The whole blocks of these columns of an iteration, and the narrower ones."""
+        tile, index = self.tile, at.index
+        extent = constant_extent(self.shape[tile.column_index])
+        known = extent is not None and tile.narrow_blocks(extent % tile.columns) > 0
+        if not tile.rest or (extent is not None and not known):
+            return [(tile, columns)]
+        width, narrow, zero, one = map(index.constant, (tile.columns, tile.rest, 0, 1))
+        first = index.add(columns.first, width)
+        left = index.add(difference(at, columns.end, first), index.constant(tile.rest - 1))
+        number = quotient(at, left, narrow)
+        few = at.insert(arith.CmpiOp(index.mul(number, narrow), width, "slt")).result
+        count = None if known else select(at, few, one, index.constant(2))
+        whole = replace(columns, blocks=count, exact=known)
+        rest = Span(
+            first, select(at, few, number, zero), columns.end, columns.size, tile.rest, False
+        )
+        return [(tile, whole), (tile.narrow, rest)]
+
+    def _rows(self, at: BodyLowering, group: SSAValue) -> Span | None:
+        """Blocks are spread evenly; if the last one may overlap, its group has two or more."""
+        if self.tile.row_index is None:
+            return None
+        index, width, size = at.index, self.tile.rows, self.shape[self.tile.row_index]
+        low, high = (
+            quotient(at, index.mul(g, self.blocks), self.groups)
+            for g in (group, index.add(group, index.constant(1)))
+        )
+        number = difference(at, high, low)
+        rows = index.form(size)
+        first = index.mul(low, index.constant(width))
+        end = smaller(at, index.mul(high, index.constant(width)), rows)
+        extent = constant_extent(size)
+        exact = extent is not None and extent % width == 0
+        return Span(first, number, end, rows, width, exact)
+
+    def has_room(self, at: BodyLowering) -> SSAValue | None:
+        """True if there is room for one block; None: there is, whatever sizes are."""
+        if self.tile.always:
+            return None
+        axes = (self.tile.row_index, self.tile.rows), (self.tile.column_index, self.tile.columns)
+        tests: list[SSAValue] = []
+        for axis, width in axes:
+            if axis is not None and axis in self.shape and self.shape[axis].terms:
+                size = at.index.form(self.shape[axis])
+                test = arith.CmpiOp(size, at.index.constant(width), "sge")
+                tests.append(at.insert(test).result)
+        return all_of(at, tests) if tests else None
+
+
+def most_blocks(tile: Tile) -> int:
+    """The largest number of blocks of rows that an iteration computes."""
+    group = 1 if tile.row_index is None else max(2, tile.group)
+    return group * prod(count for _, count in tile.along)
+
+
+def _extent(at: BodyLowering, tile: Tile, index: SSAValue, size: Affine) -> SSAValue:
+    """The iterations along an index that is neither that of rows nor of columns."""
+    count = dict(tile.along).get(index, 1)
+    return at.index.form(size) if count == 1 else at.index.floordiv(size + (count - 1), count)
+
+
+def _strips(at: BodyLowering, size: Affine, columns: int) -> SSAValue:
+    """The number of strips; the last one may be almost two blocks wide."""
+    extent = constant_extent(size)
+    if extent is not None:
+        return at.index.constant(max(1, extent // columns))
+    return at_least_one(at, at.index.floordiv(size, columns))
+
+
+def _groups(
+    at: BodyLowering, tile: Tile, shape: dict[SSAValue, Affine]
+) -> tuple[SSAValue, SSAValue]:
+    """The number of blocks of rows, and the number of groups of them.
+
+    Groups of one block are one less than blocks where the last block may begin earlier: it then
+    overlaps a block of its own group.
+    """
+    if tile.row_index is None:
+        return at.index.constant(1), at.index.constant(1)
+    size = shape[tile.row_index]
+    extent = constant_extent(size)
+    if extent is not None:
+        blocks, exact = -(-extent // tile.rows), extent % tile.rows == 0
+        groups = blocks - (not exact) if tile.group == 1 else -(-blocks // tile.group)
+        return at.index.constant(blocks), at.index.constant(max(1, groups))
+    blocks = at.index.floordiv(size + (tile.rows - 1), tile.rows)
+    raised = at.index.add(blocks, at.index.constant(tile.group - 1 or -1))
+    return blocks, at_least_one(at, quotient(at, raised, at.index.constant(tile.group)))

@@ -1,0 +1,185 @@
+"""Short forms for what tiles consist of: loops, branches, buffers on the stack, whole divisions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Block, SSAValue
+
+from passes.lowering import operations
+from passes.lowering.scalars.body_lowering import BodyLowering
+
+Fill = Callable[[BodyLowering, SSAValue], None]
+"""Fills the block of a loop: gets its lowering and its index."""
+FillCarrying = Callable[[BodyLowering, SSAValue, Sequence[SSAValue]], Sequence[SSAValue]]
+"""Fills the block of a loop that carries values: gets those, too, and gives the next ones."""
+
+
+def loop(
+    at: BodyLowering, low: SSAValue, high: SSAValue, hint: str | None, fill: Fill, step: int = 1
+) -> None:
+    """`scf.for` over [low, high), its block filled by `fill`."""
+
+    def fill_alone(inner: BodyLowering, k: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        fill(inner, k)
+        return ()
+
+    carrying_loop(at, low, high, at.index.constant(step), hint, (), fill_alone)
+
+
+def carrying_loop(
+    at: BodyLowering,
+    low: SSAValue,
+    high: SSAValue,
+    step: SSAValue,
+    hint: str | None,
+    carried: Sequence[SSAValue],
+    fill: FillCarrying,
+) -> Sequence[SSAValue]:
+    """`scf.for` over [low, high), which carries numbers: gives what they are in the end."""
+    block = Block(arg_types=[IndexType(), *(v.type for v in carried)])
+    block.args[0].name_hint = hint
+    for argument, value in zip(block.args[1:], carried, strict=True):
+        argument.name_hint = value.name_hint
+    block.add_op(operations.end(*fill(at.inside(block), block.args[0], block.args[1:])))
+    return at.insert(operations.loop(low, high, step, carried, block)).results
+
+
+def repeat(at: BodyLowering, times: int, hint: str, fill: Fill) -> None:
+    """A loop of a known number of iterations; a single one is no loop."""
+    zero = at.index.constant(0)
+    if times == 1:
+        fill(at, zero)
+    else:
+        loop(at, zero, at.index.constant(times), hint, fill)
+
+
+def either(
+    at: BodyLowering,
+    test: SSAValue,
+    then: Callable[[BodyLowering], None],
+    otherwise: Callable[[BodyLowering], None],
+) -> None:
+    """`scf.if` without results."""
+    blocks = Block(), Block()
+    for block, fill in zip(blocks, (then, otherwise), strict=True):
+        fill(at.inside(block))
+        block.add_op(operations.end())
+    at.insert(operations.branch(test, *blocks))
+
+
+def one_of(
+    at: BodyLowering,
+    test: SSAValue,
+    then: Callable[[BodyLowering], SSAValue],
+    otherwise: Callable[[BodyLowering], SSAValue],
+) -> SSAValue:
+    """`scf.if` that gives the number of one of its branches."""
+    blocks = Block(), Block()
+    for block, fill in zip(blocks, (then, otherwise), strict=True):
+        block.add_op(operations.end(fill(at.inside(block))))
+    return at.insert(operations.branch(test, *blocks, types=[at.element])).results[0]
+
+
+def when(at: BodyLowering, test: SSAValue | None, then: Callable[[BodyLowering], None]) -> None:
+    """`scf.if` without another side; without a test, always."""
+    if test is None:
+        return then(at)
+    block = Block()
+    then(at.inside(block))
+    block.add_op(operations.end())
+    at.insert(operations.branch(test, block))
+
+
+def select(at: BodyLowering, test: SSAValue, a: SSAValue, b: SSAValue) -> SSAValue:
+    """`a` where the test holds, else `b`."""
+    return a if a is b else at.insert(arith.SelectOp(test, a, b)).result
+
+
+def all_of(at: BodyLowering, tests: list[SSAValue]) -> SSAValue:
+    """The conjunction of one test or more."""
+
+    def both(a: SSAValue, b: SSAValue) -> SSAValue:
+        return at.index.once(("and", a, b), lambda: operations.binary(arith.AndIOp, a, b))
+
+    return reduce(both, dict.fromkeys(tests))
+
+
+def any_of(at: BodyLowering, tests: list[SSAValue]) -> SSAValue:
+    """The disjunction of one test or more."""
+
+    def either_test(a: SSAValue, b: SSAValue) -> SSAValue:
+        return at.index.once(("or", a, b), lambda: operations.binary(arith.OrIOp, a, b))
+
+    return reduce(either_test, dict.fromkeys(tests))
+
+
+# --- numbers --------------------------------------------------------------------------------------
+
+
+def difference(at: BodyLowering, a: SSAValue, b: SSAValue) -> SSAValue:
+    return at.insert(operations.binary(arith.SubiOp, a, b)).result
+
+
+def quotient(at: BodyLowering, a: SSAValue, b: SSAValue) -> SSAValue:
+    """`a / b`, rounded down."""
+    return at.insert(operations.binary(arith.FloorDivSIOp, a, b)).result
+
+
+def divided(at: BodyLowering, a: SSAValue, b: SSAValue) -> tuple[SSAValue, SSAValue]:
+    """Quotient and remainder."""
+    whole = quotient(at, a, b)
+    return whole, difference(at, a, at.index.mul(whole, b))
+
+
+def rounded_up(at: BodyLowering, a: SSAValue, b: SSAValue) -> SSAValue:
+    """The first multiple of b from a on."""
+    most = at.index.add(a, difference(at, b, at.index.constant(1)))
+    return at.index.mul(quotient(at, most, b), b)
+
+
+def mirrored(
+    at: BodyLowering, low: SSAValue, high: SSAValue, step: SSAValue, k: SSAValue
+) -> SSAValue:
+    """For k in [low, high) by steps of which the last one ends there, the same from the end on."""
+    return difference(at, at.index.add(low, difference(at, high, step)), k)
+
+
+def smaller(at: BodyLowering, a: SSAValue, b: SSAValue) -> SSAValue:
+    return at.insert(operations.binary(arith.MinSIOp, a, b)).result
+
+
+def larger(at: BodyLowering, a: SSAValue, b: SSAValue) -> SSAValue:
+    return at.insert(operations.binary(arith.MaxSIOp, a, b)).result
+
+
+def at_least_one(at: BodyLowering, n: SSAValue) -> SSAValue:
+    return larger(at, n, at.index.constant(1))
+
+
+# --- buffers --------------------------------------------------------------------------------------
+
+
+def buffer(at: BodyLowering, elements: int, hint: str) -> SSAValue:
+    """Elements on the stack."""
+    op = at.insert(memref.AllocaOp.get(at.element, shape=[elements]))
+    op.memref.name_hint = hint
+    return op.memref
+
+
+def filled(at: BodyLowering, elements: int, number: float, hint: str) -> SSAValue:
+    """Elements on the stack, each of which is a number."""
+    target = buffer(at, elements, hint)
+    repeat(at, elements, "z", lambda inner, z: store(inner, inner.constant(number), target, z))
+    return target
+
+
+def load(at: BodyLowering, source: SSAValue, position: SSAValue) -> SSAValue:
+    return at.insert(operations.load(source, position)).res
+
+
+def store(at: BodyLowering, value: SSAValue, target: SSAValue, position: SSAValue) -> None:
+    at.insert(operations.store(value, target, position))

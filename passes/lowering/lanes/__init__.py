@@ -1,0 +1,8 @@
+"""Values of a body in the lanes of vectors.
+
+- `lanes_lowering`: values at the rows and vectors of a block
+- `lane_reads`: reads in the lanes of vectors
+- `lane_choices`: choices in the lanes of vectors, by branches and masks
+- `lane_tests`: which tests of choices hold anyway, and which are left to be made
+- `vector_lowering`: arithmetic on vectors and numbers
+"""

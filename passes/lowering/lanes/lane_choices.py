@@ -1,0 +1,148 @@
+"""Choices in the lanes of vectors: branches, masks, and terms that are left out.
+
+A choice by values computes both of its sides for all lanes: what they read is there whatever the
+values are, as `tix.if` alone decides about indices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from dialects import tix
+from dialects.loops import CompareLanesOp, SelectLanesOp
+from dialects.tix import Constraint
+from passes.lowering import operations
+from passes.lowering.emit import all_of, any_of
+from passes.lowering.lanes.lanes_lowering import LanesLowering
+from passes.rewriting.shallow_copy import shallow_copy
+from passes.scheduling.streams.masked_lanes import MASKED_STEPS, UNDER_MASKS, is_there
+from passes.scheduling.tiles.sum_lengths import is_short
+
+Tests = Sequence[Sequence[Constraint]]
+"""A condition in disjunctive form."""
+
+
+class LaneChoices(LanesLowering):
+    """Emits choices between values at a point of a block."""
+
+    def choice(self, op: tix.IfOp) -> SSAValue:
+        """A branch where all lanes take the same side, else both sides under masks."""
+        left = self.left(op)
+        if left is None and self._is_divided(op):
+            return self.lane_by_lane(op.results[0])
+        tests = [left] if left is not None else op.condition
+        column = self.tile.column_index
+        if not any(c.form[column] for disjunct in tests for c in disjunct):
+            return self._branching(tests, op)
+        return (
+            self._masked(tests, op) if self._is_maskable(op) else self.lane_by_lane(op.results[0])
+        )
+
+    def _is_divided(self, op: tix.IfOp) -> bool:
+        return self.is_divided([c.form for disjunct in op.condition for c in disjunct])
+
+    def _branching(self, tests: Tests, op: tix.IfOp) -> SSAValue:
+        for disjunct in tests:
+            self.provide_quotients([c.form for c in disjunct])
+        holds = self.index.holds(tests)
+        blocks = Block(), Block()
+        for block, region in zip(blocks, (op.then, op.otherwise), strict=True):
+            inner = self.inside(block)
+            if region is op.then and len(tests) == 1:
+                inner.assume(*tests[0])
+            block.add_op(operations.end(inner.lanes_of(tix.yielded(region))))
+        return self.insert(operations.branch(holds, *blocks, types=[self.type])).results[0]
+
+    def _is_maskable(self, op: tix.IfOp) -> bool:
+        """True if reads inside are vectors, of which lanes can be left out."""
+        inner = [o for region in op.regions for o in region.walk()]
+        column = self.tile.column_index
+        return all(
+            isinstance(o, UNDER_MASKS)
+            or (isinstance(o, tix.ReadOp) and self._may_leave_lanes_out(o))
+            or (_is_short(o) and column in self.uses.of_operation(o))
+            for o in inner
+        )
+
+    def _may_leave_lanes_out(self, op: tix.ReadOp) -> bool:
+        """True if vectors of a read are masked, or all lanes read what is there anyway."""
+        is_number = self.tile.column_index not in self.uses.of_operation(op)
+        return is_there(op) if is_number else self.step(op) in MASKED_STEPS
+
+    def _masked(self, tests: Tests, op: tix.IfOp) -> SSAValue:
+        """Both branches, each with the lanes for which it is taken."""
+        holds = self._mask(tests)
+        then = self._under(holds, op.then, tests)
+        if holds is self.mask:
+            return then  # other lanes do not matter
+        otherwise = self._under(self.others(holds), op.otherwise)
+        return self.insert(SelectLanesOp(holds, then, otherwise)).result
+
+    def choice_by_values(self, op: tix.WhereOp) -> SSAValue:
+        """Both values, and in each lane the one that the comparison chooses."""
+        operands = [self.lanes_of(v) for v in op.operands]
+        predicate = "une" if op.comparison == "ne" else f"o{op.comparison}"
+        test = self.insert(CompareLanesOp(predicate, *operands)).result
+        sides = [self.lanes_of(tix.yielded(region)) for region in (op.then, op.otherwise)]
+        return self.insert(SelectLanesOp(test, *sides)).result
+
+    def _mask(self, tests: Tests) -> SSAValue:
+        """The lanes in which a condition holds, computed ahead of all loops that do not move it."""
+        for disjunct in tests:
+            self.provide_quotients([c.form for c in disjunct])
+        placed = [[c.substitute(self.index.places) for c in disjunct] for disjunct in tests]
+        at = shallow_copy(self)
+        at.index = self.index.outermost(v for d in placed for c in d for v in c.form.indices)
+        parts = [[at.holds_in(c.form, c.equality) for c in disjunct] for disjunct in placed]
+        return any_of(at, [all_of(at, part) for part in parts])
+
+    def provide_mask(self, op: Operation | Block) -> None:
+        """Compute here the lanes in which the tests of a choice hold that differ by lane."""
+        left = self.left(op) if isinstance(op, tix.IfOp) else None
+        if differing := [c for c in left or () if c.form[self.tile.column_index]]:
+            self._mask([differing])
+
+    def plus(self, sum_: SSAValue, term: SSAValue, op: tix.ReductionOp) -> SSAValue:
+        """A partial sum with one more term at this point.
+
+        A term that is 0 where a condition fails is left out there, as a sum that begins with 0 is
+        never -0: that is one instruction of processors with masks.
+        """
+        choice = term.owner
+        is_sum = isinstance(op, tix.SumOp)
+        if not is_sum or not isinstance(choice, tix.IfOp) or not self._is_left_out(choice):
+            return self.add(sum_, self.lanes_of(term), op)
+        left = self.left(choice)
+        tests = choice.condition if left is None else [left]
+        holds = self._mask(tests)
+        after = self.add(sum_, self._under(holds, choice.then, tests), op)
+        return self.insert(SelectLanesOp(holds, after, sum_)).result
+
+    def _is_left_out(self, op: tix.IfOp) -> bool:
+        """True if a choice is between some lanes and 0."""
+        left = self.left(op)
+        tests = op.condition if left is None else [left]
+        return (
+            tix.constant_value(tix.yielded(op.otherwise)) == 0.0
+            and any(map(self.depends_on_lanes, tests))
+            and not self._is_divided(op)
+            and self._is_maskable(op)
+        )
+
+    def depends_on_lanes(self, tests: Sequence[Constraint]) -> bool:
+        """True if tests are masks rather than branches."""
+        return any(c.form[self.tile.column_index] for c in tests)
+
+    def _under(self, mask: SSAValue, region: Region, tests: Tests = ()) -> SSAValue:
+        """The value of a branch in the lanes for which it is taken."""
+        inner = self.apart()
+        inner.mask = mask if self.mask is None else all_of(self, [mask, self.mask])
+        if len(tests) == 1:
+            inner.assume(*tests[0])
+        return inner.lanes_of(tix.yielded(region))
+
+
+def _is_short(op: Operation) -> bool:
+    return isinstance(op, tix.ReductionOp) and is_short(op)

@@ -1,0 +1,147 @@
+"""Reads in the lanes of vectors: neighbours, elements at a fixed distance, masks.
+
+    x[i, j]          j along the lanes: side by side      vector.load
+    x[i, N - 1 - j]  the other way round                  vector.load, vector.shuffle
+    x[j, i]          a row apart                          loops.strided_load, or squares
+
+An element, or a vector, is loaded once for all places that read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from xdsl.dialects import vector
+from xdsl.dialects.builtin import I1, MemRefType, VectorType, i1
+from xdsl.ir import SSAValue
+
+from dialects import tix
+from dialects.loops import StridedLoadOp, vector_of
+from dialects.tix import Affine
+from passes.analysis.index_uses import IndexUses
+from passes.lowering import operations
+from passes.lowering.lanes.vector_lowering import VectorLowering
+from passes.scheduling.streams.masked_lanes import MASKED_STEPS
+
+
+class LaneReads(VectorLowering):
+    """Emits reads: of a number where they are the same for all lanes, else of a vector."""
+
+    uses: IndexUses
+    mask: SSAValue | None = None
+    """The lanes of which anything may be read; None: all."""
+    loaded: dict[object, SSAValue]
+    """Elements that are loaded, by tensor and forms."""
+
+    # --- quotients ---
+
+    def provide_quotients(self, forms: Sequence[Affine]) -> None:
+        """Give places to the quotients by numbers in these forms."""
+        for v in {v for form in forms for v in form.indices}:
+            op = v.owner
+            if isinstance(op, tix.FloorDivOp) and v not in self.index.places:
+                self.provide_quotients([op.form])
+                quotient = self.index.floordiv(op.form, op.divisor.data)
+                self.index.values[quotient] = quotient
+                self.index.places[v] = Affine.of(quotient)
+
+    def _placed(self, forms: Sequence[Affine]) -> tuple[Affine, ...]:
+        return tuple(form.substitute(self.index.places) for form in forms)
+
+    def is_divided(self, forms: Sequence[Affine]) -> bool:
+        """True if a quotient in these forms varies along the lanes."""
+        column = self.tile.column_index
+        return any(
+            v is not column and column in self.uses.of(v) for form in forms for v in form.indices
+        )
+
+    # --- reads ---
+
+    def number(self, op: tix.ReadOp) -> SSAValue:
+        """An element that is the same for all lanes."""
+        self.provide_quotients(op.forms)
+        key = op.tensor, op.shape, *self._placed(op.forms)
+        if key not in self.loaded:
+            self.loaded[key] = self._read(op)
+        return self.loaded[key]
+
+    def elements(self, op: tix.ReadOp) -> SSAValue | None:
+        """The elements of a read in all lanes; None where these are at no fixed distance.
+
+        A mask is for neighbours, and for elements a few apart.
+        """
+        step = self.step(op)
+        if step is None or (self.mask is not None and step not in MASKED_STEPS):
+            return None
+        self.provide_quotients(op.forms)
+        key = self.key(op)
+        if key not in self.loaded:
+            first = self.index.linear(op.forms, self.strides[op.tensor, op.shape])
+            source = self.buffers[op.tensor]
+            if step == 1:
+                found = self.neighbours(source, first, self.mask)
+            elif step == -1:
+                found = self._backwards(source, first)
+            elif self.mask is not None:
+                assert isinstance(step, int)
+                found = self._every(step, source, first, self.mask)
+            else:
+                found = self._apart(source, first, step)
+            self.loaded[key] = self.widened(found)
+        return self.loaded[key]
+
+    def key(self, op: tix.ReadOp) -> object:
+        """The key of the elements of a read among those that are loaded."""
+        return op.tensor, op.shape, self.lanes, self.mask, *self._placed(op.forms)
+
+    def step(self, op: tix.ReadOp) -> SSAValue | int | None:
+        """The distance of elements in neighbouring lanes; None where quotients decide."""
+        if self.is_divided(op.forms):
+            return None
+        fixed, rest = 0, None
+        for form, stride in zip(op.forms, self.strides[op.tensor, op.shape], strict=True):
+            c = form[self.tile.column_index]
+            if c and isinstance(stride, int):
+                fixed += c * stride
+            elif c and not isinstance(stride, int):
+                part = stride if c == 1 else self.index.mul(stride, self.index.constant(c))
+                rest = part if rest is None else self.index.add(rest, part)
+        if rest is None:
+            return fixed
+        return self.index.add(rest, self.index.constant(fixed)) if fixed else rest
+
+    def neighbours(
+        self, source: SSAValue, first: SSAValue, mask: SSAValue | None = None
+    ) -> SSAValue:
+        """The elements of a buffer that lie side by side from a position on."""
+        element = cast("MemRefType[Any]", source.type).element_type
+        if mask is None:
+            kind = vector_of(element, self.lanes)
+            return self.insert(operations.load_lanes(source, first, kind)).result
+        zeros = self.zeros(element)
+        return self.insert(vector.MaskedLoadOp(source, [first], mask, zeros)).result
+
+    def _backwards(self, source: SSAValue, first: SSAValue) -> SSAValue:
+        lowest = self.index.add(first, self.index.constant(1 - self.lanes))
+        mask = None if self.mask is None else self.reversed(self.mask)
+        return self.reversed(self.neighbours(source, lowest, mask))
+
+    def _every(self, step: int, source: SSAValue, first: SSAValue, mask: SSAValue) -> SSAValue:
+        """Elements at a distance, of so many vectors of which nothing else is read."""
+        width = self.lanes
+        kind: VectorType[I1] = VectorType(i1, [width])
+        none = self.insert(vector.CreateMaskOp([self.index.constant(0)], kind)).mask_vector
+        places = [divmod(lane * step, width) for lane in range(width)]
+        parts: list[SSAValue] = []
+        for n in range(step):
+            lanes = {place: lane for lane, (part, place) in enumerate(places) if part == n}
+            taken = self.shuffled(mask, none, [lanes.get(place, width) for place in range(width)])
+            begin = self.index.add(first, self.index.constant(n * width))
+            parts.append(self.neighbours(source, begin, taken))
+        return self.picked(parts, places)
+
+    def _apart(self, source: SSAValue, first: SSAValue, step: SSAValue | int) -> SSAValue:
+        distance = self.index.constant(step) if isinstance(step, int) else step
+        kind = vector_of(cast("MemRefType[Any]", source.type).element_type, self.lanes)
+        return self.insert(StridedLoadOp(source, first, distance, kind)).result

@@ -1,0 +1,11 @@
+"""Definitions that share rows or strips, and sums over the rows of a piece.
+
+- `row_loops`: definitions row by row
+- `piece_loops`: sums over the rows of a piece
+- `strip_loops`: definitions strip by strip
+- `column_scans`: scans along another index than that of lanes
+- `lane_loops`: loops over the vectors of a row
+- `row_lanes`: values of a row in the lanes of vectors
+- `row_scans`: prefixes in the lanes of vectors, with totals that a row carries
+- `row_quotients`: quotients by a number of the row
+"""

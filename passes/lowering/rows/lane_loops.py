@@ -1,0 +1,99 @@
+"""Loops over the vectors of a row: all lanes of most, under a mask those of the last one.
+
+scf.for %j = 0 to 512 step 32          J = 530: vectors of 16 lanes, two at a time
+scf.for %j = 512 to 530 step 16        one at a time, under a mask
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects import vector
+from xdsl.dialects.builtin import I1, VectorType, i1
+from xdsl.ir import Region, SSAValue
+
+from dialects import tix
+from dialects.tix import Affine
+from passes.analysis.costs import FREE, weight
+from passes.lowering.emit import (
+    carrying_loop,
+    difference,
+    larger,
+    mirrored,
+    quotient,
+    rounded_up,
+    smaller,
+)
+from passes.lowering.lanes.vector_lowering import store_vector
+from passes.lowering.rows.row_lanes import RowLanes
+from passes.lowering.scalars.body_lowering import BodyLowering
+from passes.scheduling.tiles.tile import Tile
+from passes.scheduling.tiles.tile_analysis import lanes_of
+
+Lanes = Sequence[SSAValue]
+"""Vectors of partial results."""
+
+Emit = Callable[[RowLanes, int, Lanes], Lanes]
+"""Emits so many vectors from the index on, under the mask if there is one."""
+
+
+def tile_along(op: tix.DefineOp, column: SSAValue, body: Region, vectors: int) -> Tile:
+    """Vectors along an index, several at a time unless an elementary function keeps units busy."""
+    heavy = any(not isinstance(o, FREE) and weight(o) > 1 for o in body.walk())
+    lanes = lanes_of(op)
+    return Tile(None, column, 1, lanes * (1 if heavy else vectors), lanes)
+
+
+def over_vectors(
+    at: RowLanes,
+    index: SSAValue,
+    span: tuple[SSAValue, SSAValue, int | None],
+    carried: Lanes,
+    emit: Emit,
+    backwards: bool = False,
+) -> Lanes:
+    """The loop over all vectors of a span, whose length may be a number; the last one is masked.
+
+    Backwards, that one comes first, and the first one last. A span that ends before it begins, as
+    bounds that differ from row to row may say, has none.
+    """
+    low, high, length = span
+    if length is None:
+        high = larger(at, low, high)
+    vectors = at.tile.columns // at.lanes
+    width, lanes = at.index.constant(at.tile.columns), at.index.constant(at.lanes)
+    whole = at.index.mul(quotient(at, difference(at, high, low), width), width)
+    end = at.index.add(low, whole)
+
+    def all_lanes(inner: BodyLowering, k: SSAValue, carried: Lanes) -> Lanes:
+        assert isinstance(inner, RowLanes)
+        inner.index.values[index] = mirrored(inner, low, end, width, k) if backwards else k
+        return emit(inner, vectors, carried)
+
+    def some_lanes(inner: BodyLowering, k: SSAValue, carried: Lanes) -> Lanes:
+        assert isinstance(inner, RowLanes)
+        k = mirrored(inner, end, up, lanes, k) if backwards else k
+        inner.index.values[index] = k
+        left = smaller(inner, difference(inner, high, k), lanes)
+        kind: VectorType[I1] = VectorType(i1, [inner.lanes])
+        inner.mask = inner.insert(vector.CreateMaskOp([left], kind)).mask_vector
+        return emit(inner, 1, carried)
+
+    up = at.index.add(end, rounded_up(at, difference(at, high, end), lanes)) if backwards else high
+    hint = index.name_hint
+    loops = [(low, end, width, all_lanes)]
+    if length is None or length % at.tile.columns:
+        loops.append((end, up, lanes, some_lanes))
+    for first, last, step, fill in reversed(loops) if backwards else loops:
+        carried = carrying_loop(at, first, last, step, hint, carried, fill)
+    return carried
+
+
+def store_elements(at: RowLanes, op: tix.DefineOp, value: SSAValue) -> None:
+    """Store a vector of a definition in its place, less the lanes that a mask leaves out."""
+    place = at.index.linear([Affine.of(v) for v in op.indices], at.strides[op.result, op.shape])
+    target = at.buffers[op.result]
+    if at.mask is None:
+        store_vector(at, value, target, place)
+    else:
+        at.insert(vector.MaskedStoreOp(target, [place], at.mask, value))

@@ -1,0 +1,84 @@
+"""Values of a row in the lanes of vectors, and the numbers that are the same for all of them.
+
+    y[i, j] = (x[i, j] - m[i]) / sqrt(v[i] + 1e-5)       j along the lanes
+
+`m[i]`, which the nest has just computed, and the root are there before the loop over j begins. Of a
+choice by values both sides are computed, and each lane takes one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from xdsl.ir import Operation, Region, SSAValue
+
+from dialects import tix
+from dialects.tix import elementwise as ew
+from passes.analysis.index_uses import IndexUses
+from passes.index_sets.context import stays_inside
+from passes.lowering.lanes.lane_choices import LaneChoices
+from passes.lowering.rows.row_quotients import quotient_of
+from passes.lowering.scalars.segments import SegmentLowering
+from passes.rewriting.cloner import free_values
+from passes.scheduling.tiles.tile import Tile
+
+
+class KnownNumbers(SegmentLowering):
+    """Emits values; elements of the row that were computed before are not read again."""
+
+    numbers: dict[SSAValue, SSAValue]
+    """The only element in this row of some tensors."""
+
+    def _read(self, op: tix.ReadOp) -> SSAValue:
+        return self.numbers[op.tensor] if op.tensor in self.numbers else super()._read(op)
+
+    def compute_ahead(
+        self, body: Region, inside: Collection[SSAValue], known: list[tix.Constraint]
+    ) -> None:
+        """Compute what a body has that is the same for all values of the indices `inside`.
+
+        Elements are read ahead only where they are there whenever the constraints `known` hold.
+        """
+        uses, later = IndexUses(), set[SSAValue]()
+        for op in body.block.ops:
+            needed = {*op.operands, *free_values(op)}
+            if (
+                isinstance(op, tix.YieldOp | tix.ReductionOp | tix.IfOp | tix.WhereOp)
+                or uses.of_operation(op) & {*inside}
+                or needed & later
+                or not (_tensor_of(op) in self.numbers or stays_inside(op, known))
+            ):
+                later.update(op.results)
+            else:
+                self.operation(op)
+
+
+def _tensor_of(op: Operation) -> SSAValue | None:
+    return op.tensor if isinstance(op, tix.ReadOp) else None
+
+
+class RowLanes(KnownNumbers, LaneChoices):
+    """Emits values at vectors of a row."""
+
+    def __init__(self, at: KnownNumbers, op: tix.DefineOp, tile: Tile, uses: IndexUses):
+        super().__init__(at, op, tile, uses)
+        self.outer = at
+        """The lowering of what stands before the loop over vectors."""
+        self.numbers = at.numbers
+        self.ranges = dict(at.ranges)
+        self.reciprocals: Mapping[SSAValue, SSAValue] = {}
+        """The reciprocals of numbers that lanes are divided by."""
+
+    def _emitted(self, value: SSAValue) -> SSAValue:
+        if self.vector is None and value in self.scalars:
+            return self.scalars[value]
+        if self.vector is not None and isinstance(value.owner, ew.DivOp):
+            return self._quotient(value.owner)
+        return super()._emitted(value)
+
+    def _quotient(self, op: ew.DivOp) -> SSAValue:
+        if op.rhs not in self.reciprocals or self.tile.column_index not in self.uses.of(op.lhs):
+            return super()._emitted(op.result)
+        return quotient_of(
+            self, self.lanes_of(op.lhs), self.value(op.rhs), self.reciprocals[op.rhs]
+        )

@@ -1,0 +1,170 @@
+"""From `tix` bodies to `scf`, `arith`, `math` and `memref`: what `schedule` emits inside a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from typing import Self, TypeAlias
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import Float64Type, IndexType, f32, f64, i64
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from dialects import tix
+from dialects.tix import Affine, TensorType
+from passes.lowering import operations
+from passes.lowering.scalars.elementary import (
+    AS_WRITTEN,
+    CONTRACT,
+    REASSOCIATED,
+    SIGNLESS,
+    ScalarLowering,
+)
+from passes.lowering.scalars.index_lowering import IndexLowering
+from passes.rewriting.failure import place
+from passes.rewriting.shallow_copy import shallow_copy
+from passes.scheduling.tiles.sum_lengths import constraints_of
+
+Strides: TypeAlias = Mapping[tuple[SSAValue, tuple[Affine, ...]], Sequence[SSAValue | int]]
+"""The strides of a tensor that is seen in a shape."""
+
+
+class BodyLowering(ScalarLowering):
+    """Emits the scalars of one block of a body.
+
+    `buffers` belong to the tensors that it reads, and `strides` to these in the shapes in which it
+    sees them; `scalars` holds the values that are emitted so far, and the operations in
+    `as_written` keep their order, without fused products. `ranges` holds first values, and values
+    behind the last, of indices that run over a part of their range here.
+    """
+
+    def __init__(
+        self,
+        index: IndexLowering,
+        type: TensorType,
+        buffers: Mapping[SSAValue, SSAValue],
+        strides: Strides,
+        scalars: Mapping[SSAValue, SSAValue] | None = None,
+        as_written: Set[Operation] = frozenset(),
+    ):
+        super().__init__(index, f64 if isinstance(type.element, Float64Type) else f32)
+        self.buffers = buffers
+        self.strides = strides
+        self.scalars = dict(scalars or {})
+        self.as_written = as_written
+        self.ranges: dict[SSAValue, tuple[SSAValue, SSAValue]] = {}
+
+    def inside(self, block: Block) -> Self:
+        """The lowering of a block inside, which can use what this one has computed so far."""
+        inner = shallow_copy(self)
+        inner.index = self.index.inside(block)
+        inner.scalars = dict(self.scalars)
+        inner.ranges = dict(self.ranges)
+        return inner
+
+    def region(self, region: Region) -> SSAValue:
+        """Emit a body and give its value."""
+        for op in region.block.ops:
+            if not isinstance(op, tix.YieldOp):
+                self.operation(op)
+        return self.scalars[tix.yielded(region)]
+
+    def operation(self, op: Operation) -> None:
+        """Emit one operation of a body."""
+        self.index.location = op.location
+        self.flags = AS_WRITTEN if op in self.as_written else CONTRACT
+        if isinstance(op, tix.FloorDivOp):
+            self.index.values[op.result] = self.index.floordiv(op.form, op.divisor.data)
+            return
+        self.scalars[op.results[0]] = self._scalar(op)
+
+    def _scalar(self, op: Operation) -> SSAValue:
+        match op:
+            case tix.ConstantOp():
+                return self.constant(op.value.data)
+            case tix.ReadOp():
+                return self._read(op)
+            case tix.IndexToRealOp():
+                whole = self.insert(arith.IndexCastOp(self.index.form(op.form), i64)).result
+                return self.insert(arith.SIToFPOp(whole, self.element)).result
+            case tix.SumOp():
+                return self._sum(op)
+            case tix.ReductionOp():
+                return self.reduce(op, op.indices, self.constant(op.IDENTITY))
+            case tix.IfOp():
+                return self._choose(self.index.holds(op.condition), op)
+            case tix.WhereOp():
+                return self._choose(self._compare(op), op)
+            case tix.UnaryOp() | tix.BinaryOp():
+                return self.elementwise(op, [self.scalars[v] for v in op.operands])
+            case _:
+                raise ValueError(f"{place(op.location)}{op.name} cannot stand in a body")
+
+    def _read(self, op: tix.ReadOp) -> SSAValue:
+        at = self.index.linear(op.forms, self.strides[op.tensor, op.shape])
+        value = self.insert(operations.load(self.buffers[op.tensor], at)).res
+        if value.type == self.element:
+            return value
+        widen = isinstance(self.element, Float64Type)
+        cast = (arith.ExtFOp if widen else arith.TruncFOp)(value, self.element)
+        return self.insert(cast).result
+
+    def _sum(self, op: tix.SumOp) -> SSAValue:
+        """The loops of a sum."""
+        return self.reduce(op, op.indices, self.constant(0.0))
+
+    def bounds(self, op: tix.ReductionOp, own: Sequence[SSAValue]) -> tuple[SSAValue, SSAValue]:
+        """First value, and the value behind the last, of the first of `own`.
+
+        `own` are the last indices of a reduction; those before them are known.
+        """
+        index = own[0]
+        if index not in self.ranges:
+            low, high = self.index.bounds(index, constraints_of(op, own))
+            return low, high
+        return self.ranges[index]
+
+    def reduce(self, op: tix.ReductionOp, own: Sequence[SSAValue], start: SSAValue) -> SSAValue:
+        """The loops of the indices `own` of a reduction that has come to `start`."""
+        if not own:
+            inner = shallow_copy(self)
+            inner.scalars = dict(self.scalars)
+            return self.combined(op, start, inner.region(op.body))
+        index, *rest = own
+        low, high = self.bounds(op, own)
+        body = Block(arg_types=[IndexType(), self.element])
+        body.args[0].name_hint, body.args[1].name_hint = index.name_hint, "sum"
+        inner = self.inside(body)
+        inner.index.values[index] = body.args[0]
+        total = inner.reduce(op, rest, body.args[1])
+        body.add_op(operations.end(total))
+        loop = operations.loop(low, high, self.index.constant(1), [start], body)
+        return self.insert(loop).results[0]
+
+    def combined(self, op: tix.ReductionOp, x: SSAValue, y: SSAValue) -> SSAValue:
+        """The value of a reduction of two terms, or of two parts."""
+        flags = AS_WRITTEN if op in self.as_written else REASSOCIATED
+        match op:
+            case tix.SumOp():
+                return self.insert(operations.binary(arith.AddfOp, x, y, fastmath=flags)).result
+            case tix.ProdOp():
+                return self.insert(operations.binary(arith.MulfOp, x, y, fastmath=flags)).result
+            case tix.MaxOp():
+                return self.insert(arith.MaximumfOp(x, y, SIGNLESS)).result
+            case _:
+                return self.insert(arith.MinimumfOp(x, y, SIGNLESS)).result
+
+    def _compare(self, op: tix.WhereOp) -> SSAValue:
+        predicate = "une" if op.comparison == "ne" else f"o{op.comparison}"
+        return self.insert(
+            arith.CmpfOp(self.scalars[op.lhs], self.scalars[op.rhs], predicate)
+        ).result
+
+    def _choose(self, condition: SSAValue, op: tix.IfOp | tix.WhereOp) -> SSAValue:
+        then, otherwise = self._branch(op.then), self._branch(op.otherwise)
+        branch = operations.branch(condition, then, otherwise, [self.element])
+        return self.insert(branch).results[0]
+
+    def _branch(self, region: Region) -> Block:
+        block = Block()
+        block.add_op(operations.end(self.inside(block).region(region)))
+        return block

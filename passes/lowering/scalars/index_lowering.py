@@ -1,0 +1,207 @@
+"""From affine forms of indices and sizes to `arith`: positions in buffers, loop bounds, conditions.
+
+x[2 * i + k]  of  x: [N, 3]        %0 = arith.muli %i, %c2 : index
+                                   %1 = arith.addi %0, %k : index
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache, reduce
+from typing import TypeVar
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType, IntegerAttr, LocationAttr
+from xdsl.ir import Block, Operation, SSAValue
+
+from dialects.quick import append
+from dialects.tix import Affine, Constraint, Variable
+from dialects.tix.affine import factors_of
+from passes.lowering import operations
+from passes.rewriting.shallow_copy import shallow_copy
+
+OpT = TypeVar("OpT", bound=Operation)
+
+
+class IndexLowering:
+    """Emits index arithmetic into a block; equal forms are computed once per block.
+
+    An index has a value, or a place: an affine form of others that have, as the third row of a
+    block is at `i + 2`. So elements that several places share have equal forms.
+    """
+
+    def __init__(self, block: Block, location: LocationAttr):
+        self.block = block
+        self.location = location
+        self.values: dict[Variable, SSAValue] = {}
+        self.places: dict[Variable, Affine] = {}
+        self.known: dict[object, SSAValue] = {}
+        self.outer: IndexLowering | None = None
+        """The lowering of the block around, which ends with the operation of this block so far."""
+
+    def inside(self, block: Block) -> IndexLowering:
+        """The lowering of a block inside, which can use what this one has computed so far."""
+        inner = IndexLowering(block, self.location)
+        inner.outer = self
+        inner.values = dict(self.values)
+        inner.places = dict(self.places)
+        inner.known = dict(self.known)
+        return inner
+
+    def placed(self, places: Mapping[Variable, Affine]) -> IndexLowering:
+        """The lowering of the same block where these indices have other places."""
+        inner = shallow_copy(self)
+        inner.places = {**self.places, **places}
+        return inner
+
+    def outermost(self, indices: Iterable[Variable]) -> IndexLowering:
+        """The lowering around all loops that do not give these indices their values.
+
+        What depends on the indices alone is computed there once for all iterations. Branches
+        around no such loop are not left: what they need may be needed there alone.
+        """
+        own = {v: self.values[v] for v in indices}
+        found = around = self
+        while around.outer and own.items() <= around.outer.values.items():
+            is_loop = bool(around.block.args)
+            around = around.outer
+            found = around if is_loop else found
+        found = shallow_copy(found)
+        found.places = {}
+        return found
+
+    def insert(self, op: OpT) -> OpT:
+        op.location = self.location
+        append(self.block, op)
+        return op
+
+    def once(self, key: object, make: Callable[[], Operation]) -> SSAValue:
+        if key not in self.known:
+            self.known[key] = self.insert(make()).results[0]
+        return self.known[key]
+
+    def constant(self, value: int) -> SSAValue:
+        return self.once(("constant", value), lambda: _index_constant(value))
+
+    def add(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self.once(("+", a, b), lambda: operations.binary(arith.AddiOp, a, b))
+
+    def mul(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self.once(("*", a, b), lambda: operations.binary(arith.MuliOp, a, b))
+
+    def form(self, form: Affine) -> SSAValue:
+        """The value of an affine form of lowered indices and sizes."""
+        if self.places:
+            form = form.substitute(self.places)
+        if form not in self.known:
+            self.known[form] = self._sum(form)
+        return self.known[form]
+
+    def _sum(self, form: Affine) -> SSAValue:
+        positive = [self._term(k, c) for k, c in form.terms.items() if c > 0]
+        negative = [self._term(k, -c) for k, c in form.terms.items() if c < 0]
+        if form.constant > 0 or not positive:
+            positive.append(self.constant(form.constant))
+        elif form.constant < 0:
+            negative.append(self.constant(-form.constant))
+        total = reduce(self.add, positive)
+        for term in negative:
+            total = self.insert(operations.binary(arith.SubiOp, total, term)).result
+        return total
+
+    def _term(self, key: Variable, coefficient: int) -> SSAValue:
+        value = self._variable(key)
+        return value if coefficient == 1 else self.mul(value, self.constant(coefficient))
+
+    def _variable(self, key: Variable) -> SSAValue:
+        """The value of an index or a size, which may be a product of sizes."""
+        if key in self.values or not isinstance(key, str):
+            return self.values[key]
+        return reduce(self.mul, (self.values[factor] for factor in factors_of(key)))
+
+    def floordiv(self, form: Affine, divisor: int) -> SSAValue:
+        value = self.form(form)
+        if divisor == 1:
+            return value
+        by = self.constant(divisor)
+        key = "//", value, divisor
+        return self.once(key, lambda: operations.binary(arith.FloorDivSIOp, value, by))
+
+    def strides(self, shape: Sequence[Affine]) -> list[SSAValue | int]:
+        """The row-major strides of a shape, as numbers where they are."""
+        strides: list[SSAValue | int] = [1]
+        for size in reversed(shape[1:]):
+            last = strides[-1]
+            if isinstance(last, int) and not size.terms:
+                strides.append(last * max(0, size.constant))
+            else:
+                last = self.constant(last) if isinstance(last, int) else last
+                strides.append(self.mul(last, self.form(size)))
+        return strides[::-1][: len(shape)]
+
+    def linear(self, forms: Sequence[Affine], strides: Sequence[SSAValue | int]) -> SSAValue:
+        """The position of an element: numbers are multiplied out before anything is emitted."""
+        fixed = Affine()
+        total: SSAValue | None = None
+        for form, stride in zip(forms, strides, strict=True):
+            if isinstance(stride, int):
+                fixed = fixed + form * stride
+            else:
+                part = self.mul(self.form(form), stride)
+                total = part if total is None else self.add(total, part)
+        if total is None:
+            return self.form(fixed)
+        return total if fixed == Affine() else self.add(total, self.form(fixed))
+
+    def bounds(self, index: SSAValue, constraints: Sequence[Constraint]) -> tuple[SSAValue, ...]:
+        """First value, and the value behind the last, of an index under its constraints."""
+        ends = [(c.form[index] > 0, self.bound(index, c)) for c in constraints]
+        low = [value for is_low, value in ends if is_low]
+        high = [value for is_low, value in ends if not is_low]
+        return reduce(self._max, low), reduce(self._min, high)
+
+    def bound(self, index: SSAValue, constraint: Constraint) -> SSAValue:
+        """The first value of an index under a constraint that it grows with; else the end.
+
+        `c k + e >= 0` is `k >= ceil(-e / c)` for `c > 0`, where `ceil(x / c)` is
+        `floor((x + c - 1) / c)`; and `k <= floor(e / -c)` for `c < 0`.
+        """
+        c = constraint.form[index]
+        rest = constraint.form - Affine.of(index) * c
+        if c > 0:
+            return self.floordiv(-rest + (c - 1), c)
+        # the end is floor(rest / -c) + 1 = floor((rest - c) / -c)
+        return self.floordiv(rest + (-c), -c)
+
+    def _max(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self.once(("max", a, b), lambda: operations.binary(arith.MaxSIOp, a, b))
+
+    def _min(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self.once(("min", a, b), lambda: operations.binary(arith.MinSIOp, a, b))
+
+    def holds(self, disjuncts: Sequence[Sequence[Constraint]]) -> SSAValue:
+        """A condition in disjunctive form, as one bit."""
+        return reduce(self._or, (reduce(self._and, map(self._test, d)) for d in disjuncts))
+
+    def _test(self, constraint: Constraint) -> SSAValue:
+        positive = Affine({k: c for k, c in constraint.form.terms.items() if c > 0})
+        rest = positive - constraint.form
+        predicate = "eq" if constraint.equality else "sge"
+        return self.insert(arith.CmpiOp(self.form(positive), self.form(rest), predicate)).result
+
+    def _and(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self.insert(operations.binary(arith.AndIOp, a, b)).result
+
+    def _or(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self.insert(operations.binary(arith.OrIOp, a, b)).result
+
+
+@lru_cache(maxsize=1024)
+def _index(value: int) -> IntegerAttr[IndexType]:
+    return IntegerAttr(value, IndexType())
+
+
+def _index_constant(value: int) -> arith.ConstantOp:
+    op = operations.constant(_index(value))
+    op.result.name_hint = f"c{value}" if value >= 0 else f"cm{-value}"
+    return op

@@ -1,0 +1,126 @@
+"""Emits a stream in blocks of rows, which share what they read and compute (`stream_tiles`).
+
+    loops.parallel (%block, %piece) to (...)          four rows, and a piece of their columns
+      scf.for %j = ... step 64                        one block of four vectors after the other
+        if it is whole, and all conditions hold in it
+          sixteen vectors, of which some take what others have
+        else
+          its rows as those of a stream               (`stream_rows`)
+
+Blocks follow each other along the columns, as memory does. Each element is written by the block
+that it lies in: blocks do not overlap.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Block, Region, SSAValue
+
+from dialects import tix
+from dialects.loops import ParallelOp
+from passes.analysis.index_uses import IndexUses
+from passes.lowering.blocks.tile_block import BlockLowering
+from passes.lowering.emit import either, loop, smaller
+from passes.lowering.scalars.body_lowering import BodyLowering
+from passes.lowering.streams.stream_rows import Row, origin_of
+from passes.scheduling.nest import Nest
+from passes.scheduling.streams.stream_phases import phases_of
+from passes.scheduling.streams.stream_tiles import tests_of_block
+from passes.scheduling.tiles.tile import Tile
+
+BLOCKS_OF_PIECE = 64
+"""Blocks that one iteration computes, one behind the other."""
+
+
+def stream_blocks(outer: BodyLowering, op: tix.DefineOp, tile: Tile) -> ParallelOp:
+    """The loops of a definition in blocks of a stream."""
+    row, column = tile.row_index, tile.column_index
+    assert row is not None
+    sizes = dict(zip(op.indices, op.shape, strict=True))
+    piece = tile.columns * BLOCKS_OF_PIECE
+    others = [v for v in op.indices if v not in (row, column)]
+    limits = [outer.index.form(sizes[v]) for v in others]
+    for v, width in ((row, tile.rows), (column, piece)):
+        limits.append(outer.index.floordiv(sizes[v] + (width - 1), width))
+    body = Block(arg_types=[IndexType()] * len(limits))
+    hints = [*(v.name_hint for v in others), "block", "piece"]
+    for new, hint in zip(body.args, hints, strict=True):
+        new.name_hint = hint
+    rows, columns = (outer.index.form(sizes[v]) for v in (row, column))
+    origin = origin_of(outer, op)
+    inner = outer.inside(body)
+    inner.index.values.update(zip(others, body.args, strict=False))
+    first = inner.index.mul(body.args[-2], inner.index.constant(tile.rows))
+    low = inner.index.mul(body.args[-1], inner.index.constant(piece))
+    last = smaller(inner, rows, inner.index.add(first, inner.index.constant(tile.rows)))
+    high = smaller(inner, columns, inner.index.add(low, inner.index.constant(piece)))
+    blocks = _Blocks(op, tile, row, (first, last), columns, origin)
+    loop(inner, low, high, column.name_hint, blocks.emit, tile.columns)
+    return ParallelOp(limits, Region(body))
+
+
+@dataclass(frozen=True)
+class _Blocks:
+    """The blocks of some rows of a definition."""
+
+    op: tix.DefineOp
+    tile: Tile
+    row: SSAValue
+    rows: tuple[SSAValue, SSAValue]
+    """The first of these rows, and their end."""
+    columns: SSAValue
+    """The number of all columns."""
+    origin: SSAValue
+    """The address of the result, in elements."""
+
+    def emit(self, at: BodyLowering, column: SSAValue) -> None:
+        """The block that begins with a column."""
+        at.index.values[self.row] = self.rows[0]
+        at.index.values[self.tile.column_index] = column
+        is_inside = at.index.holds([list(tests_of_block(self.op, self.tile))])
+        either(at, is_inside, self._whole, lambda inner: self._in_rows(inner, column))
+
+    def _whole(self, at: BodyLowering) -> None:
+        InsideBlock(at, self.op, self.tile, IndexUses()).finish(Nest.of(self.op))
+
+    def _in_rows(self, at: BodyLowering, column: SSAValue) -> None:
+        """The elements of a block that are there, row by row."""
+
+        def one(inner: BodyLowering, row: SSAValue) -> None:
+            # what is known is of the first row
+            inner.index.values[self.row], inner.index.known = row, {}
+            end = inner.index.add(column, inner.index.constant(self.tile.columns))
+            end = smaller(inner, self.columns, end)
+            with phases_of(self.op, 1, inner.as_written) as phases:
+                part = Row(self.op, phases, self.tile.lanes, self.origin, column, end)
+                part.emit(inner, nontemporal=False)
+
+        loop(at, *self.rows, self.row.name_hint, one)
+
+
+class InsideBlock(BlockLowering):
+    """Emits a block in which all conditions hold, and takes values from where they are."""
+
+    def is_decided(self, op: tix.IfOp) -> bool:
+        return True
+
+    def _emitted(self, value: SSAValue) -> SSAValue:
+        shared = self._elsewhere(value)
+        return super()._emitted(value) if shared is None else shared
+
+    def _elsewhere(self, value: SSAValue) -> SSAValue | None:
+        """A value at this point that another point of the block has; None if there is none."""
+        for same in self.tile.neighbours.get(value, ()):
+            row = None if self.row is None else self.row + same.rows
+            if row is not None and not 0 <= row < self.tile.rows:
+                continue
+            if same.columns == 0:
+                return self.at(row, self.vector).value(same.value)
+            first = (self.vector or 0) + same.columns // self.lanes
+            if first in self.vectors and first + 1 in self.vectors:
+                a, b = (self.at(row, n).lanes_of(same.value) for n in (first, first + 1))
+                begin = same.columns % self.lanes
+                return self.shuffled(a, b, range(begin, begin + self.lanes))
+        return None

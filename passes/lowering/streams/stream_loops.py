@@ -1,0 +1,101 @@
+"""Loops of streams: one iteration per row, or per piece of a single row, past the caches or not."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence, Set
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import reduce
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from dialects.loops import ParallelOp, SharedCacheOp
+from dialects.tix import Affine
+from passes.lowering.emit import either, larger, quotient, smaller
+from passes.lowering.scalars.body_lowering import BodyLowering
+from passes.lowering.streams.stream_rows import Row, origin_of
+from passes.scheduling.streams.stream_phases import phases_of
+from passes.scheduling.streams.stream_segments import segments_of
+from passes.scheduling.streams.streams import FEWEST_BYTES, MOST_BYTES, Stream, constant_bytes
+
+ELEMENTS_OF_PIECE = 1 << 14
+"""The elements that an iteration writes where the result has only one index."""
+
+
+def streamed(outer: BodyLowering, stream: Stream) -> ParallelOp:
+    """The nest of a stream: one iteration per row, or per piece of a single row."""
+    op = stream.op
+    *limits, extent = [outer.index.form(size) for size in op.shape]
+    if stream.modulus > 1:
+        extent = outer.index.floordiv(op.shape[-1] + (stream.modulus - 1), stream.modulus)
+    origin = origin_of(outer, op)
+    # vectors of phases do not lie where lines do
+    large = stream.modulus == 1 and not stream.is_near and _goes_past_caches(outer, stream)
+    body = Block(arg_types=[IndexType()] * max(1, len(limits)))
+    inner = outer.inside(body)
+    low, high = inner.index.constant(0), extent
+    rows = body.args[: len(limits)]
+    for new, old in zip(rows, op.indices, strict=False):
+        new.name_hint = old.name_hint
+    if not limits:
+        piece = outer.index.constant(ELEMENTS_OF_PIECE)
+        most = outer.index.add(extent, outer.index.constant(ELEMENTS_OF_PIECE - 1))
+        limits = [quotient(outer, most, piece)]
+        body.args[0].name_hint = "piece"
+        low = inner.index.mul(body.args[0], piece)
+        high = smaller(inner, extent, inner.index.add(low, piece))
+    whole = Row(op, (), stream.lanes, origin, low, high)
+    with _rows_of(inner, stream, whole, outer.as_written) as parts:
+        for own in (op, *(phase.op for row in parts for phase in row.phases)):
+            inner.index.values.update(zip(own.indices, rows, strict=False))
+        if isinstance(large, bool):
+            _emit(parts, inner, nontemporal=large)
+        else:
+            either(
+                inner, large, lambda at: _emit(parts, at, True), lambda at: _emit(parts, at, False)
+            )
+    return ParallelOp(limits, Region(body))
+
+
+def _emit(parts: Sequence[Row], at: BodyLowering, nontemporal: bool) -> None:
+    for row in parts:
+        row.emit(at, nontemporal)
+
+
+@contextmanager
+def _rows_of(
+    at: BodyLowering, stream: Stream, whole: Row, as_written: Set[Operation]
+) -> Generator[Sequence[Row]]:
+    """The whole row in its phases, or the segments of a row."""
+    if not stream.in_segments:
+        with phases_of(stream.op, stream.modulus, as_written) as phases:
+            yield [replace(whole, phases=phases)]
+        return
+    with segments_of(stream.op, as_written) as segments:
+        firsts = [at.index.constant(segment.first) for segment in segments]
+        lows = [whole.low, *(larger(at, whole.low, first) for first in firsts[1:])]
+        highs = [*(smaller(at, whole.high, first) for first in firsts[1:]), whole.high]
+        parts = zip(segments, lows, highs, strict=True)
+        yield [replace(whole, phases=[s.phase], low=low, high=high) for s, low, high in parts]
+
+
+def _goes_past_caches(at: BodyLowering, stream: Stream) -> SSAValue | bool:
+    """True if so many bytes are read and written; a test of that where numbers do not tell."""
+    known = constant_bytes(stream.shapes)
+    if known is not None and not FEWEST_BYTES <= known < MOST_BYTES:
+        return known >= MOST_BYTES
+    cache = at.insert(SharedCacheOp()).result
+    counts = [_count(at, shape) for _, shape in stream.shapes]
+    total = at.index.constant(0)
+    for (bytes_, _), count in zip(stream.shapes, counts, strict=True):
+        elements = count if count is counts[0] else smaller(at, count, counts[0])
+        total = at.index.add(total, at.index.mul(elements, at.index.constant(bytes_)))
+    return at.insert(arith.CmpiOp(total, cache, "sge")).result
+
+
+def _count(at: BodyLowering, shape: Sequence[Affine]) -> SSAValue:
+    """The number of elements of a shape."""
+    factors = (at.index.form(size) for size in shape)
+    return reduce(at.index.mul, factors, at.index.constant(1))

@@ -1,0 +1,51 @@
+"""Operations and bounds that a value needs of the bodies around it, before it can be emitted."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Sequence
+
+from xdsl.ir import Operation, SSAValue
+
+from dialects import tix
+from passes.lowering.scalars.body_lowering import BodyLowering
+from passes.rewriting.cloner import free_values
+
+
+def bounds(
+    at: BodyLowering, op: tix.ReductionOp, indices: Sequence[SSAValue]
+) -> tuple[SSAValue, SSAValue]:
+    """The bounds of the first of `indices`, which are the last ones of the sum."""
+    provide_bounds(at, op)
+    return at.bounds(op, indices)
+
+
+def provide_bounds(at: BodyLowering, op: tix.ReductionOp) -> None:
+    """Emit what the bounds of a sum depend on."""
+    for outer in missing(at, op.free_indices, ())[0]:
+        at.operation(outer)
+
+
+def missing(
+    at: BodyLowering, roots: Iterable[SSAValue], available: Container[SSAValue]
+) -> tuple[list[Operation], list[SSAValue]]:
+    """Operations to emit, in order, and available values, which `roots` need and `at` lacks.
+
+    The operations may stand in the bodies around, which are emitted later than the sums in them.
+    """
+    ops: dict[Operation, None] = {}
+    found: dict[SSAValue, None] = {}
+
+    def visit(value: SSAValue) -> None:
+        owner = value.owner
+        if value in at.scalars or value in at.index.values or not isinstance(owner, Operation):
+            return
+        if value in available:
+            found[value] = None
+        elif owner not in ops and not isinstance(owner, tix.DefineOp):
+            for v in (*owner.operands, *free_values(owner)):
+                visit(v)
+            ops[owner] = None
+
+    for root in roots:
+        visit(root)
+    return list(ops), list(found)

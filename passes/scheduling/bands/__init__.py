@@ -1,0 +1,8 @@
+"""Stages of a stencil that share bands: each has the elements of a band that the next one reads.
+
+- `bands`: which definitions share bands: stages of a stencil
+- `band_axes`: definitions with an index for each dimension
+- `band_windows`: what an element reads of each dimension of a tensor
+- `band_stages`: the elements that a definition has in a band
+- `band_pieces`: sides of pieces of a sum that are bands of what it alone reads
+"""

@@ -1,0 +1,10 @@
+"""Costs of loops: units in which tiles are compared, and predicted times.
+
+- `tile_cost`: the cost of tiles, and of the plain nest
+- `cache_lines`: whether blocks find in a cache what others read, or copy it
+- `far_lines`: what lines cost that no cache near the core keeps
+- `frequencies`: how often each operation of a definition runs
+- `instructions`: the instructions of an element, as lanes and rows share them
+- `predict`: the time that a definition takes in a nest
+- `predict_nests`: the time of definitions that share loops
+"""

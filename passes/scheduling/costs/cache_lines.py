@@ -1,0 +1,103 @@
+"""Lines of a cache that a block reads: whether the next block of its group finds them there.
+
+    y[i, j] = sum[k](x[i, k] * w[k, j])      blocks of 48 columns j, f32, K = 128
+
+    128 runs of 3 lines, which lie apart: 384 lines, 24 KB
+
+All blocks of a group read the same elements w[k, j]. Copied into a panel, they are read once more
+than they are needed, while nothing else can be done; what stays in a cache needs no panel. Neither
+does what follows in memory, if few blocks share it: a third of the time of five blocks is copying.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import prod
+
+from dialects import tix
+from dialects.tix import Affine
+from passes.analysis.index_uses import IndexUses
+from passes.scheduling.costs.tile_cost import ASSUMED_EXTENT, Sizes, length_of
+from passes.scheduling.tiles.tile import Hoisted, Tile
+from passes.scheduling.tiles.tile_analysis import VECTOR_BYTES, constant_extent, known_size, stride
+
+LINE_BYTES = 64
+"""The bytes of a line."""
+
+LINES_APART = 512
+"""Lines of runs that lie apart, at most: 32 KB, two thirds of the nearest cache. Where they share
+few places of it, as rows of 4 KB do, the second cache still has them."""
+
+BYTES_IN_ORDER = 1 << 19
+"""Bytes from the first element to the last, at most, of runs that follow each other in memory: in
+order they come from the second cache in time."""
+
+FEWEST_ROWS_OF_COPY = 48
+"""Rows that share a copy, at least, of more bytes than that: in order they come from further caches
+almost in time, and copying them costs as much as using them for some ten rows."""
+
+BYTES_OF_CORE = 1 << 21
+"""Bytes that the caches of a core keep at most."""
+
+BYTES_BETWEEN = 1024
+"""Bytes from the end of one such run to the next, at most: a page has several of them."""
+
+
+def is_copied(
+    hoisted: Hoisted, op: tix.ReductionOp, tile: Tile, uses: IndexUses, sizes: Sizes
+) -> bool:
+    """True if what a panel may hold is better copied to it, for these sizes.
+
+    It is unless vectors of it are there in memory, and a cache keeps those of all terms from one
+    block to the next, or few blocks share what follows in memory.
+    """
+    read = hoisted.value.owner
+    if not isinstance(read, tix.ReadOp) or not lies_along(hoisted, tile, uses):
+        return True
+    run, apart = _runs(read, op, tile, uses, sizes)
+    if apart:
+        return -(-run // LINE_BYTES) * prod(apart) > LINES_APART
+    return run > BYTES_IN_ORDER and tile.rows * tile.shared_blocks >= FEWEST_ROWS_OF_COPY
+
+
+def lies_along(hoisted: Hoisted, tile: Tile, uses: IndexUses) -> bool:
+    """True if what a panel may hold lies side by side along the columns."""
+    read = hoisted.value.owner
+    return isinstance(read, tix.ReadOp) and stride(read, tile.column_index, uses) in (1, -1)
+
+
+def is_far(
+    read: tix.ReadOp, op: tix.ReductionOp, tile: Tile, uses: IndexUses, sizes: Sizes
+) -> bool:
+    """True if no cache of a core keeps what all terms of a sum read for the columns of a block."""
+    run, apart = _runs(read, op, tile, uses, sizes)
+    return run * prod(apart) > BYTES_OF_CORE
+
+
+def is_large(shape: Iterable[Affine], lanes: int, sizes: Sizes) -> bool:
+    """True if no cache of a core keeps a tensor of elements of which a vector has so many."""
+    lengths = (constant_extent(known_size(size, sizes)) for size in shape)
+    elements = prod(ASSUMED_EXTENT if n is None else n for n in lengths)
+    return elements * VECTOR_BYTES // lanes > BYTES_OF_CORE
+
+
+def _runs(
+    read: tix.ReadOp, op: tix.ReductionOp, tile: Tile, uses: IndexUses, sizes: Sizes
+) -> tuple[int, list[int]]:
+    """The bytes of what all terms read for the columns of a block, and how often that comes.
+
+    Runs that follow each other in memory are one, with what lies between them; each of the others
+    counts as often as it has terms.
+    """
+    element = VECTOR_BYTES // tile.lanes
+    run = tile.columns * element
+    steps = {v: stride(read, v, uses, sizes) for v in op.indices if v in uses.of_operation(read)}
+    apart = [length_of(op, v, sizes) for v, step in steps.items() if step is None]
+    known = [(abs(step) * element, v) for v, step in steps.items() if step is not None]
+    for step, v in sorted(known, key=lambda walk: walk[0]):
+        count = length_of(op, v, sizes)
+        if step <= run + BYTES_BETWEEN:
+            run += step * (count - 1)
+        else:
+            apart.append(count)
+    return run, apart

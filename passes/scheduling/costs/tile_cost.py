@@ -1,0 +1,272 @@
+"""The cost of tiles and of the plain nest, in vector operations per element and term.
+
+A read costs one per vector, or one per element where its elements lie apart. What rows share counts
+once for all of them, what is copied into panels once for all blocks that share it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.ir import Operation, Region, SSAValue
+
+from dialects import tix
+from passes.analysis.costs import FREE, weight
+from passes.analysis.index_uses import IndexUses
+from passes.scheduling.tiles.panel_runs import run_of
+from passes.scheduling.tiles.row_terms import vectors_of_rows
+from passes.scheduling.tiles.sum_lengths import constant_range, is_short, most_values, term_count
+from passes.scheduling.tiles.tile import Hoisted, Tile
+from passes.scheduling.tiles.tile_analysis import (
+    constant_extent,
+    hoisted_values,
+    is_lane_by_lane,
+    is_slow,
+    known_size,
+    stride,
+    sum_along,
+    tree_of,
+    vectors_of_sums,
+)
+
+ASSUMED_EXTENT = 512
+"""The length assumed of a range that depends on sizes."""
+
+ADDITIONS_UNDER_WAY = 8
+"""Additions that must be under way at a time, or each waits for the one before."""
+
+COST_OF_LOAD = 2
+"""The cost of a vector that comes from a cache rather than from registers."""
+
+COST_OF_COPY = 4
+"""The cost of a vector that comes from a far cache and is stored in a panel."""
+
+COST_OF_TRANSPOSED = 14
+"""The cost of such a vector whose elements lay apart, in squares that are transposed in registers:
+its share of loads, of four rounds of shuffles, and of stores."""
+
+COST_OF_FAR_ELEMENT = 3
+"""The cost of an element on a cache line of its own."""
+
+COST_OF_STORE = 1
+"""The cost of storing an element that lay by itself."""
+
+ELEMENTS_OF_LINE = 16
+"""Elements of a cache line."""
+
+MOST_TERMS_WRITTEN_OUT = 8
+"""Terms of the innermost indices of a sum that are written out one after the other."""
+
+COST_OF_LANE = 20
+"""The cost of a lane that is computed by itself, in a loop over memory."""
+
+Sizes = Mapping[str, int]
+
+NO_SIZES: Sizes = {}
+
+
+def operations(region: Region) -> Iterator[tuple[Operation, int]]:
+    """The operations of a body, each with how often it runs; long sums inside count as such."""
+    for op in region.block.ops:
+        if isinstance(op, tix.ReductionOp):
+            count = term_count(op) or ASSUMED_EXTENT
+            yield from ((inner, count * times) for inner, times in operations(op.body))
+        elif isinstance(op, tix.IfOp | tix.WhereOp):
+            yield op, 1
+            yield from operations(op.then)
+            yield from operations(op.otherwise)
+        elif not isinstance(op, FREE):
+            yield op, 1
+
+
+def terms_of(op: tix.ReductionOp, sizes: Sizes) -> int:
+    """About how many terms a sum has."""
+    return prod(length_of(op, v, sizes) for v in op.indices)
+
+
+def terms_once(op: tix.ReductionOp, uses: IndexUses, sizes: Sizes) -> int:
+    """`terms_of`, found once: all tiles of a definition are priced for the same sizes."""
+    return uses.once((terms_of, op), lambda: terms_of(op, sizes))
+
+
+def length_of(op: tix.ReductionOp, index: SSAValue, sizes: Sizes) -> int:
+    """The length of a range at most, assumed where it depends on sizes that are not given."""
+    found = constant_range(op, index, sizes)
+    if found:
+        return found[1]
+    most = most_values(op, op.indices[op.indices.index(index) :])
+    return min(_places(op, index, sizes) if most is None else most, ASSUMED_EXTENT)
+
+
+def _places(op: tix.ReductionOp, index: SSAValue, sizes: Sizes) -> int:
+    """The elements at most of a dimension that an index alone moves in, as it stays inside."""
+    reads = (o for o in op.body.walk() if isinstance(o, tix.ReadOp))
+    places = (place for read in reads for place in zip(read.forms, read.shape, strict=True))
+    alone = (known_size(size, sizes) for form, size in places if form.single_index is index)
+    return min((n for n in map(constant_extent, alone) if n is not None), default=ASSUMED_EXTENT)
+
+
+def extent_of(op: tix.DefineOp, index: SSAValue | None, sizes: Sizes) -> int:
+    """The length of an axis, assumed where it depends on sizes that are not given."""
+    if index is None:
+        return 1
+    own = op.indices
+    if index not in own:
+        return length_of(sum_along(op, index), index, sizes)
+    extent = constant_extent(known_size(op.shape[own.index(index)], sizes))
+    return ASSUMED_EXTENT if extent is None else extent
+
+
+def terms_of_squares(
+    panel: Hoisted, op: tix.ReductionOp, tile: Tile, uses: IndexUses, sizes: Sizes
+) -> float:
+    """The terms that squares transpose for a term of a panel, as the last square of a run has
+    fewer; 0 where columns do not lie apart, and terms side by side (`panel_runs`)."""
+    run = run_of(panel, op, tile.column_index, uses)
+    if not run:
+        return 0
+    cut, chunk = tile.chunks.get(op, (None, 0))
+    inside = run[run.index(cut) :] if cut in run else run
+    lengths = {v: length_of(op, v, sizes) for v in inside}
+    terms = max(1, prod(min(n, chunk) if v is cut else n for v, n in lengths.items()))
+    return -(-terms // tile.lanes) * tile.lanes / terms
+
+
+def plain_cost(sums: Iterable[tix.ReductionOp], lanes: int, uses: IndexUses, sizes: Sizes) -> float:
+    """The cost of the plain nest per element: its innermost sum runs along vectors where it can."""
+    total = 0.0
+    for op in sums:
+        last = op.indices[-1]
+        indices = frozenset(op.indices)
+        length = length_of(op, last, sizes)
+        vector = all(
+            stride(read, last, uses) in (0, 1, -1)
+            for read in op.walk()
+            if isinstance(read, tix.ReadOp)
+        )
+        nested = any(isinstance(s, tix.ReductionOp) and not is_short(s) for s in op.body.walk())
+        speed = lanes if vector and not nested and length >= lanes else 1
+        cost = sum(
+            (COST_OF_LOAD if isinstance(o, tix.ReadOp) else weight(o)) * n / speed
+            for o, n in operations(op.body)
+            if uses.of_operation(o) & indices or nested
+        )
+        total += terms_of(op, sizes) * (cost + 1 / speed + 8 / max(length, 1))
+    return total
+
+
+@dataclass
+class TileCost:
+    """The cost of a tile per element of the result."""
+
+    tile: Tile
+    lanes: int
+    uses: IndexUses
+    reuse: int
+    """Blocks that share a panel."""
+    sizes: Sizes
+    """The sizes for which the cost is asked."""
+
+    def of(self, sums: Iterable[tix.ReductionOp]) -> float:
+        return sum(terms_once(op, self.uses, self.sizes) * self._of_sum(op) for op in sums)
+
+    def _of_sum(self, op: tix.ReductionOp) -> float:
+        rows, columns = self.tile.height, self.tile.columns
+        sums = vectors_of_sums(op, self.tile, self.lanes, self.uses)
+        cost = sums + max(0, ADDITIONS_UNDER_WAY - sums)
+        hoisted = hoisted_values(op, self.tile, self.uses)
+        panels = self.tile.panels.get(op, ())
+        values = [*(panel.value for panel in panels), *hoisted.per_block]
+        loaded = {o for v in values for o in tree_of(v, op.body)}
+        inside = self.uses.once((operations, op), lambda: list(operations(op.body)))
+        for inner, times in inside:
+            if inner not in loaded:
+                cost += times * self._of_operation(inner, op)
+        for panel in panels:
+            cost += COST_OF_LOAD * columns / self.lanes + self._of_filling(panel, op) / self.reuse
+        cost += len(hoisted.per_block) * rows * columns / self.lanes / 2
+        return cost / (rows * columns)
+
+    def _of_filling(self, panel: Hoisted, op: tix.ReductionOp) -> float:
+        """A term of a panel."""
+        if squares := terms_of_squares(panel, op, self.tile, self.uses, self.sizes):
+            return squares * COST_OF_TRANSPOSED * self.tile.columns / self.lanes
+        return sum(self._of_copying(o) for o in dict.fromkeys(tree_of(panel.value, op.body)))
+
+    def _of_copying(self, op: Operation) -> float:
+        if isinstance(op, tix.IfOp) and is_lane_by_lane(op, self.tile.column_index, self.uses):
+            return COST_OF_LANE * self.tile.columns
+        step = stride(op, self.tile.column_index, self.uses) if isinstance(op, tix.ReadOp) else 0
+        if is_slow(step):
+            return (COST_OF_FAR_ELEMENT + COST_OF_STORE) * self.tile.columns
+        cost = COST_OF_COPY * abs(step or 1) if isinstance(op, tix.ReadOp) else weight(op)
+        return 0 if isinstance(op, FREE) else cost * self.tile.columns / self.lanes
+
+    def _rows(self, op: Operation) -> int:
+        """The rows for which an operation differs."""
+        return self.tile.count_in(self.uses.of_operation(op))
+
+    def _of_operation(self, op: Operation, sum_: tix.ReductionOp) -> float:
+        by_column = self.tile.column_index in self.uses.of_operation(op)
+        rows = self._rows(op)
+        by_row = rows > 1
+        if isinstance(op, tix.IfOp) and is_lane_by_lane(op, self.tile.column_index, self.uses):
+            return rows * self.tile.columns * COST_OF_LANE
+        if isinstance(op, tix.IfOp):
+            return self._of_tests(op)
+        if not self.uses.of_operation(op) & set(sum_.indices):
+            if not (by_row and by_column and isinstance(op, tix.ReadOp)):
+                return 0  # it stays in registers
+            slow = is_slow(stride(op, self.tile.column_index, self.uses))
+            return rows * self.tile.columns * (1 if slow else 0.5 / self.lanes)
+        if not by_column:
+            return self._elements(op, sum_) * weight(op)
+        vectors = self.tile.columns / self.lanes
+        if isinstance(op, tix.ReadOp):
+            step = stride(op, self.tile.column_index, self.uses)
+            far = COST_OF_FAR_ELEMENT if step is None or abs(step) >= ELEMENTS_OF_LINE else 1
+            slow = is_slow(step)
+            near = vectors * max(COST_OF_LOAD, abs(step or 0))
+            vectors = far * self.tile.columns if slow else near
+            rows = vectors_of_rows(op, sum_, self.tile, self.uses)
+        return rows * vectors * weight(op)
+
+    def _of_tests(self, op: tix.IfOp) -> float:
+        """The tests of a choice for a term: those of rows hold, but in the first and last block."""
+        axes = {index for index, _ in self.tile.axes}
+        vectors = self.tile.columns / self.lanes
+        cost = 0.0
+        for form in (c.form for disjunct in op.condition for c in disjunct):
+            used = {v for index in form.indices for v in self.uses.of(index)}
+            if self.tile.column_index in used:
+                cost += self.tile.count_in(used) * vectors
+            elif not axes & used:
+                cost += 1
+        return cost
+
+    def _elements(self, op: Operation, sum_: tix.ReductionOp) -> float:
+        """The values per term that are the same for all columns.
+
+        Terms that are written out share elements with other rows: three rows read x[i + k], with
+        k in range(3), at five places.
+        """
+        rows, row = self._rows(op), self.tile.row_index
+        if row is None or not isinstance(op, tix.ReadOp):
+            return rows
+        terms = terms_like_rows(op, sum_, row, self.sizes)
+        return (rows + terms - 1) / terms
+
+
+def terms_like_rows(
+    op: tix.ReadOp, sum_: tix.ReductionOp, row: SSAValue, sizes: Sizes = NO_SIZES
+) -> int:
+    """The terms that are written out and read, one after the other, what the next rows read."""
+    index = sum_.indices[-1]
+    found = constant_range(sum_, index, sizes)
+    if not found or found[1] > MOST_TERMS_WRITTEN_OUT:
+        return 1
+    steps = [(form[row], form[index]) for form in op.forms if form[row] or form[index]]
+    alike = len(steps) == 1 and abs(steps[0][0]) == abs(steps[0][1])
+    return max(1, found[1]) if alike else 1

@@ -1,0 +1,9 @@
+"""Neighbours that share loops: definitions computed row by row, or strip by strip.
+
+- `neighbours`: values that elements share with their neighbours
+- `rows`: which neighbours are computed row by row
+- `strips`: which neighbours are computed strip by strip, in strips of columns
+- `row_forms`: what has a form in the vectors of a row
+- `row_places`: places of rows and strips in memory
+- `piece_sums`: sums over the rows of a piece, to which each of these adds
+"""

@@ -1,0 +1,60 @@
+"""Values that have a form in the vectors of a row, of which the lanes behind its end are off.
+
+exp(x[i, j] - m[i])          along j: a vector of x, a number in all lanes, a function of vectors
+x[j, i]                      none: neighbours along j lie apart
+x[i, j] if j > i else 0      a masked read
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from xdsl.ir import BlockArgument, Operation, SSAValue
+
+from dialects import tix
+from passes.analysis.index_uses import IndexUses
+from passes.scheduling.tiles.sum_lengths import is_short
+from passes.scheduling.tiles.tile_analysis import stride
+
+
+def long_reductions(op: Operation) -> list[tix.ReductionOp]:
+    """The reductions in an operation that are not unrolled where they stand."""
+    return [o for o in op.walk() if isinstance(o, tix.ReductionOp) and not is_short(o)]
+
+
+def rounding_reductions(op: Operation) -> list[tix.ReductionOp]:
+    """The reductions in an operation, in which the order of terms matters."""
+    return [r for r in long_reductions(op) if not isinstance(r, tix.ExtremumOp)]
+
+
+def run_along(ops: Iterable[Operation], column: SSAValue, uses: IndexUses) -> bool:
+    """True if these operations have forms for vectors along an index, of which lanes may be off."""
+    return all(_runs_along(op, column, uses) for op in ops)
+
+
+def _runs_along(op: Operation, column: SSAValue, uses: IndexUses) -> bool:
+    match op:
+        case tix.ConstantOp() | tix.UnaryOp() | tix.BinaryOp() | tix.YieldOp() | tix.WhereOp():
+            return True
+        case tix.ReadOp():
+            return stride(op, column, uses) in (0, 1, -1)
+        case tix.ReductionOp():
+            return is_short(op) and not any(isinstance(o, tix.IfOp) for o in op.body.walk())
+        case tix.IfOp():
+            used = [v for disjunct in op.condition for c in disjunct for v in c.form.indices]
+            if not any(column in uses.of(v) for v in used):
+                return True
+            return all(isinstance(v, BlockArgument) for v in used) and all(
+                _is_maskable(o, column, uses) for region in op.regions for o in region.walk()
+            )
+        case tix.IndexToRealOp():
+            return not any(column in uses.of(v) and v is not column for v in op.form.indices)
+        case _:
+            return isinstance(op, tix.FloorDivOp) and column not in uses.of_operation(op)
+
+
+def _is_maskable(op: Operation, column: SSAValue, uses: IndexUses) -> bool:
+    """True if an operation can be left out in some lanes."""
+    return isinstance(op, tix.ConstantOp | tix.UnaryOp | tix.BinaryOp | tix.YieldOp) or (
+        isinstance(op, tix.ReadOp) and stride(op, column, uses) in (1, -1)
+    )

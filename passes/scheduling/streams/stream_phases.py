@@ -1,0 +1,121 @@
+"""Phases of a stream: the elements of a row by the residues of their column, a vector for each.
+
+    y[i, q] = a[i, q // 2] * x[i, q]              q = 2 t + s, the vectors run along t:
+
+    s = 0        a[i, t] * x[i, 2 t]              | 0 2 4 6 |
+    s = 1        a[i, t] * x[i, 2 t + 1]          | 1 3 5 7 |
+
+    y[i, 8 T ..]                                  | 0 1 2 3 | 4 5 6 7 |    interleaved, stored
+
+Quotients of the column are indices in a phase and its residues are numbers: no lane divides, and a
+choice by residues (`split-residues` puts its parts together by one) is made once for all lanes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence, Set
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import lcm
+
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from dialects import tix
+from dialects.tix import Affine
+from passes.analysis.index_uses import IndexUses
+from passes.rewriting.builder import BodyBuilder
+from passes.rewriting.cloner import Cloner
+from passes.rewriting.programs import view_of
+from passes.scheduling.streams.stream_guards import guards_of
+
+MOST_PHASES = 4
+"""The vectors of an iteration: as many as may be interleaved in a few instructions."""
+
+
+@dataclass(frozen=True)
+class Phase:
+    """The elements of columns with one residue, as a definition: its last index is t, which runs
+    up to the number of columns at most."""
+
+    op: tix.DefineOp
+    residue: int
+    uses: IndexUses
+    guards: Sequence[tix.IfOp]
+    """Choices that differ along a row."""
+    as_written: Set[Operation]
+    """The operations that must round identically wherever they are computed."""
+
+    @property
+    def column(self) -> SSAValue:
+        return self.op.indices[-1]
+
+    @staticmethod
+    def of(op: tix.DefineOp, residue: int, as_written: Set[Operation]) -> Phase:
+        """A definition as a phase."""
+        uses = IndexUses()
+        return Phase(op, residue, uses, guards_of(op, uses), as_written)
+
+
+def modulus_of(op: tix.DefineOp) -> int:
+    """The number of phases in which no quotient differs along the columns; 1: as it is."""
+    uses, column = IndexUses(), op.indices[-1]
+    quotients = [o for o in op.body.walk() if isinstance(o, tix.FloorDivOp)]
+    return lcm(*(o.divisor.data for o in quotients if column in uses.of_operation(o)))
+
+
+@contextmanager
+def phases_of(
+    op: tix.DefineOp, modulus: int, as_written: Set[Operation] = frozenset()
+) -> Generator[Sequence[Phase]]:
+    """The phases of a definition while they are needed: itself, where there is one."""
+    if modulus == 1:
+        yield [Phase.of(op, 0, as_written)]
+        return
+    made = [_phase(op, modulus, residue, as_written) for residue in range(modulus)]
+    try:
+        yield made
+    finally:
+        for phase in made:
+            phase.op.erase()
+
+
+class PhaseCloner(Cloner):
+    """Copies a body; tells which copies must round identically."""
+
+    given: Set[Operation] = frozenset()
+    found: set[Operation]
+
+    def copy(self, op: Operation) -> None:
+        super().copy(op)
+        new = self.value(op.results[0]).owner
+        if op in self.given and isinstance(new, Operation):
+            self.found.add(new)
+
+
+def _phase(op: tix.DefineOp, modulus: int, residue: int, as_written: Set[Operation]) -> Phase:
+    return made_phase(
+        op, lambda column: column * modulus + residue, residue, PhaseCloner, as_written
+    )
+
+
+def made_phase(
+    op: tix.DefineOp,
+    place: Callable[[Affine], Affine],
+    residue: int,
+    kind: Callable[[BodyBuilder], PhaseCloner],
+    as_written: Set[Operation],
+) -> Phase:
+    """A copy of a definition at the columns that `place` gives for its own, to be erased."""
+    block = Block(arg_types=[IndexType()] * len(op.indices))
+    for new, old in zip(block.args, op.indices, strict=True):
+        new.name_hint = old.name_hint
+    builder = BodyBuilder(block, op.location)
+    cloner = kind(builder)
+    cloner.given, cloner.found = as_written, set()
+    inner = cloner.inner(builder, op.indices, block.args)
+    inner.indices[op.indices[-1]] = place(Affine.of(block.args[-1]))
+    block.add_op(tix.YieldOp(inner.copy_body(op.body)))
+    made = tix.DefineOp(op.label.data, op.type, Region(block), view_of(op.result))
+    made.location = op.location
+    return Phase.of(made, residue, cloner.found)

@@ -1,0 +1,172 @@
+"""Blocks of a stream: which definitions have rows that share what they read, or compute.
+
+    y[i, j] = sum[s in range(3), t in range(3)](x[i + s, j + t])
+
+    one row       9 vectors of x for each of y
+    four rows     18 for four: x[i + 1, j] serves three of them
+
+Vectors of neighbours begin anywhere in the lines of memory, and most lie in two of them: streams of
+such windows wait for loads. Others compute what their neighbours have, too (`neighbours`). In
+blocks of several rows (`stream_blocks`) both are there once.
+
+All conditions on indices hold in most blocks; those at borders are left to the stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from itertools import product
+from math import prod
+
+from xdsl.ir import BlockArgument, Operation
+
+from dialects import tix
+from dialects.tix import Affine, Constraint
+from passes.analysis.costs import FREE, weight
+from passes.rewriting.programs import reductions_around
+from passes.scheduling.rows.neighbours import neighbours_of
+from passes.scheduling.scans import is_scanned
+from passes.scheduling.streams.stream_guards import for_all_terms
+from passes.scheduling.streams.streams import has_long_rows, is_large, possible_stream
+from passes.scheduling.tiles.sum_lengths import is_short, term_count
+from passes.scheduling.tiles.tile import Tile
+from passes.scheduling.tiles.tile_analysis import lanes_of, points_of
+
+ROWS = 4
+"""Rows of a block: a value that rows share is computed five times for four of them."""
+
+VECTORS = 4
+"""Vectors of a row whose elements share values along it, too."""
+
+FEWEST_LANES = 4
+"""The lanes of the shortest vectors that are worth their shuffles."""
+
+MOST_OPERATIONS = 160
+"""The operations of an element up to which all elements of a block are written out."""
+
+MOST_OF_PLAIN_COST = 0.9
+"""The highest cost of an element of a block, as a share of that of an element alone."""
+
+FEWEST_LOADS = 6
+"""Vectors that an element of a window reads at least: fewer wait for memory."""
+
+FEWEST_LOADS_OF_LARGE = 9
+"""The same where streams may go past the caches, which blocks do not."""
+
+MOST_OF_LOADS = 0.7
+"""The highest number of loads of a block, as a share of that of its rows alone."""
+
+FEWEST_BLOCKS_OF_ROW = 8
+"""Blocks of a row of windows, at least, of which those at its ends are none."""
+
+Sizes = Mapping[str, int]
+
+
+def stream_tile(op: tix.DefineOp, sizes: Sizes) -> Tile | None:
+    """The tile of a stream whose rows share dear values, or else elements that they read.
+
+    None where sharing does not pay for these sizes, or for any if they are not known. Takes time
+    linear in the operations of an element, and in the terms of its windows.
+    """
+    lanes = lanes_of(op)
+    if len(op.indices) < 2 or lanes < FEWEST_LANES or is_scanned(op) or not _may_be_written_out(op):
+        return None
+    stream = possible_stream(op)
+    if stream is None or stream.modulus > 1 or stream.in_segments:
+        return None
+    best = _best(op, VECTORS * lanes, _share_of_cost, MOST_OF_PLAIN_COST)
+    if best is None and _is_wide_window(op, lanes, sizes):
+        best = _best(op, lanes, _share_of_loads, MOST_OF_LOADS)
+    return best
+
+
+def _is_wide_window(op: tix.DefineOp, lanes: int, sizes: Sizes) -> bool:
+    """True if an element reads many vectors, and a row has many blocks."""
+    fewest = FEWEST_LOADS_OF_LARGE if is_large(op, sizes) else FEWEST_LOADS
+    return has_long_rows(op, sizes, FEWEST_BLOCKS_OF_ROW * lanes) and _loads(op) >= fewest
+
+
+def _best(
+    op: tix.DefineOp, columns: int, share: Callable[[tix.DefineOp, Tile], float], most: float
+) -> Tile | None:
+    """The tile with the lowest share of costs, if that is low enough."""
+    found: list[tuple[float, Tile]] = []
+    for row in reversed(op.indices[:-1]):
+        tile = Tile(row, op.indices[-1], ROWS, columns, lanes_of(op), in_stream=True, always=True)
+        tile = replace(tile, neighbours=neighbours_of(op, tile))
+        found.append((share(op, tile), tile))
+    least, tile = min(found, key=lambda pair: pair[0])
+    return tile if least <= most else None
+
+
+def _share_of_cost(op: tix.DefineOp, tile: Tile) -> float:
+    """The cost of an element in a block, as a share of that of an element alone."""
+    costs = {o: weight(o) for o in op.body.walk() if o.results and not isinstance(o, FREE)}
+    total = sum(costs.values())
+    own = sum(n * tile.computed(o.results[0]) for o, n in costs.items())
+    return own / total if tile.neighbours else 1.0
+
+
+def _share_of_loads(op: tix.DefineOp, tile: Tile) -> float:
+    """The vectors that a row of a block loads, as a share of those that it loads alone."""
+    return _loads(op, tile) / tile.rows / _loads(op)
+
+
+def _loads(op: tix.DefineOp, tile: Tile | None = None) -> int:
+    """The vectors that an element reads, or the rows of a block."""
+    found: set[object] = set()
+    column = op.indices[-1]
+    for read in (o for o in op.body.walk() if isinstance(o, tix.ReadOp)):
+        if not any(form[column] for form in read.forms):
+            continue
+        terms = product(*map(points_of, reductions_around(read)))
+        rows = range(tile.rows if tile else 1)
+        for places, row in product(terms, rows):
+            moved = {v: form for own in places for v, form in own.items()}
+            if tile and tile.row_index is not None:
+                moved[tile.row_index] = Affine.of(tile.row_index) + row
+            found.add((read.tensor, *(form.substitute(moved) for form in read.forms)))
+    return len(found)
+
+
+# --- bodies that blocks may have ------------------------------------------------------------------
+
+
+def _may_be_written_out(op: tix.DefineOp) -> bool:
+    """True if an element is a few operations that have a form for vectors, under conditions that
+    blocks can test as a whole."""
+    inside = [o for o in op.body.walk() if not isinstance(o, tix.YieldOp)]
+    kinds = tix.ReadOp | tix.ConstantOp | tix.UnaryOp | tix.BinaryOp | tix.IndexToRealOp | tix.IfOp
+    if not all(isinstance(o, kinds | tix.ReductionOp) and _may_hold_inside(o) for o in inside):
+        return False
+    if not all(is_short(o) for o in inside if isinstance(o, tix.ReductionOp)):
+        return False
+    return sum(_times(o) for o in inside) <= MOST_OPERATIONS
+
+
+def _times(op: Operation) -> int:
+    """The terms for which an element has an operation."""
+    return prod(term_count(o) or 1 for o in reductions_around(op))
+
+
+def _may_hold_inside(op: Operation) -> bool:
+    """True for a choice that all elements of most blocks take alike; and for all but choices."""
+    if not isinstance(op, tix.IfOp):
+        return True
+    tests = [c for disjunct in op.condition for c in disjunct]
+    return len(op.condition) == 1 and all(
+        not c.equality and all(isinstance(v, BlockArgument) for v in c.form.indices) for c in tests
+    )
+
+
+def tests_of_block(op: tix.DefineOp, tile: Tile) -> Iterator[Constraint]:
+    """The tests of the first row and column of a block that hold if all conditions of a body hold
+    in the whole block, for all terms, which then ends inside the tensor, too."""
+    last = {tile.row_index: tile.rows - 1, tile.column_index: tile.columns - 1}
+    conditions = (o.condition[0] for o in op.body.walk() if isinstance(o, tix.IfOp))
+    forms = [for_all_terms(c).form for condition in conditions for c in condition]
+    forms += [n - 1 - Affine.of(v) for v, n in zip(op.indices, op.shape, strict=True) if v in last]
+    for form in dict.fromkeys(forms):
+        least = sum(min(0, form[v] * n) for v, n in last.items() if v is not None)
+        yield Constraint(form + least)

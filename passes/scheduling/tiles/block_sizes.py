@@ -1,0 +1,156 @@
+"""Sizes of blocks: how wide and how high those of a tile may be.
+
+    y[i, j] = sum[k](x[i, k] * w[j, k])    1024 x 1024    blocks of 6 x 64: 24 vectors of sums
+                                           65 columns     of 48, and of 32 for the other 17
+
+Registers hold the sums of a block beside what a term needs. Vectors have whole lines, so blocks are
+a few vectors wide; what they leave at the end of short rows has narrower ones (`tile_grid`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import SSAValue
+
+from dialects import tix
+from passes.analysis.costs import weight
+from passes.analysis.index_uses import IndexUses
+from passes.scheduling.costs.tile_cost import (
+    ADDITIONS_UNDER_WAY,
+    Sizes,
+    extent_of,
+    operations,
+    terms_like_rows,
+)
+from passes.scheduling.tiles.tile import Tile
+from passes.scheduling.tiles.tile_analysis import constant_extent
+
+REGISTERS = 32
+"""Vectors that registers hold."""
+
+VECTORS_OF_SUMS = 24
+"""Vectors of sums in a block: of 32 registers, as the others hold elements that are read."""
+
+VECTORS_OF_DEAR_SUMS = 16
+"""Vectors of sums where a term needs more: elementary functions, several vectors that are read."""
+
+MOST_COLUMNS = 64
+"""Columns of a block: four vectors, which begin in as many lines of each row that is read."""
+
+MOST_COLUMNS_WITH_REST = 4 * MOST_COLUMNS
+"""Columns of results from which on what the last block computes twice is little of the whole."""
+
+FEWEST_COLUMNS = 4
+"""Columns of a block where no axis has room for half a vector: late layers of few channels."""
+
+MOST_ROWS = 8
+"""Rows of a block."""
+
+
+def widths(extent: int, lanes: int) -> Iterator[int]:
+    """The columns that blocks may have, the most first: powers of two, and three quarters; four
+    alone where there is no room for half a vector."""
+    widest = min(MOST_COLUMNS, _power_of_two_below(extent))
+    least = max(lanes // 2, 2)
+    least = least if widest >= least else FEWEST_COLUMNS
+    for n in range(4):
+        width = widest >> n
+        if width >= least:
+            yield width
+        if n == 0 and widest == MOST_COLUMNS and width * 3 // 4 % lanes == 0:
+            yield width * 3 // 4
+
+
+def width_of_row(sums: Sequence[tix.ReductionOp], lanes: int) -> int:
+    """The columns of blocks of one row whose additions do not wait for each other; 0 where blocks
+    of several rows are as wide, or registers are needed for more than sums."""
+    width = ADDITIONS_UNDER_WAY * lanes
+    return width if width > MOST_COLUMNS and not _is_heavy(sums) else 0
+
+
+def is_narrow(columns: int) -> bool:
+    """True if blocks have less than three quarters of the columns that there may be."""
+    return 4 * columns < 3 * MOST_COLUMNS
+
+
+def is_long(length: int) -> bool:
+    """True if a range has room for the widest blocks."""
+    return length >= MOST_COLUMNS
+
+
+def narrow_width(op: tix.DefineOp, column: SSAValue, columns: int, lanes: int, sizes: Sizes) -> int:
+    """The columns of narrower blocks: the vectors that the rest of a known size needs, or half of
+    the whole blocks' where sizes are only like those given; 0 where there is no rest, or it needs
+    whole blocks."""
+    lengths = extent_of(op, column, sizes), likely_extent(op, column, sizes)
+    if max(lengths) >= MOST_COLUMNS_WITH_REST:
+        return 0
+    least = lengths[0] % columns if is_known(op, column) else columns // 2
+    tile = Tile(None, column, 1, columns, rest=-(-least // lanes) * lanes)
+    return tile.rest if any(tile.narrow_blocks(n % columns) for n in lengths) else 0
+
+
+def likely_extent(op: tix.DefineOp, index: SSAValue, sizes: Sizes) -> int:
+    """The length of an axis in calls: where sizes are only like those given, somewhat longer."""
+    extent = extent_of(op, index, sizes)
+    is_longer = index in op.indices and not is_known(op, index)
+    return extent + extent // 8 if is_longer and extent < MOST_COLUMNS_WITH_REST else extent
+
+
+def is_known(op: tix.DefineOp, index: SSAValue) -> bool:
+    """True if the length of an axis is a number in the code, not only like that of an example."""
+    return constant_extent(op.shape[op.indices.index(index)]) is not None
+
+
+@dataclass(frozen=True)
+class Room:
+    """The registers for the sums of blocks, beside those that a term needs."""
+
+    vectors: int
+    """Vectors of sums.
+
+    A product takes four, of what all rows read along the columns, and one for each row in turn.
+    """
+    keeps_rows: bool
+    """True if what each row reads is kept in registers for the terms after this one."""
+
+    @staticmethod
+    def of(
+        sums: Sequence[tix.ReductionOp], row: SSAValue, column: SSAValue, uses: IndexUses
+    ) -> Room:
+        """The room for these rows and columns of sums."""
+        reads = [(r, s) for s in sums for r in s.walk() if isinstance(r, tix.ReadOp)]
+        used = [uses.of_operation(r) for r, _ in reads]
+        own = any(row in indices and column in indices for indices in used)
+        across = sum(column in indices for indices in used)
+        dear = own or across > len(sums) or _is_heavy(sums)
+        keeps = any(
+            row in indices and column not in indices and terms_like_rows(r, s, row) > 1
+            for (r, s), indices in zip(reads, used, strict=True)
+        )
+        return Room(VECTORS_OF_DEAR_SUMS if dear else VECTORS_OF_SUMS, keeps)
+
+    def rows(self, vectors: int) -> int:
+        """The rows of blocks with so many vectors of columns."""
+        most = self.vectors // vectors
+        if self.keeps_rows:  # beside the sums one vector of each column, and one of each row
+            most = min(most, (REGISTERS + 1) // (vectors + 1) - 1)
+        return max(1, min(MOST_ROWS, most))
+
+
+def height(extent: int, most: int, known: bool) -> int:
+    """As many rows as there are registers for, unless fewer leave less to do twice."""
+    if not known:
+        return min(extent, most)
+    return min(range(min(extent, most), 0, -1), key=lambda r: -(-extent // r) * (r + 1.5))
+
+
+def _is_heavy(sums: Iterable[tix.ReductionOp]) -> bool:
+    """True if elementary functions need the registers."""
+    return any(weight(o) > 1 for s in sums for o, _ in operations(s.body))
+
+
+def _power_of_two_below(n: int) -> int:
+    return 1 << (n.bit_length() - 1) if n else 0

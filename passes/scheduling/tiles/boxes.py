@@ -1,0 +1,94 @@
+"""Boxes around the index sets of reductions: constraints that are the same for all elements.
+
+k >= 0, k >= 1 - i, k <= 2, k <= N - i        a window, cut at the borders of a tensor
+k >= 0, k <= 2                                its box
+k >= 1 - i, k <= N - i                        what terms are tested for in a loop over it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence, Set
+
+from xdsl.ir import SSAValue
+
+from dialects import tix
+from dialects.tix import Affine, Constraint
+from passes.rewriting.programs import definition_around
+from passes.scheduling.tiles.sum_lengths import MOST_TERMS_OF_WINDOW
+
+MOST_OF_BAND = 2
+"""A box of a band holds at most so many times as many values of each index."""
+
+
+def box_around(op: tix.ReductionOp, long: bool, bands: bool) -> list[Constraint] | None:
+    """The constraints of a set whose indices go over boxes, where these are short; other indices
+    keep theirs. None if no constraint becomes a test, or there is another reduction inside."""
+    varying = [c for c in op.constraints if _varies(c, op)]
+    if not varying or any(isinstance(o, tix.ReductionOp) for o in op.body.walk()):
+        return None
+    same = [c for c in op.constraints if not _varies(c, op)]
+    extremes, wide, kept = _extremes(op), list[Constraint](), set[Constraint]()
+    for index in op.indices:
+        own = [c for c in varying if c.form[index]]
+        sides = {c.form[index] > 0 for c in own}
+        box = list(same)
+        for side in sides - {c.form[index] > 0 for c in same if c.form[index]}:
+            around = [c.substitute(extremes(c)) for c in own if (c.form[index] > 0) == side]
+            box += dict.fromkeys(c for c in around if not _varies(c, op))
+        is_long = not _is_short(index, box) and not (long and _is_half(index, sides, box))
+        asked = bands and not _is_same_in_vectors(own, op)
+        if sides and (is_long or (not asked and _is_band(index, varying, box))):
+            kept.update(own)
+        else:
+            wide += box[len(same) :]
+    tests = [c for c in varying if c not in kept]
+    return [*(c for c in op.constraints if c not in tests), *wide] if tests else None
+
+
+def _is_band(index: SSAValue, varying: Sequence[Constraint], box: Sequence[Constraint]) -> bool:
+    """True if bounds of an index that move alike leave a small part of a box.
+
+    Of `a k - f >= 0` and `f + w - a k >= 0` the sum is w: there are at most w // a + 1 values of k.
+    """
+    length = constant_length(index, box)
+    lower = [c.form for c in varying if c.form[index] > 0]
+    upper = [c.form for c in varying if c.form[index] < 0]
+    pairs = [(a[index], a + b) for a in lower for b in upper if a[index] == -b[index]]
+    widths = [total.constant // factor + 1 for factor, total in pairs if not total.terms]
+    return length is not None and any(length > MOST_OF_BAND * width for width in widths)
+
+
+def _is_same_in_vectors(constraints: Sequence[Constraint], op: tix.ReductionOp) -> bool:
+    """True if bounds are the same for elements side by side, which share a loop over a band."""
+    return not any(c.form[v] for c in constraints for v in definition_around(op).indices[-1:])
+
+
+def _extremes(op: tix.ReductionOp) -> Callable[[Constraint], dict[tix.Variable, Affine]]:
+    """For a constraint, the values of the definition's indices where it allows the most."""
+    around = definition_around(op)
+    last = {v: n - 1 for v, n in zip(around.indices, around.shape, strict=True)}
+    return lambda c: {v: end if c.form[v] > 0 else Affine() for v, end in last.items()}
+
+
+def _is_short(index: SSAValue, box: Sequence[Constraint]) -> bool:
+    """True if numbers bound `index` to few values."""
+    length = constant_length(index, box)
+    return length is not None and length <= MOST_TERMS_OF_WINDOW
+
+
+def constant_length(index: SSAValue, box: Sequence[Constraint]) -> int | None:
+    """The number of values that numbers leave an index; None if they do not bound it."""
+    numbers = [c.form for c in box if len(c.form.terms) == 1 and abs(c.form[index]) == 1]
+    low = [-form.constant for form in numbers if form[index] > 0]
+    high = [form.constant for form in numbers if form[index] < 0]
+    return min(high) - max(low) + 1 if low and high else None
+
+
+def _is_half(index: SSAValue, sides: Set[bool], box: Sequence[Constraint]) -> bool:
+    """True if one side of `index` varies and the box bounds both."""
+    return len(sides) == 1 and len({c.form[index] > 0 for c in box if c.form[index]}) == 2
+
+
+def _varies(constraint: Constraint, op: tix.ReductionOp) -> bool:
+    """True if the constraint holds an index from around the reduction."""
+    return any(v not in op.indices for v in constraint.form.indices)

@@ -1,0 +1,43 @@
+"""Runs: terms of a panel that lie side by side in memory, while its columns lie apart.
+
+    y[i, j] = sum[c, u, v](x[i, c, u, v] * w[j, c, u, v])      w: f32[J, C, 3, 3]
+
+    for a column j, all 9 C terms are one run, and 333 those of a chunk of 37 values of c
+
+A run is loaded along its terms, and transposed (`tile_panels`): w needs no copy in which columns
+lie side by side. Runs in sum[j, u, v](y[i, j, u, v] * w[j, c, u, v]) have the nine terms of u, v.
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import SSAValue
+
+from dialects import tix
+from passes.analysis.index_uses import IndexUses
+from passes.scheduling.tiles.sum_lengths import constant_range
+from passes.scheduling.tiles.tile import Hoisted
+from passes.scheduling.tiles.tile_analysis import is_slow, stride
+
+FEWEST_TERMS_OF_RUN = 4
+"""Terms of a run at least: of fewer, elements are read one by one in the same time."""
+
+
+def run_of(
+    panel: Hoisted, op: tix.ReductionOp, column: SSAValue, uses: IndexUses
+) -> tuple[SSAValue, ...]:
+    """The indices of a sum that run through elements side by side, the last ones of a panel; none
+    where vectors of its columns can be loaded."""
+    read = panel.value.owner
+    if not isinstance(read, tix.ReadOp) or not is_slow(stride(read, column, uses)):
+        return ()
+    if any(isinstance(v.owner, tix.FloorDivOp) for form in read.forms for v in form.indices):
+        return ()
+    run: list[SSAValue] = []
+    terms: int | None = 1
+    for index in reversed(panel.indices):
+        if terms is None or stride(read, index, uses) != terms:
+            break
+        run.insert(0, index)
+        found = constant_range(op, index)
+        terms = terms * found[1] if found else None
+    return tuple(run) if terms is None or terms >= FEWEST_TERMS_OF_RUN else ()

@@ -1,0 +1,84 @@
+"""Terms of a sum that read, for one row of a block, what others read for the next row.
+
+    y[i, j] = sum[u in range(3), v in range(3)](x[i + u, j + v] * w[u, v])       rows i
+
+    term u of row r reads row r + u: three terms of four rows are 12 vectors, of which 6 differ
+
+Where such terms are written out, side by side, a block loads each vector once: the index u comes
+last. Its sums then have their terms in this order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf
+
+from xdsl.ir import SSAValue
+
+from dialects import tix
+from passes.analysis.index_uses import IndexUses
+from passes.scheduling.tiles.sum_lengths import (
+    MOST_TERMS_OF_WINDOW,
+    constant_range,
+    is_short,
+    term_count,
+)
+from passes.scheduling.tiles.tile import Tile
+
+MOST_TERMS = 8
+"""The most terms side by side: a register holds the factor of each."""
+
+
+def rows_last(op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> Sequence[SSAValue]:
+    """The indices of a sum, with the one behind all others along which rows share vectors."""
+    last = shared_index(op, tile, uses)
+    return op.indices if last is None else [*(v for v in op.indices if v is not last), last]
+
+
+def shared_index(op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> SSAValue | None:
+    """The index of a sum along which rows share vectors, if any."""
+    return uses.once(
+        (shared_index, op, tile.row_index, tile.column_index),
+        lambda: next((v for v in reversed(op.indices) if _is_shared(op, v, tile, uses)), None),
+    )
+
+
+def vectors_of_rows(read: tix.ReadOp, op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> float:
+    """The vectors that all rows of a block read for a term, those that terms of a window share in
+    parts; longer sums make the tests of rows so often that these take what loads save."""
+    rows, row = tile.count_in(uses.of_operation(read)), tile.row_index
+    index = shared_index(op, tile, uses)
+    is_window = (term_count(op) or inf) <= MOST_TERMS_OF_WINDOW
+    if row is None or index is None or not is_window or not _distance(read, index, tile, uses):
+        return rows
+    (form,) = (f for f in read.forms if f[index])
+    terms = range(_length(op, index))
+    places = {form[row] * r + form[index] * k for r in range(tile.rows) for k in terms}
+    return rows * len(places) / (tile.rows * len(terms))
+
+
+def _is_shared(op: tix.ReductionOp, index: SSAValue, tile: Tile, uses: IndexUses) -> bool:
+    """True if terms along an index have numbers as bounds, and rows read the same in some."""
+    inner = [o for o in op.body.walk() if isinstance(o, tix.ReductionOp) and not is_short(o)]
+    slopes = any(c.form[tile.column_index] for c in op.constraints)
+    length = _length(op, index)
+    if tile.row_index is None or inner or slopes or not 1 < length <= MOST_TERMS:
+        return False
+    reads = (o for o in op.body.walk() if isinstance(o, tix.ReadOp))
+    return any(0 < _distance(read, index, tile, uses) < length for read in reads)
+
+
+def _length(op: tix.ReductionOp, index: SSAValue) -> int:
+    found = constant_range(op, index)
+    return found[1] if found else 0
+
+
+def _distance(read: tix.ReadOp, index: SSAValue, tile: Tile, uses: IndexUses) -> int:
+    """The terms from one that reads a vector to one that reads the same for the row before; 0 where
+    there are none."""
+    moved, row = [f for f in read.forms if f[index]], tile.row_index
+    if row is None or len(moved) != 1 or tile.column_index not in uses.of_operation(read):
+        return 0
+    (form,) = moved
+    distance, rest = divmod(abs(form[row]), abs(form[index]))
+    return 0 if rest else distance

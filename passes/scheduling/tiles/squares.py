@@ -1,0 +1,78 @@
+"""Squares: elements that are read across rows, in blocks that are transposed in registers.
+
+    y[i, j] = x[j, i]                    a block of four rows i and one vector of four columns j:
+
+    x[j0 .. j0 + 3, i0 .. i0 + 3]        four vectors along i, which lie side by side: loaded,
+                                         transposed to four along j, each of which is a row
+
+One element after the other, a line of x is read for each of them, and is gone when its next element
+is wanted. A block has as many rows as its one vector has lanes, so what is across is a square.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from xdsl.ir import Operation, SSAValue
+
+from dialects import tix
+from passes.analysis.index_uses import IndexUses
+from passes.scheduling.tiles.tile import Tile
+from passes.scheduling.tiles.tile_analysis import is_slow, lanes_of, stride
+
+MOST_OPERATIONS = 12
+"""The operations of an element up to which all rows of a block are written out."""
+
+FEWEST_LANES = 4
+"""The lanes of the smallest squares that are worth their shuffles."""
+
+GROUP = 4
+"""Blocks of rows that one iteration computes: what they read lies side by side."""
+
+
+def square_tile(op: tix.DefineOp) -> Tile | None:
+    """The tile with squares of a definition; None where it needs none, or reads more than those."""
+    lanes = lanes_of(op)
+    inside = [o for o in op.body.walk() if not isinstance(o, tix.YieldOp)]
+    if len(op.indices) < 2 or len(inside) > MOST_OPERATIONS or lanes < FEWEST_LANES:
+        return None
+    if not all(map(_may_be_written_out, inside)):
+        return None
+    uses, column = IndexUses(), op.indices[-1]
+    reads = [o for o in inside if isinstance(o, tix.ReadOp)]
+    apart = [r for r in reads if is_slow(stride(r, column, uses))]
+    for row in reversed(op.indices[:-1]):
+        if apart and all(_lies_along(r, row, column, uses) for r in apart):
+            return Tile(row, column, lanes, lanes, lanes, group=GROUP)
+    return None
+
+
+def square_reads(op: tix.DefineOp, tile: Tile, uses: IndexUses) -> Collection[tix.ReadOp]:
+    """The reads of a body whose elements for a block are a square; none of other tiles."""
+    square = square_tile(op) if tile.rows == tile.columns == tile.lanes else None
+    if square is None or tile.row_index is not square.row_index:
+        return ()
+    reads = (o for o in op.body.walk() if isinstance(o, tix.ReadOp))
+    return {r for r in reads if is_slow(stride(r, tile.column_index, uses))}
+
+
+def _may_be_written_out(op: Operation) -> bool:
+    """True for what is the same operation in all rows, whatever their values."""
+    return isinstance(op, tix.ReadOp | tix.ConstantOp | tix.UnaryOp | tix.BinaryOp)
+
+
+def _lies_along(read: tix.ReadOp, row: SSAValue, column: SSAValue, uses: IndexUses) -> bool:
+    """True if elements of neighbouring rows lie side by side, and those of columns elsewhere."""
+    *others, last = (set(_used(form.indices, uses)) for form in read.forms)
+    return (
+        row in read.forms[-1].indices
+        and read.forms[-1][row] == 1
+        and column not in last
+        and not any(row in used for used in others)
+        and not any(row in uses.of(v) for v in read.forms[-1].indices if v is not row)
+    )
+
+
+def _used(indices: Collection[SSAValue], uses: IndexUses) -> Iterator[SSAValue]:
+    for v in indices:
+        yield from uses.of(v)

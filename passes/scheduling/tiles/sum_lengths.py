@@ -1,0 +1,144 @@
+"""Lengths of sums: which are unrolled where they stand, and which are long enough for a block.
+
+Products, maxima and minima run in the loops of sums, as other ways to combine terms: what is said
+of sums in these loops is said of them, but for segments and the joining of several sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from xdsl.ir import Region, SSAValue
+
+from dialects import tix
+from passes.rewriting.programs import definition_around
+
+MOST_TERMS_TO_UNROLL = 8
+"""Sums of at most so many terms are unrolled where they stand."""
+
+MOST_TERMS_OF_WINDOW = 32
+"""So many are where each term reads what lies beside that of the next: x[i + k]. Vectors find these
+in the same lines, so that blocks would share no more."""
+
+FEWEST_ELEMENTS_OF_STREAM = 128
+"""The length of the shortest rows whose windows are streams: shorter ones have borders in most of
+their vectors, and blocks of several rows share what they load (`row_terms`)."""
+
+FEWEST_TO_SHARE = 4
+"""Elements that read the same windows, as rows of a block: fewer share less than loops cost."""
+
+SHORT = "_is_short"
+"""The name under which an operation keeps whether it is a short sum."""
+
+
+def constant_range(
+    op: tix.ReductionOp, index: SSAValue, sizes: Mapping[str, int] | None = None
+) -> tuple[int, int] | None:
+    """First value and length of an index whose bounds are numbers, for these `sizes`."""
+    low: list[int] = []
+    high: list[int] = []
+    place = [*op.operands, *op.body.block.args].index(index)
+    for row, equality in op.domain.data.rows:  # asked so often that forms would take too long
+        c = row.coefficients[place]
+        if not c:
+            continue
+        is_alone = row.coefficients.count(0) == len(row.coefficients) - 1
+        bound = row.at_zero(sizes or {})
+        if abs(c) != 1 or equality or not is_alone or bound is None:
+            return None
+        (low if c > 0 else high).append(bound)
+    if not low or not high:
+        return None
+    first = max(-x for x in low)
+    return first, max(0, min(high) - first + 1)
+
+
+def term_count(op: tix.ReductionOp) -> int | None:
+    """The number of terms of a sum over a box of numbers."""
+    ranges = [constant_range(op, v) for v in op.indices]
+    return None if None in ranges else prod(r[1] for r in ranges if r)
+
+
+def is_short(op: tix.ReductionOp) -> bool:
+    """True if a sum certainly has so few terms that it is unrolled where it stands.
+
+    The answer is kept with the operation, which is asked hundreds of times and does not change.
+    """
+    own = vars(op)
+    if SHORT not in own:
+        own[SHORT] = _is_short(op)
+    return own[SHORT]
+
+
+def _is_short(op: tix.ReductionOp) -> bool:
+    count = term_count(op)
+    most = MOST_TERMS_OF_WINDOW if _is_window(op) else MOST_TERMS_TO_UNROLL
+    return count is not None and count <= most
+
+
+def _is_window(op: tix.ReductionOp) -> bool:
+    """True if each index of a sum moves a read beside one of another index, x[i + k], and no other
+    elements read the same there: those of several channels share it. Neither do rows of blocks."""
+    own = {*op.indices}
+    reads = [r for r in op.walk() if isinstance(r, tix.ReadOp)]
+    windows = [r for r in reads if any(_is_shifted(f, own) for f in r.forms)]
+    if _are_in_short_rows(windows, definition_around(op)):
+        return False
+    shifted = [f.indices for r in windows for f in r.forms if _is_shifted(f, own)]
+    return all(any(v in used for used in shifted) for v in own) and not _are_shared(windows, op)
+
+
+def _are_in_short_rows(windows: Sequence[tix.ReadOp], op: tix.DefineOp) -> bool:
+    """True if numbers say that vectors of a row are few, and windows side by side overlap."""
+    if not op.indices or op.shape[-1].terms or op.shape[-1].constant >= FEWEST_ELEMENTS_OF_STREAM:
+        return False
+    return all(abs(f[op.indices[-1]]) <= 1 for read in windows for f in read.forms)
+
+
+def _is_shifted(form: tix.Affine, own: set[SSAValue]) -> bool:
+    used = {*form.indices}
+    return bool(used & own) and not used <= own
+
+
+def _are_shared(windows: Sequence[tix.ReadOp], op: tix.ReductionOp) -> bool:
+    """True if there is an index of the definition, of some values, that no window depends on."""
+    around = op.parent_op()
+    while around is not None and not isinstance(around, tix.DefineOp):
+        around = around.parent_op()
+    if around is None:
+        return False
+    used = {v for read in windows for form in read.forms for v in form.indices}
+    sizes = zip(around.indices, around.shape, strict=True)
+    return any(v not in used and not _is_few(size) for v, size in sizes)
+
+
+def _is_few(size: tix.Affine) -> bool:
+    return not size.terms and size.constant < FEWEST_TO_SHARE
+
+
+def blocked_sums(region: Region) -> list[tix.ReductionOp]:
+    """The sums, and other reductions, of a body that are long enough for a block; none of bodies
+    inside."""
+    return [op for op in region.block.ops if isinstance(op, tix.ReductionOp) and not is_short(op)]
+
+
+def most_values(op: tix.ReductionOp, own: Sequence[SSAValue]) -> int | None:
+    """The largest number of values that the first of `own` has, where a number bounds it.
+
+    `c k + f >= 0` and `-d k + g >= 0` with c, d > 0 leave the integers from -f/c to g/d: at most
+    one more than the whole part of g/d + f/c = (c g + d f) / (c d). In that sum of both, times d
+    and times c, k cancels, and so may all else: `i <= 2 k + 4` and `2 k <= i` leave 8 // 4 + 1 = 3.
+    """
+    index = own[0]
+    forms = [c.form for c in constraints_of(op, own)]
+    pairs = [(a, b) for a in forms if a[index] > 0 for b in forms if b[index] < 0]
+    widths = [(a * -b[index] + b * a[index], a[index] * -b[index]) for a, b in pairs]
+    numbers = [w.constant // divisor + 1 for w, divisor in widths if not w.terms]
+    return max(0, min(numbers)) if numbers else None
+
+
+def constraints_of(op: tix.ReductionOp, own: Sequence[SSAValue]) -> list[tix.Constraint]:
+    """The constraints that bound the first of `own`, the last indices of a reduction."""
+    index, *rest = own
+    return [c for c in op.constraints if c.form[index] and not any(c.form[v] for v in rest)]

@@ -1,0 +1,109 @@
+"""Tiles whose vectors run along the terms of a sum (`tile_terms`): which definitions may have one.
+
+    w[o, s] = sum[n, t](y[n, o, t] * x[n, t + s])        rows o and s, vectors along t
+
+They are for results that are too short for vectors. The plain nest loads two vectors for each
+product that it adds, four by three rows load seven for twelve.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations
+from math import prod
+
+from xdsl.ir import SSAValue
+
+from dialects import tix
+from passes.analysis.index_uses import IndexUses
+from passes.scheduling.costs.tile_cost import ELEMENTS_OF_LINE
+from passes.scheduling.tiles.sum_lengths import blocked_sums
+from passes.scheduling.tiles.tile import Tile
+from passes.scheduling.tiles.tile_analysis import constant_extent, is_rectangular, is_slow, stride
+
+MOST_SUMS = 16
+"""Vectors of sums in a block: half of the registers."""
+
+MOST_ROWS_APART = 8
+"""Rows of a block that have lines of their own: rows of 4 KB, or of a multiple of that, share one
+place of the nearest cache, which holds eight lines there."""
+
+SUMS_UNDER_WAY = 8
+"""Vectors of sums at least, where there are terms for them: additions that do not wait."""
+
+LONGEST_WHOLE = 9
+"""Values of an index of which a block has all."""
+
+
+def term_candidates(
+    op: tix.DefineOp,
+    lanes: int,
+    extent: Callable[[SSAValue], int],
+    length: Callable[[tix.ReductionOp, SSAValue], int],
+) -> Iterator[Tile]:
+    """Rows along one index, and along all of up to two short ones; none where terms lie apart.
+
+    `extent` and `length` say how long an index of the result, and of a sum, is.
+    """
+    sums, uses = blocked_sums(op.body), IndexUses()
+    if len(sums) != 1 or not lies_along(sums[0], uses):
+        return
+    apart = _rows_apart(sums[0], uses)
+    used = uses.of_operation(sums[0])
+    own = [v for v in op.indices if v in used and is_rectangular(sums[0], [v], uses)]
+    column = sums[0].indices[-1]
+    room = length(sums[0], column) // lanes
+    for whole in _short_ones(op, own):
+        height = prod(count for _, count in whole)
+        lines = prod(count for v, count in whole if v in apart)
+        for row_index in (None, *own):
+            most = MOST_SUMS // height
+            if row_index in apart:
+                most = min(most, MOST_ROWS_APART // lines)
+            if any(v is row_index for v, _ in whole) or not most:
+                continue
+            rows = 1 if row_index is None else _even(extent(row_index), most)
+            if rows * height > 1 and (row_index is None or rows > 1):
+                vectors = min(-(-SUMS_UNDER_WAY // (rows * height)), room)
+                if vectors:
+                    yield Tile(row_index, column, rows, vectors * lanes, lanes, whole=whole)
+
+
+def single_row(op: tix.DefineOp, lanes: int) -> Tile | None:
+    """The tile of one row, for which all sizes have room; None where terms lie apart."""
+    sums = blocked_sums(op.body)
+    if len(sums) != 1 or not lies_along(sums[0], IndexUses()):
+        return None
+    return Tile(None, sums[0].indices[-1], 1, SUMS_UNDER_WAY * lanes, lanes)
+
+
+def _rows_apart(op: tix.ReductionOp, uses: IndexUses) -> set[SSAValue]:
+    """The indices along which what a sum reads lies lines apart."""
+    reads = [o for o in op.body.walk() if isinstance(o, tix.ReadOp)]
+    steps = ((v, stride(r, v, uses)) for r in reads for v in uses.of_operation(r))
+    return {v for v, step in steps if step is None or abs(step) >= ELEMENTS_OF_LINE}
+
+
+def _even(extent: int, most: int) -> int:
+    """The rows of blocks that have as many as there may be, or little fewer if these fit better."""
+    return -(-extent // -(-extent // most)) if extent else 1
+
+
+def _short_ones(
+    op: tix.DefineOp, own: Sequence[SSAValue]
+) -> Iterator[tuple[tuple[SSAValue, int], ...]]:
+    """Up to two of the indices that have few values, with the number of these."""
+    extents = {v: constant_extent(op.shape[op.indices.index(v)]) for v in own}
+    short = [(v, n) for v, n in extents.items() if n is not None and 1 < n <= LONGEST_WHOLE]
+    for count in range(3):
+        yield from combinations(short, count)
+
+
+def lies_along(op: tix.ReductionOp, uses: IndexUses) -> bool:
+    """True if vectors can hold terms: what these read lies at most two apart, or is one number."""
+    index = op.indices[-1]
+    inner = [o for o in op.body.walk() if not isinstance(o, tix.YieldOp)]
+    simple = tix.ReadOp | tix.UnaryOp | tix.BinaryOp | tix.ConstantOp
+    return all(isinstance(o, simple) for o in inner) and all(
+        not is_slow(stride(o, index, uses)) for o in inner if isinstance(o, tix.ReadOp)
+    )

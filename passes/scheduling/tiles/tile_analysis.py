@@ -1,0 +1,390 @@
+"""Analyses behind tiles: how long sums are, how far apart reads lie, what is computed ahead.
+
+Expressions in a sum are sorted by what they depend on. With y[i, j] in blocks of rows i, columns j,
+
+    sum[k](exp(x[j]) * x[i, k] * w[j, k])
+
+`exp(x[j])` is the same for all terms, and `w[j, k]` for all rows: the one is computed once per
+block, the other is copied into a panel if neighbours along j lie apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from xdsl.dialects.builtin import Float32Type
+from xdsl.ir import BlockArgument, Operation, Region, SSAValue
+
+from dialects import tix
+from dialects.tix import Affine
+from passes.analysis.costs import FREE, weight
+from passes.analysis.index_uses import IndexUses
+from passes.index_sets.context import stays_inside
+from passes.index_sets.sets import index_set
+from passes.rewriting.cloner import free_values
+from passes.rewriting.programs import definition_around
+from passes.scheduling.tiles.sum_lengths import blocked_sums, constant_range, is_short, term_count
+from passes.scheduling.tiles.tile import Hoisted, Tile
+
+VECTOR_BYTES = 64
+"""The width of vectors to count with; narrower ones only make a block more vectors."""
+
+PANEL_ELEMENTS = 1 << 14
+"""Elements of a panel at most: 64 KB of f32, which a second-level cache keeps."""
+
+TERMS_OF_SQUARE = 16
+"""Terms that are transposed at a time at most: longer chunks are multiples of it."""
+
+
+def lanes_of(op: tix.DefineOp) -> int:
+    """Elements of a vector."""
+    return VECTOR_BYTES // bytes_of_element(op.type)
+
+
+def bytes_of_element(type_: tix.TensorType) -> int:
+    """The bytes of a number of a tensor."""
+    return 4 if isinstance(type_.element, Float32Type) else 8
+
+
+def constant_extent(size: Affine) -> int | None:
+    """A size as a number; None where it is known at run time only."""
+    return None if size.terms else max(0, size.constant)
+
+
+def is_lane_by_lane(op: tix.IfOp, column: SSAValue, uses: IndexUses) -> bool:
+    """True if a choice differs along the column, and its branches do not read neighbours alone."""
+
+    def find() -> bool:
+        conditions = [c.form for disjunct in op.condition for c in disjunct]
+        return column in indices_of(conditions, uses) and any(
+            isinstance(o, tix.ReadOp) and stride(o, column, uses) not in (1, -1) for o in op.walk()
+        )
+
+    return uses.once((is_lane_by_lane, op, column), find)
+
+
+def sum_along(op: tix.DefineOp, index: SSAValue) -> tix.ReductionOp:
+    """The sum of a body over this index."""
+    return next(s for s in blocked_sums(op.body) if index in s.indices)
+
+
+def is_rectangular(op: tix.ReductionOp, indices: Iterable[SSAValue], uses: IndexUses) -> bool:
+    """True if the bounds of the sum, and of those inside it, are the same along these indices."""
+    indices = set(indices)
+    inner = [s for s in op.walk() if isinstance(s, tix.ReductionOp)]
+    return not any(uses.of(v) & indices for s in inner for v in s.free_indices)
+
+
+def tileable_sums(region: Region, tile: Tile, uses: IndexUses) -> list[tix.ReductionOp]:
+    """The sums of a body that get accumulators.
+
+    They are long, and have the same terms for all rows of a block; for all columns, too, or
+    `is_sloped` holds. All that is summed up in one of them depends on the column.
+    """
+    rows = tuple(index for index, _ in tile.axes)
+
+    def find() -> list[tix.ReductionOp]:
+        return [
+            s
+            for s in blocked_sums(region)
+            if all(tile.column_index in uses.of(total) for total in s.results)
+            and is_rectangular(s, rows, uses)
+            and (is_rectangular(s, [tile.column_index], uses) or is_sloped(s, tile, uses))
+        ]
+
+    # not how wide a tile is
+    return uses.once((tileable_sums, region, rows, tile.column_index), find)
+
+
+def rows_share(op: tix.DefineOp, tile: Tile) -> bool:
+    """True if the rows of a block, of columns side by side, read elements that all of them need."""
+    uses, rows = IndexUses(), {v for v, _ in tile.axes}
+    reads = [uses.of_operation(r) for r in op.walk() if isinstance(r, tix.ReadOp)]
+    return tile.column_index is op.indices[-1] and any(rows.isdisjoint(used) for used in reads)
+
+
+def vectors_of_sums(op: tix.ReductionOp, tile: Tile, lanes: int, uses: IndexUses) -> float:
+    """Vectors, of so many lanes, in which a block has the results of a sum."""
+    rows = sum(tile.count_in(uses.of(total)) for total in op.results)
+    return rows * tile.columns / lanes
+
+
+def is_sloped(op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> bool:
+    """True if bounds of the innermost index, and no others, move with the column.
+
+        sum[k](x[k] * w[j - k]),  j - 9 <= k <= j
+
+    Columns of a block then differ in a few terms at both ends, which are left out by masks: what
+    differs by lane must lie side by side, and what does not must be there for every term. Bounds
+    are the same for all values of the outer indices, so that they are known ahead of all loops.
+    """
+    column, index = tile.column_index, op.indices[-1]
+    bounds = [c for c in op.constraints if c.form[index]]
+    moving = [c for c in op.constraints if column in indices_of([c.form], uses)]
+    fixed = [*index_set(definition_around(op)), *(c for c in op.constraints if c not in moving)]
+    inner = [o for o in op.body.walk() if not isinstance(o, tix.YieldOp)]
+    return (
+        bool(moving)
+        and not any(c.form[v] for c in bounds for v in op.indices[:-1])
+        and not any(isinstance(o, tix.ReductionOp | tix.FloorDivOp | tix.IfOp) for o in inner)
+        and all(abs(c.form[index]) == 1 and c.form[column] and not c.equality for c in moving)
+        and all(
+            stride(o, column, uses) in (1, -1)
+            if column in uses.of_operation(o)
+            else stays_inside(o, fixed)
+            for o in inner
+            if isinstance(o, tix.ReadOp)
+        )
+    )
+
+
+def indices_of(forms: Iterable[Affine], uses: IndexUses) -> set[SSAValue]:
+    """The indices on which forms depend, by themselves or through quotients."""
+    return {used for form in forms for v in form.indices for used in uses.of(v)}
+
+
+def known_size(size: Affine, sizes: Mapping[str, int]) -> Affine:
+    """A size as a number, where these sizes tell."""
+    if not size.terms or any(name not in sizes for name in size.sizes):
+        return size
+    return Affine(constant=size.evaluate({n: sizes[n] for n in size.sizes}))
+
+
+@cache
+def _strides(shape: tuple[Affine, ...]) -> tuple[int | None, ...]:
+    strides: list[int | None] = [1]
+    for size in reversed(shape[1:]):
+        last, extent = strides[-1], constant_extent(size)
+        strides.append(None if last is None or extent is None else last * extent)
+    return tuple(strides[::-1][: len(shape)])
+
+
+def stride(
+    read: tix.ReadOp, index: SSAValue, uses: IndexUses, sizes: Mapping[str, int] | None = None
+) -> int | None:
+    """The distance of elements read at neighbouring values of an index, for these `sizes`.
+
+    None where it is not known: far apart.
+    """
+    if sizes:
+        shape = tuple(known_size(size, sizes) for size in read.shape)
+        return _stride(read, shape, index, uses)
+    return uses.once((stride, read, index), lambda: _stride(read, read.shape, index, uses))
+
+
+def _stride(
+    read: tix.ReadOp, shape: tuple[Affine, ...], index: SSAValue, uses: IndexUses
+) -> int | None:
+    total = 0
+    for form, step in zip(read.forms, _strides(shape), strict=True):
+        if any(index in uses.of(v) and v is not index for v in form.indices):
+            return None  # through a division
+        if form[index]:
+            if step is None:
+                return None
+            total += form[index] * step
+    return total
+
+
+# --- what is better computed once ---------------------------------------------------------------
+
+
+def tree_of(value: SSAValue, region: Region) -> Iterator[Operation]:
+    """The operations of a body that compute a value."""
+    owner = value.owner
+    if isinstance(owner, Operation) and owner.parent is region.block:
+        yield from owner.walk()
+        for v in owner.operands:
+            yield from tree_of(v, region)
+
+
+@dataclass(frozen=True)
+class HoistedValues:
+    """Parts of a sum that are computed ahead of it, by where."""
+
+    per_block: list[SSAValue]
+    """Once for a block, ahead of all terms."""
+    panels: list[Hoisted]
+    """Once for a strip, for all of its blocks of rows."""
+
+
+def hoisted_values(op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> HoistedValues:
+    """The largest parts of a sum that depend on the column and are better computed once.
+
+    Panels hold what is the same for all rows and lies apart along the columns, or apart along the
+    sum: a tile that has no panel for it reads it once per term. What is the same for all terms is
+    read once per block if it lies apart or is expensive, where it is certainly there, if only as
+    the sum has a term.
+    """
+    axes = tuple(index for index, _ in tile.axes)  # not how wide a tile is
+    key = hoisted_values, op, axes, tile.column_index
+    return uses.once(key, lambda: _hoisted_values(op, tile, uses))
+
+
+def _hoisted_values(op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> HoistedValues:
+    found = HoistedValues([], [])
+    indices = frozenset(op.indices)
+    for value in _largest(op, lambda v: _same_for_terms(v, tile, indices, uses)):
+        if _is_dear(value, op, tile, uses) and (term_count(op) or _is_there(value, op)):
+            found.per_block.append(value)
+    if not tile.axes:
+        return found
+    for value in _largest(op, lambda v: _same_for_rows(v, tile, uses)):
+        ops = list(tree_of(value, op.body))
+        if value in found.per_block or any(
+            isinstance(o, tix.ReductionOp) and not is_short(o) for o in ops
+        ):
+            continue
+        used = tuple(v for v in op.indices if v in uses.of(value))
+        reads = [o for o in ops if isinstance(o, tix.ReadOp)]
+        if used and any(_lies_apart(read, tile.column_index, indices, uses) for read in reads):
+            found.panels.append(Hoisted(value, used))
+    return found
+
+
+def far_reads(op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> list[tix.ReadOp]:
+    """The reads of which rows lie side by side, and terms far apart.
+
+        sum[k](x[k, i] * w[k, j])          x[k, i0], x[k, i0 + 1], ... for rows i0, i0 + 1, ...
+
+    A block then takes a few of the elements of a cache line for each term. The next block takes the
+    next ones, and should find the lines of all its terms in the cache.
+    """
+    last = op.indices[-1]
+    return [
+        read
+        for read in op.body.walk()
+        if isinstance(read, tix.ReadOp)
+        and tile.column_index not in uses.of_operation(read)
+        and tile.row_index is not None
+        and stride(read, tile.row_index, uses) in (1, -1)
+        and _is_far(stride(read, last, uses))
+    ]
+
+
+def reads_outside_terms(
+    op: tix.ReductionOp, uses: IndexUses
+) -> Iterator[tuple[tix.ReadOp, dict[tix.Variable, Affine]]]:
+    """Reads in short sums inside a sum that are the same for all its terms.
+
+    Each comes with the indices of the short sum, for each of its terms. They are certainly there.
+    """
+    own = frozenset(op.indices)
+    for inner in op.body.block.ops:
+        if not isinstance(inner, tix.ReductionOp) or not is_short(inner):
+            continue
+        known = [*index_set(definition_around(op)), *inner.constraints]
+        for read in inner.body.block.ops:
+            if (
+                isinstance(read, tix.ReadOp)
+                and not uses.of(read.result) & own
+                and all(isinstance(v, BlockArgument) for form in read.forms for v in form.indices)
+                and stays_inside(read, known)
+            ):
+                yield from ((read, places) for places in points_of(inner))
+
+
+def points_of(op: tix.ReductionOp) -> list[dict[tix.Variable, Affine]]:
+    """The indices of all terms of a sum over a box of numbers, in order."""
+    found: list[dict[tix.Variable, Affine]] = [{}]
+    for index in op.indices:
+        first, length = constant_range(op, index) or (0, 0)
+        values = [Affine(constant=n) for n in range(first, first + length)]
+        found = [{**places, index: n} for places in found for n in values]
+    return found
+
+
+def _is_there(value: SSAValue, op: tix.ReductionOp) -> bool:
+    """True if all that it reads is there for all elements, even where the sum is empty."""
+    known = index_set(definition_around(op))
+    return all(stays_inside(o, known) for o in tree_of(value, op.body))
+
+
+def _same_for_terms(
+    value: SSAValue, tile: Tile, indices: frozenset[SSAValue], uses: IndexUses
+) -> bool:
+    return tile.column_index in uses.of(value) and not uses.of(value) & indices
+
+
+def _same_for_rows(value: SSAValue, tile: Tile, uses: IndexUses) -> bool:
+    return tile.column_index in uses.of(value) and not any(
+        v in uses.of(value) for v, _ in tile.axes
+    )
+
+
+def _is_dear(value: SSAValue, op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> bool:
+    """True if it takes an elementary function, a sum, or reads that lie apart along the columns."""
+    ops = [o for o in tree_of(value, op.body) if not isinstance(o, FREE)]
+    return any(
+        weight(o) > 1
+        or isinstance(o, tix.ReductionOp)
+        or (isinstance(o, tix.ReadOp) and is_slow(stride(o, tile.column_index, uses)))
+        for o in ops
+    )
+
+
+def is_slow(step: int | None) -> bool:
+    """True if vectors of elements at this distance take more than a few instructions."""
+    return step is None or abs(step) > 2
+
+
+def _largest(op: tix.ReductionOp, fits: Callable[[SSAValue], bool]) -> list[SSAValue]:
+    """The largest values of the sum's body that fit; none of them stands inside a choice."""
+    found: dict[SSAValue, None] = {}
+    seen: set[SSAValue] = set()
+
+    def visit(value: SSAValue) -> None:
+        owner = value.owner
+        if value in seen or not isinstance(owner, Operation) or owner.parent is not op.body.block:
+            return
+        seen.add(value)
+        if _is_real(value) and fits(value):
+            found[value] = None
+        else:
+            for v in free_values(owner):
+                visit(v)
+
+    for term in tix.all_yielded(op.body):
+        visit(term)
+    return list(found)
+
+
+def _is_real(value: SSAValue) -> bool:
+    return isinstance(value.type, tix.RealType)
+
+
+def _lies_apart(
+    read: tix.ReadOp, column_index: SSAValue, indices: frozenset[SSAValue], uses: IndexUses
+) -> bool:
+    """True if a block would read many cache lines or pages for few elements."""
+    if is_slow(stride(read, column_index, uses)):
+        return True
+    return any(_is_far(stride(read, v, uses)) for v in indices & uses.of_operation(read))
+
+
+def _is_far(step: int | None) -> bool:
+    """True if elements at this distance lie in other cache lines, and soon in other pages."""
+    return step is None or abs(step) >= VECTOR_BYTES * 8
+
+
+def chunk_of(op: tix.ReductionOp, columns: int) -> tuple[SSAValue, int] | None:
+    """The index of a sum to cut so that a panel holds what is inside; None where all fits.
+
+    All indices inside it have numbers for bounds. It is the outermost one for which that fits.
+    """
+    limit = PANEL_ELEMENTS // columns
+    limit -= limit % TERMS_OF_SQUARE if limit > TERMS_OF_SQUARE else 0
+    count = term_count(op)
+    if count is not None and count <= limit:
+        return None
+    inside = 1
+    best = op.indices[-1], limit
+    for index in reversed(op.indices):
+        best = index, max(1, limit // max(inside, 1))
+        found = constant_range(op, index)
+        if found is None or inside * found[1] > limit:
+            break
+        inside *= found[1]
+    return best

@@ -1,0 +1,305 @@
+"""Loops that a machine with caches and vectors runs best: the choice behind `schedule{tile=true}`.
+
+A definition is worth a *tile* where a sum, or another reduction, reads the same elements for many
+elements of the result:
+
+    y[i, j] = sum[k](x[i, k] * w[k, j])         4 reads of x and 64 of w serve 4 x 64 elements
+
+Two of its indices become the rows and the columns of a register block: columns run along vectors,
+so most reads should lie side by side along them, and what a row shares is read once per row. An
+expression that depends on the column but not on the row is the same for all rows; where its
+elements lie apart it is copied once into a *panel* in which they lie side by side.
+
+All that is counted (`passes/scheduling/costs/tile_cost.py`), and the tile must win clearly against
+the plain nest, whose innermost loop is the sum. `passes/lowering/blocks/tile_loops.py` emits what
+is chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from xdsl.ir import Operation, SSAValue
+
+from dialects import tix
+from dialects.tix.affine import least_value
+from passes.analysis.index_uses import IndexUses
+from passes.rewriting.part_sizes import with_derived_sizes
+from passes.rewriting.written_sizes import parse_sizes
+from passes.scheduling.costs.far_lines import cost_of_far_lines
+from passes.scheduling.costs.tile_cost import (
+    COST_OF_FAR_ELEMENT,
+    COST_OF_STORE,
+    Sizes,
+    TileCost,
+    extent_of,
+    length_of,
+    plain_cost,
+)
+from passes.scheduling.scans import is_scanned
+from passes.scheduling.small_parts import has_few_vectors, is_small_part
+from passes.scheduling.streams.stream_tiles import stream_tile
+from passes.scheduling.tiles.block_sizes import (
+    VECTORS_OF_DEAR_SUMS,
+    Room,
+    height,
+    is_known,
+    is_long,
+    is_narrow,
+    likely_extent,
+    narrow_width,
+    width_of_row,
+    widths,
+)
+from passes.scheduling.tiles.panel_choice import with_panels
+from passes.scheduling.tiles.squares import square_tile
+from passes.scheduling.tiles.sum_lengths import blocked_sums, is_short
+from passes.scheduling.tiles.term_choice import single_row, term_candidates
+from passes.scheduling.tiles.tile import Tile
+from passes.scheduling.tiles.tile_analysis import (
+    is_slow,
+    lanes_of,
+    stride,
+    sum_along,
+    tileable_sums,
+    vectors_of_sums,
+)
+
+COST_OF_TERMS = 2
+"""The cost of vectors along terms as a multiple of others': they begin anywhere in memory."""
+
+COST_OF_TOTAL = 16
+"""The cost of adding up the lanes of a vector."""
+
+MOST_OF_PLAIN_COST = 0.85
+"""The highest cost of a tile that is chosen, as a share of the cost of the plain nest."""
+
+
+ChooseTiles = Callable[[tix.DefineOp], Sequence[Tile]]
+"""Gives the tiles of a definition, the best first; none where the plain nest is better."""
+
+
+def tile_chooser(tile: bool, sizes: Sequence[str], least: Sequence[str] = ()) -> ChooseTiles | None:
+    """`choose_tiles` for sizes written as `N=512`, for a pass that has these options.
+
+    None without tiles. Raises `PassFailedException` where a text is not such a size.
+    """
+    example, bounds = parse_sizes(sizes) or None, parse_sizes(least)
+    return partial(choose_tiles, example=example, least=bounds) if tile else None
+
+
+def choose_tiles(
+    op: tix.DefineOp, example: Sizes | None = None, least: Sizes | None = None
+) -> list[Tile]:
+    """The cheapest tile of a definition, or none where the plain nest is as good.
+
+    Where sizes are known at run time only, they decide there whether there is room for it. Without
+    an `example` of these sizes, the cheapest one along another axis follows, which may be the
+    longer one. The last one has room whatever sizes are, if there is one: the first for which there
+    is room in all sizes that are the `least` of calls or more.
+
+    Small parts of a program's work have blocks that are quickly compiled (`small_parts`).
+
+    What is read across its rows has a tile without sums (`squares`), and so have streams whose rows
+    share what they read, or compute (`stream_tiles`).
+    """
+    alone = tile_without_sums(op, example or {})
+    if alone and _has_room(op, alone, example or {}):
+        return _until_one_fits(op, [alone], least or {})
+    priced = priced_for(op, example or {})
+    found = [p.tile for p in priced if p.is_good]
+    if found and is_small_part(op, example or {}):
+        priced = [p for p in priced if has_few_vectors(p.tile)] or priced
+        found = [p.tile for p in priced]
+    # what is cheaper than a tile that beats the plain nest does so, too
+    best = [priced[0].tile] if found else []
+    if best and any(size.terms for size in op.shape):
+        others = [t for t in found if t.column_index is not best[0].column_index]
+        best += others[:1] if example is None else []
+        always = single_row(op, lanes_of(op))
+        best += [always] if always else []
+    return _until_one_fits(op, best, least or {})
+
+
+def tile_without_sums(op: tix.DefineOp, sizes: Sizes) -> Tile | None:
+    """The tile of a definition whose elements share something else than the terms of sums."""
+    return square_tile(op) or stream_tile(op, sizes)
+
+
+def _tells_lengths(op: tix.DefineOp, example: Sizes) -> bool:
+    """True if ranges are about as long as in an example: differences of long sizes may not be."""
+    sums = (s for s in op.walk() if isinstance(s, tix.ReductionOp))
+    forms = (*op.shape, *(c.form for s in sums for c in s.constraints))
+    return not any(f[n] < 0 and is_long(example.get(n, 0)) for f in forms for n in f.sizes)
+
+
+def _until_one_fits(op: tix.DefineOp, tiles: Sequence[Tile], least: Sizes) -> list[Tile]:
+    """The tiles up to the first one for which the least sizes have room."""
+    shape = zip(op.indices, op.shape, strict=True)
+    extents = {v: least_value(size, least) or 0 for v, size in shape}
+    found: list[Tile] = []
+    for tile in tiles:
+        axes = (tile.row_index, tile.rows), (tile.column_index, tile.columns)
+        fits = all(v not in extents or extents[v] >= width for v, width in axes if v is not None)
+        found.append(replace(tile, always=fits))
+        if fits:
+            break
+    return found
+
+
+def _has_tiles(op: Operation) -> bool:
+    """True unless it is left to the plain nest: long reductions that not all values need."""
+    inner = op.walk() if isinstance(op, tix.WhereOp) else ()
+    return not any(isinstance(o, tix.ReductionOp) and not is_short(o) for o in inner)
+
+
+def may_have_tiles(op: tix.DefineOp) -> bool:
+    """True if a definition has long sums, and nothing that is left to the plain nest."""
+    return bool(blocked_sums(op.body)) and all(map(_has_tiles, op.walk()))
+
+
+@dataclass(frozen=True)
+class PricedTile:
+    """A tile, its cost per element of the result, and that of the plain nest."""
+
+    tile: Tile
+    cost: float
+    plain: float
+    is_good: bool
+    """True if the tile is clearly cheaper."""
+
+
+def priced_for(op: tix.DefineOp, example: Sizes) -> list[PricedTile]:
+    """All tiles that are tried, the cheapest first, for calls of these sizes, or of any."""
+    program = op.parent_op()
+    if example and isinstance(program, tix.ProgramOp):
+        example = with_derived_sizes(program, example)
+    return priced_tiles(op, example if example and _tells_lengths(op, example) else {})
+
+
+def priced_tiles(op: tix.DefineOp, sizes: Sizes, along: SSAValue | None = None) -> list[PricedTile]:
+    """All tiles that are tried, the cheapest first, or those with columns `along` an index; none
+    for scans, whose loops carry totals."""
+    if not may_have_tiles(op) or is_scanned(op):
+        return []
+    uses = IndexUses()
+    lanes = lanes_of(op)
+    joined = [s for s in blocked_sums(op.body) if len(s.results) > 1]  # they have no plain nest
+    found: list[PricedTile] = []
+    plain_costs: dict[tuple[tix.ReductionOp, ...], float] = {}
+    for tile in _candidates(op, lanes, sizes, uses, along):
+        sums = sums_of_blocks(op, tile, uses)
+        if not sums or not all(s in sums and _may_join(s, op, tile, uses) for s in joined):
+            continue
+        full = with_panels(op, tile, sums, uses, sizes)
+        cost = TileCost(full, lanes, uses, full.shared_blocks, sizes).of(sums)
+        if full.rest:
+            narrow = TileCost(full.narrow, lanes, uses, full.shared_blocks, sizes).of(sums)
+            cost = _mean_cost(full, cost, narrow, likely_extent(op, tile.column_index, sizes))
+        cost += cost_of_far_lines(sums, full, uses, sizes) + _store_cost(op, tile, lanes)
+        cost += _cost_beside(op, sums, tile, uses)
+        cost *= _waste(op, tile, sizes)
+        if tuple(sums) not in plain_costs:
+            plain_costs[tuple(sums)] = plain_cost(sums, lanes, uses, sizes) + 1 / lanes
+        plain = plain_costs[tuple(sums)]
+        is_good = bool(joined) or cost < MOST_OF_PLAIN_COST * plain
+        cost *= 1 if tile.column_index in op.indices else COST_OF_TERMS
+        found.append(PricedTile(full, cost, plain, is_good))
+    return sorted(found, key=lambda priced: priced.cost)
+
+
+def _may_join(s: tix.ReductionOp, op: tix.DefineOp, tile: Tile, uses: IndexUses) -> bool:
+    """True if registers hold all that advances in the loop of a sum, for each column its own."""
+    own = tile.column_index in op.indices
+    return own and vectors_of_sums(s, tile, tile.lanes, uses) <= VECTORS_OF_DEAR_SUMS
+
+
+def sums_of_blocks(op: tix.DefineOp, tile: Tile, uses: IndexUses) -> list[tix.ReductionOp]:
+    """The sums that blocks compute."""
+    if tile.column_index in op.indices:
+        return tileable_sums(op.body, tile, uses)
+    return [sum_along(op, tile.column_index)]
+
+
+def _candidates(
+    op: tix.DefineOp, lanes: int, sizes: Sizes, uses: IndexUses, along: SSAValue | None
+) -> Iterator[Tile]:
+    """Every pair of indices and every single one, the last ones first: results lie along these.
+
+    All have columns `along` this index where one is given.
+    """
+    sums = blocked_sums(op.body)
+    extents = {v: extent_of(op, v, sizes) for v in reversed(op.indices)}
+    for column_index, length in extents.items():
+        if along is not None and column_index is not along:
+            continue
+        others = [v for v in extents if v is not column_index and extents[v] > 1]
+        rooms = {v: Room.of(sums, v, column_index, uses) for v in others}
+        for columns in widths(length, lanes):
+            rest = narrow_width(op, column_index, columns, lanes, sizes)
+            for row_index, room in rooms.items():
+                most, extent = room.rows(-(-columns // lanes)), extents[row_index]
+                rows = height(extent, most, is_known(op, row_index))
+                yield Tile(row_index, column_index, rows, columns, min(lanes, columns), rest)
+            yield Tile(None, column_index, 1, columns, min(lanes, columns), rest)
+        if (wide := width_of_row(sums, lanes)) <= length and wide:
+            yield Tile(None, column_index, 1, wide, lanes)
+    if along is None:
+        yield from term_candidates(
+            op, lanes, lambda v: extent_of(op, v, sizes), lambda s, v: length_of(s, v, sizes)
+        )
+
+
+def _waste(op: tix.DefineOp, tile: Tile, sizes: Sizes) -> float:
+    """Elements computed per element of the result; shorter loops count as slower, too."""
+    waste = 1.15 if is_narrow(tile.columns) and tile.column_index in op.indices else 1.0
+    if tile.row_index is not None:
+        extent = extent_of(op, tile.row_index, sizes)
+        waste *= -(-extent // tile.rows) * tile.rows / extent
+    extent = likely_extent(op, tile.column_index, sizes)
+    if tile.column_index in op.indices:
+        return waste * tile.columns_for(extent) / extent
+    return waste * -(-extent // tile.lanes) * tile.lanes / extent
+
+
+def _mean_cost(tile: Tile, cost: float, narrow: float, extent: int) -> float:
+    """The mean of the costs of elements in whole and in narrower blocks."""
+    few = tile.narrow_blocks(extent % tile.columns) * tile.rest / tile.columns_for(extent)
+    return (1 - few) * cost + few * narrow
+
+
+def _has_room(op: tix.DefineOp, tile: Tile, sizes: Sizes) -> bool:
+    """True if the result has a whole block."""
+    axes = (tile.row_index, tile.rows), (tile.column_index, tile.columns)
+    return all(extent_of(op, axis, sizes) >= width for axis, width in axes)
+
+
+def _store_cost(op: tix.DefineOp, tile: Tile, lanes: int) -> float:
+    """The cost of storing an element; where lanes are terms, that of adding them up, too.
+
+    Lanes that lie apart have a cache line each, which rows may share.
+    """
+    if tile.column_index not in op.indices:
+        return COST_OF_TOTAL
+    if tile.column_index is op.indices[-1]:
+        return 1 / lanes
+    rows = min(tile.rows, 3) if tile.row_index is op.indices[-1] else 1
+    return COST_OF_FAR_ELEMENT / rows + COST_OF_STORE
+
+
+def _cost_beside(
+    op: tix.DefineOp, sums: Sequence[tix.ReductionOp], tile: Tile, uses: IndexUses
+) -> float:
+    """The cost of the elements that an element reads across the columns, outside of all sums."""
+    reads = uses.once((_cost_beside, *sums), lambda: _reads_beside(op, sums))
+    slow = [r for r in reads if is_slow(stride(r, tile.column_index, uses))]
+    shared = [r for r in slow if tile.row_index and r.forms[-1][tile.row_index]]
+    return COST_OF_FAR_ELEMENT * (len(slow) - len(shared) + len(shared) / min(tile.rows, 3))
+
+
+def _reads_beside(op: tix.DefineOp, sums: Sequence[tix.ReductionOp]) -> list[tix.ReadOp]:
+    """The reads of a definition outside of sums."""
+    inside = {inner for s in sums for inner in s.walk()}
+    return [o for o in op.walk() if isinstance(o, tix.ReadOp) and o not in inside]
