@@ -36,6 +36,12 @@ def test_lanes_that_a_mask_leaves_out_are_not_read():
     assert done.returncode == 0, done.stderr[-3000:]
 
 
+def test_numbers_that_a_condition_asks_for_are_not_read_under_masks():
+    """Several choices need an element that only some rows of the argument have."""
+    done = run("-m", "tests.support.guarded_calls", "958")
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
 NARROW = """
 import numpy as np, tadc
 from tests.support.guarded_calls import check

@@ -6,7 +6,7 @@ values are, as `tix.if` alone decides about indices.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl.ir import Block, Operation, Region, SSAValue
 
@@ -17,7 +17,13 @@ from passes.lowering import operations
 from passes.lowering.emit import all_of, any_of
 from passes.lowering.lanes.lanes_lowering import LanesLowering
 from passes.rewriting.shallow_copy import shallow_copy
-from passes.scheduling.streams.masked_lanes import MASKED_STEPS, UNDER_MASKS, is_there
+from passes.scheduling.streams.masked_lanes import (
+    MASKED_STEPS,
+    UNDER_MASKS,
+    is_there,
+    is_there_ahead,
+    reads_ahead,
+)
 from passes.scheduling.tiles.sum_lengths import is_short
 
 Tests = Sequence[Sequence[Constraint]]
@@ -61,12 +67,12 @@ class LaneChoices(LanesLowering):
         column = self.tile.column_index
         return all(
             isinstance(o, UNDER_MASKS)
-            or (isinstance(o, tix.ReadOp) and self._may_leave_lanes_out(o))
+            or (isinstance(o, tix.ReadOp) and self._may_leave_lanes_out(o, is_there))
             or (_is_short(o) and column in self.uses.of_operation(o))
             for o in inner
-        )
+        ) and all(self._may_leave_lanes_out(o, is_there_ahead) for o in reads_ahead(op))
 
-    def _may_leave_lanes_out(self, op: tix.ReadOp) -> bool:
+    def _may_leave_lanes_out(self, op: tix.ReadOp, is_there: Callable[[tix.ReadOp], bool]) -> bool:
         """True if vectors of a read are masked, or all lanes read what is there anyway."""
         is_number = self.tile.column_index not in self.uses.of_operation(op)
         return is_there(op) if is_number else self.step(op) in MASKED_STEPS

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from xdsl.ir import Operation
+
 from dialects import tix
 from dialects.tix import Affine, Variable
-from passes.rewriting.programs import definition_around
+from passes.index_sets.context import stays_inside
+from passes.index_sets.sets import index_set
+from passes.rewriting.programs import definition_around, reductions_around
+from passes.scheduling.tiles.sum_lengths import is_short
 
 UNDER_MASKS = (
     tix.UnaryOp,
@@ -32,3 +39,31 @@ def is_there(op: tix.ReadOp) -> bool:
         or (not form.terms and not size.terms and 0 <= form.constant < size.constant)
         for form, size in places
     )
+
+
+def reads_ahead(op: tix.IfOp) -> Iterator[tix.ReadOp]:
+    """The reads that stand before a choice, and that its branches need: what several choices need
+    stands before all of them, and is computed where it is needed, under the masks of these.
+
+    A choice ahead may be decided by the condition of this one, so that its reads have no other
+    mask. Long sums are computed before.
+    """
+    inside = [inner for region in op.regions for inner in region.walk()]
+    seen: set[Operation] = {op, *inside}
+    pending = [v.owner for inner in inside for v in inner.operands]
+    while pending:
+        owner = pending.pop()
+        if not isinstance(owner, Operation) or owner in seen or isinstance(owner, tix.DefineOp):
+            continue
+        seen.add(owner)
+        if isinstance(owner, tix.ReadOp):
+            yield owner
+        pending += [v.owner for v in owner.operands]
+        if not isinstance(owner, tix.ReductionOp) or is_short(owner):
+            pending += [tix.yielded(region).owner for region in owner.regions]
+
+
+def is_there_ahead(op: tix.ReadOp) -> bool:
+    """True if a read that stands before a choice is inside of the tensor without its condition."""
+    known = [c for around in reductions_around(op) for c in around.constraints]
+    return is_there(op) or stays_inside(op, [*index_set(definition_around(op)), *known])

@@ -46,7 +46,13 @@ from dialects.tix import Affine
 from passes.analysis.costs import COST_OF_FUNCTION, FREE, weight
 from passes.analysis.index_uses import IndexUses
 from passes.rewriting.programs import type_of
-from passes.scheduling.streams.masked_lanes import MASKED_STEPS, UNDER_MASKS, is_there
+from passes.scheduling.streams.masked_lanes import (
+    MASKED_STEPS,
+    UNDER_MASKS,
+    is_there,
+    is_there_ahead,
+    reads_ahead,
+)
 from passes.scheduling.streams.stream_guards import guards_of, is_guard
 from passes.scheduling.streams.stream_phases import MOST_PHASES, Phase, modulus_of, phases_of
 from passes.scheduling.streams.stream_segments import has_segments, segments_of
@@ -218,14 +224,12 @@ def _is_maskable(op: tix.IfOp, column: SSAValue, uses: IndexUses) -> bool:
     Lanes that are off do not touch these.
     """
     own = {v for disjunct in op.condition for c in disjunct for v in c.form.indices}
-    return all(isinstance(v, BlockArgument) or column not in uses.of(v) for v in own) and all(
-        isinstance(o, UNDER_MASKS)
-        or (isinstance(o, tix.ReadOp) and _is_read_under_masks(o, column, uses))
-        for o in _body(op)
-    )
-
-
-def _is_read_under_masks(op: tix.ReadOp, column: SSAValue, uses: IndexUses) -> bool:
-    """True if vectors of a read can leave lanes out, or all lanes read what is there anyway."""
-    step = stride(op, column, uses)
-    return step in MASKED_STEPS or (step == 0 and is_there(op))
+    if any(not isinstance(v, BlockArgument) and column in uses.of(v) for v in own):
+        return False
+    if not all(isinstance(o, (*UNDER_MASKS, tix.ReadOp)) for o in _body(op)):
+        return False
+    reads = [(o, is_there) for o in _body(op) if isinstance(o, tix.ReadOp)]
+    reads += [(o, is_there_ahead) for o in reads_ahead(op)]
+    # vectors leave lanes out; numbers must be there anyway
+    steps = ((stride(o, column, uses), known, o) for o, known in reads)
+    return all(step in MASKED_STEPS or (step == 0 and known(o)) for step, known, o in steps)
