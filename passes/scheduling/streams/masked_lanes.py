@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from xdsl.ir import Operation
 
 from dialects import tix
-from dialects.tix import Affine, Variable
+from dialects.tix import Affine, Variable, between
 from passes.index_sets.context import stays_inside
-from passes.index_sets.sets import index_set
 from passes.rewriting.programs import definition_around, reductions_around
 from passes.scheduling.tiles.sum_lengths import is_short
 
@@ -65,5 +64,8 @@ def reads_ahead(op: tix.IfOp) -> Iterator[tix.ReadOp]:
 
 def is_there_ahead(op: tix.ReadOp) -> bool:
     """True if a read that stands before a choice is inside of the tensor without its condition."""
-    known = [c for around in reductions_around(op) for c in around.constraints]
-    return is_there(op) or stays_inside(op, [*index_set(definition_around(op)), *known])
+    around = definition_around(op)
+    known = [c for reduction in reductions_around(op) for c in reduction.constraints]
+    for index, size in zip(around.indices, around.shape, strict=True):
+        known += between(0, Affine.of(index), size)
+    return is_there(op) or stays_inside(op, known)
