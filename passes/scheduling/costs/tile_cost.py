@@ -157,6 +157,17 @@ def plain_cost(sums: Iterable[tix.ReductionOp], lanes: int, uses: IndexUses, siz
     return total
 
 
+def indices_of_loops(op: tix.ReductionOp, uses: IndexUses) -> frozenset[SSAValue]:
+    """The indices of a sum, and of long ones inside, which are loops in each of its terms."""
+
+    def found() -> frozenset[SSAValue]:
+        inner = (o for o in op.body.walk() if isinstance(o, tix.ReductionOp))
+        loops = [op, *(o for o in inner if not is_short(o))]
+        return frozenset(v for o in loops for v in o.indices)
+
+    return uses.once((indices_of_loops, op), found)
+
+
 @dataclass
 class TileCost:
     """The cost of a tile per element of the result."""
@@ -216,7 +227,7 @@ class TileCost:
             return rows * self.tile.columns * COST_OF_LANE
         if isinstance(op, tix.IfOp):
             return self._of_tests(op)
-        if not self.uses.of_operation(op) & set(sum_.indices):
+        if self.uses.of_operation(op).isdisjoint(indices_of_loops(sum_, self.uses)):
             if not (by_row and by_column and isinstance(op, tix.ReadOp)):
                 return 0  # it stays in registers
             slow = is_slow(stride(op, self.tile.column_index, self.uses))
