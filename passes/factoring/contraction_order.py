@@ -122,6 +122,9 @@ class Contraction:
     """The cost of a tensor of so many elements, beside that of its sums."""
     reads: Sequence[int] = ()
     """The reads among the operations of each factor, which many results would share."""
+    alone: Sequence[int] = ()
+    """The reads of each factor that are not among its operations, though no two results share them:
+    those of partial sums are shared."""
     is_window: Callable[[PartialSum], bool] = lambda _: False
     """True for a partial sum that elements read windows of, so that bands keep it near."""
     _found: dict[Members, Way | None] = field(default_factory=dict[Members, "Way | None"])
@@ -225,7 +228,8 @@ class Contraction:
             yield _Block(0, self.inner(members), *way)
 
     def _leaf(self, n: int, points: int) -> _Block:
-        return _Block(self._work(n, points), frozenset(), 0, None)
+        alone = self.alone[n] if self.alone and points == self.outer else 0
+        return _Block(self._work(n, points) + alone, frozenset(), 0, None)
 
     def _work(self, n: int, points: int) -> int:
         """The operations that make a factor of a sum that is asked for at so many points."""

@@ -132,14 +132,15 @@ class SumTerm:
             self._elements_to_store,
             self.is_scan if scans else lambda _: False,
             frozenset(filter(self._is_tested, self.own)),
-            reads=[sum(map(self._counts_as_read, ops)) for ops in self.operations],
+            reads=[sum(_counts_as_read(op, self.place) for op in ops) for ops in self.operations],
+            alone=[sum(_is_read_alone(op, self.place) for op in ops) for ops in self.operations],
             is_window=self._is_window if scans else lambda _: False,
         )
 
     @cached_property
     def works(self) -> list[int]:
         """The operations that make each factor, at each point of the sum."""
-        return [sum(weight(op) for op in ops if self._counts(op)) for ops in self.operations]
+        return [sum(weight(op) for op in ops if _counts(op, self.place)) for ops in self.operations]
 
     @property
     def is_plain(self) -> bool:
@@ -151,17 +152,6 @@ class SumTerm:
         """True if no partial sum can have fewer elements or terms than the sum itself."""
         forms = [forms_in(ops) for ops in self.operations]
         return _are_irreducible(forms, self.own, self.place.path.indices)
-
-    def _counts(self, op: Operation) -> bool:
-        """True if an operation is done at each point of the sum.
-
-        A block reads an element once for many results, but where there are few.
-        """
-        shared = self.place.outer > FEW_RESULTS and isinstance(op, tix.ReadOp)
-        return self.place.op.is_ancestor(op) and not isinstance(op, FREE) and not shared
-
-    def _counts_as_read(self, op: Operation) -> bool:
-        return isinstance(op, tix.ReadOp) and self._counts(op)
 
     def _is_tested(self, index: SSAValue) -> bool:
         """True if a range is short, and its bounds move with the elements."""
@@ -289,6 +279,26 @@ class SumTerm:
         conditions = conditions_of_a_point(found.indices, found.within)
         left = [c for c in conditions or () if not implied_by(c, known)]
         return None if conditions is None or any(c.form.indices for c in left) else left
+
+
+def _counts(op: Operation, place: SumPlace) -> bool:
+    """True if an operation is done at each point of the sum.
+
+    A block reads an element once for many results, but where there are few.
+    """
+    shared = place.outer > FEW_RESULTS and isinstance(op, tix.ReadOp)
+    return place.op.is_ancestor(op) and not isinstance(op, FREE) and not shared
+
+
+def _counts_as_read(op: Operation, place: SumPlace) -> bool:
+    return isinstance(op, tix.ReadOp) and _counts(op, place)
+
+
+def _is_read_alone(op: Operation, place: SumPlace) -> bool:
+    """True for a read that is not counted, as results are many, and that none of them share."""
+    if not isinstance(op, tix.ReadOp) or _counts(op, place):
+        return False
+    return {v for form in op.forms for v in form.indices}.issuperset(place.path.indices)
 
 
 def _has_windows(image: Image, place: SumPlace) -> bool:

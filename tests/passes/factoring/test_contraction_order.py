@@ -66,6 +66,24 @@ def test_storing_must_be_worth_it() -> None:
     assert contraction.best() == contraction.plain()
 
 
+def test_what_no_results_share_is_read_for_each_term() -> None:
+    """x[i, k] * w[k, m] * x[i, m] for each i: sums over k share both of their reads."""
+    i, k, m = Block(arg_types=[IndexType()] * 3).args
+    factors = [frozenset((i, k)), frozenset((k, m)), frozenset((i, m))]
+    lengths = {k: 64, m: 64}
+
+    def elements(partial: PartialSum) -> int:
+        return 4096 * (1 if len(partial.indices) == 2 else 64)
+
+    def gain(alone: list[int]) -> float:
+        own = frozenset((k, m))
+        order = Contraction(own, factors, [0] * 3, lengths, 4096, elements, alone=alone)
+        return order.plain().cost / order.best().cost
+
+    assert gain([0, 0, 0]) < 1.5
+    assert gain([1, 0, 1]) > 2
+
+
 def test_long_products_stay() -> None:
     contraction, _ = chain([100] * 11)
     assert contraction.best() == contraction.plain()
