@@ -31,6 +31,8 @@ name if one needs it.
 for several elements or terms, as the maximum of a row in `exp(x[i, j] - max[k](x[i, k]))`:
 it is computed once for all of them. Sums of that kind are those of `factor-sums`. And it does so
 with long sums beside each other in a result of few elements: vectors run along the terms of one.
+With `blocks=true`, for processors with vectors, sums inside of reductions get names where blocks of
+their elements share what they read (`passes/factoring/block_sums.py`).
 """
 
 from __future__ import annotations
@@ -46,7 +48,9 @@ from dialects import tix
 from dialects.tix import Affine, Constraint, TensorType
 from dialects.tix import elementwise as ew
 from passes.analysis.index_uses import IndexUses
+from passes.analysis.rounding import must_round_identically
 from passes.analysis.value_numbers import ValueNumbers
+from passes.factoring.block_sums import has_blocks_alone
 from passes.factoring.equal_tensors import merge_equal_tensors
 from passes.index_sets.context import stays_inside
 from passes.index_sets.disjuncts import complement, disjoint
@@ -54,12 +58,14 @@ from passes.index_sets.paths import Path
 from passes.index_sets.sets import boxed_indices, index_set, quotient_constraints
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner, free_values
+from passes.rewriting.part_sizes import with_derived_sizes
 from passes.rewriting.program_pass import ProgramPass
 from passes.rewriting.programs import (
     ProgramBuilder,
     copy_definition,
     copy_program,
 )
+from passes.rewriting.written_sizes import parse_sizes
 
 MOST_TERMS_TO_RECOMPUTE = 8
 """The number of terms up to which a sum inside a sum is computed again rather than stored."""
@@ -73,16 +79,19 @@ Wanted: TypeAlias = Callable[[tix.ReductionOp, tix.DefineOp], bool]
 
 @dataclass(frozen=True)
 class OutlineReductionsPass(ProgramPass):
-    """`outline-reductions{shared=true}`: what elements share; else what derivatives need."""
+    """`outline-reductions{shared=true blocks=true sizes="N=512"}`: what elements share, and what
+    has blocks by itself for these sizes; else what derivatives need."""
 
     name = "outline-reductions"
     shared: bool = False
+    blocks: bool = False
+    sizes: tuple[str, ...] = ()
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
         if not self.shared:
             return outline_reductions(program)
-        found = (_is_worth_a_name(op, d) for d in program.definitions for op in d.walk())
-        return outline_reductions(program, _is_worth_a_name) if any(found) else program
+        found = _worth_a_name(program, parse_sizes(self.sizes) if self.blocks else None)
+        return outline_reductions(program, lambda op, _: op in found) if found else program
 
 
 def outline_reductions(program: tix.ProgramOp, wanted: Wanted | None = None) -> tix.ProgramOp:
@@ -205,9 +214,17 @@ class _Outliner(Cloner):
         return guarded(self, path.branches)
 
 
-def _is_worth_a_name(op: Operation, definition: tix.DefineOp) -> bool:
-    """True if it is better computed by itself, though no derivative asks for its value."""
-    return _is_shared(op, definition) or _is_beside_another(op, definition)
+def _worth_a_name(program: tix.ProgramOp, sizes: Mapping[str, int] | None) -> set[Operation]:
+    """The reductions that are better computed by themselves, though no derivative asks for their
+    values; with `sizes`, those that have blocks then are among them."""
+    pairs = [(op, d) for d in program.definitions for op in d.walk()]
+    found = {op for op, d in pairs if _is_shared(op, d) or _is_beside_another(op, d)}
+    if sizes is not None:
+        known, uses = with_derived_sizes(program, sizes), IndexUses()
+        fixed = must_round_identically(program)
+        sums = ((op, d) for op, d in pairs if isinstance(op, tix.SumOp) and op not in fixed)
+        found |= {op for op, d in sums if has_blocks_alone(op, d, known, uses)}
+    return found
 
 
 def _is_beside_another(op: Operation, definition: tix.DefineOp) -> bool:

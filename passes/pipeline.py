@@ -211,7 +211,7 @@ def summing_passes(
             *([Step("tensor-index", MultiplyOutPass())] if tile else []),
             # before a plan of buffers is made: partial sums are tensors, and what elements share
             Step("tensor-index", FactorSumsPass(tile, example if tile else ())),
-            Step("tensor-index", OutlineReductionsPass(shared=True)),
+            Step("tensor-index", OutlineReductionsPass(True, tile, example if tile else ())),
             *(_for_caches(example, precision) if tile else []),
             # last: each element is computed by a thread
             *(_for_threads(example, write_sizes(most)) if most is not None else []),

@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import tadc
 from dialects import tix
+from passes.factoring import block_sums
 from passes.pipeline import code_passes, summing_passes
 from passes.scheduling.costs import cache_lines, tile_cost
 from passes.scheduling.tiles import (
@@ -286,7 +287,10 @@ def test_specialise_keeps_the_meaning_for_subsets_of_sizes(first: int) -> None:
 # --- code -----------------------------------------------------------------------------------------
 
 
-HOMES = sum_lengths, tile_analysis, tile_choice, block_sizes, tile_cost, cache_lines, panel_choice
+HOMES = (
+    *(sum_lengths, tile_analysis, tile_choice, block_sizes, tile_cost, cache_lines, panel_choice),
+    block_sums,
+)
 
 
 @pytest.fixture
@@ -295,6 +299,7 @@ def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     limits = {"VECTOR_BYTES": 16, "MOST_COLUMNS": 2, "MOST_TERMS_TO_UNROLL": 0}
     limits |= {"MOST_TERMS_OF_WINDOW": 0, "FEWEST_TERMS_OF_CHUNK": 1}
     limits |= {"PANEL_ELEMENTS": 6, "MOST_ROWS_PER_PANEL": 4, "LINES_APART": 0, "BYTES_IN_ORDER": 0}
+    limits |= {"FEWEST_IN_BLOCK": 1, "SAVED_FOR_TERM": 1000000}
     for name, value in (limits | {"MOST_OF_PLAIN_COST": 1e9, "COST_OF_FAR_ELEMENT": 0}).items():
         home = next(m for m in HOMES if hasattr(m, name))
         monkeypatch.setattr(home, name, value)
