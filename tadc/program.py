@@ -210,10 +210,13 @@ class Program:
         """A module that was made of this program, with the same text."""
         return Program(module, self.source, loop_plan=self.loop_plan)
 
-    def derive(self, passes: Sequence[ModulePass]) -> Sequence[Program]:
+    def derive(
+        self, passes: Sequence[ModulePass], before: Callable[[], None] | None = None
+    ) -> Sequence[Program]:
         """The programs that these passes make of this one, with the same text.
 
-        They come from the disk where an earlier process has made them.
+        They come from the disk where an earlier process has made them. Where none has, `before` is
+        called first.
         """
         key = digest(compiler_version(), self._meaning, *map(repr, passes))
         stored = disk_store().load(key)
@@ -222,6 +225,8 @@ class Program:
                 self._part(partial(_parsed, text, places), summary, key, n)
                 for n, (text, places, summary) in enumerate(stored)
             ]
+        if before is not None:
+            before()
         module = self.transformed(passes)
         programs: list[Program] = []
         for n, op in enumerate(op for op in list(module.ops) if isinstance(op, ProgramOp)):

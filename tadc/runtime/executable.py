@@ -135,6 +135,10 @@ class Executable(ABC):
         self.summary = program.summary.with_precision(precision)
         self.results = self.summary.result_labels
 
+    @classmethod
+    def expect(cls, program: Program, sizes: SizeClass) -> None:
+        """Prepare for code that is about to be made of a program, for one class of sizes."""
+
     @cached_property
     def argument_dtypes(self) -> Sequence[np.dtype[Any]]:
         """The types of elements of the arguments, in order."""
