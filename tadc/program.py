@@ -211,12 +211,11 @@ class Program:
         return Program(module, self.source, loop_plan=self.loop_plan)
 
     def derive(
-        self, passes: Sequence[ModulePass], before: Callable[[], None] | None = None
+        self, passes: Sequence[ModulePass], before: Callable[[], object] | None = None
     ) -> Sequence[Program]:
         """The programs that these passes make of this one, with the same text.
 
-        They come from the disk where an earlier process has made them. Where none has, `before` is
-        called first.
+        They come from the disk where a process has made them; else `before` is called first.
         """
         key = digest(compiler_version(), self._meaning, *map(repr, passes))
         stored = disk_store().load(key)
@@ -225,7 +224,7 @@ class Program:
                 self._part(partial(_parsed, text, places), summary, key, n)
                 for n, (text, places, summary) in enumerate(stored)
             ]
-        if before is not None:
+        if before:
             before()
         module = self.transformed(passes)
         programs: list[Program] = []

@@ -10,6 +10,7 @@ The plan: what is weighed
 - `nest`: definitions that one function computes
 - `blocking`: the loops of one definition: in tiles, as a stream, or plain
 - `tile_choice`: which tiles are tried, and whether one beats the plain nest
+- `known_prices`: prices of tiles that definitions which are alike share
 - `small_parts`: which definitions are so short that compiling counts more than running
 - `tile`: how elements are parted into register blocks, and what is copied into panels
 - `sum_lengths`: which sums are short, and unrolled where they stand

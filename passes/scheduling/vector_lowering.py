@@ -147,7 +147,8 @@ class VectorLowering(SegmentLowering):
         numbers = DenseIntOrFPElementsAttr.from_list(VectorType(element, [self.lanes]), [0.0])
         return self.index.once(("zeros", element), lambda: arith.ConstantOp(numbers))
 
-    def _integers(self, numbers: Sequence[int], element: IntegerType = i64) -> SSAValue:
+    def lane_integers(self, numbers: Sequence[int], element: IntegerType = i64) -> SSAValue:
+        """These numbers in the lanes, or a single one in all of them."""
         kind = VectorType(element, [self.lanes])
         values = DenseIntOrFPElementsAttr.from_list(kind, list(numbers))
         return self.index.once(("integers", element, *numbers), lambda: arith.ConstantOp(values))
@@ -156,7 +157,7 @@ class VectorLowering(SegmentLowering):
         """An affine form in all lanes; the column grows along them."""
         first = self.insert(arith.IndexCastOp(self.index.form(form), i64)).result
         steps = [form[self.tile.column_index] * lane for lane in range(self.lanes)]
-        return self.insert(arith.AddiOp(self.splat(first), self._integers(steps))).result
+        return self.insert(arith.AddiOp(self.splat(first), self.lane_integers(steps))).result
 
     def holds_in(self, form: Affine, equality: bool) -> SSAValue:
         """The lanes in which `form >= 0`, or `form == 0`.
@@ -170,14 +171,19 @@ class VectorLowering(SegmentLowering):
     def _compared(self, form: Affine, equality: bool) -> Operation:
         step = form[self.tile.column_index]
         if equality or abs(step) != 1:
-            zeros = self._integers([0] * self.lanes)
+            zeros = self.lane_integers([0] * self.lanes)
             return CompareLanesOp("eq" if equality else "sge", self.integers(form), zeros)
+        return self.compared_at_end(form)
+
+    def compared_at_end(self, form: Affine) -> Operation:
+        """The lanes in which a form that grows or falls by one along them is not negative."""
+        step = form[self.tile.column_index]
         first = self.index.form(-form if step > 0 else form + 1)
         zero, lanes = self.index.constant(0), self.index.constant(self.lanes)
         bounded = self.insert(operations.binary(arith.MaxSIOp, first, zero)).result
         bounded = self.insert(operations.binary(arith.MinSIOp, bounded, lanes)).result
         limit = self.splat(self.insert(arith.IndexCastOp(bounded, i32)).result)
-        numbers = self._integers(range(self.lanes), i32)
+        numbers = self.lane_integers(range(self.lanes), i32)
         return CompareLanesOp("sge" if step > 0 else "slt", numbers, limit)
 
     def others(self, mask: SSAValue) -> SSAValue:

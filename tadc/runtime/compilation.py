@@ -57,9 +57,10 @@ def compile_objects(texts: Iterable[str], quick: bool = False, soon: bool = Fals
         return work.finished()
 
 
-def begin() -> None:
-    """Begin a process, unless one is idle, or there are as many as there may be."""
-    pool.begin(most_processes())
+def begin() -> bool:
+    """Begin a process, unless one is idle, or there are as many as there may be; True if there is
+    any then."""
+    return pool.begin(most_processes())
 
 
 def most_processes(least: int = 0) -> int:

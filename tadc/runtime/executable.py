@@ -136,8 +136,9 @@ class Executable(ABC):
         self.results = self.summary.result_labels
 
     @classmethod
-    def expect(cls, program: Program, sizes: SizeClass) -> None:
-        """Prepare for code that is about to be made of a program, for one class of sizes."""
+    def expect(cls, program: Program, sizes: SizeClass) -> bool:
+        """Prepare for code that is about to be made of a program; False if there is nothing to."""
+        return False
 
     @cached_property
     def argument_dtypes(self) -> Sequence[np.dtype[Any]]:

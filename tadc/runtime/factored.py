@@ -34,7 +34,7 @@ class Factored:
         return summing_passes(sizes.values, precision, tile, example, most).passes
 
     def of(
-        self, precision: str, sizes: SizeClass, before: Callable[[], None] | None = None
+        self, precision: str, sizes: SizeClass, before: Callable[[], object] | None = None
     ) -> Program:
         """The program for a precision of its undeclared tensors, and sizes of a class.
 

@@ -53,12 +53,12 @@ class CpuExecutable(Executable):
     strided = True
 
     @classmethod
-    def expect(cls, program: Program, sizes: SizeClass) -> None:
+    def expect(cls, program: Program, sizes: SizeClass) -> bool:
         """Begin a process that compiles: it takes as long as it does to plan the first loops."""
         from tadc.runtime.compilation import begin
 
-        if sizes.tiles and len(program.summary.definitions) > 1:
-            begin()
+        is_worth_it = sizes.tiles and len(program.summary.definitions) > 1
+        return is_worth_it and begin()
 
     def _print(self) -> str:
         from tadc.runtime.machine import has_llvm, machine, machine_without_llvm
