@@ -52,6 +52,10 @@ class Tensor:
         return Tensor(name, type.dtype, tuple(shape))
 
 
+def nothing() -> None:
+    """Do nothing."""
+
+
 class Program:
     """A module with one program, and the text that errors about it point into.
 
@@ -211,7 +215,7 @@ class Program:
         return Program(module, self.source, loop_plan=self.loop_plan)
 
     def derive(
-        self, passes: Sequence[ModulePass], before: Callable[[], object] | None = None
+        self, passes: Sequence[ModulePass], before: Callable[[], object] = nothing
     ) -> Sequence[Program]:
         """The programs that these passes make of this one, with the same text.
 
@@ -224,8 +228,7 @@ class Program:
                 self._part(partial(_parsed, text, places), summary, key, n)
                 for n, (text, places, summary) in enumerate(stored)
             ]
-        if before:
-            before()
+        before()
         module = self.transformed(passes)
         programs: list[Program] = []
         for n, op in enumerate(op for op in list(module.ops) if isinstance(op, ProgramOp)):

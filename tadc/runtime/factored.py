@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from xdsl.passes import ModulePass
 
 from passes.pipeline import summing_passes
-from tadc.program import Program
+from tadc.program import Program, nothing
 from tadc.runtime.executable import Executable
 from tadc.runtime.size_class import SizeClass
 
@@ -34,7 +34,7 @@ class Factored:
         return summing_passes(sizes.values, precision, tile, example, most).passes
 
     def of(
-        self, precision: str, sizes: SizeClass, before: Callable[[], object] | None = None
+        self, precision: str, sizes: SizeClass, before: Callable[[], object] = nothing
     ) -> Program:
         """The program for a precision of its undeclared tensors, and sizes of a class.
 
