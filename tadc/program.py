@@ -233,8 +233,7 @@ class Program:
         programs: list[Program] = []
         for n, op in enumerate(op for op in list(module.ops) if isinstance(op, ProgramOp)):
             op.detach()
-            part = ModuleOp([op])
-            programs.append(self._part(part, None, key, n))
+            programs.append(self._part(ModuleOp([op]), None, key, n))
         _save(key, programs)
         return programs
 
