@@ -217,10 +217,8 @@ class Program:
     def derive(
         self, passes: Sequence[ModulePass], before: Callable[[], object] = nothing
     ) -> Sequence[Program]:
-        """The programs that these passes make of this one, with the same text.
-
-        They come from the disk where a process has made them; else `before` is called first.
-        """
+        """The programs that these passes make of this one, with the same text: those on the disk,
+        where a process has made them; else `before` is called first."""
         key = digest(compiler_version(), self._meaning, *map(repr, passes))
         stored = disk_store().load(key)
         if stored is not None:
