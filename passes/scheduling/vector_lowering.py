@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from xdsl.dialects import arith, vector
@@ -149,9 +150,8 @@ class VectorLowering(SegmentLowering):
 
     def lane_integers(self, numbers: Sequence[int], element: IntegerType = i64) -> SSAValue:
         """These numbers in the lanes, or a single one in all of them."""
-        kind = VectorType(element, [self.lanes])
-        values = DenseIntOrFPElementsAttr.from_list(kind, list(numbers))
-        return self.index.once(("integers", element, *numbers), lambda: arith.ConstantOp(values))
+        key = "integers", element, *numbers
+        return self.index.once(key, lambda: _integers(tuple(numbers), element, self.lanes))
 
     def integers(self, form: Affine) -> SSAValue:
         """An affine form in all lanes; the column grows along them."""
@@ -192,6 +192,17 @@ class VectorLowering(SegmentLowering):
         ones = DenseIntOrFPElementsAttr.from_list(kind, [1])
         every = self.index.once(("every lane", self.lanes), lambda: arith.ConstantOp(ones))
         return self.index.once(("not", mask), lambda: operations.binary(arith.XOrIOp, mask, every))
+
+
+def _integers(numbers: tuple[int, ...], element: IntegerType, lanes: int) -> arith.ConstantOp:
+    return operations.constant(_dense(numbers, element, lanes))
+
+
+@lru_cache(maxsize=1024)
+def _dense(
+    numbers: tuple[int, ...], element: IntegerType, lanes: int
+) -> DenseIntOrFPElementsAttr[IntegerType]:
+    return DenseIntOrFPElementsAttr.from_list(VectorType(element, [lanes]), numbers)
 
 
 def load_vector(at: VectorLowering, source: SSAValue, position: SSAValue) -> SSAValue:
