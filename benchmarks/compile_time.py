@@ -173,7 +173,7 @@ def main() -> None:
         with TemporaryDirectory() as folder:
             _, *later = (
                 fresh(MODULE, "--later", text=program, TADC_CACHE=folder)
-                for _ in range(options.repeat)
+                for _ in range(options.repeat + 1)
             )
         results[name] = {**least(turns), **least(whole), **least(later)}
     text = table(results)

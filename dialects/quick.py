@@ -146,6 +146,20 @@ def walk(op: Operation) -> Iterator[Operation]:
                     yield inner
 
 
+def dissolve(op: Operation) -> None:
+    """Let go of an operation that was erased, and of all inside it: none may be used any more.
+
+    As all of them refer to each other, they would wait for Python's collector of garbage, which
+    looks at all objects that there are to find them.
+    """
+    for inner in list(walk(op)):
+        for region in inner.regions:
+            for block in region.blocks:
+                vars(block).clear()
+            vars(region).clear()
+        vars(inner).clear()
+
+
 # --- definitions ----------------------------------------------------------------------------------
 
 

@@ -38,10 +38,11 @@ from passes.analysis.index_uses import IndexUses
 from passes.analysis.rounding import must_round_identically
 from passes.rewriting.program_pass import LocalPass
 from passes.rewriting.written_sizes import parse_sizes
+from passes.scheduling.costs.known_prices import PricedTile
 from passes.scheduling.costs.tile_cost import Sizes
 from passes.scheduling.tiles.sum_lengths import blocked_sums
 from passes.scheduling.tiles.tile import Tile
-from passes.scheduling.tiles.tile_choice import PricedTile, priced_for
+from passes.scheduling.tiles.tile_choice import priced_for
 from passes.shift_sums import in_extremum
 
 FEWEST_FACTORS = 3

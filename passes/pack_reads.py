@@ -51,6 +51,7 @@ from passes.rewriting.programs import (
 from passes.rewriting.written_sizes import parse_sizes
 from passes.scheduling.costs.cache_lines import is_large
 from passes.scheduling.costs.far_lines import COST_OF_FAR_LINE
+from passes.scheduling.costs.known_prices import PricedTile
 from passes.scheduling.costs.tile_cost import (
     ASSUMED_EXTENT,
     COST_OF_COPY,
@@ -63,7 +64,7 @@ from passes.scheduling.costs.tile_cost import (
 from passes.scheduling.streams.streams import is_window, possible_stream
 from passes.scheduling.tiles.sum_lengths import MOST_TERMS_TO_UNROLL, blocked_sums, term_count
 from passes.scheduling.tiles.tile_analysis import is_slow, lanes_of, stride
-from passes.scheduling.tiles.tile_choice import PricedTile, may_have_tiles, priced_tiles
+from passes.scheduling.tiles.tile_choice import may_have_tiles, priced_tiles
 from passes.set_precision import set_precision
 from passes.shape_loops import in_boxes
 from passes.shift_sums import shift_sums

@@ -70,7 +70,7 @@ from xdsl.utils.hints import isa
 
 from dialects import tix
 from dialects.loops import CallOp, ParallelOp
-from dialects.quick import make
+from dialects.quick import dissolve, make
 from dialects.tix.affine import factors_of
 from passes.analysis.equivalence import Member, equivalent_definitions
 from passes.analysis.rounding import compared_definitions, must_round_identically
@@ -123,6 +123,7 @@ class SchedulePass(ModulePass):
                 for step in self.steps(program):
                     op.body.block.insert_op_before(step, program)
                 Rewriter.erase_op(program)
+                dissolve(program)
 
     def steps(self, program: tix.ProgramOp) -> Iterator[func.FuncOp | CallOp]:
         """The functions and calls that the program becomes, each made when it is asked for."""

@@ -52,6 +52,10 @@ class Tensor:
         return Tensor(name, type.dtype, tuple(shape))
 
 
+def nothing() -> None:
+    """Do nothing."""
+
+
 class Program:
     """A module with one program, and the text that errors about it point into.
 
@@ -210,11 +214,11 @@ class Program:
         """A module that was made of this program, with the same text."""
         return Program(module, self.source, loop_plan=self.loop_plan)
 
-    def derive(self, passes: Sequence[ModulePass]) -> Sequence[Program]:
-        """The programs that these passes make of this one, with the same text.
-
-        They come from the disk where an earlier process has made them.
-        """
+    def derive(
+        self, passes: Sequence[ModulePass], before: Callable[[], object] = nothing
+    ) -> Sequence[Program]:
+        """The programs that these passes make of this one, with the same text: those on the disk,
+        where a process has made them; else `before` is called first."""
         key = digest(compiler_version(), self._meaning, *map(repr, passes))
         stored = disk_store().load(key)
         if stored is not None:
@@ -222,12 +226,12 @@ class Program:
                 self._part(partial(_parsed, text, places), summary, key, n)
                 for n, (text, places, summary) in enumerate(stored)
             ]
+        before()
         module = self.transformed(passes)
         programs: list[Program] = []
         for n, op in enumerate(op for op in list(module.ops) if isinstance(op, ProgramOp)):
             op.detach()
-            part = ModuleOp([op])
-            programs.append(self._part(part, None, key, n))
+            programs.append(self._part(ModuleOp([op]), None, key, n))
         _save(key, programs)
         return programs
 

@@ -10,6 +10,7 @@ from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
 from dialects import tix
+from dialects.quick import dissolve
 from dialects.tix import Affine, TensorType
 from passes.rewriting.builder import Body, BodyBuilder
 from passes.rewriting.cloner import Cloner
@@ -23,6 +24,7 @@ def rewrite_programs(module: ModuleOp, rewrite: Callable[[tix.ProgramOp], tix.Pr
             if new is not program:
                 new.location = program.location
                 Rewriter.replace_op(program, new)
+                dissolve(program)
 
 
 def fresh_name(wanted: str, taken: Iterable[str]) -> str:

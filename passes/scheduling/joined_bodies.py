@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from typing import Self
 
 from xdsl.dialects.builtin import IndexType
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 
 from dialects import tix
 from dialects.tix import Affine, Variable
@@ -41,6 +41,8 @@ def joined(members: Sequence[tix.DefineOp], places: Places) -> tix.DefineOp | No
 
     It is added to their program, in front of them. None where no two sums are joined.
     """
+    if not _may_join(members, places):
+        return None  # as mostly, and copies of large bodies take their time
     whole = _side_by_side(members, places)
     made = _with_joined_sums(whole)
     whole.erase()  # or tensors would have readers that are in no program
@@ -111,10 +113,32 @@ def _groups(op: tix.DefineOp) -> list[list[tix.SumOp]]:
     return list(found.values())
 
 
-def _points(op: tix.SumOp) -> tuple[int, frozenset[tix.Constraint]]:
-    """The index set of a sum, in which its own indices count by their places."""
+def _points(
+    op: tix.SumOp, around: Mapping[Variable, Affine] | None = None
+) -> tuple[int, frozenset[tix.Constraint]]:
+    """The index set of a sum, in which its own indices count by their places, and those of the
+    definition `around` it by these forms."""
     own: dict[Variable, Affine] = {v: Affine.of(f"#{n}") for n, v in enumerate(op.indices)}
-    return len(own), frozenset(c.substitute(own) for c in op.constraints)
+    forms = {**(around or {}), **own}
+    return len(own), frozenset(c.substitute(forms) for c in op.constraints)
+
+
+def _may_join(members: Sequence[tix.DefineOp], places: Places) -> bool:
+    """False if no two sums run over the same points; quotients in bounds may be equal or not."""
+    found: set[object] = set()
+    for op, own in zip(members, places, strict=True):
+        around: dict[Variable, Affine] = {
+            v: Affine.of(f"@{n}") for v, n in zip(op.indices, own, strict=True)
+        }
+        for s in blocked_sums(op.body):
+            if not isinstance(s, tix.SumOp):
+                continue
+            divided = any(isinstance(v, OpResult) for c in s.constraints for v in c.form.indices)
+            points = _points(s, around)
+            if divided or points in found:
+                return True
+            found.add(points)
+    return False
 
 
 def _before(op: Operation) -> set[Operation]:

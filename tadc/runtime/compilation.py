@@ -51,10 +51,16 @@ def compile_objects(texts: Iterable[str], quick: bool = False, soon: bool = Fals
     work = Compilation(quick)
     with pool.user(work):
         if soon:
-            pool.begin(most_processes())
+            begin()
         for text in texts:
             work.add(text)
         return work.finished()
+
+
+def begin() -> bool:
+    """Begin a process, unless one is idle, or there are as many as there may be; True if there is
+    any then."""
+    return pool.begin(most_processes())
 
 
 def most_processes(least: int = 0) -> int:
@@ -83,7 +89,7 @@ class Compilation:
         self._waiting.append(len(self._texts))
         self._texts.append(text)
         if len(self._waiting) > MODULES_WORTH_A_PROCESS:
-            pool.begin(most_processes())
+            begin()
         self._take_answers()
         self._give_requests()
 

@@ -20,6 +20,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from dialects.loops import CallOp
+from dialects.quick import dissolve
 from dialects.tix import ProgramOp
 from passes.pipeline import code_passes
 from passes.run_passes import run_passes
@@ -135,6 +136,11 @@ class Executable(ABC):
         self.summary = program.summary.with_precision(precision)
         self.results = self.summary.result_labels
 
+    @classmethod
+    def expect(cls, program: Program, sizes: SizeClass) -> bool:
+        """Prepare for code that is about to be made of a program; False if there is nothing to."""
+        return False
+
     @cached_property
     def argument_dtypes(self) -> Sequence[np.dtype[Any]]:
         """The types of elements of the arguments, in order."""
@@ -190,6 +196,7 @@ class Executable(ABC):
             return
         *before, schedule = self._passes
         (program,) = self._after(before).ops
+        program.detach()
         assert isinstance(schedule, SchedulePass) and isinstance(program, ProgramOp)
         module = ModuleOp([])
         for step in schedule.steps(program):
@@ -197,6 +204,8 @@ class Executable(ABC):
             if isinstance(step, FuncOp):
                 yield step
         self.module = module
+        program.erase()
+        dissolve(program)
 
     @cached_property
     def large_functions(self) -> Sequence[FuncOp]:

@@ -6,12 +6,12 @@ blocks, parts and copies.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl.passes import ModulePass
 
 from passes.pipeline import summing_passes
-from tadc.program import Program
+from tadc.program import Program, nothing
 from tadc.runtime.executable import Executable
 from tadc.runtime.size_class import SizeClass
 
@@ -33,8 +33,13 @@ class Factored:
         tile = kind.tiles and sizes.tiles
         return summing_passes(sizes.values, precision, tile, example, most).passes
 
-    def of(self, precision: str, sizes: SizeClass) -> Program:
-        """The program for a precision of its undeclared tensors, and sizes of a class."""
+    def of(
+        self, precision: str, sizes: SizeClass, before: Callable[[], object] = nothing
+    ) -> Program:
+        """The program for a precision of its undeclared tensors, and sizes of a class.
+
+        Where nobody has derived it, `before` is called first.
+        """
         costs = [d.cost for d in self._program.summary.definitions]
         is_changed = any(cost.reductions or cost.has_quotients for cost in costs)
         if not (self._kind.factors_sums and is_changed):
@@ -43,6 +48,6 @@ class Factored:
         key = precision if own.tiles else "", own.numbers, own.equal, own.tiles, own.example
         if key not in self._made:
             passes = self._passes(precision, own)
-            (made,) = self._program.derive(passes)
+            (made,) = self._program.derive(passes, before)
             return self._made.setdefault(key, made)
         return self._made[key]

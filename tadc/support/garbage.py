@@ -7,10 +7,11 @@ import os
 import threading
 from types import TracebackType
 
-RARE_THRESHOLDS = 50_000, 20, 100
+RARE_THRESHOLDS = 200_000, 20, 100
 """The thresholds of the three generations while programs are compiled.
 
-Python's own 700, 10, 10 would spend a third of the time on programs of some thousand terms.
+Python's own 700, 10, 10 would spend a third of the time on programs of some thousand terms. Passes
+let go of the programs that they replace (`dialects/quick.py`), so that little else is garbage.
 """
 
 

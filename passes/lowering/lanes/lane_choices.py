@@ -83,7 +83,11 @@ class LaneChoices(LanesLowering):
         then = self._under(holds, op.then, tests)
         if holds is self.mask:
             return then  # other lanes do not matter
-        otherwise = self._under(self.others(holds), op.otherwise)
+        rest = tix.yielded(op.otherwise)
+        if tix.constant_value(rest) is not None:
+            otherwise = self.lanes_of(rest)
+        else:
+            otherwise = self._under(self.others(holds), op.otherwise)
         return self.insert(SelectLanesOp(holds, then, otherwise)).result
 
     def choice_by_values(self, op: tix.WhereOp) -> SSAValue:

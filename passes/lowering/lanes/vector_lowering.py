@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from xdsl.dialects import arith, vector
@@ -147,16 +148,16 @@ class VectorLowering(SegmentLowering):
         numbers = DenseIntOrFPElementsAttr.from_list(VectorType(element, [self.lanes]), [0.0])
         return self.index.once(("zeros", element), lambda: arith.ConstantOp(numbers))
 
-    def _integers(self, numbers: Sequence[int], element: IntegerType = i64) -> SSAValue:
-        kind = VectorType(element, [self.lanes])
-        values = DenseIntOrFPElementsAttr.from_list(kind, list(numbers))
-        return self.index.once(("integers", element, *numbers), lambda: arith.ConstantOp(values))
+    def lane_integers(self, numbers: Sequence[int], element: IntegerType = i64) -> SSAValue:
+        """These numbers in the lanes, or a single one in all of them."""
+        key = "integers", element, *numbers
+        return self.index.once(key, lambda: _integers(tuple(numbers), element, self.lanes))
 
     def integers(self, form: Affine) -> SSAValue:
         """An affine form in all lanes; the column grows along them."""
         first = self.insert(arith.IndexCastOp(self.index.form(form), i64)).result
         steps = [form[self.tile.column_index] * lane for lane in range(self.lanes)]
-        return self.insert(arith.AddiOp(self.splat(first), self._integers(steps))).result
+        return self.insert(arith.AddiOp(self.splat(first), self.lane_integers(steps))).result
 
     def holds_in(self, form: Affine, equality: bool) -> SSAValue:
         """The lanes in which `form >= 0`, or `form == 0`.
@@ -170,14 +171,19 @@ class VectorLowering(SegmentLowering):
     def _compared(self, form: Affine, equality: bool) -> Operation:
         step = form[self.tile.column_index]
         if equality or abs(step) != 1:
-            zeros = self._integers([0] * self.lanes)
+            zeros = self.lane_integers([0] * self.lanes)
             return CompareLanesOp("eq" if equality else "sge", self.integers(form), zeros)
+        return self.compared_at_end(form)
+
+    def compared_at_end(self, form: Affine) -> Operation:
+        """The lanes in which a form that grows or falls by one along them is not negative."""
+        step = form[self.tile.column_index]
         first = self.index.form(-form if step > 0 else form + 1)
         zero, lanes = self.index.constant(0), self.index.constant(self.lanes)
         bounded = self.insert(operations.binary(arith.MaxSIOp, first, zero)).result
         bounded = self.insert(operations.binary(arith.MinSIOp, bounded, lanes)).result
         limit = self.splat(self.insert(arith.IndexCastOp(bounded, i32)).result)
-        numbers = self._integers(range(self.lanes), i32)
+        numbers = self.lane_integers(range(self.lanes), i32)
         return CompareLanesOp("sge" if step > 0 else "slt", numbers, limit)
 
     def others(self, mask: SSAValue) -> SSAValue:
@@ -186,6 +192,17 @@ class VectorLowering(SegmentLowering):
         ones = DenseIntOrFPElementsAttr.from_list(kind, [1])
         every = self.index.once(("every lane", self.lanes), lambda: arith.ConstantOp(ones))
         return self.index.once(("not", mask), lambda: operations.binary(arith.XOrIOp, mask, every))
+
+
+def _integers(numbers: tuple[int, ...], element: IntegerType, lanes: int) -> arith.ConstantOp:
+    return operations.constant(_dense(numbers, element, lanes))
+
+
+@lru_cache(maxsize=1024)
+def _dense(
+    numbers: tuple[int, ...], element: IntegerType, lanes: int
+) -> DenseIntOrFPElementsAttr[IntegerType]:
+    return DenseIntOrFPElementsAttr.from_list(VectorType(element, [lanes]), numbers)
 
 
 def load_vector(at: VectorLowering, source: SSAValue, position: SSAValue) -> SSAValue:

@@ -12,12 +12,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import i32
 from xdsl.ir import Operation, SSAValue
 
 from dialects import tix
-from dialects.tix import Constraint
+from dialects.loops import CompareLanesOp
+from dialects.tix import Affine, Constraint
+from passes.lowering import operations
 from passes.lowering.lanes.lane_choices import LaneChoices
 from passes.scheduling.streams.stream_guards import is_guard
+
+FURTHEST_COLUMN = 1 << 28
+"""The largest number that columns are compared with in 32 bits."""
 
 
 class BorderLowering(LaneChoices):
@@ -31,6 +38,33 @@ class BorderLowering(LaneChoices):
 
     def depends_on_lanes(self, tests: Sequence[Constraint]) -> bool:
         return bool(tests)  # a branch would hide a product from the addition behind it
+
+    def compared_at_end(self, form: Affine) -> Operation:
+        """One comparison with a number where a window asks about many neighbours.
+
+        What it is about, with the columns of all lanes, is there once for all numbers, cut off
+        where it is beyond all of these.
+        """
+        if abs(form.constant) >= FURTHEST_COLUMN:
+            return super().compared_at_end(form)
+        step = form[self.tile.column_index]
+        columns = self._columns((form - form.constant) * step)
+        predicate, limit = ("sge", -form.constant) if step > 0 else ("slt", form.constant + 1)
+        return CompareLanesOp(predicate, columns, self.lane_integers([limit], i32))
+
+    def _columns(self, form: Affine) -> SSAValue:
+        """A form that grows by one from lane to lane, in all lanes."""
+
+        def found() -> Operation:
+            far = 2 * FURTHEST_COLUMN
+            least, most = self.index.constant(-far), self.index.constant(far)
+            first = operations.binary(arith.MaxSIOp, self.index.form(form), least)
+            first = operations.binary(arith.MinSIOp, self.insert(first).result, most)
+            first = self.insert(arith.IndexCastOp(self.insert(first).result, i32)).result
+            numbers = self.lane_integers(range(self.lanes), i32)
+            return operations.binary(arith.AddiOp, self.splat(first), numbers)
+
+        return self.index.once(("columns", form.substitute(self.index.places)), found)
 
 
 class InsideLowering(BorderLowering):

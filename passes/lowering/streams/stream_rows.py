@@ -12,7 +12,7 @@ side by side, begin with the row.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -111,7 +111,7 @@ class Row:
         for phase in self.phases:
             every = (c for op in phase.guards for d in op.condition for c in d)
             parts = (part for c in dict.fromkeys(every) for part in _inequalities(c))
-            for constraint in map(for_all_terms, parts):
+            for constraint in _hardest(map(for_all_terms, parts)):
                 _provide_quotients(at, constraint.form)
                 step = constraint.form[phase.column]
                 if not step:
@@ -209,6 +209,16 @@ def _inequalities(constraint: Constraint) -> list[Constraint]:
     """A constraint as inequalities: `e = 0` is `e >= 0` and `-e >= 0`."""
     both = [constraint.form, -constraint.form] if constraint.equality else [constraint.form]
     return [Constraint(form) for form in both]
+
+
+def _hardest(constraints: Iterable[Constraint]) -> Iterable[Constraint]:
+    """Of inequalities that differ in numbers alone, the one that the others follow from."""
+    found: dict[Affine, Constraint] = {}
+    for constraint in constraints:
+        rest = constraint.form - constraint.form.constant
+        if rest not in found or constraint.form.constant < found[rest].form.constant:
+            found[rest] = constraint
+    return found.values()
 
 
 def _reads_of_row(

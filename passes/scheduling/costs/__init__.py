@@ -1,6 +1,7 @@
 """Costs of loops: units in which tiles are compared, and predicted times.
 
 - `tile_cost`: the cost of tiles, and of the plain nest
+- `known_prices`: prices of tiles that definitions which are alike share
 - `cache_lines`: whether blocks find in a cache what others read, or copy it
 - `far_lines`: what lines cost that no cache near the core keeps
 - `frequencies`: how often each operation of a definition runs

@@ -18,8 +18,9 @@ is chosen.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
+from itertools import chain
 
 from xdsl.ir import Operation, SSAValue
 
@@ -29,6 +30,7 @@ from passes.analysis.index_uses import IndexUses
 from passes.rewriting.part_sizes import with_derived_sizes
 from passes.rewriting.written_sizes import parse_sizes
 from passes.scheduling.costs.far_lines import cost_of_far_lines
+from passes.scheduling.costs.known_prices import KnownPrices, PricedTile
 from passes.scheduling.costs.tile_cost import (
     COST_OF_FAR_ELEMENT,
     COST_OF_STORE,
@@ -160,17 +162,6 @@ def may_have_tiles(op: tix.DefineOp) -> bool:
     return bool(blocked_sums(op.body)) and all(map(_has_tiles, op.walk()))
 
 
-@dataclass(frozen=True)
-class PricedTile:
-    """A tile, its cost per element of the result, and that of the plain nest."""
-
-    tile: Tile
-    cost: float
-    plain: float
-    is_good: bool
-    """True if the tile is clearly cheaper."""
-
-
 def priced_for(op: tix.DefineOp, example: Sizes) -> list[PricedTile]:
     """All tiles that are tried, the cheapest first, for calls of these sizes, or of any."""
     program = op.parent_op()
@@ -184,15 +175,33 @@ def priced_tiles(op: tix.DefineOp, sizes: Sizes, along: SSAValue | None = None) 
     for scans, whose loops carry totals."""
     if not may_have_tiles(op) or is_scanned(op):
         return []
-    uses = IndexUses()
-    lanes = lanes_of(op)
-    joined = [s for s in blocked_sums(op.body) if len(s.results) > 1]  # they have no plain nest
-    found: list[PricedTile] = []
-    plain_costs: dict[tuple[tix.ReductionOp, ...], float] = {}
-    for tile in _candidates(op, lanes, sizes, uses, along):
+    prices, known = _Prices(op, sizes), KnownPrices(op, sizes)
+    columns = [*reversed(op.indices), None] if along is None else [along]
+    found = [known.of(column, partial(prices.along, column)) for column in columns]
+    return sorted(chain.from_iterable(found), key=lambda priced: priced.cost)
+
+
+class _Prices:
+    """The tiles that are tried for a definition, and what they cost."""
+
+    def __init__(self, op: tix.DefineOp, sizes: Sizes):
+        self.op = op
+        self.sizes = sizes
+        self.lanes = lanes_of(op)
+        self.uses = IndexUses()
+        self._joined = [s for s in blocked_sums(op.body) if len(s.results) > 1]
+        """Sums that have no plain nest."""
+
+    def along(self, column: SSAValue | None) -> list[PricedTile]:
+        """The tiles with these columns; without, those whose vectors hold terms of a sum."""
+        tiles = _candidates(self.op, self.lanes, self.sizes, self.uses, column)
+        return [priced for tile in tiles if (priced := self._priced(tile))]
+
+    def _priced(self, tile: Tile) -> PricedTile | None:
+        op, lanes, sizes, uses = self.op, self.lanes, self.sizes, self.uses
         sums = sums_of_blocks(op, tile, uses)
-        if not sums or not all(s in sums and _may_join(s, op, tile, uses) for s in joined):
-            continue
+        if not sums or not all(s in sums and _may_join(s, op, tile, uses) for s in self._joined):
+            return None
         full = with_panels(op, tile, sums, uses, sizes)
         cost = TileCost(full, lanes, uses, full.shared_blocks, sizes).of(sums)
         if full.rest:
@@ -201,13 +210,11 @@ def priced_tiles(op: tix.DefineOp, sizes: Sizes, along: SSAValue | None = None) 
         cost += cost_of_far_lines(sums, full, uses, sizes) + _store_cost(op, tile, lanes)
         cost += _cost_beside(op, sums, tile, uses)
         cost *= _waste(op, tile, sizes)
-        if tuple(sums) not in plain_costs:
-            plain_costs[tuple(sums)] = plain_cost(sums, lanes, uses, sizes) + 1 / lanes
-        plain = plain_costs[tuple(sums)]
-        is_good = bool(joined) or cost < MOST_OF_PLAIN_COST * plain
+        plain = uses.once((plain_cost, *sums), lambda: plain_cost(sums, lanes, uses, sizes))
+        plain += 1 / lanes
+        is_good = bool(self._joined) or cost < MOST_OF_PLAIN_COST * plain
         cost *= 1 if tile.column_index in op.indices else COST_OF_TERMS
-        found.append(PricedTile(full, cost, plain, is_good))
-    return sorted(found, key=lambda priced: priced.cost)
+        return PricedTile(full, cost, plain, is_good)
 
 
 def _may_join(s: tix.ReductionOp, op: tix.DefineOp, tile: Tile, uses: IndexUses) -> bool:
@@ -224,32 +231,29 @@ def sums_of_blocks(op: tix.DefineOp, tile: Tile, uses: IndexUses) -> list[tix.Re
 
 
 def _candidates(
-    op: tix.DefineOp, lanes: int, sizes: Sizes, uses: IndexUses, along: SSAValue | None
+    op: tix.DefineOp, lanes: int, sizes: Sizes, uses: IndexUses, column_index: SSAValue | None
 ) -> Iterator[Tile]:
-    """Every pair of indices and every single one, the last ones first: results lie along these.
-
-    All have columns `along` this index where one is given.
-    """
-    sums = blocked_sums(op.body)
-    extents = {v: extent_of(op, v, sizes) for v in reversed(op.indices)}
-    for column_index, length in extents.items():
-        if along is not None and column_index is not along:
-            continue
-        others = [v for v in extents if v is not column_index and extents[v] > 1]
-        rooms = {v: Room.of(sums, v, column_index, uses) for v in others}
-        for columns in widths(length, lanes):
-            rest = narrow_width(op, column_index, columns, lanes, sizes)
-            for row_index, room in rooms.items():
-                most, extent = room.rows(-(-columns // lanes)), extents[row_index]
-                rows = height(extent, most, is_known(op, row_index))
-                yield Tile(row_index, column_index, rows, columns, min(lanes, columns), rest)
-            yield Tile(None, column_index, 1, columns, min(lanes, columns), rest)
-        if (wide := width_of_row(sums, lanes)) <= length and wide:
-            yield Tile(None, column_index, 1, wide, lanes)
-    if along is None:
+    """Every other index as rows, the last ones first, and no rows; without columns, vectors along
+    the terms of a sum."""
+    if column_index is None:
         yield from term_candidates(
             op, lanes, lambda v: extent_of(op, v, sizes), lambda s, v: length_of(s, v, sizes)
         )
+        return
+    sums = blocked_sums(op.body)
+    extents = {v: extent_of(op, v, sizes) for v in reversed(op.indices)}
+    length = extents[column_index]
+    others = [v for v in extents if v is not column_index and extents[v] > 1]
+    rooms = {v: Room.of(sums, v, column_index, uses) for v in others}
+    for columns in widths(length, lanes):
+        rest = narrow_width(op, column_index, columns, lanes, sizes)
+        for row_index, room in rooms.items():
+            most, extent = room.rows(-(-columns // lanes)), extents[row_index]
+            rows = height(extent, most, is_known(op, row_index))
+            yield Tile(row_index, column_index, rows, columns, min(lanes, columns), rest)
+        yield Tile(None, column_index, 1, columns, min(lanes, columns), rest)
+    if (wide := width_of_row(sums, lanes)) <= length and wide:
+        yield Tile(None, column_index, 1, wide, lanes)
 
 
 def _waste(op: tix.DefineOp, tile: Tile, sizes: Sizes) -> float:
