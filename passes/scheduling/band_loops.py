@@ -35,6 +35,7 @@ from passes.scheduling.emit import (
     quotient,
     smaller,
 )
+from passes.scheduling.roll_loops import roll_loops
 
 Emit = Callable[[BodyLowering, Stage], ParallelOp]
 """Gives the loops of a stage, which a lowering knows the sizes of."""
@@ -42,6 +43,8 @@ Emit = Callable[[BodyLowering, Stage], ParallelOp]
 
 def band_loops(outer: BodyLowering, bands: Bands, emit: Emit) -> ParallelOp:
     """The loops of definitions that share bands: an iteration computes a band."""
+    if bands.roll:
+        return roll_loops(outer, bands, bands.roll)
     parts = _parts(outer, bands)
     total = parts[0].count
     for part in parts[1:]:

@@ -32,10 +32,11 @@ from dialects import tix
 from passes.analysis.costs import FREE, weight
 from passes.rewriting.programs import definition_around, reads_of
 from passes.scheduling.band_axes import with_all_axes
-from passes.scheduling.band_stages import Axis, Bands, Side, stages_of
+from passes.scheduling.band_stages import Axis, Bands, Roll, Side, stages_of
 from passes.scheduling.band_windows import Window, most_terms, terms_around, windows_of
 from passes.scheduling.blocking import Blocking, ChooseBlocking
 from passes.scheduling.nest import Nest
+from passes.scheduling.rolls import roll_of
 from passes.scheduling.scans import is_scanned
 from passes.scheduling.stream_rows import bytes_of_element
 from passes.scheduling.tile_analysis import constant_extent
@@ -135,13 +136,26 @@ def _joined(group: Sequence[Nest], choose: ChooseBlocking) -> list[Nest]:
     layout = _layout(ops)
     assert layout is not None
     with _all_axes(ops) as whole:
-        stages = stages_of(whole, layout.axes, choose)
-    bands = Bands(stages, layout.sides, layout.elements, layout.again)
+        roll = _roll(ops, whole, layout)
+        axes = {op: [None] * len(own) if roll else own for op, own in layout.axes.items()}
+        stages = stages_of(whole, axes, choose)
+    again = 1.0 if roll else layout.again
+    bands = Bands(stages, layout.sides, layout.elements, again, roll)
     nest = Nest(ops[-1], ops, [op.indices for op in ops], (), bands=bands)
-    if all(stage.has_vectors_along(layout.sides[-1].index) for stage in stages):
+    if roll or all(stage.has_vectors_along(layout.sides[-1].index) for stage in stages):
         return [nest]
     nest.forget()
     return [*group]
+
+
+def _roll(
+    ops: Sequence[tix.DefineOp], whole: Mapping[tix.DefineOp, tix.DefineOp], layout: _Layout
+) -> Roll | None:
+    """How the first of two definitions rolls along with the other one, if it does."""
+    if len(ops) != 2:
+        return None
+    stage, root = (whole[op] for op in ops)
+    return roll_of(stage, root, ops[0].result, layout.axes[ops[0]])
 
 
 @contextmanager
