@@ -134,6 +134,7 @@ class SumTerm:
             frozenset(filter(self._is_tested, self.own)),
             reads=[sum(map(self._counts_as_read, ops)) for ops in self.operations],
             is_window=self._is_window if scans else lambda _: False,
+            columns=frozenset(filter(self._moves_columns, self.own)),
         )
 
     @cached_property
@@ -169,6 +170,13 @@ class SumTerm:
         bounds = [c.form for c in self.place.op.constraints if c.form[index]]
         moves = any(around.intersection(form.indices) for form in bounds)
         return moves and self.place.lengths[index] <= MOST_TERMS_WITH_TESTS
+
+    def _moves_columns(self, index: SSAValue) -> bool:
+        """True for the index of a window along the columns of what is read."""
+        reads = [op for ops in self.operations for op in ops if isinstance(op, tix.ReadOp)]
+        places = [op.forms[-1] for op in reads if op.forms]
+        is_window = any(form[index] and len(form.indices) > 1 for form in places)
+        return is_window and self.place.lengths[index] <= MOST_TERMS_WITH_TESTS
 
     def _elements_to_store(self, partial: PartialSum) -> int | None:
         """The number of elements of the tensor of a partial sum that the sum may gain by."""
