@@ -31,11 +31,13 @@ from passes.scheduling.band_stages import Bands, Roll
 from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.emit import (
     all_of,
+    at_least_one,
     carrying_loop,
     difference,
     either,
     larger,
     loop,
+    quotient,
     select,
     smaller,
 )
@@ -46,8 +48,8 @@ from passes.scheduling.tile import Tile
 from passes.scheduling.tile_analysis import lanes_of
 from passes.scheduling.vector_lowering import load_vector, store_vector
 
-VECTORS_OF_PIECE = 64
-"""Vectors of each row that one iteration computes, one behind the other."""
+VECTORS_OF_PIECE = 256
+"""Vectors of each row, at most, that one iteration computes, one behind the other."""
 
 Vectors = Sequence[SSAValue]
 
@@ -58,13 +60,14 @@ def roll_loops(outer: BodyLowering, bands: Bands, roll: Roll) -> ParallelOp:
     buffers, strides = dict(outer.buffers), dict(outer.strides)
     buffers[root.op.result] = outer.buffers[root.of.result]
     strides[root.op.result, root.op.shape] = outer.index.strides(root.op.shape)
-    op, piece = root.op, lanes_of(root.op) * VECTORS_OF_PIECE
+    op = root.op
     row, column = op.indices[roll.row], op.indices[-1]
     sizes = dict(zip(op.indices, op.shape, strict=True))
     others = [v for v in op.indices if v not in (row, column)]
     limits = [outer.index.form(sizes[v]) for v in others]
-    for v, width in ((row, roll.rows), (column, piece)):
-        limits.append(outer.index.floordiv(sizes[v] + (width - 1), width))
+    limits.append(outer.index.floordiv(sizes[row] + (roll.rows - 1), roll.rows))
+    pieces, width = _pieces(outer, sizes[column], lanes_of(op))
+    limits.append(pieces)
     body = Block(arg_types=[IndexType()] * len(limits))
     hints = [*(v.name_hint for v in others), "block", "piece"]
     for new, hint in zip(body.args, hints, strict=True):
@@ -74,15 +77,22 @@ def roll_loops(outer: BodyLowering, bands: Bands, roll: Roll) -> ParallelOp:
     at.buffers, at.strides = buffers, strides
     for v, place in zip(others, body.args, strict=False):
         at.index.values[v] = at.index.values[stage.op.indices[op.indices.index(v)]] = place
-    first, low = (
-        at.index.mul(place, at.index.constant(width))
-        for place, width in zip(body.args[-2:], (roll.rows, piece), strict=True)
-    )
+    first = at.index.mul(body.args[-2], at.index.constant(roll.rows))
+    low = smaller(at, columns, at.index.mul(body.args[-1], width))
     last = smaller(at, rows, at.index.add(first, at.index.constant(roll.rows)))
-    high = smaller(at, columns, at.index.add(low, at.index.constant(piece)))
+    high = smaller(at, columns, at.index.add(low, width))
     block = _Block(stage.op, op, roll, low, high)
     block.emit(at, first, last)
     return ParallelOp(limits, Region(body))
+
+
+def _pieces(at: BodyLowering, columns: Affine, lanes: int) -> tuple[SSAValue, SSAValue]:
+    """The number of pieces of a row, and the columns of each but the last one: whole vectors."""
+    most = lanes * VECTORS_OF_PIECE
+    count = at_least_one(at, at.index.floordiv(columns + (most - 1), most))
+    vectors = at.index.floordiv(columns + (lanes - 1), lanes)
+    width = quotient(at, at.index.add(vectors, difference(at, count, at.index.constant(1))), count)
+    return count, at.index.mul(width, at.index.constant(lanes))
 
 
 class RollingLanes(BorderLowering):

@@ -142,12 +142,13 @@ def may_be_written_out(op: tix.DefineOp) -> bool:
         return False
     if not all(is_short(o) for o in inside if isinstance(o, tix.ReductionOp)):
         return False
-    return operations_of(op) <= MOST_OPERATIONS
+    return sum(_times(o) for o in inside) <= MOST_OPERATIONS
 
 
 def operations_of(op: tix.DefineOp) -> int:
-    """The operations of an element, of which each term of a window has its own."""
-    return sum(_times(o) for o in op.body.walk() if not isinstance(o, tix.YieldOp))
+    """The reads and the operations on numbers of an element, where all conditions hold."""
+    kinds = tix.ReadOp | tix.UnaryOp | tix.BinaryOp
+    return sum(_times(o) for o in op.body.walk() if isinstance(o, kinds))
 
 
 def _times(op: Operation) -> int:
