@@ -38,7 +38,6 @@ from passes.scheduling.emit import (
     larger,
     loop,
     quotient,
-    select,
     smaller,
 )
 from passes.scheduling.rolls import tile_of
@@ -99,15 +98,33 @@ class RollingLanes(BorderLowering):
     """Emits values of one of both definitions, where some tests are known to hold."""
 
     rows_hold = False
-    """True if the tests of rows hold."""
-    all_hold = False
-    """True if all tests hold, in all lanes."""
+    """True if the tests hold that are the same for all columns."""
+    columns_hold = False
+    """True if all others hold, in all lanes."""
     rolling: tuple[SSAValue, int, Vectors, Vectors] | None = None
     """The stage, the first column that is read of it, and its two vectors of each row."""
 
     def _holds(self, test: Constraint) -> bool:
-        is_of_row = not test.form[self.tile.column_index]
-        return self.all_hold or (self.rows_hold and is_of_row) or super()._holds(test)
+        holds = self.columns_hold if self._is_of_columns(test) else self.rows_hold
+        return holds or super()._holds(test)
+
+    def _is_of_columns(self, test: Constraint) -> bool:
+        return bool(test.form[self.tile.column_index])
+
+    def plus(self, sum_: SSAValue, term: SSAValue, op: tix.ReductionOp) -> SSAValue:
+        """A partial sum with one more term, which a branch leaves out in rows that have none."""
+        choice = term.owner
+        left = self.left(choice) if isinstance(choice, tix.IfOp) else None
+        tests = [c for c in left or () if not self._is_of_columns(c)]
+        if not tests or tix.constant_value(tix.yielded(choice.otherwise)) != 0.0:
+            return super().plus(sum_, term, op)
+        taken, around = Block(), Block()
+        inner = self.inside(taken)
+        inner.assume(*tests)
+        taken.add_op(operations.end(inner.plus(sum_, term, op)))
+        around.add_op(operations.end(sum_))
+        holds = self.index.holds([tests])
+        return self.insert(operations.branch(holds, taken, around, [sum_.type])).results[0]
 
     def elements(self, op: tix.ReadOp) -> SSAValue | None:
         if self.rolling is None or op.tensor is not self.rolling[0]:
@@ -219,8 +236,8 @@ class _Block:
         ]
 
     def _inside(self, at: BodyLowering) -> tuple[SSAValue, SSAValue]:
-        """The columns [begin, end) of the root in which all is there: no lane is off, and all
-        conditions hold."""
+        """The columns [begin, end) of the root in which no lane is off, and all tests hold that move
+        along the columns."""
         size = at.index.form(self.stage.shape[-1] - self._ahead)
         begin, end = self.low, smaller(at, self.high, size)
         for op, moved in ((self.root, 0), (self.stage, self._ahead)):
@@ -232,15 +249,13 @@ class _Block:
                     begin = larger(at, begin, bound)
                 else:
                     end = smaller(at, end, bound)
-        if self.roll.rows == 1 and (tests := self._tests_of_rows(at)):
-            end = select(at, all_of(at, tests), end, begin)
         return begin, end
 
     def _whole(self, at: BodyLowering, column: SSAValue) -> _Part:
-        return _Part(self, at, column, all_hold=True)
+        return _Part(self, at, column, is_inside=True)
 
     def _border(self, at: BodyLowering, column: SSAValue) -> _Part:
-        return _Part(self, at, column, all_hold=False)
+        return _Part(self, at, column, is_inside=False)
 
 
 @dataclass(frozen=True)
@@ -250,7 +265,7 @@ class _Part:
     of: _Block
     at: BodyLowering
     column: SSAValue
-    all_hold: bool
+    is_inside: bool
 
     def emit(self, before: Vectors) -> Vectors:
         """The vectors of the root, given one of the stage in each row; the next ones of that."""
@@ -259,7 +274,7 @@ class _Part:
         self.at.index.values[op.indices[-1]] = self.column
         lanes = self._lowering(op)
         lanes.rolling = of.stage.result, of.roll.low, before, behind
-        mask = None if self.all_hold else first_lanes(lanes, of.high, self.column)
+        mask = None if self.is_inside else first_lanes(lanes, of.high, self.column)
         lanes.mask = mask
         target, strides = self.at.buffers[op.result], self.at.strides[op.result, op.shape]
         for row in range(of.roll.rows):
@@ -278,7 +293,7 @@ class _Part:
         column = at.index.form(first)
         at.index.values[op.indices[-1]] = column
         lanes = self._lowering(op)
-        if not self.all_hold:
+        if not self.is_inside:
             at.index.values[column] = column
             inside = first_lanes(lanes, at.index.form(op.shape[-1]), column)
             before = first_lanes(lanes, at.index.constant(0), column)
@@ -290,6 +305,6 @@ class _Part:
     def _lowering(self, op: tix.DefineOp) -> RollingLanes:
         uses = IndexUses()
         lanes = RollingLanes(self.at, op, tile_of(op, self.of.roll), uses)
-        lanes.all_hold, lanes.rows_hold = self.all_hold, self.of.roll.rows > 1
+        lanes.columns_hold, lanes.rows_hold = self.is_inside, self.of.roll.rows > 1
         lanes.as_written = {*self.at.as_written, *not_fused(guards_of(op, uses))}
         return lanes
