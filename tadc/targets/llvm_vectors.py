@@ -51,7 +51,8 @@ def print_shuffle(body: Body, op: Operation) -> None:
     type_ = body.type(op.result)
     lanes, element = lanes_and_element(type_)
     first = positions[0]
-    if element not in INTEGERS_LIKE or [*positions] != [*range(first, first + lanes)]:
+    is_shift = op.v1.type == op.result.type and [*positions] == [*range(first, first + lanes)]
+    if not is_shift or element not in INTEGERS_LIKE:
         return body.define(op.result, f"shufflevector {', '.join(operands)}, {shuffle}")
     integers = vector_of(lanes, INTEGERS_LIKE[element])
     bits = [body.temporary("bits", f"bitcast {operand} to {integers}") for operand in operands]
