@@ -172,11 +172,16 @@ class SumTerm:
         return moves and self.place.lengths[index] <= MOST_TERMS_WITH_TESTS
 
     def _moves_columns(self, index: SSAValue) -> bool:
-        """True for the index of a window along the columns of what is read."""
-        reads = [op for ops in self.operations for op in ops if isinstance(op, tix.ReadOp)]
-        places = [op.forms[-1] for op in reads if op.forms]
-        is_window = any(form[index] and len(form.indices) > 1 for form in places)
-        return is_window and self.place.lengths[index] <= MOST_TERMS_WITH_TESTS
+        """True for the index of a window along the columns of what is read, whose terms have the
+        same weights for all elements."""
+        if self.place.lengths[index] > MOST_TERMS_WITH_TESTS:
+            return False
+        used = [(ops, {v for f in forms_in(ops) for v in f.indices}) for ops in self.operations]
+        moved = [ops for ops, indices in used if index in indices and not indices <= self.own]
+        if len(moved) != 1:
+            return False
+        places = [op.forms[-1] for op in moved[0] if isinstance(op, tix.ReadOp) and op.forms]
+        return any(form[index] and len(form.indices) > 1 for form in places)
 
     def _elements_to_store(self, partial: PartialSum) -> int | None:
         """The number of elements of the tensor of a partial sum that the sum may gain by."""
