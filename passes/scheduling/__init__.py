@@ -34,6 +34,7 @@ The plan: what is weighed
 - `band_windows`: what an element reads of each dimension of a tensor
 - `band_stages`: the elements that a definition has in a band
 - `band_pieces`: sides of pieces of a sum that are bands of what it alone reads
+- `rolls`: stages that roll along with their reader, in registers, in place of bands
 - `row_forms`: what has a form in the vectors of a row
 - `row_places`: places of rows and strips in memory
 - `piece_sums`: sums over the rows of a piece, to which each of these adds
@@ -89,6 +90,7 @@ Rows and strips
 Bands
 -----
 - `band_loops`: definitions band by band
+- `roll_loops`: a stage that rolls along with its reader
 
 Pairs
 -----
