@@ -1,6 +1,6 @@
 """`order-windows`: of two windows, one after the other, that along the columns comes last.
 
-    z[i, q] = sum[t in range(7)](v[t] * x[i, q - t])          windows of columns, and of rows of these
+    z[i, q] = sum[t in range(7)](v[t] * x[i, q - t])      windows of columns, and of rows of these
     y[p, q] = sum[s in range(7)](w[s] * z[p - s, q])
 
 become
@@ -95,7 +95,8 @@ def _pair(op: tix.DefineOp, fixed: Collection[Operation]) -> Pair | None:
     first = _windows_around(moved[0], op) if len(moved) == 1 else None
     if first is None or not (_is_of_columns(first) and _is_of_rows(later)):
         return None
-    return first, replace(outside, factors=[v for v in outside.factors if v is not total]), guards, later
+    others = replace(outside, factors=[v for v in outside.factors if v is not total])
+    return first, others, guards, later
 
 
 def _guarded(op: tix.DefineOp) -> tuple[Sequence[Constraint], SSAValue, Block]:
@@ -184,7 +185,8 @@ def _swap(first: _Windows, outside: Product, guards: Sequence[Constraint], later
     tensor = _rows_of(first, later)
 
     def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
-        return _Reader(e, first, outside, guards, later, tensor, own).copy_definition(reader, e, own)
+        cloner = _Reader(e, first, outside, guards, later, tensor, own)
+        return cloner.copy_definition(reader, e, own)
 
     rewrite_definition(reader, body)
     Rewriter.erase_op(stage)

@@ -86,7 +86,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Roll:
-    """How a stage rolls along the columns with the root (`rolls`)."""
+    """A stage that rolls along the columns with the root (`rolls`)."""
 
     row: int
     """The dimension of the rows that advance together."""
@@ -109,7 +109,7 @@ class Bands:
     again: float
     """The times that an element of a stage before the root is computed, in the mean, at most."""
     roll: Roll | None = None
-    """How the only stage before the root rolls along with it: then there are no bands."""
+    """The roll of the only stage before the root, along with it: then there are no bands."""
 
 
 def first_of(op: tix.DefineOp, dimension: int) -> str:

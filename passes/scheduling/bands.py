@@ -171,7 +171,7 @@ class _Layout:
     again: float
     """The times that an element of a stage is computed, in the mean, at most."""
     roll: Roll | None = None
-    """How the only stage rolls along with the root: then there are no bands."""
+    """The roll of the only stage along with the root: then there are no bands."""
 
 
 def _layout(ops: Sequence[tix.DefineOp]) -> _Layout | None:
@@ -209,7 +209,7 @@ def _roll(
     whole: Mapping[tix.DefineOp, tix.DefineOp],
     axes: Mapping[tix.DefineOp, Sequence[Axis | None]],
 ) -> Roll | None:
-    """How the first of two definitions rolls along with the other one, if it does."""
+    """The roll of the first of two definitions along with the other one, if there is one."""
     if len(ops) != 2:
         return None
     stage, root = (whole[op] for op in ops)

@@ -9,8 +9,8 @@
           the same, under masks
     if there are fewer rows, or a condition on rows may fail: row by row, likewise
 
-All places compute an element by the same operations (`stream_lanes`), so that bits depend on none of
-this.
+All places compute an element by the same operations (`stream_lanes`), so that bits depend on none
+of this.
 """
 
 from __future__ import annotations
@@ -43,9 +43,8 @@ from passes.scheduling.emit import (
 from passes.scheduling.rolls import tile_of
 from passes.scheduling.stream_lanes import BorderLowering, for_all_terms, guards_of, not_fused
 from passes.scheduling.stream_rows import first_lanes
-from passes.scheduling.tile import Tile
 from passes.scheduling.tile_analysis import lanes_of
-from passes.scheduling.vector_lowering import load_vector, store_vector
+from passes.scheduling.vector_lowering import store_vector
 
 VECTORS_OF_PIECE = 256
 """Vectors of each row, at most, that one iteration computes, one behind the other."""
@@ -236,8 +235,8 @@ class _Block:
         ]
 
     def _inside(self, at: BodyLowering) -> tuple[SSAValue, SSAValue]:
-        """The columns [begin, end) of the root in which no lane is off, and all tests hold that move
-        along the columns."""
+        """The columns [begin, end) of the root in which no lane is off, and all tests hold that
+        move along the columns."""
         size = at.index.form(self.stage.shape[-1] - self._ahead)
         begin, end = self.low, smaller(at, self.high, size)
         for op, moved in ((self.root, 0), (self.stage, self._ahead)):
@@ -298,9 +297,7 @@ class _Part:
             inside = first_lanes(lanes, at.index.form(op.shape[-1]), column)
             before = first_lanes(lanes, at.index.constant(0), column)
             lanes.mask = all_of(lanes, [inside, lanes.others(before)])
-        return [
-            lanes.at(row, 0).lanes_of(tix.yielded(op.body)) for row in range(self.of.roll.rows)
-        ]
+        return [lanes.at(row, 0).lanes_of(tix.yielded(op.body)) for row in range(self.of.roll.rows)]
 
     def _lowering(self, op: tix.DefineOp) -> RollingLanes:
         uses = IndexUses()

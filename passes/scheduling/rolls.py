@@ -29,8 +29,8 @@ from passes.scheduling.tile import Tile
 from passes.scheduling.tile_analysis import lanes_of
 
 ROWS = 8
-"""Rows that advance together: two vectors of z for each are half of the registers of AVX-512. Sums of 7 x 7
-take .9 of the time of four rows on Zen 4."""
+"""Rows that advance together: two vectors of z for each are half of the registers of AVX-512. Sums
+of 7 x 7 by hand take .9 of the time of four rows on Zen 4."""
 
 MOST_OPERATIONS = 240
 """The operations of all elements of a column of a block, which are written out."""
@@ -39,7 +39,7 @@ MOST_OPERATIONS = 240
 def roll_of(
     stage: tix.DefineOp, root: tix.DefineOp, tensor: SSAValue, axes: Sequence[Axis | None]
 ) -> Roll | None:
-    """How a definition rolls along with the only one that reads it as `tensor`, by these windows.
+    """The roll of a definition along with the only one that reads it as `tensor`, by these windows.
 
     None where windows lie in other rows, or in more than two vectors, or where elements have no
     form for whole blocks.
@@ -56,9 +56,10 @@ def roll_of(
         return None
     if not (_has_blocks(stage) and _has_blocks(root)) or not _are_windows(tensor, root):
         return None
-    roll = Roll(0, ROWS, column.low, column.high)
-    while roll.rows > 1 and roll.rows * (operations_of(stage) + operations_of(root)) > MOST_OPERATIONS:
-        roll = replace(roll, rows=roll.rows // 2)
+    rows, each = ROWS, operations_of(stage) + operations_of(root)
+    while rows > 1 and rows * each > MOST_OPERATIONS:
+        rows //= 2
+    roll = Roll(0, rows, column.low, column.high)
     tiles = [tile_of(stage, replace(roll, row=n)) for n in range(len(others))]
     loads = [loads_of(stage, tile) for tile in tiles]
     return replace(roll, row=min(reversed(range(len(others))), key=lambda n: loads[n]))

@@ -55,7 +55,7 @@ def reciprocal_in(op: Operation, element: str) -> tuple[float, float] | None:
 
 @cache
 def reciprocal(divisor: float, element: str) -> tuple[float, float] | None:
-    """The parts h and l of a reciprocal; None where a division is needed, or a product is enough."""
+    """The parts h and l of a reciprocal; None where a division is needed, or one product does."""
     precision, most = PRECISION[element], 2.0 ** MOST_BITS[element]
     if not 1 / most <= abs(divisor) <= most:
         return None

@@ -38,11 +38,12 @@ def _positions(positions: Iterable[int]) -> str:
 
 
 INTEGERS_LIKE = {"float": "i32", "double": "i64"}
-"""The integers of the size of a number. LLVM shifts two vectors of these by a number of lanes in one
-instruction, where it takes a vector of positions, and a register for each of them, for numbers."""
+"""The integers of the size of a number. LLVM shifts two vectors of these by a number of lanes in
+one instruction; for numbers it takes a vector of positions, in a register."""
 
 
 def print_shuffle(body: Body, op: Operation) -> None:
+    """Lanes of two vectors; where they follow each other, as those of integers."""
     assert isinstance(op, vector.ShuffleOp)
     positions = op.mask.get_values()
     if op.v1.type != op.v2.type or -1 in positions:

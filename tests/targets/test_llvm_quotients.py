@@ -45,16 +45,19 @@ def test_the_products_are_the_quotient(divisor: float, element: str, bits: int) 
         assert fused == rounded(x / abs(Fraction(divisor)), bits)
 
 
-@pytest.mark.parametrize("divisor", [1.0, 4.0, 0.1, 1 / 3, 0.0, math.inf, math.nan, 3e20, 2.0**24 + 1])
+@pytest.mark.parametrize("divisor", [1.0, 4.0, 0.1, 1 / 3, 0.0, math.inf, math.nan, 3e20])
 def test_other_divisors_divide(divisor: float) -> None:
     assert reciprocal(divisor, "float") is None
 
 
-@pytest.mark.parametrize(("flag", "fused"), [("contract", True), ("contract", False), ("none", True)])
+@pytest.mark.parametrize(
+    ("flag", "fused"), [("contract", True), ("contract", False), ("none", True)]
+)
 def test_division_stays_where_it_must(flag: str, fused: bool) -> None:
     lines = "%c = arith.constant 49.0 : f32  %d = vector.broadcast %c : f32 to V  "
     lines += f"%r = arith.divf %0, %d fastmath<{flag}> : V"
-    text = print_llvm(parse(of_vectors(lines, {"y": "f32", "x0": "f32"}, 4)), LlvmPrinter(fused=fused))
+    module = parse(of_vectors(lines, {"y": "f32", "x0": "f32"}, 4))
+    text = print_llvm(module, LlvmPrinter(fused=fused))
     assert ("fdiv" in text) == (flag == "none" or not fused)
 
 

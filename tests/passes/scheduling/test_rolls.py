@@ -67,7 +67,7 @@ APART = {
     .replace("range(N), j", "range(N + 1), j")
     .replace("N + 6,", "N + 7,")
     .replace("* z[i, j]", "* z[i + 1, j]"),
-    "more than two vectors": MEANS.replace("M + 6", "M + 30").replace("range(7)](z", "range(31)](z"),
+    "more than two vectors": MEANS.replace("M + 6", "M + 30").replace("7)](z", "31)](z"),
     "every second column": MEANS.replace("M + 6", "2*M + 6").replace("j + t", "2*j + t"),
 }
 
@@ -86,7 +86,9 @@ def small_bands(monkeypatch: pytest.MonkeyPatch) -> None:
     make_bands_small(monkeypatch, 1 << 13)
 
 
-def random_windows(choice: Random, source: str, place: str, size: str, index: str) -> tuple[str, int]:
+def random_windows(
+    choice: Random, source: str, place: str, size: str, index: str
+) -> tuple[str, int]:
     """A value made of a window along an index, and the elements more that it has: with tests at
     borders, as many as it reads."""
     taps, kind = choice.choice([2, 3, 5, 7]), choice.randrange(5)
@@ -106,7 +108,8 @@ def random_windows(choice: Random, source: str, place: str, size: str, index: st
     if kind == 3:
         first, last = (f"{source}[{place.format(f'{index} + {n}')}]" for n in (0, taps - 1))
         return f"tanh({last} - {first}) + 0.5*{first}", 1 - taps
-    return f"sum[{name} in range({taps})]({term}) + x[{place.format(index)}]"[: None if source == "x" else -len(f" + x[{place.format(index)}]")], 1 - taps
+    total = f"sum[{name} in range({taps})]({term})"
+    return total + (f" + x[{place.format(index)}]" if source == "x" else ""), 1 - taps
 
 
 def random_program(choice: Random) -> str:
