@@ -112,10 +112,8 @@ class RollingLanes(BorderLowering):
 
     def plus(self, sum_: SSAValue, term: SSAValue, op: tix.ReductionOp) -> SSAValue:
         """A partial sum with one more term, which a branch leaves out in rows that have none."""
-        choice = term.owner
-        left = self.left(choice) if isinstance(choice, tix.IfOp) else None
-        tests = [c for c in left or () if not self._is_of_columns(c)]
-        if not tests or tix.constant_value(tix.yielded(choice.otherwise)) != 0.0:
+        tests = self._tests_of_rows(term)
+        if not tests:
             return super().plus(sum_, term, op)
         taken, around = Block(), Block()
         inner = self.inside(taken)
@@ -124,6 +122,15 @@ class RollingLanes(BorderLowering):
         around.add_op(operations.end(sum_))
         holds = self.index.holds([tests])
         return self.insert(operations.branch(holds, taken, around, [sum_.type])).results[0]
+
+    def _tests_of_rows(self, term: SSAValue) -> list[Constraint]:
+        """The tests that are left of a term that is else 0, and are the same for all columns."""
+        choice = term.owner
+        if not isinstance(choice, tix.IfOp):
+            return []
+        if tix.constant_value(tix.yielded(choice.otherwise)) != 0.0:
+            return []
+        return [c for c in self.left(choice) or () if not self._is_of_columns(c)]
 
     def elements(self, op: tix.ReadOp) -> SSAValue | None:
         if self.rolling is None or op.tensor is not self.rolling[0]:
@@ -192,7 +199,7 @@ class _Block:
 
         def one(inner: BodyLowering, column: SSAValue, carried: Vectors) -> Vectors:
             inner.index.values[column] = column
-            tests = [
+            tests: list[SSAValue] = [
                 inner.insert(arith.CmpiOp(column, begin, "sge")).result,
                 inner.insert(arith.CmpiOp(column, last, "sle")).result,
             ]
@@ -213,7 +220,7 @@ class _Block:
         return lanes_of(self.root)
 
     @property
-    def _ahead(self) -> int:
+    def ahead(self) -> int:
         """The columns from an element of the root to the vector of the stage that is computed with
         it."""
         return self.roll.low + self._lanes
@@ -237,9 +244,9 @@ class _Block:
     def _inside(self, at: BodyLowering) -> tuple[SSAValue, SSAValue]:
         """The columns [begin, end) of the root in which no lane is off, and all tests hold that
         move along the columns."""
-        size = at.index.form(self.stage.shape[-1] - self._ahead)
+        size = at.index.form(self.stage.shape[-1] - self.ahead)
         begin, end = self.low, smaller(at, self.high, size)
-        for op, moved in ((self.root, 0), (self.stage, self._ahead)):
+        for op, moved in ((self.root, 0), (self.stage, self.ahead)):
             column = op.indices[-1]
             for c in (c for c in self._constraints(op) if c.form[column]):
                 bound = at.index.bound(column, c)
@@ -269,7 +276,7 @@ class _Part:
     def emit(self, before: Vectors) -> Vectors:
         """The vectors of the root, given one of the stage in each row; the next ones of that."""
         of, op = self.of, self.of.root
-        behind = self.of_stage(Affine.of(self.column) + of._ahead)
+        behind = self.of_stage(Affine.of(self.column) + of.ahead)
         self.at.index.values[op.indices[-1]] = self.column
         lanes = self._lowering(op)
         lanes.rolling = of.stage.result, of.roll.low, before, behind

@@ -28,8 +28,7 @@ x: real[N + 6, M + 6]
 z[i in range(N), j in range(M + 6)] = sum[s in range(7)](x[i + s, j])
 y[i, j in range(M)] = sum[t in range(7)](z[i, j + t]) / 49
 return y"""
-BLUR = MEANS.replace("(x[", "(a[s] * x[").replace("(z[", "(b[t] * z[")
-BLUR = "a: real[7]\nb: real[7]\n" + BLUR
+BLUR = "a: real[7]\nb: real[7]\n" + MEANS.replace("(x[", "(a[s] * x[").replace("(z[", "(b[t] * z[")
 GRADIENT = """\
 dy: real[N, M]
 z[p in range(N + 6), j] = sum[s in range(max(0, p - N + 1), min(7, p + 1))](dy[p - s, j])
