@@ -26,7 +26,8 @@ Code begins with `specialise`, which makes numbers of sizes that a call has. `re
 computes where they are read the elements of large tensors that are made of few numbers.
 `outline_scans` gives names to sums up to an element, and to their terms, `split_axes` makes two
 indices of one that counts by its quotient and its remainder, `multiply_out` sums of products of
-which parts can leave a sum, and `split_residues` computes results residue by residue whose
+which parts can leave a sum, `order_windows` lets windows of columns follow those of rows, and
+`split_residues` computes results residue by residue whose
 neighbours take different terms; `pack_reads` copies what vectors would gather to where it lies side
 by side; `cut_sums` cuts sums over rows into pieces, to which each row can add when it is computed,
 and `cut_reductions` long reductions of few elements into pieces that threads share. For GPUs, where

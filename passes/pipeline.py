@@ -29,6 +29,7 @@ from passes.merge_axes import MergeAxesPass
 from passes.multiply_out import MultiplyOutPass
 from passes.order_definitions import OrderDefinitionsPass
 from passes.order_factors import OrderFactorsPass
+from passes.order_windows import OrderWindowsPass
 from passes.outline_reductions import OutlineReductionsPass
 from passes.outline_scans import OutlineScansPass
 from passes.pack_reads import PackReadsPass
@@ -209,6 +210,8 @@ def summing_passes(
             *(_for_indices(example) if tile else []),
             # what stands beside a factor that can leave a sum, too
             *([Step("tensor-index", MultiplyOutPass())] if tile else []),
+            # of windows that are tensors already, as those of gradients
+            *([Step("tensor-index", OrderWindowsPass())] if tile else []),
             # before a plan of buffers is made: partial sums are tensors, and what elements share
             Step("tensor-index", FactorSumsPass(tile, example if tile else ())),
             Step("tensor-index", OutlineReductionsPass(True, tile, example if tile else ())),

@@ -39,6 +39,7 @@ PASSES = {
     "specialise": ("passes.specialise", "SpecialisePass"),
     "recompute-elements": ("passes.recompute_elements", "RecomputeElementsPass"),
     "multiply-out": ("passes.multiply_out", "MultiplyOutPass"),
+    "order-windows": ("passes.order_windows", "OrderWindowsPass"),
     "outline-scans": ("passes.outline_scans", "OutlineScansPass"),
     "split-axes": ("passes.split_axes", "SplitAxesPass"),
     "split-residues": ("passes.split_residues", "SplitResiduesPass"),

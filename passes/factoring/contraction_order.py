@@ -68,6 +68,11 @@ COST_OF_TEST = 2
 AGAIN_IN_BANDS = 1.4
 """The times that an element is computed for bands that share it, in the mean."""
 
+COLUMNS_FIRST = 1.05
+"""The cost of a sum over windows of columns where others are left, which its reader cannot roll
+along with (`passes/scheduling/bands/rolls.py`), as a multiple of what it is else: so ties go to
+rows."""
+
 MOST_INDICES = 6
 """The number of own indices up to which some of them may be summed over first."""
 
@@ -127,6 +132,8 @@ class Contraction:
     those of partial sums are shared."""
     is_window: Callable[[PartialSum], bool] = lambda _: False
     """True for a partial sum that elements read windows of, so that bands keep it near."""
+    columns: Indices = frozenset()
+    """The own indices of windows along the columns of what is read."""
     _found: dict[Members, Way | None] = field(default_factory=dict[Members, "Way | None"])
 
     def best(self) -> Way:
@@ -164,6 +171,8 @@ class Contraction:
 
     def _with_storing(self, partial: PartialSum, cost: int, elements: int) -> int:
         """The cost of a partial sum that is stored."""
+        if partial.indices & self.columns:
+            cost = int(cost * COLUMNS_FIRST)
         far = cost + self.storing(elements)
         if not self.is_window(partial):
             return far

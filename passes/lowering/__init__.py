@@ -16,6 +16,7 @@ Modules
 -------
 - `pair_loops`: sums over pairs, in blocks of rows and vectors of columns
 - `band_loops`: definitions band by band
+- `roll_loops`: a stage that rolls along with its reader
 - `emit`: short forms for loops, branches and buffers on the stack
 - `operations`: the most frequent operations of loops, made quickly
 - `trees`: what a value or a bound needs, before it can be emitted

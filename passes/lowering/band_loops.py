@@ -33,6 +33,7 @@ from passes.lowering.emit import (
     quotient,
     smaller,
 )
+from passes.lowering.roll_loops import roll_loops
 from passes.lowering.scalars.body_lowering import BodyLowering
 from passes.scheduling.bands.band_stages import Bands, Side, Stage, count_of, first_of
 
@@ -42,6 +43,8 @@ Emit = Callable[[BodyLowering, Stage], ParallelOp]
 
 def band_loops(outer: BodyLowering, bands: Bands, emit: Emit) -> ParallelOp:
     """The loops of definitions that share bands: an iteration computes a band."""
+    if bands.roll:
+        return roll_loops(outer, bands, bands.roll)
     parts = _parts(outer, bands)
     total = parts[0].count
     for part in parts[1:]:

@@ -75,7 +75,8 @@ class CpuExecutable(Executable):
     def _printer(self, m: Machine) -> LlvmPrinter:
         from tadc.targets.llvm import LlvmPrinter
 
-        return LlvmPrinter(m.vector_bits, m.has("avx512f"), self.sizes.huge, m.shared_cache)
+        at_once = m.has("avx512f")
+        return LlvmPrinter(m.vector_bits, at_once, self.sizes.huge, m.shared_cache, m.has("fma"))
 
     @cached_property
     def code(self) -> MachineCode:

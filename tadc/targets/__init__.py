@@ -6,6 +6,7 @@
 - `trip_counts`: bounds on how often loops run
 - `llvm_ops`: the instructions of each operation of `arith` and `math`, of numbers and of vectors
 - `llvm_signs`: numbers that are never below 0
+- `llvm_quotients`: quotients by constants, as products that have their bits
 - `llvm_memory`: loads and stores, of elements and of vectors
 - `llvm_strided`: loads of elements that lie apart
 - `llvm_vectors`: how vectors are made, permuted, compared, and summed up

@@ -64,6 +64,9 @@ class LlvmPrinter:
     """True to stop soon also inside loops of which no number says that they are short."""
     shared_cache: int | None = None
     """The bytes of the machine's largest cache, by default those of a server."""
+    fused: bool = False
+    """True for machines that multiply and add in one instruction: quotients by constants are
+    products there, with the same bits."""
 
     def text(self, functions: Iterable[func.FuncOp]) -> str:
         """One module of all functions."""
@@ -84,7 +87,7 @@ class LlvmPrinter:
         yield from (self._module(group) for group in groups.values() if group)
 
     def _printed(self, function: func.FuncOp) -> Printed:
-        needs = Needs(shared_cache=self.shared_cache or SHARED_CACHE)
+        needs = Needs(shared_cache=self.shared_cache or SHARED_CACHE, fused=self.fused)
         text = FunctionPrinter(function, needs, self.strips).text()
         return Printed(text, needs, has_vectors(function))
 

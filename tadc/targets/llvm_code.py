@@ -134,6 +134,8 @@ class Needs:
     libm: dict[str, str] = field(default_factory=dict[str, str])
     shared_cache: int = SHARED_CACHE
     """The bytes of the largest cache of the machine."""
+    fused: bool = False
+    """True for machines that multiply and add in one instruction."""
     nontemporal: bool = False
     """True if a store bypasses the caches, which an entry of metadata says."""
 

@@ -14,7 +14,8 @@ from xdsl.dialects.utils.fast_math import FastMathAttrBase, FastMathFlag
 from xdsl.ir import Operation, SSAValue
 
 from dialects.loops import FLOAT_PREDICATES, INTEGER_PREDICATES, LibmOp
-from tadc.targets.llvm_code import Body, failure, literal
+from tadc.targets.llvm_code import Body, failure, literal, number_literal
+from tadc.targets.llvm_quotients import reciprocal_in
 from tadc.targets.llvm_signs import is_never_negative
 from tadc.targets.llvm_types import lanes_and_element, overload, splat, with_element
 
@@ -144,6 +145,20 @@ def print_float_binary(body: Body, op: Operation) -> None:
     a, b = op.operands
     opcode = FLOAT_BINARY[type(op)]
     body.define(op.results[0], f"{opcode} {fast_math(op)}{body.typed(a)}, {body.value(b)}")
+
+
+def print_quotient(body: Body, op: Operation) -> None:
+    """A division; by a constant, two products that have its bits, if machines have such ones."""
+    type_ = body.type(op.results[0])
+    _, element = lanes_and_element(type_)
+    parts = reciprocal_in(op, element) if body.needs.fused else None
+    if parts is None:
+        return print_float_binary(body, op)
+    high, low = (splat(number_literal(part, element), type_) for part in parts)
+    x = body.typed(op.operands[0])
+    rest = body.temporary("rest", f"fmul {x}, {low}")
+    fused = f"call {type_} @llvm.fma.{overload(type_)}({x}, {type_} {high}, {type_} {rest})"
+    body.define(op.results[0], fused)
 
 
 def print_negation(body: Body, op: Operation) -> None:
@@ -365,6 +380,7 @@ def _table(ops: dict[type[Operation], str], printer: OpPrinter) -> dict[type[Ope
 
 OP_PRINTERS: dict[type[Operation], OpPrinter] = {
     **_table(FLOAT_BINARY, print_float_binary),
+    arith.DivfOp: print_quotient,
     **_table(INTEGER_BINARY, print_integer_binary),
     **_table(INTRINSIC, print_intrinsic),
     **_table(VECTOR_MATH, print_vector_math),

@@ -37,13 +37,29 @@ def _positions(positions: Iterable[int]) -> str:
     return f"<{len(listed)} x i32> <{', '.join(listed)}>"
 
 
+INTEGERS_LIKE = {"float": "i32", "double": "i64"}
+"""The integers of the size of a number. LLVM shifts two vectors of these by a number of lanes in
+one instruction; for numbers it takes a vector of positions, in a register."""
+
+
 def print_shuffle(body: Body, op: Operation) -> None:
+    """Lanes of two vectors; where they follow each other, as those of integers."""
     assert isinstance(op, vector.ShuffleOp)
     positions = op.mask.get_values()
     if op.v1.type != op.v2.type or -1 in positions:
         raise failure(op, "vector.shuffle takes two vectors of one type, and all lanes from these")
-    operands = f"{body.typed(op.v1)}, {body.typed(op.v2)}"
-    body.define(op.result, f"shufflevector {operands}, {_positions(positions)}")
+    operands, shuffle = [body.typed(op.v1), body.typed(op.v2)], _positions(positions)
+    type_ = body.type(op.result)
+    lanes, element = lanes_and_element(type_)
+    first = positions[0]
+    is_shift = op.v1.type == op.result.type and [*positions] == [*range(first, first + lanes)]
+    if not is_shift or element not in INTEGERS_LIKE:
+        return body.define(op.result, f"shufflevector {', '.join(operands)}, {shuffle}")
+    integers = vector_of(lanes, INTEGERS_LIKE[element])
+    bits = [body.temporary("bits", f"bitcast {operand} to {integers}") for operand in operands]
+    typed = ", ".join(f"{integers} {value}" for value in bits)
+    shifted = body.temporary("shifted", f"shufflevector {typed}, {shuffle}")
+    body.define(op.result, f"bitcast {integers} {shifted} to {type_}")
 
 
 def _position(op: vector.ExtractOp | vector.InsertOp) -> int:

@@ -23,8 +23,9 @@ from passes.lowering import operations
 from passes.lowering.lanes.lane_choices import LaneChoices
 from passes.scheduling.streams.stream_guards import is_guard
 
-FURTHEST_COLUMN = 1 << 28
-"""The largest number that columns are compared with in 32 bits."""
+FURTHEST_COLUMN = 1 << 19
+"""The largest number that columns are compared with in 32 bits. Of code with larger ones than twice
+this each call asks whether its indices exceed 64 bits."""
 
 
 class BorderLowering(LaneChoices):

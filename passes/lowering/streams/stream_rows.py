@@ -146,7 +146,7 @@ class Row:
         for value, place in self._stored(at, lanes):
             mask = masks[0]
             if self._modulus > 1:
-                mask = _first_lanes(lanes[0], at.index.form(self._end), at.index.form(place))
+                mask = first_lanes(lanes[0], at.index.form(self._end), at.index.form(place))
             at.insert(vector.MaskedStoreOp(target, [self._position(at, place)], mask, value))
 
     def _stored(
@@ -181,9 +181,9 @@ class Row:
         """The lanes of a phase that are elements of the row."""
         if self._modulus > 1:
             rest = self._end - phase.residue + (self._modulus - 1)
-            return _first_lanes(at, at.index.floordiv(rest, self._modulus), first)
-        before = _first_lanes(at, self.low, first)
-        return all_of(at, [_first_lanes(at, self.high, first), at.others(before)])
+            return first_lanes(at, at.index.floordiv(rest, self._modulus), first)
+        before = first_lanes(at, self.low, first)
+        return all_of(at, [first_lanes(at, self.high, first), at.others(before)])
 
 
 def _provide_quotients(at: BodyLowering, form: Affine) -> None:
@@ -195,7 +195,7 @@ def _provide_quotients(at: BodyLowering, form: Affine) -> None:
             at.index.values[v] = at.index.floordiv(op.form, op.divisor.data)
 
 
-def _first_lanes(at: VectorLowering, end: SSAValue, first: SSAValue) -> SSAValue:
+def first_lanes(at: VectorLowering, end: SSAValue, first: SSAValue) -> SSAValue:
     """The lanes of elements that come before `end`, in a vector that begins with `first`."""
     count = difference(at, end, first)
     return at.insert(vector.CreateMaskOp([count], VectorType(i1, [at.lanes]))).mask_vector

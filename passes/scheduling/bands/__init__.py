@@ -4,5 +4,6 @@
 - `band_axes`: definitions with an index for each dimension
 - `band_windows`: what an element reads of each dimension of a tensor
 - `band_stages`: the elements that a definition has in a band
+- `rolls`: stages that roll along with their reader, in registers, in place of bands
 - `band_pieces`: sides of pieces of a sum that are bands of what it alone reads
 """

@@ -85,6 +85,19 @@ class Stage:
 
 
 @dataclass(frozen=True)
+class Roll:
+    """A stage that rolls along the columns with the root (`rolls`)."""
+
+    row: int
+    """The dimension of the rows that advance together."""
+    rows: int
+    low: int
+    """The first column of the stage that an element of the root reads, from its own one on."""
+    high: int
+    """The last one."""
+
+
+@dataclass(frozen=True)
 class Bands:
     """The bands of a definition, the root, and of those before it that only it needs."""
 
@@ -95,6 +108,8 @@ class Bands:
     """The elements of the buffer of each stage but the root."""
     again: float
     """The times that an element of a stage before the root is computed, in the mean, at most."""
+    roll: Roll | None = None
+    """The roll of the only stage before the root, along with it: then there are no bands."""
 
 
 def first_of(op: tix.DefineOp, dimension: int) -> str:

@@ -32,8 +32,9 @@ from dialects import tix
 from passes.analysis.costs import FREE, weight
 from passes.rewriting.programs import definition_around, reads_of
 from passes.scheduling.bands.band_axes import with_all_axes
-from passes.scheduling.bands.band_stages import Axis, Bands, Side, stages_of
+from passes.scheduling.bands.band_stages import Axis, Bands, Roll, Side, stages_of
 from passes.scheduling.bands.band_windows import Window, most_terms, terms_around, windows_of
+from passes.scheduling.bands.rolls import roll_of
 from passes.scheduling.blocking import Blocking, ChooseBlocking
 from passes.scheduling.nest import Nest
 from passes.scheduling.scans import is_scanned
@@ -135,9 +136,9 @@ def _joined(group: Sequence[Nest], choose: ChooseBlocking) -> list[Nest]:
     assert layout is not None
     with _all_axes(ops) as whole:
         stages = stages_of(whole, layout.axes, choose)
-    bands = Bands(stages, layout.sides, layout.elements, layout.again)
+    bands = Bands(stages, layout.sides, layout.elements, layout.again, layout.roll)
     nest = Nest(ops[-1], ops, [op.indices for op in ops], (), bands=bands)
-    if all(stage.has_vectors_along(layout.sides[-1].index) for stage in stages):
+    if layout.roll or all(stage.has_vectors_along(layout.sides[-1].index) for stage in stages):
         return [nest]
     nest.forget()
     return [*group]
@@ -168,12 +169,16 @@ class _Layout:
     """The elements of the buffer of a stage."""
     again: float
     """The times that an element of a stage is computed, in the mean, at most."""
+    roll: Roll | None = None
+    """The roll of the only stage along with the root: then there are no bands."""
 
 
 def _layout(ops: Sequence[tix.DefineOp]) -> _Layout | None:
     """The bands of the last definition, and what each of the others has in one of them."""
     with _all_axes(ops) as whole:
         axes = _axes([whole[op] for op in ops], ops) if len(whole) == len(ops) else None
+        if axes is not None and (roll := _roll(ops, whole, axes)):
+            return _Layout({op: [None] * len(own) for op, own in axes.items()}, (), 0, 1.0, roll)
     if axes is None:
         return None
     *before, root = ops
@@ -196,6 +201,18 @@ def _layout(ops: Sequence[tix.DefineOp]) -> _Layout | None:
     again = prod(side.elements(side.least) / (side.step * side.least) for side in sides)
     cost = sum(map(_cost, before))
     return _Layout(axes, sides, elements, again) if (again - 1) * cost <= MOST_AGAIN else None
+
+
+def _roll(
+    ops: Sequence[tix.DefineOp],
+    whole: Mapping[tix.DefineOp, tix.DefineOp],
+    axes: Mapping[tix.DefineOp, Sequence[Axis | None]],
+) -> Roll | None:
+    """The roll of the first of two definitions along with the other one, if there is one."""
+    if len(ops) != 2:
+        return None
+    stage, root = (whole[op] for op in ops)
+    return roll_of(stage, root, ops[0].result, axes[ops[0]])
 
 
 def _sides(

@@ -70,7 +70,7 @@ def stream_tile(op: tix.DefineOp, sizes: Sizes) -> Tile | None:
     linear in the operations of an element, and in the terms of its windows.
     """
     lanes = lanes_of(op)
-    if len(op.indices) < 2 or lanes < FEWEST_LANES or is_scanned(op) or not _may_be_written_out(op):
+    if len(op.indices) < 2 or lanes < FEWEST_LANES or is_scanned(op) or not may_be_written_out(op):
         return None
     stream = possible_stream(op)
     if stream is None or stream.modulus > 1 or stream.in_segments:
@@ -84,7 +84,7 @@ def stream_tile(op: tix.DefineOp, sizes: Sizes) -> Tile | None:
 def _is_wide_window(op: tix.DefineOp, lanes: int, sizes: Sizes) -> bool:
     """True if an element reads many vectors, and a row has many blocks."""
     fewest = FEWEST_LOADS_OF_LARGE if is_large(op, sizes) else FEWEST_LOADS
-    return has_long_rows(op, sizes, FEWEST_BLOCKS_OF_ROW * lanes) and _loads(op) >= fewest
+    return has_long_rows(op, sizes, FEWEST_BLOCKS_OF_ROW * lanes) and loads_of(op) >= fewest
 
 
 def _best(
@@ -110,10 +110,10 @@ def _share_of_cost(op: tix.DefineOp, tile: Tile) -> float:
 
 def _share_of_loads(op: tix.DefineOp, tile: Tile) -> float:
     """The vectors that a row of a block loads, as a share of those that it loads alone."""
-    return _loads(op, tile) / tile.rows / _loads(op)
+    return loads_of(op, tile) / tile.rows / loads_of(op)
 
 
-def _loads(op: tix.DefineOp, tile: Tile | None = None) -> int:
+def loads_of(op: tix.DefineOp, tile: Tile | None = None) -> int:
     """The vectors that an element reads, or the rows of a block."""
     found: set[object] = set()
     column = op.indices[-1]
@@ -133,7 +133,7 @@ def _loads(op: tix.DefineOp, tile: Tile | None = None) -> int:
 # --- bodies that blocks may have ------------------------------------------------------------------
 
 
-def _may_be_written_out(op: tix.DefineOp) -> bool:
+def may_be_written_out(op: tix.DefineOp) -> bool:
     """True if an element is a few operations that have a form for vectors, under conditions that
     blocks can test as a whole."""
     inside = [o for o in op.body.walk() if not isinstance(o, tix.YieldOp)]
@@ -143,6 +143,12 @@ def _may_be_written_out(op: tix.DefineOp) -> bool:
     if not all(is_short(o) for o in inside if isinstance(o, tix.ReductionOp)):
         return False
     return sum(_times(o) for o in inside) <= MOST_OPERATIONS
+
+
+def operations_of(op: tix.DefineOp) -> int:
+    """The reads and the operations on numbers of an element, where all conditions hold."""
+    kinds = tix.ReadOp | tix.UnaryOp | tix.BinaryOp
+    return sum(_times(o) for o in op.body.walk() if isinstance(o, kinds))
 
 
 def _times(op: Operation) -> int:

@@ -100,6 +100,9 @@ def _band_comment(op: tix.DefineOp, bands: Bands, others: str) -> str:
     (stage,) = (stage for stage in bands.stages if stage.of is op)
     stored = op is bands.stages[-1].of
     loops = nest_text(stage.op, stage.blocking)
+    if bands.roll:
+        rows = bands.roll.rows
+        loops = f"{rows} rows at a time" if stored else "rolls along with it"
     return "; ".join([others, loops, *([] if stored else ["not stored"])])
 
 

@@ -119,7 +119,7 @@ def test_a_printed_plan_gives_the_same_bands() -> None:
     plan = f.emit("plan", sizes, "f32")
     assert "z[i, j]: in bands" in plan
     assert "y[i, j]: in bands" in plan
-    assert "with y; stream; not stored" in plan
+    assert "with y; rolls along with it; not stored" in plan
     assert tadc.compile(BLUR, plan=plan).emit("plan", sizes, "f32") == plan
 
 

@@ -1,0 +1,315 @@
+"""Emits a stage that rolls along with its reader (`rolls`).
+
+    loops.parallel (%block, %piece) to (...)          eight rows, and a piece of their columns
+      z of the first vector of each row
+      scf.for %j = ... iter_args(%a = z[.., %j ..])   one vector of each row after the other
+        if all lanes are elements for which all conditions hold
+          %b = z[.., %j + 16 ..];  y[.., %j ..] = f(%a, %b);  yield %b
+        else
+          the same, under masks
+    if there are fewer rows, or a condition on rows may fail: row by row, likewise
+
+All places compute an element by the same operations (`stream_lanes`), so that bits depend on none
+of this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Block, Region, SSAValue
+
+from dialects import tix
+from dialects.loops import ParallelOp
+from dialects.tix import Affine, Constraint
+from passes.analysis.index_uses import IndexUses
+from passes.lowering import operations
+from passes.lowering.emit import (
+    all_of,
+    at_least_one,
+    carrying_loop,
+    difference,
+    either,
+    larger,
+    loop,
+    quotient,
+    smaller,
+)
+from passes.lowering.lanes.vector_lowering import store_vector
+from passes.lowering.scalars.body_lowering import BodyLowering
+from passes.lowering.streams.stream_lanes import BorderLowering, not_fused
+from passes.lowering.streams.stream_rows import first_lanes
+from passes.scheduling.bands.band_stages import Bands, Roll
+from passes.scheduling.bands.rolls import tile_of
+from passes.scheduling.streams.stream_guards import for_all_terms, guards_of
+from passes.scheduling.tiles.tile_analysis import lanes_of
+
+VECTORS_OF_PIECE = 256
+"""Vectors of each row, at most, that one iteration computes, one behind the other."""
+
+Vectors = Sequence[SSAValue]
+
+
+def roll_loops(outer: BodyLowering, bands: Bands, roll: Roll) -> ParallelOp:
+    """The loops of a stage and the root: an iteration computes a piece of some rows."""
+    stage, root = bands.stages
+    buffers, strides = dict(outer.buffers), dict(outer.strides)
+    buffers[root.op.result] = outer.buffers[root.of.result]
+    strides[root.op.result, root.op.shape] = outer.index.strides(root.op.shape)
+    op = root.op
+    row, column = op.indices[roll.row], op.indices[-1]
+    sizes = dict(zip(op.indices, op.shape, strict=True))
+    others = [v for v in op.indices if v not in (row, column)]
+    limits = [outer.index.form(sizes[v]) for v in others]
+    limits.append(outer.index.floordiv(sizes[row] + (roll.rows - 1), roll.rows))
+    pieces, width = _pieces(outer, sizes[column], lanes_of(op))
+    limits.append(pieces)
+    body = Block(arg_types=[IndexType()] * len(limits))
+    hints = [*(v.name_hint for v in others), "block", "piece"]
+    for new, hint in zip(body.args, hints, strict=True):
+        new.name_hint = hint
+    rows, columns = (outer.index.form(sizes[v]) for v in (row, column))
+    at = outer.inside(body)
+    at.buffers, at.strides = buffers, strides
+    for v, place in zip(others, body.args, strict=False):
+        at.index.values[v] = at.index.values[stage.op.indices[op.indices.index(v)]] = place
+    first = at.index.mul(body.args[-2], at.index.constant(roll.rows))
+    low = smaller(at, columns, at.index.mul(body.args[-1], width))
+    last = smaller(at, rows, at.index.add(first, at.index.constant(roll.rows)))
+    high = smaller(at, columns, at.index.add(low, width))
+    block = _Block(stage.op, op, roll, low, high)
+    block.emit(at, first, last)
+    return ParallelOp(limits, Region(body))
+
+
+def _pieces(at: BodyLowering, columns: Affine, lanes: int) -> tuple[SSAValue, SSAValue]:
+    """The number of pieces of a row, and the columns of each but the last one: whole vectors."""
+    most = lanes * VECTORS_OF_PIECE
+    count = at_least_one(at, at.index.floordiv(columns + (most - 1), most))
+    vectors = at.index.floordiv(columns + (lanes - 1), lanes)
+    width = quotient(at, at.index.add(vectors, difference(at, count, at.index.constant(1))), count)
+    return count, at.index.mul(width, at.index.constant(lanes))
+
+
+class RollingLanes(BorderLowering):
+    """Emits values of one of both definitions, where some tests are known to hold."""
+
+    rows_hold = False
+    """True if the tests hold that are the same for all columns."""
+    columns_hold = False
+    """True if all others hold, in all lanes."""
+    rolling: tuple[SSAValue, int, Vectors, Vectors] | None = None
+    """The stage, the first column that is read of it, and its two vectors of each row."""
+
+    def _holds(self, test: Constraint) -> bool:
+        holds = self.columns_hold if self._is_of_columns(test) else self.rows_hold
+        return holds or super()._holds(test)
+
+    def _is_of_columns(self, test: Constraint) -> bool:
+        return bool(test.form[self.tile.column_index])
+
+    def plus(self, sum_: SSAValue, term: SSAValue, op: tix.ReductionOp) -> SSAValue:
+        """A partial sum with one more term, which a branch leaves out in rows that have none."""
+        tests = self._tests_of_rows(term)
+        if not tests:
+            return super().plus(sum_, term, op)
+        taken, around = Block(), Block()
+        inner = self.inside(taken)
+        inner.assume(*tests)
+        taken.add_op(operations.end(inner.plus(sum_, term, op)))
+        around.add_op(operations.end(sum_))
+        holds = self.index.holds([tests])
+        return self.insert(operations.branch(holds, taken, around, [sum_.type])).results[0]
+
+    def _tests_of_rows(self, term: SSAValue) -> list[Constraint]:
+        """The tests that are left of a term that is else 0, and are the same for all columns."""
+        choice = term.owner
+        if not isinstance(choice, tix.IfOp):
+            return []
+        if tix.constant_value(tix.yielded(choice.otherwise)) != 0.0:
+            return []
+        return [c for c in self.left(choice) or () if not self._is_of_columns(c)]
+
+    def elements(self, op: tix.ReadOp) -> SSAValue | None:
+        if self.rolling is None or op.tensor is not self.rolling[0]:
+            return super().elements(op)
+        _, low, before, behind = self.rolling
+        place = op.forms[-1].substitute(self.index.places) - Affine.of(self.tile.column_index)
+        begin, row = place.constant - low, self.row or 0
+        key = "rolling", row, begin
+        if key not in self.loaded:
+            self.loaded[key] = self._window(before[row], behind[row], begin)
+        return self.loaded[key]
+
+    def _window(self, before: SSAValue, behind: SSAValue, begin: int) -> SSAValue:
+        """The lanes of two vectors, from one of the first one on."""
+        if begin in (0, self.lanes):
+            return behind if begin else before
+        return self.shuffled(before, behind, range(begin, begin + self.lanes))
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Some rows of both definitions."""
+
+    stage: tix.DefineOp
+    root: tix.DefineOp
+    roll: Roll
+    low: SSAValue
+    """The first column."""
+    high: SSAValue
+
+    def emit(self, at: BodyLowering, first: SSAValue, last: SSAValue) -> None:
+        """The rows of a block: together if it is whole and the tests of its rows hold."""
+        self._place(at, first)
+        if self.roll.rows == 1:
+            return self._strip(at)
+        whole = difference(at, last, first)
+        tests = [
+            at.insert(arith.CmpiOp(whole, at.index.constant(self.roll.rows), "eq")).result,
+            *self._tests_of_rows(at),
+        ]
+        single = replace(self, roll=replace(self.roll, rows=1))
+
+        def one(inner: BodyLowering, row: SSAValue) -> None:
+            single._place(inner, row)
+            single._strip(inner)
+
+        def in_rows(inner: BodyLowering) -> None:
+            # what is known is of the first row
+            inner.index.known = {}
+            loop(inner, first, last, self.root.indices[self.roll.row].name_hint, one)
+
+        either(at, all_of(at, tests), self._strip, in_rows)
+
+    def _place(self, at: BodyLowering, row: SSAValue) -> None:
+        """Let the first row be this one."""
+        for op in (self.stage, self.root):
+            at.index.values[op.indices[self.roll.row]] = row
+
+    def _strip(self, at: BodyLowering) -> None:
+        """All columns of these rows."""
+        at.index.values[self.low], at.index.values[self.high] = self.low, self.high
+        begin, end = self._inside(at)
+        lanes = at.index.constant(self._lanes)
+        before = self._border(at, self.low).of_stage(Affine.of(self.low) + self.roll.low)
+        last = difference(at, end, lanes)
+
+        def one(inner: BodyLowering, column: SSAValue, carried: Vectors) -> Vectors:
+            inner.index.values[column] = column
+            tests: list[SSAValue] = [
+                inner.insert(arith.CmpiOp(column, begin, "sge")).result,
+                inner.insert(arith.CmpiOp(column, last, "sle")).result,
+            ]
+            blocks = Block(), Block()
+            for block, kind in zip(blocks, (self._whole, self._border), strict=True):
+                part = kind(inner.inside(block), column)
+                block.add_op(operations.end(*part.emit(carried)))
+            types = [v.type for v in carried]
+            return inner.insert(operations.branch(all_of(inner, tests), *blocks, types)).results
+
+        hint = self.root.indices[-1].name_hint
+        carrying_loop(at, self.low, self.high, lanes, hint, before, one)
+
+    # --- where all tests hold ---
+
+    @property
+    def _lanes(self) -> int:
+        return lanes_of(self.root)
+
+    @property
+    def ahead(self) -> int:
+        """The columns from an element of the root to the vector of the stage that is computed with
+        it."""
+        return self.roll.low + self._lanes
+
+    def _constraints(self, op: tix.DefineOp) -> Iterator[Constraint]:
+        """The tests of a definition that hold if all conditions do, in all rows of a block."""
+        row, rows = op.indices[self.roll.row], self.roll.rows
+        conditions = (o.condition[0] for o in op.body.walk() if isinstance(o, tix.IfOp))
+        for c in dict.fromkeys(for_all_terms(c) for condition in conditions for c in condition):
+            yield Constraint(c.form + min(0, c.form[row] * (rows - 1)))
+
+    def _tests_of_rows(self, at: BodyLowering) -> list[SSAValue]:
+        """The tests that do not move along the columns."""
+        return [
+            at.index.holds([[c]])
+            for op in (self.stage, self.root)
+            for c in self._constraints(op)
+            if not c.form[op.indices[-1]]
+        ]
+
+    def _inside(self, at: BodyLowering) -> tuple[SSAValue, SSAValue]:
+        """The columns [begin, end) of the root in which no lane is off, and all tests hold that
+        move along the columns."""
+        size = at.index.form(self.stage.shape[-1] - self.ahead)
+        begin, end = self.low, smaller(at, self.high, size)
+        for op, moved in ((self.root, 0), (self.stage, self.ahead)):
+            column = op.indices[-1]
+            for c in (c for c in self._constraints(op) if c.form[column]):
+                bound = at.index.bound(column, c)
+                bound = difference(at, bound, at.index.constant(moved)) if moved else bound
+                if c.form[column] > 0:
+                    begin = larger(at, begin, bound)
+                else:
+                    end = smaller(at, end, bound)
+        return begin, end
+
+    def _whole(self, at: BodyLowering, column: SSAValue) -> _Part:
+        return _Part(self, at, column, is_inside=True)
+
+    def _border(self, at: BodyLowering, column: SSAValue) -> _Part:
+        return _Part(self, at, column, is_inside=False)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A vector of each row."""
+
+    of: _Block
+    at: BodyLowering
+    column: SSAValue
+    is_inside: bool
+
+    def emit(self, before: Vectors) -> Vectors:
+        """The vectors of the root, given one of the stage in each row; the next ones of that."""
+        of, op = self.of, self.of.root
+        behind = self.of_stage(Affine.of(self.column) + of.ahead)
+        self.at.index.values[op.indices[-1]] = self.column
+        lanes = self._lowering(op)
+        lanes.rolling = of.stage.result, of.roll.low, before, behind
+        mask = None if self.is_inside else first_lanes(lanes, of.high, self.column)
+        lanes.mask = mask
+        target, strides = self.at.buffers[op.result], self.at.strides[op.result, op.shape]
+        for row in range(of.roll.rows):
+            here = lanes.at(row, 0)
+            value = here.lanes_of(tix.yielded(op.body))
+            place = here.index.linear([Affine.of(v) for v in op.indices], strides)
+            if mask is None:
+                store_vector(here, value, target, place)
+            else:
+                here.insert(vector.MaskedStoreOp(target, [place], mask, value))
+        return behind
+
+    def of_stage(self, first: Affine) -> Vectors:
+        """The vectors of the stage from a column on, of which lanes may be off."""
+        op, at = self.of.stage, self.at
+        column = at.index.form(first)
+        at.index.values[op.indices[-1]] = column
+        lanes = self._lowering(op)
+        if not self.is_inside:
+            at.index.values[column] = column
+            inside = first_lanes(lanes, at.index.form(op.shape[-1]), column)
+            before = first_lanes(lanes, at.index.constant(0), column)
+            lanes.mask = all_of(lanes, [inside, lanes.others(before)])
+        return [lanes.at(row, 0).lanes_of(tix.yielded(op.body)) for row in range(self.of.roll.rows)]
+
+    def _lowering(self, op: tix.DefineOp) -> RollingLanes:
+        uses = IndexUses()
+        lanes = RollingLanes(self.at, op, tile_of(op, self.of.roll), uses)
+        lanes.columns_hold, lanes.rows_hold = self.is_inside, self.of.roll.rows > 1
+        lanes.as_written = {*self.at.as_written, *not_fused(guards_of(op, uses))}
+        return lanes
