@@ -22,10 +22,8 @@ from dialects.tix import Affine, Variable
 from passes.analysis.index_uses import IndexUses
 from passes.rewriting.programs import definition_around
 from passes.scheduling import operations
+from passes.scheduling.sum_lengths import MASKED_STEPS
 from passes.scheduling.vector_lowering import VectorLowering
-
-MASKED_STEPS = (1, -1, 2, 3, 4)
-"""The distances of elements in neighbouring lanes of which a mask can leave some out."""
 
 
 def is_there(op: tix.ReadOp) -> bool:

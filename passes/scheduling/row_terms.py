@@ -43,6 +43,16 @@ def shared_index(op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> SSAValue |
     )
 
 
+def terms_to_next_row(op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> int:
+    """The terms by which a row reads sooner what the row before reads, too; below 0: later."""
+    index = shared_index(op, tile, uses)
+    reads = (o for o in op.body.walk() if isinstance(o, tix.ReadOp))
+    moved = (r for r in reads if index is not None and _distance(r, index, tile, uses))
+    for form in (f for read in moved for f in read.forms if f[index]):
+        return form[tile.row_index] // form[index]
+    return 0
+
+
 def vectors_of_rows(read: tix.ReadOp, op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> float:
     """The vectors that all rows of a block read for a term, those that terms of a window share in
     parts; longer sums make the tests of rows so often that these take what loads save."""

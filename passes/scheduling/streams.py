@@ -54,12 +54,12 @@ from passes.rewriting.programs import type_of
 from passes.scheduling.body_lowering import BodyLowering
 from passes.scheduling.emit import either, larger, quotient, smaller
 from passes.scheduling.lane_choices import UNDER_MASKS
-from passes.scheduling.lane_reads import MASKED_STEPS, is_there
+from passes.scheduling.lane_reads import is_there
 from passes.scheduling.stream_lanes import guards_of, is_guard
 from passes.scheduling.stream_phases import MOST_PHASES, Phase, modulus_of, phases_of
 from passes.scheduling.stream_rows import Row, bytes_of_element, origin_of
 from passes.scheduling.stream_segments import has_segments, segments_of
-from passes.scheduling.sum_lengths import is_short
+from passes.scheduling.sum_lengths import MASKED_STEPS, is_short
 from passes.scheduling.tile_analysis import known_size, lanes_of, stride
 
 FEWEST_BYTES = 32 << 20

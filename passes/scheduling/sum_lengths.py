@@ -25,6 +25,9 @@ FEWEST_ELEMENTS_OF_STREAM = 128
 """The length of the shortest rows whose windows are streams: shorter ones have borders in most of
 their vectors, and blocks of several rows share what they load (`row_terms`)."""
 
+MASKED_STEPS = (1, -1, 2, 3, 4)
+"""The distances of elements in neighbouring lanes of which a mask can leave some out."""
+
 FEWEST_TO_SHARE = 4
 """Elements that read the same windows, as rows of a block: fewer share less than loops cost."""
 
@@ -83,7 +86,8 @@ def _is_window(op: tix.ReductionOp) -> bool:
     own = {*op.indices}
     reads = [r for r in op.walk() if isinstance(r, tix.ReadOp)]
     windows = [r for r in reads if any(_is_shifted(f, own) for f in r.forms)]
-    if _are_in_short_rows(windows, definition_around(op)):
+    around = definition_around(op)
+    if _are_in_short_rows(windows, around) or any(_is_shared(r, around) for r in reads):
         return False
     shifted = [f.indices for r in windows for f in r.forms if _is_shifted(f, own)]
     return all(any(v in used for used in shifted) for v in own) and not _are_shared(windows, op)
@@ -93,7 +97,21 @@ def _are_in_short_rows(windows: Sequence[tix.ReadOp], op: tix.DefineOp) -> bool:
     """True if numbers say that vectors of a row are few, and windows side by side overlap."""
     if not op.indices or op.shape[-1].terms or op.shape[-1].constant >= FEWEST_ELEMENTS_OF_STREAM:
         return False
-    return all(abs(f[op.indices[-1]]) <= 1 for read in windows for f in read.forms)
+    steps = (form[op.indices[-1]] for read in windows for form in read.forms)
+    return all(step in (0, *MASKED_STEPS) for step in steps)
+
+
+def _is_shared(read: tix.ReadOp, op: tix.DefineOp) -> bool:
+    """True if vectors along the last index are the same for many elements, as weights of channels
+    that lie side by side are: rows of a block load them once."""
+    used = {v for form in read.forms for v in form.indices}
+    along = bool(op.indices) and [n for n, f in enumerate(read.forms) if f[op.indices[-1]]]
+    sizes = zip(op.indices, op.shape, strict=True)
+    return (
+        along == [len(read.forms) - 1]
+        and abs(read.forms[-1][op.indices[-1]]) == 1
+        and any(v not in used and not _is_few(size) for v, size in sizes)
+    )
 
 
 def _is_shifted(form: tix.Affine, own: set[SSAValue]) -> bool:
