@@ -18,15 +18,13 @@ from xdsl.ir import SSAValue
 from dialects import tix
 from passes.analysis.index_uses import IndexUses
 from passes.scheduling.sum_lengths import (
+    MOST_TERMS_OF_ROWS,
     MOST_TERMS_OF_WINDOW,
     constant_range,
     is_short,
     term_count,
 )
 from passes.scheduling.tile import Tile
-
-MOST_TERMS = 8
-"""The most terms side by side: a register holds the factor of each."""
 
 
 def rows_last(op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> Sequence[SSAValue]:
@@ -72,7 +70,7 @@ def _is_shared(op: tix.ReductionOp, index: SSAValue, tile: Tile, uses: IndexUses
     inner = [o for o in op.body.walk() if isinstance(o, tix.ReductionOp) and not is_short(o)]
     slopes = any(c.form[tile.column_index] for c in op.constraints)
     length = _length(op, index)
-    if tile.row_index is None or inner or slopes or not 1 < length <= MOST_TERMS:
+    if tile.row_index is None or inner or slopes or not 1 < length <= MOST_TERMS_OF_ROWS:
         return False
     reads = (o for o in op.body.walk() if isinstance(o, tix.ReadOp))
     return any(0 < _distance(read, index, tile, uses) < length for read in reads)
