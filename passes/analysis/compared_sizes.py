@@ -5,7 +5,7 @@
 
 Where they are equal, as they mostly are, one of the two bounds is enough.
 
-    y[i in range(28)] = sum[u](pad(x[2*i + u - 1]) * w[u])      x: real[X]: X may be 28 or 56
+    y[i in range(28)] = sum[u](pad(x[2*i + u - 1]) * w[u])      x: real[X]: X may be 56
 
 A number in the shape of a tensor, or such a number times the step of a window, is mostly the length
 of what these windows lie in, too: then it is known which of them reach beyond its ends.
