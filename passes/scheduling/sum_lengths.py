@@ -128,7 +128,8 @@ def _is_shared(read: tix.ReadOp, op: tix.ReductionOp) -> bool:
     sizes = zip(around.indices, around.shape, strict=True)
     along = [form for form in read.forms if form[last]]
     return (
-        along == [read.forms[-1]]
+        along == [*read.forms[-1:]]
+        and bool(along)
         and abs(along[0][last]) == 1
         and any(v not in used and not _is_few(size) for v, size in sizes)
     )
