@@ -4,23 +4,29 @@
                                         a: real[N, K], b: real[96]: k runs below K and below 96
 
 Where they are equal, as they mostly are, one of the two bounds is enough.
+
+    y[i in range(28)] = sum[u](pad(x[2*i + u - 1]) * w[u])      x: real[X]: X may be 56
+
+A number in the shape of a tensor, or such a number times the step of a window, is mostly the length
+of what these windows lie in, too: then it is known which of them reach beyond its ends.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import combinations, product
 
 from dialects import tix
 from dialects.tix import Affine, Constraint, Variable, between
+from passes.rewriting.programs import reads_of
 
 
 def compared_sizes(program: tix.ProgramOp) -> tuple[tuple[str, str | int], ...]:
     """Pairs of sizes, or of a size and a number, that differ between two bounds of the same index,
-    in order of first use.
+    or that may be equal as windows of one tensor have results of the other's length.
 
-    Derived sizes are not among them. Takes time linear in the length of the program, and quadratic
-    in the number of bounds of an index.
+    They come in order of first use. Derived sizes are not among them. Takes time linear in the
+    length of the program, and quadratic in the number of bounds of an index.
     """
     derived = {d.data.name for d in program.derived}
     found: dict[tuple[str, str | int], None] = {}
@@ -36,7 +42,23 @@ def compared_sizes(program: tix.ProgramOp) -> tuple[tuple[str, str | int], ...]:
             names = _apart(a - b)
             if names and derived.isdisjoint(names):
                 found[names] = None
+        found |= {pair: None for pair in _likely_lengths(op) if pair[0] not in derived}
     return tuple(found)
+
+
+def _likely_lengths(op: tix.DefineOp) -> Iterator[tuple[str, int]]:
+    """The sizes that windows move in, or over, each with the numbers that it may well be."""
+    reads = reads_of(op)
+    places = [place for read in reads for place in zip(read.forms, read.shape, strict=True)]
+    lengths: dict[Variable, Affine] = {
+        **{v: n for form, n in places if (v := form.single_index) is not None},
+        **dict(zip(op.indices, op.shape, strict=True)),
+    }
+    for form, size in places:
+        own = [(1, size), *((abs(form[v]), lengths[v]) for v in form.indices if v in lengths)]
+        numbers = [step * n.constant for step, n in own if not n.terms]
+        sizes = [name for step, n in own for name in n.sizes if n == Affine.of(name) and step == 1]
+        yield from product(sizes, numbers) if len(form.indices) > 1 else ()
 
 
 def _constraints(op: tix.DefineOp) -> Iterator[Constraint]:

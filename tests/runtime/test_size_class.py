@@ -62,8 +62,17 @@ def test_a_size_is_the_number_that_ends_the_same_range_where_it_equals_that():
     assert size_class(program, sizes).numbers == (("X_1", 96),)
     assert not size_class(program, sizes | {"X_1": 97}).numbers
     assert not size_class(program, sizes | {"N": 96 * 96}).equal
-    padded = tadc.compile("y[i in range(95)] = sum[k in range(40)](pad(x[i + k]))").program.summary
-    assert not size_class(padded, {"X": 95}).numbers  # no index runs up to both
+
+
+@pytest.mark.parametrize(("text", "number"), [("2*i + u - 1", 56), ("i + u", 28)])
+def test_a_size_is_the_length_that_windows_have_results_of_where_it_equals_that(
+    text: str, number: int
+):
+    source = f"y[n, i in range(28)] = sum[u in range(3)](pad(x[n, {text}]))"
+    program = tadc.compile(source).program.summary
+    batch, length = program.size_names()
+    found = [n for n in range(17, 90) if size_class(program, {batch: 10_001, length: n}).numbers]
+    assert found == sorted([number, 32, 48, 64])
 
 
 def test_sizes_in_the_millions_have_a_class_that_looks_for_an_end_inside_of_loops():

@@ -6,25 +6,25 @@ values are, as `tix.if` alone decides about indices.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Self
 
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from dialects import tix
 from dialects.loops import CompareLanesOp, SelectLanesOp
-from dialects.tix import Constraint
+from dialects.tix import Constraint, Variable
 from passes.lowering import operations
 from passes.lowering.emit import all_of, any_of
 from passes.lowering.lanes.lanes_lowering import LanesLowering
 from passes.rewriting.shallow_copy import shallow_copy
 from passes.scheduling.streams.masked_lanes import (
-    MASKED_STEPS,
     UNDER_MASKS,
     is_there,
     is_there_ahead,
     reads_ahead,
 )
-from passes.scheduling.tiles.sum_lengths import is_short
+from passes.scheduling.tiles.sum_lengths import MASKED_STEPS, is_short
 
 Tests = Sequence[Sequence[Constraint]]
 """A condition in disjunctive form."""
@@ -32,6 +32,9 @@ Tests = Sequence[Sequence[Constraint]]
 
 class LaneChoices(LanesLowering):
     """Emits choices between values at a point of a block."""
+
+    has_branches: bool = True
+    """False where masks stand for tests that are the same for all lanes, too."""
 
     def choice(self, op: tix.IfOp) -> SSAValue:
         """A branch where all lanes take the same side, else both sides under masks."""
@@ -42,9 +45,7 @@ class LaneChoices(LanesLowering):
         column = self.tile.column_index
         if not any(c.form[column] for disjunct in tests for c in disjunct):
             return self._branching(tests, op)
-        return (
-            self._masked(tests, op) if self._is_maskable(op) else self.lane_by_lane(op.results[0])
-        )
+        return self._masked(tests, op) if self.is_maskable(op) else self.lane_by_lane(op.results[0])
 
     def _is_divided(self, op: tix.IfOp) -> bool:
         return self.is_divided([c.form for disjunct in op.condition for c in disjunct])
@@ -61,7 +62,7 @@ class LaneChoices(LanesLowering):
             block.add_op(operations.end(inner.lanes_of(tix.yielded(region))))
         return self.insert(operations.branch(holds, *blocks, types=[self.type])).results[0]
 
-    def _is_maskable(self, op: tix.IfOp) -> bool:
+    def is_maskable(self, op: tix.IfOp) -> bool:
         """True if reads inside are vectors, of which lanes can be left out."""
         inner = [o for region in op.regions for o in region.walk()]
         column = self.tile.column_index
@@ -103,10 +104,19 @@ class LaneChoices(LanesLowering):
         for disjunct in tests:
             self.provide_quotients([c.form for c in disjunct])
         placed = [[c.substitute(self.index.places) for c in disjunct] for disjunct in tests]
-        at = shallow_copy(self)
-        at.index = self.index.outermost(v for d in placed for c in d for v in c.form.indices)
-        parts = [[at.holds_in(c.form, c.equality) for c in disjunct] for disjunct in placed]
+        at = self._around(v for d in placed for c in d for v in c.form.indices)
+        parts = [[self._lanes_in(c) for c in disjunct] for disjunct in placed]
         return any_of(at, [all_of(at, part) for part in parts])
+
+    def _lanes_in(self, test: Constraint) -> SSAValue:
+        """The lanes in which a test holds, in which all lanes have their places."""
+        return self._around(test.form.indices).holds_in(test.form, test.equality)
+
+    def _around(self, indices: Iterable[Variable]) -> Self:
+        """The lowering around all loops that do not give these indices their values."""
+        at = shallow_copy(self)
+        at.index = self.index.outermost(indices)
+        return at
 
     def provide_mask(self, op: Operation | Block) -> None:
         """Compute here the lanes in which the tests of a choice hold that differ by lane."""
@@ -138,12 +148,12 @@ class LaneChoices(LanesLowering):
             tix.constant_value(tix.yielded(op.otherwise)) == 0.0
             and any(map(self.depends_on_lanes, tests))
             and not self._is_divided(op)
-            and self._is_maskable(op)
+            and self.is_maskable(op)
         )
 
     def depends_on_lanes(self, tests: Sequence[Constraint]) -> bool:
         """True if tests are masks rather than branches."""
-        return any(c.form[self.tile.column_index] for c in tests)
+        return any(c.form[self.tile.column_index] or not self.has_branches for c in tests)
 
     def _under(self, mask: SSAValue, region: Region, tests: Tests = ()) -> SSAValue:
         """The value of a branch in the lanes for which it is taken."""

@@ -22,7 +22,7 @@ from dialects.tix import Affine
 from passes.analysis.index_uses import IndexUses
 from passes.lowering import operations
 from passes.lowering.lanes.vector_lowering import VectorLowering
-from passes.scheduling.streams.masked_lanes import MASKED_STEPS
+from passes.scheduling.tiles.sum_lengths import MASKED_STEPS
 
 
 class LaneReads(VectorLowering):

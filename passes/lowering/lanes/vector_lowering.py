@@ -169,22 +169,26 @@ class VectorLowering(SegmentLowering):
         return self.index.once(("holds", placed, equality), lambda: self._compared(form, equality))
 
     def _compared(self, form: Affine, equality: bool) -> Operation:
-        step = form[self.tile.column_index]
-        if equality or abs(step) != 1:
+        if equality:
             zeros = self.lane_integers([0] * self.lanes)
-            return CompareLanesOp("eq" if equality else "sge", self.integers(form), zeros)
+            return CompareLanesOp("eq", self.integers(form), zeros)
         return self.compared_at_end(form)
 
     def compared_at_end(self, form: Affine) -> Operation:
-        """The lanes in which a form that grows or falls by one along them is not negative."""
+        """The lanes in which a form that grows or falls along them is not negative."""
         step = form[self.tile.column_index]
-        first = self.index.form(-form if step > 0 else form + 1)
+        if step > 0:
+            first = self.index.floordiv(step - 1 - form, step)
+        elif step < 0:
+            first = self.index.floordiv(form - step, -step)
+        else:
+            first = self.index.form(-form * self.lanes)
         zero, lanes = self.index.constant(0), self.index.constant(self.lanes)
         bounded = self.insert(operations.binary(arith.MaxSIOp, first, zero)).result
         bounded = self.insert(operations.binary(arith.MinSIOp, bounded, lanes)).result
         limit = self.splat(self.insert(arith.IndexCastOp(bounded, i32)).result)
         numbers = self.lane_integers(range(self.lanes), i32)
-        return CompareLanesOp("sge" if step > 0 else "slt", numbers, limit)
+        return CompareLanesOp("slt" if step < 0 else "sge", numbers, limit)
 
     def others(self, mask: SSAValue) -> SSAValue:
         """The lanes that are off."""

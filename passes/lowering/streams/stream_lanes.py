@@ -46,9 +46,9 @@ class BorderLowering(LaneChoices):
         What it is about, with the columns of all lanes, is there once for all numbers, cut off
         where it is beyond all of these.
         """
-        if abs(form.constant) >= FURTHEST_COLUMN:
-            return super().compared_at_end(form)
         step = form[self.tile.column_index]
+        if abs(step) != 1 or abs(form.constant) >= FURTHEST_COLUMN:
+            return super().compared_at_end(form)
         columns = self._columns((form - form.constant) * step)
         predicate, limit = ("sge", -form.constant) if step > 0 else ("slt", form.constant + 1)
         return CompareLanesOp(predicate, columns, self.lane_integers([limit], i32))

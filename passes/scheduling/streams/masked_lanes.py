@@ -22,9 +22,6 @@ UNDER_MASKS = (
 )
 """Operations that are computed for all lanes under a mask; choices among them have their own."""
 
-MASKED_STEPS = (1, -1, 2, 3, 4)
-"""The distances of elements in neighbouring lanes of which a mask can leave some out."""
-
 
 def is_there(op: tix.ReadOp) -> bool:
     """True if a read is inside of the tensor at all points of its definition, whatever conditions

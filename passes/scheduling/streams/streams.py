@@ -47,7 +47,6 @@ from passes.analysis.costs import COST_OF_FUNCTION, FREE, weight
 from passes.analysis.index_uses import IndexUses
 from passes.rewriting.programs import type_of
 from passes.scheduling.streams.masked_lanes import (
-    MASKED_STEPS,
     UNDER_MASKS,
     is_there,
     is_there_ahead,
@@ -56,7 +55,7 @@ from passes.scheduling.streams.masked_lanes import (
 from passes.scheduling.streams.stream_guards import guards_of, is_guard
 from passes.scheduling.streams.stream_phases import MOST_PHASES, Phase, modulus_of, phases_of
 from passes.scheduling.streams.stream_segments import has_segments, segments_of
-from passes.scheduling.tiles.sum_lengths import is_short
+from passes.scheduling.tiles.sum_lengths import MASKED_STEPS, is_short
 from passes.scheduling.tiles.tile_analysis import bytes_of_element, known_size, lanes_of, stride
 
 FEWEST_BYTES = 32 << 20

@@ -16,6 +16,9 @@ from dialects.tix import Affine, Constraint
 from passes.rewriting.programs import definition_around
 from passes.scheduling.tiles.sum_lengths import MOST_TERMS_OF_WINDOW
 
+MOST_MOVES = 8
+"""A box of a long index holds at least so many times as many values as its bounds move by."""
+
 MOST_OF_BAND = 2
 """A box of a band holds at most so many times as many values of each index."""
 
@@ -35,7 +38,8 @@ def box_around(op: tix.ReductionOp, long: bool, bands: bool) -> list[Constraint]
         for side in sides - {c.form[index] > 0 for c in same if c.form[index]}:
             around = [c.substitute(extremes(c)) for c in own if (c.form[index] > 0) == side]
             box += dict.fromkeys(c for c in around if not _varies(c, op))
-        is_long = not _is_short(index, box) and not (long and _is_half(index, sides, box))
+        is_full = _is_half(index, sides, box) or _is_nearly_full(index, own, op, box)
+        is_long = not _is_short(index, box) and not (long and is_full)
         asked = bands and not _is_same_in_vectors(own, op)
         if sides and (is_long or (not asked and _is_band(index, varying, box))):
             kept.update(own)
@@ -87,6 +91,22 @@ def constant_length(index: SSAValue, box: Sequence[Constraint]) -> int | None:
 def _is_half(index: SSAValue, sides: Set[bool], box: Sequence[Constraint]) -> bool:
     """True if one side of `index` varies and the box bounds both."""
     return len(sides) == 1 and len({c.form[index] > 0 for c in box if c.form[index]}) == 2
+
+
+def _is_nearly_full(
+    index: SSAValue, varying: Sequence[Constraint], op: tix.ReductionOp, box: Sequence[Constraint]
+) -> bool:
+    """True if numbers say that bounds move little, as those of the places of a short window do."""
+    length, around = constant_length(index, box), definition_around(op)
+    moves = [
+        abs(c.form[v]) * (n.constant - 1) if not n.terms else None
+        for c in varying
+        for v, n in zip(around.indices, around.shape, strict=True)
+        if c.form[v]
+    ]
+    known = [move for move in moves if move is not None]
+    inside = all(v in (index, *around.indices) for c in varying for v in c.form.indices)
+    return length is not None and inside and moves == known and MOST_MOVES * sum(known) <= length
 
 
 def _varies(constraint: Constraint, op: tix.ReductionOp) -> bool:

@@ -18,15 +18,13 @@ from xdsl.ir import SSAValue
 from dialects import tix
 from passes.analysis.index_uses import IndexUses
 from passes.scheduling.tiles.sum_lengths import (
+    MOST_TERMS_OF_ROWS,
     MOST_TERMS_OF_WINDOW,
     constant_range,
     is_short,
     term_count,
 )
 from passes.scheduling.tiles.tile import Tile
-
-MOST_TERMS = 8
-"""The most terms side by side: a register holds the factor of each."""
 
 
 def rows_last(op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> Sequence[SSAValue]:
@@ -41,6 +39,16 @@ def shared_index(op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> SSAValue |
         (shared_index, op, tile.row_index, tile.column_index),
         lambda: next((v for v in reversed(op.indices) if _is_shared(op, v, tile, uses)), None),
     )
+
+
+def terms_to_next_row(op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> int:
+    """The terms by which a row reads sooner what the row before reads, too; below 0: later."""
+    index, row = shared_index(op, tile, uses), tile.row_index
+    if index is None or row is None:
+        return 0
+    reads = (o for o in op.body.walk() if isinstance(o, tix.ReadOp))
+    moved = (r for r in reads if _distance(r, index, tile, uses))
+    return next((f[row] // f[index] for read in moved for f in read.forms if f[index]), 0)
 
 
 def vectors_of_rows(read: tix.ReadOp, op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> float:
@@ -62,7 +70,7 @@ def _is_shared(op: tix.ReductionOp, index: SSAValue, tile: Tile, uses: IndexUses
     inner = [o for o in op.body.walk() if isinstance(o, tix.ReductionOp) and not is_short(o)]
     slopes = any(c.form[tile.column_index] for c in op.constraints)
     length = _length(op, index)
-    if tile.row_index is None or inner or slopes or not 1 < length <= MOST_TERMS:
+    if tile.row_index is None or inner or slopes or not 1 < length <= MOST_TERMS_OF_ROWS:
         return False
     reads = (o for o in op.body.walk() if isinstance(o, tix.ReadOp))
     return any(0 < _distance(read, index, tile, uses) < length for read in reads)

@@ -25,8 +25,14 @@ FEWEST_ELEMENTS_OF_STREAM = 128
 """The length of the shortest rows whose windows are streams: shorter ones have borders in most of
 their vectors, and blocks of several rows share what they load (`row_terms`)."""
 
+MASKED_STEPS = (1, -1, 2, 3, 4)
+"""The distances of elements in neighbouring lanes of which a mask can leave some out."""
+
 FEWEST_TO_SHARE = 4
 """Elements that read the same windows, as rows of a block: fewer share less than loops cost."""
+
+MOST_TERMS_OF_ROWS = 8
+"""The most terms side by side that rows of a block share: a register holds the factor of each."""
 
 SHORT = "_is_short"
 """The name under which an operation keeps whether it is a short sum."""
@@ -83,17 +89,50 @@ def _is_window(op: tix.ReductionOp) -> bool:
     own = {*op.indices}
     reads = [r for r in op.walk() if isinstance(r, tix.ReadOp)]
     windows = [r for r in reads if any(_is_shifted(f, own) for f in r.forms)]
-    if _are_in_short_rows(windows, definition_around(op)):
+    if _are_in_short_rows(windows, op) or any(_is_shared(r, op) for r in reads):
         return False
     shifted = [f.indices for r in windows for f in r.forms if _is_shifted(f, own)]
     return all(any(v in used for used in shifted) for v in own) and not _are_shared(windows, op)
 
 
-def _are_in_short_rows(windows: Sequence[tix.ReadOp], op: tix.DefineOp) -> bool:
-    """True if numbers say that vectors of a row are few, and windows side by side overlap."""
-    if not op.indices or op.shape[-1].terms or op.shape[-1].constant >= FEWEST_ELEMENTS_OF_STREAM:
+def _are_in_short_rows(windows: Sequence[tix.ReadOp], op: tix.ReductionOp) -> bool:
+    """True if numbers say that vectors of a row are few, and windows side by side overlap; those at
+    a distance do so in rows, too."""
+    around = definition_around(op)
+    size = around.shape[-1] if around.indices else None
+    if size is None or size.terms or size.constant >= FEWEST_ELEMENTS_OF_STREAM:
         return False
-    return all(abs(f[op.indices[-1]]) <= 1 for read in windows for f in read.forms)
+    *others, last = around.indices
+    forms = [form for read in windows for form in read.forms]
+    apart = [form for form in forms if abs(form[last]) > 1]
+    return not apart or (
+        all(form[last] in MASKED_STEPS and _overlaps(form, last, op) for form in apart)
+        and any(_overlaps(form, v, op) for form in forms for v in others if form[v])
+    )
+
+
+def _overlaps(form: tix.Affine, index: SSAValue, op: tix.ReductionOp) -> bool:
+    """True if terms read at one value of an index what others read at the next one."""
+    ranges = ((abs(form[v]), constant_range(op, v)) for v in op.indices if form[v])
+    return any(found and step * (found[1] - 1) >= abs(form[index]) for step, found in ranges)
+
+
+def _is_shared(read: tix.ReadOp, op: tix.ReductionOp) -> bool:
+    """True if vectors along the last index are the same for many elements, as weights of channels
+    that lie side by side are: rows of a block load them once, and what few terms share."""
+    around = definition_around(op)
+    lengths = [found[1] for v in op.indices if (found := constant_range(op, v))]
+    if not around.indices or not lengths or min(lengths) > MOST_TERMS_OF_ROWS:
+        return False
+    last, used = around.indices[-1], {v for form in read.forms for v in form.indices}
+    sizes = zip(around.indices, around.shape, strict=True)
+    along = [form for form in read.forms if form[last]]
+    return (
+        along == [*read.forms[-1:]]
+        and bool(along)
+        and abs(along[0][last]) == 1
+        and any(v not in used and not _is_few(size) for v, size in sizes)
+    )
 
 
 def _is_shifted(form: tix.Affine, own: set[SSAValue]) -> bool:

@@ -25,7 +25,13 @@ from passes.index_sets.context import stays_inside
 from passes.index_sets.sets import index_set
 from passes.rewriting.cloner import free_values
 from passes.rewriting.programs import definition_around
-from passes.scheduling.tiles.sum_lengths import blocked_sums, constant_range, is_short, term_count
+from passes.scheduling.tiles.sum_lengths import (
+    MASKED_STEPS,
+    blocked_sums,
+    constant_range,
+    is_short,
+    term_count,
+)
 from passes.scheduling.tiles.tile import Hoisted, Tile
 
 VECTOR_BYTES = 64
@@ -59,7 +65,8 @@ def is_lane_by_lane(op: tix.IfOp, column: SSAValue, uses: IndexUses) -> bool:
     def find() -> bool:
         conditions = [c.form for disjunct in op.condition for c in disjunct]
         return column in indices_of(conditions, uses) and any(
-            isinstance(o, tix.ReadOp) and stride(o, column, uses) not in (1, -1) for o in op.walk()
+            isinstance(o, tix.ReadOp) and stride(o, column, uses) not in MASKED_STEPS
+            for o in op.walk()
         )
 
     return uses.once((is_lane_by_lane, op, column), find)

@@ -30,10 +30,11 @@ def test_rows_share_loads_under_tests() -> None:
 class Window:
     """The sum over u and v of `w[c, u, v] * x[c, row, column]`, as far as x reaches.
 
-    row = rows * i + terms * u + first, and column = j + v + left
+    row = rows * i + terms * u + first, and column = columns * j + v + left
     """
 
     rows: int
+    columns: int
     terms: int
     first: int
     left: int
@@ -50,6 +51,7 @@ class Window:
 
         return Window(
             rows=number(1, 3),
+            columns=int(rng.choice([1, 1, 2, 3, 4])),
             terms=int(rng.choice([1, 1, -1, 2, -2])),
             first=number(-4, 5),
             left=number(-4, 2),
@@ -58,31 +60,38 @@ class Window:
             image=(number(3, 40), number(4, 44)),
         )
 
-    @property
-    def formula(self) -> str:
+    def formula(self, last: bool) -> str:
+        """The window with channels in front of its indices, or last."""
         (i, j), (u, v) = self.shape, self.lengths
         row = f"{self.rows}*i + {self.terms}*u + {self.first}"
-        term = f"pad(x[c, {row}, j + v + {self.left}]) * w[c, u, v]"
+        column = f"{self.columns}*j + v + {self.left}"
+        joined = "{}, c" if last else "c, {}"
+        x, w = joined.format(f"{row}, {column}"), joined.format("u, v")
+        y = joined.format(f"i in range({i}), j in range({j})")
         over = f"u in range({u}), v in range({v})"
-        return f"y[c, i in range({i}), j in range({j})] = sum[{over}]({term})"
+        return f"y[{y}] = sum[{over}](pad(x[{x}]) * w[{w}])"
 
     def value(self, x: np.ndarray, w: np.ndarray) -> np.ndarray:
         """The result of the formula, computed by NumPy term by term."""
         y = np.zeros((len(x), *self.shape))
         for c, i, j in np.ndindex(y.shape):
             for u, v in np.ndindex(self.lengths):
-                row, column = self.rows * i + self.terms * u + self.first, j + v + self.left
+                row = self.rows * i + self.terms * u + self.first
+                column = self.columns * j + v + self.left
                 if 0 <= row < x.shape[1] and 0 <= column < x.shape[2]:
                     y[c, i, j] += w[c, u, v] * x[c, row, column]
         return y
 
 
+@pytest.mark.parametrize("last", [False, True])
 @pytest.mark.parametrize("seed", range(24))
-def test_random_windows_equal_their_definition(seed: int) -> None:
+def test_random_windows_equal_their_definition(seed: int, last: bool) -> None:
     rng = np.random.default_rng(seed)
     window = Window.random(rng)
-    x = rng.integers(-4, 5, (3, *window.image)).astype("f4")
-    w = rng.integers(-4, 5, (3, *window.lengths)).astype("f4")
-    f = tadc.compile(window.formula)
-    found = f(**{"x": x, "w": w})
-    np.testing.assert_array_equal(found, window.value(x, w))
+    channels = int(rng.choice([3, 8, 20])) if last else 3
+    x = rng.integers(-4, 5, (channels, *window.image)).astype("f4")
+    w = rng.integers(-4, 5, (channels, *window.lengths)).astype("f4")
+    f, expected = tadc.compile(window.formula(last)), window.value(x, w)
+    if last:
+        x, w, expected = (np.ascontiguousarray(np.moveaxis(a, 0, -1)) for a in (x, w, expected))
+    np.testing.assert_array_equal(f(**{"x": x, "w": w}), expected)
