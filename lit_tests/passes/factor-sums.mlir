@@ -199,8 +199,9 @@ tix.program @compared (%x = "x" : !tix.tensor<[I, K], real>, %w = "w" : !tix.ten
 // CHECK:         %m = tix.define "m" (%i) : !tix.tensor<[I], real> {
 // CHECK:             %1 = tix.sum (%k, %j) in (%k >= 0, %k + 1 <= K, %j >= 0, %j + 1 <= J) {
 
-// A sum from an element on takes as many terms with a tensor of partial sums as without, but one for
-// an element where loops carry totals.
+// A sum from an element on takes as many terms with a tensor of partial sums as without, but reads one
+// number for each, in place of two, of which elements of y share none but a; and one term for an
+// element where loops carry totals.
 tix.program @triangle (%a = "a" : !tix.tensor<[I, J], real>, %b = "b" : !tix.tensor<[I, J], real>) {
   %y = tix.define "y" (%k) : !tix.tensor<[J], real> {
     %0 = tix.sum (%i, %j) in (%i >= 0, %i + 1 <= I, %j >= %k, %j + 1 <= J) {
@@ -214,7 +215,7 @@ tix.program @triangle (%a = "a" : !tix.tensor<[I, J], real>, %b = "b" : !tix.ten
   tix.return %y
 }
 // CHECK-LABEL: tix.program @triangle
-// CHECK-NEXT:    tix.define "y"
+// CHECK-NEXT:    tix.define "y_sum" (%i, %k)
 // SCANS-LABEL: tix.program @triangle
 // SCANS-NEXT:    [[S:%.*]] = tix.define "y_sum" (%i, %k) : !tix.tensor<[I, J], real> {
 // SCANS-NEXT:      tix.sum (%j) in (%j >= %k, %j + 1 <= J) {
