@@ -74,7 +74,10 @@ class LaneChoices(LanesLowering):
         ) and all(self._may_leave_lanes_out(o, is_there_ahead) for o in reads_ahead(op))
 
     def _may_leave_lanes_out(self, op: tix.ReadOp, is_there: Callable[[tix.ReadOp], bool]) -> bool:
-        """True if vectors of a read are masked, or all lanes read what is there anyway."""
+        """True if vectors of a read are masked, or all lanes read what is there anyway; what has no
+        memory is there in registers."""
+        if (op.tensor, op.shape) not in self.strides:
+            return True
         is_number = self.tile.column_index not in self.uses.of_operation(op)
         return is_there(op) if is_number else self.step(op) in MASKED_STEPS
 

@@ -198,3 +198,13 @@ def test_bits_do_not_depend_on_where_an_image_begins() -> None:
     wide = np.full((40, 200), np.nan, np.float32)
     wide[:, 5:105] = np.random.default_rng(0).uniform(-1, 1, (40, 100))
     np.testing.assert_array_equal(f(wide[:, 5:105]), f(wide[:, 5:105].copy()))
+
+
+def test_what_rolls_is_there_for_all_lanes() -> None:
+    """A stage that has no memory is read ahead of choices of the gradient."""
+    f = tadc.compile("y[i, j] = sum[s in range(7), t in range(7)](x[i + s, j + t]) / 49")
+    x = np.random.default_rng(0).normal(size=(600, 2054)).astype(np.float32)
+    y, pullback = tadc.vjp(f, x)
+    dx = np.asarray(pullback(np.ones_like(y)))
+    rows, columns = (np.convolve(np.ones(n - 6), np.ones(7)) / 7 for n in x.shape)
+    np.testing.assert_allclose(np.squeeze(dx), np.outer(rows, columns), rtol=1e-5)
