@@ -15,7 +15,7 @@ of this.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.dialects import arith, vector
@@ -132,6 +132,11 @@ class RollingLanes(BorderLowering):
         if tix.constant_value(tix.yielded(choice.otherwise)) != 0.0:
             return []
         return [c for c in self.left(choice) or () if not self._is_of_columns(c)]
+
+    def may_leave_lanes_out(self, op: tix.ReadOp, anyway: Callable[[tix.ReadOp], bool]) -> bool:
+        """True for the stage, too, all lanes of which are in registers."""
+        is_stage = self.rolling is not None and op.tensor is self.rolling[0]
+        return is_stage or super().may_leave_lanes_out(op, anyway)
 
     def elements(self, op: tix.ReadOp) -> SSAValue | None:
         if self.rolling is None or op.tensor is not self.rolling[0]:

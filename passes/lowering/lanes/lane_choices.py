@@ -68,18 +68,15 @@ class LaneChoices(LanesLowering):
         column = self.tile.column_index
         return all(
             isinstance(o, UNDER_MASKS)
-            or (isinstance(o, tix.ReadOp) and self._may_leave_lanes_out(o, is_there))
+            or (isinstance(o, tix.ReadOp) and self.may_leave_lanes_out(o, is_there))
             or (_is_short(o) and column in self.uses.of_operation(o))
             for o in inner
-        ) and all(self._may_leave_lanes_out(o, is_there_ahead) for o in reads_ahead(op))
+        ) and all(self.may_leave_lanes_out(o, is_there_ahead) for o in reads_ahead(op))
 
-    def _may_leave_lanes_out(self, op: tix.ReadOp, is_there: Callable[[tix.ReadOp], bool]) -> bool:
-        """True if vectors of a read are masked, or all lanes read what is there anyway; what has no
-        memory is there in registers."""
-        if (op.tensor, op.shape) not in self.strides:
-            return True
+    def may_leave_lanes_out(self, op: tix.ReadOp, anyway: Callable[[tix.ReadOp], bool]) -> bool:
+        """True if vectors of a read are masked, or all lanes read a number that is there anyway."""
         is_number = self.tile.column_index not in self.uses.of_operation(op)
-        return is_there(op) if is_number else self.step(op) in MASKED_STEPS
+        return anyway(op) if is_number else self.step(op) in MASKED_STEPS
 
     def _masked(self, tests: Tests, op: tix.IfOp) -> SSAValue:
         """Both branches, each with the lanes for which it is taken."""

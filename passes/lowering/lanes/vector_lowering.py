@@ -149,7 +149,7 @@ class VectorLowering(SegmentLowering):
         return self.index.once(("zeros", element), lambda: arith.ConstantOp(numbers))
 
     def lane_integers(self, numbers: Sequence[int], element: IntegerType = i64) -> SSAValue:
-        """These numbers in the lanes, or a single one in all of them."""
+        """A vector of integers: one number for each lane, or a single one for all of them."""
         key = "integers", element, *numbers
         return self.index.once(key, lambda: _integers(tuple(numbers), element, self.lanes))
 
