@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from passes.scheduling.costs import known_prices
 from tadc.commands import cli
 from tadc.language import custom_functions
 from tadc.runtime import compilation
@@ -47,6 +48,12 @@ def few_threads(monkeypatch: pytest.MonkeyPatch) -> None:
 def _no_functions_are_left(monkeypatch: pytest.MonkeyPatch):
     """What a test defines is unknown to the next one."""
     monkeypatch.setattr(custom_functions, "_FUNCTIONS", dict(custom_functions.known_functions()))
+
+
+@pytest.fixture(autouse=True)
+def _no_prices_are_known(monkeypatch: pytest.MonkeyPatch):
+    """Tests set limits that prices depend on."""
+    monkeypatch.setattr(known_prices, "_known", {})
 
 
 @pytest.fixture
