@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from random import Random
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,6 +19,7 @@ from tadc.runtime.executable import kernel_calls
 from tadc.runtime.memory import memory_of
 from tests.support.campaign import seeds
 from tests.support.long_calls import make_bands_small
+from tests.support.on_threads import check_on_threads, listed
 from tests.support.scheduled_programs import run_scheduled
 
 BLUR = """\
@@ -203,32 +204,19 @@ def agrees_with_the_interpreter(seed: int) -> bool:
     arrays = {"x": rng.uniform(-1, 1, shape), "w": rng.uniform(-1, 1, 5)}
     values = [arrays[t.name] for t in f.args]
     expected, slow = tadc.vjp(f.with_target("interpret"), *values)
-    (result,) = _listed(expected)
+    (result,) = listed(expected)
     dy = np.cos(np.arange(int(result.size), dtype=float)).reshape(result.shape)
-    wanted = [result, result, *_listed(slow(dy))]
-    found: list[list[Any]] = []
-    before = tadc.get_num_threads()
-    for threads in (1, 2, 7):
-        tadc.set_num_threads(threads)
-        try:
-            # twice: alone, and with what gradients need, where other stages may be stored
-            alone = f(*(v.astype(dtype) for v in values))
-            y, pullback = tadc.vjp(f, *(v.astype(dtype) for v in values))
-            found.append([alone, y, *_listed(pullback(dy.astype(dtype)))])
-        finally:
-            tadc.set_num_threads(before)
-    for others in found[1:]:
-        for a, b in zip(found[0], others, strict=True):
-            np.testing.assert_array_equal(a, b)
-    for a, b in zip(found[0], wanted, strict=True):
-        atol = close * max(1.0, float(np.abs(b).max(initial=0)))
-        np.testing.assert_allclose(a, b, rtol=close, atol=atol)
+    wanted = [result, result, *listed(slow(dy))]
+
+    def run() -> list[Any]:
+        # twice: alone, and with what gradients need, where other stages may be stored
+        alone = f(*(v.astype(dtype) for v in values))
+        y, pullback = tadc.vjp(f, *(v.astype(dtype) for v in values))
+        return [alone, y, *listed(pullback(dy.astype(dtype)))]
+
+    check_on_threads(run, wanted, close)
     sizes = dict(zip("NMK", sides, strict=False))
     return "in bands" in f.emit("plan", sizes, "f32" if dtype == "f4" else "f64")
-
-
-def _listed(results: Any) -> list[Any]:
-    return [*cast("tuple[Any, ...]", results)] if isinstance(results, tuple) else [results]
 
 
 @pytest.mark.usefixtures("small_bands")

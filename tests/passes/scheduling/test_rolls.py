@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from random import Random
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,6 +21,7 @@ from tadc.runtime.compiled import Compiled
 from tadc.runtime.loop_plan import program_in
 from tests.support.campaign import seeds
 from tests.support.long_calls import make_bands_small
+from tests.support.on_threads import check_on_threads, listed
 from tests.support.scheduled_programs import run_scheduled
 
 MEANS = """\
@@ -135,10 +136,6 @@ def random_call(seed: int) -> tuple[str, list[int]]:
     return text, [*([choice.choice([1, 3])] if "L, N" in text else []), *sides]
 
 
-def listed(results: Any) -> list[Any]:
-    return [*cast("tuple[Any, ...]", results)] if isinstance(results, tuple) else [results]
-
-
 def agrees_with_the_interpreter(seed: int) -> bool:
     """Compare values and gradients, on any number of threads; true if there are bands."""
     text, shape = random_call(seed)
@@ -151,21 +148,12 @@ def agrees_with_the_interpreter(seed: int) -> bool:
     (result,) = listed(expected)
     dy = np.cos(np.arange(int(result.size), dtype=float)).reshape(result.shape)
     wanted = [result, *listed(slow(dy))]
-    found: list[list[Any]] = []
-    before = tadc.get_num_threads()
-    for threads in (1, 2, 7):
-        tadc.set_num_threads(threads)
-        try:
-            y, pullback = tadc.vjp(f, *(v.astype(dtype) for v in values))
-            found.append([y, *listed(pullback(dy.astype(dtype)))])
-        finally:
-            tadc.set_num_threads(before)
-    for others in found[1:]:
-        for a, b in zip(found[0], others, strict=True):
-            np.testing.assert_array_equal(a, b)
-    for a, b in zip(found[0], wanted, strict=True):
-        atol = close * max(1.0, float(np.abs(b).max(initial=0)))
-        np.testing.assert_allclose(a, b, rtol=close, atol=atol)
+
+    def run() -> list[Any]:
+        y, pullback = tadc.vjp(f, *(v.astype(dtype) for v in values))
+        return [y, *listed(pullback(dy.astype(dtype)))]
+
+    check_on_threads(run, wanted, close)
     sizes = dict(zip("LNM" if len(shape) == 3 else "NM", shape, strict=True))
     return "in bands" in f.emit("plan", sizes, "f32" if dtype == "f4" else "f64")
 
