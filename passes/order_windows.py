@@ -82,6 +82,8 @@ def _pair(op: tix.DefineOp, fixed: Collection[Operation]) -> Pair | None:
     reader = definition_around(read)
     if {op, reader} & {*fixed} or reader.type.dtype != op.type.dtype:
         return None
+    if min(len(op.indices), len(reader.indices)) < 2:
+        return None  # no columns, or no rows
     later = _windows_around(read, reader)
     guards, value, block = _guarded(op)
     outside = Product.of(value, block)
@@ -167,7 +169,7 @@ def _short_windows(windows: _Windows) -> list[Window] | None:
     """The window of each dimension that is read, if all are short, of neighbours."""
     found = windows_of(windows.read, windows.op)
     known = [w for w in found if w and w.step == 1 and w.high - w.low < MOST_TERMS]
-    return known if len(known) == len(found) == len(windows.op.indices) > 1 else None
+    return known if len(known) == len(found) == len(windows.op.indices) else None
 
 
 def _has_tests_of(windows: _Windows, indices: Sequence[SSAValue]) -> bool:

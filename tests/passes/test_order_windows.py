@@ -71,3 +71,21 @@ STAY = {
 def test_others_stay(why: str) -> None:
     before, after = ordered(STAY[why])
     assert columns_read(after) == columns_read(before)
+
+
+ONE_ROW = "v: real[5]\nw: real[3]\nx: real[N, M]\n"
+
+
+@pytest.mark.parametrize(
+    "definitions",
+    [
+        "z = sum[t in range(5)](v[t] * x[0, t])\n"
+        "y[p in range(N), q in range(M)] = sum[s in range(3)](w[s] * z)",
+        "z[i in range(4), q in range(8)] = sum[t in range(5)](v[t] * x[i, q + t])\n"
+        "y = sum[s in range(3), q in range(8)](w[s] * z[s, q])",
+    ],
+    ids=["windows of one element", "one element of windows"],
+)
+def test_what_has_no_columns_stays(definitions: str) -> None:
+    before, after = ordered(f"{ONE_ROW}{definitions}")
+    assert str(after) == str(before)
