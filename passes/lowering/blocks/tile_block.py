@@ -38,10 +38,9 @@ from passes.lowering.blocks.tile_panels import Chunk
 from passes.lowering.emit import (
     buffer,
     carrying_loop,
-    difference,
+    end_of_whole,
     load,
     loop,
-    quotient,
     store,
     when,
 )
@@ -192,11 +191,11 @@ class BlockLowering(LaneChoices):
         index = op.indices[-1]
         size = SHIFTED_TERMS * self.lanes
         width, lanes = self.index.constant(size), self.index.constant(self.lanes)
-        whole = self.index.mul(quotient(self, difference(self, high, low), width), width)
+        end = end_of_whole(self, low, high, width)
 
         def part(at: BodyLowering, first: SSAValue, carried: Sums) -> Sums:
-            end = at.index.add(first, lanes)
-            return carrying_loop(at, first, end, one, index.name_hint, carried, terms)
+            last = at.index.add(first, lanes)
+            return carrying_loop(at, first, last, one, index.name_hint, carried, terms)
 
         def terms(at: BodyLowering, k: SSAValue, carried: Sums) -> Sums:
             assert isinstance(at, BlockLowering)
@@ -208,7 +207,6 @@ class BlockLowering(LaneChoices):
             return carried
 
         one = self.index.constant(1)
-        end = self.index.add(low, whole)
         return end, carrying_loop(self, low, end, width, "part", sums, part)
 
     def _is_shared(self, op: tix.ReductionOp, index: SSAValue) -> bool:

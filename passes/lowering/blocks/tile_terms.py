@@ -30,7 +30,7 @@ from passes.lowering.blocks.sloped_sums import Sums
 from passes.lowering.blocks.tile_block import BlockLowering
 from passes.lowering.blocks.tile_grid import Span
 from passes.lowering.blocks.tile_panels import Chunk
-from passes.lowering.emit import carrying_loop, difference, loop, quotient, smaller
+from passes.lowering.emit import carrying_loop, difference, end_of_whole, loop, smaller
 from passes.lowering.scalars.body_lowering import BodyLowering
 from passes.lowering.trees import bounds
 from passes.scheduling.nest import Nest
@@ -92,8 +92,7 @@ class TermBlock(BlockLowering):
             return self._written_out(op, *found, sums)
         low, high = bounds(self, op, own)
         width = self.index.constant(self.tile.columns)
-        whole = self.index.mul(quotient(self, difference(self, high, low), width), width)
-        end = self.index.add(low, whole)
+        end = end_of_whole(self, low, high, width)
 
         def vectors(at: BodyLowering, k: SSAValue, carried: Sums) -> Sums:
             assert isinstance(at, TermBlock)
