@@ -132,8 +132,13 @@ def is_window(op: tix.DefineOp, sizes: Mapping[str, int]) -> bool:
 
 
 def possible_stream(op: tix.DefineOp) -> Stream | None:
-    """The definition as a stream, be it fast or not; None where its elements are no vectors."""
+    """The definition as a stream, be it fast or not; None where its elements are no vectors.
+
+    Sums of several results, which definitions in one nest have, are computed in blocks alone.
+    """
     if not op.indices or (modulus := modulus_of(op)) > MOST_PHASES:
+        return None
+    if any(isinstance(o, tix.ReductionOp) and len(o.results) > 1 for o in op.walk()):
         return None
     if has_segments(op):
         with segments_of(op) as segments:

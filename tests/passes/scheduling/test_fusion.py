@@ -264,3 +264,18 @@ def test_elements_computed_lane_by_lane_find_the_sums_of_the_block():
     return f, g
     """
     assert check(dedent(source), 0)
+
+
+def test_joined_sums_with_quotients_of_the_column_are_no_streams():
+    """The gradient by `u` sums over two residues of `p`, whose sums are tried as one."""
+    source = """\
+    x: f64[20]
+    u: f64[20, 58]
+    w: f64[20, 40]
+    y[i, j in range(20), p in range(20)] = sum[k in range(max(0, j - 2), min(20, j + 3))](
+        ((x[i] if (k + p) % 2 == 0 else 0) + u[i, 3*k]) * w[k, 2*j + 1])
+    """
+    f = tadc.compile(dedent(source))
+    x, u, w, dy = inputs(f.derivative(), 0)
+    found = tadc.vjp(f, x, u, w)[1](dy)
+    assert_close(found, f.derivative().call([x, u, w, dy], {}), 1e-9, "gradients")
