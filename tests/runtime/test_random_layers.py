@@ -1,4 +1,4 @@
-"""Layers of real sizes have the values and gradients that PyTorch finds.
+"""Layers and formulas of real sizes have the values and gradients that PyTorch finds.
 
 Other random programs are small. Partial sums, panels, bands, packed copies, pieces of sums and
 vectors of several registers are met at sizes like these alone.
@@ -13,8 +13,11 @@ import pytest
 
 import tadc
 from tests.support.campaign import seeds
+from tests.support.random_formulas import random_formula
 from tests.support.random_layers import random_layer
-from tests.support.torch_layers import Array, compare
+from tests.support.torch_layers import Array, Layer, compare
+
+AT_ONCE = 10
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +39,17 @@ def results(
 
 @pytest.mark.parametrize("seed", seeds(16, of=700))
 def test_random_layers(seed: int):
-    layer = random_layer(seed)
+    check(random_layer(seed), seed)
+
+
+@pytest.mark.parametrize("first", seeds(40, of=4000)[::AT_ONCE])
+def test_random_formulas(first: int):
+    for seed in range(first, first + AT_ONCE):
+        check(random_formula(seed), seed)
+
+
+def check(layer: Layer, seed: int) -> None:
+    """Compare with PyTorch, and some also with two threads."""
     print(f"seed {seed}\n{layer}")  # shown where anything below fails
     f = tadc.compile(layer.source)
     tadc.set_num_threads(1)

@@ -50,6 +50,8 @@ class Layer:
     """Takes the arguments in the order of `shapes`."""
     linear: bool = True
     """In each argument alone."""
+    scale: float = 1e-3
+    """How large numbers are that may cancel each other, of layers that are not linear."""
     whole: bool = False
     """Arguments are small integers: sums of them are exact, and `relu` bends at the same places."""
 
@@ -83,7 +85,7 @@ class Layer:
         tensors = [torch.from_numpy(np.asarray(a, np.float64)).requires_grad_() for a in arguments]
         value = self.torch(*tensors)
         weight = torch.from_numpy(np.asarray(adjoint, np.float64))
-        gradients = torch.autograd.grad(value, tensors, weight)
+        gradients = torch.autograd.grad(value, tensors, weight, materialize_grads=True)
         return [t.detach().numpy() for t in (value, *gradients)]
 
     def __str__(self) -> str:
@@ -101,7 +103,7 @@ def compare(
         sums = layer.expected([np.abs(a) for a in arrays], np.abs(adjoint))
         limits = [ROUNDINGS_OF_SUMS * ROUNDING * s for s in sums]
     else:
-        limits = [ROUNDINGS * ROUNDING * np.max(np.abs(e), initial=1e-3) for e in expected]
+        limits = [ROUNDINGS * ROUNDING * np.max(np.abs(e), initial=layer.scale) for e in expected]
     names = ["the value", *(f"the gradient by {name}" for name in arguments)]
     for name, a, e, limit in zip(names, found, expected, limits, strict=True):
         assert a.dtype == np.float32, f"{name} is of {a.dtype}"
