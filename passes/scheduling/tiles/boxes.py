@@ -35,7 +35,7 @@ def box_around(op: tix.ReductionOp, long: bool, bands: bool) -> list[Constraint]
         own = [c for c in varying if c.form[index]]
         sides = {c.form[index] > 0 for c in own}
         box = list(same)
-        for side in sides - {c.form[index] > 0 for c in same if c.form[index]}:
+        for side in sides - {c.form[index] > 0 for c in same if _is_bound_of(index, c, op)}:
             around = [c.substitute(extremes(c)) for c in own if (c.form[index] > 0) == side]
             box += dict.fromkeys(c for c in around if not _varies(c, op))
         is_full = _is_half(index, sides, box) or _is_nearly_full(index, own, op, box)
@@ -47,6 +47,12 @@ def box_around(op: tix.ReductionOp, long: bool, bands: bool) -> list[Constraint]
             wide += box[len(same) :]
     tests = [c for c in varying if c not in kept]
     return [*(c for c in op.constraints if c not in tests), *wide] if tests else None
+
+
+def _is_bound_of(index: SSAValue, constraint: Constraint, op: tix.ReductionOp) -> bool:
+    """True if a constraint bounds an index once the ones before it have their values."""
+    own = [v for v in op.indices if constraint.form[v]]
+    return own[-1:] == [index]
 
 
 def _is_band(index: SSAValue, varying: Sequence[Constraint], box: Sequence[Constraint]) -> bool:

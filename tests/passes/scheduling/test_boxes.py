@@ -1,0 +1,38 @@
+"""Boxes around the index sets of reductions bound every index."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from xdsl.rewriter import Rewriter
+
+from dialects import tix
+from passes.analysis.stage_checks import require_bounded
+from passes.scheduling.tiles.boxes import box_around
+from tests.interpreter.tix_text import parse
+
+SUM = """
+tix.program @f (%x = "x" : !tix.tensor<[9, 9], f64>) {
+  %y = tix.define "y" (%i, %j) : !tix.tensor<[40, 16], f64> {
+    %0 = tix.sum (%k, %l) in (%k >= 0, %i >= %k + 7, %j + %k <= 1, %i + %l >= 8, %l >= %j,
+                              %k + %l <= 1) {
+      %1 = tix.read %x[%k, %l]
+      tix.yield %1
+    }
+    tix.yield %0
+  }
+  tix.return %y
+}"""
+
+
+@pytest.mark.parametrize(("long", "bands"), [*product([False, True], repeat=2)])
+def test_an_index_is_bounded_without_the_later_ones(long: bool, bands: bool) -> None:
+    """That k + l is at most 1 bounds l, where k is known, and not k."""
+    program = parse(SUM)
+    (total,) = (op for op in program.walk() if isinstance(op, tix.SumOp))
+    box = box_around(total, long, bands)
+    if box is not None:
+        wider = tix.SumOp(box, total.detach_region(total.body))
+        Rewriter.replace_op(total, wider)
+    require_bounded(program)
