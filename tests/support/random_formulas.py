@@ -29,8 +29,6 @@ MOST_POINTS = 500_000
 MOST_ELEMENTS = 50_000
 MOST_ARGUMENTS = 5
 LONGEST = (6, 20, 40, 70)
-LARGEST_TERMS = 4.0
-"""About the largest sums that cancel each other."""
 
 
 @dataclass(frozen=True)
@@ -200,7 +198,7 @@ class _Formulas(_Tensors):
             if not (by_name and is_said):
                 text = re.sub(rf"\b{size.text}\b", str(size.number), text)
         numbers = {n: tuple(s.number for s in sizes) for n, sizes in self.arguments.items()}
-        return Layer(text, numbers, self._value, linear=False, scale=LARGEST_TERMS)
+        return Layer(text, numbers, self._value, linear=False, cancels=True)
 
     def _value(self, *arguments: Any) -> Any:
         tensors = dict(zip(self.arguments, arguments, strict=True))
