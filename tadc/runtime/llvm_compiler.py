@@ -35,7 +35,7 @@ def target_machine(m: Machine) -> Any:
     _prepare()
     target = llvm.Target.from_default_triple()
     return target.create_target_machine(
-        cpu=m.cpu, features=m.flags, opt=3, codemodel="jitdefault", jit=True
+        cpu=m.cpu, features=m.flags, opt=1, codemodel="jitdefault", jit=True
     )
 
 
