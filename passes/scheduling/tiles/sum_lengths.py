@@ -69,7 +69,8 @@ def term_count(op: tix.ReductionOp) -> int | None:
 def is_short(op: tix.ReductionOp) -> bool:
     """True if a sum certainly has so few terms that it is unrolled where it stands.
 
-    The answer is kept with the operation, which is asked hundreds of times and does not change.
+    One with a long sum inside is a loop, of which blocks have the totals. The answer is kept with
+    the operation, which is asked hundreds of times and does not change.
     """
     own = vars(op)
     if SHORT not in own:
@@ -80,7 +81,9 @@ def is_short(op: tix.ReductionOp) -> bool:
 def _is_short(op: tix.ReductionOp) -> bool:
     count = term_count(op)
     most = MOST_TERMS_OF_WINDOW if _is_window(op) else MOST_TERMS_TO_UNROLL
-    return count is not None and count <= most
+    if count is None or count > most:
+        return False
+    return all(is_short(o) for o in op.body.walk() if isinstance(o, tix.ReductionOp))
 
 
 def _is_window(op: tix.ReductionOp) -> bool:
