@@ -168,16 +168,18 @@ def _decide_places_alone(splits: Splits, inside: Collection[Operation]) -> bool:
     """True if residues decide which elements are read, and neither terms nor branches."""
     conditions = (op for op in inside if isinstance(op, tix.ReductionOp | tix.IfOp))
     return bool(splits) and not any(
-        splits.keys() & _with_dividends(form) for op in conditions for form in forms_of(op)
+        splits.keys() & _known_by_more(form, splits) for op in conditions for form in forms_of(op)
     )
 
 
-def _with_dividends(form: Affine) -> set[SSAValue]:
-    """The indices of a form, and those of which it has quotients."""
+def _known_by_more(form: Affine, splits: Splits) -> set[SSAValue]:
+    """The indices that a form depends on otherwise than by the quotients that splits make."""
     found: set[SSAValue] = set()
     for v in form.indices:
-        inner = v.owner.form if isinstance(v.owner, tix.FloorDivOp) else None
-        found |= {v} if inner is None else _with_dividends(inner)
+        if not isinstance(op := v.owner, tix.FloorDivOp):
+            found.add(v)
+        elif not any(_split_by(op, u) == splits.get(u) for u in op.form.indices):
+            found |= _known_by_more(op.form, splits)
     return found
 
 
