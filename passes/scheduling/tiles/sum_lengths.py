@@ -6,7 +6,7 @@ of sums in these loops is said of them, but for segments and the joining of seve
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 
 from xdsl.ir import Region, SSAValue
@@ -163,6 +163,15 @@ def blocked_sums(region: Region) -> list[tix.ReductionOp]:
     """The sums, and other reductions, of a body that are long enough for a block; none of bodies
     inside."""
     return [op for op in region.block.ops if isinstance(op, tix.ReductionOp) and not is_short(op)]
+
+
+def long_sums(region: Region) -> Iterator[tix.ReductionOp]:
+    """The `blocked_sums` of a body, and of the choices in it."""
+    yield from blocked_sums(region)
+    for op in region.block.ops:
+        if isinstance(op, tix.IfOp | tix.WhereOp):
+            for inner in op.regions:
+                yield from long_sums(inner)
 
 
 def most_values(op: tix.ReductionOp, own: Sequence[SSAValue]) -> int | None:
