@@ -33,12 +33,16 @@ from xdsl.rewriter import Rewriter
 
 from dialects import tix
 from dialects.tix import Affine, Constraint
+from passes.index_sets.disjuncts import negate
 from passes.index_sets.paths import Path
 from passes.polyhedral.images import rank
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
 from passes.rewriting.program_pass import ProgramPass
 from passes.rewriting.programs import definition_around, reads_of, rewrite_definition
+
+_Condition = frozenset[frozenset[Constraint]]
+"""Constraints that hold in at least one of several sets."""
 
 MOST_OPERATIONS_TO_MOVE = 128
 """The number of operations up to which a definition moves, so that long chains become several."""
@@ -170,14 +174,15 @@ def _are_apart(forms: Sequence[Affine], indices: Sequence[SSAValue]) -> bool:
 class _Inliner(Cloner):
     """Copies a body; a read of a moved definition becomes the body of that.
 
-    A choice under the same condition as one around it is its first side.
+    Of a choice under a condition that one around it decides, one side is left: moved definitions
+    are 0 where their reader asks for nothing.
     """
 
     def __init__(self, builder: BodyBuilder, moved: Mapping[SSAValue, tix.DefineOp]):
         super().__init__(builder)
         self.moved = moved
-        self.around: frozenset[frozenset[frozenset[Constraint]]] = frozenset()
-        """The conditions that hold here."""
+        self.decided: frozenset[tuple[_Condition, bool]] = frozenset()
+        """Conditions of choices around, and whether they hold here."""
 
     def copy(self, op: Operation) -> None:
         if isinstance(op, tix.ReadOp) and op.tensor in self.moved:
@@ -192,15 +197,23 @@ class _Inliner(Cloner):
     def copy_if(self, op: tix.IfOp) -> SSAValue:
         disjuncts = [self.constraints(disjunct) for disjunct in op.condition]
         condition = frozenset(map(frozenset[Constraint], disjuncts))
-        if condition in self.around:
-            return self.inner(self.builder).copy_body(op.then)
+        for holds, region in zip((True, False), op.regions, strict=True):
+            if (condition, holds) in self.decided:
+                return self.inner(self.builder).copy_body(region)
 
         def then(e: BodyBuilder, _: list[SSAValue]) -> SSAValue:
-            inner = self.inner(e)
-            inner.around |= {condition}
-            return inner.copy_body(op.then)
+            return self._where(condition, True, e).copy_body(op.then)
 
         def otherwise(e: BodyBuilder, _: list[SSAValue]) -> SSAValue:
-            return self.inner(e).copy_body(op.otherwise)
+            return self._where(condition, False, e).copy_body(op.otherwise)
 
         return self.builder.choose(disjuncts, then, otherwise)
+
+    def _where(self, condition: _Condition, holds: bool, builder: BodyBuilder) -> _Inliner:
+        """A cloner for what stands where a condition holds, or does not."""
+        inner = self.inner(builder)
+        inner.decided |= {(condition, holds)}
+        constraints = [c for disjunct in condition for c in disjunct]
+        if len(constraints) == 1 and not constraints[0].equality:
+            inner.decided |= {(frozenset([frozenset(negate(constraints[0]))]), not holds)}
+        return inner

@@ -23,7 +23,8 @@ read may be no memory, and a vector without lanes that begins there takes a micr
 
 Scans stay as narrow as they are: their loops carry totals (`passes/scheduling/scans.py`).
 
-A condition around a sum hides it from tiles. Where nothing else has one, terms are tested instead:
+A condition around a sum hides it from tiles. Where nothing else has one, and beside a sum that has,
+terms are tested instead:
 
     if i < N { sum over k of E(k) } else 0
     sum over k of (if i < N { E(k) } else 0)
@@ -73,6 +74,7 @@ from passes.scheduling.rows.piece_sums import piece_sum_of, residue_sum_of
 from passes.scheduling.scans import is_scanned
 from passes.scheduling.streams.streams import has_long_rows, is_window
 from passes.scheduling.tiles.boxes import box_around
+from passes.scheduling.tiles.sum_lengths import is_short
 from passes.scheduling.tiles.tile import Tile
 from passes.scheduling.tiles.tile_analysis import rows_share
 from passes.scheduling.tiles.tile_choice import ChooseTiles, tile_chooser
@@ -155,11 +157,21 @@ def _best(
         return long
     windows = [w for w in (short, masked) if is_window(w, sizes)]
     if tile and (short not in windows or rows_share(short, tile)):
-        return short
+        return masked if _hides_sums(short) and _tile(masked, choose) else short
     wide = (w for w in windows if has_long_rows(w, sizes, FEWEST_ELEMENTS_BEFORE_TILES))
     tiles = [(way, t) for way in (masked, given, narrow) if (t := _tile(way, choose))]
     blocks = (way for way, t in tiles if rows_share(way, t))
     return next(chain(wide, blocks, windows, (way for way, _ in tiles)), short)
+
+
+def _hides_sums(op: tix.DefineOp) -> bool:
+    """True if a condition that may hold for many elements hides a long sum from tiles."""
+    return any(
+        not is_short(s)
+        for guard in op.body.block.ops
+        for s in _guarded_sums(guard)
+        if isinstance(guard, tix.IfOp) and not any(c.equality for d in guard.condition for c in d)
+    )
 
 
 def _tile(op: tix.DefineOp, choose: ChooseTiles) -> Tile | None:

@@ -165,19 +165,36 @@ def _indices_of_rows(definition: tix.DefineOp) -> set[SSAValue]:
 
 
 def _decide_places_alone(splits: Splits, inside: Collection[Operation]) -> bool:
-    """True if residues decide which elements are read, and neither terms nor branches."""
-    conditions = (op for op in inside if isinstance(op, tix.ReductionOp | tix.IfOp))
+    """True if residues decide which elements are read, and neither terms nor branches.
+
+    Terms may be those of a quotient, which all of its residues have, if they begin with it.
+    """
+    conditions = [op for op in inside if isinstance(op, tix.ReductionOp | tix.IfOp)]
     return bool(splits) and not any(
-        splits.keys() & _with_dividends(form) for op in conditions for form in forms_of(op)
+        splits.keys() & _dividends(form, splits if _begins_with_quotient(op) else {})
+        for op in conditions
+        for form in forms_of(op)
     )
 
 
-def _with_dividends(form: Affine) -> set[SSAValue]:
-    """The indices of a form, and those of which it has quotients."""
+def _begins_with_quotient(op: tix.ReductionOp | tix.IfOp) -> bool:
+    """True for a sum that has a lower bound by a quotient, `k >= 8*(p // 8)`."""
+    return isinstance(op, tix.ReductionOp) and any(
+        c.form[k] > 0 and isinstance(v.owner, tix.FloorDivOp)
+        for c in op.constraints
+        for k in op.indices
+        for v in c.form.indices
+    )
+
+
+def _dividends(form: Affine, splits: Splits) -> set[SSAValue]:
+    """The indices of a form, and those of which it has quotients that are none of these splits."""
     found: set[SSAValue] = set()
     for v in form.indices:
-        inner = v.owner.form if isinstance(v.owner, tix.FloorDivOp) else None
-        found |= {v} if inner is None else _with_dividends(inner)
+        if not isinstance(op := v.owner, tix.FloorDivOp):
+            found.add(v)
+        elif not any(u in splits and _split_by(op, u) == splits[u] for u in op.form.indices):
+            found |= _dividends(op.form, splits)
     return found
 
 

@@ -290,3 +290,34 @@ tix.program @asked (%x = "x" : !tix.tensor<[N, N], f64>) {
 // CHECK-NEXT:     [[X:%.*]] = tix.read %x[%p, %q]
 // CHECK-NEXT:     [[E:%.*]] = tix.exp [[X]]
 // CHECK-NEXT:     tix.yield [[E]]
+
+// What is read where a condition does not hold is what there is on the other side of it.
+tix.program @otherwise (%x = "x" : !tix.tensor<[N], f64>) {
+  %u = tix.define "u" (%i) : !tix.tensor<[N], f64> {
+    %0 = tix.if (%i <= 3) {
+      %1 = tix.constant 1.0
+      tix.yield %1
+    } else {
+      %2 = tix.read %x[%i]
+      tix.yield %2
+    }
+    tix.yield %0
+  }
+  %f = tix.define "f" (%p) : !tix.tensor<[N], f64> {
+    %0 = tix.if (%p >= 4) {
+      %1 = tix.read %u[%p]
+      %2 = tix.exp %1
+      tix.yield %2
+    } else {
+      %3 = tix.constant 0.0
+      tix.yield %3
+    }
+    tix.yield %0
+  }
+  tix.return %f
+}
+// CHECK:      tix.program @otherwise
+// CHECK:        tix.if (%p >= 4) {
+// CHECK-NEXT:     [[X:%.*]] = tix.read %x[%p]
+// CHECK-NEXT:     [[E:%.*]] = tix.exp [[X]]
+// CHECK-NEXT:     tix.yield [[E]]

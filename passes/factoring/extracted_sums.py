@@ -106,7 +106,7 @@ class SumExtractor(Cloner):
             inner = self.inner(e)
             return _sum(inner, left, partial.around, term) if left else term(inner)
 
-        return self.builder.guard(partial.terms, whole)
+        return self.builder.guard(self.constraints(partial.terms), whole)
 
 
 def _sum(

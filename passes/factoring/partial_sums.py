@@ -11,7 +11,8 @@ sum is worth it the order of least cost tells (`contraction_order`).
 The tensor is computed for all values of its coordinates, also those that the formula never asks
 for: they must be in the range of all that is read. The other factors are then multiplied with a
 partial sum that may be empty: what they read must be there anyway, and be finite for finite
-arguments, unless the partial sum is known to have a term, or sizes tell whether it has.
+arguments, unless the partial sum is known to have a term, or sizes and the indices around the sum
+tell whether it has.
 """
 
 from __future__ import annotations
@@ -64,7 +65,8 @@ class Extraction:
     guards: Sequence[Constraint] = ()
     """Conditions on sizes, without which nobody asks for the partial sum."""
     terms: Sequence[Constraint] = ()
-    """Conditions on sizes, without which the partial sum has no terms, and the sum is 0."""
+    """Conditions on sizes and on indices around the sum, without which the partial sum has no
+    terms, and the sum is 0."""
 
 
 def find_extraction(
@@ -264,7 +266,8 @@ class SumTerm:
         """Conditions on sizes under which others may be multiplied with the partial sum.
 
         There are none where these are there, and finite, or the partial sum has a term; else those
-        under which it has one. None where a coordinate may leave its range, or indices decide.
+        under which it has one. None where a coordinate may leave its range, or indices of the sum
+        decide.
         """
         others = [n for n in range(len(self.values)) if n not in partial.members]
         operations = [op for n in others for op in self.operations[n]]
@@ -279,7 +282,9 @@ class SumTerm:
             return []
         conditions = conditions_of_a_point(found.indices, found.within)
         left = [c for c in conditions or () if not implied_by(c, known)]
-        return None if conditions is None or any(c.form.indices for c in left) else left
+        around = {*self.place.path.indices}
+        decided = all(v in around for c in left for v in c.form.indices)
+        return left if conditions is not None and decided else None
 
 
 def _counts(op: Operation, place: SumPlace) -> bool:

@@ -13,7 +13,7 @@ from dialects import tix
 from dialects.tix import Affine, Constraint, between
 from passes.index_sets.disjuncts import complement
 from passes.index_sets.sets import index_set, quotient_constraints
-from passes.index_sets.space import Space
+from passes.index_sets.space import Space, implied_by
 from passes.rewriting.builder import Body, BodyBuilder
 from passes.rewriting.cloner import Cloner
 
@@ -90,6 +90,19 @@ def stays_inside(op: Operation, known: Sequence[Constraint]) -> bool:
             return all(_all_inside(region, known) for region in op.regions)
         case _:
             return True
+
+
+def is_bounded_inside(
+    read: tix.ReadOp, known: Sequence[Constraint], bounds: Sequence[Constraint]
+) -> bool:
+    """True if a read is inside of its tensor wherever `known` holds, and each of `bounds` at a
+    point of its own: so none of them may need another one."""
+    limits = zip(read.forms, read.shape, strict=True)
+    return all(
+        implied_by(c, known) or any(implied_by(c, [*known, bound]) for bound in bounds)
+        for form, size in limits
+        for c in between(0, form, size)
+    )
 
 
 def _all_inside(region: Region, known: Sequence[Constraint]) -> bool:

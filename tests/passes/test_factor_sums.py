@@ -149,6 +149,19 @@ def test_sums_up_to_an_index_keep_their_meaning(seed: int) -> None:
     check_meaning(partial(factor_sums, scans=True), Case(f"{source}({product})", values))
 
 
+@pytest.mark.parametrize(("keys", "values"), [(7, 7), (9, 7), (7, 9), (9, 8)])
+def test_partial_sums_that_some_elements_have(keys: int, values: int) -> None:
+    """Keys behind the last query have gradient 0, whether or not there are values beside them."""
+    source = "dk[s, d] = sum[t in range(s, T), e](dy[t, e] * v[s, e] * q[t, d])"
+    shapes = {"q": (7, 3), "dy": (7, 5), "v": (values, 5)}
+    rng = np.random.default_rng(keys)
+    arguments = {name: rng.normal(size=shape) for name, shape in shapes.items()}
+    declared = "q: f64[T, D]\ndy: f64[T, E]\nv: f64[V, E]\n"
+    source = f"{declared}{source.replace('dk[s,', f'dk[s in range({keys}),')}"
+    sizes = {"T": 512, "D": 8, "E": 8, "V": 512}
+    assert check_meaning(partial(factor_sums, scans=True, sizes=sizes), Case(source, arguments))
+
+
 # --- operations -----------------------------------------------------------------------------------
 
 

@@ -19,6 +19,10 @@ from tests.support.rewritten import check_meaning
 PATCHES = """\
 y[n, i, j, o] = sum[c, a in range(9), b in range(9)](
     w[o, c, a, b] * x[n, c, 9*i + a, 9*j + b])"""
+GROUPS = """\
+x: f64[N, 32, X]
+w: f64[32, 8, 3]
+y[n, o, i] = sum[c, u](x[n, 8*(o // 8) + c, i + u] * w[o, c, u])"""
 SHUFFLED = "y[p] = b[p] * sum[o](a[p // 16, o] * w[o, p % 16])"
 
 check = partial(check_meaning, split_axes)
@@ -75,6 +79,14 @@ def test_patches_of_images_of_any_size(size: int) -> None:
     assert check(Case(PATCHES, {"x": x, "w": w})) == 1
 
 
+def test_gradients_of_groups() -> None:
+    rng = np.random.default_rng(0)
+    x, w = rng.normal(size=(2, 32, 5)), rng.normal(size=(32, 8, 3))
+    gradients = tadc.compile(GROUPS).derivative()
+    values = {"x": x, "w": w, "dy": rng.normal(size=(2, 32, 3))}
+    assert check(Case(str(gradients), values)) == 2
+
+
 @pytest.mark.parametrize("size", [31, 32, 33])
 def test_results_of_any_length(size: int) -> None:
     rng = np.random.default_rng(size)
@@ -120,6 +132,13 @@ def test_few_residues_that_decide_places_alone() -> None:
     (split, whole) = shapes("w: f64[2, 8]\ny[j] = sum[t](w[j % 2, t] * x[j // 2 + t])")
     assert split[1:] == ["Affine(2)"]
     assert len(whole) == 1
+
+
+def test_groups_decide_what_is_summed_but_their_elements_do_not() -> None:
+    """In the gradient by the input of a convolution in groups, as many terms for each element."""
+    program = tadc.compile(GROUPS).derivative("x").program.op
+    first, _ = split_axes(program).definitions
+    assert [str(n) for n in first.shape] == ["Affine(N)", "Affine(4)", "Affine(8)", "Affine(X)"]
 
 
 def test_groups_whose_numbers_are_made_are_rows() -> None:

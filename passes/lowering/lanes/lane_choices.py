@@ -161,7 +161,18 @@ class LaneChoices(LanesLowering):
         inner.mask = mask if self.mask is None else all_of(self, [mask, self.mask])
         if len(tests) == 1:
             inner.assume(*tests[0])
+            inner.is_asked = self._is_asked(tests[0])
         return inner.lanes_of(tix.yielded(region))
+
+    def _is_asked(self, tests: Sequence[Constraint]) -> SSAValue | None:
+        """The bit that says whether those tests hold that are the same for all lanes."""
+        column = self.tile.column_index
+        alike = [c.substitute(self.index.places) for c in tests if not c.form[column]]
+        if not alike:
+            return self.is_asked
+        at = self._around(v for c in alike for v in c.form.indices)
+        holds = at.index.holds([alike])
+        return holds if self.is_asked is None else all_of(self, [holds, self.is_asked])
 
 
 def _is_short(op: Operation) -> bool:

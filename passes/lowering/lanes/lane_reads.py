@@ -21,6 +21,7 @@ from dialects.loops import StridedLoadOp, vector_of
 from dialects.tix import Affine
 from passes.analysis.index_uses import IndexUses
 from passes.lowering import operations
+from passes.lowering.emit import select
 from passes.lowering.lanes.vector_lowering import VectorLowering
 from passes.scheduling.tiles.sum_lengths import MASKED_STEPS
 
@@ -31,6 +32,8 @@ class LaneReads(VectorLowering):
     uses: IndexUses
     mask: SSAValue | None = None
     """The lanes of which anything may be read; None: all."""
+    is_asked: SSAValue | None = None
+    """A bit without which the mask has no lanes; None where it may always have some."""
     loaded: dict[object, SSAValue]
     """Elements that are loaded, by tensor and forms."""
 
@@ -114,11 +117,17 @@ class LaneReads(VectorLowering):
     def neighbours(
         self, source: SSAValue, first: SSAValue, mask: SSAValue | None = None
     ) -> SSAValue:
-        """The elements of a buffer that lie side by side from a position on."""
+        """The elements of a buffer that lie side by side from a position on.
+
+        What nobody asks for would be far away, where there may be no memory: a mask without lanes
+        takes a processor a thousand times as long there, so that it reads from the beginning.
+        """
         element = cast("MemRefType[Any]", source.type).element_type
         if mask is None:
             kind = vector_of(element, self.lanes)
             return self.insert(operations.load_lanes(source, first, kind)).result
+        if self.is_asked is not None:
+            first = select(self, self.is_asked, first, self.index.constant(0))
         zeros = self.zeros(element)
         return self.insert(vector.MaskedLoadOp(source, [first], mask, zeros)).result
 

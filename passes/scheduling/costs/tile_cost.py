@@ -15,6 +15,7 @@ from xdsl.ir import Operation, Region, SSAValue
 from dialects import tix
 from passes.analysis.costs import FREE, weight
 from passes.analysis.index_uses import IndexUses
+from passes.scheduling.tiles.boxes import box_around
 from passes.scheduling.tiles.panel_runs import run_of
 from passes.scheduling.tiles.row_terms import vectors_of_rows
 from passes.scheduling.tiles.sum_lengths import constant_range, is_short, most_values, term_count
@@ -58,6 +59,15 @@ ELEMENTS_OF_LINE = 16
 
 MOST_TERMS_WRITTEN_OUT = 8
 """Terms of the innermost indices of a sum that are written out one after the other."""
+
+COST_OF_LOOP = 8
+"""The cost of beginning and ending a loop."""
+
+COST_OF_REST = 40
+"""The cost of what vectors leave of a range that begins and ends anywhere."""
+
+COST_OF_BOUND = 1
+"""The cost of a vector that says which columns a bound leaves a term."""
 
 COST_OF_LANE = 20
 """The cost of a lane that is computed by itself, in a loop over memory."""
@@ -153,7 +163,9 @@ def plain_cost(sums: Iterable[tix.ReductionOp], lanes: int, uses: IndexUses, siz
             for o, n in operations(op.body)
             if uses.of_operation(o) & indices or nested
         )
-        total += terms_of(op, sizes) * (cost + 1 / speed + 8 / max(length, 1))
+        moves = any(c.form[last] and len(c.form.indices) > 1 for c in op.constraints)
+        around = COST_OF_LOOP + (COST_OF_REST if moves and speed > 1 else 0)
+        total += terms_of(op, sizes) * (cost + 1 / speed + around / max(length, 1))
     return total
 
 
@@ -181,7 +193,30 @@ class TileCost:
     """The sizes for which the cost is asked."""
 
     def of(self, sums: Iterable[tix.ReductionOp]) -> float:
-        return sum(terms_once(op, self.uses, self.sizes) * self._of_sum(op) for op in sums)
+        return sum(map(self._of_terms, sums))
+
+    def _of_terms(self, op: tix.ReductionOp) -> float:
+        """All terms of a sum; where bounds move with the column, those that some columns lack, too.
+
+        sum[k](x[k] * w[j - k]),  j - 9 <= k <= j      ten terms, 25 of a block of 16 columns
+        """
+        terms = terms_once(op, self.uses, self.sizes)
+        bounds = self._moving_bounds(op)
+        if not bounds or not terms:
+            return terms * self._of_sum(op)
+        length = length_of(op, op.indices[-1], self.sizes)
+        lacking = bounds * (self.tile.columns - 1)
+        walked = length + lacking / 2
+        tested = min(walked, lacking) * COST_OF_BOUND * bounds / (self.tile.height * self.lanes)
+        return terms / length * (walked * self._of_sum(op) + tested)
+
+    def _moving_bounds(self, op: tix.ReductionOp) -> int:
+        """The bounds of the last index that move with the column; those of short boxes are tests
+        of terms (`shape-loops`)."""
+        index, column = op.indices[-1], self.tile.column_index
+        box = self.uses.once((box_around, op), lambda: box_around(op, long=False, bands=True))
+        moving = (c for c in box or op.constraints if c.form[index] and c.form[column])
+        return 0 if column in op.indices else sum(1 for _ in moving)
 
     def _of_sum(self, op: tix.ReductionOp) -> float:
         rows, columns = self.tile.height, self.tile.columns

@@ -6,7 +6,7 @@ of sums in these loops is said of them, but for segments and the joining of seve
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 
 from xdsl.ir import Region, SSAValue
@@ -69,7 +69,8 @@ def term_count(op: tix.ReductionOp) -> int | None:
 def is_short(op: tix.ReductionOp) -> bool:
     """True if a sum certainly has so few terms that it is unrolled where it stands.
 
-    The answer is kept with the operation, which is asked hundreds of times and does not change.
+    One with a long sum inside is a loop, of which blocks have the totals. The answer is kept with
+    the operation, which is asked hundreds of times and does not change.
     """
     own = vars(op)
     if SHORT not in own:
@@ -80,7 +81,9 @@ def is_short(op: tix.ReductionOp) -> bool:
 def _is_short(op: tix.ReductionOp) -> bool:
     count = term_count(op)
     most = MOST_TERMS_OF_WINDOW if _is_window(op) else MOST_TERMS_TO_UNROLL
-    return count is not None and count <= most
+    if count is None or count > most:
+        return False
+    return all(is_short(o) for o in op.body.walk() if isinstance(o, tix.ReductionOp))
 
 
 def _is_window(op: tix.ReductionOp) -> bool:
@@ -160,6 +163,15 @@ def blocked_sums(region: Region) -> list[tix.ReductionOp]:
     """The sums, and other reductions, of a body that are long enough for a block; none of bodies
     inside."""
     return [op for op in region.block.ops if isinstance(op, tix.ReductionOp) and not is_short(op)]
+
+
+def long_sums(region: Region) -> Iterator[tix.ReductionOp]:
+    """The `blocked_sums` of a body, and of the choices in it."""
+    yield from blocked_sums(region)
+    for op in region.block.ops:
+        if isinstance(op, tix.IfOp | tix.WhereOp):
+            for inner in op.regions:
+                yield from long_sums(inner)
 
 
 def most_values(op: tix.ReductionOp, own: Sequence[SSAValue]) -> int | None:

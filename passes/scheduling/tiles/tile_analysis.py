@@ -21,7 +21,7 @@ from dialects import tix
 from dialects.tix import Affine
 from passes.analysis.costs import FREE, weight
 from passes.analysis.index_uses import IndexUses
-from passes.index_sets.context import stays_inside
+from passes.index_sets.context import is_bounded_inside, stays_inside
 from passes.index_sets.sets import index_set
 from passes.rewriting.cloner import free_values
 from passes.rewriting.programs import definition_around
@@ -124,8 +124,9 @@ def is_sloped(op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> bool:
         sum[k](x[k] * w[j - k]),  j - 9 <= k <= j
 
     Columns of a block then differ in a few terms at both ends, which are left out by masks: what
-    differs by lane must lie side by side, and what does not must be there for every term. Bounds
-    are the same for all values of the outer indices, so that they are known ahead of all loops.
+    differs by lane must lie side by side, and what does not must be there for every term, as each
+    bound leaves it to some column. Bounds are the same for all values of the outer indices, so that
+    they are known ahead of all loops.
     """
     column, index = tile.column_index, op.indices[-1]
     bounds = [c for c in op.constraints if c.form[index]]
@@ -140,7 +141,7 @@ def is_sloped(op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> bool:
         and all(
             stride(o, column, uses) in (1, -1)
             if column in uses.of_operation(o)
-            else stays_inside(o, fixed)
+            else is_bounded_inside(o, fixed, moving)
             for o in inner
             if isinstance(o, tix.ReadOp)
         )

@@ -57,7 +57,7 @@ from passes.scheduling.tiles.block_sizes import (
 )
 from passes.scheduling.tiles.panel_choice import with_panels
 from passes.scheduling.tiles.squares import square_tile
-from passes.scheduling.tiles.sum_lengths import blocked_sums, is_short
+from passes.scheduling.tiles.sum_lengths import blocked_sums, is_short, long_sums
 from passes.scheduling.tiles.term_choice import single_row, term_candidates
 from passes.scheduling.tiles.tile import Tile
 from passes.scheduling.tiles.tile_analysis import (
@@ -191,6 +191,9 @@ class _Prices:
         self.uses = IndexUses()
         self._joined = [s for s in blocked_sums(op.body) if len(s.results) > 1]
         """Sums that have no plain nest."""
+        self._sums = list(long_sums(op.body))
+        """Those that are no sums of a block run in each of its lanes."""
+        self._plain = plain_cost(self._sums, self.lanes, self.uses, sizes)
 
     def along(self, column: SSAValue | None) -> list[PricedTile]:
         """The tiles with these columns; without, those whose vectors hold terms of a sum."""
@@ -210,8 +213,9 @@ class _Prices:
         cost += cost_of_far_lines(sums, full, uses, sizes) + _store_cost(op, tile, lanes)
         cost += _cost_beside(op, sums, tile, uses)
         cost *= _waste(op, tile, sizes)
-        plain = uses.once((plain_cost, *sums), lambda: plain_cost(sums, lanes, uses, sizes))
-        plain += 1 / lanes
+        others = [s for s in self._sums if s not in sums]
+        cost += uses.once((plain_cost, *others), lambda: plain_cost(others, 1, uses, sizes))
+        plain = self._plain + 1 / lanes
         is_good = bool(self._joined) or cost < MOST_OF_PLAIN_COST * plain
         cost *= 1 if tile.column_index in op.indices else COST_OF_TERMS
         return PricedTile(full, cost, plain, is_good)
