@@ -324,3 +324,30 @@ tix.program @shared (%x = "x" : !tix.tensor<[N, C], real>, %w = "w" : !tix.tenso
 // CHECK:         tix.define "g"
 // CHECK-NEXT:      [[G:%.*]] = tix.read [[S]][%i
 // CHECK-NEXT:      tix.sqrt [[G]]
+
+// Upsampling by 2: of the sum over t there is an element for each j, which tells j // 2 and j % 2.
+tix.program @phases (%w = "w" : !tix.tensor<[2, 4], real>, %x = "x" : !tix.tensor<[H, W], real>) {
+  %y = tix.define "y" (%i, %j) : !tix.tensor<[2 * H - 6, 2 * W - 6], real> {
+    %0 = tix.floordiv (%i) by 2
+    %1 = tix.floordiv (%j) by 2
+    %2 = tix.sum (%s, %t) in (%s >= 0, %s <= 3, %t >= 0, %t <= 3) {
+      %3 = tix.read %w[%i - 2 * %0, %s]
+      %4 = tix.read %w[%j - 2 * %1, %t]
+      %5 = tix.mul %3, %4
+      %6 = tix.read %x[%0 + %s, %1 + %t]
+      %7 = tix.mul %5, %6
+      tix.yield %7
+    }
+    tix.yield %2
+  }
+  tix.return %y
+}
+// CHECK-LABEL: tix.program @phases
+// CHECK:        %y_sum = tix.define "y_sum" (%{{.*}}, %j) : !tix.tensor<[H, 2 * W - 6], real> {
+// CHECK:          tix.sum (%t) in (%t >= 0, %t <= 3) {
+// CHECK-NEXT:       [[Q:%.*]] = tix.floordiv (%j) by 2
+// CHECK-NEXT:       tix.read %w[%j - 2 * [[Q]], %t]
+// CHECK-NEXT:       tix.read %x[%{{.*}}, [[Q]] + %t]
+// CHECK:        %y = tix.define "y"
+// CHECK:          tix.sum (%s) in (%s >= 0, %s <= 3) {
+// CHECK:            tix.read %y_sum[{{.*}} + %s, %j_1]

@@ -27,3 +27,24 @@ tix.program @filter (%b = "b" : !tix.tensor<[2], f32>, %x = "x" : !tix.tensor<[I
 // CHECK-NOT:      memref.load
 // CHECK:          vector.load %x[
 // CHECK:      func.return
+
+// What is there for any remainder of a row, too.
+tix.program @phases (%w = "w" : !tix.tensor<[2], f32>, %x = "x" : !tix.tensor<[I, J], f32>) {
+  %z = tix.define "z" (%i, %j) : !tix.tensor<[2 * I, J], f32> {
+    %0 = tix.floordiv (%i) by 2
+    %1 = tix.read %w[%i - 2 * %0]
+    %2 = tix.read %x[%0, %j]
+    %3 = tix.mul %1, %2
+    tix.yield %3
+  }
+  tix.return %z
+}
+
+// CHECK-LABEL: func.func @z(
+// CHECK:      loops.parallel (%i) to
+// CHECK:        [[W:%\d+]] = memref.load %w[
+// CHECK-NEXT:   vector.broadcast [[W]] : f32 to vector<16xf32>
+// CHECK:        scf.for %j =
+// CHECK-NOT:      memref.load
+// CHECK:          vector.load %x[
+// CHECK:      func.return

@@ -82,6 +82,8 @@ class SumExtractor(Cloner):
             term = partial.inside
             if not partial.indices:
                 return multiply(inner, term)
+            for v in (v for c in partial.within for v in c.form.indices):
+                inner.fetch(v)
             return _sum(inner, partial.indices, partial.within, lambda inner: multiply(inner, term))
 
         definition = self.definition

@@ -33,7 +33,7 @@ from passes.factoring.sum_images import forms_in, image_of
 from passes.factoring.sum_places import SumPlace
 from passes.index_sets.context import stays_inside
 from passes.index_sets.images import Dimension, Image
-from passes.index_sets.sets import within
+from passes.index_sets.sets import quotient_constraints, quotients_of, within
 from passes.index_sets.space import conditions_of_a_point, implied_by
 from passes.rewriting.products import Product
 from passes.rewriting.terms import Term, terms_of
@@ -252,6 +252,9 @@ class SumTerm:
         """
         place, image = self.place, found.image
         box = [*within(image.dimensions, place.program), *found.within]
+        quotients = quotients_of(forms_in(self.operations_in(partial)))
+        known = (q for q in quotients if {*q.form.indices} <= {*image.variables})
+        box += [c for q in known for c in quotient_constraints(q)]
         if all(stays_inside(op, box) for op in self.operations_in(partial)):
             return []
         around = [*place.path.indices, *place.op.indices]

@@ -7,6 +7,10 @@ use them. Forms that dimensions are read by come first, then the indices themsel
 indices take fewer values than the forms do together, these are the coordinates:
 
     sum[i](x[8*g + c, i] - m[g])     g and c, 8 of each, in place of 64 rows of x for each of 8 g
+
+A quotient by a number needs no coordinate of its own where its index is one:
+
+    sum[t](w[j % 2, t] * x[r, j // 2 + t])     r and j, as j % 2 is j - 2*(j // 2)
 """
 
 from __future__ import annotations
@@ -29,6 +33,26 @@ def image_of(
     inner: Set[SSAValue],
 ) -> Image | None:
     """The tensor of what these operations make, summed over the `inner` indices in their bounds."""
+    forms = [*forms_in(operations), *bounds]
+    known = inner | quotients_known(forms, inner)
+    found = _image(place, operations, bounds, inner)
+    return found or (_image(place, operations, bounds, known) if known != inner else None)
+
+
+def quotients_known(forms: Sequence[Affine], inner: Set[SSAValue]) -> Set[SSAValue]:
+    """The quotients by numbers of indices that forms have, too, apart from inner ones."""
+    used = {v for form in forms for v in form.indices}
+    quotients = (v.owner for v in used if isinstance(v.owner, tix.FloorDivOp))
+    return {q.result for q in quotients if used - inner >= {*q.form.indices}}
+
+
+def _image(
+    place: SumPlace,
+    operations: Sequence[Operation],
+    bounds: Sequence[Affine],
+    inner: Set[SSAValue],
+) -> Image | None:
+    """The tensor, where what is an inner index, or known, is none of its coordinates."""
     forms = [*forms_in(operations), *bounds]
     reads = [op for op in operations if isinstance(op, tix.ReadOp)]
     largest_first = sorted(reads, key=lambda op: -prod(map(place.length, op.shape)))

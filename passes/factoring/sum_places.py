@@ -49,9 +49,10 @@ class SumPlace:
         return prod(self.lengths[v] for v in self.path.indices)
 
     def length(self, size: Affine) -> int:
-        """The number of values of an index from 0 to a size, assumed where that is not known."""
-        if any(name not in self.sizes for name in size.sizes):
-            return ASSUMED_LENGTH
+        """The number of values of an index from 0 to a size, assumed where that is not known: of
+        2*N twice as many as of N."""
+        if unknown := [size[name] for name in size.sizes if name not in self.sizes]:
+            return ASSUMED_LENGTH * max(1, *unknown)
         return max(0, size.evaluate({name: self.sizes[name] for name in size.sizes}))
 
     def _range_length(self, index: SSAValue, op: tix.ReductionOp) -> int:

@@ -105,33 +105,8 @@ class RollingLanes(BorderLowering):
     """The stage, the first column that is read of it, and its two vectors of each row."""
 
     def _holds(self, test: Constraint) -> bool:
-        holds = self.columns_hold if self._is_of_columns(test) else self.rows_hold
+        holds = self.columns_hold if self.is_of_columns(test) else self.rows_hold
         return holds or super()._holds(test)
-
-    def _is_of_columns(self, test: Constraint) -> bool:
-        return bool(test.form[self.tile.column_index])
-
-    def plus(self, sum_: SSAValue, term: SSAValue, op: tix.ReductionOp) -> SSAValue:
-        """A partial sum with one more term, which a branch leaves out in rows that have none."""
-        tests = self._tests_of_rows(term)
-        if not tests:
-            return super().plus(sum_, term, op)
-        taken, around = Block(), Block()
-        inner = self.inside(taken)
-        inner.assume(*tests)
-        taken.add_op(operations.end(inner.plus(sum_, term, op)))
-        around.add_op(operations.end(sum_))
-        holds = self.index.holds([tests])
-        return self.insert(operations.branch(holds, taken, around, [sum_.type])).results[0]
-
-    def _tests_of_rows(self, term: SSAValue) -> list[Constraint]:
-        """The tests that are left of a term that is else 0, and are the same for all columns."""
-        choice = term.owner
-        if not isinstance(choice, tix.IfOp):
-            return []
-        if tix.constant_value(tix.yielded(choice.otherwise)) != 0.0:
-            return []
-        return [c for c in self.left(choice) or () if not self._is_of_columns(c)]
 
     def may_leave_lanes_out(self, op: tix.ReadOp, anyway: Callable[[tix.ReadOp], bool]) -> bool:
         """True for the stage, too, all lanes of which are in registers."""

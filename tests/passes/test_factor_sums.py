@@ -56,9 +56,11 @@ def random_sum(rng: random.Random) -> Case:
         return f"{text} + {start}", sum(most for _, most in parts) + start + 1
 
     def multiple(name: str, last: int) -> tuple[str, int]:
-        """A multiple of an index, or of its half, and the largest that it can be."""
+        """A multiple of an index, of its half, or of the rest, and the largest that it can be."""
         coefficient = rng.choice([1, 1, 1, 2])
-        if name in outer and rng.random() < 0.2:
+        if name in outer and rng.random() < 0.3:
+            if rng.random() < 0.4:
+                return f"{coefficient}*({name} % 2)", coefficient
             return f"{coefficient}*({name} // 2)", coefficient * (last // 2)
         return f"{coefficient}*{name}", coefficient * last
 

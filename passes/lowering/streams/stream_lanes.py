@@ -5,7 +5,8 @@
 Which vectors are inside depends on where rows begin in memory, and bits must not: both places
 compute the same operations. At borders a mask stands between a product and the addition behind it,
 so that processors cannot do both at once: then they do not inside either. The terms of a window
-are masked behind the addition, which is one operation with the product in both places.
+are masked behind the addition, which is one operation with the product in both places; a branch
+leaves out those that a whole row lacks.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import i32
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from dialects import tix
 from dialects.loops import CompareLanesOp
@@ -36,6 +37,32 @@ class BorderLowering(LaneChoices):
         if not isinstance(op, tix.SumOp) or not tested:
             return super().with_term(total, op)
         return self.plus(self.splat(total), tix.yielded(op.body), op)
+
+    def plus(self, sum_: SSAValue, term: SSAValue, op: tix.ReductionOp) -> SSAValue:
+        """A partial sum with one more term, which a branch leaves out in rows that have none."""
+        tests = self._tests_of_rows(term)
+        if not tests:
+            return super().plus(sum_, term, op)
+        taken, around = Block(), Block()
+        inner = self.inside(taken)
+        inner.assume(*tests)
+        taken.add_op(operations.end(inner.plus(sum_, term, op)))
+        around.add_op(operations.end(sum_))
+        holds = self.index.holds([tests])
+        return self.insert(operations.branch(holds, taken, around, [sum_.type])).results[0]
+
+    def _tests_of_rows(self, term: SSAValue) -> list[Constraint]:
+        """The tests that are left of a term that is else 0, and are the same for all columns."""
+        choice = term.owner
+        if not isinstance(choice, tix.IfOp):
+            return []
+        if tix.constant_value(tix.yielded(choice.otherwise)) != 0.0:
+            return []
+        return [c for c in self.left(choice) or () if not self.is_of_columns(c)]
+
+    def is_of_columns(self, test: Constraint) -> bool:
+        """True if a test may hold in some lanes alone."""
+        return bool(test.form[self.tile.column_index])
 
     def depends_on_lanes(self, tests: Sequence[Constraint]) -> bool:
         return bool(tests)  # a branch would hide a product from the addition behind it

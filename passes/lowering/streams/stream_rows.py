@@ -23,11 +23,12 @@ from xdsl.ir import Block, SSAValue
 from dialects import tix
 from dialects.tix import Affine, Constraint, Variable
 from passes.index_sets.context import stays_inside
-from passes.index_sets.sets import within
+from passes.index_sets.sets import quotient_constraints, quotients_of, within
 from passes.lowering.emit import all_of, difference, either, loop, quotient, select, smaller
 from passes.lowering.lanes.vector_lowering import VectorLowering
 from passes.lowering.scalars.body_lowering import BodyLowering
 from passes.lowering.streams.stream_lanes import BorderLowering, InsideLowering, not_fused
+from passes.rewriting.programs import forms_of
 from passes.scheduling.streams.stream_guards import for_all_terms
 from passes.scheduling.streams.stream_phases import Phase
 from passes.scheduling.tiles.tile import Tile
@@ -231,7 +232,9 @@ def _reads_of_row(
     program = op.parent_op()
     assert isinstance(program, tix.ProgramOp)
     pairs = [(Affine.of(v), n) for v, n in zip(phase.op.indices, op.shape, strict=True)]
-    known = within(pairs, program)
+    inside = (form for o in phase.op.body.walk() for form in forms_of(o))
+    quotients = (c for q in quotients_of(inside) for c in quotient_constraints(q))
+    known = [*within(pairs, program), *quotients]
 
     def found(block: Block, around: Sequence[Constraint]) -> list[tix.ReadOp]:
         reads = (o for o in block.ops if isinstance(o, tix.ReadOp))

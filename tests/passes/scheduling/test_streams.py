@@ -186,3 +186,13 @@ def test_what_a_row_may_not_have_is_read_where_it_is() -> None:
         x, s = rng.uniform(-1, 1, (rows, columns)), rng.uniform(-1, 1, more)
         padded = np.concatenate([s, np.zeros(rows)])[:rows]
         np.testing.assert_array_equal(f(x, s), x + padded[:, None])
+
+
+def test_numbers_of_a_remainder_are_those_of_each_row() -> None:
+    f = tadc.compile("w: real[2, 3]\ny[i, j] = sum[s](w[i % 2, s] * x[i // 2 + s, j])")
+    rng = np.random.default_rng(0)
+    w, x = rng.uniform(-1, 1, (2, 3)), rng.uniform(-1, 1, (6, 35))
+    windows = np.lib.stride_tricks.sliding_window_view(x, 3, 0)
+    expected = np.einsum("rs,ijs->irj", w, windows).reshape(-1, 35)
+    np.testing.assert_allclose(f(w, x), expected, rtol=1e-14)
+    assert f(w, x[:, :0]).shape == (8, 0)
