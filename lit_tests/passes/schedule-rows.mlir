@@ -3,7 +3,7 @@
 // Rows are independent: one loop over i computes the maximum, the exponentials, their sum and the
 // quotients of a row. What is read here alone has no memory: %m and %s are numbers, and a row of %e
 // lies where that of %y will. Quotients by %s are its reciprocal times %e, corrected; where %s is far
-// from 1, they are divisions.
+// from 1, they are divisions. Four rows go side by side, and one by one those that are left.
 tix.program @softmax (%x = "x" : !tix.tensor<[I, 512], f32>) {
   %m = tix.define "m" (%i) : !tix.tensor<[I], f32> {
     %0 = tix.max (%j) in (%j >= 0, %j <= 511) {
@@ -37,8 +37,19 @@ tix.program @softmax (%x = "x" : !tix.tensor<[I, 512], f32>) {
 
 // CHECK-LABEL:   func.func @y(%y: memref<?xf32>, %x: memref<?xf32>, %I: index)
 // CHECK-SAME:        buffers = ["y", "x"]
-// CHECK:           loops.parallel (%i) to (%I)
-// CHECK:             scf.for %j
+// CHECK:           loops.parallel (%i)
+// CHECK:             scf.for %i{{.*}} step %c4
+// CHECK:               scf.for %j
+// CHECK-COUNT-16:        arith.maximumf {{.*}} fastmath<nsz>
+// CHECK-COUNT-4:       vector.reduction <maximumf>
+// CHECK:               scf.for %j
+// CHECK-COUNT-4:         math.exp
+// CHECK:               scf.for %j
+// CHECK-COUNT-4:       vector.reduction <add>
+// CHECK:               scf.if
+// CHECK-COUNT-4:         arith.divf {{.*}} : f32
+// CHECK:             scf.for %i{{.*}} step %c1
+// CHECK:               scf.for %j
 // CHECK-COUNT-4:       arith.maximumf {{.*}} fastmath<nsz>
 // CHECK:             [[M:%.*]] = vector.reduction <maximumf>
 // CHECK-NOT:         memref.store
@@ -113,11 +124,56 @@ tix.program @pieces sizes (#tix.size<P = min((I + 31) floordiv 32)>) (%x = "x" :
 // CHECK:           loops.parallel (%p) to (%P)
 // CHECK:             scf.for %j
 // CHECK:               vector.store {{.*}}, %d[
-// CHECK:             scf.for %i
-// CHECK:               vector.reduction <maximumf>
+// CHECK:             scf.for %i{{.*}} step %c4
+// CHECK-COUNT-4:       vector.reduction <maximumf>
 // CHECK-NOT:           memref.store
+// CHECK:               scf.for %j
+// CHECK:                 vector.load %d[
+// CHECK-COUNT-4:         arith.addf
+// CHECK-NEXT:            vector.store {{.*}}, %d[
+// CHECK:             scf.for %i{{.*}} step %c1
+// CHECK:               vector.reduction <maximumf>
 // CHECK:               scf.for %j
 // CHECK:                 vector.load %d[
 // CHECK:                 arith.addf
 // CHECK:                 vector.store {{.*}}, %d[
 // CHECK-NOT:       func.func
+
+// -----
+
+// Two sums over a row: one loop over j, which takes the second one along.
+tix.program @along (%x = "x" : !tix.tensor<[I, 512], f32>) {
+  %a = tix.define "a" (%i) : !tix.tensor<[I], f32> {
+    %0 = tix.sum (%j) in (%j >= 0, %j <= 511) {
+      %1 = tix.read %x[%i, %j]
+      tix.yield %1
+    }
+    tix.yield %0
+  }
+  %b = tix.define "b" (%i) : !tix.tensor<[I], f32> {
+    %0 = tix.sum (%j) in (%j >= 0, %j <= 511) {
+      %1 = tix.read %x[%i, %j]
+      %2 = tix.exp %1
+      tix.yield %2
+    }
+    %3 = tix.read %a[%i]
+    %4 = tix.mul %0, %3
+    tix.yield %4
+  }
+  %y = tix.define "y" (%i, %j) : !tix.tensor<[I, 512], f32> {
+    %0 = tix.read %x[%i, %j]
+    %1 = tix.read %b[%i]
+    %2 = tix.mul %0, %1
+    tix.yield %2
+  }
+  tix.return %y
+}
+
+// CHECK-LABEL:   func.func @y(
+// CHECK:             scf.for %j
+// CHECK:               math.exp
+// CHECK:             vector.reduction <add>
+// CHECK:             vector.reduction <add>
+// CHECK:             scf.for %j
+// CHECK-NOT:           math.exp
+// CHECK:               vector.store {{.*}}, %y[

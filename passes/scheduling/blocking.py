@@ -17,9 +17,9 @@ from dialects.tix.affine import SizeValues
 from passes.rewriting.written_sizes import parse_sizes
 from passes.scheduling.costs.tile_cost import Sizes, length_of
 from passes.scheduling.rows.piece_sums import piece_sum_of
+from passes.scheduling.rows.row_forms import MOST_BYTES_BESIDE, long_reductions
 from passes.scheduling.scans import is_scanned
 from passes.scheduling.streams.streams import Stream, is_window, stream_of
-from passes.scheduling.tiles.sum_lengths import is_short
 from passes.scheduling.tiles.tile import Tile
 from passes.scheduling.tiles.tile_analysis import bytes_of_element, rows_share
 from passes.scheduling.tiles.tile_choice import ChooseTiles, tile_chooser
@@ -38,6 +38,8 @@ class Blocking:
     """True if neighbours may share strips with it: a near cache has room for one."""
     is_near: bool = False
     """True if a near cache has room for a row of its terms."""
+    beside: int = 1
+    """The rows of terms that go side by side at most."""
     is_far: bool = False
     """True if no near cache has room for the result."""
     row: int | None = None
@@ -57,6 +59,12 @@ FEWEST_BYTES_OF_FAR = 3 << 18
 
 MOST_TERMS_OF_ROW = 1 << 16
 """Terms of the longest sums whose row stays in a near cache: 256 KB of f32."""
+
+ROWS_BESIDE = 4
+"""Rows that go side by side: each hides what others wait for."""
+
+FEWEST_ROWS_BESIDE = 64
+"""Rows that there are at least, for threads to share."""
 
 ChooseBlocking = Callable[[tix.DefineOp], Blocking]
 
@@ -83,6 +91,7 @@ def chosen_blocking(op: tix.DefineOp, choose: ChooseTiles, example: Sizes) -> Bl
     found = Blocking(
         in_strips=terms <= MOST_TERMS_OF_STRIP,
         is_near=terms <= MOST_TERMS_OF_ROW,
+        beside=_beside(op, terms, example),
         is_far=_is_far(op, example),
         row=_row(op, example),
     )
@@ -91,13 +100,32 @@ def chosen_blocking(op: tix.DefineOp, choose: ChooseTiles, example: Sizes) -> Bl
     return replace(found, stream=stream_of(op, example), alone=_has_short_rows(op, example))
 
 
+def _beside(op: tix.DefineOp, terms: float, example: Sizes) -> int:
+    """The rows of so many terms, or else of the elements of the result, that go side by side."""
+    count, has_terms = _elements(op, example), _has_long_terms(op)
+    length = terms if has_terms else _row(op, example) or 1
+    is_short = length * bytes_of_element(op.type) <= MOST_BYTES_BESIDE
+    fewest = FEWEST_ROWS_BESIDE * (1 if has_terms else length)
+    return ROWS_BESIDE if is_short and (count is None or count >= fewest) else 1
+
+
+def _has_long_terms(op: tix.DefineOp) -> bool:
+    """True if a row is one of terms: of a reduction that is neither unrolled nor over rows."""
+    return bool(long_reductions(op)) and not piece_sum_of(op)
+
+
 def _is_far(op: tix.DefineOp, example: Sizes) -> bool:
     """True if a result has so many bytes for these sizes, or for unknown ones."""
+    count = _elements(op, example)
+    return count is None or count * bytes_of_element(op.type) >= FEWEST_BYTES_OF_FAR
+
+
+def _elements(op: tix.DefineOp, example: Sizes) -> int | None:
+    """The elements of the result for these sizes; None where they do not tell."""
     known = SizeValues(example)
     if any(name not in known for size in op.type.shape for name in size.sizes):
-        return True
-    count = prod(max(0, size.evaluate(known)) for size in op.type.shape)
-    return count * bytes_of_element(op.type) >= FEWEST_BYTES_OF_FAR
+        return None
+    return prod(max(0, size.evaluate(known)) for size in op.type.shape)
 
 
 def _row(op: tix.DefineOp, example: Sizes) -> int | None:
@@ -122,8 +150,7 @@ def _has_short_rows(op: tix.DefineOp, example: Sizes) -> bool:
     """
     if is_scanned(op):
         return False
-    reductions = [o for o in op.walk() if isinstance(o, tix.ReductionOp) and not is_short(o)]
-    reductions = [] if piece_sum_of(op) else reductions
+    reductions = long_reductions(op) if _has_long_terms(op) else []
     lengths = [length_of(o, o.indices[-1], example) for o in reductions]
     if not reductions and op.indices:
         last = op.shape[-1]

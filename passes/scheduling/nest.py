@@ -10,16 +10,18 @@ lack one of them, of which a block then holds all values.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from dialects import tix
+from dialects.tix import Affine
 from passes.scheduling.bands.band_stages import Bands
 from passes.scheduling.blocking import PLAIN, Blocking
 from passes.scheduling.pairs import Pairs
 from passes.scheduling.rows.piece_sums import PieceSum
+from passes.scheduling.rows.row_parts import Along, Part
 from passes.scheduling.streams.streams import Stream
 from passes.scheduling.tiles.tile import Tile
 from passes.scheduling.tiles.tile_analysis import constant_extent
@@ -39,6 +41,28 @@ class Rows:
     """The members to whose elements each row of a piece adds; they have no rows of their own."""
     in_strips: bool = False
     """True if vectors run along the last of the shared indices (`strips`)."""
+    along: Along = field(default_factory=dict["Operation", "Sequence[Part]"])
+    """The parts that loops along a row take along."""
+    height: int = 1
+    """The rows that are computed side by side, along the last of the shared indices."""
+    lengths: Sequence[Affine] = ()
+    """The numbers of values of the indices along a row."""
+    longest: int = 0
+    """The elements of the longest rows that go side by side."""
+
+    @property
+    def lines(self) -> Mapping[tix.DefineOp, Sequence[SSAValue]]:
+        """For each member the indices that say which row it is in; of those in pieces, too."""
+        return {**self.shared, **{piece.op: piece.rows for piece in self.pieces}}
+
+    def inside(self, op: tix.DefineOp) -> Sequence[SSAValue]:
+        """The indices of a member that run along a row."""
+        piece = self.piece(op)
+        return piece.inside if piece else [v for v in op.indices if v not in self.shared[op]]
+
+    def piece(self, op: tix.DefineOp) -> PieceSum | None:
+        """The sum over rows that a member is, if it is one."""
+        return next((piece for piece in self.pieces if piece.op is op), None)
 
 
 @dataclass(frozen=True)

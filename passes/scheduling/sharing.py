@@ -52,6 +52,7 @@ def nests_of(
     alone = fixed | _with_pieces(counts)
     plain = {op for op in counts if as_written & {*rounding_reductions(op)}}
     wide, far = repeated | plain, set[tix.DefineOp]()
+    beside = dict[tix.DefineOp, int]()
 
     def in_order(op: tix.DefineOp) -> Blocking:
         found = choose(op)
@@ -61,6 +62,7 @@ def nests_of(
             wide.add(op)
         if not found.is_near:
             far.add(op)
+        beside[op] = found.beside
         return replace(found, tiles=[t for t in found.tiles if _keeps_order(t, as_written)])
 
     for is_first, run in groupby(members, lambda m: m.op is m.first):
@@ -68,7 +70,7 @@ def nests_of(
             ops = [m.op for m in run]
             walks = _walks(ops, fixed, choose)
             found = nests(ops, alone, in_order, walks)
-            found = strips_shared(rows_shared(found, repeated, plain, far), wide)
+            found = strips_shared(rows_shared(found, repeated, plain, far, beside), wide)
             yield from bands_shared(found, fixed, in_order)
 
 

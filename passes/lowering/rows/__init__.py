@@ -1,6 +1,8 @@
 """Definitions that share rows or strips, and sums over the rows of a piece.
 
-- `row_loops`: definitions row by row
+- `row_loops`: definitions row by row, some rows side by side
+- `part_loops`: a loop along rows, for all parts of definitions that share it
+- `row_group`: numbers of rows side by side
 - `piece_loops`: sums over the rows of a piece
 - `strip_loops`: definitions strip by strip
 - `column_scans`: scans along another index than that of lanes

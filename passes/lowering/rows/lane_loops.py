@@ -27,8 +27,6 @@ from passes.lowering.emit import (
 from passes.lowering.lanes.vector_lowering import store_vector
 from passes.lowering.rows.row_lanes import RowLanes
 from passes.lowering.scalars.body_lowering import BodyLowering
-from passes.scheduling.tiles.tile import Tile
-from passes.scheduling.tiles.tile_analysis import lanes_of
 
 Lanes = Sequence[SSAValue]
 """Vectors of partial results."""
@@ -37,11 +35,9 @@ Emit = Callable[[RowLanes, int, Lanes], Lanes]
 """Emits so many vectors from the index on, under the mask if there is one."""
 
 
-def tile_along(op: tix.DefineOp, column: SSAValue, body: Region, vectors: int) -> Tile:
-    """Vectors along an index, several at a time unless an elementary function keeps units busy."""
-    heavy = any(not isinstance(o, FREE) and weight(o) > 1 for o in body.walk())
-    lanes = lanes_of(op)
-    return Tile(None, column, 1, lanes * (1 if heavy else vectors), lanes)
+def is_heavy(body: Region) -> bool:
+    """True if an elementary function keeps units busy, so that one vector at a time does."""
+    return any(not isinstance(o, FREE) and weight(o) > 1 for o in body.walk())
 
 
 def over_vectors(

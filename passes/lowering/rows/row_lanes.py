@@ -1,18 +1,21 @@
-"""Values of a row in the lanes of vectors, and the numbers that are the same for all of them.
+"""Values of rows in the lanes of vectors, and the numbers that are the same for all of them.
 
-    y[i, j] = (x[i, j] - m[i]) / sqrt(v[i] + 1e-5)       j along the lanes
+    y[i, j] = (x[i, j] - m[i]) / sqrt(v[i] + 1e-5) * g[j]       j along the lanes
 
-`m[i]`, which the nest has just computed, and the root are there before the loop over j begins. Of a
-choice by values both sides are computed, and each lane takes one.
+`m[i]`, which the nest has just computed, and the root are there before the loop over j begins, one
+for each row of those that are computed side by side; a vector of `g` is loaded once for all of
+them. Of a choice by values both sides are computed, and each lane takes one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from typing import Self
 
 from xdsl.ir import Operation, Region, SSAValue
 
 from dialects import tix
+from dialects.tix import Affine, Variable
 from dialects.tix import elementwise as ew
 from passes.analysis.index_uses import IndexUses
 from passes.index_sets.context import stays_inside
@@ -49,7 +52,7 @@ class KnownNumbers(SegmentLowering):
                 or not (_tensor_of(op) in self.numbers or stays_inside(op, known))
             ):
                 later.update(op.results)
-            else:
+            elif not {*op.results} <= self.scalars.keys():
                 self.operation(op)
 
 
@@ -58,16 +61,40 @@ def _tensor_of(op: Operation) -> SSAValue | None:
 
 
 class RowLanes(KnownNumbers, LaneChoices):
-    """Emits values at vectors of a row."""
+    """Emits values at vectors of a row, or of several rows side by side."""
 
-    def __init__(self, at: KnownNumbers, op: tix.DefineOp, tile: Tile, uses: IndexUses):
+    def __init__(
+        self,
+        at: KnownNumbers,
+        op: tix.DefineOp,
+        tile: Tile,
+        uses: IndexUses,
+        rows: Sequence[KnownNumbers] = (),
+    ):
         super().__init__(at, op, tile, uses)
-        self.outer = at
-        """The lowering of what stands before the loop over vectors."""
+        self.outer = rows or [at]
+        """The lowerings of what stands before the loop over vectors, one for each row."""
         self.numbers = at.numbers
         self.ranges = dict(at.ranges)
-        self.reciprocals: Mapping[SSAValue, SSAValue] = {}
-        """The reciprocals of numbers that lanes are divided by."""
+        self.reciprocals: Sequence[Mapping[SSAValue, SSAValue]] = ()
+        """For each row the reciprocals of numbers that lanes are divided by; none: in no row."""
+
+    def at(self, row: int | None, vector: int | None) -> Self:
+        inner = super().at(row, vector)
+        if row:
+            inner.numbers = self.outer[row].numbers
+            inner.scalars.update(self.outer[row].scalars)
+        return inner
+
+    def key(self, op: tix.ReadOp) -> object:
+        """A key that definitions share which have the same values for their indices."""
+        values: dict[Variable, Affine] = {
+            v: Affine.of(self.index.values[v])
+            for form in op.forms
+            for v in form.substitute(self.index.places).indices
+        }
+        placed = (form.substitute(self.index.places).substitute(values) for form in op.forms)
+        return op.tensor, op.shape, self.lanes, self.mask, *placed
 
     def _emitted(self, value: SSAValue) -> SSAValue:
         if self.vector is None and value in self.scalars:
@@ -77,8 +104,9 @@ class RowLanes(KnownNumbers, LaneChoices):
         return super()._emitted(value)
 
     def _quotient(self, op: ew.DivOp) -> SSAValue:
-        if op.rhs not in self.reciprocals or self.tile.column_index not in self.uses.of(op.lhs):
+        known: Mapping[SSAValue, SSAValue] = {}
+        if self.reciprocals:
+            known = self.reciprocals[self.row or 0]
+        if op.rhs not in known or self.tile.column_index not in self.uses.of(op.lhs):
             return super()._emitted(op.result)
-        return quotient_of(
-            self, self.lanes_of(op.lhs), self.value(op.rhs), self.reciprocals[op.rhs]
-        )
+        return quotient_of(self, self.lanes_of(op.lhs), self.value(op.rhs), known[op.rhs])

@@ -8,9 +8,13 @@
       scf.for %j = ...                      y[i, j] = e[i, j] / s[i]
     }
 
-A reduction has four vectors of partial results, which advance side by side along its innermost
-index, and are combined in the end. Long sums do that once per segment
-(`passes/lowering/scalars/segments.py`). The order depends on sizes alone.
+**Rows side by side.** A row waits for the end of each of its reductions: for vectors that are
+combined, lanes that are added up, a root or a logarithm of one number. So `height` rows go on
+together, in loops over vectors of all of them; what is left at the end goes one by one.
+
+    loops.parallel (%p) to ((%I + 3) // 4) {
+      %m0, %m1, %m2, %m3 = ...              one loop over j, with vectors of four rows
+      ...
 """
 
 from __future__ import annotations
@@ -19,37 +23,34 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from typing import Any
 
-from xdsl.dialects import memref
+from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from dialects import tix
-from dialects.loops import ParallelOp, SelectLanesOp
+from dialects.loops import ParallelOp
 from dialects.tix import Affine
 from passes.analysis.index_uses import IndexUses
 from passes.index_sets.sets import index_set
-from passes.lowering.emit import carrying_loop, either, loop, one_of
-from passes.lowering.rows.lane_loops import Lanes, over_vectors, store_elements, tile_along
-from passes.lowering.rows.piece_loops import add_row, clear
-from passes.lowering.rows.row_lanes import KnownNumbers, RowLanes
+from passes.lowering.emit import difference, either, loop, quotient, select, smaller
+from passes.lowering.rows.lane_loops import Lanes, is_heavy, over_vectors, store_elements
+from passes.lowering.rows.part_loops import VECTORS_OF_ELEMENTS, PartLoop
+from passes.lowering.rows.piece_loops import clear
+from passes.lowering.rows.row_group import RowGroup
+from passes.lowering.rows.row_lanes import RowLanes
 from passes.lowering.rows.row_quotients import are_safe, divisors, reciprocal
 from passes.lowering.rows.row_scans import RowScans
 from passes.lowering.scalars.body_lowering import BodyLowering
-from passes.lowering.scalars.segments import Segments, add_segment, whole_sum
 from passes.rewriting.programs import definition_around
 from passes.scheduling.nest import Rows
-from passes.scheduling.tiles.sum_lengths import constant_range, is_short
-from passes.scheduling.tiles.tile_analysis import constant_extent
-
-VECTORS_OF_REDUCTION = 4
-"""Vectors of partial results: an addition waits four cycles for the one before."""
-
-VECTORS_OF_ELEMENTS = 2
-"""Vectors of elements that are written out one after the other."""
+from passes.scheduling.rows.row_parts import Part, has_loops_of_its_own, is_long
+from passes.scheduling.scans import is_scanned
+from passes.scheduling.tiles.tile import Tile
+from passes.scheduling.tiles.tile_analysis import constant_extent, lanes_of
 
 
 def row_loops(outer: RowLowering, members: Sequence[tix.DefineOp], rows: Rows) -> ParallelOp:
-    """The loops of a nest: an iteration computes a row of each member, one after the other."""
+    """The loops of a nest: an iteration computes some rows of each member, one after the other."""
     first, shared = members[0], rows.shared[members[0]]
     body = Block(arg_types=[IndexType()] * len(shared))
     for new, old in zip(body.args, shared, strict=True):
@@ -57,62 +58,155 @@ def row_loops(outer: RowLowering, members: Sequence[tix.DefineOp], rows: Rows) -
     shape = dict(zip(first.indices, first.shape, strict=True))
     limits = [outer.index.form(shape[index]) for index in shared]
     at = outer.inside(body)
-    if not rows.pieces:
-        at.row(members, rows, body.args)
-        return ParallelOp(limits, Region(body))
-    limits[-1] = outer.index.form(rows.pieces[0].count)
-    at.pieces(members, rows, body.args)
+    at.plan, at.height = rows, rows.height
+    if rows.pieces:
+        limits[-1] = outer.index.form(rows.pieces[0].count)
+        _pieces(at, members, rows, body.args)
+    elif rows.height == 1:
+        at.row(members, body.args)
+    else:
+        size = shape[shared[-1]]
+        limits[-1] = outer.index.floordiv(size + (rows.height - 1), rows.height)
+        _block(at, members, rows, body.args, size)
     return ParallelOp(limits, Region(body))
 
 
-class RowLowering(KnownNumbers):
-    """Emits one row of each definition."""
+# --- which rows go side by side -------------------------------------------------------------------
+
+
+def _block(
+    at: RowLowering,
+    members: Sequence[tix.DefineOp],
+    rows: Rows,
+    places: Sequence[SSAValue],
+    size: Affine,
+) -> None:
+    """The rows of the block at a place: as many as the height, or those that are left."""
+    *outer, place = places
+    height, extent = at.index.constant(at.height), constant_extent(size)
+    low = at.index.mul(place, height)
+    if extent is not None and extent % at.height == 0 and _are_short(at, rows) is None:
+        at.side_by_side().row(members, [*outer, low])
+    else:
+        high = smaller(at, at.index.add(low, height), at.index.form(size))
+        _span(at, members, rows, outer, (low, high))
+
+
+def _pieces(
+    at: RowLowering, members: Sequence[tix.DefineOp], rows: Rows, places: Sequence[SSAValue]
+) -> None:
+    """All rows of a piece, and the sums over them."""
+    *outer, place = places
+    first = rows.pieces[0]
+    place.name_hint = first.op.indices[len(outer)].name_hint
+    for piece in rows.pieces:
+        at.index.values.update(zip(piece.op.indices, places, strict=False))
+        at.along(piece.op, piece.inside, lambda inner, piece=piece: clear(inner, piece))
+    length = constant_extent(first.length)
+    is_whole = length is not None and not (length % at.height or first.height % at.height)
+    _span(at, members, rows, outer, at.bounds(first.total, [first.row]), is_whole)
+
+
+def _span(
+    at: RowLowering,
+    members: Sequence[tix.DefineOp],
+    rows: Rows,
+    outer: Sequence[SSAValue],
+    span: tuple[SSAValue, SSAValue],
+    is_whole: bool = False,
+) -> None:
+    """The rows from one to another: as many side by side as possible, and one by one the rest."""
+
+    def several(inner: BodyLowering, row: SSAValue) -> None:
+        assert isinstance(inner, RowLowering)
+        inner.side_by_side().row(members, [*outer, row])
+
+    def one(inner: BodyLowering, row: SSAValue) -> None:
+        assert isinstance(inner, RowLowering)
+        inner.row(members, [*outer, row])
+
+    low, high = span
+    hint = rows.shared[members[0]][-1].name_hint
+    if at.height > 1:
+        end, test = high, _are_short(at, rows)
+        if not is_whole:
+            height = at.index.constant(at.height)
+            whole = quotient(at, difference(at, high, low), height)
+            end = at.index.add(low, at.index.mul(whole, height))
+        if test is not None:
+            end = select(at, test, end, low)
+        loop(at, low, end, hint, several, at.height)
+        low = end
+    if low is not high:
+        loop(at, low, high, hint, one)
+
+
+def _are_short(at: RowLowering, rows: Rows) -> SSAValue | None:
+    """A test that rows are short enough to go side by side; None where numbers say so."""
+    if all(constant_extent(size) is not None for size in rows.lengths):
+        return None
+    length = reduce(at.index.mul, map(at.index.form, rows.lengths))
+    most = at.index.constant(rows.longest)
+    return at.index.once(("short", length), lambda: arith.CmpiOp(length, most, "sle"))
+
+
+# --- a row of each member -------------------------------------------------------------------------
+
+
+class RowLowering(RowGroup):
+    """Emits a row of each definition, or some rows side by side."""
 
     def __init__(self, *arguments: Any, **options: Any):
         super().__init__(*arguments, **options)
-        self.numbers = dict[SSAValue, SSAValue]()
+        self.plan = Rows({}, (), {})
+        """The rows of the nest; none in loops that share no rows."""
 
-    def pieces(
-        self, members: Sequence[tix.DefineOp], rows: Rows, places: Sequence[SSAValue]
-    ) -> None:
-        """All rows of a piece, and the sums over them."""
-        *outer, place = places
-        first = rows.pieces[0]
-        place.name_hint = first.op.indices[len(outer)].name_hint
-        for piece in rows.pieces:
-            self.index.values.update(zip(piece.op.indices, places, strict=False))
-            self._along(piece.op, piece.inside, lambda at, piece=piece: clear(at, piece))
-
-        def one(at: BodyLowering, row: SSAValue) -> None:
-            assert isinstance(at, RowLowering)
-            at.row(members, rows, [*outer, row])
-
-        low, high = self.bounds(first.total, [first.row])
-        loop(self, low, high, first.row.name_hint, one)
-
-    def row(self, members: Sequence[tix.DefineOp], rows: Rows, places: Sequence[SSAValue]) -> None:
-        """One row of each member, one after the other."""
-        pieces = {piece.op: piece for piece in rows.pieces}
+    def row(self, members: Sequence[tix.DefineOp], places: Sequence[SSAValue]) -> None:
+        """A row of each member, and of those beside it, one member after the other."""
+        self.place(self.plan.lines, places)
+        taken = {part.source for parts in self.plan.along.values() for part in parts}
         for op in members:
-            piece = pieces.get(op)
-            own = piece.rows if piece else rows.shared[op]
-            self.index.values.update(zip(own, places, strict=True))
-            if piece:
-                self._along(op, piece.inside, lambda at, piece=piece: add_row(at, piece))
-            elif inside := [v for v in op.indices if v not in own]:
-                self._along(op, inside, lambda at, op=op: at.elements(op))
+            inside = self.plan.inside(op)
+            if not inside:
+                self._number(op)
+            elif not self.plan.piece(op) and has_loops_of_its_own(op, inside[-1]):
+                self.along(op, inside, lambda at, op=op: at._elements(op))
+            elif op not in taken:
+                self._loop(Part(op))
+
+    def _number(self, op: tix.DefineOp) -> None:
+        """The only element that a definition has in each row."""
+        for inner in op.body.block.ops:
+            if isinstance(inner, tix.YieldOp) or {*inner.results} <= self.scalars.keys():
+                continue
+            if is_long(inner):
+                self._loop(Part(op, inner))
             else:
-                self.number(op, op in rows.written)
+                for row in self.rows:
+                    row.operation(inner)
+        for row in self.rows:
+            value = row.scalars[tix.yielded(op.body)]
+            row.numbers[op.result] = value
+            if op in self.plan.written:
+                forms = [Affine.of(v) for v in op.indices]
+                place = row.index.linear(forms, row.strides[op.result, op.shape])
+                row.insert(memref.StoreOp.get(value, row.buffers[op.result], [place]))
 
-    def number(self, op: tix.DefineOp, stored: bool) -> None:
-        """The only element that a definition has in this row."""
-        value = self.region(op.body)
-        self.numbers[op.result] = value
-        if stored:
-            place = self._place(op)
-            self.insert(memref.StoreOp.get(value, self.buffers[op.result], [place]))
+    def _loop(self, part: Part) -> None:
+        """The loop of a part, with all that it takes along."""
+        PartLoop(self.plan, [part, *self.plan.along.get(part.source, ())]).emit(self)
 
-    def _along(
+    def _scalar(self, op: Operation) -> SSAValue:
+        """A value of this row alone: a reduction in a choice is for those rows that make it."""
+        if not is_long(op):
+            return super()._scalar(op)
+        alone = self.alone()
+        PartLoop(self.plan, [Part(definition_around(op), op)]).emit(alone)
+        return alone.scalars[op.results[0]]
+
+    # --- elements that have loops of their own ---
+
+    def along(
         self, op: tix.DefineOp, own: Sequence[SSAValue], emit: Callable[[RowLowering], None]
     ) -> None:
         """The loops over all indices of a definition in a row but the last one."""
@@ -122,36 +216,44 @@ class RowLowering(KnownNumbers):
 
         def one(inner: BodyLowering, k: SSAValue) -> None:
             assert isinstance(inner, RowLowering)
-            inner.index.values[index] = k
-            inner._along(op, rest, emit)
+            inner.fix([index], k)
+            inner.along(op, rest, emit)
 
         size = op.shape[op.indices.index(index)]
         loop(self, self.index.constant(0), self.index.form(size), index.name_hint, one)
 
-    def elements(self, op: tix.DefineOp) -> None:
+    def _elements(self, op: tix.DefineOp) -> None:
         """The elements that a definition has along its last index, in vectors."""
         column = op.indices[-1]
         known = [c for c in index_set(op) if not c.form[column]]
-        self.compute_ahead(op.body, [column], known)
-        numbers = divisors(op, column, self)
-        if not numbers:
-            return self._elements_of_row(op, {})
+        for row in self.rows:
+            row.compute_ahead(op.body, [column], known)
+        numbers = [divisors(op, column, row) for row in self.rows]
+        if not numbers[0]:
+            return self._fill(op, [])
 
         def by_reciprocals(at: BodyLowering) -> None:
             assert isinstance(at, RowLowering)
-            at._elements_of_row(op, {v: reciprocal(at, s) for v, s in numbers.items()})
+            at._fill(op, [{v: reciprocal(at, s) for v, s in own.items()} for own in numbers])
 
         def by_division(at: BodyLowering) -> None:
             assert isinstance(at, RowLowering)
-            at._elements_of_row(op, {})
+            at._fill(op, [])
 
-        either(self, are_safe(self, numbers.values()), by_reciprocals, by_division)
+        safe = are_safe(self, [number for own in numbers for number in own.values()])
+        either(self, safe, by_reciprocals, by_division)
 
-    def _elements_of_row(self, op: tix.DefineOp, reciprocals: Mapping[SSAValue, SSAValue]) -> None:
-        column, size = op.indices[-1], op.shape[-1]
-        tile = tile_along(op, column, op.body, VECTORS_OF_ELEMENTS)
-        uses = IndexUses()
-        lanes = RowLanes(self, op, tile, uses)
+    def _fill(self, op: tix.DefineOp, reciprocals: Sequence[Mapping[SSAValue, SSAValue]]) -> None:
+        """The elements along the last index, by the reciprocals of what they are divided by."""
+        if is_scanned(op):
+            return self._scan(op, reciprocals)
+        PartLoop(self.plan, [Part(op)], reciprocals).along(self, op.indices[-1], ())
+
+    def _scan(self, op: tix.DefineOp, reciprocals: Sequence[Mapping[SSAValue, SSAValue]]) -> None:
+        """Elements that show totals on the way."""
+        column, size, uses, width = op.indices[-1], op.shape[-1], IndexUses(), lanes_of(op)
+        vectors = 1 if is_heavy(op.body) else VECTORS_OF_ELEMENTS
+        lanes = RowLanes(self, op, Tile(None, column, 1, width * vectors, width), uses)
         lanes.reciprocals = reciprocals
         scans = RowScans(op, uses)
         scans.compute_ahead(lanes)
@@ -160,8 +262,7 @@ class RowLowering(KnownNumbers):
             for number in scans.in_order(range(vectors)):
                 here = at.at(None, number)
                 carried = scans.emit(here, carried)
-                value = here.lanes_of(tix.yielded(op.body))
-                store_elements(here, op, value)
+                store_elements(here, op, here.lanes_of(tix.yielded(op.body)))
             return carried
 
         def part(at: RowLanes, low: SSAValue, high: SSAValue, carried: Lanes) -> Lanes:
@@ -169,72 +270,3 @@ class RowLowering(KnownNumbers):
             return over_vectors(at, column, span, carried, store, scans.are_backwards)
 
         scans.rows(lanes, part)
-
-    def _place(self, op: tix.DefineOp) -> SSAValue:
-        forms = [Affine.of(v) for v in op.indices]
-        return self.index.linear(forms, self.strides[op.result, op.shape])
-
-    # --- reductions ---
-
-    def _scalar(self, op: Operation) -> SSAValue:
-        if isinstance(op, tix.ReductionOp) and not isinstance(op, tix.SumOp) and not is_short(op):
-            return self._reduced(op, op.indices)
-        return super()._scalar(op)
-
-    def one_segment(self, op: tix.SumOp, own: Sequence[SSAValue]) -> SSAValue:
-        return super().one_segment(op, own) if is_short(op) else self._reduced(op, own)
-
-    def several(self, segments: Segments) -> SSAValue:
-        """The loops over segments; where there is one, nothing waits for how totals are added."""
-
-        def fill(at: BodyLowering, own: Lanes, carried: Lanes) -> Lanes:
-            assert isinstance(at, RowLowering)
-            total, errors, _ = carried
-            last = at.one_segment(segments.op, own)
-            return *add_segment(at, total, errors, last), last
-
-        zero = self.constant(0.0)
-        total, errors, last = segments.emit(self, [zero] * 3, fill)
-        test = segments.are_several(self)
-        if test is None:
-            return whole_sum(self, total, errors)
-        return one_of(self, test, lambda at: whole_sum(at, total, errors), lambda _: last)
-
-    def _reduced(self, op: tix.ReductionOp, own: Sequence[SSAValue]) -> SSAValue:
-        """A reduction over the values that the indices `own` have here."""
-        definition = definition_around(op)
-        ahead = self.inside(self.index.block)
-        ahead.compute_ahead(op.body, op.indices, index_set(definition))
-        tile = tile_along(definition, op.indices[-1], op.body, VECTORS_OF_REDUCTION)
-        lanes = RowLanes(ahead, definition, tile, IndexUses())
-        start = lanes.splat(lanes.constant(op.IDENTITY))
-        found = _add_terms(lanes, op, own, [start] * (tile.columns // tile.lanes))
-        return lanes.all_lanes(op, reduce(lambda a, b: lanes.add(a, b, op), found))
-
-
-def _add_terms(at: RowLanes, op: tix.ReductionOp, own: Sequence[SSAValue], sums: Lanes) -> Lanes:
-    """The loops of some indices of a reduction, the innermost one in vectors."""
-    index, *rest = own
-    low, high = at.bounds(op, own)
-
-    def outside(inner: BodyLowering, k: SSAValue, carried: Lanes) -> Lanes:
-        assert isinstance(inner, RowLanes)
-        inner.index.values[index] = k
-        return _add_terms(inner, op, rest, carried)
-
-    if rest:
-        one = at.index.constant(1)
-        return carrying_loop(at, low, high, one, index.name_hint, sums, outside)
-
-    def terms(inner: RowLanes, vectors: int, carried: Lanes) -> Lanes:
-        found = list(carried)
-        for number in range(vectors):
-            here = inner.at(None, number)
-            after = here.add(found[number], here.lanes_of(tix.yielded(op.body)), op)
-            if inner.mask is not None:
-                after = here.insert(SelectLanesOp(inner.mask, after, found[number])).result
-            found[number] = after
-        return found
-
-    known = None if index in at.ranges else constant_range(op, index)
-    return over_vectors(at, index, (low, high, known and known[1]), sums, terms)

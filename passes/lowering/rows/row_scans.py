@@ -117,7 +117,7 @@ class RowScans:
         size = self.op.shape[-1]
         if not scan.has_terms_ahead(size):
             return _identity(at, scan)
-        inner = at.outer.inside(at.index.block)
+        inner = at.outer[0].inside(at.index.block)
         place = Affine(constant=-1) if scan.is_forwards else size
         inner.index.values[scan.index] = inner.index.form(place)
         start = inner.constant(scan.op.IDENTITY)

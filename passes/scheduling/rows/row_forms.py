@@ -16,6 +16,10 @@ from passes.analysis.index_uses import IndexUses
 from passes.scheduling.tiles.sum_lengths import is_short
 from passes.scheduling.tiles.tile_analysis import stride
 
+MOST_BYTES_BESIDE = 4096
+"""Bytes of the longest rows that go side by side: those of a few tensors stay in the nearest cache.
+Longer ones wait for the end of a reduction but rarely."""
+
 
 def long_reductions(op: Operation) -> list[tix.ReductionOp]:
     """The reductions in an operation that are not unrolled where they stand."""

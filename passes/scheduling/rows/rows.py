@@ -34,9 +34,11 @@ from passes.analysis.index_uses import IndexUses
 from passes.rewriting.programs import reads_of
 from passes.scheduling.nest import Nest, Rows
 from passes.scheduling.rows.piece_sums import PieceSum, piece_sum_of
-from passes.scheduling.rows.row_forms import long_reductions, run_along
+from passes.scheduling.rows.row_forms import MOST_BYTES_BESIDE, long_reductions, run_along
+from passes.scheduling.rows.row_parts import box, parts_along
 from passes.scheduling.rows.row_places import places_of
 from passes.scheduling.scans import column_scans, row_scans
+from passes.scheduling.tiles.tile_analysis import bytes_of_element
 
 MOST_MEMBERS = 16
 """The definitions that share rows at most."""
@@ -63,11 +65,12 @@ def rows_shared(
     alone: Collection[tix.DefineOp],
     plain: Collection[tix.DefineOp],
     far: Collection[tix.DefineOp] = (),
+    beside: Mapping[tix.DefineOp, int] | None = None,
 ) -> list[Nest]:
     """The given nests in order, where some share rows and scans carry totals.
 
     Those in `alone` share nothing, those in `plain` stay as they are, and those in `far` share only
-    rows that lie in one piece of memory.
+    rows that lie in one piece of memory. `beside` says how many rows go side by side at most.
     """
     groups: list[_Group] = []
     for nest in nests:
@@ -76,7 +79,7 @@ def rows_shared(
         is_free &= not in_blocks or piece_sum_of(nest.body) is not None
         if is_free and column_scans(nest.body, IndexUses()):
             nest = replace(nest, has_columns=True)
-        member = _member_of(nest, far) if is_free and not nest.has_columns else None
+        member = _member_of(nest, far, beside or {}) if is_free and not nest.has_columns else None
         group = None if member is None or nest.body in alone else _group_for(member, groups, alone)
         if group is None:
             groups.append(_Group([nest], [member] if member else []))
@@ -100,11 +103,13 @@ def _group_for(
     return None
 
 
-def _member_of(nest: Nest, far: Collection[tix.DefineOp]) -> _Member | None:
+def _member_of(
+    nest: Nest, far: Collection[tix.DefineOp], beside: Mapping[tix.DefineOp, int]
+) -> _Member | None:
     """The definition of a nest, if it may share rows."""
     if not nest.body.indices:
         return None
-    member = _Member(nest.body, nest.body in far)
+    member = _Member(nest.body, nest.body in far, beside.get(nest.body, 1))
     return member if member.has_rows else None
 
 
@@ -144,16 +149,43 @@ def _joined(group: _Group) -> list[Nest]:
     if tiles or not (scanned or reduced):
         return nests
     ops = [m.op for m in members]
-    found = Rows(shared, *places_of(ops, numbers), pieces)
+    found = Rows(shared, *places_of(ops, numbers), pieces, along=parts_along(ops, shared, pieces))
+    long = [m for m in members if not m.is_number(shared) and not m.piece]
+    if all(_goes_beside(m, shared) for m in members):
+        found = replace(
+            found,
+            height=min(m.beside for m in [*long, *(m for m in members if m.piece)]),
+            lengths=_lengths(long[0], shared),
+            longest=MOST_BYTES_BESIDE // bytes_of_element(ops[0].type),
+        )
     return [Nest(ops[0], ops, [op.indices for op in ops], (), rows=found)]
+
+
+def _goes_beside(member: _Member, shared: Shared) -> bool:
+    """True if rows of a member can go side by side: their loops have the same bounds."""
+    if member.piece:
+        return True
+    own = shared[member.op]
+    tests = (c for o in member.reductions for c in o.constraints)
+    used = (v for c in tests for v in c.form.indices)
+    return bool(own) and not member.scans and not any(own[-1] in member.uses.of(v) for v in used)
+
+
+def _lengths(member: _Member, shared: Shared) -> Sequence[Affine]:
+    """The numbers of values of the indices along a row."""
+    if member.reductions:
+        return box(member.reductions[0]) or ()
+    shape = zip(member.op.indices, member.op.shape, strict=True)
+    return [size for v, size in shape if v not in shared[member.op]]
 
 
 class _Member:
     """A definition that may share rows, and its analyses."""
 
-    def __init__(self, op: tix.DefineOp, is_far: bool):
+    def __init__(self, op: tix.DefineOp, is_far: bool, beside: int):
         self.op = op
         self.is_far = is_far
+        self.beside = beside
         self.uses = IndexUses()
         self.piece = piece_sum_of(op)
         self.scans = () if self.piece else row_scans(op, self.uses)

@@ -110,6 +110,7 @@ def _row_comment(op: tix.DefineOp, nest: Nest, others: str) -> str:
     comments = [
         "in strips of columns" if nest.rows is not None and nest.rows.in_strips else "",
         others,
+        f"{nest.rows.height} rows side by side" if nest.rows and nest.rows.height > 1 else "",
         "carries totals" if is_scanned(op) else "",
         "" if op in nest.written else "not stored",
     ]

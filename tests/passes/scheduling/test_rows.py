@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 import tadc
 from passes import cut_sums
 from passes.schedule import schedule
+from passes.scheduling import blocking
 from passes.scheduling.blocking import blocking_chooser
 from passes.scheduling.rows import piece_sums
 from passes.set_precision import set_precision
@@ -71,7 +72,7 @@ CASES = {
     "t[i] = sum[j](a[i, j]**2)\n"
     "c[i, j] = exp(a[i, j] / (1 + t[i]))\nu[i] = sum[j](c[i, j])\ny[i, j] = c[i, j] * u[i]",
 }
-SHAPES = {2: [(3, 1), (2, 4100), (7, 150), (0, 40)], 3: [(2, 3, 50)]}
+SHAPES = {2: [(3, 1), (2, 4100), (7, 150), (0, 40), (4, 33)], 3: [(2, 3, 50)]}
 SHAPES[2] += [(5, 31), (4, 64), (3, 0)] if CAMPAIGN else []
 
 
@@ -181,8 +182,24 @@ def arguments(f: Function, shape: tuple[int, ...], dtype: str) -> list[np.ndarra
     return [rng.uniform(-1, 1, given[t.name]).astype(dtype) for t in f.args]
 
 
+@pytest.fixture
+def rows_beside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows go side by side, however few there are."""
+    monkeypatch.setattr(blocking, "FEWEST_ROWS_BESIDE", 0)
+
+
 @pytest.mark.parametrize(("name", "dtype"), in_turn(CASES, ["f4", "f8"]))
 def test_rows_agree_with_the_interpreter(name: str, dtype: str):
+    check_rows(name, dtype)
+
+
+@pytest.mark.usefixtures("rows_beside")
+@pytest.mark.parametrize(("name", "dtype"), in_turn(CASES, ["f8", "f4"]))
+def test_rows_side_by_side_agree_with_the_interpreter(name: str, dtype: str):
+    check_rows(name, dtype)
+
+
+def check_rows(name: str, dtype: str) -> None:
     f, close = tadc.compile(CASES[name]), {"f4": 2e-4, "f8": 1e-11}[dtype]
     for shape in shapes_of(CASES[name]):
         values = arguments(f, shape, "f8")
@@ -360,8 +377,9 @@ LAYOUTS = (("i", "j", "i, j"), ("c", "n, i", "n, c, i"), ("n", "c, i", "n, c, i"
 
 @pytest.mark.usefixtures("short_pieces")
 @pytest.mark.parametrize("seed", seeds(20, of=800))
-def test_random_programs_agree_with_the_interpreter(seed: int):
+def test_random_programs_agree_with_the_interpreter(seed: int, monkeypatch: pytest.MonkeyPatch):
     random = Random(seed)
+    monkeypatch.setattr(blocking, "FEWEST_ROWS_BESIDE", random.choice([0, 64]))
     kept, reduced, every = LAYOUTS[seed % len(LAYOUTS)]
     f = tadc.compile(random_chain(random, kept, reduced, every, columns=seed % 2 == 1))
     shape = [random.randrange(1, 9) for _ in every.split(", ")]
