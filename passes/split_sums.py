@@ -9,24 +9,28 @@ becomes
 by  sum_k (u + v) = sum_k u + sum_k v.  The second sum is the same for all j: a tile computes it
 once per row. Factors that did not stand in every term can now leave their sum (`simplify-sums`).
 
-Only the order in which terms are added changes. On entry and on exit sums are bounded.
+Only the order in which terms are added changes. Sums stay as they are that must round identically,
+and so do those inside extrema, whose terms derivatives compare with them. On entry and on exit sums
+are bounded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
 from dialects import tix
 from passes.analysis.index_uses import IndexUses
+from passes.analysis.rounding import must_round_identically
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
 from passes.rewriting.program_pass import LocalPass
-from passes.rewriting.programs import copy_program
+from passes.rewriting.programs import ProgramBuilder, copy_definition, copy_program
 from passes.rewriting.terms import Term, add_terms, terms_of
 from passes.scheduling.tiles.sum_lengths import is_short
+from passes.shift_sums import in_extremum
 from passes.simplify_sums import simplify_sums
 
 
@@ -44,9 +48,16 @@ def split_sums(program: tix.ProgramOp) -> tix.ProgramOp:
     """The program with sums split by the indices of the result; the same where there are none."""
     sums = [op for d in program.definitions for op in d.walk() if isinstance(op, tix.SumOp)]
     uses = IndexUses()
-    if not any(len(groups(op, uses)) > 1 for op in sums):
+    found = {op: parts for op in sums if len(parts := groups(op, uses)) > 1}
+    if not found:
         return program
-    return simplify_sums(copy_program(program, _Splitter))
+    fixed = must_round_identically(program)
+    parts = {op: p for op, p in found.items() if op not in fixed and not in_extremum(op)}
+
+    def define(builder: ProgramBuilder, tensors: Cloner, op: tix.DefineOp) -> SSAValue:
+        return copy_definition(builder, _Splitter(tensors, parts), op)
+
+    return simplify_sums(copy_program(program, define=define)) if parts else program
 
 
 def groups(op: tix.SumOp, uses: IndexUses) -> list[list[Term]]:
@@ -61,11 +72,16 @@ def groups(op: tix.SumOp, uses: IndexUses) -> list[list[Term]]:
 
 
 class _Splitter(Cloner):
+    """Copies; sums become several ones on the way."""
+
+    def __init__(self, tensors: Cloner, parts: Mapping[tix.SumOp, Sequence[Sequence[Term]]]):
+        super().__init__(tensors.builder, tensors.values)
+        self.parts = parts
+
     def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
-        parts = groups(op, IndexUses()) if isinstance(op, tix.SumOp) else []
-        if not isinstance(op, tix.SumOp) or len(parts) < 2:
+        if not isinstance(op, tix.SumOp) or op not in self.parts:
             return super().copy_reduction(op)
-        sums = [self._sum(op, terms) for terms in parts]
+        sums = [self._sum(op, terms) for terms in self.parts[op]]
         total = sums[0]
         for part in sums[1:]:
             total = self.builder.add(total, part)
