@@ -10,6 +10,7 @@ them. Of a choice by values both sides are computed, and each lane takes one.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Self
 
 from xdsl.ir import Operation, Region, SSAValue
@@ -20,6 +21,7 @@ from dialects.tix import elementwise as ew
 from passes.analysis.index_uses import IndexUses
 from passes.index_sets.context import stays_inside
 from passes.lowering.lanes.lane_choices import LaneChoices
+from passes.lowering.lanes.lane_tests import block_limits
 from passes.lowering.rows.row_quotients import quotient_of
 from passes.lowering.scalars.segments import SegmentLowering
 from passes.rewriting.cloner import free_values
@@ -72,6 +74,8 @@ class RowLanes(KnownNumbers, LaneChoices):
         rows: Sequence[KnownNumbers] = (),
     ):
         super().__init__(at, op, tile, uses)
+        # the vectors at the end of a row come one by one
+        self.limits = block_limits(op, replace(tile, columns=self.lanes))
         self.outer = rows or [at]
         """The lowerings of what stands before the loop over vectors, one for each row."""
         self.numbers = at.numbers
