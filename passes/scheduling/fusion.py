@@ -45,9 +45,11 @@ def nests(
     alone: Collection[tix.DefineOp],
     choose: ChooseBlocking,
     walks: Sequence[Nest] = (),
+    exact: Collection[tix.DefineOp] = (),
 ) -> list[Nest]:
     """The nests of these definitions, in order, `walks` among them: each stands where its first
-    member does. Those in `alone` share loops with no other one."""
+    member does. Those in `alone` share loops with no other one; those in `exact` keep their own
+    body, whose operations are known to round identically."""
     found: list[Nest] = []
     first = {nest.members[0]: nest for nest in walks}
     walking = {op for nest in walks for op in nest.members}
@@ -56,7 +58,7 @@ def nests(
         if op in walking:
             found += [first[op]] if op in first else []
             continue
-        nest = _nest_of(op, choose)
+        nest = Nest.of(op, choose(op)) if op in exact else _nest_of(op, choose)
         for place in islice(_places_for(op, found, alone), MOST_NESTS_ASKED):
             fused = _cheaper([*found[place].members, op], [found[place], nest], choose)
             if fused is not None:

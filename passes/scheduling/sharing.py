@@ -48,7 +48,8 @@ def nests_of(
         yield from map(Nest.of, counts)
         return
     repeated = {op for op, count in counts.items() if count > 1}
-    fixed = {op for op in counts if op in repeated or as_written & {*op.walk()}}
+    exact = {op for op in counts if as_written & {*op.walk()}}
+    fixed = repeated | exact
     alone = fixed | _with_pieces(counts)
     plain = {op for op in counts if as_written & {*rounding_reductions(op)}}
     wide, far = repeated | plain, set[tix.DefineOp]()
@@ -69,7 +70,7 @@ def nests_of(
         if is_first:
             ops = [m.op for m in run]
             walks = _walks(ops, fixed, choose)
-            found = nests(ops, alone, in_order, walks)
+            found = nests(ops, alone, in_order, walks, exact)
             found = strips_shared(rows_shared(found, repeated, plain, far, beside), wide)
             yield from bands_shared(found, fixed, in_order)
 

@@ -279,3 +279,23 @@ def test_joined_sums_with_quotients_of_the_column_are_no_streams():
     x, u, w, dy = inputs(f.derivative(), 0)
     found = tadc.vjp(f, x, u, w)[1](dy)
     assert_close(found, f.derivative().call([x, u, w, dy], {}), 1e-9, "gradients")
+
+
+def test_sums_of_comparisons_for_equality_are_not_joined():
+    """Products that are compared with a minimum are rounded, as they are for the minimum."""
+    source = """\
+    a: f32[16, 16]
+    b: f32[16, 7, 22]
+    c: f32[16, 16]
+    y[i in range(40), j] = min[k in range(j, 16), l](
+        pad(a[k, k + l - 2]) * b[k, l, l + j] - (c[j, k] - pad(c[k, k + i - 2])))
+    """
+    rng = np.random.default_rng(0)
+    shapes = ((16, 16), (16, 7, 22), (16, 16))
+    values = [rng.uniform(-1, 1, shape).astype(np.float32) for shape in shapes]
+    gradients: list[tuple[np.ndarray, ...]] = []
+    for target in ("cpu", "interpret"):
+        y, pullback = tadc.vjp(tadc.compile(dedent(source), target=target), *values)
+        gradients.append(pullback(np.ones_like(y)))
+    for found, expected in zip(*gradients, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
