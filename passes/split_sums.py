@@ -48,11 +48,11 @@ def split_sums(program: tix.ProgramOp) -> tix.ProgramOp:
     """The program with sums split by the indices of the result; the same where there are none."""
     sums = [op for d in program.definitions for op in d.walk() if isinstance(op, tix.SumOp)]
     uses = IndexUses()
-    found = {op: parts for op in sums if len(parts := groups(op, uses)) > 1}
+    found = {op: own for op in sums if len(own := groups(op, uses)) > 1}
     if not found:
         return program
     fixed = must_round_identically(program)
-    parts = {op: p for op, p in found.items() if op not in fixed and not in_extremum(op)}
+    parts = {op: own for op, own in found.items() if op not in fixed and not in_extremum(op)}
 
     def define(builder: ProgramBuilder, tensors: Cloner, op: tix.DefineOp) -> SSAValue:
         return copy_definition(builder, _Splitter(tensors, parts), op)
