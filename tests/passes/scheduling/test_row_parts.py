@@ -14,16 +14,7 @@ from passes.scheduling.nest import Rows
 from passes.scheduling.sharing import nests_of
 from passes.set_precision import set_precision
 from tests.support.long_calls import count_all_calls_as_long
-
-SOFTMAX = """\
-m[i] = max[j](x[i, j])
-e[i, j] = exp(x[i, j] - m[i])
-s[i] = sum[j](e[i, j])
-y[i, j] = e[i, j] / s[i]"""
-LAYER_NORM = """\
-m[i] = sum[k](x[i, k]) / 5
-v[i] = sum[k]((x[i, k] - m[i])**2) / 5
-y[i, j] = (x[i, j] - m[i]) / sqrt(v[i] + 1e-3) * g[j] + b[j]"""
+from tests.support.row_programs import LAYER_NORM, SOFTMAX
 
 
 def rows_of(source: str, **sizes: int) -> Rows:

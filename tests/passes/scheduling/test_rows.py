@@ -22,16 +22,8 @@ from tadc.runtime.executable import kernel_calls
 from tests.support.campaign import CAMPAIGN, in_turn, seeds
 from tests.support.long_calls import count_all_calls_as_long
 from tests.support.reduction_chains import random_chain
+from tests.support.row_programs import LAYER_NORM, SOFTMAX
 
-SOFTMAX = """\
-m[i] = max[j](x[i, j])
-e[i, j] = exp(x[i, j] - m[i])
-s[i] = sum[j](e[i, j])
-y[i, j] = e[i, j] / s[i]"""
-LAYER_NORM = """\
-m[i] = sum[k](x[i, k]) / 5
-v[i] = sum[k]((x[i, k] - m[i])**2) / 5
-y[i, j] = (x[i, j] - m[i]) / sqrt(v[i] + 1e-3) * g[j] + b[j]"""
 TWO_SUMS = "sum[j](exp(x[i, j]) * x[i, j]) / sum[j](exp(x[i, j]))"
 BATCH_NORM = """\
 m[c] = sum[n, i](x[n, c, i]) / 150
