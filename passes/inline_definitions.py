@@ -195,6 +195,7 @@ class _Inliner(Cloner):
             super().copy(op)
 
     def copy_if(self, op: tix.IfOp) -> SSAValue:
+        """Copy a choice; of one that the same condition decides around it, just that side."""
         disjuncts = [self.constraints(disjunct) for disjunct in op.condition]
         condition = frozenset(map(frozenset[Constraint], disjuncts))
         for holds, region in zip((True, False), op.regions, strict=True):

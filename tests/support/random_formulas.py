@@ -305,7 +305,7 @@ class _Range:
     index: Index
     text: str
     holds: Callable[[Any, Places], Any] = lambda k, _: k >= 0
-    """Whether a place of the index is in the range, where the others are at theirs."""
+    """Tells of places of the index, True for those in the range, from the places of all indices."""
 
 
 def _zero() -> Any:
@@ -354,7 +354,8 @@ REDUCTIONS: Mapping[str, tuple[float, Callable[[Any, Any], Any]]] = {
     "max": (float("-inf"), lambda x, dims: x.amax(dims)),
     "min": (float("inf"), lambda x, dims: x.amin(dims)),
 }
-"""What stands for terms that are not there, and the function of the others."""
+"""Each reduction by its word: the number in the place of terms that are not there, and PyTorch's
+function of all terms and the dimensions that they run along."""
 
 
 def _reduction(word: str, own: Sequence[_Range], body: Part) -> Part:

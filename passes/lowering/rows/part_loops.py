@@ -46,10 +46,10 @@ MOST_VECTORS_OF_REDUCTION = 4
 """Vectors of partial results of a row at most: an addition waits four cycles for the one before."""
 
 VECTORS_OF_REDUCTIONS = 16
-"""Those of all reductions and rows together, in half of the registers."""
+"""Vectors of partial results of all reductions and rows together: half of the registers."""
 
 VECTORS_BESIDE_OTHERS = 8
-"""Those where the loop adds to sums over rows, too."""
+"""Vectors of partial results, together, where the loop adds to sums over rows, too."""
 
 VECTORS_OF_ELEMENTS = 2
 """Vectors of elements of all rows, which are written out one after the other."""

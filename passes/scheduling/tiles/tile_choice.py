@@ -192,7 +192,7 @@ class _Prices:
         self._joined = [s for s in blocked_sums(op.body) if len(s.results) > 1]
         """Sums that have no plain nest."""
         self._sums = list(long_sums(op.body))
-        """Those that are no sums of a block run in each of its lanes."""
+        """All long sums of the definition; those that blocks do not hold run in each lane."""
         self._plain = plain_cost(self._sums, self.lanes, self.uses, sizes)
 
     def along(self, column: SSAValue | None) -> list[PricedTile]:
