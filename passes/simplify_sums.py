@@ -4,6 +4,7 @@
     sum over k in {2 k <= p, 2 k + 1 >= p} of E(k)  E(p // 2)
     sum over k of c * E(k)                          c * sum over k of E(k)
     sum over k in {0 <= k < N} of c                 c * N
+    sum over k in {k >= 0, k <= p} of c             c * (p + 1)                    if p >= -1
     sum over (k, l) in {0 <= k < N, l <= p} of c    c * N * sum over l in {l <= p} of 1
     if A { if B { E } else 0 } else 0               if A and B { E } else 0
 
@@ -29,7 +30,6 @@ from dialects.tix import Affine, Constraint, between
 from passes.analysis.speculation import is_speculatable, is_speculatable_product
 from passes.index_sets.context import ContextCloner
 from passes.index_sets.disjuncts import negate, tightened
-from passes.index_sets.sets import boxed_indices
 from passes.index_sets.space import conditions_of_a_point, implied_by
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.guards import is_guard
@@ -167,8 +167,8 @@ class _Simplifier(ContextCloner):
 
     def _counted(self, op: tix.SumOp, free: Sequence[SSAValue]) -> dict[SSAValue, Affine]:
         """The indices of a sum that have so many values, whatever the others are."""
-        boxes = boxed_indices(op)
-        return {v: boxes[v] for v in free if v in boxes and self.holds(Constraint(boxes[v]))}
+        counts = {v: self.form(count) for v in free if (count := _count(v, op)) is not None}
+        return {v: count for v, count in counts.items() if self.holds(Constraint(count))}
 
     def can_leave(
         self, value: SSAValue, op: tix.SumOp, free: Sequence[SSAValue], has_terms: bool = False
@@ -237,6 +237,19 @@ def _single_value(index: SSAValue, op: tix.ReductionOp) -> tuple[Affine, int] | 
         if m > 0 and high[index] == -m and not room.terms and 0 <= room.constant < m:
             return high + Affine.of(index) * m, m
     return None
+
+
+def _count(index: SSAValue, op: tix.ReductionOp) -> Affine | None:
+    """The number of values of an index between two bounds, if no other index of the reduction
+    changes it; negative where they are far apart the wrong way round."""
+    around = [c for c in op.constraints if c.form[index]]
+    if len(around) != 2 or any(c.equality for c in around):
+        return None
+    one, other = (c.form for c in around)
+    if abs(one[index]) != 1 or one[index] + other[index]:
+        return None
+    count = one + other + 1
+    return None if any(count[v] for v in op.indices) else count
 
 
 def _is_false(constraint: Constraint) -> bool:

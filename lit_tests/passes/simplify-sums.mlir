@@ -404,7 +404,8 @@ tix.program @negative (%x = "x" : !tix.tensor<[9, 9], f64>) {
 
 // -----
 
-// What no index enters counts as often as the set has points, if that is a box.
+// What no index enters counts as often as an index has values, if bounds tell, and are never apart
+// the wrong way round.
 tix.program @multiple (%m = "m" : !tix.tensor<[C], f64>) {
   %y = tix.define "y" (%c) : !tix.tensor<[C], f64> {
     %0 = tix.sum (%i, %j) in (%i >= 0, %i + 1 <= I, %j >= 0, %j <= 7) {
@@ -420,7 +421,14 @@ tix.program @multiple (%m = "m" : !tix.tensor<[C], f64>) {
     }
     tix.yield %0
   }
-  tix.return %y, %z
+  %w = tix.define "w" (%c) : !tix.tensor<[C], f64> {
+    %0 = tix.sum (%i) in (%i >= %c, %i <= 7) {
+      %1 = tix.read %m[%c]
+      tix.yield %1
+    }
+    tix.yield %0
+  }
+  tix.return %y, %z, %w
 }
 // CHECK:      %y = tix.define "y"
 // CHECK-NEXT:   [[I:%.*]] = tix.index_to_real (I)
@@ -429,7 +437,10 @@ tix.program @multiple (%m = "m" : !tix.tensor<[C], f64>) {
 // CHECK:        tix.mul
 // CHECK-NOT:    tix.sum
 // CHECK:      %z = tix.define "z"
-// CHECK:        tix.sum
+// CHECK-NEXT:   [[N:%.*]] = tix.index_to_real (%c_1 + 1)
+// CHECK-NOT:    tix.sum
+// CHECK:      %w = tix.define "w"
+// CHECK:        tix.sum (%{{.*}}) in (%{{.*}} >= %c_2, %{{.*}} <= 7)
 
 // -----
 
@@ -468,7 +479,7 @@ tix.program @guards (%x = "x" : !tix.tensor<[N], f64>, %w = "w" : !tix.tensor<[N
 // A choice between values leaves as a whole; indices of boxes are counted beside the others.
 tix.program @choice (%x = "x" : !tix.tensor<[5], f64>, %z = "z" : !tix.tensor<[5], f64>) {
   %y = tix.define "y" (%i) : !tix.tensor<[5], f64> {
-    %0 = tix.sum (%k, %l) in (%k >= 0, %k + %i <= 3, %l >= 0, %l <= 6) {
+    %0 = tix.sum (%k, %l) in (%k >= 0, %k + %i <= 2, %l >= 0, %l <= 6) {
       %1 = tix.read %x[%i]
       %2 = tix.read %z[%i]
       %3 = tix.where %1 eq %2 {
@@ -486,7 +497,7 @@ tix.program @choice (%x = "x" : !tix.tensor<[5], f64>, %z = "z" : !tix.tensor<[5
 }
 // CHECK:      tix.program @choice
 // CHECK:        [[N:%.*]] = tix.constant 7.0
-// CHECK-NEXT:   [[SUM:%.*]] = tix.sum (%k) in (%k >= 0, %i + %k <= 3) {
+// CHECK-NEXT:   [[SUM:%.*]] = tix.sum (%k) in (%k >= 0, %i + %k <= 2) {
 // CHECK-NEXT:     [[ONE:%.*]] = tix.constant 1.0
 // CHECK-NEXT:     tix.yield [[ONE]]
 // CHECK:        [[W:%.*]] = tix.where

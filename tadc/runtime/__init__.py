@@ -29,6 +29,7 @@ on processors:
   Ctrl-C can stop
 - `thread_count`: the number of threads, as asked for or by processors
 - `native_plan`: a program for given sizes as one call of machine code
+- `turns`: which of its steps take turns, as they read the same
 - `plan_record`: the record of such a plan in memory: steps, operands, arrays
 - `plan_runner`, `plan_code`: the machine code that runs the record, for Python and for anyone
 - `workspace`: the places of tensors that are not results, in one block of memory

@@ -27,7 +27,7 @@ from passes.run_passes import run_passes
 from passes.schedule import SchedulePass, names_in, results_of, stride_names
 from tadc.errors import SizeError
 from tadc.program import Program
-from tadc.runtime.buffer_assignment import Tensor, assign_buffers
+from tadc.runtime.buffer_assignment import BufferAssignment, Tensor, assign_buffers
 from tadc.runtime.size_class import LONG_CALLS, SizeClass
 from tadc.sizes import shape_of
 from tadc.support.garbage import rarely_collecting
@@ -59,6 +59,11 @@ class KernelCall:
         """The buffers that it writes."""
         return self.buffers[: self.results]
 
+    @property
+    def read(self) -> tuple[str, ...]:
+        """The buffers that it reads."""
+        return self.buffers[self.results :]
+
 
 class Plan(ABC):
     """Everything that a call with given sizes allocates and runs."""
@@ -70,9 +75,16 @@ class Plan(ABC):
         """All tensors but the arguments."""
         self.work = executable.work(sizes)
         """About how many operations each kernel takes."""
-        steps = [(step.written, step.buffers[step.results :]) for step in executable.steps]
-        reuse = executable.reuses_buffers
-        self.assignment = assign_buffers(steps, self.tensors, executable.results, reuse)
+        self.assignment = self.assigned([[step] for step in executable.steps])
+
+    def assigned(self, rounds: Sequence[Sequence[KernelCall]]) -> BufferAssignment:
+        """Buffers for steps of which some run at once."""
+        steps = [
+            ([name for step in steps for name in step.written], [n for s in steps for n in s.read])
+            for steps in rounds
+        ]
+        executable = self.executable
+        return assign_buffers(steps, self.tensors, executable.results, executable.reuses_buffers)
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:

@@ -6,7 +6,7 @@ and hands their addresses over with those of the arguments.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +16,8 @@ from tadc.runtime.arguments import Array, dense, strides_of
 from tadc.runtime.buffer_assignment import Tensor
 from tadc.runtime.buffer_pool import FEWEST_BYTES_LEASED, pool
 from tadc.runtime.executable import Executable, KernelCall, Plan, Strides
-from tadc.runtime.plan_record import Places, Step, address, mode, parts_of, record
+from tadc.runtime.machine import machine
+from tadc.runtime.plan_record import Places, Step, address, mode, record
 from tadc.runtime.plan_runner import (
     MOST_WORKSPACE_ON_STACK,
     SUPERVISED,
@@ -25,10 +26,15 @@ from tadc.runtime.plan_runner import (
 )
 from tadc.runtime.team import team
 from tadc.runtime.thread_count import MOST_THREADS
+from tadc.runtime.turns import Extents, Round, rounds
 from tadc.sizes import shape_of
 
 if TYPE_CHECKING:
     from tadc.runtime.cpu import Kernel
+
+MOST_TIMES_AS_MUCH = 1.02
+"""The memory that a plan may take for turns, as a multiple of what it takes without: small tensors
+live longer, large ones must not."""
 
 Call = Callable[..., Any]
 """A function that runs a plan; a builtin one answers 0 where its values do not fit."""
@@ -63,11 +69,11 @@ class NativePlan(Plan):
         self._is_strided = strides is not None
         self.results = [self.tensors[name] for name in executable.results]
         numbers = executable.numbers(sizes, strides)
+        rounds = self._rounds(kernels, numbers)
         places = Places(self.assignment, [t.name for t in inputs], executable.results, numbers)
         self.workspace = places.workspace
         """Bytes that a run takes beside arguments and results."""
-        calls = (s for s in executable.steps if any(self.tensors[t].nbytes for t in s.written))
-        steps = [self._step(call, kernels[call.kernel], places) for call in calls]
+        steps = [step for round in rounds for step in self._steps(round, kernels, places)]
         tensors = [*self.arguments, *self.results]
         self._record = record(steps, tensors, strides, self.workspace, team.load().team)
         self.address = address(self._record)
@@ -86,12 +92,36 @@ class NativePlan(Plan):
             or any(t.nbytes >= FEWEST_BYTES_LEASED for t in self.results)
         )
 
+    def _rounds(self, kernels: Mapping[str, Kernel], numbers: Mapping[str, int]) -> list[Round]:
+        """The steps, of which some take turns if that takes hardly more memory."""
+        calls = self.executable.steps
+        inputs = (t.name for t in self.executable.summary.inputs)
+        tensors = {**dict(zip(inputs, self.arguments, strict=True)), **self.tensors}
+        extents = Extents(
+            {name: t.nbytes for name, t in tensors.items()},
+            self.work,
+            {c.kernel: _grains(kernels[c.kernel], c, numbers) for c in calls},
+            machine().shared_cache or 0,
+        )
+        found = list(rounds(calls, extents))
+        assignment = self.assigned([round.calls for round in found])
+        if assignment.peak > MOST_TIMES_AS_MUCH * self.assignment.peak:
+            return [Round([call]) for call in calls]
+        self.assignment = assignment
+        return found
+
+    def _steps(self, round: Round, kernels: Mapping[str, Kernel], places: Places) -> Iterator[Step]:
+        """The steps of a round, in order: those of a turn, and then those of the next one."""
+        calls = [c for c in round.calls if any(self.tensors[t].nbytes for t in c.written)]
+        whole = [self._step(call, kernels[call.kernel], places) for call in calls]
+        for turn in range(round.turns):
+            yield from (step.turn(turn, round.turns) for step in whole)
+
     def _step(self, call: KernelCall, kernel: Kernel, places: Places) -> Step:
         operands = list(places.operands(call))
         words = np.array([addend for _, addend in operands] or [0], np.int64)
-        extent, work = kernel.extent(address(words)), self.work[call.kernel]
-        parts = parts_of(work, -(-extent // kernel.grain))
-        return Step(kernel.entry, extent, kernel.grain, parts, operands, work)
+        extent = kernel.extent(address(words))
+        return Step(kernel.entry, 0, extent, kernel.grain, operands, self.work[call.kernel])
 
     @property
     def peak(self) -> int:
@@ -156,6 +186,12 @@ class NativePlan(Plan):
             return call(*values, as_value(block))
         finally:
             pool.give(block)
+
+
+def _grains(kernel: Kernel, call: KernelCall, sizes: Mapping[str, int]) -> int:
+    """The parts that the loops of a step may be cut into at most."""
+    words = np.array([*[0] * len(call.buffers), *(sizes[name] for name in call.sizes)], np.int64)
+    return -(-kernel.extent(address(words)) // kernel.grain)
 
 
 def _refuse(*_: object) -> int:

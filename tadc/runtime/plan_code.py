@@ -4,7 +4,7 @@ Words in capitals stand for numbers that `plan_runner` puts in: where the fields
 """
 
 PLAN = """\
-%Step = type { ptr, i64, i64, i64, i64, i64 }
+%Step = type { ptr, i64, i64, i64, i64, i64, i64 }
 %Operand = type { i64, i64 }
 ; of an array: its dtype, its number of dimensions, its shape, its strides or null if it is dense
 %Tensor = type { ptr, i64, ptr, ptr }
@@ -41,15 +41,17 @@ next:
 step:
   %at = getelementptr %Step, ptr %steps, i64 %n
   %code = load ptr, ptr %at
-  %extent.at = getelementptr %Step, ptr %at, i32 0, i32 1
-  %extent = load i64, ptr %extent.at
-  %grain.at = getelementptr %Step, ptr %at, i32 0, i32 2
+  %begin.at = getelementptr %Step, ptr %at, i32 0, i32 1
+  %begin = load i64, ptr %begin.at
+  %end.at = getelementptr %Step, ptr %at, i32 0, i32 2
+  %end = load i64, ptr %end.at
+  %grain.at = getelementptr %Step, ptr %at, i32 0, i32 3
   %grain = load i64, ptr %grain.at
-  %parts.at = getelementptr %Step, ptr %at, i32 0, i32 3
+  %parts.at = getelementptr %Step, ptr %at, i32 0, i32 4
   %parts = load i64, ptr %parts.at
-  %first.at = getelementptr %Step, ptr %at, i32 0, i32 4
+  %first.at = getelementptr %Step, ptr %at, i32 0, i32 5
   %first = load i64, ptr %first.at
-  %own.at = getelementptr %Step, ptr %at, i32 0, i32 5
+  %own.at = getelementptr %Step, ptr %at, i32 0, i32 6
   %own = load i64, ptr %own.at
   br label %gather
 gather:
@@ -74,10 +76,10 @@ run:
   br i1 %several, label %region, label %alone
 region:
   call void @tadc_region(
-      ptr %team, ptr %code, ptr %words, i64 %extent, i64 %grain, i64 %parts, ptr %stop)
+      ptr %team, ptr %code, ptr %words, i64 %begin, i64 %end, i64 %grain, i64 %parts, ptr %stop)
   br label %ran
 alone:
-  call void %code(ptr %words, i64 0, i64 %extent, ptr %stop)
+  call void %code(ptr %words, i64 %begin, i64 %end, ptr %stop)
   br label %ran
 ran:
   %n.next = add i64 %n, 1

@@ -44,14 +44,34 @@ def address(array: Array) -> int:
 
 
 class Step(NamedTuple):
-    """A call of a kernel: `%Step`, with its operands."""
+    """A call of a kernel over a range of its outermost index: `%Step`, with its operands."""
 
     code: int
-    extent: int
+    begin: int
+    end: int
     grain: int
-    parts: int
     operands: Sequence[tuple[int, int]]
     work: int
+
+    @property
+    def grains(self) -> int:
+        """The parts that it may be cut into at most."""
+        return -(-(self.end - self.begin) // self.grain)
+
+    @property
+    def parts(self) -> int:
+        """The number of parts: by sizes alone, whoever runs them."""
+        if self.work < MOST_WORK_ON_ONE_THREAD:
+            return 1
+        return max(1, min(self.grains, max(PARTS, self.work // MOST_WORK_OF_A_PART)))
+
+    def turn(self, number: int, of: int) -> Step:
+        """One of several turns: a part of about the same length as others."""
+
+        def cut(turns: int) -> int:
+            return self.end if turns == of else self.begin + self.grains * turns // of * self.grain
+
+        return self._replace(begin=cut(number), end=cut(number + 1), work=self.work // of)
 
 
 class Places:
@@ -115,7 +135,7 @@ def record(
     rows = [
         word
         for step, first in zip(steps, firsts, strict=False)
-        for word in (*step[:4], first, len(step.operands))
+        for word in (*step[:4], step.parts, first, len(step.operands))
     ]
     given = [*(strides or ()), *[()] * len(tensors)]
     shapes = [n for t, own in zip(tensors, given, strict=False) for n in (*t.shape, *own)]
@@ -134,13 +154,6 @@ def record(
     words = [*counts, mode(steps), team, *rows, *operands, *arrays, *shapes]
     found[: len(words)] = words
     return found
-
-
-def parts_of(work: int, grains: int) -> int:
-    """The number of parts of a step: by its sizes alone, whoever runs them."""
-    if work < MOST_WORK_ON_ONE_THREAD:
-        return 1
-    return max(1, min(grains, max(PARTS, work // MOST_WORK_OF_A_PART)))
 
 
 def mode(steps: Sequence[Step]) -> int:

@@ -10,7 +10,7 @@ workspace, or that of an argument or result.
 
     bases      0 | workspace | arguments ... | results ...
     operands   (source, addend), (source, addend), ...      of all steps, one after the other
-    steps      code, extent, grain, parts, first operand, number of operands
+    steps      code, begin, end, grain, parts, first operand, number of operands
 
 Steps of several parts run on the team of threads (`team`). A call of Python keeps the lock of the
 interpreter if it is over at once, gives it back if it takes longer, and lets a thread of the team

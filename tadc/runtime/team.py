@@ -2,13 +2,14 @@
 
 `tadc_region` and `tadc_supervise` are for machine code that runs whole programs without Python:
 
-    void tadc_region(team, entry, params, extent, grain, pieces, stop)
+    void tadc_region(team, entry, params, begin, end, grain, pieces, stop)
 
-runs `void entry(params, begin, end, stop)` over [0, extent), in pieces whose cuts are multiples of
-the grain, and returns when all are done. Pieces depend on sizes alone, threads decide only who
-computes what: so results have the same bits for any number of threads. When the word at `stop` is
-not 0, pieces are no longer run. Callers may be threads of any kind, several at once, and pieces may
-call regions. Where the team is null or busy, the caller runs all pieces, in order.
+runs `void entry(params, begin, end, stop)` over [begin, end), in pieces whose cuts are multiples of
+the grain from the begin on, and returns when all are done. Pieces depend on sizes alone, threads
+decide only who computes what: so results have the same bits for any number of threads. When the
+word at `stop` is not 0, pieces are no longer run. Callers may be threads of any kind, several at
+once, and pieces may call regions. Where the team is null or busy, the caller runs all pieces, in
+order.
 
     int64 tadc_supervise(team, function, argument, stop)
 
@@ -38,7 +39,7 @@ from tadc.runtime.thread_count import (
 )
 
 DECLARATIONS = """\
-declare void @tadc_region(ptr, ptr, ptr, i64, i64, i64, ptr)
+declare void @tadc_region(ptr, ptr, ptr, i64, i64, i64, i64, ptr)
 declare i64 @tadc_supervise(ptr, ptr, ptr, ptr)
 """
 """The functions above for other modules, which are linked after `Team.load`."""

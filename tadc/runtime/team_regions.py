@@ -42,10 +42,11 @@ _TYPES = """\
   i64,        ; 3 1 while a caller has the slot
   ptr,        ; 4 entry
   ptr,        ; 5 params
-  i64,        ; 6 extent
-  i64,        ; 7 grain
-  i64,        ; 8 grains
-  ptr         ; 9 stop
+  i64,        ; 6 begin
+  i64,        ; 7 end
+  i64,        ; 8 grain
+  i64,        ; 9 grains
+  ptr         ; 10 stop
 }
 
 %team = type {
@@ -77,10 +78,11 @@ begin:
   %done.at = getelementptr %job, ptr %job, i32 0, i32 2
   %entry.at = getelementptr %job, ptr %job, i32 0, i32 4
   %params.at = getelementptr %job, ptr %job, i32 0, i32 5
-  %extent.at = getelementptr %job, ptr %job, i32 0, i32 6
-  %grain.at = getelementptr %job, ptr %job, i32 0, i32 7
-  %grains.at = getelementptr %job, ptr %job, i32 0, i32 8
-  %stop.at = getelementptr %job, ptr %job, i32 0, i32 9
+  %from.at = getelementptr %job, ptr %job, i32 0, i32 6
+  %to.at = getelementptr %job, ptr %job, i32 0, i32 7
+  %grain.at = getelementptr %job, ptr %job, i32 0, i32 8
+  %grains.at = getelementptr %job, ptr %job, i32 0, i32 9
+  %stop.at = getelementptr %job, ptr %job, i32 0, i32 10
   br label %share
 share:
   %n = phi i64 [ 0, %begin ], [ %n.next, %other ]
@@ -113,18 +115,21 @@ test:
 work:
   %entry = load ptr, ptr %entry.at
   %params = load ptr, ptr %params.at
-  %extent = load i64, ptr %extent.at
+  %from = load i64, ptr %from.at
+  %to = load i64, ptr %to.at
   %grain = load i64, ptr %grain.at
   %grains = load i64, ptr %grains.at
   %before = mul i64 %grains, %piece
   %first = udiv i64 %before, %count
-  %low = mul i64 %first, %grain
+  %skipped = mul i64 %first, %grain
+  %low = add i64 %from, %skipped
   %piece.next = add i64 %piece, 1
   %through = mul i64 %grains, %piece.next
   %second = udiv i64 %through, %count
-  %cut = mul i64 %second, %grain
+  %behind = mul i64 %second, %grain
+  %cut = add i64 %from, %behind
   %last = icmp eq i64 %piece.next, %count
-  %high = select i1 %last, i64 %extent, i64 %cut
+  %high = select i1 %last, i64 %to, i64 %cut
   call void %entry(ptr %params, i64 %low, i64 %high, ptr %stop)
   br label %done
 done:
@@ -210,10 +215,11 @@ end:
   ret void
 }
 
-; Run void entry(ptr params, i64 begin, i64 end, ptr stop) over [0, extent), cut into pieces at
-; cut(c) = (grains * c / pieces) * grain, the last one at extent.
+; Run void entry(ptr params, i64 begin, i64 end, ptr stop) over [from, to), cut into pieces at
+; cut(c) = from + (grains * c / pieces) * grain, the last one at `to`.
 define void @tadc_region(ptr %team, ptr %entry, ptr %params,
-                         i64 %extent, i64 %grain, i64 %pieces, ptr %stop) #0 {
+                         i64 %from, i64 %to, i64 %grain, i64 %pieces,
+                         ptr %stop) #0 {
 begin:
   %own = alloca %job, align 64
   %several = icmp ugt i64 %pieces, 1
@@ -234,16 +240,19 @@ write:
   %count.at = getelementptr %job, ptr %job, i32 0, i32 1
   %entry.at = getelementptr %job, ptr %job, i32 0, i32 4
   %params.at = getelementptr %job, ptr %job, i32 0, i32 5
-  %extent.at = getelementptr %job, ptr %job, i32 0, i32 6
-  %grain.at = getelementptr %job, ptr %job, i32 0, i32 7
-  %grains.at = getelementptr %job, ptr %job, i32 0, i32 8
-  %stop.at = getelementptr %job, ptr %job, i32 0, i32 9
+  %from.at = getelementptr %job, ptr %job, i32 0, i32 6
+  %to.at = getelementptr %job, ptr %job, i32 0, i32 7
+  %grain.at = getelementptr %job, ptr %job, i32 0, i32 8
+  %grains.at = getelementptr %job, ptr %job, i32 0, i32 9
+  %stop.at = getelementptr %job, ptr %job, i32 0, i32 10
   store atomic i32 0, ptr %done.at monotonic, align 4
   store atomic i32 0, ptr %sleepers.at monotonic, align 4
   store ptr %entry, ptr %entry.at
   store ptr %params, ptr %params.at
-  store i64 %extent, ptr %extent.at
+  store i64 %from, ptr %from.at
+  store i64 %to, ptr %to.at
   store i64 %grain, ptr %grain.at
+  %extent = sub i64 %to, %from
   %up = add i64 %extent, %grain
   %up.1 = sub i64 %up, 1
   %grains = udiv i64 %up.1, %grain
@@ -298,7 +307,7 @@ begin:
   store ptr %source, ptr %source.at
   store i64 0, ptr %stop
   call void @tadc_region(
-      ptr %team, ptr @copy_part, ptr %places, i64 %bytes, i64 4096, i64 64, ptr %stop)
+      ptr %team, ptr @copy_part, ptr %places, i64 0, i64 %bytes, i64 4096, i64 64, ptr %stop)
   ret void
 }
 """

@@ -44,7 +44,8 @@ look:
 run:
   %first = mul i64 %i, 64
   %row = getelementptr i64, ptr %numbers, i64 %first
-  call void @tadc_region(ptr %team, ptr @count, ptr %row, i64 64, i64 3, i64 7, ptr %stop)
+  call void @tadc_region(ptr %team, ptr @count, ptr %row, i64 0, i64 64, i64 3, i64 7,
+                         ptr %stop)
   %next = add i64 %i, 1
   br label %look
 done:
@@ -68,19 +69,21 @@ done:
 define void @call(ptr %words) {{
   %entry.at = getelementptr i64, ptr %words, i64 1
   %params.at = getelementptr i64, ptr %words, i64 2
-  %extent.at = getelementptr i64, ptr %words, i64 3
-  %grain.at = getelementptr i64, ptr %words, i64 4
-  %pieces.at = getelementptr i64, ptr %words, i64 5
-  %stop.at = getelementptr i64, ptr %words, i64 6
+  %begin.at = getelementptr i64, ptr %words, i64 3
+  %end.at = getelementptr i64, ptr %words, i64 4
+  %grain.at = getelementptr i64, ptr %words, i64 5
+  %pieces.at = getelementptr i64, ptr %words, i64 6
+  %stop.at = getelementptr i64, ptr %words, i64 7
   %team = load ptr, ptr %words
   %entry = load ptr, ptr %entry.at
   %params = load ptr, ptr %params.at
-  %extent = load i64, ptr %extent.at
+  %begin = load i64, ptr %begin.at
+  %end = load i64, ptr %end.at
   %grain = load i64, ptr %grain.at
   %pieces = load i64, ptr %pieces.at
   %stop = load ptr, ptr %stop.at
   call void @tadc_region(ptr %team, ptr %entry, ptr %params,
-                         i64 %extent, i64 %grain, i64 %pieces, ptr %stop)
+                         i64 %begin, i64 %end, i64 %grain, i64 %pieces, ptr %stop)
   ret void
 }}
 """
@@ -94,6 +97,6 @@ def machine_code() -> SimpleNamespace:
     region = team.load().region
     module = CpuModule(TEXT, quick=True)
     word, number = ctypes.c_void_p, ctypes.c_int64
-    type = ctypes.CFUNCTYPE(None, word, word, word, number, number, number, word)
+    type = ctypes.CFUNCTYPE(None, *[word] * 3, *[number] * 4, word)
     addresses = {name: module.address(name) for name in NAMES}
     return SimpleNamespace(owner=module, region=type(region), **addresses)

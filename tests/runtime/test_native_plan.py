@@ -13,7 +13,7 @@ import tadc
 from tadc.errors import ArgumentError, SizeError, TargetError
 from tadc.function import Function
 from tadc.runtime import plan_runner
-from tadc.runtime.plan_record import parts_of
+from tadc.runtime.plan_record import Step
 from tadc.runtime.runner import native_plan
 from tadc.sizes import argument_shapes
 from tests.support.campaign import seeds
@@ -297,8 +297,23 @@ def test_large_views_are_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
 # --- parts ----------------------------------------------------------------------------------------
 
 
+def parts_of(work: int, grains: int) -> int:
+    return Step(0, 0, grains, 1, (), work).parts
+
+
 def test_parts_are_a_function_of_work_alone() -> None:
     assert parts_of(1000, 100) == 1
     assert parts_of(10**6, 100) == 64
     assert parts_of(10**6, 5) == 5
     assert parts_of(10**12, 10**6) >= 10**12 // 10**7
+
+
+@pytest.mark.parametrize(
+    ("end", "grain", "turns"), [(100, 1, 7), (100, 64, 2), (130, 64, 3), (5, 1, 5)]
+)
+def test_turns_are_a_step(end: int, grain: int, turns: int) -> None:
+    step = Step(0, 0, end, grain, (), 1000)
+    parts = [step.turn(n, turns) for n in range(turns)]
+    assert [p.begin for p in parts] == [0, *(p.end for p in parts[:-1])]
+    assert parts[-1].end == end
+    assert all(p.begin < p.end and p.begin % grain == 0 for p in parts)

@@ -44,20 +44,22 @@ def region(
     """A region on the team, or on the one at another address."""
     where = team.address() if address is None else address
     word = ctypes.addressof(stop)
-    machine_code().region(where, entry, params.ctypes.data, extent, grain, pieces, word)
+    machine_code().region(where, entry, params.ctypes.data, 0, extent, grain, pieces, word)
 
 
 def count_regions(regions: int, seed: int) -> None:
     """Each index is counted once in each of many regions of changing sizes."""
     random = np.random.default_rng(seed)
-    extents = random.integers(0, 60, regions)
+    ends = random.integers(0, 60, regions)
+    begins = random.integers(0, ends + 1)
     grains, pieces = random.integers(1, 9, regions), random.integers(0, 40, regions)
     numbers = np.zeros(60, np.int64)
     address, word = team.address(), ctypes.addressof(GO_ON)
     run, entry, at = machine_code().region, machine_code().count, numbers.ctypes.data
-    for sizes in zip(extents, grains, pieces, strict=True):
+    for sizes in zip(begins, ends, grains, pieces, strict=True):
         run(address, entry, at, *map(int, sizes), word)
-    expected = (extents[:, None] > np.arange(60)).sum(0)
+    index = np.arange(60)
+    expected = ((begins[:, None] <= index) & (ends[:, None] > index)).sum(0)
     assert np.array_equal(numbers, expected)
 
 
@@ -197,7 +199,7 @@ class Call:
         self.stop = ctypes.c_int64(0)
         self.word = ctypes.addressof(self.stop)
         data, entry = self.numbers.ctypes.data, machine_code().until_stopped
-        words = team.address(), entry, data, pieces, 1, pieces, self.word
+        words = team.address(), entry, data, 0, pieces, 1, pieces, self.word
         self.words = (ctypes.c_int64 * len(words))(*words)
 
     def run(self) -> int:
