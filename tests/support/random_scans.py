@@ -13,7 +13,8 @@ def random_scan(rng: random.Random, most: int = 13) -> Case:
     """A scan of up to `most` elements, with a few terms more or less than an element has."""
     before, behind = rng.choice([("", ""), ("d, ", ""), ("", ", d")])
     offset, size = rng.randint(-2, 3), rng.randint(1, most)
-    ends = (f"max(0, i + {offset}), N", f"0, min(N, i + {offset})")
+    also, too = rng.choice([("", ""), ("", ""), (", j", ", 2 * j + 1")])
+    ends = (f"max(0, i + {offset}{also}), N", f"0, min(N, i + {offset}{too})")
     term = rng.choice(["x[k]", "x[k] * w[k, j]", "w[k, j]**2", "x[k] / (k + 1)", "w[k, i % 3]"])
     kind = rng.choice(["sum", "sum", "max", "min", "prod"])
     inner = f"{kind}[{before}k in range({rng.choice(ends)}){behind}](u[d] * {term})"

@@ -91,6 +91,13 @@ class LaneChoices(LanesLowering):
             otherwise = self._under(self.others(holds), op.otherwise)
         return self.insert(SelectLanesOp(holds, then, otherwise)).result
 
+    def where(self, tests: Sequence[Constraint], region: Region, otherwise: float) -> SSAValue:
+        """The value of a region in the lanes in which tests hold, and a number in the others."""
+        holds = self._mask([tests])
+        then = self._under(holds, region, [tests])
+        rest = self.splat(self.constant(otherwise))
+        return self.insert(SelectLanesOp(holds, then, rest)).result
+
     def choice_by_values(self, op: tix.WhereOp) -> SSAValue:
         """Both values, and in each lane the one that the comparison chooses."""
         operands = [self.lanes_of(v) for v in op.operands]

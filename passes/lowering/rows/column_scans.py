@@ -22,7 +22,7 @@ from xdsl.ir import Block, Region, SSAValue
 
 from dialects import tix
 from dialects.loops import ParallelOp
-from dialects.tix import Affine
+from dialects.tix import Affine, Constraint
 from passes.analysis.index_uses import IndexUses
 from passes.lowering.emit import (
     buffer,
@@ -43,7 +43,7 @@ from passes.lowering.scalars.body_lowering import BodyLowering
 from passes.lowering.scalars.segments import SEGMENT_TERMS, add_segment, whole_sum
 from passes.scheduling.scans import Scan, column_scans
 from passes.scheduling.tiles.tile import Tile
-from passes.scheduling.tiles.tile_analysis import constant_extent, lanes_of
+from passes.scheduling.tiles.tile_analysis import constant_extent, indices_of, lanes_of
 
 COLUMNS_OF_STRIP = 512
 """Columns that have totals at the same time: their buffers take 8 KB of the nearest cache."""
@@ -145,7 +145,7 @@ class _Strip:
         self, at: KnownNumbers, totals: Sequence[Pair], low: SSAValue, high: SSAValue
     ) -> None:
         """The elements from one value of the index to another one."""
-        tested = [(pair, pair[0].tests(self._size)) for pair in totals]
+        tested = [(pair, self._tests(pair[0], by_column=False)) for pair in totals]
         always = [pair for pair, tests in tested if not tests]
 
         def row(inner: BodyLowering, k: SSAValue) -> None:
@@ -176,7 +176,7 @@ class _Strip:
                 here = inner.at(None, number)
                 place = difference(here, here.index.form(Affine.of(column)), self.low)
                 for scan, total in added:
-                    total.add(here, place, here.lanes_of(tix.yielded(scan.op.body)))
+                    total.add(here, place, self._term(here, scan))
                 for scan, total in shown:
                     here.known[scan.result, None, number] = total.value(here, place)
                 if shown:
@@ -185,6 +185,19 @@ class _Strip:
 
         start = RowLanes(at, self.op, tile, self.uses)
         over_vectors(start, column, (self.low, self.high, None), (), fill)
+
+    def _term(self, at: RowLanes, scan: Scan) -> SSAValue:
+        """The next term of a scan, which changes nothing in columns that do not have it."""
+        tests = self._tests(scan, by_column=True)
+        if not tests:
+            return at.lanes_of(tix.yielded(scan.op.body))
+        return at.where(tests, scan.op.body, scan.op.IDENTITY)
+
+    def _tests(self, scan: Scan, by_column: bool) -> list[Constraint]:
+        """The tests of a term that differ by column, or those that are the same for all."""
+        column = self.op.indices[-1]
+        tests = scan.tests(self._size)
+        return [c for c in tests if (column in indices_of([c.form], self.uses)) == by_column]
 
 
 @dataclass(frozen=True)
