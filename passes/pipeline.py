@@ -207,7 +207,7 @@ def summing_passes(
             # first: a partial sum over a short range may cost more than it saves
             *(specialising if values or least else []),
             # before partial sums are: what a condition leaves of a sum decides them
-            Step("tensor-index", SolveConditionsPass()),
+            Step("tensor-index", SolveConditionsPass(example)),
             # before partial sums are: sums that nothing is stored between are sums of products
             Step("tensor-index", RecomputeElementsPass(example)),
             *(_for_indices(example) if tile else []),

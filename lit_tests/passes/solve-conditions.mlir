@@ -1,7 +1,7 @@
-// Equations in conditions of sums determine an index, which the sum no longer has.
+// Conditions that leave few of the terms of a sum become its bounds.
 // RUN: tadc-opt %s --split-input-file -p solve-conditions | filecheck %s
 
-// One index is left, and runs over the values for which the other one is there.
+// An equation: one index is left, and runs over the values for which the other one is there.
 tix.program @scatter (%x = "x" : !tix.tensor<[9], f64>, %w = "w" : !tix.tensor<[4], f64>) {
   %y = tix.define "y" (%p) : !tix.tensor<[20], f64> {
     %0 = tix.sum (%i, %u) in (%i >= 0, %i <= 8, %u >= 0, %u <= 3) {
@@ -27,7 +27,30 @@ tix.program @scatter (%x = "x" : !tix.tensor<[9], f64>, %w = "w" : !tix.tensor<[
 
 // -----
 
-// Inequalities stay, and so do equations of the element alone, and choices that are not 0 else.
+// Bounds that leave three of 99 values.
+tix.program @band (%x = "x" : !tix.tensor<[99], f64>) {
+  %y = tix.define "y" (%p) : !tix.tensor<[99], f64> {
+    %0 = tix.sum (%i) in (%i >= 0, %i <= 98) {
+      %1 = tix.if (%p <= %i, %i <= %p + 2) {
+        %2 = tix.read %x[%i]
+        tix.yield %2
+      } else {
+        %3 = tix.constant 0.0
+        tix.yield %3
+      }
+      tix.yield %1
+    }
+    tix.yield %0
+  }
+  tix.return %y
+}
+// CHECK:      tix.program @band
+// CHECK:        tix.sum ([[I:%[a-z]+]]) in ({{.*}}%p + 2 >= [[I]]{{.*}}) {
+// CHECK-NOT:      tix.if
+
+// -----
+
+// Bounds that leave half of the terms stay; of terms that are alike but for one, these are counted.
 tix.program @others (%x = "x" : !tix.tensor<[9], f64>) {
   %y = tix.define "y" (%p) : !tix.tensor<[9], f64> {
     %0 = tix.sum (%i) in (%i >= 0, %i <= 8) {
@@ -60,5 +83,6 @@ tix.program @others (%x = "x" : !tix.tensor<[9], f64>) {
 // CHECK:      tix.program @others
 // CHECK:        tix.sum (%i) in (%i >= 0, %i <= 8) {
 // CHECK-NEXT:     tix.if
-// CHECK:        tix.sum (%i_1) in (%i_1 >= 0, %i_1 <= 8) {
-// CHECK-NEXT:     tix.if
+// CHECK:      %z = tix.define "z"
+// CHECK-NOT:    tix.sum
+// CHECK:        tix.read %x[%p_1]
