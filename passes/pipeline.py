@@ -41,6 +41,7 @@ from passes.shape_loops import ShapeLoopsPass
 from passes.share_values import ShareValuesPass
 from passes.shift_sums import ShiftSumsPass
 from passes.simplify_sums import SimplifySumsPass
+from passes.solve_conditions import SolveConditionsPass
 from passes.solve_index_kernels import SolveIndexKernelsPass
 from passes.specialise import SpecialisePass
 from passes.split_axes import SplitAxesPass
@@ -205,6 +206,8 @@ def summing_passes(
         [
             # first: a partial sum over a short range may cost more than it saves
             *(specialising if values or least else []),
+            # before partial sums are: what a condition leaves of a sum decides them
+            Step("tensor-index", SolveConditionsPass(example)),
             # before partial sums are: sums that nothing is stored between are sums of products
             Step("tensor-index", RecomputeElementsPass(example)),
             *(_for_indices(example) if tile else []),

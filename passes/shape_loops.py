@@ -62,13 +62,7 @@ from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner, free_values
 from passes.rewriting.guards import is_guard
 from passes.rewriting.program_pass import LocalPass
-from passes.rewriting.programs import (
-    ProgramBuilder,
-    arguments_of,
-    copy_definition,
-    copy_program,
-    definition_around,
-)
+from passes.rewriting.programs import choose_definitions, copy_program, definition_around
 from passes.rewriting.written_sizes import parse_sizes
 from passes.scheduling.rows.piece_sums import piece_sum_of, residue_sum_of
 from passes.scheduling.scans import is_scanned
@@ -116,7 +110,11 @@ def shape_loops(
     long, masked = _boxed(narrow, _LongBoxer), in_boxes(narrow)
     if program is short is long is masked:
         return program
-    return _mixed([short, long, masked, program, narrow], choose, sizes or {})
+
+    def best(ways: Sequence[tix.DefineOp]) -> tix.DefineOp:
+        return _best(ways, choose, sizes or {})
+
+    return choose_definitions([short, long, masked, program, narrow], best)
 
 
 def in_boxes(program: tix.ProgramOp) -> tix.ProgramOp:
@@ -125,21 +123,6 @@ def in_boxes(program: tix.ProgramOp) -> tix.ProgramOp:
     The same program where nothing changes.
     """
     return _boxed(program, _Masker)
-
-
-def _mixed(
-    versions: Sequence[tix.ProgramOp], choose: ChooseTiles, sizes: Mapping[str, int]
-) -> tix.ProgramOp:
-    """Of each definition the version that runs best."""
-    program = versions[0]
-    builder = ProgramBuilder(arguments_of(program))
-    cloner = Cloner(BodyBuilder(builder.block, program.location))
-    for version in versions:
-        cloner.values.update(zip(version.body.block.args, builder.block.args, strict=True))
-    for ways in zip(*(v.definitions for v in versions), strict=True):
-        tensor = copy_definition(builder, cloner, _best(ways, choose, sizes))
-        cloner.values.update((op.result, tensor) for op in ways)
-    return builder.finish(program, [cloner.value(v) for v in program.returned])
 
 
 def _best(

@@ -260,6 +260,21 @@ def rewrite_definition(op: tix.DefineOp, body: Body) -> tix.DefineOp:
     return new
 
 
+def choose_definitions(
+    versions: Sequence[tix.ProgramOp], choose: Callable[[Sequence[tix.DefineOp]], tix.DefineOp]
+) -> tix.ProgramOp:
+    """A program of which each definition is the one that is chosen from those of all versions."""
+    program = versions[0]
+    builder = ProgramBuilder(arguments_of(program))
+    cloner = Cloner(BodyBuilder(builder.block, program.location))
+    for version in versions:
+        cloner.values.update(zip(version.body.block.args, builder.block.args, strict=True))
+    for ways in zip(*(v.definitions for v in versions), strict=True):
+        tensor = copy_definition(builder, cloner, choose(ways))
+        cloner.values.update((op.result, tensor) for op in ways)
+    return builder.finish(program, [cloner.value(v) for v in program.returned])
+
+
 def copy_program(
     program: tix.ProgramOp,
     kind: type[Cloner] = Cloner,
