@@ -17,12 +17,23 @@ docs/decisions/0075-quick-operations.md says which fields of xDSL this relies on
 from __future__ import annotations
 
 from abc import ABC, ABCMeta
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, TypeVar
+from operator import attrgetter
+from typing import Any, Self, TypeVar
 
 from xdsl.dialects.builtin import UNKNOWN_LOC
-from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, SSAValues, Use
+from xdsl.ir import (
+    Attribute,
+    Block,
+    BlockArgument,
+    Operation,
+    OpResult,
+    Region,
+    SSAValue,
+    SSAValues,
+    Use,
+)
 from xdsl.irdl import IRDLOperation, OptPropertyDef, irdl_op_definition
 from xdsl.irdl.operations import (
     BeforeVariadicSingleAccessor,
@@ -33,6 +44,7 @@ from xdsl.irdl.operations import (
 )
 
 OpT = TypeVar("OpT", bound=Operation)
+ClassT = TypeVar("ClassT", bound="type[object]")
 KindT = TypeVar("KindT", bound="type[IRDLOperation]")
 
 
@@ -45,6 +57,21 @@ class _OfBases(ABCMeta):
     __instancecheck__ = type.__instancecheck__
 
 
+def _quickly(**parts: str) -> Callable[[ClassT], ClassT]:
+    """Let Python itself give these parts of an object, each by the name of its field, and tell
+    objects apart: in sets and maps, functions of xDSL do the same."""
+    quick: dict[str, object] = {"__eq__": object.__eq__, "__hash__": object.__hash__}
+    quick |= {name: property(attrgetter(field)) for name, field in parts.items()}
+
+    def define(kind: ClassT) -> ClassT:
+        for name, value in quick.items():
+            setattr(kind, name, value)
+        return kind
+
+    return define
+
+
+@_quickly()
 class QuickOperation(IRDLOperation, ABC, metaclass=_OfBases):
     """An operation of our dialects. Its class is defined by `operation`."""
 
@@ -62,6 +89,47 @@ class QuickOperation(IRDLOperation, ABC, metaclass=_OfBases):
         if reverse or region_first:
             return super().walk(reverse=reverse, region_first=region_first)
         return walk(self)
+
+    def clone(
+        self,
+        value_mapper: dict[SSAValue, SSAValue] | None = None,
+        block_mapper: dict[Block, Block] | None = None,
+        *,
+        clone_name_hints: bool = True,
+        clone_operands: bool = True,
+    ) -> Self:
+        """A copy of an operation, made by the function `clone` where nothing special is asked."""
+        if block_mapper is None and clone_name_hints and clone_operands:
+            return clone(self, value_mapper)
+        return super().clone(
+            value_mapper,
+            block_mapper,
+            clone_name_hints=clone_name_hints,
+            clone_operands=clone_operands,
+        )
+
+
+@_quickly(type="_type", owner="op")
+class _Result(OpResult[Attribute]):
+    """The result of an operation."""
+
+    def __init__(self, type: Attribute, op: Operation, index: int):
+        self._type, self.op, self.index = type, op, index
+
+
+@_quickly(type="_type", owner="block")
+class _Argument(BlockArgument[Attribute]):
+    """An argument of a block."""
+
+    def __init__(self, type: Attribute, block: Block, index: int):
+        self._type, self.block, self.index, self.location = type, block, index, UNKNOWN_LOC
+
+
+def block_with(types: Iterable[Attribute]) -> Block:
+    """An empty block with arguments of these types."""
+    block = Block()
+    block._args = tuple([_Argument(kind, block, n) for n, kind in enumerate(types)])
+    return block
 
 
 def make(
@@ -89,7 +157,7 @@ def _fill(
         op._operands = SSAValues(operands)
         op._operand_uses = tuple([_use(op, n, value) for n, value in enumerate(operands)])
     if result_types:
-        results = [OpResult(kind, op, n) for n, kind in enumerate(result_types)]
+        results = [_Result(kind, op, n) for n, kind in enumerate(result_types)]
         op.results = SSAValues(results)
     defaults = _defaults(type(op))
     op.properties = {**defaults, **properties} if properties else dict(defaults)
@@ -119,6 +187,41 @@ def _defaults(kind: type[Operation]) -> Mapping[str, Attribute]:
         for name, property in definition.properties.items()
         if property.default_value is not None and not isinstance(property, OptPropertyDef)
     }
+
+
+def clone(op: OpT, values: dict[SSAValue, SSAValue] | None = None) -> OpT:
+    """A copy of an operation with all inside it, none of which has successors.
+
+    Operands are those that `values` has for the old ones, which gets the new values inside, too.
+    """
+    values = {} if values is None else values
+    operands = [values.get(v, v) for v in op._operands]
+    copy = make(type(op), operands, [r.type for r in op.results], op.properties)
+    copy.attributes, copy.location = dict(op.attributes), op.location
+    _match(op.results, copy.results, values)
+    for region in op.regions:
+        copy.add_region(Region([_cloned(block, values) for block in region.blocks]))
+    return copy
+
+
+def _cloned(block: Block, values: dict[SSAValue, SSAValue]) -> Block:
+    copy = block_with([v.type for v in block.args])
+    _match(block.args, copy.args, values)
+    for old, new in zip(block.args, copy.args, strict=True):
+        new.location = old.location
+    following = block.first_op
+    while (op := following) is not None:
+        append(copy, clone(op, values))
+        following = op._next_op
+    return copy
+
+
+def _match(
+    old: Sequence[SSAValue], new: Sequence[SSAValue], values: dict[SSAValue, SSAValue]
+) -> None:
+    """Let new values stand for old ones, by their names, too."""
+    for before, after in zip(old, new, strict=True):
+        values[before], after._name = after, before._name
 
 
 def append(block: Block, op: Operation) -> None:

@@ -70,7 +70,7 @@ from xdsl.utils.hints import isa
 
 from dialects import tix
 from dialects.loops import CallOp, ParallelOp
-from dialects.quick import dissolve, make
+from dialects.quick import block_with, dissolve, make
 from dialects.tix.affine import factors_of
 from passes.analysis.equivalence import Member, equivalent_definitions
 from passes.analysis.rounding import compared_definitions, must_round_identically
@@ -184,7 +184,7 @@ def _function(
     own = dict.fromkeys(r.tensor for r in reads if r.shape == type_of(r.tensor).shape)
     strides = {t: stride_names(names[t], type_of(t).rank) for t in own} if strided else {}
     sizes = [*_size_names(nest.members, tensors), *chain.from_iterable(strides.values())]
-    block = Block(arg_types=[*(_buffer(t) for t in tensors), *([IndexType()] * len(sizes))])
+    block = block_with([*(_buffer(t) for t in tensors), *([IndexType()] * len(sizes))])
     labels = [*(names[t] for t in tensors), *sizes]
     for argument, label in zip(block.args, labels, strict=True):
         argument.name_hint = label if is_hint(label) else None
@@ -280,7 +280,7 @@ def _loops(outer: BodyLowering, nest: Nest) -> ParallelOp:
 
 def _plain(outer: BodyLowering, op: tix.DefineOp) -> ParallelOp:
     """One iteration per element."""
-    body = Block(arg_types=[IndexType()] * len(op.indices))
+    body = block_with([IndexType()] * len(op.indices))
     for new, old in zip(body.args, op.indices, strict=True):
         new.name_hint = old.name_hint
     limits = [outer.index.form(size) for size in op.shape]

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import IndexType, LocationAttr
 from xdsl.ir import Block, Region, SSAValue
 
 from dialects import tix
+from dialects.quick import block_with
 from dialects.tix import Affine, Constraint, elementwise
 from passes.rewriting.scalar_builder import ScalarBuilder
 from passes.rewriting.scoped_map import ScopedMap
@@ -68,7 +69,7 @@ class BodyBuilder(ScalarBuilder):
 
     def region(self, names: Sequence[str | None], body: Body) -> Region:
         """A region with own indices of these names, filled by `body`."""
-        block = Block(arg_types=[IndexType()] * len(names))
+        block = block_with([IndexType()] * len(names))
         for argument, name in zip(block.args, names, strict=True):
             argument.name_hint = name
         inner = BodyBuilder(block, self.location, self.quotients.new_child())

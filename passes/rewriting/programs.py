@@ -10,7 +10,7 @@ from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
 from dialects import tix
-from dialects.quick import dissolve
+from dialects.quick import block_with, dissolve
 from dialects.tix import Affine, TensorType
 from passes.rewriting.builder import Body, BodyBuilder
 from passes.rewriting.cloner import Cloner
@@ -53,7 +53,7 @@ class ProgramBuilder:
     """A program in the making: arguments first, then definitions, then `finish`."""
 
     def __init__(self, arguments: Sequence[tuple[str, TensorType, LocationAttr]]):
-        self.block = Block(arg_types=[type for _, type, _ in arguments])
+        self.block = block_with([type for _, type, _ in arguments])
         self.argument_names = [name for name, _, _ in arguments]
         for value, (name, _, location) in zip(self.block.args, arguments, strict=True):
             set_hint(value, name)
