@@ -22,7 +22,7 @@ from functools import cache
 from operator import attrgetter
 from typing import Any, Self, TypeVar
 
-from xdsl.dialects.builtin import UNKNOWN_LOC
+from xdsl.dialects.builtin import UNKNOWN_LOC, IndexType
 from xdsl.ir import (
     Attribute,
     Block,
@@ -123,6 +123,13 @@ class _Argument(BlockArgument[Attribute]):
 
     def __init__(self, type: Attribute, block: Block, index: int):
         self._type, self.block, self.index, self.location = type, block, index, UNKNOWN_LOC
+
+
+INDEX = IndexType()
+"""The type of indices, which takes longer to make than an operation."""
+
+operands_of: Callable[[Operation], tuple[SSAValue, ...]] = attrgetter("_operands")
+"""The operands of an operation, without the view of them that `op.operands` is."""
 
 
 def block_with(types: Iterable[Attribute]) -> Block:
@@ -250,7 +257,9 @@ def walk(op: Operation) -> Iterator[Operation]:
 
 
 def dissolve(op: Operation) -> None:
-    """Let go of an operation that was erased, and of all inside it: none may be used any more.
+    """Let go of an operation without a block around it, and of all inside it.
+
+    None of them may be used any more, and none uses values from outside.
 
     As all of them refer to each other, they would wait for Python's collector of garbage, which
     looks at all objects that there are to find them.

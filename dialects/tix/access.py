@@ -20,7 +20,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from dialects.quick import QuickOperation, operation
+from dialects.quick import INDEX, QuickOperation, operands_of, operation
 from dialects.tix.affine import Affine
 from dialects.tix.attributes import MapAttr, kept, map_over, shape_map
 from dialects.tix.text import (
@@ -60,10 +60,8 @@ class ReadOp(QuickOperation):
     @property
     def forms(self) -> list[Affine]:
         """The position that is read: one form for each dimension of the tensor."""
-        map, operands = self.map, tuple(self.operands)
-        return [
-            *kept(self, (map, *operands), lambda: [r.bind(operands[1:]) for r in map.data.rows])
-        ]
+        map, operands = self.map, operands_of(self)
+        return [*kept(self, (map, operands), lambda: [r.bind(operands[1:]) for r in map.data.rows])]
 
     @property
     def tensor_type(self) -> TensorType:
@@ -149,7 +147,7 @@ class FloorDivOp(QuickOperation):
         super().__init__(
             operands=operands,
             properties={"map": map, "divisor": IntAttr(divisor)},
-            result_types=[IndexType()],
+            result_types=[INDEX],
         )
 
     @property

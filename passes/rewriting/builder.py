@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import IndexType, LocationAttr
+from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Block, Region, SSAValue
 
 from dialects import tix
-from dialects.quick import block_with
+from dialects.quick import INDEX, block_with
 from dialects.tix import Affine, Constraint, elementwise
 from passes.rewriting.scalar_builder import ScalarBuilder
 from passes.rewriting.scoped_map import ScopedMap
@@ -69,7 +69,7 @@ class BodyBuilder(ScalarBuilder):
 
     def region(self, names: Sequence[str | None], body: Body) -> Region:
         """A region with own indices of these names, filled by `body`."""
-        block = block_with([IndexType()] * len(names))
+        block = block_with([INDEX] * len(names))
         for argument, name in zip(block.args, names, strict=True):
             argument.name_hint = name
         inner = BodyBuilder(block, self.location, self.quotients.new_child())

@@ -23,7 +23,8 @@ def rewrite_programs(module: ModuleOp, rewrite: Callable[[tix.ProgramOp], tix.Pr
             new = rewrite(program)
             if new is not program:
                 new.location = program.location
-                Rewriter.replace_op(program, new)
+                module.body.block.insert_op_before(new, program)
+                program.detach()
                 dissolve(program)
 
 

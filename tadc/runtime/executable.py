@@ -204,7 +204,6 @@ class Executable(ABC):
             if isinstance(step, FuncOp):
                 yield step
         self.module = module
-        program.erase()
         dissolve(program)
 
     @cached_property

@@ -48,8 +48,9 @@ class ScalarLowering:
         return self.index.insert(op)
 
     def constant(self, value: float) -> SSAValue:
-        attribute = FloatAttr(value, self.element)
-        return self.index.once(("real", repr(value)), lambda: operations.constant(attribute))
+        return self.index.once(
+            ("real", repr(value)), lambda: operations.constant(FloatAttr(value, self.element))
+        )
 
     def elementwise(self, op: tix.UnaryOp | tix.BinaryOp, operands: Sequence[SSAValue]) -> SSAValue:
         """The value of an operation on these operands."""

@@ -14,7 +14,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerAttr, LocationAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from dialects.quick import append
+from dialects.quick import INDEX, append
 from dialects.tix import Affine, Constraint, Variable
 from dialects.tix.affine import factors_of
 from passes.lowering import operations
@@ -198,7 +198,7 @@ class IndexLowering:
 
 @lru_cache(maxsize=1024)
 def _index(value: int) -> IntegerAttr[IndexType]:
-    return IntegerAttr(value, IndexType())
+    return IntegerAttr(value, INDEX)
 
 
 def _index_constant(value: int) -> arith.ConstantOp:
