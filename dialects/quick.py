@@ -131,6 +131,12 @@ INDEX = IndexType()
 operands_of: Callable[[Operation], tuple[SSAValue, ...]] = attrgetter("_operands")
 """The operands of an operation, without the view of them that `op.operands` is."""
 
+block_in: Callable[[Region], Block] = attrgetter("_first_block")
+"""The one block of a region."""
+
+arguments_in: Callable[[Region], tuple[SSAValue, ...]] = attrgetter("_first_block._args")
+"""The arguments of the one block of a region."""
+
 
 def block_with(types: Iterable[Attribute]) -> Block:
     """An empty block with arguments of these types."""
@@ -164,8 +170,7 @@ def _fill(
         op._operands = SSAValues(operands)
         op._operand_uses = tuple([_use(op, n, value) for n, value in enumerate(operands)])
     if result_types:
-        results = [_Result(kind, op, n) for n, kind in enumerate(result_types)]
-        op.results = SSAValues(results)
+        op.results = SSAValues([_Result(kind, op, n) for n, kind in enumerate(result_types)])
     defaults = _defaults(type(op))
     op.properties = {**defaults, **properties} if properties else dict(defaults)
     op.attributes = {}
@@ -207,7 +212,7 @@ def clone(op: OpT, values: dict[SSAValue, SSAValue] | None = None) -> OpT:
     copy.attributes, copy.location = dict(op.attributes), op.location
     _match(op.results, copy.results, values)
     for region in op.regions:
-        copy.add_region(Region([_cloned(block, values) for block in region.blocks]))
+        copy.add_region(Region([_cloned(block, values) for block in _blocks(region)]))
     return copy
 
 
@@ -216,10 +221,8 @@ def _cloned(block: Block, values: dict[SSAValue, SSAValue]) -> Block:
     _match(block.args, copy.args, values)
     for old, new in zip(block.args, copy.args, strict=True):
         new.location = old.location
-    following = block.first_op
-    while (op := following) is not None:
+    for op in ops_in(block):
         append(copy, clone(op, values))
-        following = op._next_op
     return copy
 
 
@@ -246,14 +249,27 @@ def walk(op: Operation) -> Iterator[Operation]:
     """An operation, and those of its regions in order: quick, as most have no regions."""
     yield op
     for region in op.regions:
-        for block in region.blocks:
-            following = block.first_op
-            while (inner := following) is not None:
-                following = inner._next_op  # before somebody moves the operation
+        for block in _blocks(region):
+            for inner in ops_in(block):
                 if inner.regions:
                     yield from walk(inner)
                 else:
                     yield inner
+
+
+def ops_in(block: Block) -> Iterator[Operation]:
+    """The operations in a block, in order, without the view of them that `block.ops` is."""
+    following = block._first_op
+    while (op := following) is not None:
+        following = op._next_op  # before somebody moves the operation
+        yield op
+
+
+def _blocks(region: Region) -> Iterator[Block]:
+    following = region._first_block
+    while (block := following) is not None:
+        following = block._next_block
+        yield block
 
 
 def dissolve(op: Operation) -> None:
@@ -266,7 +282,7 @@ def dissolve(op: Operation) -> None:
     """
     for inner in list(walk(op)):
         for region in inner.regions:
-            for block in region.blocks:
+            for block in _blocks(region):
                 vars(block).clear()
             vars(region).clear()
         vars(inner).clear()

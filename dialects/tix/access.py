@@ -20,7 +20,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from dialects.quick import INDEX, QuickOperation, operands_of, operation
+from dialects.quick import INDEX, QuickOperation, make, operands_of, operation
 from dialects.tix.affine import Affine
 from dialects.tix.attributes import MapAttr, kept, map_over, shape_map
 from dialects.tix.text import (
@@ -56,6 +56,10 @@ class ReadOp(QuickOperation):
         operands, map = map_over(forms)
         properties = {"map": map} if view is None else {"map": map, "view": shape_map(view)}
         super().__init__(operands=[tensor, *operands], properties=properties, result_types=[real])
+
+    def with_indices(self, tensor: SSAValue, indices: Sequence[SSAValue]) -> ReadOp:
+        """A read of another tensor by the same map, of other indices, each but once."""
+        return make(ReadOp, [tensor, *indices], [real], self.properties)
 
     @property
     def forms(self) -> list[Affine]:

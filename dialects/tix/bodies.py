@@ -13,7 +13,7 @@ from xdsl.irdl import eq, traits_def, var_operand_def
 from xdsl.traits import IsTerminator, OpTrait
 from xdsl.utils.exceptions import VerifyException
 
-from dialects.quick import QuickOperation, operands_of, operation
+from dialects.quick import QuickOperation, block_in, operands_of, operation
 from dialects.tix.types import real
 
 
@@ -53,7 +53,7 @@ def yielded(region: Region) -> SSAValue:
 
 def all_yielded(region: Region) -> Sequence[SSAValue]:
     """The values that the single block of `region` yields."""
-    last = region.block.last_op
+    last = block_in(region).last_op
     assert isinstance(last, YieldOp)
     return operands_of(last)
 

@@ -32,7 +32,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
-from dialects.quick import QuickOperation, operands_of, operation
+from dialects.quick import QuickOperation, arguments_in, operands_of, operation
 from dialects.tix.affine import Affine, ParseVariable, Variable
 from dialects.tix.attributes import SetAttr, constraints_of, kept, set_over
 from dialects.tix.bodies import HasBody, YieldOp, verify_yields
@@ -80,12 +80,12 @@ class ReductionOp(QuickOperation, ABC):
     @property
     def indices(self) -> list[SSAValue]:
         """The indices that the reduction runs over."""
-        return list(self.body.block.args)
+        return list(arguments_in(self.body))
 
     @property
     def constraints(self) -> list[Constraint]:
         """The index set."""
-        domain, free, own = self.domain, operands_of(self), self.body.block.args
+        domain, free, own = self.domain, operands_of(self), arguments_in(self.body)
         return [*kept(self, (domain, free, own), lambda: constraints_of(domain, [*free, *own]))]
 
     @classmethod

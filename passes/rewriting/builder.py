@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Block, Region, SSAValue
 
 from dialects import tix
-from dialects.quick import INDEX, block_with
+from dialects.quick import INDEX, block_with, ops_in
 from dialects.tix import Affine, Constraint, elementwise
 from passes.rewriting.scalar_builder import ScalarBuilder
 from passes.rewriting.scoped_map import ScopedMap
@@ -171,7 +171,7 @@ def whole_part(form: Affine, divisor: int) -> Affine:
 
 def _drop_unused(block: Block) -> None:
     """Bodies are pure: what nobody uses need not be there."""
-    for op in reversed(list(block.ops)):
-        if op.results and not any(r.uses for r in op.results):
+    for op in reversed(list(ops_in(block))):
+        if op.results and all(r.first_use is None for r in op.results):
             op.detach()
             op.erase()

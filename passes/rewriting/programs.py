@@ -10,7 +10,7 @@ from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
 from dialects import tix
-from dialects.quick import block_with, dissolve
+from dialects.quick import block_in, block_with, dissolve, ops_in
 from dialects.tix import Affine, TensorType
 from passes.rewriting.builder import Body, BodyBuilder
 from passes.rewriting.cloner import Cloner
@@ -219,11 +219,11 @@ def reads_of(op: tix.DefineOp) -> list[tix.ReadOp]:
 
 def _collect_reads(block: Block, found: list[tix.ReadOp]) -> None:
     # several times faster than `walk`, and asked of every definition by most passes
-    for op in block.ops:
+    for op in ops_in(block):
         if isinstance(op, tix.ReadOp):
             found.append(op)
         for region in op.regions:
-            _collect_reads(region.block, found)
+            _collect_reads(block_in(region), found)
 
 
 def has_reductions(program: tix.ProgramOp) -> bool:
