@@ -281,6 +281,8 @@ def dissolve(op: Operation) -> None:
     looks at all objects that there are to find them.
     """
     for inner in list(walk(op)):
+        for use in inner._operand_uses:
+            use._prev_use = None
         for region in inner.regions:
             for block in _blocks(region):
                 vars(block).clear()
