@@ -137,8 +137,9 @@ class Executable(ABC):
         self.results = self.summary.result_labels
 
     @classmethod
-    def expect(cls, program: Program, sizes: SizeClass) -> bool:
-        """Prepare for code that is about to be made of a program; False if there is nothing to."""
+    def expect(cls, definitions: int, long: bool) -> bool:
+        """Prepare for code that is about to be made of so many definitions, for long calls or for
+        short ones; False if there is nothing to."""
         return False
 
     @cached_property

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+import tadc
 from tadc.errors import ArgumentError
 from tadc.runtime import compilation, compiler_pool
 from tadc.runtime.compilation import (
@@ -140,6 +141,25 @@ def test_a_process_begins_where_it_is_worth_it(monkeypatch: pytest.MonkeyPatch, 
     pool.at_exit()
     compile_objects(TEXTS[:1], soon=True)
     assert len(pool.idle()) == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "begun"),
+    [
+        ("x: f64[400, 400]\ny: f64[400, 400]\nf = sum[i, j](x[i, j] * y[j, i])", True),
+        ("x: f64[400, 400]\nf = sum[i, j](x[i, j] ** 2)", False),  # one gradient
+        ("x: f64[4]\ny: f64[4]\nf = sum[i](x[i] * y[i])", False),  # short
+        ("f = sum[i, j](x[i, j] * y[j, i])", False),  # calls tell
+    ],
+)
+def test_a_process_begins_before_what_will_be_long_is_derived(
+    source: str, begun: bool, monkeypatch: pytest.MonkeyPatch
+):
+    count: list[bool] = []
+    monkeypatch.setattr(compilation, "begin", lambda: count.append(True))
+    monkeypatch.setenv("TADC_CACHE", "off")
+    tadc.compile(source).derivative()
+    assert bool(count) == begun
 
 
 def test_the_environment_says_how_many(monkeypatch: pytest.MonkeyPatch):
@@ -319,7 +339,7 @@ def test_a_process_imports_little():
     code = "import sys, tadc.runtime.compiler_process; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     names = done.stdout.split()
-    assert "llvmlite.binding" in names and not {"xdsl.ir", "numpy"} & {*names}
+    assert "llvmlite.binding" in names and not {"xdsl.ir", "numpy", "hashlib"} & {*names}
 
 
 COMPILE = """
