@@ -250,7 +250,9 @@ def walk(op: Operation) -> Iterator[Operation]:
     yield op
     for region in op.regions:
         for block in _blocks(region):
-            for inner in ops_in(block):
+            following = block._first_op
+            while (inner := following) is not None:
+                following = inner._next_op  # before somebody moves the operation
                 if inner.regions:
                     yield from walk(inner)
                 else:
@@ -261,7 +263,7 @@ def ops_in(block: Block) -> Iterator[Operation]:
     """The operations in a block, in order, without the view of them that `block.ops` is."""
     following = block._first_op
     while (op := following) is not None:
-        following = op._next_op  # before somebody moves the operation
+        following = op._next_op  # likewise
         yield op
 
 

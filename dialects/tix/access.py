@@ -65,7 +65,12 @@ class ReadOp(QuickOperation):
     def forms(self) -> list[Affine]:
         """The position that is read: one form for each dimension of the tensor."""
         map, operands = self.map, operands_of(self)
-        return [*kept(self, (map, operands), lambda: [r.bind(operands[1:]) for r in map.data.rows])]
+
+        def bound() -> list[Affine]:
+            _, *indices = operands
+            return [row.bind(indices) for row in map.data.rows]
+
+        return [*kept(self, (map, operands), bound)]
 
     @property
     def tensor_type(self) -> TensorType:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 
-from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from dialects import tix
 from dialects.quick import QuickOperation, operands_of, walk
@@ -44,8 +44,8 @@ class IndexUses:
 
     def _of_value(self, value: SSAValue) -> frozenset[SSAValue]:
         owner = value.owner
-        if isinstance(owner, tix.ReductionOp) and isinstance(value, OpResult):
-            return self._of_total(owner, value.index)
+        if isinstance(owner, tix.ReductionOp):
+            return self._of_total(owner, owner.results.index(value))
         if isinstance(owner, QuickOperation):
             return self.of_operation(owner)
         return frozenset() if isinstance(value.type, tix.TensorType) else frozenset([value])

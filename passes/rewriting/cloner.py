@@ -105,9 +105,10 @@ class Cloner:
         if isinstance(op, tix.FloorDivOp):
             self.indices[op.result] = self.builder.floordiv(self.form(op.form), op.divisor.data)
             return
-        self.values[op.results[0]] = new = self._copied(op)
+        old, *_ = op.results
+        self.values[old] = new = self._copied(op)
         if new.name_hint is None:
-            new.name_hint = op.results[0].name_hint
+            new.name_hint = old.name_hint
 
     def _copied(self, op: Operation) -> SSAValue:
         e = self.builder

@@ -138,8 +138,7 @@ def call(
 
 def print_constant(body: Body, op: Operation) -> None:
     """Constants are written where they are used."""
-    (result,) = op.results
-    body.names[result] = literal(op.properties["value"])
+    body.names[op.results[0]] = literal(op.properties["value"])
 
 
 def print_float_binary(body: Body, op: Operation) -> None:

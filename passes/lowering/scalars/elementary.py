@@ -82,8 +82,10 @@ class ScalarLowering:
         if kind in _ARITHMETIC:
             a, b = operands
             op = operations.binary(cast("type[Operation]", kind), a, b, fastmath=flags)
-            return self.insert(op).results[0]
-        return self.insert(kind(*operands, flags)).results[0]
+        else:
+            op = kind(*operands, flags)
+        (result,) = self.insert(op).results
+        return result
 
     def math(self, kind: Callable[..., Operation], *operands: SSAValue) -> SSAValue:
         return self.insert(kind(*operands)).results[0]
