@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 
-import tadc
 from tadc.errors import ArgumentError
 from tadc.runtime import compilation, compiler_pool
 from tadc.runtime.compilation import (
@@ -114,6 +113,28 @@ def test_this_process_takes_what_waits_when_all_texts_are_there(
     assert sorted(here) == TEXTS[1:]  # also what was in the queue of the process
 
 
+def test_a_process_has_enough_to_do_while_this_one_compiles(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch
+):
+    begin(1)
+    large = TEXTS[2] + "; large\n" * 100
+    asked: list[str] = []
+    ask, object_of = CompilerProcess.ask, compilation.object_of
+
+    def asking(process: CompilerProcess, text: str, quick: bool) -> None:
+        asked.append(text)
+        ask(process, text, quick)
+
+    def compiling(text: str, *others: Any) -> bytes:
+        assert text != large or len(asked) == len(TEXTS) - 1
+        return object_of(text, *others)
+
+    monkeypatch.setattr(CompilerProcess, "ask", asking)
+    monkeypatch.setattr(compilation, "object_of", compiling)
+    assert_right(compile_objects([*TEXTS[:2], large, *TEXTS[3:]]))
+    assert large not in asked
+
+
 def test_no_texts(begin: Begin, here: list[str]):
     begin(1)
     assert compile_objects([]) == here == []
@@ -141,25 +162,6 @@ def test_a_process_begins_where_it_is_worth_it(monkeypatch: pytest.MonkeyPatch, 
     pool.at_exit()
     compile_objects(TEXTS[:1], soon=True)
     assert len(pool.idle()) == 1
-
-
-@pytest.mark.parametrize(
-    ("source", "begun"),
-    [
-        ("x: f64[400, 400]\ny: f64[400, 400]\nf = sum[i, j](x[i, j] * y[j, i])", True),
-        ("x: f64[400, 400]\nf = sum[i, j](x[i, j] ** 2)", False),  # one gradient
-        ("x: f64[4]\ny: f64[4]\nf = sum[i](x[i] * y[i])", False),  # short
-        ("f = sum[i, j](x[i, j] * y[j, i])", False),  # calls tell
-    ],
-)
-def test_a_process_begins_before_what_will_be_long_is_derived(
-    source: str, begun: bool, monkeypatch: pytest.MonkeyPatch
-):
-    count: list[bool] = []
-    monkeypatch.setattr(compilation, "begin", lambda: count.append(True))
-    monkeypatch.setenv("TADC_CACHE", "off")
-    tadc.compile(source).derivative()
-    assert bool(count) == begun
 
 
 def test_the_environment_says_how_many(monkeypatch: pytest.MonkeyPatch):
