@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from tadc.inverse.inverse import Inverse
 
 Sizes = Mapping[str, int]
+
+COMPILER = "tadc.runtime.compilation"
+"""The module that processes import when they compile first."""
 
 
 class Function(Runnable):
@@ -204,7 +208,10 @@ def _made(program: Program, first: ModulePass, names: Sequence[str], target: str
 
 
 def _expect_calls(program: Program, results: int, target: str) -> None:
-    """Prepare for code of so many results that are derived, where calls are known to be long."""
+    """Prepare for code of so many results that are derived, where calls are known to be long.
+
+    A process that has compiled nothing so far may want texts alone, which need no LLVM.
+    """
     summary = program.summary
-    is_known = not summary.size_names() and is_long(summary, {})
-    executable_class(target).expect(results, is_known)
+    if COMPILER in sys.modules and not summary.size_names():
+        executable_class(target).expect(results, is_long(summary, {}))
