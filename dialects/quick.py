@@ -17,12 +17,23 @@ docs/decisions/0075-quick-operations.md says which fields of xDSL this relies on
 from __future__ import annotations
 
 from abc import ABC, ABCMeta
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, TypeVar
+from operator import attrgetter
+from typing import Any, Self, TypeVar
 
-from xdsl.dialects.builtin import UNKNOWN_LOC
-from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, SSAValues, Use
+from xdsl.dialects.builtin import UNKNOWN_LOC, IndexType
+from xdsl.ir import (
+    Attribute,
+    Block,
+    BlockArgument,
+    Operation,
+    OpResult,
+    Region,
+    SSAValue,
+    SSAValues,
+    Use,
+)
 from xdsl.irdl import IRDLOperation, OptPropertyDef, irdl_op_definition
 from xdsl.irdl.operations import (
     BeforeVariadicSingleAccessor,
@@ -33,6 +44,7 @@ from xdsl.irdl.operations import (
 )
 
 OpT = TypeVar("OpT", bound=Operation)
+ClassT = TypeVar("ClassT", bound="type[object]")
 KindT = TypeVar("KindT", bound="type[IRDLOperation]")
 
 
@@ -45,6 +57,21 @@ class _OfBases(ABCMeta):
     __instancecheck__ = type.__instancecheck__
 
 
+def _quickly(**parts: str) -> Callable[[ClassT], ClassT]:
+    """Let Python itself give these parts of an object, each by the name of its field, and tell
+    objects apart: in sets and maps, functions of xDSL do the same."""
+    quick: dict[str, object] = {"__eq__": object.__eq__, "__hash__": object.__hash__}
+    quick |= {name: property(attrgetter(field)) for name, field in parts.items()}
+
+    def define(kind: ClassT) -> ClassT:
+        for name, value in quick.items():
+            setattr(kind, name, value)
+        return kind
+
+    return define
+
+
+@_quickly()
 class QuickOperation(IRDLOperation, ABC, metaclass=_OfBases):
     """An operation of our dialects. Its class is defined by `operation`."""
 
@@ -62,6 +89,60 @@ class QuickOperation(IRDLOperation, ABC, metaclass=_OfBases):
         if reverse or region_first:
             return super().walk(reverse=reverse, region_first=region_first)
         return walk(self)
+
+    def clone(
+        self,
+        value_mapper: dict[SSAValue, SSAValue] | None = None,
+        block_mapper: dict[Block, Block] | None = None,
+        *,
+        clone_name_hints: bool = True,
+        clone_operands: bool = True,
+    ) -> Self:
+        """A copy of an operation, made by the function `clone` where nothing special is asked."""
+        if block_mapper is None and clone_name_hints and clone_operands:
+            return clone(self, value_mapper)
+        return super().clone(
+            value_mapper,
+            block_mapper,
+            clone_name_hints=clone_name_hints,
+            clone_operands=clone_operands,
+        )
+
+
+@_quickly(type="_type", owner="op")
+class _Result(OpResult[Attribute]):
+    """The result of an operation."""
+
+    def __init__(self, type: Attribute, op: Operation, index: int):
+        self._type, self.op, self.index = type, op, index
+
+
+@_quickly(type="_type", owner="block")
+class _Argument(BlockArgument[Attribute]):
+    """An argument of a block."""
+
+    def __init__(self, type: Attribute, block: Block, index: int):
+        self._type, self.block, self.index, self.location = type, block, index, UNKNOWN_LOC
+
+
+INDEX = IndexType()
+"""The type of indices, which takes longer to make than an operation."""
+
+operands_of: Callable[[Operation], tuple[SSAValue, ...]] = attrgetter("_operands")
+"""The operands of an operation, without the view of them that `op.operands` is."""
+
+block_in: Callable[[Region], Block] = attrgetter("_first_block")
+"""The one block of a region."""
+
+arguments_in: Callable[[Region], tuple[SSAValue, ...]] = attrgetter("_first_block._args")
+"""The arguments of the one block of a region."""
+
+
+def block_with(types: Iterable[Attribute]) -> Block:
+    """An empty block with arguments of these types."""
+    block = Block()
+    block._args = tuple([_Argument(kind, block, n) for n, kind in enumerate(types)])
+    return block
 
 
 def make(
@@ -89,8 +170,7 @@ def _fill(
         op._operands = SSAValues(operands)
         op._operand_uses = tuple([_use(op, n, value) for n, value in enumerate(operands)])
     if result_types:
-        results = [OpResult(kind, op, n) for n, kind in enumerate(result_types)]
-        op.results = SSAValues(results)
+        op.results = SSAValues([_Result(kind, op, n) for n, kind in enumerate(result_types)])
     defaults = _defaults(type(op))
     op.properties = {**defaults, **properties} if properties else dict(defaults)
     op.attributes = {}
@@ -121,6 +201,39 @@ def _defaults(kind: type[Operation]) -> Mapping[str, Attribute]:
     }
 
 
+def clone(op: OpT, values: dict[SSAValue, SSAValue] | None = None) -> OpT:
+    """A copy of an operation with all inside it, none of which has successors.
+
+    Operands are those that `values` has for the old ones, which gets the new values inside, too.
+    """
+    values = {} if values is None else values
+    operands = [values.get(v, v) for v in op._operands]
+    copy = make(type(op), operands, [r.type for r in op.results], op.properties)
+    copy.attributes, copy.location = dict(op.attributes), op.location
+    _match(op.results, copy.results, values)
+    for region in op.regions:
+        copy.add_region(Region([_cloned(block, values) for block in _blocks(region)]))
+    return copy
+
+
+def _cloned(block: Block, values: dict[SSAValue, SSAValue]) -> Block:
+    copy = block_with([v.type for v in block.args])
+    _match(block.args, copy.args, values)
+    for old, new in zip(block.args, copy.args, strict=True):
+        new.location = old.location
+    for op in ops_in(block):
+        append(copy, clone(op, values))
+    return copy
+
+
+def _match(
+    old: Sequence[SSAValue], new: Sequence[SSAValue], values: dict[SSAValue, SSAValue]
+) -> None:
+    """Let new values stand for old ones, by their names, too."""
+    for before, after in zip(old, new, strict=True):
+        values[before], after._name = after, before._name
+
+
 def append(block: Block, op: Operation) -> None:
     """Put a new operation, which holds no block around this one, at the end of a block."""
     assert op.parent is None
@@ -136,8 +249,8 @@ def walk(op: Operation) -> Iterator[Operation]:
     """An operation, and those of its regions in order: quick, as most have no regions."""
     yield op
     for region in op.regions:
-        for block in region.blocks:
-            following = block.first_op
+        for block in _blocks(region):
+            following = block._first_op
             while (inner := following) is not None:
                 following = inner._next_op  # before somebody moves the operation
                 if inner.regions:
@@ -146,15 +259,34 @@ def walk(op: Operation) -> Iterator[Operation]:
                     yield inner
 
 
+def ops_in(block: Block) -> Iterator[Operation]:
+    """The operations in a block, in order, without the view of them that `block.ops` is."""
+    following = block._first_op
+    while (op := following) is not None:
+        following = op._next_op  # likewise
+        yield op
+
+
+def _blocks(region: Region) -> Iterator[Block]:
+    following = region._first_block
+    while (block := following) is not None:
+        following = block._next_block
+        yield block
+
+
 def dissolve(op: Operation) -> None:
-    """Let go of an operation that was erased, and of all inside it: none may be used any more.
+    """Let go of an operation without a block around it, and of all inside it.
+
+    None of them may be used any more, and none uses values from outside.
 
     As all of them refer to each other, they would wait for Python's collector of garbage, which
     looks at all objects that there are to find them.
     """
     for inner in list(walk(op)):
+        for use in inner._operand_uses:
+            use._prev_use = None
         for region in inner.regions:
-            for block in region.blocks:
+            for block in _blocks(region):
                 vars(block).clear()
             vars(region).clear()
         vars(inner).clear()

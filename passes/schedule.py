@@ -48,7 +48,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from itertools import chain
 
 from xdsl.context import Context
@@ -56,21 +56,19 @@ from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
-    IndexType,
     IntegerAttr,
     MemRefType,
     ModuleOp,
     StringAttr,
     i64,
 )
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
 from xdsl.utils.hints import isa
 
 from dialects import tix
 from dialects.loops import CallOp, ParallelOp
-from dialects.quick import dissolve, make
+from dialects.quick import INDEX, block_with, dissolve, make
 from dialects.tix.affine import factors_of
 from passes.analysis.equivalence import Member, equivalent_definitions
 from passes.analysis.rounding import compared_definitions, must_round_identically
@@ -122,7 +120,7 @@ class SchedulePass(ModulePass):
             if isinstance(program, tix.ProgramOp):
                 for step in self.steps(program):
                     op.body.block.insert_op_before(step, program)
-                Rewriter.erase_op(program)
+                program.detach()
                 dissolve(program)
 
     def steps(self, program: tix.ProgramOp) -> Iterator[func.FuncOp | CallOp]:
@@ -184,7 +182,7 @@ def _function(
     own = dict.fromkeys(r.tensor for r in reads if r.shape == type_of(r.tensor).shape)
     strides = {t: stride_names(names[t], type_of(t).rank) for t in own} if strided else {}
     sizes = [*_size_names(nest.members, tensors), *chain.from_iterable(strides.values())]
-    block = Block(arg_types=[*(_buffer(t) for t in tensors), *([IndexType()] * len(sizes))])
+    block = block_with([*(_buffer(type_of(t).element) for t in tensors), *([INDEX] * len(sizes))])
     labels = [*(names[t] for t in tensors), *sizes]
     for argument, label in zip(block.args, labels, strict=True):
         argument.name_hint = label if is_hint(label) else None
@@ -280,7 +278,7 @@ def _loops(outer: BodyLowering, nest: Nest) -> ParallelOp:
 
 def _plain(outer: BodyLowering, op: tix.DefineOp) -> ParallelOp:
     """One iteration per element."""
-    body = Block(arg_types=[IndexType()] * len(op.indices))
+    body = block_with([INDEX] * len(op.indices))
     for new, old in zip(body.args, op.indices, strict=True):
         new.name_hint = old.name_hint
     limits = [outer.index.form(size) for size in op.shape]
@@ -295,8 +293,10 @@ def stride_names(tensor: str, rank: int) -> list[str]:
     return [f"{tensor} stride {dimension}" for dimension in range(rank - 1)]
 
 
-def _buffer(tensor: SSAValue) -> MemRefType:
-    return MemRefType(type_of(tensor).element, [DYNAMIC_INDEX])
+@cache
+def _buffer(element: Attribute) -> MemRefType[Attribute]:
+    """The type of a buffer of elements."""
+    return MemRefType(element, [DYNAMIC_INDEX])
 
 
 def _size_names(ops: Sequence[tix.DefineOp], tensors: Sequence[SSAValue]) -> list[str]:

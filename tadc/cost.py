@@ -64,6 +64,10 @@ class Cost:
         )
 
 
+ONE, FUNCTION = Cost(1), Cost(COST_OF_FUNCTION)
+"""The costs of most operations."""
+
+
 def cost_of(definition: DefineOp) -> Cost:
     """The cost of one element."""
     return _of_block(definition.body.block)
@@ -89,11 +93,11 @@ def _of_operation(op: Operation) -> Cost:
         case FloorDivOp():
             return Cost(1, has_quotients=True)
         case ew.UnaryOp() | ew.BinaryOp() if not isinstance(op, CHEAP):
-            return Cost(COST_OF_FUNCTION)
+            return FUNCTION
         case CallOp():
             return _of_block(op.callee.value.block)
         case _:
-            return Cost(1)
+            return ONE
 
 
 def _range(index: SSAValue, constraints: Iterable[Constraint]) -> Range:

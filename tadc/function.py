@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -18,12 +19,17 @@ from tadc.errors import ArgumentError, check_names, unknown_name
 from tadc.modes import INVERSE_MODES
 from tadc.program import Program, Tensor, recursing
 from tadc.runnable import Runnable
+from tadc.runtime.size_class import is_long
+from tadc.runtime.targets import executable_class
 from tadc.stages import module_at, text_at
 
 if TYPE_CHECKING:
     from tadc.inverse.inverse import Inverse
 
 Sizes = Mapping[str, int]
+
+COMPILER = "tadc.runtime.compilation"
+"""The module that processes import when they compile first."""
 
 
 class Function(Runnable):
@@ -149,7 +155,7 @@ class Function(Runnable):
     def _made(self, first: ModulePass, names: Sequence[str]) -> Function:
         """The program that `first` by these arguments and the passes behind it make, made once."""
         if first not in self._derived:
-            made = Function(_made(self.program, first, names), self.target)
+            made = Function(_made(self.program, first, names, self.target), self.target)
             made.derived_from = self.program, first
             self._derived[first] = made
         return self._derived[first]
@@ -183,7 +189,7 @@ def _check_scalar(results: Sequence[Tensor]) -> None:
         )
 
 
-def _made(program: Program, first: ModulePass, names: Sequence[str]) -> Program:
+def _made(program: Program, first: ModulePass, names: Sequence[str], target: str) -> Program:
     """The program that `first` by these arguments and the passes behind it make of `program`."""
     program.check_arguments(names)
     if not program.args:
@@ -196,5 +202,16 @@ def _made(program: Program, first: ModulePass, names: Sequence[str]) -> Program:
             passes = zeroing_passes(first).passes
         case _:
             passes = [first]
-    (made,) = program.derive(passes)
+    results = len(names or program.args) if isinstance(first, DifferentiatePass) else 1
+    (made,) = program.derive(passes, before=lambda: _expect_calls(program, results, target))
     return made
+
+
+def _expect_calls(program: Program, results: int, target: str) -> None:
+    """Prepare for code of so many results that are derived, where calls are known to be long.
+
+    A process that has compiled nothing so far may want texts alone, which need no LLVM.
+    """
+    summary = program.summary
+    if COMPILER in sys.modules and not summary.size_names():
+        executable_class(target).expect(results, is_long(summary, {}))

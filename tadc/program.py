@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, ModuleO
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
+from dialects.quick import clone
 from dialects.tix import ProgramOp, TensorType
 from dialects.tix.affine import show
 from passes.rewriting.failure import PassFailure
@@ -198,7 +199,7 @@ class Program:
         """The module that these passes make of a copy of the program."""
 
         def copied() -> ModuleOp:
-            result = self.module.clone()
+            result = clone(self.module)
             self.transform(result, passes)
             return result
 

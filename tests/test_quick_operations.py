@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import pytest
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import ModuleOp, f64
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue, Use
 from xdsl.irdl.operations import get_accessors_from_op_def
 from xdsl.parser import Parser
 
-from dialects.quick import QuickOperation, append, make, walk
+from dialects.quick import QuickOperation, append, block_with, clone, make, walk
 from dialects.tix import BINARY, ConstantOp, UnaryOp
 from tadc.support.ir_text import context
 from tests.support.paths import ROOT
@@ -68,6 +68,55 @@ def test_classes_are_those_of_python(module: ModuleOp):
     for op in ours(module):
         for kind in (*type(op).__mro__, UnaryOp, ConstantOp):
             assert isinstance(op, kind) == issubclass(type(op), kind)
+
+
+def test_copies_are_those_that_xdsl_makes(module: ModuleOp):
+    def found(copy: ModuleOp) -> list[tuple[object, ...]]:
+        ops = list(copy.walk())
+        numbers = {v: n for n, v in enumerate(v for op in ops for v in values_at(op))}
+        return [
+            (
+                *(type(op), op.properties, op.attributes, op.location),
+                [numbers[v] for v in op.operands],
+                [(v.type, v.name_hint) for v in values_at(op)],
+                [[numbers_of(use, ops) for use in v.uses] for v in values_at(op)],
+            )
+            for op in ops
+        ]
+
+    def numbers_of(use: Use, ops: list[Operation]) -> tuple[int, int]:
+        return ops.index(use.operation), use.index
+
+    own, expected = clone(module), module.clone()
+    own.verify()
+    assert str(own) == str(module)
+    assert found(own) == found(expected)
+
+
+def values_at(op: Operation) -> list[SSAValue]:
+    """The results of an operation, and the arguments of its blocks."""
+    arguments = (v for region in op.regions for block in region.blocks for v in block.args)
+    return [*op.results, *arguments]
+
+
+def test_a_copy_reads_other_values():
+    a, b = (ConstantOp(n).result for n in (1, 2))
+    op = BINARY["*"](a, a)
+    values: dict[SSAValue, SSAValue] = {a: b}
+    copy = op.clone(values)
+    assert list(copy.operands) == [b, b]
+    assert values[op.result] is copy.result
+
+
+def test_python_tells_values_and_operations_apart():
+    a, b = (ConstantOp(n) for n in (1, 1))
+    x, y = block_with([f64, f64]).args
+    for one, other in ((a, b), (a.result, b.result), (x, y)):
+        assert one == one and one != other
+        assert {one: 1, other: 2}[one] == 1
+        assert type(one).__hash__ is object.__hash__
+    assert (a.result.owner, a.result.type) == (a, a.result_types[0])
+    assert (x.owner, x.type, x.index, y.index) == (x.block, f64, 0, 1)
 
 
 def parts(op: Operation) -> tuple[object, ...]:

@@ -41,7 +41,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from dialects.quick import QuickOperation, operation
+from dialects.quick import INDEX, QuickOperation, operation
 
 
 @operation
@@ -188,7 +188,7 @@ class SharedCacheOp(QuickOperation):
     assembly_format = "attr-dict `:` type($result)"
 
     def __init__(self):
-        super().__init__(result_types=[IndexType()])
+        super().__init__(result_types=[INDEX])
 
 
 @operation

@@ -20,7 +20,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from dialects.quick import QuickOperation, operation
+from dialects.quick import INDEX, QuickOperation, make, operands_of, operation
 from dialects.tix.affine import Affine
 from dialects.tix.attributes import MapAttr, kept, map_over, shape_map
 from dialects.tix.text import (
@@ -57,13 +57,20 @@ class ReadOp(QuickOperation):
         properties = {"map": map} if view is None else {"map": map, "view": shape_map(view)}
         super().__init__(operands=[tensor, *operands], properties=properties, result_types=[real])
 
+    def with_indices(self, tensor: SSAValue, indices: Sequence[SSAValue]) -> ReadOp:
+        """A read of another tensor by the same map, of other indices, each but once."""
+        return make(ReadOp, [tensor, *indices], [real], self.properties)
+
     @property
     def forms(self) -> list[Affine]:
         """The position that is read: one form for each dimension of the tensor."""
-        map, operands = self.map, tuple(self.operands)
-        return [
-            *kept(self, (map, *operands), lambda: [r.bind(operands[1:]) for r in map.data.rows])
-        ]
+        map, operands = self.map, operands_of(self)
+
+        def bound() -> list[Affine]:
+            _, *indices = operands
+            return [row.bind(indices) for row in map.data.rows]
+
+        return [*kept(self, (map, operands), bound)]
 
     @property
     def tensor_type(self) -> TensorType:
@@ -149,7 +156,7 @@ class FloorDivOp(QuickOperation):
         super().__init__(
             operands=operands,
             properties={"map": map, "divisor": IntAttr(divisor)},
-            result_types=[IndexType()],
+            result_types=[INDEX],
         )
 
     @property

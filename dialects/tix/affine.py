@@ -132,10 +132,12 @@ class Affine:
         if self.constant or len(self.terms) != 1:
             return None
         ((variable, c),) = self.terms.items()
-        return variable if c == 1 and isinstance(variable, SSAValue) else None
+        return variable if c == 1 and not isinstance(variable, str) else None
 
     def substitute(self, values: Mapping[Variable, Affine]) -> Affine:
         """The form with variables replaced by forms; those that `values` lacks stay."""
+        if not self.terms:
+            return self
         terms: dict[Variable, int] = {}
         constant = self.constant
         for v, c in self.terms.items():
@@ -150,8 +152,9 @@ class Affine:
 
     def row(self, dimensions: Sequence[SSAValue]) -> FormRow:
         """The form over numbered dimensions, which must hold every index of it."""
-        sizes = tuple(sorted((s, self.terms[s]) for s in self.sizes))
-        return FormRow(tuple(self[v] for v in dimensions), sizes, self.constant)
+        terms = self.terms
+        sizes = tuple(sorted([(v, c) for v, c in terms.items() if isinstance(v, str)]))
+        return FormRow(tuple([terms.get(v, 0) for v in dimensions]), sizes, self.constant)
 
     def evaluate(self, values: Mapping[Any, int]) -> int:
         """The number at these values of the variables. Raises KeyError if one is missing."""
@@ -222,7 +225,8 @@ class FormRow(NamedTuple):
         terms: dict[Variable, int] = {}
         for v, c in zip(operands, self.coefficients, strict=True):
             terms[v] = terms.get(v, 0) + c
-        return Affine(terms | dict(self.sizes), self.constant)
+        terms.update(self.sizes)
+        return Affine(terms, self.constant)
 
     def at_zero(self, sizes: Mapping[str, int]) -> int | None:
         """The value for operands that are 0; None where these sizes are not all that it takes."""
@@ -236,8 +240,8 @@ class FormRow(NamedTuple):
 def split(forms: Iterable[Affine]) -> tuple[list[SSAValue], tuple[FormRow, ...]]:
     """The index operands of `forms`, in order of first use, and the forms as rows over them."""
     forms = list(forms)
-    operands = list(dict.fromkeys(v for f in forms for v in f.indices))
-    return operands, tuple(f.row(operands) for f in forms)
+    operands = list(dict.fromkeys([v for f in forms for v in f.indices]))
+    return operands, tuple([f.row(operands) for f in forms])
 
 
 # --- text ----------------------------------------------------------------------------------------

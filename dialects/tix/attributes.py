@@ -38,6 +38,9 @@ class MapAttr(Data[MapData]):
 
     name = "tix.map"
 
+    def __post_init__(self) -> None:
+        self.verify()  # what xDSL asks beyond takes longer than all else
+
     @cached_property
     def shape(self) -> tuple[Affine, ...]:
         """The sizes of dimensions: the inverse of `shape_map`."""
@@ -76,6 +79,9 @@ class SetAttr(Data[SetData]):
     """A convex index set: `#tix.set<(d0, d1) : (d0 >= 0, d1 <= N - 1, d0 == 2 * d1)>`."""
 
     name = "tix.set"
+
+    def __post_init__(self) -> None:
+        self.verify()  # as for maps
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> SetData:
@@ -129,7 +135,8 @@ def constraints_of(attribute: SetAttr, operands: Sequence[SSAValue]) -> list[Con
 def kept(op: Operation, key: tuple[object, ...], make: Callable[[], T]) -> T:
     """The value that `make` gives, made again where the key of an operation is no longer the same.
 
-    Passes ask an operation for its forms many times. Each operation keeps one value.
+    Passes ask an operation for its forms many times. Each operation keeps one value. Keys of the
+    same objects are quickly compared.
     """
     own = vars(op)
     found = own.get(KEPT)

@@ -13,7 +13,7 @@ from xdsl.irdl import eq, traits_def, var_operand_def
 from xdsl.traits import IsTerminator, OpTrait
 from xdsl.utils.exceptions import VerifyException
 
-from dialects.quick import QuickOperation, operation
+from dialects.quick import QuickOperation, block_in, operands_of, operation
 from dialects.tix.types import real
 
 
@@ -36,7 +36,7 @@ class YieldOp(QuickOperation):
     @property
     def value(self) -> SSAValue:
         """The one value."""
-        (value,) = self.operands
+        (value,) = operands_of(self)
         return value
 
     def verify_(self) -> None:
@@ -53,9 +53,9 @@ def yielded(region: Region) -> SSAValue:
 
 def all_yielded(region: Region) -> Sequence[SSAValue]:
     """The values that the single block of `region` yields."""
-    last = region.block.last_op
+    last = block_in(region).last_op
     assert isinstance(last, YieldOp)
-    return last.operands
+    return operands_of(last)
 
 
 def verify_yields(region: Region, count: int = 1) -> None:

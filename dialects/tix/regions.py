@@ -32,7 +32,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
-from dialects.quick import QuickOperation, operation
+from dialects.quick import QuickOperation, arguments_in, operands_of, operation
 from dialects.tix.affine import Affine, ParseVariable, Variable
 from dialects.tix.attributes import SetAttr, constraints_of, kept, set_over
 from dialects.tix.bodies import HasBody, YieldOp, verify_yields
@@ -80,13 +80,13 @@ class ReductionOp(QuickOperation, ABC):
     @property
     def indices(self) -> list[SSAValue]:
         """The indices that the reduction runs over."""
-        return list(self.body.block.args)
+        return list(arguments_in(self.body))
 
     @property
     def constraints(self) -> list[Constraint]:
         """The index set."""
-        domain, own = self.domain, (*self.operands, *self.body.block.args)
-        return [*kept(self, (domain, *own), lambda: constraints_of(domain, own))]
+        domain, free, own = self.domain, operands_of(self), arguments_in(self.body)
+        return [*kept(self, (domain, free, own), lambda: constraints_of(domain, [*free, *own]))]
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -194,9 +194,9 @@ class IfOp(QuickOperation):
     @property
     def condition(self) -> list[list[Constraint]]:
         """The disjuncts, each the constraints of a convex set."""
-        disjuncts, indices = self.disjuncts, tuple(self.operands)
+        disjuncts, indices = self.disjuncts, operands_of(self)
         found = kept(
-            self, (disjuncts, *indices), lambda: [constraints_of(p, indices) for p in disjuncts]
+            self, (disjuncts, indices), lambda: [constraints_of(p, indices) for p in disjuncts]
         )
         return [[*constraints] for constraints in found]
 

@@ -42,7 +42,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from dialects.quick import QuickOperation, operation
+from dialects.quick import QuickOperation, arguments_in, block_in, operation, ops_in
 from dialects.tix.affine import Affine
 from dialects.tix.attributes import MapAttr, shape_map
 from dialects.tix.bodies import HasBody, verify_yields
@@ -96,7 +96,7 @@ class DefineOp(QuickOperation):
     @property
     def indices(self) -> list[SSAValue]:
         """The indices of an element, one for each dimension."""
-        return list(self.body.block.args)
+        return list(arguments_in(self.body))
 
     @property
     def constraints(self) -> list[Constraint]:
@@ -259,7 +259,7 @@ class ProgramOp(QuickOperation):
     @property
     def definitions(self) -> list[DefineOp]:
         """The definitions in order of evaluation."""
-        return [op for op in self.body.block.ops if isinstance(op, DefineOp)]
+        return [op for op in ops_in(block_in(self.body)) if isinstance(op, DefineOp)]
 
     @property
     def returned(self) -> list[SSAValue]:

@@ -18,7 +18,7 @@ from itertools import combinations, product
 
 from dialects import tix
 from dialects.tix import Affine, Constraint, Variable, between
-from passes.rewriting.programs import reads_of
+from passes.rewriting.programs import reads_of, type_of
 
 
 def compared_sizes(program: tix.ProgramOp) -> tuple[tuple[str, str | int], ...]:
@@ -28,6 +28,9 @@ def compared_sizes(program: tix.ProgramOp) -> tuple[tuple[str, str | int], ...]:
     They come in order of first use. Derived sizes are not among them. Takes time linear in the
     length of the program, and quadratic in the number of bounds of an index.
     """
+    shapes = [type_of(v).shape for v in program.arguments.values()]
+    if not any(size.terms for shape in shapes for size in shape):
+        return ()  # all sizes are numbers
     derived = {d.data.name for d in program.derived}
     found: dict[tuple[str, str | int], None] = {}
     for op in program.definitions:

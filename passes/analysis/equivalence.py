@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import FloatData, LocationAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from dialects import tix
+from dialects.quick import operands_of, ops_in
 from passes.analysis.rounding import compared_definitions, has_equality
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
@@ -76,7 +77,7 @@ class _Walk:
         return op.type, op.view, place, body, *(tensor.type for tensor in self.tensors)
 
     def _block(self, block: Block) -> Key:
-        return self._own(block.args), *map(self._operation, block.ops)
+        return self._own(block.args), *map(self._operation, ops_in(block))
 
     def _own(self, values: Iterable[SSAValue]) -> object:
         """Number the values; what tells them apart beyond that: how many there are, and names."""
@@ -86,7 +87,7 @@ class _Walk:
         return tuple(v.name_hint for v in values) if self.named else len(values)
 
     def _operation(self, op: Operation) -> Key:
-        operands = tuple(map(self._number, op.operands))
+        operands = tuple(map(self._number, operands_of(op)))
         attributes = (op.properties, op.attributes)
         data = tuple((k, _exact(a)) for part in attributes for k, a in sorted(part.items()))
         regions = tuple(self._block(block) for region in op.regions for block in region.blocks)

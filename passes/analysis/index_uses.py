@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 
-from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from dialects import tix
+from dialects.quick import QuickOperation, operands_of, walk
 
 Found = TypeVar("Found")
 
@@ -43,9 +44,11 @@ class IndexUses:
 
     def _of_value(self, value: SSAValue) -> frozenset[SSAValue]:
         owner = value.owner
-        if isinstance(owner, tix.ReductionOp) and isinstance(value, OpResult):
-            return self._of_total(owner, value.index)
-        return self.of_operation(owner) if isinstance(owner, Operation) else frozenset([value])
+        if isinstance(owner, tix.ReductionOp):
+            return self._of_total(owner, owner.results.index(value))
+        if isinstance(owner, QuickOperation):
+            return self.of_operation(owner)
+        return frozenset() if isinstance(value.type, tix.TensorType) else frozenset([value])
 
     def _of_total(self, op: tix.ReductionOp, number: int) -> frozenset[SSAValue]:
         """The indices that one of the results of a reduction depends on."""
@@ -62,20 +65,10 @@ class IndexUses:
     def _used_in(self, op: Operation) -> frozenset[SSAValue]:
         if isinstance(op, tix.DefineOp):
             return frozenset()
-        found: set[SSAValue] = set()
-        bound: set[SSAValue] = set()
-        for inner in op.walk():
-            for region in inner.regions:
-                bound.update(region.block.args)
-            for v in inner.operands:
-                if not (isinstance(v.owner, Operation) and v.owner is not op and _inside(v, op)):
-                    found |= self.of(v)
-        return frozenset(v for v in found - bound if isinstance(v, BlockArgument) and _is_index(v))
-
-
-def _is_index(value: SSAValue) -> bool:
-    return not isinstance(value.type, tix.TensorType)
-
-
-def _inside(value: SSAValue, op: Operation) -> bool:
-    return isinstance(value.owner, Operation) and op.is_ancestor(value.owner)
+        if not op.regions:
+            return frozenset[SSAValue]().union(*map(self.of, operands_of(op)))
+        ops = list(walk(op))
+        used = {v for inner in ops for v in operands_of(inner)}
+        made = {v for inner in ops for v in inner.results}
+        bound = {v for inner in ops for region in inner.regions for v in region.block.args}
+        return frozenset[SSAValue]().union(*map(self.of, used - made - bound)) - bound

@@ -12,10 +12,10 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
-from xdsl.dialects.builtin import IndexType
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Operation, Region, SSAValue
 
 from dialects import tix
+from dialects.quick import INDEX, block_with
 from dialects.tix import Affine
 from passes.analysis.costs import COST_OF_FUNCTION, FREE, weight
 from passes.analysis.index_uses import IndexUses
@@ -108,7 +108,7 @@ def _place(found: LongSum) -> int:
 
 def _side_by_side(first: tix.DefineOp, second: tix.DefineOp) -> tix.DefineOp:
     """A definition with the indices and the values of both, one behind the other."""
-    block = Block(arg_types=[IndexType()] * (len(first.indices) + len(second.indices)))
+    block = block_with([INDEX] * (len(first.indices) + len(second.indices)))
     builder = BodyBuilder(block, first.location)
     parts = block.args[: len(first.indices)], block.args[len(first.indices) :]
     values = [

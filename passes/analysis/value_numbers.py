@@ -29,6 +29,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.traits import Commutative
 
 from dialects import tix
+from dialects.quick import operands_of, ops_in
 from dialects.tix import Affine, Constraint, Variable
 from dialects.tix import elementwise as ew
 from passes.rewriting.scoped_map import ScopedMap
@@ -98,7 +99,7 @@ class _Walk:
 
     def block(self, block: Block, inside: bool) -> None:
         """Number the values of a block; with `inside`, also those in bodies of reductions."""
-        for op in block.ops:
+        for op in ops_in(block):
             match op:
                 case tix.YieldOp():
                     pass
@@ -141,7 +142,7 @@ class _Walk:
                 return self._elementwise(op)
 
     def _elementwise(self, op: Operation) -> Key:
-        numbers = [self.numbers[v] for v in op.operands]
+        numbers = [self.numbers[v] for v in operands_of(op)]
         match op:
             case ew.MulOp() if numbers[0] == numbers[1]:
                 return op.name, "square", self.absolute[op.lhs]
@@ -158,11 +159,11 @@ class _Walk:
             case ew.NegOp() | ew.AbsOp():
                 return self.absolute[op.operand]
             case ew.SubOp():
-                parts = sorted(self.numbers[v] for v in op.operands)
+                parts = sorted(self.numbers[v] for v in operands_of(op))
             case ew.MulOp():
-                parts = sorted(self.absolute[v] for v in op.operands)
+                parts = sorted(self.absolute[v] for v in operands_of(op))
             case ew.DivOp():
-                parts = [self.absolute[v] for v in op.operands]
+                parts = [self.absolute[v] for v in operands_of(op)]
             case _ if isinstance(op, ODD):
                 parts = [self.absolute[op.operand]]
             case _:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from itertools import product
 
-from xdsl.dialects.builtin import IndexType
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import SSAValue
 
 from dialects import tix
+from dialects.quick import INDEX, block_with
 from dialects.tix import Affine, Constraint
 from passes.index_sets.dependence import Dependence, differentiable_reads
 from passes.index_sets.space import feasible
@@ -216,4 +216,4 @@ def renamed(chain: Dependence, indices: Sequence[SSAValue]) -> Dependence:
 
 def fresh_indices(count: int) -> Sequence[SSAValue]:
     """Indices that occur nowhere else."""
-    return Block(arg_types=[IndexType()] * count).args
+    return block_with([INDEX] * count).args

@@ -18,10 +18,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import IndexType
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Region, SSAValue
 
 from dialects.loops import EndOp, ParallelOp, PartOp
+from dialects.quick import INDEX, block_with
 from dialects.tix import Affine
 from passes.lowering import operations
 from passes.lowering.emit import (
@@ -49,7 +49,7 @@ def band_loops(outer: BodyLowering, bands: Bands, emit: Emit) -> ParallelOp:
     total = parts[0].count
     for part in parts[1:]:
         total = outer.index.mul(total, part.count)
-    body = Block(arg_types=[IndexType()])
+    body = block_with([INDEX])
     body.args[0].name_hint = "band"
     at = outer.inside(body)
     begins = _begins(at, parts, body.args[0])
@@ -179,7 +179,7 @@ def _in_order(at: BodyLowering, loops: ParallelOp) -> None:
     zero, one = at.index.constant(0), at.index.constant(1)
     target = at.index.block
     for size, old in zip(loops.sizes, block.args, strict=True):
-        inner = Block(arg_types=[IndexType()])
+        inner = block_with([INDEX])
         inner.args[0].name_hint = old.name_hint
         old.replace_all_uses_with(inner.args[0])
         made = operations.loop(zero, size, one, (), inner)

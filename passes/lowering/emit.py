@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, SSAValue
 
+from dialects.quick import INDEX, block_with
 from passes.lowering import operations
 from passes.lowering.scalars.body_lowering import BodyLowering
 
@@ -40,7 +40,7 @@ def carrying_loop(
     fill: FillCarrying,
 ) -> Sequence[SSAValue]:
     """`scf.for` over [low, high), which carries numbers: gives what they are in the end."""
-    block = Block(arg_types=[IndexType(), *(v.type for v in carried)])
+    block = block_with([INDEX, *(v.type for v in carried)])
     block.args[0].name_hint = hint
     for argument, value in zip(block.args[1:], carried, strict=True):
         argument.name_hint = value.name_hint

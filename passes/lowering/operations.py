@@ -7,6 +7,7 @@ that with the definition of the operation: five times the time of `make`, which 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, TypeVar, cast
 
 from xdsl.dialects import arith, memref, scf, vector
@@ -46,7 +47,12 @@ def broadcast(number: SSAValue, kind: VectorType[Attribute]) -> vector.Broadcast
 
 def shuffle(a: SSAValue, b: SSAValue, order: Sequence[int]) -> vector.ShuffleOp:
     """Lanes of two vectors: those of the second one are counted on behind the first."""
-    return make(vector.ShuffleOp, (a, b), (a.type,), {"mask": DenseArrayBase.from_list(i64, order)})
+    return make(vector.ShuffleOp, (a, b), (a.type,), {"mask": _mask(tuple(order))})
+
+
+@lru_cache(maxsize=1024)
+def _mask(order: tuple[int, ...]) -> DenseArrayBase[Any]:
+    return DenseArrayBase.from_list(i64, order)
 
 
 def load_lanes(source: SSAValue, position: SSAValue, kind: VectorType[Attribute]) -> vector.LoadOp:

@@ -23,11 +23,11 @@ from dataclasses import replace
 from functools import partial, reduce
 
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import IndexType
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Region, SSAValue
 
 from dialects import tix
 from dialects.loops import ParallelOp
+from dialects.quick import INDEX, block_with
 from dialects.tix import Affine
 from passes.analysis.index_uses import IndexUses
 from passes.lowering.blocks.sloped_sums import Sums
@@ -44,7 +44,7 @@ from passes.scheduling.tiles.tile_analysis import sum_along
 def pair_loops(outer: BodyLowering, nest: Nest, pairs: Pairs) -> ParallelOp:
     """The loops of a nest: an iteration computes the rows of a piece."""
     step = pairs.tile.step
-    body = Block(arg_types=[IndexType()])
+    body = block_with([INDEX])
     body.args[0].name_hint = "p"
     at = outer.inside(body)
     place = body.args[0]

@@ -19,11 +19,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Region, SSAValue
 
 from dialects import tix
 from dialects.loops import ParallelOp
+from dialects.quick import INDEX, block_with
 from dialects.tix import Affine, Constraint
 from passes.analysis.index_uses import IndexUses
 from passes.lowering import operations
@@ -67,7 +67,7 @@ def roll_loops(outer: BodyLowering, bands: Bands, roll: Roll) -> ParallelOp:
     limits.append(outer.index.floordiv(sizes[row] + (roll.rows - 1), roll.rows))
     pieces, width = _pieces(outer, sizes[column], lanes_of(op))
     limits.append(pieces)
-    body = Block(arg_types=[IndexType()] * len(limits))
+    body = block_with([INDEX] * len(limits))
     hints = [*(v.name_hint for v in others), "block", "piece"]
     for new, hint in zip(body.args, hints, strict=True):
         new.name_hint = hint

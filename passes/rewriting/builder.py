@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import IndexType, LocationAttr
+from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Block, Region, SSAValue
 
 from dialects import tix
+from dialects.quick import INDEX, block_with, ops_in
 from dialects.tix import Affine, Constraint, elementwise
 from passes.rewriting.scalar_builder import ScalarBuilder
 from passes.rewriting.scoped_map import ScopedMap
@@ -68,7 +69,7 @@ class BodyBuilder(ScalarBuilder):
 
     def region(self, names: Sequence[str | None], body: Body) -> Region:
         """A region with own indices of these names, filled by `body`."""
-        block = Block(arg_types=[IndexType()] * len(names))
+        block = block_with([INDEX] * len(names))
         for argument, name in zip(block.args, names, strict=True):
             argument.name_hint = name
         inner = BodyBuilder(block, self.location, self.quotients.new_child())
@@ -170,7 +171,7 @@ def whole_part(form: Affine, divisor: int) -> Affine:
 
 def _drop_unused(block: Block) -> None:
     """Bodies are pure: what nobody uses need not be there."""
-    for op in reversed(list(block.ops)):
-        if op.results and not any(r.uses for r in op.results):
+    for op in reversed(list(ops_in(block))):
+        if op.results and all(r.first_use is None for r in op.results):
             op.detach()
             op.erase()

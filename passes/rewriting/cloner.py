@@ -13,6 +13,7 @@ from typing import Self
 from xdsl.ir import Operation, Region, SSAValue
 
 from dialects import tix
+from dialects.quick import block_in, operands_of, ops_in
 from dialects.tix import Affine, Constraint, Variable
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.failure import place
@@ -68,7 +69,7 @@ class Cloner:
 
     def copy_body(self, region: Region) -> SSAValue:
         """Copy all operations of the region; the new value of what it yields."""
-        for op in region.block.ops:
+        for op in ops_in(block_in(region)):
             if not isinstance(op, tix.YieldOp):
                 self.copy(op)
         return self.value(tix.yielded(region))
@@ -104,9 +105,10 @@ class Cloner:
         if isinstance(op, tix.FloorDivOp):
             self.indices[op.result] = self.builder.floordiv(self.form(op.form), op.divisor.data)
             return
-        self.values[op.results[0]] = new = self._copied(op)
+        old, *_ = op.results
+        self.values[old] = new = self._copied(op)
         if new.name_hint is None:
-            new.name_hint = op.results[0].name_hint
+            new.name_hint = old.name_hint
 
     def _copied(self, op: Operation) -> SSAValue:
         e = self.builder
@@ -133,8 +135,26 @@ class Cloner:
                 raise ValueError(f"{place(op.location)}{op.name} cannot stand in a body")
 
     def copy_read(self, op: tix.ReadOp) -> SSAValue:
+        tensor = self.value(op.tensor)
+        indices = self._renamed(op)
+        if indices is not None:
+            return self.builder.insert(op.with_indices(tensor, indices)).result
         view = None if op.view is None else op.shape
-        return self.builder.read(self.value(op.tensor), [self.form(f) for f in op.forms], view)
+        return self.builder.read(tensor, [self.form(f) for f in op.forms], view)
+
+    def _renamed(self, op: tix.ReadOp) -> list[SSAValue] | None:
+        """The new indices of a read that has the same forms over these; None where it has others,
+        which takes several times as long."""
+        if any(size in self.indices for row in op.map.data.rows for size, _ in row.sizes):
+            return None
+        found: list[SSAValue] = []
+        for old in op.indices:
+            form = self.indices.get(old)
+            new = old if form is None else form.single_index
+            if new is None or new in found:
+                return None
+            found.append(new)
+        return found
 
     def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
         def domain(own: list[SSAValue]) -> list[Constraint]:
@@ -165,8 +185,8 @@ class Cloner:
 def free_values(op: Operation) -> list[SSAValue]:
     """Values from outside that `op` and the operations in its regions use."""
     if not op.regions:
-        return list(op.operands)
-    return [v for inner in op.walk() for v in inner.operands if not _defined_inside(v, op)]
+        return list(operands_of(op))
+    return [v for inner in op.walk() for v in operands_of(inner) if not _defined_inside(v, op)]
 
 
 def _defined_inside(value: SSAValue, op: Operation) -> bool:

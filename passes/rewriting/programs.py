@@ -10,7 +10,7 @@ from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
 from dialects import tix
-from dialects.quick import dissolve
+from dialects.quick import block_in, block_with, dissolve, ops_in
 from dialects.tix import Affine, TensorType
 from passes.rewriting.builder import Body, BodyBuilder
 from passes.rewriting.cloner import Cloner
@@ -23,7 +23,8 @@ def rewrite_programs(module: ModuleOp, rewrite: Callable[[tix.ProgramOp], tix.Pr
             new = rewrite(program)
             if new is not program:
                 new.location = program.location
-                Rewriter.replace_op(program, new)
+                module.body.block.insert_op_before(new, program)
+                program.detach()
                 dissolve(program)
 
 
@@ -53,7 +54,7 @@ class ProgramBuilder:
     """A program in the making: arguments first, then definitions, then `finish`."""
 
     def __init__(self, arguments: Sequence[tuple[str, TensorType, LocationAttr]]):
-        self.block = Block(arg_types=[type for _, type, _ in arguments])
+        self.block = block_with([type for _, type, _ in arguments])
         self.argument_names = [name for name, _, _ in arguments]
         for value, (name, _, location) in zip(self.block.args, arguments, strict=True):
             set_hint(value, name)
@@ -218,11 +219,11 @@ def reads_of(op: tix.DefineOp) -> list[tix.ReadOp]:
 
 def _collect_reads(block: Block, found: list[tix.ReadOp]) -> None:
     # several times faster than `walk`, and asked of every definition by most passes
-    for op in block.ops:
+    for op in ops_in(block):
         if isinstance(op, tix.ReadOp):
             found.append(op)
         for region in op.regions:
-            _collect_reads(region.block, found)
+            _collect_reads(block_in(region), found)
 
 
 def has_reductions(program: tix.ProgramOp) -> bool:

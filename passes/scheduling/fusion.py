@@ -101,11 +101,15 @@ def _cheaper(
         return None
     widest = max((op.shape for op in members), key=len)
     ways = product(*(_embeddings(op.shape, widest) for op in members))
-    share = 1.0 if _saves_reads(members) else MOST_OF_SEPARATE_COST
-    best, limit = None, share * sum(map(_cost, instead))
+    best: Nest | None = None
+    limit: float | None = None
     for places in ways:
         nest = _joined(members, places, choose)
-        if nest is not None and nest.tiles and _cost(nest) < limit:
+        if nest is None:
+            continue  # as mostly: then nobody asks what the others cost
+        if limit is None:
+            limit = _share_of_cost(members) * sum(map(_cost, instead))
+        if nest.tiles and _cost(nest) < limit:
             best, nest, limit = nest, best, _cost(nest)
         if nest is not None:
             nest.forget()
@@ -113,6 +117,11 @@ def _cheaper(
         for nest in instead:
             nest.forget()
     return best
+
+
+def _share_of_cost(members: Sequence[tix.DefineOp]) -> float:
+    """The highest cost of loops that these share, as a share of the cost of separate ones."""
+    return 1.0 if _saves_reads(members) else MOST_OF_SEPARATE_COST
 
 
 def _saves_reads(members: Sequence[tix.DefineOp]) -> bool:

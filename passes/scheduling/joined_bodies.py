@@ -19,10 +19,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Self
 
-from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 
 from dialects import tix
+from dialects.quick import INDEX, block_with
 from dialects.tix import Affine, Variable
 from passes.analysis.value_numbers import ValueNumbers
 from passes.rewriting.builder import BodyBuilder
@@ -85,7 +85,7 @@ def _side_by_side(members: Sequence[tix.DefineOp], places: Places) -> tix.Define
 
 def _block(indices: Sequence[SSAValue]) -> Block:
     """An empty body with indices of these names."""
-    block = Block(arg_types=[IndexType()] * len(indices))
+    block = block_with([INDEX] * len(indices))
     for new, old in zip(block.args, indices, strict=True):
         new.name_hint = old.name_hint
     return block

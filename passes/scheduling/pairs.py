@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from itertools import permutations
 from math import prod
 
-from xdsl.dialects.builtin import IndexType
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Region, SSAValue
 
 from dialects import tix
+from dialects.quick import INDEX, block_with
 from dialects.tix import Affine, Constraint, between
 from passes.analysis.pairs import LongSum, long_sums, share_terms
 from passes.index_sets.sets import boxed_indices
@@ -191,7 +191,7 @@ def _along_columns(walk: Walk, piece: ResidueSum) -> tix.DefineOp:
     is read moves with the row, `16*q + p`, it is enough that `p` is the row, and `q` is 0.
     """
     op, total = walk.op, piece.total
-    block = Block(arg_types=[IndexType()] * len(op.indices))
+    block = block_with([INDEX] * len(op.indices))
     builder = BodyBuilder(block, piece.op.location)
     own = dict(zip(op.indices, block.args, strict=True))
     others = [own[v] for v in walk.places_of(piece.op.shape[1:-1]) or ()]

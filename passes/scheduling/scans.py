@@ -124,13 +124,16 @@ def _scans_along(op: tix.DefineOp, index: SSAValue, uses: IndexUses) -> list[Sca
     extent = constant_extent(op.shape[op.indices.index(index)])
     if extent is not None and extent < FEWEST_ELEMENTS:
         return []
-    found = [scan_along(o, index, uses) for o in long_reductions(op)]
-    scans = [scan for scan in found if scan and scan.op.parent is op.body.block]
+    scans: list[Scan] = []
+    for reduction in long_reductions(op):
+        scan = scan_along(reduction, index, uses)
+        if scan is None or reduction.parent is not op.body.block:
+            return []  # as mostly: what follows takes longer
+        scans.append(scan)
     own = {scan.op for scan in scans}
     rest = (o for o in op.body.block.ops if o not in own)
     fits = (
-        len(scans) == len(found)
-        and len({scan.is_forwards for scan in scans}) == 1
+        len({scan.is_forwards for scan in scans}) == 1
         and all(_has_lanes(scan, op, uses) for scan in scans)
         and run_along((inner for o in rest for inner in o.walk()), op.indices[-1], uses)
     )

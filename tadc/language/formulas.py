@@ -6,8 +6,9 @@ import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Region, SSAValue
 
+from dialects.quick import block_with
 from dialects.tix import YieldOp, real
 from passes.rewriting.programs import set_hint
 from tadc.errors import TadcSyntaxError, UnknownNameError, did_you_mean
@@ -33,7 +34,7 @@ def read_formula(
 
     Raises a `TadcError` located in the text; `file` names it.
     """
-    block = Block(arg_types=[real] * len(parameters))
+    block = block_with([real] * len(parameters))
     values: dict[str, SSAValue] = dict(zip(parameters, block.args, strict=True))
     for name, value in values.items():
         set_hint(value, name)

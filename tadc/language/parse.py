@@ -21,8 +21,9 @@ from collections.abc import Mapping
 from pathlib import PurePath
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Region, SSAValue
 
+from dialects.quick import block_with
 from dialects.tix import Affine, DefineOp, ProgramOp, ReturnOp, TensorType
 from passes.rewriting.programs import fresh_name, set_hint
 from tadc.errors import SizeError, TadcError, TadcSyntaxError, UnknownNameError, did_you_mean
@@ -219,7 +220,7 @@ class _Program:
     def _assemble(self, last: ast.stmt) -> ModuleOp:
         arguments = self._arguments()
         self._finish_sizes(arguments)
-        block = Block(arg_types=[self._type(a) for a in arguments])
+        block = block_with([self._type(a) for a in arguments])
         block.add_ops(function_ops(self.names.called, self.functions))
         values: dict[Tensor, SSAValue] = {}
         for argument, value in zip(arguments, block.args, strict=True):

@@ -97,7 +97,7 @@ class Compilation:
         """The objects of all modules, in order."""
         while self._take_answers() < len(self._texts):
             own = None if self._leaves_all() else self._next_here()
-            self._give_requests()
+            self._give_requests(0 if own is None else len(self._texts[own]))
             if own is not None:
                 self._compile(own)
             else:
@@ -138,9 +138,12 @@ class Compilation:
         else:
             self._compile(module)  # which raises the error that there was
 
-    def _give_requests(self) -> None:
-        """Give modules that wait to processes with short queues."""
-        while self._waiting and (process := self._least_busy()):
+    def _give_requests(self, busy: int = 0) -> None:
+        """Give modules that wait to processes with short queues.
+
+        This process looks after them again when it has compiled so many characters.
+        """
+        while self._waiting and (process := self._least_busy(busy)):
             module = self._waiting.popleft()
             self._queues[process].append(module)
             try:
@@ -148,12 +151,14 @@ class Compilation:
             except BROKEN:
                 self._do_without(process)
 
-    def _least_busy(self) -> CompilerProcess | None:
-        """The process with the shortest queue; None if that is long."""
+    def _least_busy(self, busy: int) -> CompilerProcess | None:
+        """The process with the shortest queue; None if that is long, and not done before `busy`."""
         if all(self._queues.values()) and (idle := pool.take(self)):
             self._queues[idle] = deque()
         shortest = min(self._queues, key=lambda p: len(self._queues[p]), default=None)
-        return shortest if shortest and len(self._queues[shortest]) < LONGEST_QUEUE else None
+        queue = self._queues[shortest] if shortest else deque[int]()
+        later = sum(len(self._texts[module]) for module in [*queue][1:])
+        return shortest if len(queue) < LONGEST_QUEUE or later < busy else None
 
     def _do_without(self, process: CompilerProcess) -> None:
         """Compile here the modules of a process that has ended."""

@@ -57,7 +57,8 @@ class Compiled:
         """The program as code of its target, for one class of sizes."""
         key = precision, sizes if self.kind.largest_example else SizeClass()
         if key not in self._executables:
-            expect = partial(self.kind.expect, self.program, key[1])
+            definitions = len(self.program.summary.definitions)
+            expect = partial(self.kind.expect, definitions, key[1].tiles)
             factored = self._factored.of(*key, before=expect)
             return self._executables.setdefault(key, self.kind(factored, *key))
         return self._executables[key]

@@ -149,8 +149,9 @@ class Executable(ABC):
         self.results = self.summary.result_labels
 
     @classmethod
-    def expect(cls, program: Program, sizes: SizeClass) -> bool:
-        """Prepare for code that is about to be made of a program; False if there is nothing to."""
+    def expect(cls, definitions: int, long: bool) -> bool:
+        """Prepare for code that is about to be made of so many definitions, for long calls or for
+        short ones; False if there is nothing to."""
         return False
 
     @cached_property
@@ -216,7 +217,6 @@ class Executable(ABC):
             if isinstance(step, FuncOp):
                 yield step
         self.module = module
-        program.erase()
         dissolve(program)
 
     @cached_property

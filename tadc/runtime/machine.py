@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 from tadc.errors import TargetError
-from tadc.runtime.vector_speed import speed_of_512_bits
 from tadc.support.packages import installed
 
 LEAST_SPEED_OF_WIDE_VECTORS = 1.5
@@ -110,6 +109,9 @@ def _native() -> Machine:
     flags = f"{found.flatten()},{TUNING}"
     bits, reason = 256 if "avx" in features else 128, ""
     if "avx512f" in features:
+        # here: processes that compile are told what the machine is, and begin sooner without
+        from tadc.runtime.vector_speed import speed_of_512_bits
+
         speed = speed_of_512_bits(cpu, flags)
         bits = 512 if speed >= LEAST_SPEED_OF_WIDE_VECTORS else 256
         reason = f", as those of 512 are {speed:.2f} times as fast as those of 256"

@@ -17,12 +17,11 @@ from tadc.runtime.executable import (
     functions_with_large_numbers,
     kernel_calls,
 )
-from tadc.runtime.size_class import LARGEST_EXAMPLE, SizeClass
+from tadc.runtime.size_class import LARGEST_EXAMPLE
 from tadc.support.disk_store import compiler_version, digest, disk_store
 from tadc.support.garbage import rarely_collecting
 
 if TYPE_CHECKING:
-    from tadc.program import Program
     from tadc.runtime.cpu import CpuModule, Kernel
     from tadc.runtime.machine import Machine
     from tadc.targets.llvm import LlvmPrinter
@@ -53,12 +52,11 @@ class CpuExecutable(Executable):
     strided = True
 
     @classmethod
-    def expect(cls, program: Program, sizes: SizeClass) -> bool:
+    def expect(cls, definitions: int, long: bool) -> bool:
         """Begin a process that compiles: it takes as long as it does to plan the first loops."""
         from tadc.runtime.compilation import begin
 
-        is_worth_it = sizes.tiles and len(program.summary.definitions) > 1
-        return is_worth_it and begin()
+        return long and definitions > 1 and begin()
 
     def _print(self) -> str:
         from tadc.runtime.machine import has_llvm, machine, machine_without_llvm

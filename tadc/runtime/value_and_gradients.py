@@ -22,6 +22,7 @@ from tadc.runtime.buffer_pool import FEWEST_BYTES_LEASED, pool
 from tadc.runtime.plan_record import address
 from tadc.runtime.runner import Runner
 from tadc.runtime.size_class import is_long, short_sizes
+from tadc.runtime.targets import executable_class
 from tadc.runtime.team import team
 from tadc.support.recent import Recent
 
@@ -124,6 +125,8 @@ class Pullbacks:
 
 
 def _in_two(program: Program, target: str, wrt: Sequence[str], long: bool) -> ValueAndGradients:
-    parts = program.derive(pullback_passes(adjoint_names(program.op), wrt, recompute=long).passes)
+    passes = pullback_passes(adjoint_names(program.op), wrt, recompute=long).passes
+    expect = executable_class(target).expect
+    parts = program.derive(passes, before=lambda: expect(1 + len(wrt or program.args), long))
     value, gradients = (Runner(part, target) for part in parts)
     return ValueAndGradients(value, gradients, len(program.results))

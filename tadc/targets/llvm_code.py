@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import (
     MemRefType,
     VectorType,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from dialects.loops import LANES
@@ -165,6 +165,8 @@ class Body:
     types: dict[int, str] = field(default_factory=dict[int, str])
     """The LLVM types of values, by the identities of the types: quicker than by their hashes."""
     taken: dict[str, int] = field(default_factory=dict[str, int])
+    iterations: dict[Block, int | None] = field(default_factory=dict["Block", "int | None"])
+    """The most iterations of loops in blocks, as far as these are known."""
     block: str = "entry"
     strips: bool = False
     """True to cut loops that no number bounds into strips."""
@@ -196,17 +198,18 @@ class Body:
 
     def type(self, value: SSAValue) -> str:
         kind = value.type
-        if id(kind) not in self.types:
-            self.types[id(kind)] = llvm_type(kind)
-        return self.types[id(kind)]
+        found = self.types.get(id(kind))
+        if found is None:
+            found = self.types[id(kind)] = llvm_type(kind)
+        return found
 
     def typed(self, value: SSAValue) -> str:
-        return f"{self.type(value)} {self.value(value)}"
+        return f"{self.type(value)} {self.names[value]}"
 
     def name(self, value: SSAValue) -> str:
         """A fresh name for a value, kept."""
-        self.names[value] = f"%{self.fresh(value.name_hint)}"
-        return self.names[value]
+        found = self.names[value] = f"%{self.fresh(value.name_hint)}"
+        return found
 
     def define(self, result: SSAValue, right: str) -> None:
         """`%result = right`"""

@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import MemRefType, VectorType
 from xdsl.ir import Block, Operation, SSAValue
 
 from dialects.loops import EndOp, ParallelOp, StridedLoadOp
+from dialects.quick import ops_in
 from tadc.targets.llvm_code import Body, Needs, failure, llvm_type, symbol
 from tadc.targets.llvm_loops import STOPPED, Length, Loop, StripLoop, loop_of
 from tadc.targets.llvm_memory import MEMORY_PRINTERS, access
@@ -172,7 +173,7 @@ def trip_count(loop: scf.ForOp) -> int | None:
 
 
 def print_block(body: Body, block: Block) -> None:
-    print_ops(body, block.ops)
+    print_ops(body, ops_in(block))
 
 
 def print_ops(body: Body, ops: Iterable[Operation]) -> None:
@@ -186,7 +187,7 @@ def print_ops(body: Body, ops: Iterable[Operation]) -> None:
 def print_for(body: Body, op: Operation) -> None:
     assert isinstance(op, scf.ForOp)
     index, *carried = op.body.block.args
-    length = Length(most_trips(op), most_iterations(op.body.block))
+    length = Length(most_trips(op), most_iterations(op.body.block, body.iterations))
     loop = loop_of(body, index, body.value(op.ub), body.value(op.step), carried, length)
     loop.open(body.value(op.lb), [body.value(v) for v in op.iter_args])
     print_block(body, op.body.block)
@@ -204,7 +205,7 @@ def print_parallel(body: Body, op: Operation) -> None:
     """The outermost index runs over [%begin, %end), the others from 0 to their sizes."""
     assert isinstance(op, ParallelOp)
     opened: list[Loop | StripLoop] = []
-    for index, size, length in zip(op.body.block.args, op.sizes, lengths(op), strict=True):
+    for index, size, length in zip(op.body.block.args, op.sizes, lengths(op, body), strict=True):
         low, high = ("0", body.value(size)) if opened else ("%begin", "%end")
         loop = loop_of(body, index, high, "1", (), length)
         loop.open(low, ())
@@ -214,10 +215,10 @@ def print_parallel(body: Body, op: Operation) -> None:
         loop.close(())
 
 
-def lengths(op: ParallelOp) -> list[Length]:
+def lengths(op: ParallelOp, body: Body) -> list[Length]:
     """The length of the loop of each index; the outermost one is cut into pieces by callers."""
     found: list[Length] = []
-    inside = most_iterations(op.body.block)
+    inside = most_iterations(op.body.block, body.iterations)
     for size in reversed(op.sizes):
         found.append(Length(constant_integer(size), inside))
         inside = times(constant_integer(size), inside)

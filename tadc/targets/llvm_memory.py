@@ -17,6 +17,7 @@ from dialects.loops import (
     alignment_of,
     is_nontemporal,
 )
+from dialects.quick import operands_of
 from tadc.targets.llvm_code import Body, element_type, failure
 from tadc.targets.llvm_ops import OpPrinter
 from tadc.targets.llvm_types import overload
@@ -67,16 +68,14 @@ def alignment(op: Operation, buffer: SSAValue) -> str:
 
 
 def print_load(body: Body, op: Operation) -> None:
-    assert isinstance(op, memref.LoadOp | vector.LoadOp)
-    buffer = op.operands[0]
-    address, result = address_of(body, op, buffer, op.indices), op.results[0]
+    (buffer, *indices), (result,) = operands_of(op), op.results
+    address = address_of(body, op, buffer, indices)
     body.define(result, f"load {body.type(result)}, ptr {address}, {alignment(op, buffer)}")
 
 
 def print_store(body: Body, op: Operation) -> None:
-    assert isinstance(op, memref.StoreOp | vector.StoreOp)
-    value, buffer = op.operands[:2]
-    address = address_of(body, op, buffer, op.indices)
+    value, buffer, *indices = operands_of(op)
+    address = address_of(body, op, buffer, indices)
     store = f"store {body.typed(value)}, ptr {address}, {alignment(op, buffer)}"
     if is_nontemporal(op):
         body.needs.nontemporal = body.streams = True

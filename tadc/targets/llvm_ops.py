@@ -14,6 +14,7 @@ from xdsl.dialects.utils.fast_math import FastMathAttrBase, FastMathFlag
 from xdsl.ir import Operation, SSAValue
 
 from dialects.loops import FLOAT_PREDICATES, INTEGER_PREDICATES, LibmOp
+from dialects.quick import operands_of
 from tadc.targets.llvm_code import Body, failure, literal, number_literal
 from tadc.targets.llvm_quotients import reciprocal_in
 from tadc.targets.llvm_signs import is_never_negative
@@ -130,21 +131,20 @@ def call(
     body: Body, op: Operation, callee: str, operands: Sequence[SSAValue] | None = None
 ) -> None:
     """`%r = call float @callee(float %a, ...)`, by default on the operands of the operation."""
-    arguments = ", ".join(map(body.typed, op.operands if operands is None else operands))
-    result = op.results[0]
+    arguments = ", ".join(map(body.typed, operands_of(op) if operands is None else operands))
+    (result,) = op.results
     body.define(result, f"call {fast_math(op)}{body.type(result)} {callee}({arguments})")
 
 
 def print_constant(body: Body, op: Operation) -> None:
     """Constants are written where they are used."""
-    assert isinstance(op, arith.ConstantOp)
-    body.names[op.result] = literal(op.value)
+    body.names[op.results[0]] = literal(op.properties["value"])
 
 
 def print_float_binary(body: Body, op: Operation) -> None:
-    a, b = op.operands
+    (a, b), (result,) = operands_of(op), op.results
     opcode = FLOAT_BINARY[type(op)]
-    body.define(op.results[0], f"{opcode} {fast_math(op)}{body.typed(a)}, {body.value(b)}")
+    body.define(result, f"{opcode} {fast_math(op)}{body.typed(a)}, {body.value(b)}")
 
 
 def print_quotient(body: Body, op: Operation) -> None:
@@ -166,11 +166,11 @@ def print_negation(body: Body, op: Operation) -> None:
 
 
 def print_integer_binary(body: Body, op: Operation) -> None:
-    a, b = op.operands
+    (a, b), (result,) = operands_of(op), op.results
     opcode = INTEGER_BINARY[type(op)]
     no_wrap = opcode in NO_OVERFLOW_ON_INDEX and isinstance(a.type, IndexType)
     opcode += " nsw" if no_wrap else ""
-    body.define(op.results[0], f"{opcode} {body.typed(a)}, {body.value(b)}")
+    body.define(result, f"{opcode} {body.typed(a)}, {body.value(b)}")
 
 
 def print_intrinsic(body: Body, op: Operation) -> None:

@@ -10,19 +10,20 @@ from xdsl.dialects.vector import CombiningKindFlag as Kind
 from xdsl.ir import Operation
 
 from dialects.loops import CompareLanesOp, ConvertLanesOp, SelectLanesOp, sums_in_order
+from dialects.quick import operands_of
 from tadc.targets.llvm_code import Body, failure
 from tadc.targets.llvm_ops import OpPrinter, print_integer_cast, print_select
 from tadc.targets.llvm_types import lanes_and_element, overload, splat, vector_of
 
 
 def print_broadcast(body: Body, op: Operation) -> None:
-    assert isinstance(op, vector.BroadcastOp)
-    if isinstance(op.source.type, VectorType):
+    (number,), (lanes,) = operands_of(op), op.results
+    if isinstance(number.type, VectorType):
         raise failure(op, "only a number can be in all lanes")
-    if isinstance(op.source.owner, arith.ConstantOp):
-        body.names[op.vector] = splat(body.value(op.source), body.type(op.vector))
+    if isinstance(number.owner, arith.ConstantOp):
+        body.names[lanes] = splat(body.value(number), body.type(lanes))
     else:
-        body.define(op.vector, _broadcast(body, body.typed(op.source), body.type(op.vector)))
+        body.define(lanes, _broadcast(body, body.typed(number), body.type(lanes)))
 
 
 def _broadcast(body: Body, typed: str, type: str) -> str:
@@ -46,20 +47,21 @@ def print_shuffle(body: Body, op: Operation) -> None:
     """Lanes of two vectors; where they follow each other, as those of integers."""
     assert isinstance(op, vector.ShuffleOp)
     positions = op.mask.get_values()
-    if op.v1.type != op.v2.type or -1 in positions:
+    (a, b), (result,) = operands_of(op), op.results
+    if a.type != b.type or -1 in positions:
         raise failure(op, "vector.shuffle takes two vectors of one type, and all lanes from these")
-    operands, shuffle = [body.typed(op.v1), body.typed(op.v2)], _positions(positions)
-    type_ = body.type(op.result)
+    operands, shuffle = [body.typed(a), body.typed(b)], _positions(positions)
+    type_ = body.type(result)
     lanes, element = lanes_and_element(type_)
     first = positions[0]
-    is_shift = op.v1.type == op.result.type and [*positions] == [*range(first, first + lanes)]
+    is_shift = a.type == result.type and [*positions] == [*range(first, first + lanes)]
     if not is_shift or element not in INTEGERS_LIKE:
-        return body.define(op.result, f"shufflevector {', '.join(operands)}, {shuffle}")
+        return body.define(result, f"shufflevector {', '.join(operands)}, {shuffle}")
     integers = vector_of(lanes, INTEGERS_LIKE[element])
     bits = [body.temporary("bits", f"bitcast {operand} to {integers}") for operand in operands]
     typed = ", ".join(f"{integers} {value}" for value in bits)
     shifted = body.temporary("shifted", f"shufflevector {typed}, {shuffle}")
-    body.define(op.result, f"bitcast {integers} {shifted} to {type_}")
+    body.define(result, f"bitcast {integers} {shifted} to {type_}")
 
 
 def _position(op: vector.ExtractOp | vector.InsertOp) -> int:

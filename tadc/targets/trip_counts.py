@@ -15,6 +15,7 @@ from xdsl.dialects import arith, scf
 from xdsl.ir import Block, Operation, SSAValue
 
 from dialects.loops import ParallelOp
+from dialects.quick import ops_in
 from tadc.targets.llvm_ops import constant_integer
 
 Form = tuple[frozenset[tuple[SSAValue, int]], int]
@@ -52,13 +53,23 @@ def _terms(value: SSAValue, sign: int) -> Iterator[tuple[SSAValue, int]]:
         yield value, sign
 
 
-def most_iterations(block: Block) -> int | None:
-    """The most iterations of innermost loops in a block, at least 1; None without a bound."""
-    return _sum(_iterations(op) for op in block.ops if op.regions)
+Iterations = dict[Block, int | None]
+"""The most iterations in blocks, by which loops around them are counted, too."""
 
 
-def _iterations(op: Operation) -> int | None:
-    inside = _sum(most_iterations(block) for region in op.regions for block in region.blocks)
+def most_iterations(block: Block, known: Iterations | None = None) -> int | None:
+    """The most iterations of innermost loops in a block, at least 1; None without a bound.
+
+    Blocks that are `known` are not counted again.
+    """
+    known = {} if known is None else known
+    if block not in known:
+        known[block] = _sum(_iterations(op, known) for op in ops_in(block) if op.regions)
+    return known[block]
+
+
+def _iterations(op: Operation, known: Iterations) -> int | None:
+    inside = _sum(most_iterations(block, known) for region in op.regions for block in region.blocks)
     if isinstance(op, scf.ForOp):
         return times(most_trips(op), inside)
     if isinstance(op, ParallelOp):

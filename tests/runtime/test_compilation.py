@@ -113,6 +113,28 @@ def test_this_process_takes_what_waits_when_all_texts_are_there(
     assert sorted(here) == TEXTS[1:]  # also what was in the queue of the process
 
 
+def test_a_process_has_enough_to_do_while_this_one_compiles(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch
+):
+    begin(1)
+    large = TEXTS[2] + "; large\n" * 100
+    asked: list[str] = []
+    ask, object_of = CompilerProcess.ask, compilation.object_of
+
+    def asking(process: CompilerProcess, text: str, quick: bool) -> None:
+        asked.append(text)
+        ask(process, text, quick)
+
+    def compiling(text: str, *others: Any) -> bytes:
+        assert text != large or len(asked) == len(TEXTS) - 1
+        return object_of(text, *others)
+
+    monkeypatch.setattr(CompilerProcess, "ask", asking)
+    monkeypatch.setattr(compilation, "object_of", compiling)
+    assert_right(compile_objects([*TEXTS[:2], large, *TEXTS[3:]]))
+    assert large not in asked
+
+
 def test_no_texts(begin: Begin, here: list[str]):
     begin(1)
     assert compile_objects([]) == here == []
@@ -319,7 +341,7 @@ def test_a_process_imports_little():
     code = "import sys, tadc.runtime.compiler_process; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     names = done.stdout.split()
-    assert "llvmlite.binding" in names and not {"xdsl.ir", "numpy"} & {*names}
+    assert "llvmlite.binding" in names and not {"xdsl.ir", "numpy", "hashlib"} & {*names}
 
 
 COMPILE = """

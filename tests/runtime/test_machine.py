@@ -14,6 +14,7 @@ import pytest
 import tadc
 from tadc.errors import TargetError
 from tadc.runtime import machine as machines
+from tadc.runtime import vector_speed
 from tadc.runtime.machine import LEVELS, machine
 from tests.support.paths import ROOT
 
@@ -138,7 +139,7 @@ def test_wide_vectors_are_used_where_they_are_faster(
         get_host_cpu_features=lambda: Features(avx=True, avx512f=True),
     )
     monkeypatch.setattr(machines, "_llvm", lambda: llvm)
-    monkeypatch.setattr(machines, "speed_of_512_bits", lambda cpu, flags: speed)
+    monkeypatch.setattr(vector_speed, "speed_of_512_bits", lambda cpu, flags: speed)
     monkeypatch.delenv("TADC_CPU", raising=False)
     assert LOOK_UP().vector_bits == bits
     assert f"{speed:.2f} times as fast" in LOOK_UP().description

@@ -33,11 +33,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from xdsl.dialects.builtin import IndexType
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Region, SSAValue
 
 from dialects import tix
 from dialects.loops import ParallelOp
+from dialects.quick import INDEX, block_with
 from passes.lowering.blocks.tile_grid import Grid, Place, Span
 from passes.lowering.blocks.tile_strip import ChunkedStrip, Strip
 from passes.lowering.blocks.tile_terms import emit_rows
@@ -62,7 +62,7 @@ def tiled(outer: BodyLowering, nest: Nest, store: Store) -> ParallelOp:
     for test, loops in reversed(list(zip(tests, versions, strict=True))):
         number = loops.iterations
         total = number if test is None else select(outer, test, number, total)
-    block = Block(arg_types=[IndexType()])
+    block = block_with([INDEX])
     block.args[0].name_hint = "unit"
     unit = block.args[0]
 

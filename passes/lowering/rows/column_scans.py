@@ -17,11 +17,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from xdsl.dialects.builtin import IndexType
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Region, SSAValue
 
 from dialects import tix
 from dialects.loops import ParallelOp
+from dialects.quick import INDEX, block_with
 from dialects.tix import Affine, Constraint
 from passes.analysis.index_uses import IndexUses
 from passes.lowering.emit import (
@@ -58,7 +58,7 @@ def column_loops(outer: KnownNumbers, op: tix.DefineOp) -> ParallelOp:
     scans = column_scans(op, uses)
     others = [v for v in op.indices[:-1] if v is not scans[0].index]
     column, columns = op.indices[-1], outer.index.form(op.shape[-1])
-    body = Block(arg_types=[IndexType()] * (len(others) + 1))
+    body = block_with([INDEX] * (len(others) + 1))
     for new, old in zip(body.args, [*others, column], strict=True):
         new.name_hint = old.name_hint
     shape = dict(zip(op.indices, op.shape, strict=True))

@@ -24,11 +24,11 @@ from functools import reduce
 from typing import Any
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import IndexType
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Operation, Region, SSAValue
 
 from dialects import tix
 from dialects.loops import ParallelOp
+from dialects.quick import INDEX, block_with
 from dialects.tix import Affine
 from passes.analysis.index_uses import IndexUses
 from passes.index_sets.sets import index_set
@@ -52,7 +52,7 @@ from passes.scheduling.tiles.tile_analysis import constant_extent, lanes_of
 def row_loops(outer: RowLowering, members: Sequence[tix.DefineOp], rows: Rows) -> ParallelOp:
     """The loops of a nest: an iteration computes some rows of each member, one after the other."""
     first, shared = members[0], rows.shared[members[0]]
-    body = Block(arg_types=[IndexType()] * len(shared))
+    body = block_with([INDEX] * len(shared))
     for new, old in zip(body.args, shared, strict=True):
         new.name_hint = old.name_hint
     shape = dict(zip(first.indices, first.shape, strict=True))

@@ -17,11 +17,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeGuard
 
-from xdsl.dialects.builtin import IndexType
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Region, SSAValue
 
 from dialects import tix
 from dialects.loops import ParallelOp
+from dialects.quick import INDEX, block_with
 from passes.analysis.index_uses import IndexUses
 from passes.index_sets.context import stays_inside
 from passes.index_sets.sets import index_set
@@ -47,7 +47,7 @@ def strip_loops(outer: KnownNumbers, members: Sequence[tix.DefineOp], rows: Rows
     """The loops of a nest: an iteration computes a strip of each member, one after the other."""
     first, uses = members[0], IndexUses()
     *others, column = rows.shared[first]
-    body = Block(arg_types=[IndexType()] * (len(others) + 1))
+    body = block_with([INDEX] * (len(others) + 1))
     for new, old in zip(body.args, [*others, column], strict=True):
         new.name_hint = old.name_hint
     shape = dict(zip(first.indices, first.shape, strict=True))

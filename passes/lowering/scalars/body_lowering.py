@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence, Set
 from typing import Self, TypeAlias
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import Float64Type, IndexType, f32, f64, i64
+from xdsl.dialects.builtin import Float64Type, f32, f64, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from dialects import tix
+from dialects.quick import INDEX, block_with
 from dialects.tix import Affine, TensorType
 from passes.lowering import operations
 from passes.lowering.scalars.elementary import (
@@ -131,7 +132,7 @@ class BodyLowering(ScalarLowering):
             return self.combined(op, start, inner.region(op.body))
         index, *rest = own
         low, high = self.bounds(op, own)
-        body = Block(arg_types=[IndexType(), self.element])
+        body = block_with([INDEX, self.element])
         body.args[0].name_hint, body.args[1].name_hint = index.name_hint, "sum"
         inner = self.inside(body)
         inner.index.values[index] = body.args[0]

@@ -48,8 +48,9 @@ class ScalarLowering:
         return self.index.insert(op)
 
     def constant(self, value: float) -> SSAValue:
-        attribute = FloatAttr(value, self.element)
-        return self.index.once(("real", repr(value)), lambda: operations.constant(attribute))
+        return self.index.once(
+            ("real", repr(value)), lambda: operations.constant(FloatAttr(value, self.element))
+        )
 
     def elementwise(self, op: tix.UnaryOp | tix.BinaryOp, operands: Sequence[SSAValue]) -> SSAValue:
         """The value of an operation on these operands."""
@@ -81,8 +82,10 @@ class ScalarLowering:
         if kind in _ARITHMETIC:
             a, b = operands
             op = operations.binary(cast("type[Operation]", kind), a, b, fastmath=flags)
-            return self.insert(op).results[0]
-        return self.insert(kind(*operands, flags)).results[0]
+        else:
+            op = kind(*operands, flags)
+        (result,) = self.insert(op).results
+        return result
 
     def math(self, kind: Callable[..., Operation], *operands: SSAValue) -> SSAValue:
         return self.insert(kind(*operands)).results[0]

@@ -14,7 +14,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerAttr, LocationAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from dialects.quick import append
+from dialects.quick import INDEX, append
 from dialects.tix import Affine, Constraint, Variable
 from dialects.tix.affine import factors_of
 from passes.lowering import operations
@@ -76,9 +76,11 @@ class IndexLowering:
         return op
 
     def once(self, key: object, make: Callable[[], Operation]) -> SSAValue:
-        if key not in self.known:
-            self.known[key] = self.insert(make()).results[0]
-        return self.known[key]
+        found = self.known.get(key)
+        if found is None:
+            (found,) = self.insert(make()).results
+            self.known[key] = found
+        return found
 
     def constant(self, value: int) -> SSAValue:
         return self.once(("constant", value), lambda: _index_constant(value))
@@ -93,9 +95,10 @@ class IndexLowering:
         """The value of an affine form of lowered indices and sizes."""
         if self.places:
             form = form.substitute(self.places)
-        if form not in self.known:
-            self.known[form] = self._sum(form)
-        return self.known[form]
+        found = self.known.get(form)
+        if found is None:
+            found = self.known[form] = self._sum(form)
+        return found
 
     def _sum(self, form: Affine) -> SSAValue:
         positive = [self._term(k, c) for k, c in form.terms.items() if c > 0]
@@ -198,7 +201,7 @@ class IndexLowering:
 
 @lru_cache(maxsize=1024)
 def _index(value: int) -> IntegerAttr[IndexType]:
-    return IntegerAttr(value, IndexType())
+    return IntegerAttr(value, INDEX)
 
 
 def _index_constant(value: int) -> arith.ConstantOp:

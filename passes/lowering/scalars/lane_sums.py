@@ -18,10 +18,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import SSAValue
 
 from dialects import tix
+from dialects.quick import INDEX, block_with
 from passes.analysis.index_uses import IndexUses
 from passes.lowering import operations
 from passes.lowering.emit import filled, load, loop, one_of, store
@@ -109,7 +109,7 @@ class LaneLowering(SegmentLowering):
             loop(self, zero, self.index.constant(length), index.name_hint, term)
 
     def _total(self, lanes: SSAValue, length: int) -> SSAValue:
-        block = Block(arg_types=[IndexType(), self.element])
+        block = block_with([INDEX, self.element])
         inner = self.inside(block)
         value = load(inner, lanes, block.args[0])
         total = operations.binary(arith.AddfOp, block.args[1], value, fastmath=REASSOCIATED)

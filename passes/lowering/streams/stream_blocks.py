@@ -15,11 +15,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import IndexType
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Region, SSAValue
 
 from dialects import tix
 from dialects.loops import ParallelOp
+from dialects.quick import INDEX, block_with
 from passes.analysis.index_uses import IndexUses
 from passes.lowering.blocks.tile_block import BlockLowering
 from passes.lowering.emit import either, loop, smaller
@@ -44,7 +44,7 @@ def stream_blocks(outer: BodyLowering, op: tix.DefineOp, tile: Tile) -> Parallel
     limits = [outer.index.form(sizes[v]) for v in others]
     for v, width in ((row, tile.rows), (column, piece)):
         limits.append(outer.index.floordiv(sizes[v] + (width - 1), width))
-    body = Block(arg_types=[IndexType()] * len(limits))
+    body = block_with([INDEX] * len(limits))
     hints = [*(v.name_hint for v in others), "block", "piece"]
     for new, hint in zip(body.args, hints, strict=True):
         new.name_hint = hint

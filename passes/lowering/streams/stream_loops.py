@@ -8,10 +8,10 @@ from dataclasses import replace
 from functools import reduce
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Operation, Region, SSAValue
 
 from dialects.loops import ParallelOp, SharedCacheOp
+from dialects.quick import INDEX, block_with
 from dialects.tix import Affine
 from passes.lowering.emit import either, larger, quotient, smaller
 from passes.lowering.scalars.body_lowering import BodyLowering
@@ -33,7 +33,7 @@ def streamed(outer: BodyLowering, stream: Stream) -> ParallelOp:
     origin = origin_of(outer, op)
     # vectors of phases do not lie where lines do
     large = stream.modulus == 1 and not stream.is_near and _goes_past_caches(outer, stream)
-    body = Block(arg_types=[IndexType()] * max(1, len(limits)))
+    body = block_with([INDEX] * max(1, len(limits)))
     inner = outer.inside(body)
     low, high = inner.index.constant(0), extent
     rows = body.args[: len(limits)]

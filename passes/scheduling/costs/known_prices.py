@@ -69,13 +69,18 @@ class KnownPrices:
         key = self._key, None if column is None else self._op.indices.index(column)
         known = _known.get(key)
         if known is not None:
-            return [replace(p, tile=_moved(p.tile, self._parts.__getitem__)) for p in known]
+            return [_with_parts(priced, self._parts.__getitem__) for priced in known]
         found = find()
         numbers = {part: n for n, part in enumerate(self._parts)}
         if len(_known) >= MOST_KNOWN:
             _known.clear()
-        _known[key] = [replace(p, tile=_moved(p.tile, numbers.__getitem__)) for p in found]
+        _known[key] = [_with_parts(priced, numbers.__getitem__) for priced in found]
         return found
+
+
+def _with_parts(priced: PricedTile, to: Callable[[Any], Any]) -> PricedTile:
+    """The same price for a tile with other parts."""
+    return PricedTile(_moved(priced.tile, to), priced.cost, priced.plain, priced.is_good)
 
 
 def _moved(tile: Tile, to: Callable[[Any], Any]) -> Tile:

@@ -18,10 +18,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from math import lcm
 
-from xdsl.dialects.builtin import IndexType
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Operation, Region, SSAValue
 
 from dialects import tix
+from dialects.quick import INDEX, block_with
 from dialects.tix import Affine
 from passes.analysis.index_uses import IndexUses
 from passes.rewriting.builder import BodyBuilder
@@ -107,7 +107,7 @@ def made_phase(
     as_written: Set[Operation],
 ) -> Phase:
     """A copy of a definition at the columns that `place` gives for its own, to be erased."""
-    block = Block(arg_types=[IndexType()] * len(op.indices))
+    block = block_with([INDEX] * len(op.indices))
     for new, old in zip(block.args, op.indices, strict=True):
         new.name_hint = old.name_hint
     builder = BodyBuilder(block, op.location)

@@ -12,6 +12,7 @@ from math import prod
 from xdsl.ir import Region, SSAValue
 
 from dialects import tix
+from dialects.quick import arguments_in, operands_of
 from passes.rewriting.programs import definition_around
 
 MOST_TERMS_TO_UNROLL = 8
@@ -44,7 +45,7 @@ def constant_range(
     """First value and length of an index whose bounds are numbers, for these `sizes`."""
     low: list[int] = []
     high: list[int] = []
-    place = [*op.operands, *op.body.block.args].index(index)
+    place = (*operands_of(op), *arguments_in(op.body)).index(index)
     for row, equality in op.domain.data.rows:  # asked so often that forms would take too long
         c = row.coefficients[place]
         if not c:

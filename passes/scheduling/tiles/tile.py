@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import prod
 
 from xdsl.ir import SSAValue
@@ -78,13 +79,13 @@ class Tile:
     always: bool = field(default=False, compare=False)
     """True if whatever sizes the function is called with leave room for a block."""
 
-    @property
+    @cached_property
     def axes(self) -> tuple[tuple[SSAValue, int], ...]:
         """The indices in which the rows of a block differ, with their number of values."""
         own = () if self.row_index is None else ((self.row_index, self.rows),)
         return (*own, *self.whole)
 
-    @property
+    @cached_property
     def height(self) -> int:
         """The rows of a block, along all axes."""
         return prod(count for _, count in self.axes)

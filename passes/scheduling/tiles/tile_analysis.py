@@ -340,23 +340,20 @@ def is_slow(step: int | None) -> bool:
 
 def _largest(op: tix.ReductionOp, fits: Callable[[SSAValue], bool]) -> list[SSAValue]:
     """The largest values of the sum's body that fit; none of them stands inside a choice."""
-    found: dict[SSAValue, None] = {}
+    found: list[SSAValue] = []
     seen: set[SSAValue] = set()
-
-    def visit(value: SSAValue) -> None:
+    pending = [*reversed(tix.all_yielded(op.body))]
+    while pending:
+        value = pending.pop()
         owner = value.owner
         if value in seen or not isinstance(owner, Operation) or owner.parent is not op.body.block:
-            return
+            continue
         seen.add(value)
         if _is_real(value) and fits(value):
-            found[value] = None
+            found.append(value)
         else:
-            for v in free_values(owner):
-                visit(v)
-
-    for term in tix.all_yielded(op.body):
-        visit(term)
-    return list(found)
+            pending += reversed(free_values(owner))
+    return found
 
 
 def _is_real(value: SSAValue) -> bool:
