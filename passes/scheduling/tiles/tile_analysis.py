@@ -123,23 +123,25 @@ def is_sloped(op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> bool:
 
         sum[k](x[k] * w[j - k]),  j - 9 <= k <= j
 
-    Columns of a block then differ in a few terms at both ends, which are left out by masks: what
-    differs by lane must lie side by side, and what does not must be there for every term, as each
-    bound leaves it to some column. Bounds are the same for all values of the outer indices, so that
-    they are known ahead of all loops.
+    Columns of a block then differ in a few terms at both ends, which masks leave out: what differs
+    by lane must have such vectors, and what does not must be there for every term, as each bound
+    leaves it to some column. Bounds are those of all outer indices, known ahead of all loops.
     """
     column, index = tile.column_index, op.indices[-1]
     bounds = [c for c in op.constraints if c.form[index]]
     moving = [c for c in op.constraints if column in indices_of([c.form], uses)]
-    fixed = [*index_set(definition_around(op)), *(c for c in op.constraints if c not in moving)]
-    inner = [o for o in op.body.walk() if not isinstance(o, tix.YieldOp)]
+    inner = list(op.body.walk())
+    sums = [o for o in inner if isinstance(o, tix.ReductionOp)]
+    fixed = [*index_set(definition_around(op)), *(c for s in sums for c in s.constraints)]
+    fixed += [c for c in op.constraints if c not in moving]
     return (
         bool(moving)
         and not any(c.form[v] for c in bounds for v in op.indices[:-1])
-        and not any(isinstance(o, tix.ReductionOp | tix.FloorDivOp | tix.IfOp) for o in inner)
+        and not any(isinstance(o, tix.FloorDivOp | tix.IfOp) for o in inner)
+        and all(map(is_short, sums))
         and all(abs(c.form[index]) == 1 and c.form[column] and not c.equality for c in moving)
         and all(
-            stride(o, column, uses) in (1, -1)
+            stride(o, column, uses) in MASKED_STEPS
             if column in uses.of_operation(o)
             else is_bounded_inside(o, fixed, moving)
             for o in inner
