@@ -33,7 +33,8 @@ for several elements or terms, as the maximum of a row in `exp(x[i, j] - max[k](
 it is computed once for all of them. Sums of that kind are those of `factor-sums`. And it does so
 with long sums beside each other in a result of few elements: vectors run along the terms of one.
 With `blocks=true`, for processors with vectors, sums inside of reductions get names where blocks of
-their elements share what they read (`passes/factoring/block_sums.py`).
+their elements share what they read (`passes/factoring/block_sums.py`), and so do sums whose vectors
+run across those of one beside them (`passes/factoring/crossing_sums.py`).
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ from passes.analysis.index_uses import IndexUses
 from passes.analysis.rounding import must_round_identically
 from passes.analysis.value_numbers import ValueNumbers
 from passes.factoring.block_sums import has_blocks_alone
+from passes.factoring.crossing_sums import crosses_another
 from passes.factoring.equal_tensors import merge_equal_tensors
 from passes.index_sets.context import stays_inside
 from passes.index_sets.disjuncts import complement, disjoint
@@ -226,8 +228,9 @@ def _worth_a_name(program: tix.ProgramOp, sizes: Mapping[str, int] | None) -> se
     if sizes is not None:
         known, uses = with_derived_sizes(program, sizes), IndexUses()
         fixed = must_round_identically(program)
-        sums = ((op, d) for op, d in pairs if isinstance(op, tix.SumOp) and op not in fixed)
+        sums = [(op, d) for op, d in pairs if isinstance(op, tix.SumOp) and op not in fixed]
         found |= {op for op, d in sums if has_blocks_alone(op, d, known, uses)}
+        found |= {op for op, d in sums if not _is_short(op) and crosses_another(op, d, uses)}
     return found
 
 

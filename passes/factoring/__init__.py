@@ -10,6 +10,7 @@
 - `monomials`: sums of products, and the factors that their terms have in common
 - `scalar_monomials`: values of a body as such sums
 - `block_sums`: sums inside of reductions that have blocks as tensors of their own
+- `crossing_sums`: sums beside each other whose vectors run along different axes
 - `nested_sums`: short sums inside of long ones, which need less for each term
 - `recomputation`: the tensors whose elements are better computed again than stored
 """
