@@ -65,9 +65,9 @@ from passes.scheduling.tiles.tile_analysis import (
     lanes_of,
     stride,
     sum_along,
-    tileable_sums,
     vectors_of_sums,
 )
+from passes.scheduling.tiles.tileable_sums import tileable_sums
 
 COST_OF_TERMS = 2
 """The cost of vectors along terms as a multiple of others': they begin anywhere in memory."""

@@ -47,6 +47,31 @@ def test_a_triangle_is_a_square_with_weights(term: str, among: str, size: int) -
             np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize("size", [70, 257])
+def test_rows_before_are_read_where_sizes_do_not_tell(size: int) -> None:
+    """That z has as many rows as x is no part of the program; the terms that all lanes read at a
+    distance are ahead of masks."""
+    kernel = "exp(sum[d](x[i, d] * z[j, d]) / 9)"
+    f = tadc.compile(f"y[i] = log(sum[j in range(i + 1)]({kernel}))")
+    rng = np.random.default_rng(size)
+    arrays = {"x": rng.normal(size=(size, 8)), "z": rng.normal(size=(size, 8))}
+    value, pullback = tadc.vjp(f, **arrays)
+    adjoint = rng.normal(size=size)
+    found = dict(zip([t.name for t in f.args], pullback(adjoint), strict=True))
+    pairs = np.tril(np.exp(arrays["x"] @ arrays["z"].T / 9))
+    shares = adjoint[:, None] * pairs / pairs.sum(1, keepdims=True) / 9
+    np.testing.assert_allclose(value, np.log(pairs.sum(1)), rtol=1e-12)
+    np.testing.assert_allclose(found["x"], shares @ arrays["z"], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(found["z"], shares.T @ arrays["x"], rtol=1e-9, atol=1e-12)
+
+
+def test_reads_across_rows_are_ahead_of_masks() -> None:
+    """No lane is computed by itself, though terms are tested beside a read across the rows."""
+    source = "w: f32[N, N]\nx: f32[N, 8]\ny[l, k] = sum[i in range(l, N)](w[l, i] * x[i, k])"
+    f = tadc.compile(source)
+    assert "gathered" not in f.emit("scheduled", {"N": 512}, "f32")
+
+
 def test_a_triangle_of_short_sums_has_blocks() -> None:
     """What is the same for all terms is computed ahead, as in the square."""
     f = tadc.compile(f"x: f32[N, 3]\ny = sum[i, j in range(i)]({PAIRS['energy']})")
