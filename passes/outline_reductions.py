@@ -71,6 +71,7 @@ from passes.rewriting.programs import (
     copy_program,
 )
 from passes.rewriting.written_sizes import parse_sizes
+from passes.scheduling.recurrences import is_recurrence, recurrence_in
 
 MOST_TERMS_TO_RECOMPUTE = 8
 """The number of terms up to which a sum inside a sum is computed again rather than stored."""
@@ -251,6 +252,8 @@ def _is_shared(op: Operation, definition: tix.DefineOp) -> bool:
     """True for a long reduction, no sum, that is the same for several elements or terms."""
     if not isinstance(op, tix.ReductionOp) or isinstance(op, tix.SumOp) or _is_short(op):
         return False
+    if isinstance(op, tix.ProdOp) and is_recurrence(definition):
+        return False
     around, parent = {*definition.indices}, op.parent_op()
     while parent is not None and parent is not definition:
         around |= {*parent.indices} if isinstance(parent, tix.ReductionOp) else set()
@@ -265,6 +268,9 @@ def _must_be_named(op: tix.ReductionOp, definition: tix.DefineOp) -> bool:
     """
     if isinstance(op, tix.ExtremumOp):
         return op.result is not tix.yielded(definition.body)
+    around = op.parent_op()
+    if isinstance(around, tix.SumOp) and (found := recurrence_in(around, definition)):
+        return op is not found.product  # loops take it along, and so do those of adjoints
     return _needs_value(op.result, definition)
 
 
