@@ -32,6 +32,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from xdsl.ir import Operation
+
 from dialects import tix
 from passes.analysis.index_uses import IndexUses
 from passes.analysis.rounding import must_round_identically
@@ -42,6 +44,7 @@ from passes.factoring.shared_sums import shared_extractions
 from passes.rewriting.part_sizes import with_derived_sizes
 from passes.rewriting.program_pass import ProgramPass
 from passes.rewriting.written_sizes import parse_sizes
+from passes.scheduling.recurrences import is_recurrence
 from passes.simplify_sums import simplify_sums
 
 MOST_ROUNDS = 100
@@ -78,7 +81,7 @@ def factor_sums(
         if program is not given:
             program = simplify_sums(program) if _has_multiples(program) else program
             program = merge_equal_tensors(program, labels)
-        found = shared_extractions(program, must_round_identically(program), scans, sizes)
+        found = shared_extractions(program, _kept(program), scans, sizes)
         if not found:
             return program
         program = merge_equal_tensors(extracted(program, found), labels)
@@ -91,9 +94,15 @@ def _has_multiples(program: tix.ProgramOp) -> bool:
     return any(uses.of(tix.yielded(op.body)).isdisjoint(op.indices) for op in sums)
 
 
+def _kept(program: tix.ProgramOp) -> set[Operation]:
+    """The operations that stay as they are: those of loops that carry totals are quickest so."""
+    carried = (op for op in program.definitions if is_recurrence(op))
+    return {*must_round_identically(program), *(o for op in carried for o in op.walk())}
+
+
 def _extractions(program: tix.ProgramOp, scans: bool, sizes: Mapping[str, int]) -> Extractions:
     """The next partial sum of each sum that gains by one."""
-    fixed = must_round_identically(program)
+    fixed = _kept(program)
     found: dict[tix.ReductionOp, Extraction] = {}
     for definition in program.definitions:
         for op in definition.walk():

@@ -17,7 +17,8 @@ gradient is then a sum of terms of constant cost. Sums that only enter linearly 
 `neg`, products with numbers) need no value, and neither does `exp(-sum)` as the value of a
 definition: its derivative is the definition's own element.
 
-A sum inside a sum is outlined over the outer indices too, where these run over a box; a short one
+A sum inside a sum is outlined over the outer indices too, where these run over a box, or at least
+about half of one (`passes/index_sets/half_boxes.py`), as the pairs of a triangle do; a short one
 (`MOST_TERMS_TO_RECOMPUTE` terms) stays, since storing it would cost more than computing it again.
 An index on which its value does not depend is left out: where the range of that may be empty,
 nothing says that the elements which the sum reads are there, so that they must be, or a guard asks
@@ -32,7 +33,8 @@ for several elements or terms, as the maximum of a row in `exp(x[i, j] - max[k](
 it is computed once for all of them. Sums of that kind are those of `factor-sums`. And it does so
 with long sums beside each other in a result of few elements: vectors run along the terms of one.
 With `blocks=true`, for processors with vectors, sums inside of reductions get names where blocks of
-their elements share what they read (`passes/factoring/block_sums.py`).
+their elements share what they read (`passes/factoring/block_sums.py`), and so do sums whose vectors
+run across those of one beside them (`passes/factoring/crossing_sums.py`).
 """
 
 from __future__ import annotations
@@ -45,17 +47,20 @@ from typing import TypeAlias
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from dialects import tix
-from dialects.tix import Affine, Constraint, TensorType
+from dialects.tix import Affine, Constraint, TensorType, between
 from dialects.tix import elementwise as ew
 from passes.analysis.index_uses import IndexUses
 from passes.analysis.rounding import must_round_identically
 from passes.analysis.value_numbers import ValueNumbers
 from passes.factoring.block_sums import has_blocks_alone
+from passes.factoring.crossing_sums import crosses_another
 from passes.factoring.equal_tensors import merge_equal_tensors
 from passes.index_sets.context import stays_inside
 from passes.index_sets.disjuncts import complement, disjoint
+from passes.index_sets.half_boxes import boxes_around, half_boxes_around
 from passes.index_sets.paths import Path
 from passes.index_sets.sets import boxed_indices, index_set, quotient_constraints
+from passes.index_sets.space import implied_by
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner, free_values
 from passes.rewriting.part_sizes import with_derived_sizes
@@ -66,6 +71,7 @@ from passes.rewriting.programs import (
     copy_program,
 )
 from passes.rewriting.written_sizes import parse_sizes
+from passes.scheduling.recurrences import is_recurrence, recurrence_in
 
 MOST_TERMS_TO_RECOMPUTE = 8
 """The number of terms up to which a sum inside a sum is computed again rather than stored."""
@@ -181,7 +187,8 @@ class _Outliner(Cloner):
         def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
             outliner = _Outliner(self.program, self.tensors, self.named)
             cloner = outliner.inner(e, indices, own)
-            return e.guard(guards, lambda e, _: cloner.inner(e)._under(path, op))
+            inside = cloner.constraints(guards)
+            return e.guard(inside, lambda e, _: cloner.inner(e)._under(path, op))
 
         definition = self.named.definition
         type = TensorType.of(sizes, tix.ELEMENT_TYPES[definition.type.dtype])
@@ -222,8 +229,9 @@ def _worth_a_name(program: tix.ProgramOp, sizes: Mapping[str, int] | None) -> se
     if sizes is not None:
         known, uses = with_derived_sizes(program, sizes), IndexUses()
         fixed = must_round_identically(program)
-        sums = ((op, d) for op, d in pairs if isinstance(op, tix.SumOp) and op not in fixed)
+        sums = [(op, d) for op, d in pairs if isinstance(op, tix.SumOp) and op not in fixed]
         found |= {op for op, d in sums if has_blocks_alone(op, d, known, uses)}
+        found |= {op for op, d in sums if not _is_short(op) and crosses_another(op, d, uses)}
     return found
 
 
@@ -244,6 +252,8 @@ def _is_shared(op: Operation, definition: tix.DefineOp) -> bool:
     """True for a long reduction, no sum, that is the same for several elements or terms."""
     if not isinstance(op, tix.ReductionOp) or isinstance(op, tix.SumOp) or _is_short(op):
         return False
+    if isinstance(op, tix.ProdOp) and is_recurrence(definition):
+        return False
     around, parent = {*definition.indices}, op.parent_op()
     while parent is not None and parent is not definition:
         around |= {*parent.indices} if isinstance(parent, tix.ReductionOp) else set()
@@ -258,6 +268,9 @@ def _must_be_named(op: tix.ReductionOp, definition: tix.DefineOp) -> bool:
     """
     if isinstance(op, tix.ExtremumOp):
         return op.result is not tix.yielded(definition.body)
+    around = op.parent_op()
+    if isinstance(around, tix.SumOp) and (found := recurrence_in(around, definition)):
+        return op is not found.product  # loops take it along, and so do those of adjoints
     return _needs_value(op.result, definition)
 
 
@@ -316,10 +329,8 @@ def _used_indices(op: tix.ReductionOp, path: Path) -> list[SSAValue]:
 
 
 def _sizes(indices: Sequence[SSAValue], path: Path) -> list[Affine] | None:
-    """The size of each index if all run over a box from 0, else None."""
-    shape = dict(zip(path.definition.indices, path.definition.type.shape, strict=True))
-    for op in path.reductions:
-        shape.update(boxed_indices(op))
+    """The size of each index if all run over a box from 0, or at least half of one; else None."""
+    shape = half_boxes_around(path)
     sizes = [shape.get(v) for v in indices]
     return None if None in sizes else [s for s in sizes if s is not None]
 
@@ -327,29 +338,31 @@ def _sizes(indices: Sequence[SSAValue], path: Path) -> list[Affine] | None:
 def _guards(
     op: tix.ReductionOp, path: Path, indices: Sequence[SSAValue]
 ) -> list[Constraint] | None:
-    """Conditions on sizes under which `op` may be computed for all values of `indices`.
+    """Conditions under which `op` may be computed for all values of `indices`.
 
-    The program computes it for all of them unless another index around it has an empty range, and
-    it may be computed anyway where all that it reads is provably there. None where the other ranges
-    are not boxes, so that sizes do not tell.
+    The program computes it for all of them unless another index around it has an empty range, or
+    they run over a part of their box, and it may be computed anyway where all that it reads is
+    provably there. None where the other ranges are not boxes, so that sizes do not tell.
     """
-    shape = dict(zip(path.definition.indices, path.definition.type.shape, strict=True))
-    for around in path.reductions:
-        shape.update(boxed_indices(around))
+    shape = boxes_around(path)
     others = [shape.get(v) for v in path.indices if v not in indices]
     guards = [Constraint(size - 1) for size in others if size is not None]
     open_guards = [c for c in guards if c.form.terms or c.form.constant < 0]
-    if len(guards) == len(others) and not open_guards:
+    partly = [v for v in indices if v not in shape]
+    if len(guards) == len(others) and not open_guards and not partly:
         return []
     if _stays_inside(op, path, indices):
         return []
-    return open_guards if len(guards) == len(others) else None
+    box = _box(indices, path)
+    moving = (c for r in path.reductions for c in r.constraints if any(c.form[v] for v in partly))
+    bounds = [c for c in moving if not implied_by(c, box)]
+    known = len(guards) == len(others) and all(v in indices for c in bounds for v in c.form.indices)
+    return [*open_guards, *bounds] if known else None
 
 
 def _stays_inside(op: tix.ReductionOp, path: Path, indices: Sequence[SSAValue]) -> bool:
-    """True if all that `op` reads is provably there for all values of `indices`."""
-    facts = [*index_set(path.definition), *(c for s in path.reductions for c in s.constraints)]
-    known = [c for c in facts if all(v in indices for v in c.form.indices)]
+    """True if all that `op` reads is provably there for all values of `indices` in their boxes."""
+    known = _box(indices, path)
     used = [*free_values(op), *(v for branch, _ in path.branches for v in branch.indices)]
     owners = dict.fromkeys(v.owner for v in used)
     quotients = [q for q in owners if isinstance(q, tix.FloorDivOp)]
@@ -361,6 +374,14 @@ def _stays_inside(op: tix.ReductionOp, path: Path, indices: Sequence[SSAValue]) 
         if len(disjuncts) == 1:
             known += disjuncts[0]
     return stays_inside(op, known)
+
+
+def _box(indices: Sequence[SSAValue], path: Path) -> list[Constraint]:
+    """The constraints that hold of all values of `indices` in their boxes."""
+    shape = half_boxes_around(path)
+    known = [*index_set(path.definition)]
+    known += [c for v in indices for c in between(0, Affine.of(v), shape[v])]
+    return [c for c in known if all(v in indices for v in c.form.indices)]
 
 
 def _is_short(op: tix.ReductionOp) -> bool:

@@ -25,7 +25,9 @@ along j of sums along i. Where the terms are a tensor, but in another order, the
 
 and what reads y reads `y_turned`. Factors that depend on j alone leave the sum, under a condition
 that it has terms: then all that they read is there. A scan that is a part of an element becomes a
-definition of its own, unless loops can carry its total as it stands. Reductions that must round
+definition of its own, unless loops can carry its total as it stands, and so does a sum weighed by
+products on the way (`passes/scheduling/recurrences.py`), of which a product of sums may consist
+(`passes/factoring/separate_sums.py`). Reductions that must round
 identically stay as they are, and so do those of few elements in the example of `sizes`. On exit
 sums are bounded.
 """
@@ -44,6 +46,7 @@ from dialects.tix import Affine, Constraint, TensorType, between
 from passes.absorb_conditions import bounded_without_conditions
 from passes.analysis.index_uses import IndexUses
 from passes.analysis.rounding import must_round_identically
+from passes.factoring.separate_sums import separate_sums
 from passes.index_sets.sets import index_set
 from passes.index_sets.space import conditions_of_a_point, implied_by
 from passes.infer_ranges import infer_ranges
@@ -54,6 +57,7 @@ from passes.rewriting.products import Product, multiply
 from passes.rewriting.program_pass import ProgramPass
 from passes.rewriting.programs import ProgramBuilder, copy_definition, copy_program, reads_of
 from passes.rewriting.written_sizes import parse_sizes
+from passes.scheduling.recurrences import recurrence_in
 from passes.scheduling.rows.row_forms import long_reductions
 from passes.scheduling.scans import Scan, bounded_along, is_scanned, scan_along
 from passes.simplify_sums import simplify_sums
@@ -80,6 +84,7 @@ def outline_scans(program: tix.ProgramOp, sizes: Sizes) -> tix.ProgramOp:
 
     The same program where nothing gets a name.
     """
+    parted = [d for d in list(_free(program)) if separate_sums(d) is not d]
     made = bounded_without_conditions(program)
     lengths = {d.data.name: d.evaluate(sizes) for d in program.derived if d.needs <= sizes.keys()}
     lengths |= sizes
@@ -87,7 +92,7 @@ def outline_scans(program: tix.ProgramOp, sizes: Sizes) -> tix.ProgramOp:
     if factors:
         made = copy_program(made, define=partial(_without_factors, factors))
     named = {scan.op for op in _free(made) if not is_scanned(op) for scan in _inside(op, lengths)}
-    changed = bool(factors or named)
+    changed = bool(parted or factors or named)
     if named:
         made = outline_reductions(made, lambda op, _: op in named)
     while scans := _without_loops(made, lengths):
@@ -120,7 +125,10 @@ def _scan_of(op: tix.ReductionOp, around: tix.DefineOp, sizes: Sizes) -> Scan | 
 
 def _inside(op: tix.DefineOp, sizes: Sizes) -> Iterator[Scan]:
     """The scans of a definition that are not just its elements."""
-    for reduction in long_reductions(op):
+    weighed = [r for s in op.walk() if isinstance(s, tix.SumOp) and (r := recurrence_in(s, op))]
+    yield from (r.scan for r in weighed if r.scan.result is not tix.yielded(op.body))
+    products = [r.product for r in weighed]
+    for reduction in (r for r in long_reductions(op) if r not in products):
         is_whole = reduction.result is tix.yielded(op.body)
         if not (is_whole and {*op.indices} <= IndexUses().of_operation(reduction)):
             scan = _scan_of(reduction, op, sizes)
@@ -189,7 +197,9 @@ def _factors(op: tix.ReductionOp, around: tix.DefineOp) -> _Factors | None:
     product = Product.of(tix.yielded(op.body), op.body.block)
     outside, inside = product.split(lambda v: uses.of(v).isdisjoint(op.indices))
     limits = [v for v in around.indices if bounded_along(op, v, uses)]
-    kept = {used for v in (*inside.factors, *inside.divisors) for used in uses.of(v)}
+    weighed = recurrence_in(op, around, with_factors=True)
+    moving = [v for v in inside.factors if not weighed or v is not weighed.product.result]
+    kept = {used for v in (*moving, *inside.divisors) for used in uses.of(v)}
     gone = {used for v in (*outside.factors, *outside.divisors) for used in uses.of(v)}
     if not any(v in gone and v not in kept for v in limits):
         return None

@@ -77,6 +77,7 @@ from passes.lowering.band_loops import band_loops
 from passes.lowering.blocks.tile_loops import tiled
 from passes.lowering.pair_loops import pair_loops
 from passes.lowering.rows.column_scans import column_loops
+from passes.lowering.rows.recurrence_loops import recurrence_loops
 from passes.lowering.rows.row_loops import RowLowering, row_loops
 from passes.lowering.rows.strip_loops import strip_loops
 from passes.lowering.scalars.body_lowering import BodyLowering
@@ -89,6 +90,7 @@ from passes.rewriting.programs import forms_of, is_hint, reads_of, tensor_names,
 from passes.scheduling.bands.band_stages import Stage
 from passes.scheduling.blocking import ChooseBlocking, blocking_chooser
 from passes.scheduling.nest import Nest
+from passes.scheduling.recurrences import recurrence_of
 from passes.scheduling.sharing import nests_of
 from passes.scheduling.text.plan_parser import parse_plan
 from passes.scheduling.text.planned import planned
@@ -273,6 +275,9 @@ def _loops(outer: BodyLowering, nest: Nest) -> ParallelOp:
         return stream_blocks(outer, first, nest.tiles[0])
     if nest.tiles:
         return tiled(outer, nest, _store)
+    recurrence = recurrence_of(first) if isinstance(outer, LaneLowering) else None
+    if recurrence and outer.as_written.isdisjoint(first.walk()):
+        return recurrence_loops(outer, first, recurrence)
     return _plain(outer, first)
 
 

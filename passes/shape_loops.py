@@ -64,6 +64,7 @@ from passes.rewriting.guards import is_guard
 from passes.rewriting.program_pass import LocalPass
 from passes.rewriting.programs import choose_definitions, copy_program, definition_around
 from passes.rewriting.written_sizes import parse_sizes
+from passes.scheduling.recurrences import is_recurrence
 from passes.scheduling.rows.piece_sums import piece_sum_of, residue_sum_of
 from passes.scheduling.scans import is_scanned
 from passes.scheduling.streams.streams import has_long_rows, is_window
@@ -129,7 +130,7 @@ def _best(
     ways: Sequence[tix.DefineOp], choose: ChooseTiles, sizes: Mapping[str, int]
 ) -> tix.DefineOp:
     short, long, masked, given, narrow = ways
-    if is_scanned(given) or piece_sum_of(given) or residue_sum_of(given):
+    if is_scanned(given) or is_recurrence(given) or piece_sum_of(given) or residue_sum_of(given):
         return given
     tile = _tile(short, choose)
     if (

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
-from typing import cast
+from math import lcm, prod
+from typing import TypeAlias, cast
 
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -23,28 +23,35 @@ from dialects.tix import (
 from dialects.tix import elementwise as ew
 from passes.analysis.costs import CHEAP, COST_OF_FUNCTION
 
-ASSUMED_EXTENT = 8
-"""The length assumed of a range that depends on other indices."""
+Quotient: TypeAlias = tuple[Affine, int]
+"""A form in the sizes, and what it is divided by."""
+
+Middles: TypeAlias = Mapping[Variable, Quotient]
+"""The value of each index in the middle of its range."""
 
 
 @dataclass(frozen=True)
 class Range:
-    """The bounds of an index that depend on sizes alone, each a form and what it is divided by."""
+    """The bounds of an index, in the sizes alone."""
 
-    low: tuple[tuple[Affine, int], ...]
-    high: tuple[tuple[Affine, int], ...]
+    low: tuple[Quotient, ...]
+    high: tuple[Quotient, ...]
     widths: tuple[Affine, ...] = ()
     """The distances of bounds that move alike with other indices."""
 
     def length(self, sizes: Mapping[str, int]) -> int:
-        """The number of points; a guess where a bound depends on other indices."""
+        """The number of points; the mean number where a bound depends on other indices."""
         values = cast("Mapping[Variable, int]", sizes)
-        found = [form.evaluate(values) for form in self.widths]
-        if self.low and self.high:
-            low = min(form.evaluate(values) // divisor for form, divisor in self.low)
-            high = min(form.evaluate(values) // divisor for form, divisor in self.high)
-            found.append(high + low)
-        return max(0, min(found, default=ASSUMED_EXTENT - 1) + 1)
+        low = min(form.evaluate(values) // divisor for form, divisor in self.low)
+        high = min(form.evaluate(values) // divisor for form, divisor in self.high)
+        return max(0, min([low + high, *(form.evaluate(values) for form in self.widths)]) + 1)
+
+    @property
+    def middle(self) -> Quotient:
+        """The index in the middle of the range: `c k + a >= 0` and `b - d k >= 0` leave the values
+        from -a/c to b/d, and half their sum is (b c - a d) / (2 c d)."""
+        (a, c), (b, d) = self.low[0], self.high[0]
+        return b * c - a * d, 2 * c * d
 
 
 @dataclass(frozen=True)
@@ -70,23 +77,33 @@ ONE, FUNCTION = Cost(1), Cost(COST_OF_FUNCTION)
 
 def cost_of(definition: DefineOp) -> Cost:
     """The cost of one element."""
-    return _of_block(definition.body.block)
+    sizes = zip(definition.indices, definition.shape, strict=True)
+    return _of_block(definition.body.block, {v: (size - 1, 2) for v, size in sizes})
 
 
-def _of_block(block: Block) -> Cost:
-    costs = [_of_operation(op) for op in block.ops]
+def _of_block(block: Block, middles: Middles) -> Cost:
+    inner = dict(middles)
+    costs: list[Cost] = []
+    for op in block.ops:
+        if isinstance(op, FloorDivOp):
+            form, divisor = _in_the_middle(op.form, inner)
+            inner[op.result] = form, divisor * op.divisor.data
+        costs.append(_of_operation(op, inner))
     reductions = (pair for cost in costs for pair in cost.reductions)
     has_quotients = any(cost.has_quotients for cost in costs)
     return Cost(sum(cost.operations for cost in costs), tuple(reductions), has_quotients)
 
 
-def _of_operation(op: Operation) -> Cost:
+def _of_operation(op: Operation, middles: Middles) -> Cost:
     match op:
         case ReductionOp():
-            ranges = tuple(_range(v, op.constraints) for v in op.indices)
-            return Cost(0, ((ranges, _of_block(op.body.block)),))
+            inner, ranges = dict(middles), list[Range]()
+            for v in op.indices:
+                ranges.append(_range(v, op.constraints, inner))
+                inner[v] = ranges[-1].middle
+            return Cost(0, ((tuple(ranges), _of_block(op.body.block, inner)),))
         case IfOp() | WhereOp():
-            then, otherwise = _of_block(op.then.block), _of_block(op.otherwise.block)
+            then, otherwise = (_of_block(r.block, middles) for r in (op.then, op.otherwise))
             operations = then.operations + otherwise.operations
             has_quotients = then.has_quotients or otherwise.has_quotients
             return Cost(operations, (*then.reductions, *otherwise.reductions), has_quotients)
@@ -95,24 +112,40 @@ def _of_operation(op: Operation) -> Cost:
         case ew.UnaryOp() | ew.BinaryOp() if not isinstance(op, CHEAP):
             return FUNCTION
         case CallOp():
-            return _of_block(op.callee.value.block)
+            return _of_block(op.callee.value.block, {})
         case _:
             return ONE
 
 
-def _range(index: SSAValue, constraints: Iterable[Constraint]) -> Range:
-    low: list[tuple[Affine, int]] = []
-    high: list[tuple[Affine, int]] = []
+def _range(index: SSAValue, constraints: Iterable[Constraint], middles: Middles) -> Range:
+    """The range of an index, whose bounds may depend on indices before it."""
+    low, high = list[Quotient](), list[Quotient]()
     for constraint in constraints:
         c = constraint.form[index]
         rest = constraint.form - Affine.of(index) * c
-        if c:
-            (low if c > 0 else high).append((rest, abs(c)))
+        if not c or any(v not in middles for v in rest.indices):
+            continue
+        (low if c > 0 else high).append((rest, abs(c)))
+        if constraint.equality:
+            (high if c > 0 else low).append((-rest, abs(c)))
     sums = (a + b for a, m in low for b, n in high if m == n == 1 and a.indices)
     widths = tuple(form for form in sums if not form.indices)
-    return Range(_fixed(low), _fixed(high), widths)
+    return Range(_fixed(low, middles), _fixed(high, middles), widths)
 
 
-def _fixed(bounds: Iterable[tuple[Affine, int]]) -> tuple[tuple[Affine, int], ...]:
-    """The bounds that depend on sizes alone."""
-    return tuple((form, divisor) for form, divisor in bounds if not form.indices)
+def _fixed(bounds: Sequence[Quotient], middles: Middles) -> tuple[Quotient, ...]:
+    """The bounds that depend on sizes alone; where there are none, each in the middle of the ranges
+    of other indices."""
+    fixed = tuple((form, divisor) for form, divisor in bounds if not form.indices)
+    moving = ((*_in_the_middle(form, middles), divisor) for form, divisor in bounds)
+    return fixed or tuple((form, inner * divisor) for form, inner, divisor in moving)
+
+
+def _in_the_middle(form: Affine, middles: Middles) -> Quotient:
+    """A form of indices in the middle of their ranges."""
+    divisor = lcm(*(middles[v][1] for v in form.indices))
+    total = form * divisor
+    for v in form.indices:
+        middle, own = middles[v]
+        total += (middle * (divisor // own) - Affine.of(v) * divisor) * form[v]
+    return total, divisor

@@ -32,6 +32,23 @@ def test_ranges_between_sizes_and_functions_count() -> None:
     assert f.program.summary.work({"N": 13}) == [10 * (2 + COST_OF_FUNCTION) + 1]
 
 
+@pytest.mark.parametrize(
+    ("sum_", "terms"),
+    [
+        ("sum[i, j in range(i)]", 64 * 32),
+        ("sum[i in range(N), j in range(i + 1, N)]", 64 * 32),
+        ("sum[i, j in range(i // 2)]", 64 * 16),
+        ("sum[i, j in range(i, min(i + 9, N))]", 64 * 9),
+        ("sum[i, j in range(max(0, i - 8), i + 1)]", 64 * 9),
+        ("sum[i, j in range(i), k in range(j)]", 64 * 32 * 16),
+        ("sum[i, j in range(i, 2 * i)]", 64 * 32),
+    ],
+)
+def test_ranges_that_move_are_as_long_as_in_the_mean(sum_: str, terms: int) -> None:
+    f = tadc.compile(f"x: f64[N]\ny = {sum_}(x[i] * x[i])")
+    assert f.program.summary.work({"N": 64})[0] == pytest.approx(4 * terms, rel=0.1)
+
+
 def test_precision_is_that_of_undeclared_tensors() -> None:
     summary = tadc.compile("x: f64[N]\ny[i] = x[i] * w[i]").program.summary.with_precision("f32")
     assert [t.type.dtype for t in summary.inputs] == ["f64", "f32"]

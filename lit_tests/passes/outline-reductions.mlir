@@ -135,7 +135,7 @@ tix.program @products (%x = "x" : !tix.tensor<[N], f64>) {
 
 // A sum inside a sum is stored for the indices that it holds, here all j of a box and not i. Where
 // there is no i, nothing says that x has the elements: N >= 1 is asked for. A short sum is computed
-// again, and so is one under indices that run over no box.
+// again. In h all j are at least half of a box, and x has the elements.
 tix.program @nested (%x = "x" : !tix.tensor<[N, N], f64>) {
   %f = tix.define "f" (%i) : !tix.tensor<[N], f64> {
     %0 = tix.sum (%j) in (%j >= 0, %j + 1 <= M) {
@@ -204,18 +204,69 @@ tix.program @nested (%x = "x" : !tix.tensor<[N, N], f64>) {
 // CHECK-NEXT:   }
 // CHECK-NEXT:   tix.yield [[S]]
 // CHECK-NEXT: }
+// CHECK:      %h_sum = tix.define "h_sum" ([[J:%.*]]) : !tix.tensor<[N], f64> {
+// CHECK-NEXT:   [[S:%.*]] = tix.sum ([[K:%.*]]) in ([[K]] >= 0, [[K]] + 1 <= N) {
+// CHECK-NEXT:     [[X:%.*]] = tix.read %x[[[J]], [[K]]]
+// CHECK-NEXT:     tix.yield [[X]]
+// CHECK-NEXT:   }
+// CHECK-NEXT:   tix.yield [[S]]
+// CHECK-NEXT: }
 // CHECK:      %h = tix.define "h" ([[I:%.*]]) : !tix.tensor<[N], f64> {
 // CHECK-NEXT:   [[S:%.*]] = tix.sum ([[J:%.*]]) in ([[J]] >= 0, [[I]] >= [[J]]) {
-// CHECK-NEXT:     [[S2:%.*]] = tix.sum ([[K:%.*]]) in ([[K]] >= 0, [[K]] + 1 <= N) {
-// CHECK-NEXT:       [[X:%.*]] = tix.read %x[[[J]], [[K]]]
-// CHECK-NEXT:       tix.yield [[X]]
-// CHECK-NEXT:     }
-// CHECK-NEXT:     [[SQRT:%.*]] = tix.sqrt [[S2]]
+// CHECK-NEXT:     [[H_SUM:%.*]] = tix.read %h_sum[[[J]]]
+// CHECK-NEXT:     [[SQRT:%.*]] = tix.sqrt [[H_SUM]]
 // CHECK-NEXT:     tix.yield [[SQRT]]
 // CHECK-NEXT:   }
 // CHECK-NEXT:   tix.yield [[S]]
 // CHECK-NEXT: }
 // CHECK:      tix.return %f, %g, %h
+
+// -----
+
+// The pairs of a triangle are half of a box. That z has M rows says nothing of N: elements that the
+// program may not ask for are 0. A window is a small part of a box, and its sums stay.
+tix.program @triangle (%x = "x" : !tix.tensor<[N, K], f64>, %z = "z" : !tix.tensor<[M, K], f64>) {
+  %f = tix.define "f" (%i) : !tix.tensor<[N], f64> {
+    %0 = tix.sum (%j) in (%j >= 0, %i >= %j + 1) {
+      %1 = tix.sum (%k) in (%k >= 0, %k + 1 <= K) {
+        %2 = tix.read %x[%i, %k]
+        %3 = tix.read %z[%j, %k]
+        %4 = tix.mul %2, %3
+        tix.yield %4
+      }
+      %5 = tix.exp %1
+      tix.yield %5
+    }
+    tix.yield %0
+  }
+  %g = tix.define "g" (%i) : !tix.tensor<[N], f64> {
+    %0 = tix.sum (%j) in (%j >= 0, %j + 9 >= %i, %i >= %j) {
+      %1 = tix.sum (%k) in (%k >= 0, %k + 1 <= K) {
+        %2 = tix.read %x[%i, %k]
+        %3 = tix.read %z[%j, %k]
+        %4 = tix.mul %2, %3
+        tix.yield %4
+      }
+      %5 = tix.exp %1
+      tix.yield %5
+    }
+    tix.yield %0
+  }
+  tix.return %f, %g
+}
+// CHECK:      tix.program @triangle
+// CHECK-NEXT: %f_sum = tix.define "f_sum" ([[I:%.*]], [[J:%.*]]) : !tix.tensor<[N, N - 1], f64> {
+// CHECK-NEXT:   [[B:%.*]] = tix.if ([[I]] >= [[J]] + 1) {
+// CHECK-NEXT:     [[S:%.*]] = tix.sum ([[K:%.*]]) in ([[K]] >= 0, [[K]] + 1 <= K) {
+// CHECK:        tix.yield [[S]]
+// CHECK-NEXT:   } else {
+// CHECK:      %f = tix.define "f" ([[I:%.*]]) : !tix.tensor<[N], f64> {
+// CHECK-NEXT:   [[S:%.*]] = tix.sum ([[J:%.*]]) in ([[J]] >= 0, [[I]] >= [[J]] + 1) {
+// CHECK-NEXT:     [[F_SUM:%.*]] = tix.read %f_sum[[[I]], [[J]]]
+// CHECK-NEXT:     [[EXP:%.*]] = tix.exp [[F_SUM]]
+// CHECK:      %g = tix.define "g" ([[I:%.*]]) : !tix.tensor<[N], f64> {
+// CHECK-NEXT:   [[S:%.*]] = tix.sum ([[J:%.*]]) in ([[J]] >= 0, [[J]] + 9 >= [[I]], [[I]] >= [[J]]) {
+// CHECK-NEXT:     [[S2:%.*]] = tix.sum
 
 // -----
 

@@ -10,6 +10,8 @@
 - `monomials`: sums of products, and the factors that their terms have in common
 - `scalar_monomials`: values of a body as such sums
 - `block_sums`: sums inside of reductions that have blocks as tensors of their own
+- `crossing_sums`: sums beside each other whose vectors run along different axes
+- `separate_sums`: sums over several indices that are products of sums
 - `nested_sums`: short sums inside of long ones, which need less for each term
 - `recomputation`: the tensors whose elements are better computed again than stored
 """

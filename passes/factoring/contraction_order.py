@@ -201,6 +201,8 @@ class Contraction:
         if self.is_carried(partial):
             terms = sum(self._work(n, elements) + 1 for n in partial.members)
             cost, first = elements * terms, None
+            if len(partial.members) > 1:  # terms that are products are a tensor, too
+                cost += self.storing(elements)
         else:
             cost, first = self._summed(*partial, elements)
         return Way(self._with_storing(partial, cost, elements), first or partial)

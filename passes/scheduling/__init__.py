@@ -17,6 +17,7 @@ Modules
   `share_values` asks for it
 - `pairs`: walks over pairs, for sums along both of their indices
 - `scans`: reductions over all terms up to an element, whose loops carry a total
+- `recurrences`: sums weighed by products on the way, each element made of the one before
 
 The packages
 ------------

@@ -16,6 +16,7 @@ from dialects import tix
 from dialects.tix.affine import SizeValues
 from passes.rewriting.written_sizes import parse_sizes
 from passes.scheduling.costs.tile_cost import Sizes, length_of
+from passes.scheduling.recurrences import is_recurrence
 from passes.scheduling.rows.piece_sums import piece_sum_of
 from passes.scheduling.rows.row_forms import MOST_BYTES_BESIDE, long_reductions
 from passes.scheduling.scans import is_scanned
@@ -97,7 +98,8 @@ def chosen_blocking(op: tix.DefineOp, choose: ChooseTiles, example: Sizes) -> Bl
     )
     if tiles and (tiles[0].in_stream or rows_share(op, tiles[0]) or not is_window(op, example)):
         return replace(found, tiles=tiles)
-    return replace(found, stream=stream_of(op, example), alone=_has_short_rows(op, example))
+    alone = is_recurrence(op) or _has_short_rows(op, example)
+    return replace(found, stream=stream_of(op, example), alone=alone)
 
 
 def _beside(op: tix.DefineOp, terms: float, example: Sizes) -> int:

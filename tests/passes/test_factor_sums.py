@@ -199,6 +199,17 @@ def test_one_result_is_a_product_of_matrices_first() -> None:
     assert [len(d.shape) for d in made.definitions] == [2, 0]
 
 
+@pytest.mark.parametrize(("length", "width", "scores"), [(512, 64, True), (4096, 32, False)])
+def test_attention_is_a_scan_of_products_where_sequences_are_long(
+    length: int, width: int, scores: bool
+) -> None:
+    """Each term of the scan is written and read, as each of its elements is."""
+    source = "o[t, f] = sum[s in range(t + 1), e](q[t, e] * k[s, e] * v[s, f])"
+    program = tadc.compile("".join(f"{n}: f32[N, D]\n" for n in "kqv") + source).program.op
+    made = factor_sums(program, scans=True, sizes={"N": length, "D": width})
+    assert [len(d.shape) for d in made.definitions] == [2 if scores else 3, 2]
+
+
 def test_a_separable_convolution_is_two() -> None:
     f = tadc.compile("y[i, j] = sum[s, t](u[s] * v[t] * x[i + s, j + t])")
     program = factor_sums(f.program.op)

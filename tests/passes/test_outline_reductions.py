@@ -55,7 +55,11 @@ DECLARED = "x: f32[N, K]\nw: f32[M, K]\nb: f32[N]\n"
         (f"y[i] = max[l]({SCORES})", LARGE | {"N": 16, "M": 16, "K": 9}, ["y"]),
         # not for all l
         (f"y[i] = max[l](sin({SCORES}) if l < i else 0)", LARGE, ["y"]),
-        (f"y[i] = max[l in range(i + 1)]({SCORES})", LARGE, ["y"]),
+        # for about half of a box, and for a small part of it
+        (f"y[i] = max[l in range(i + 1)]({SCORES})", LARGE, ["y_sum", "y"]),
+        (f"y[i] = max[l in range(i, M)]({SCORES})", LARGE, ["y_sum", "y"]),
+        (f"y[i] = max[l in range(i, min(i + 9, M))]({SCORES})", LARGE, ["y"]),
+        (f"y = max[i, j in range(i), l in range(j)]({SCORES} + x[j, 0])", LARGE, ["y"]),
         ("y[i] = max[l](sum[k in range(4)](w[l, k] * x[i, k]))", LARGE, ["y"]),
     ],
 )

@@ -17,7 +17,7 @@ def load_square(at: LanesLowering, op: tix.ReadOp) -> None:
     """Load the elements of a read for all rows of a block, and keep them."""
     first = at.at(0, at.vector)
     for row, lanes in enumerate(square(first, op, places_across(first, op))):
-        at.loaded[at.at(row, at.vector).key(op)] = lanes
+        at.loaded[at.at(row, at.vector).key(op, at.mask)] = lanes
 
 
 def places_across(at: LanesLowering, op: tix.ReadOp) -> list[SSAValue]:

@@ -59,8 +59,8 @@ from passes.scheduling.tiles.tile_analysis import (
     far_reads,
     hoisted_values,
     reads_outside_terms,
-    tileable_sums,
 )
+from passes.scheduling.tiles.tileable_sums import tileable_sums
 
 SHIFTED_TERMS = 4
 """Terms at a time that share what they read: as many as registers hold vectors besides sums."""
@@ -79,7 +79,7 @@ class BlockLowering(LaneChoices):
 
     def elements(self, op: tix.ReadOp) -> SSAValue | None:
         """The elements of a read in all lanes; of a square, they are loaded for all rows."""
-        if op in self.squares and self.key(op) not in self.loaded:
+        if op in self.squares and self.key(op, self.mask) not in self.loaded:
             load_square(self, op)
         return super().elements(op)
 

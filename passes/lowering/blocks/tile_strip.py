@@ -40,7 +40,8 @@ from passes.lowering.scalars.segments import Segments
 from passes.lowering.trees import bounds, provide_bounds
 from passes.scheduling.nest import Nest
 from passes.scheduling.tiles.tile import Tile
-from passes.scheduling.tiles.tile_analysis import tileable_sums, vectors_of_sums
+from passes.scheduling.tiles.tile_analysis import vectors_of_sums
+from passes.scheduling.tiles.tileable_sums import tileable_sums
 
 FillBlock = Callable[[BlockLowering, SSAValue], None]
 """Emits a block: its lowering and its number in the strip."""

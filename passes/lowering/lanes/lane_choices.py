@@ -71,15 +71,27 @@ class LaneChoices(LanesLowering):
             or (isinstance(o, tix.ReadOp) and self.may_leave_lanes_out(o, is_there))
             or (_is_short(o) and column in self.uses.of_operation(o))
             for o in inner
-        ) and all(self.may_leave_lanes_out(o, is_there_ahead) for o in reads_ahead(op))
+        ) and all(
+            self.may_leave_lanes_out(o, is_there_ahead) or is_there_ahead(o)
+            for o in reads_ahead(op, self.panels)
+        )
 
     def may_leave_lanes_out(self, op: tix.ReadOp, anyway: Callable[[tix.ReadOp], bool]) -> bool:
         """True if vectors of a read are masked, or all lanes read a number that is there anyway."""
         is_number = self.tile.column_index not in self.uses.of_operation(op)
         return anyway(op) if is_number else self.step(op) in MASKED_STEPS
 
+    def _read_ahead(self, op: tix.IfOp) -> None:
+        """Read for all lanes what is there for all of them, and has no vectors under masks."""
+        everywhere = shallow_copy(self)
+        everywhere.mask = None
+        for read in reads_ahead(op, self.panels):
+            if not self.may_leave_lanes_out(read, is_there_ahead):
+                everywhere.value(read.result)
+
     def _masked(self, tests: Tests, op: tix.IfOp) -> SSAValue:
         """Both branches, each with the lanes for which it is taken."""
+        self._read_ahead(op)
         holds = self._mask(tests)
         then = self._under(holds, op.then, tests)
         if holds is self.mask:
@@ -143,6 +155,7 @@ class LaneChoices(LanesLowering):
             return self.add(sum_, self.lanes_of(term), op)
         left = self.left(choice)
         tests = choice.condition if left is None else [left]
+        self._read_ahead(choice)
         holds = self._mask(tests)
         after = self.add(sum_, self._under(holds, choice.then, tests), op)
         return self.insert(SelectLanesOp(holds, after, sum_)).result

@@ -72,13 +72,18 @@ class LaneReads(VectorLowering):
     def elements(self, op: tix.ReadOp) -> SSAValue | None:
         """The elements of a read in all lanes; None where these are at no fixed distance.
 
-        A mask is for neighbours, and for elements a few apart.
+        A mask is for neighbours, and for elements a few apart. What is loaded without one is there
+        for all lanes.
         """
         step = self.step(op)
-        if step is None or (self.mask is not None and step not in MASKED_STEPS):
+        if step is None:
             return None
         self.provide_quotients(op.forms)
-        key = self.key(op)
+        key = self.key(op, self.mask)
+        if self.mask is not None and (whole := self.key(op, None)) in self.loaded:
+            return self.loaded[whole]
+        if self.mask is not None and step not in MASKED_STEPS:
+            return None
         if key not in self.loaded:
             first = self.index.linear(op.forms, self.strides[op.tensor, op.shape])
             source = self.buffers[op.tensor]
@@ -94,9 +99,9 @@ class LaneReads(VectorLowering):
             self.loaded[key] = self.widened(found)
         return self.loaded[key]
 
-    def key(self, op: tix.ReadOp) -> object:
+    def key(self, op: tix.ReadOp, mask: SSAValue | None) -> object:
         """The key of the elements of a read among those that are loaded."""
-        return op.tensor, op.shape, self.lanes, self.mask, *self._placed(op.forms)
+        return op.tensor, op.shape, self.lanes, mask, *self._placed(op.forms)
 
     def step(self, op: tix.ReadOp) -> SSAValue | int | None:
         """The distance of elements in neighbouring lanes; None where quotients decide."""

@@ -90,7 +90,7 @@ class RowLanes(KnownNumbers, LaneChoices):
             inner.scalars.update(self.outer[row].scalars)
         return inner
 
-    def key(self, op: tix.ReadOp) -> object:
+    def key(self, op: tix.ReadOp, mask: SSAValue | None) -> object:
         """A key that definitions share which have the same values for their indices."""
         values: dict[Variable, Affine] = {
             v: Affine.of(self.index.values[v])
@@ -98,7 +98,7 @@ class RowLanes(KnownNumbers, LaneChoices):
             for v in form.substitute(self.index.places).indices
         }
         placed = (form.substitute(self.index.places).substitute(values) for form in op.forms)
-        return op.tensor, op.shape, self.lanes, self.mask, *placed
+        return op.tensor, op.shape, self.lanes, mask, *placed
 
     def _emitted(self, value: SSAValue) -> SSAValue:
         if self.vector is None and value in self.scalars:

@@ -21,6 +21,7 @@ from xdsl.ir import Operation, Region, SSAValue
 from dialects import tix
 from dialects.tix.affine import SizeValues
 from passes.rewriting.programs import type_of
+from passes.scheduling.recurrences import carried_reductions
 from passes.scheduling.scans import carried_scans
 
 POINTS = 64
@@ -60,7 +61,7 @@ def frequencies(op: tix.DefineOp, sizes: Mapping[str, int]) -> Frequencies:
     known = SizeValues(sizes)
     extents = [max(0, n.evaluate(known)) for n in op.shape]
     points = list(_points(len(extents) + INNER, POINTS))
-    carried = {scan.op for scan in carried_scans(op)}
+    carried = {*(scan.op for scan in carried_scans(op)), *carried_reductions(op)}
     for point in points:
         values: Values = {**sizes}
         values.update(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from dialects import tix
 from dialects.tix import Affine, Variable, between
@@ -37,26 +37,33 @@ def is_there(op: tix.ReadOp) -> bool:
     )
 
 
-def reads_ahead(op: tix.IfOp) -> Iterator[tix.ReadOp]:
-    """The reads that stand before a choice, and that its branches need: what several choices need
-    stands before all of them, and is computed where it is needed, under the masks of these.
+def reads_ahead(op: tix.IfOp, known: Container[SSAValue] = ()) -> Iterator[tix.ReadOp]:
+    """The reads that stand before a choice, and that its branches need but for what is `known`:
+    what several choices need stands before all of them, and is computed where it is needed, under
+    the masks of these.
 
     A choice ahead may be decided by the condition of this one, so that its reads have no other
     mask. Long sums are computed before.
     """
     inside = [inner for region in op.regions for inner in region.walk()]
     seen: set[Operation] = {op, *inside}
-    pending = [v.owner for inner in inside for v in inner.operands]
+    pending = [v for inner in inside for v in inner.operands]
     while pending:
-        owner = pending.pop()
-        if not isinstance(owner, Operation) or owner in seen or isinstance(owner, tix.DefineOp):
+        value = pending.pop()
+        owner = value.owner
+        if (
+            value in known
+            or not isinstance(owner, Operation)
+            or owner in seen
+            or isinstance(owner, tix.DefineOp)
+        ):
             continue
         seen.add(owner)
         if isinstance(owner, tix.ReadOp):
             yield owner
-        pending += [v.owner for v in owner.operands]
+        pending += owner.operands
         if not isinstance(owner, tix.ReductionOp) or is_short(owner):
-            pending += [tix.yielded(region).owner for region in owner.regions]
+            pending += [tix.yielded(region) for region in owner.regions]
 
 
 def is_there_ahead(op: tix.ReadOp) -> bool:

@@ -24,6 +24,7 @@ from passes.rewriting.programs import tensor_names
 from passes.scheduling.bands.band_stages import Bands
 from passes.scheduling.blocking import Blocking, ChooseBlocking
 from passes.scheduling.nest import Nest
+from passes.scheduling.recurrences import is_recurrence
 from passes.scheduling.scans import is_scanned
 from passes.scheduling.sharing import nests_of
 from passes.scheduling.text.value_text import ValueText, index_names
@@ -92,6 +93,8 @@ def _shared(nests: Iterable[Nest]) -> tuple[Said, Said, Said]:
             elif others and (nest.tiles or nest.pairs):
                 tile = nest.pairs.tile if nest.pairs else nest.tiles[0]
                 by_blocks[op] = f"with {others}, in {blocks_text(nest.body, tile)}"
+            elif is_recurrence(op):
+                by_blocks[op] = "carries totals"
         nest.forget()
     return by_rows, by_bands, by_blocks
 

@@ -44,9 +44,9 @@ from passes.scheduling.tiles.tile_analysis import (
     constant_extent,
     is_rectangular,
     lanes_of,
-    tileable_sums,
 )
 from passes.scheduling.tiles.tile_choice import may_have_tiles, tile_without_sums
+from passes.scheduling.tiles.tileable_sums import tileable_sums
 
 MOST_VECTORS_OF_SUMS = 64
 """Vectors of sums in a block: more than registers hold, and few enough to be written out."""

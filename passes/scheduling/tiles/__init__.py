@@ -3,6 +3,7 @@
 - `tile`: how elements are parted into register blocks, and what is copied into panels
 - `tile_choice`: which tiles are tried, and whether one beats the plain nest
 - `tile_analysis`: how far apart reads lie, what to compute ahead
+- `tileable_sums`: which sums blocks compute
 - `term_choice`: tiles whose vectors run along the terms of a sum
 - `block_sizes`: how wide and how high blocks may be
 - `boxes`: the box around what a sum runs over, the same for all elements

@@ -21,7 +21,7 @@ from dialects import tix
 from dialects.tix import Affine
 from passes.analysis.costs import FREE, weight
 from passes.analysis.index_uses import IndexUses
-from passes.index_sets.context import is_bounded_inside, stays_inside
+from passes.index_sets.context import stays_inside
 from passes.index_sets.sets import index_set
 from passes.rewriting.cloner import free_values
 from passes.rewriting.programs import definition_around
@@ -84,27 +84,6 @@ def is_rectangular(op: tix.ReductionOp, indices: Iterable[SSAValue], uses: Index
     return not any(uses.of(v) & indices for s in inner for v in s.free_indices)
 
 
-def tileable_sums(region: Region, tile: Tile, uses: IndexUses) -> list[tix.ReductionOp]:
-    """The sums of a body that get accumulators.
-
-    They are long, and have the same terms for all rows of a block; for all columns, too, or
-    `is_sloped` holds. All that is summed up in one of them depends on the column.
-    """
-    rows = tuple(index for index, _ in tile.axes)
-
-    def find() -> list[tix.ReductionOp]:
-        return [
-            s
-            for s in blocked_sums(region)
-            if all(tile.column_index in uses.of(total) for total in s.results)
-            and is_rectangular(s, rows, uses)
-            and (is_rectangular(s, [tile.column_index], uses) or is_sloped(s, tile, uses))
-        ]
-
-    # not how wide a tile is
-    return uses.once((tileable_sums, region, rows, tile.column_index), find)
-
-
 def rows_share(op: tix.DefineOp, tile: Tile) -> bool:
     """True if the rows of a block, of columns side by side, read elements that all of them need."""
     uses, rows = IndexUses(), {v for v, _ in tile.axes}
@@ -116,36 +95,6 @@ def vectors_of_sums(op: tix.ReductionOp, tile: Tile, lanes: int, uses: IndexUses
     """Vectors, of so many lanes, in which a block has the results of a sum."""
     rows = sum(tile.count_in(uses.of(total)) for total in op.results)
     return rows * tile.columns / lanes
-
-
-def is_sloped(op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> bool:
-    """True if bounds of the innermost index, and no others, move with the column.
-
-        sum[k](x[k] * w[j - k]),  j - 9 <= k <= j
-
-    Columns of a block then differ in a few terms at both ends, which are left out by masks: what
-    differs by lane must lie side by side, and what does not must be there for every term, as each
-    bound leaves it to some column. Bounds are the same for all values of the outer indices, so that
-    they are known ahead of all loops.
-    """
-    column, index = tile.column_index, op.indices[-1]
-    bounds = [c for c in op.constraints if c.form[index]]
-    moving = [c for c in op.constraints if column in indices_of([c.form], uses)]
-    fixed = [*index_set(definition_around(op)), *(c for c in op.constraints if c not in moving)]
-    inner = [o for o in op.body.walk() if not isinstance(o, tix.YieldOp)]
-    return (
-        bool(moving)
-        and not any(c.form[v] for c in bounds for v in op.indices[:-1])
-        and not any(isinstance(o, tix.ReductionOp | tix.FloorDivOp | tix.IfOp) for o in inner)
-        and all(abs(c.form[index]) == 1 and c.form[column] and not c.equality for c in moving)
-        and all(
-            stride(o, column, uses) in (1, -1)
-            if column in uses.of_operation(o)
-            else is_bounded_inside(o, fixed, moving)
-            for o in inner
-            if isinstance(o, tix.ReadOp)
-        )
-    )
 
 
 def indices_of(forms: Iterable[Affine], uses: IndexUses) -> set[SSAValue]:

@@ -40,6 +40,7 @@ from passes.scheduling.costs.tile_cost import (
     length_of,
     plain_cost,
 )
+from passes.scheduling.recurrences import is_recurrence
 from passes.scheduling.scans import is_scanned
 from passes.scheduling.small_parts import has_few_vectors, is_small_part
 from passes.scheduling.streams.stream_tiles import stream_tile
@@ -65,9 +66,9 @@ from passes.scheduling.tiles.tile_analysis import (
     lanes_of,
     stride,
     sum_along,
-    tileable_sums,
     vectors_of_sums,
 )
+from passes.scheduling.tiles.tileable_sums import tileable_sums
 
 COST_OF_TERMS = 2
 """The cost of vectors along terms as a multiple of others': they begin anywhere in memory."""
@@ -173,7 +174,7 @@ def priced_for(op: tix.DefineOp, example: Sizes) -> list[PricedTile]:
 def priced_tiles(op: tix.DefineOp, sizes: Sizes, along: SSAValue | None = None) -> list[PricedTile]:
     """All tiles that are tried, the cheapest first, or those with columns `along` an index; none
     for scans, whose loops carry totals."""
-    if not may_have_tiles(op) or is_scanned(op):
+    if not may_have_tiles(op) or is_scanned(op) or is_recurrence(op):
         return []
     prices, known = _Prices(op, sizes), KnownPrices(op, sizes)
     columns = [*reversed(op.indices), None] if along is None else [along]

@@ -1,0 +1,156 @@
+"""Recurrences: sums over all terms from an element on, or up to it, weighed by products on the way.
+
+    y[k] = sum[j in range(k, N)](t[j] * prod[l in range(k + 1, j + 1)](w[l]))
+
+The product of a term from k on is w[k + 1] times that from k + 1 on, and is empty for j = k:
+
+    y[k] = t[k] + w[k + 1] * y[k + 1]
+
+So a loop that carries y takes one product and one sum for an element (Horner's rule, if all w are
+the same). Gradients of running products are like this, and averages that forget. With a product
+from k on, not from k + 1, the term is weighed, too: y[k] = w[k] * (t[k] + y[k + 1]). Up to an
+element all runs the other way.
+
+**Accuracy.** A term is multiplied and rounded as often as in the formula, and takes part in one
+addition for each factor: its error grows with the number of its factors as that of the product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import SSAValue
+
+from dialects import tix
+from dialects.tix import Affine, Constraint, Variable, between
+from passes.analysis.index_uses import IndexUses
+from passes.index_sets.sets import index_set
+from passes.index_sets.space import implied_by
+from passes.rewriting.products import Product
+from passes.scheduling.scans import Scan, bounded_along
+from passes.scheduling.tiles.sum_lengths import is_short
+
+
+@dataclass(frozen=True)
+class Recurrence:
+    """A sum whose terms are weighed by the product of all factors on the way to an element."""
+
+    scan: Scan
+    """The sum and the index along which it runs; its terms depend on that through the product."""
+    product: tix.ProdOp
+    place: Affine
+    """The factor by which an element weighs the one before, or behind it: k + 1 above."""
+    weighs_term: bool
+    """True if that weighs the term that an element adds, too."""
+
+    @property
+    def factor(self) -> SSAValue:
+        """The index l of the product."""
+        return self.product.indices[0]
+
+    def tests_of_term(self, known: Sequence[Constraint]) -> list[Constraint]:
+        """The constraints that decide whether an element adds a term."""
+        return self._tests(Affine.of(self.scan.index), known)
+
+    def tests_of_rest(self, size: Affine, known: Sequence[Constraint]) -> list[Constraint]:
+        """The constraints that decide whether there are terms before those that it adds."""
+        place = Affine.of(self.scan.index) + (-1 if self.scan.is_forwards else 1)
+        inside = [c for c in between(0, place, size) if not implied_by(c, known)]
+        return [*inside, *self._tests(place, known)]
+
+    def _tests(self, place: Affine, known: Sequence[Constraint]) -> list[Constraint]:
+        own: Mapping[Variable, Affine] = {self.scan.own: place + self.scan.offset}
+        tests = [c.substitute(own) for c in self.scan.known]
+        return [c for c in tests if not implied_by(c, known)]
+
+
+def recurrence_of(op: tix.DefineOp) -> Recurrence | None:
+    """The recurrence that a definition is; None if it is none."""
+    values = tix.all_yielded(op.body)
+    total = values[0].owner
+    if len(values) > 1 or not isinstance(total, tix.SumOp) or total.parent is not op.body.block:
+        return None
+    return recurrence_in(total, op)
+
+
+def carried_reductions(op: tix.DefineOp) -> list[tix.ReductionOp]:
+    """The reductions of which an element of a recurrence takes one term."""
+    found = recurrence_of(op)
+    return [found.scan.op, found.product] if found else []
+
+
+def is_recurrence(op: tix.DefineOp) -> bool:
+    """True if a loop computes each element from the one before it."""
+    return recurrence_of(op) is not None
+
+
+def recurrence_in(
+    total: tix.SumOp, op: tix.DefineOp, with_factors: bool = False
+) -> Recurrence | None:
+    """The recurrence that a sum of a definition is, along some index; `with_factors`, that it is
+    once those leave it that are the same for all of its terms."""
+    if len(total.indices) > 1 or len(total.results) > 1:
+        return None
+    uses = IndexUses()
+    term = Product.of(tix.yielded(total.body), total.body.block)
+    if with_factors:
+        _, term = term.split(lambda v: uses.of(v).isdisjoint(total.indices))
+    products = [v.owner for v in term.factors if isinstance(v.owner, tix.ProdOp)]
+    if len(products) != 1 or is_short(products[0]):
+        return None
+    found = (_along(total, op, index, products[0], term, uses) for index in op.indices)
+    return next((recurrence for recurrence in found if recurrence), None)
+
+
+def _along(
+    total: tix.SumOp,
+    op: tix.DefineOp,
+    index: SSAValue,
+    product: tix.ProdOp,
+    term: Product,
+    uses: IndexUses,
+) -> Recurrence | None:
+    scan = bounded_along(total, index, uses)
+    size = op.shape[op.indices.index(index)]
+    if scan is None or not _weighs(product, term, scan, uses) or scan.has_terms_ahead(size):
+        return None
+    known = [*index_set(op), scan.limit]
+    is_end = (scan.is_forwards == (c.form[scan.own] > 0) for c in scan.known)
+    if not all(e or implied_by(c, known) for e, c in zip(is_end, scan.known, strict=True)):
+        return None
+    sign = 1 if scan.is_forwards else -1
+    moving, other = _bounds(product, scan, sign)
+    if moving is None or other is None:
+        return None
+    # factors of the term that an element adds: from that of the term on to that of the element
+    count = (moving - scan.offset - other) * sign + 1
+    if count.terms or count.constant not in (0, 1):
+        return None
+    return Recurrence(scan, product, Affine.of(index) + moving, count.constant == 1)
+
+
+def _weighs(product: tix.ProdOp, term: Product, scan: Scan, uses: IndexUses) -> bool:
+    """True if a product is a factor of terms of which nothing else moves with the element."""
+    if len(product.indices) > 1 or len(product.constraints) != 2:
+        return False
+    rest = [*(v for v in term.factors if v is not product.result), *term.divisors]
+    moving = {scan.index, scan.own}
+    return all(scan.index not in uses.of(v) for v in rest) and all(
+        uses.of_operation(o).isdisjoint(moving) for o in product.body.walk()
+    )
+
+
+def _bounds(product: tix.ProdOp, scan: Scan, sign: int) -> tuple[Affine | None, Affine | None]:
+    """The d and the e of the bounds of l: up to k + d and from j + e on, or the other way."""
+    own = product.indices[0]
+
+    def bound(by: SSAValue, side: int) -> Affine | None:
+        for c in product.constraints:
+            form = c.form
+            if form[own] == -side and form[by] == side and not c.equality:
+                rest = (form - Affine.of(by) * side + Affine.of(own) * side) * side
+                return None if {scan.index, scan.own, own} & {*rest.indices} else rest
+        return None
+
+    return bound(scan.index, sign), bound(scan.own, -sign)
