@@ -44,7 +44,7 @@ def test_a_signal_ends_it(program: str):
     # the pieces that the reduction is cut into take all of the time
     kernel, at = module.kernel(f"{text[0]}_pieces"), ctypes.addressof(params)
     n = kernel.extent(params)
-    words = (ctypes.c_int64 * 7)(team.address(), kernel.entry, at, n, 1, n, word)
+    words = (ctypes.c_int64 * 8)(team.address(), kernel.entry, at, 0, n, 1, n, word)
     with handled(signal.SIGINT, fail), pytest.raises(KeyboardInterrupt):
         team.supervise(team.address(), machine_code().call, ctypes.addressof(words), word)
 
