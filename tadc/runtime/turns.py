@@ -16,8 +16,10 @@ nothing. Steps that compute much for each byte wait for no memory, and stay whol
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from tadc.runtime.executable import KernelCall
 
@@ -29,6 +31,7 @@ PARTS_OF_CACHE = 8
 and of other processes, too."""
 
 MOST_TURNS = 32
+"""The turns of a step at most: each begins and ends a region of all threads."""
 
 MOST_WORK_FOR_A_BYTE = 16
 """Operations for each byte of a step that may wait for memory."""
@@ -53,8 +56,8 @@ class Extents:
 
     def may_take_turns(self, call: KernelCall) -> bool:
         """True for a step that may wait for memory, in loops that can be cut."""
-        slow = self.work[call.kernel] <= MOST_WORK_FOR_A_BYTE * self.over([call])
-        return slow and self.grains[call.kernel] >= PARTS_OF_CACHE
+        waits = self.work[call.kernel] <= MOST_WORK_FOR_A_BYTE * self.over([call])
+        return waits and self.grains[call.kernel] >= PARTS_OF_CACHE
 
 
 @dataclass(frozen=True)
@@ -70,20 +73,21 @@ def rounds(calls: Sequence[KernelCall], extents: Extents) -> Iterator[Round]:
 
     Takes time linear in the number of steps.
     """
-    left = [*calls]
+    left = deque(calls)
     while left:
-        together = _together(left, extents)
+        together = _together([*islice(left, 1 + STEPS_AHEAD)], extents)
         turns = _turns(together, extents)
-        together = together if turns > 1 else left[:1]
+        together = together if turns > 1 else together[:1]
         yield Round(together, turns)
-        left = [call for call in left if call not in together]
+        for call in together:
+            left.remove(call)  # quick, as they are among the first
 
 
 def _together(calls: Sequence[KernelCall], extents: Extents) -> list[KernelCall]:
-    """The first step, and those soon after it that may take turns with it."""
+    """The first of some steps, and those of the others that may take turns with it."""
     first, *others = calls
     found, written = [first], {*first.written}
-    for call in others[:STEPS_AHEAD] if extents.may_take_turns(first) else ():
+    for call in others if extents.may_take_turns(first) else ():
         is_next = not written & {*call.read} and extents.may_take_turns(call)
         if is_next and any(_share(call, one, extents) for one in found):
             found.append(call)
