@@ -79,7 +79,7 @@ class KnownPrices:
 
 
 def _with_parts(priced: PricedTile, to: Callable[[Any], Any]) -> PricedTile:
-    """The same price for a tile with other parts."""
+    """A tile and its price, for a definition that has other parts in the places of these."""
     return PricedTile(_moved(priced.tile, to), priced.cost, priced.plain, priced.is_good)
 
 

@@ -73,7 +73,7 @@ def test_reads_across_rows_are_ahead_of_masks() -> None:
 
 
 def test_a_triangle_of_short_sums_has_blocks() -> None:
-    """What is the same for all terms is computed ahead, as in the square."""
+    """Values that are the same for all terms are computed ahead, as in the square."""
     f = tadc.compile(f"x: f32[N, 3]\ny = sum[i, j in range(i)]({PAIRS['energy']})")
     plan = tadc.grad(f).emit("plan", {"N": 1024}, "f32")
     assert "dx[i, d]: rows d by 3, columns i by" in plan
