@@ -87,6 +87,7 @@ from passes.lowering.scalars.segments import SegmentLowering
 from passes.lowering.streams.stream_blocks import stream_blocks
 from passes.lowering.streams.stream_loops import streamed
 from passes.rewriting.programs import forms_of, is_hint, reads_of, tensor_names, type_of
+from passes.rewriting.written_sizes import parse_sizes
 from passes.scheduling.bands.band_stages import Stage
 from passes.scheduling.blocking import ChooseBlocking, blocking_chooser
 from passes.scheduling.nest import Nest
@@ -100,11 +101,11 @@ Names = Mapping[SSAValue, str]
 
 @dataclass(frozen=True)
 class SchedulePass(ModulePass):
-    """`schedule{tile=true sizes="N=512" least="N=65"}`: in tiles where they pay, made best for
-    these sizes.
+    """`schedule{tile=true sizes="N=64" least="N=65" most="N=127"}`: in tiles where they pay, made
+    best for these sizes.
 
     Tiles are for processors with caches and vectors. The result is right for all other sizes too,
-    if these are the `least` ones or more, which makes it shorter. A `plan`
+    if these are the `least` ones or more, and at `most` others, which makes it shorter. A `plan`
     (`passes/scheduling/text/plan_parser.py`) goes before the choice where it is possible. With
     `strided`, tensors that are read may lie in memory in rows that are apart: functions take the
     strides of all dimensions but the last as sizes, named `x stride 0`, `x stride 1`, ...
@@ -116,6 +117,7 @@ class SchedulePass(ModulePass):
     least: tuple[str, ...] = ()
     strided: bool = False
     plan: str = ""
+    most: tuple[str, ...] = ()
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for program in list(op.ops):
@@ -129,17 +131,21 @@ class SchedulePass(ModulePass):
         """The functions and calls that the program becomes, each made when it is asked for."""
         plan = parse_plan(self.plan)
         choose = blocking_chooser(self.tile, self.sizes, self.least)
-        return schedule(program, choose and planned(plan, program, choose), self.strided)
+        most = parse_sizes(self.most)
+        return schedule(program, choose and planned(plan, program, choose), self.strided, most)
 
 
 def schedule(
-    program: tix.ProgramOp, choose: ChooseBlocking | None = None, strided: bool = False
+    program: tix.ProgramOp,
+    choose: ChooseBlocking | None = None,
+    strided: bool = False,
+    most: Mapping[str, int] | None = None,
 ) -> Iterator[func.FuncOp | CallOp]:
     """Functions of the definitions, in order, or calls of the functions of equivalent ones.
 
     Each is made when it is asked for, once the loops of all are chosen. These are what `choose`
     gives; without it, there is one function for each definition, and every loop is a plain nest.
-    With `strided` they take strides of what they read.
+    With `strided` they take strides of what they read. Sizes are at `most` these.
     """
     require_bounded(program)
     require_precision(program)
@@ -157,7 +163,7 @@ def schedule(
         if member.op is not member.first:
             yield _call(member, functions[member.first], names)
             continue
-        function = _function(nest, names, choose is not None, as_written, strided)
+        function = _function(nest, names, choose is not None, as_written, strided, most or {})
         nest.forget()
         functions[member.op] = function
         yield function
@@ -172,7 +178,12 @@ def _call(member: Member, function: func.FuncOp, names: Names) -> CallOp:
 
 
 def _function(
-    nest: Nest, names: Names, vectors: bool, as_written: Set[Operation], strided: bool
+    nest: Nest,
+    names: Names,
+    vectors: bool,
+    as_written: Set[Operation],
+    strided: bool,
+    most: Mapping[str, int],
 ) -> func.FuncOp:
     """The function of a nest; `vectors` are for processors that have them."""
     results = [op.result for op in nest.written]
@@ -196,6 +207,7 @@ def _function(
         strides,
         vectors,
         as_written,
+        most,
     )
     first = nest.written[0]
     function = func.FuncOp(
@@ -217,9 +229,10 @@ def _fill(
     stride_names: Mapping[SSAValue, Sequence[str]],
     vectors: bool,
     as_written: Set[Operation],
+    most: Mapping[str, int],
 ) -> None:
     first = nest.members[0]
-    index = IndexLowering(block, first.location)
+    index = IndexLowering(block, first.location, most)
     index.values.update(sizes)
     stages = [stage.op for stage in nest.bands.stages] if nest.bands else []
     made = {op.result for op in stages}

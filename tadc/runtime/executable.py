@@ -180,8 +180,9 @@ class Executable(ABC):
     def _passes(self) -> Sequence[ModulePass]:
         sizes, plan = self.sizes, self.program.loop_plan
         example = self.summary.with_derived(dict(sizes.example))
+        ends = sizes.least, sizes.most(self.largest_example)
         return code_passes(
-            self.precision, self.is_tiled, example, sizes.values, sizes.strided, plan, sizes.least
+            self.precision, self.is_tiled, example, sizes.values, sizes.strided, plan, *ends
         ).passes
 
     def _after(self, passes: Sequence[ModulePass]) -> ModuleOp:

@@ -30,9 +30,11 @@ class IndexLowering:
     block is at `i + 2`. So elements that several places share have equal forms.
     """
 
-    def __init__(self, block: Block, location: LocationAttr):
+    def __init__(self, block: Block, location: LocationAttr, most: Mapping[str, int] | None = None):
         self.block = block
         self.location = location
+        self.most = most or {}
+        """The largest values that sizes have, where they are known."""
         self.values: dict[Variable, SSAValue] = {}
         self.places: dict[Variable, Affine] = {}
         self.known: dict[object, SSAValue] = {}
@@ -41,7 +43,7 @@ class IndexLowering:
 
     def inside(self, block: Block) -> IndexLowering:
         """The lowering of a block inside, which can use what this one has computed so far."""
-        inner = IndexLowering(block, self.location)
+        inner = IndexLowering(block, self.location, self.most)
         inner.outer = self
         inner.values = dict(self.values)
         inner.places = dict(self.places)

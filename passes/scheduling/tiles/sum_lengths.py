@@ -13,6 +13,7 @@ from xdsl.ir import Region, SSAValue
 
 from dialects import tix
 from dialects.quick import arguments_in, operands_of
+from dialects.tix.affine import greatest_value
 from passes.rewriting.programs import definition_around
 
 MOST_TERMS_TO_UNROLL = 8
@@ -175,8 +176,11 @@ def long_sums(region: Region) -> Iterator[tix.ReductionOp]:
                 yield from long_sums(inner)
 
 
-def most_values(op: tix.ReductionOp, own: Sequence[SSAValue]) -> int | None:
-    """The largest number of values that the first of `own` has, where a number bounds it.
+def most_values(
+    op: tix.ReductionOp, own: Sequence[SSAValue], most: Mapping[str, int] | None = None
+) -> int | None:
+    """The largest number of values that the first of `own` has, where a number bounds it, or sizes
+    are at `most` these.
 
     `c k + f >= 0` and `-d k + g >= 0` with c, d > 0 leave the integers from -f/c to g/d: at most
     one more than the whole part of g/d + f/c = (c g + d f) / (c d). In that sum of both, times d
@@ -186,7 +190,8 @@ def most_values(op: tix.ReductionOp, own: Sequence[SSAValue]) -> int | None:
     forms = [c.form for c in constraints_of(op, own)]
     pairs = [(a, b) for a in forms if a[index] > 0 for b in forms if b[index] < 0]
     widths = [(a * -b[index] + b * a[index], a[index] * -b[index]) for a, b in pairs]
-    numbers = [w.constant // divisor + 1 for w, divisor in widths if not w.terms]
+    largest = [(greatest_value(w, most or {}), divisor) for w, divisor in widths]
+    numbers = [value // divisor + 1 for value, divisor in largest if value is not None]
     return max(0, min(numbers)) if numbers else None
 
 
