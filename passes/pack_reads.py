@@ -75,7 +75,7 @@ COST_OF_DEFINITION = 10_000
 MOST_OF_UNPACKED_COST = 0.95
 """The highest cost of a tile that reads copies, as a share of the cost of the best without."""
 
-FEWEST_COLUMNS = 16
+FEWEST_COLUMNS = 8
 """The columns of a tile without copies at least. Where all are narrower, the definition has other
 forms, as row by row, of which the prices of tiles say nothing."""
 
