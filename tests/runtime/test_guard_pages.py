@@ -54,6 +54,23 @@ for n in (48, 49, 64, 65, 97):
 """
 
 
+SHORT_ROWS = """
+import numpy as np, tadc
+from tests.support.guarded_calls import check
+from tests.support.row_programs import SOFTMAX
+f = tadc.compile(SOFTMAX)
+for n in (17, 24, 31, 50):
+    for kind in "fd":
+        check(f"{n} columns of {kind}", f.runner, [np.ones((1003, n), kind)])
+"""
+
+
+def test_short_rows_end_with_their_last_element():
+    done = run("-c", SHORT_ROWS)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "50 columns of d, behind a page" in done.stdout
+
+
 def test_narrower_blocks_end_with_the_last_column():
     done = run("-c", NARROW)
     assert done.returncode == 0, done.stderr[-3000:]
