@@ -281,14 +281,13 @@ def code_passes(
 
     `precision` is that of tensors of type `real`; `tile` is for processors with caches and vectors;
     the code is right for all calls in which sizes have these `values`, and the others their `least`
-    values or more, and `most` ones or fewer; it is made best for `sizes`; with `strided` it also
+    values or more and their `most` or less; it is made best for `sizes`; with `strided` it also
     reads tensors whose rows lie apart. The text of a `plan` says how loops run where that is
     possible.
     """
     example = write_sizes(sizes or {})
-    ends = write_sizes(least or {}), write_sizes(most or {})
-    known = SpecialisePass(write_sizes(values or {}), ends[0])
-    scheduling = SchedulePass(tile, example, ends[0], strided, plan, ends[1])
+    bounds = write_sizes(least or {}), write_sizes(most or {})
+    known = SpecialisePass(write_sizes(values or {}), bounds[0])
     specialising = [
         # first, so that all that follows sees how short ranges are
         *([Step("scheduled", known)] if values or least else []),
@@ -326,6 +325,6 @@ def code_passes(
             Step("scheduled", SetPrecisionPass(precision)),
             *shaping,
             # last: from here on there are loops over memory instead of definitions
-            Step("scheduled", scheduling),
+            Step("scheduled", SchedulePass(tile, example, *bounds, strided, plan)),
         ]
     )

@@ -62,7 +62,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     i64,
 )
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.hints import isa
 
@@ -72,6 +72,7 @@ from dialects.quick import INDEX, block_with, dissolve, make
 from dialects.tix.affine import factors_of
 from passes.analysis.equivalence import Member, equivalent_definitions
 from passes.analysis.rounding import compared_definitions, must_round_identically
+from passes.analysis.size_bounds import SizeBounds
 from passes.analysis.stage_checks import require_bounded, require_precision
 from passes.lowering.band_loops import band_loops
 from passes.lowering.blocks.tile_loops import tiled
@@ -105,19 +106,19 @@ class SchedulePass(ModulePass):
     best for these sizes.
 
     Tiles are for processors with caches and vectors. The result is right for all other sizes too,
-    if these are the `least` ones or more, and at `most` others, which makes it shorter. A `plan`
-    (`passes/scheduling/text/plan_parser.py`) goes before the choice where it is possible. With
-    `strided`, tensors that are read may lie in memory in rows that are apart: functions take the
-    strides of all dimensions but the last as sizes, named `x stride 0`, `x stride 1`, ...
+    if these are the `least` ones or more and the `most` ones or less, which makes it shorter. A
+    `plan` (`passes/scheduling/text/plan_parser.py`) goes before the choice where it is possible.
+    With `strided`, tensors that are read may lie in memory in rows that are apart: functions take
+    the strides of all dimensions but the last as sizes, named `x stride 0`, `x stride 1`, ...
     """
 
     name = "schedule"
     tile: bool = False
     sizes: tuple[str, ...] = ()
     least: tuple[str, ...] = ()
+    most: tuple[str, ...] = ()
     strided: bool = False
     plan: str = ""
-    most: tuple[str, ...] = ()
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for program in list(op.ops):
@@ -131,21 +132,21 @@ class SchedulePass(ModulePass):
         """The functions and calls that the program becomes, each made when it is asked for."""
         plan = parse_plan(self.plan)
         choose = blocking_chooser(self.tile, self.sizes, self.least)
-        most = parse_sizes(self.most)
-        return schedule(program, choose and planned(plan, program, choose), self.strided, most)
+        known = SizeBounds(program, parse_sizes(self.least), parse_sizes(self.most))
+        return schedule(program, choose and planned(plan, program, choose), self.strided, known)
 
 
 def schedule(
     program: tix.ProgramOp,
     choose: ChooseBlocking | None = None,
     strided: bool = False,
-    most: Mapping[str, int] | None = None,
+    known: SizeBounds | None = None,
 ) -> Iterator[func.FuncOp | CallOp]:
     """Functions of the definitions, in order, or calls of the functions of equivalent ones.
 
     Each is made when it is asked for, once the loops of all are chosen. These are what `choose`
     gives; without it, there is one function for each definition, and every loop is a plain nest.
-    With `strided` they take strides of what they read. Sizes are at `most` these.
+    With `strided` they take strides of what they read. They are right for sizes in `known` bounds.
     """
     require_bounded(program)
     require_precision(program)
@@ -163,7 +164,7 @@ def schedule(
         if member.op is not member.first:
             yield _call(member, functions[member.first], names)
             continue
-        function = _function(nest, names, choose is not None, as_written, strided, most or {})
+        function = _function(nest, names, choose is not None, as_written, strided, known)
         nest.forget()
         functions[member.op] = function
         yield function
@@ -183,7 +184,7 @@ def _function(
     vectors: bool,
     as_written: Set[Operation],
     strided: bool,
-    most: Mapping[str, int],
+    known: SizeBounds | None,
 ) -> func.FuncOp:
     """The function of a nest; `vectors` are for processors that have them."""
     results = [op.result for op in nest.written]
@@ -200,14 +201,13 @@ def _function(
     for argument, label in zip(block.args, labels, strict=True):
         argument.name_hint = label if is_hint(label) else None
     _fill(
-        block,
+        IndexLowering(block, nest.members[0].location, known),
         nest,
         dict(zip(tensors, block.args, strict=False)),
         dict(zip(sizes, block.args[len(tensors) :], strict=True)),
         strides,
         vectors,
         as_written,
-        most,
     )
     first = nest.written[0]
     function = func.FuncOp(
@@ -222,17 +222,16 @@ def _function(
 
 
 def _fill(
-    block: Block,
+    index: IndexLowering,
     nest: Nest,
     buffers: dict[SSAValue, SSAValue],
     sizes: dict[str, SSAValue],
     stride_names: Mapping[SSAValue, Sequence[str]],
     vectors: bool,
     as_written: Set[Operation],
-    most: Mapping[str, int],
 ) -> None:
-    first = nest.members[0]
-    index = IndexLowering(block, first.location, most)
+    """Fill the block of a function, whose lowering is given."""
+    first, block = nest.members[0], index.block
     index.values.update(sizes)
     stages = [stage.op for stage in nest.bands.stages] if nest.bands else []
     made = {op.result for op in stages}

@@ -208,13 +208,6 @@ def least_value(form: Affine, least: Mapping[str, int]) -> int | None:
     return None
 
 
-def greatest_value(form: Affine, most: Mapping[str, int]) -> int | None:
-    """The greatest value of a form in sizes from 0 to these; None where nothing is known."""
-    growing = Affine({v: c for v, c in form.terms.items() if c > 0 or not isinstance(v, str)})
-    found = least_value(growing, most)
-    return None if found is None else found + form.constant
-
-
 # --- rows: affine forms over numbered operands ---------------------------------------------------
 
 

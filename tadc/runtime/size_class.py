@@ -35,7 +35,8 @@ LARGEST_NUMBER = 16
 """Up to here each size is a class of its own: sums of so few terms are not stored."""
 
 WIDTHS = (16, 32, 48, 64)
-"""Further sizes that are classes of their own, between the buckets."""
+"""Further sizes that are classes of their own, between the buckets. Behind the last one, which is a
+power of two, these begin at powers of two."""
 
 STEP = 8
 """Sizes up to 64 from one multiple of this to the next share a bucket."""

@@ -183,7 +183,7 @@ class ChunkedStrip(Strip):
         index, length = self.tile.chunks.get(op, (None, 0))
         if index is None or index is not op.indices[0]:
             return None
-        most = most_values(op, op.indices, at.index.most)
+        most = most_values(op, op.indices, at.index.sizes)
         if most is None or most > length:
             return None
         return Chunk(index, *bounds(at, op, op.indices), length)

@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 
 import tadc
-from dialects.tix import Affine
-from dialects.tix.affine import greatest_value
 
 PRODUCT = "y[i, j] = sum[k](x[i, k] * w[j, k]) + b[j]"
 WAITING = "%sums = memref.alloca"
@@ -49,10 +47,3 @@ def test_sums_over_two_sizes_of_a_class_stay_whole_where_a_segment_holds_both() 
     few, many = (f.emit("scheduled", {"I": 300, "K": n, "L": n}, "f32") for n in (40, 100))
     assert SEVERAL not in few
     assert SEVERAL in many
-
-
-def test_greatest_values_count_what_shrinks_as_nothing() -> None:
-    n, m = Affine.of("N"), Affine.of("M")
-    assert greatest_value(2 * n - m + 1, {"N": 5, "M": 3}) == 11
-    assert greatest_value(n + m, {"N": 5}) is None
-    assert greatest_value(1 - m, {}) == 1
