@@ -35,13 +35,12 @@ from passes.lowering.blocks.sloped_sums import Sums, add_sloped, provide_range
 from passes.lowering.blocks.square_loads import load_square
 from passes.lowering.blocks.tested_terms import add_terms, places_along
 from passes.lowering.blocks.tile_panels import Chunk
+from passes.lowering.blocks.tile_stores import store_apart
 from passes.lowering.emit import (
     buffer,
     carrying_loop,
     end_of_whole,
-    load,
     loop,
-    store,
     when,
 )
 from passes.lowering.lanes.lane_choices import LaneChoices
@@ -247,7 +246,7 @@ class BlockLowering(LaneChoices):
             if self.tile.column_index is own[-1]:
                 self._store(op, own, value)
             else:
-                _store_apart(self, op, own, value)
+                store_apart(self, op, own, value)
 
     def _store(self, op: tix.DefineOp, own: Sequence[SSAValue], value: SSAValue) -> None:
         """Store vectors of elements that lie side by side."""
@@ -261,32 +260,6 @@ class BlockLowering(LaneChoices):
     def vectors(self) -> range:
         """The vectors of a row of the block."""
         return range(self.tile.columns // self.lanes)
-
-
-def _store_apart(
-    at: BlockLowering, op: tix.DefineOp, own: Sequence[SSAValue], value: SSAValue
-) -> None:
-    """Store elements one by one, from column to column, out of a buffer for the block."""
-    rows, columns = at.tile.rows_in(own), at.tile.columns
-    block = buffer(at, len(rows) * columns, "block")
-    for (n, row), vector_ in product(enumerate(rows), at.vectors):
-        here = at.at(row, vector_)
-        place = at.index.constant(n * columns + vector_ * at.lanes)
-        store_vector(here, here.lanes_of(value), block, place)
-    forms = [Affine.of(v) for v in own]
-    target, strides = at.buffers[op.result], at.strides[op.result, op.shape]
-
-    def one(inner: BodyLowering, column: SSAValue) -> None:
-        assert isinstance(inner, BlockLowering)
-        index = at.tile.column_index
-        inner.index.values[column] = column
-        inner.index.places[index] = Affine.of(index) + Affine.of(column)
-        for n, row in enumerate(rows):
-            here = inner.at(row, None)
-            number = load(here, block, here.index.form(Affine.of(column) + n * columns))
-            store(here, number, target, here.index.linear(forms, strides))
-
-    loop(at, at.index.constant(0), at.index.constant(columns), "column", one)
 
 
 def written_out(op: tix.ReductionOp, own: Sequence[SSAValue]) -> tuple[int, int] | None:

@@ -1,0 +1,88 @@
+"""Stores of a block whose columns do not lie side by side in the result: out of a buffer.
+
+Where its rows do, they are transposed in registers, square by square, so that the rows of a column
+are a vector:
+
+    a b c d     two rows of four columns        a e | b f | c g | d h     four stores of two rows
+    e f g h
+
+Squares have as many rows as a power of two; the last ones overlap those before, as rows 3 to 6 of
+seven do rows 0 to 3. Other elements are stored one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+from xdsl.ir import SSAValue
+
+from dialects import tix
+from dialects.loops import vector_of
+from dialects.tix import Affine
+from passes.lowering import operations
+from passes.lowering.emit import buffer, load, loop, store
+from passes.lowering.lanes.lanes_lowering import LanesLowering
+from passes.lowering.lanes.vector_lowering import store_vector
+from passes.lowering.scalars.body_lowering import BodyLowering
+from passes.scheduling.tiles.tile import Tile
+
+
+def store_apart(
+    at: LanesLowering, op: tix.DefineOp, own: Sequence[SSAValue], value: SSAValue
+) -> None:
+    """Store the elements of a block, in which indices `own` have values, from column to column."""
+    rows, columns = at.tile.rows_in(own), at.tile.columns
+    block = buffer(at, len(rows) * columns, "block")
+    for (n, row), vector in product(enumerate(rows), range(columns // at.lanes)):
+        here = at.at(row, vector)
+        place = at.index.constant(n * columns + vector * at.lanes)
+        store_vector(here, here.lanes_of(value), block, place)
+    forms = [Affine.of(v) for v in own]
+    target, strides = at.buffers[op.result], at.strides[op.result, op.shape]
+    width = rows_side_by_side(at.tile, own)
+    index = at.tile.column_index
+
+    def place_of(inner: LanesLowering, row: int | None, column: Affine) -> SSAValue:
+        inner.index.places[index] = Affine.of(index) + column
+        return inner.at(row, None).index.linear(forms, strides)
+
+    def elements(inner: BodyLowering, column: SSAValue) -> None:
+        assert isinstance(inner, LanesLowering)
+        inner.index.values[column] = column
+        for n, row in enumerate(rows):
+            number = load(inner, block, inner.index.form(Affine.of(column) + n * columns))
+            store(inner, number, target, place_of(inner, row, Affine.of(column)))
+
+    def squares(inner: BodyLowering, column: SSAValue) -> None:
+        assert isinstance(inner, LanesLowering)
+        inner.index.values[column] = column
+        kind = vector_of(inner.element, width)
+        for first in _firsts(len(rows), width):
+            places = [Affine.of(column) + n * columns for n in range(first, first + width)]
+            loaded = [
+                inner.insert(operations.load_lanes(block, inner.index.form(place), kind)).result
+                for place in places
+            ]
+            for n, lanes in enumerate(inner.transposed(loaded)):
+                place = place_of(inner, rows[first], Affine.of(column) + n)
+                inner.insert(operations.store_lanes(lanes, target, place))
+
+    zero, end = at.index.constant(0), at.index.constant(columns)
+    if width > 1:
+        loop(at, zero, end, "column", squares, width)
+    else:
+        loop(at, zero, end, "column", elements)
+
+
+def rows_side_by_side(tile: Tile, own: Sequence[SSAValue]) -> int:
+    """The rows of a square of a block; 1 where its rows do not lie side by side in the result."""
+    if tile.row_index is not own[-1] or tile.step != 1 or tile.height != tile.rows:
+        return 1
+    return 1 << min(tile.rows, tile.lanes).bit_length() - 1
+
+
+def _firsts(rows: int, width: int) -> Iterator[int]:
+    """The first rows of squares that have all rows of a block."""
+    yield from range(0, rows - width, width)
+    yield rows - width
