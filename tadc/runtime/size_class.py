@@ -27,8 +27,9 @@ from dataclasses import dataclass
 
 from tadc.summary import Summary
 
-MOST_WORK_WITHOUT_TILES = 100_000
-"""Operations of a call that take about a tenth of a millisecond whatever the loops look like."""
+MOST_WORK_WITHOUT_TILES = 4_000
+"""Operations of a call that take about a microsecond whatever the loops look like, which is what a
+call takes beside them."""
 
 LARGEST_NUMBER = 16
 """Up to here each size is a class of its own: sums of so few terms are not stored."""
