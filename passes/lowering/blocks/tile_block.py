@@ -33,7 +33,7 @@ from passes.analysis.index_uses import IndexUses
 from passes.lowering import operations
 from passes.lowering.blocks.sloped_sums import Sums, add_sloped, provide_range
 from passes.lowering.blocks.square_loads import load_square
-from passes.lowering.blocks.tested_terms import add_terms, places_along
+from passes.lowering.blocks.tested_terms import add_terms, in_versions, places_along
 from passes.lowering.blocks.tile_panels import Chunk
 from passes.lowering.blocks.tile_stores import store_apart
 from passes.lowering.emit import (
@@ -101,14 +101,16 @@ class BlockLowering(LaneChoices):
         segments = Segments.of(self, op, op.indices)
         if segments is None:
             own = rows_last(op, self.tile, self.uses)
-            return self.provide(op, self.add_terms(op, own, sums))
+            found = in_versions(self, op, sums, lambda at: at.add_terms(op, own, sums))
+            return self.provide(op, found)
         totals = Totals(self, segments, len(sums))
 
         def fill(
             at: BodyLowering, own: Sequence[SSAValue], carried: Sequence[SSAValue]
         ) -> Sequence[SSAValue]:
             assert isinstance(at, BlockLowering)
-            return totals.take(at, at.add_terms(op, own, carried))
+            found = in_versions(at, op, carried, lambda at: at.add_terms(op, own, carried))
+            return totals.take(at, found)
 
         self.provide(op, totals.end(self, segments.emit(self, sums, fill)))
 

@@ -29,6 +29,7 @@ from xdsl.ir import SSAValue
 from dialects import tix
 from passes.analysis.index_uses import IndexUses
 from passes.lowering.blocks.sloped_sums import Sums
+from passes.lowering.blocks.tested_terms import in_versions
 from passes.lowering.blocks.tile_block import BlockLowering
 from passes.lowering.blocks.tile_grid import Span, most_blocks
 from passes.lowering.blocks.tile_panels import Chunk, fill_panel
@@ -252,8 +253,11 @@ class _ChunkedSum:
         def fill(block: BlockLowering, number: SSAValue) -> None:
             block.index.values[chunk.low] = chunk.low
             block.hoist(self.op)
-            sums = block.add_terms(self.op, indices, self.sums(block, number), chunk)
-            block.store_sums(sums, self.waiting, self._first(block, number))
+            sums = self.sums(block, number)
+            found = in_versions(
+                block, self.op, sums, lambda at: at.add_terms(self.op, indices, sums, chunk)
+            )
+            block.store_sums(found, self.waiting, self._first(block, number))
 
         self.strip.each_block(at, fill)
 

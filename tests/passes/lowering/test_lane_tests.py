@@ -71,6 +71,18 @@ def test_weights_that_are_there_for_all_lanes_are_no_vectors() -> None:
     assert "gathered" not in text
 
 
+def test_blocks_of_whole_groups_ask_in_no_loop() -> None:
+    """Whether rows are channels of the last group, no term of a sum decides."""
+    f = tadc.compile(VOLUMES)
+    sizes = bind_sizes(f.program.op, {"x": (2, 20, 18, 18, 18), "w": (40, 4, 3, 3, 3)})
+    module = f.compiled.code(sizes, "f32").module
+    terms = [op for op in module.walk() if isinstance(op, scf.ForOp) and op.iter_args]
+    inside = [[*op.body.walk()] for op in terms]
+    inner = [ops for ops in inside if not any(isinstance(op, scf.ForOp) for op in ops)]
+    asked = [any(isinstance(op, scf.IfOp) for op in ops) for ops in inner]
+    assert sorted(asked) == [False, True]
+
+
 @pytest.mark.parametrize(
     ("source", "x", "w"),
     [
