@@ -78,17 +78,17 @@ def is_there_at(
 ) -> bool:
     """True if a read is inside of the tensor where these tests hold: indices have these places,
     of which the tests say nothing."""
-    quotients = (c for q in quotients_of(op.forms) for c in quotient_constraints(q))
-    known = [c.substitute(places) for c in (*_ranges_around(op), *quotients)] + list(tests)
+    known = [c.substitute(places) for c in _ranges_around(op)] + list(tests)
     limits = zip(op.forms, op.shape, strict=True)
     inside = (c.substitute(places) for form, size in limits for c in between(0, form, size))
     return all(implied_by(c, known) for c in inside)
 
 
 def _ranges_around(op: tix.ReadOp) -> list[Constraint]:
-    """The ranges of all indices that a read can depend on."""
+    """The ranges of all indices that a read can depend on, quotients among them."""
     around = definition_around(op)
-    known = [c for reduction in reductions_around(op) for c in reduction.constraints]
+    known = [c for q in quotients_of(op.forms) for c in quotient_constraints(q)]
+    known += [c for reduction in reductions_around(op) for c in reduction.constraints]
     for index, size in zip(around.indices, around.shape, strict=True):
         known += between(0, Affine.of(index), size)
     return known

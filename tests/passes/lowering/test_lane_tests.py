@@ -23,6 +23,11 @@ VOLUMES = (
     "(x[n, o // 8 * 4 + k, a + p, b + q, c + r] * w[o, k, p, q, r])"
 )
 
+TRANSPOSED = (
+    "y[n, o, p in range(20), q in range(46)] = "
+    "sum[c, i, j](pad(w[c, o, p - 2*i, q - 2*j]) * x[n, c, i, j])"
+)
+
 
 def test_lanes_are_compared_once_for_all_rows() -> None:
     """A window over short rows has masks in all blocks, which no row moves."""
@@ -71,6 +76,13 @@ def test_weights_that_are_there_for_all_lanes_are_no_vectors() -> None:
     assert "gathered" not in text
 
 
+def test_weights_at_a_remainder_are_there_for_all_lanes() -> None:
+    """Of the taps of a transposed convolution, w[c, o, p - 2*(p // 2), 0] is one of two."""
+    f = tadc.compile(TRANSPOSED)
+    shapes = {"x": (5, 9, 10, 23), "w": (9, 2, 2, 2)}
+    assert "gathered" not in f.emit("scheduled", bind_sizes(f.program.op, shapes), "f32")
+
+
 def test_blocks_of_whole_groups_ask_in_no_loop() -> None:
     """Whether rows are channels of the last group, no term of a sum decides."""
     f = tadc.compile(VOLUMES)
@@ -89,6 +101,7 @@ def test_blocks_of_whole_groups_ask_in_no_loop() -> None:
         (GROUPS, (22, 28, 28), (23, 4, 3, 3)),
         (VOLUMES, (1, 12, 9, 6, 19), (24, 4, 3, 3, 3)),
         (VOLUMES, (1, 24, 9, 6, 19), (41, 4, 3, 3, 3)),
+        (TRANSPOSED, (5, 9, 10, 23), (9, 2, 2, 2)),
     ],
 )
 def test_groups_agree_with_the_interpreter(
