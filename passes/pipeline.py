@@ -188,24 +188,25 @@ def summing_passes(
     tile: bool = False,
     sizes: Mapping[str, int] | None = None,
     most: Mapping[str, int] | None = None,
+    threads: bool = False,
 ) -> Pipeline:
     """From `tensor-index` to the definitions that code for these `values` of sizes is made of.
 
     `tile` is for processors with caches and vectors, where definitions are made best for `sizes`
-    and for a `precision` of tensors of type `real`. With `most` it is for GPUs, and sizes lie
-    between `sizes` and these.
+    and for a `precision` of tensors of type `real`; those that are no `values` are at `most` these.
+    With `threads` it is for GPUs, and all sizes lie between `sizes` and these.
     """
-    example = write_sizes(sizes or {})
-    least = example if most is not None else ()
+    example, greatest = write_sizes(sizes or {}), write_sizes(most or {})
+    ends = (example, ()) if threads else ((), greatest)
     specialising = [
-        Step("tensor-index", SpecialisePass(write_sizes(values), least)),
+        Step("tensor-index", SpecialisePass(write_sizes(values), *ends)),
         # conditions that values decide
         Step("tensor-index", SimplifySumsPass()),
     ]
     return Pipeline(
         [
             # first: a partial sum over a short range may cost more than it saves
-            *(specialising if values or least else []),
+            *(specialising if values or any(ends) else []),
             # before partial sums are: what a condition leaves of a sum decides them
             Step("tensor-index", SolveConditionsPass(example)),
             # before partial sums are: sums that nothing is stored between are sums of products
@@ -220,7 +221,7 @@ def summing_passes(
             Step("tensor-index", OutlineReductionsPass(True, tile, example if tile else ())),
             *(_for_caches(example, precision) if tile else []),
             # last: each element is computed by a thread
-            *(_for_threads(example, write_sizes(most)) if most is not None else []),
+            *(_for_threads(example, greatest) if threads else []),
         ]
     )
 
@@ -287,7 +288,7 @@ def code_passes(
     """
     example = write_sizes(sizes or {})
     bounds = write_sizes(least or {}), write_sizes(most or {})
-    known = SpecialisePass(write_sizes(values or {}), bounds[0])
+    known = SpecialisePass(write_sizes(values or {}), bounds[0], bounds[1] if tile else ())
     specialising = [
         # first, so that all that follows sees how short ranges are
         *([Step("scheduled", known)] if values or least else []),

@@ -24,7 +24,8 @@ numbers is a number too. Constraints without variables then hold or they do not:
 left out, sums over no point are their identity, and a condition that is decided is the branch that
 it takes.
 
-Of other sizes it may be known what they are at least: `least="N=65"` leaves out `N >= 1`.
+Of other sizes it may be known what they are at least: `least="N=65"` leaves out `N >= 1`. What they
+are at most, the program then says: `tix.program @f most {N = 127}`.
 
 For arguments of such sizes the program means what it meant. On exit it has none of these sizes; a
 bounded program stays bounded.
@@ -57,7 +58,8 @@ EVERY_SIZE: Mapping[str, int] = {}
 
 @dataclass(frozen=True)
 class SpecialisePass(ProgramPass):
-    """`specialise{sizes="N=3","K=L" least="M=65"}`: values of sizes; some may not be there.
+    """`specialise{sizes="N=3","K=L" least="M=65" most="M=127"}`: values of sizes; some may not be
+    there.
 
     A derived size may be among them where nothing says that it is another number.
     """
@@ -65,20 +67,25 @@ class SpecialisePass(ProgramPass):
     name = "specialise"
     sizes: tuple[str, ...] = ()
     least: tuple[str, ...] = ()
+    most: tuple[str, ...] = ()
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
-        return specialise(program, parse_values(self.sizes), parse_sizes(self.least))
+        least, most = parse_sizes(self.least), parse_sizes(self.most)
+        return specialise(program, parse_values(self.sizes), least, most)
 
 
 def specialise(
-    program: tix.ProgramOp, sizes: Mapping[str, int | str], least: Mapping[str, int] = EVERY_SIZE
+    program: tix.ProgramOp,
+    sizes: Mapping[str, int | str],
+    least: Mapping[str, int] = EVERY_SIZE,
+    most: Mapping[str, int] | None = None,
 ) -> tix.ProgramOp:
     """The program where sizes have these values, numbers or others, and others are the `least` or
-    more: itself if nothing changes.
+    more, and `most` or less: itself if nothing changes.
 
     Raises `PassFailedException` for a derived size that the other ones contradict.
     """
-    if not sizes and not any(_always_holds(c, least) for c in _constraints(program)):
+    if not sizes and not most and not any(_always_holds(c, least) for c in _constraints(program)):
         return program
     require_no_views(program)
     numbers, derived = _substituted(program, sizes)
@@ -92,6 +99,7 @@ def specialise(
         cloner.values[op.result] = _define(builder, cloner, op)
     made = builder.finish(program, [cloner.value(v) for v in program.returned])
     made.derived = ArrayAttr(derived)
+    made.most = tix.size_limits(most or {})
     return made
 
 

@@ -44,7 +44,7 @@ from dialects.tix.regions import (
     SumOp,
     WhereOp,
 )
-from dialects.tix.structure import DefineOp, ProgramOp, ReturnOp
+from dialects.tix.structure import DefineOp, ProgramOp, ReturnOp, size_limits
 from dialects.tix.types import (
     ELEMENT_TYPES,
     DerivedSizeAttr,
@@ -93,6 +93,7 @@ __all__ = [
     "constant_value",
     "functions_of",
     "real",
+    "size_limits",
     "yielded",
 ]
 

@@ -18,9 +18,16 @@ All operations are pure: a definition is a value, it does not write memory.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from xdsl.dialects.builtin import ArrayAttr, IndexType, StringAttr, SymbolNameConstraint
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    IndexType,
+    IntAttr,
+    StringAttr,
+    SymbolNameConstraint,
+)
 from xdsl.ir import Attribute, BlockArgument, Region, SSAValue
 from xdsl.irdl import (
     lazy_traits_def,
@@ -224,13 +231,15 @@ class ProgramOp(QuickOperation):
 
     `tix.program @f (%x = "x" : !tix.tensor<[N], f64>) { ... }`. Sizes are bound by the shapes of
     the arguments; those that no argument binds are derived from others and listed in front:
-    `tix.program @f sizes (#tix.size<R = min((M + 1) floordiv 2)>) (...) { ... }`.
+    `tix.program @f sizes (#tix.size<R = min((M + 1) floordiv 2)>) (...) { ... }`. A program for
+    calls in which sizes are no larger than a number says so: `tix.program @f most {N = 127} (...)`.
     """
 
     name = "tix.program"
     sym_name = prop_def(SymbolNameConstraint())
     argument_names = prop_def(ArrayAttr[StringAttr])
     derived = prop_def(ArrayAttr[DerivedSizeAttr])
+    most = prop_def(DictionaryAttr)
     body = region_def("single_block")
     traits = traits_def(IsolatedFromAbove(), SymbolOpInterface())
 
@@ -240,12 +249,14 @@ class ProgramOp(QuickOperation):
         argument_names: Sequence[str],
         body: Region,
         derived: Sequence[DerivedSizeAttr] = (),
+        most: Mapping[str, int] | None = None,
     ):
         super().__init__(
             properties={
                 "sym_name": StringAttr(name),
                 "argument_names": ArrayAttr(StringAttr(n) for n in argument_names),
                 "derived": ArrayAttr(derived),
+                "most": size_limits(most or {}),
             },
             regions=[body],
         )
@@ -260,6 +271,11 @@ class ProgramOp(QuickOperation):
     def definitions(self) -> list[DefineOp]:
         """The definitions in order of evaluation."""
         return [op for op in ops_in(block_in(self.body)) if isinstance(op, DefineOp)]
+
+    @property
+    def largest_sizes(self) -> dict[str, int]:
+        """The largest values that sizes have in calls, of those for which they are known."""
+        return {n: m.data for n, m in self.most.data.items() if isinstance(m, IntAttr)}
 
     @property
     def returned(self) -> list[SSAValue]:
@@ -291,6 +307,14 @@ class ProgramOp(QuickOperation):
                 parser.Delimiter.PAREN, lambda: _parse_derived(parser)
             )
 
+        most: dict[str, int] = {}
+        if parser.parse_optional_keyword("most"):
+            most = dict(
+                parser.parse_comma_separated_list(
+                    parser.Delimiter.BRACES, lambda: _parse_largest(parser)
+                )
+            )
+
         def argument() -> tuple[str, Parser.Argument]:
             value = parser.parse_argument(expect_type=False)
             parser.parse_punctuation("=")
@@ -300,7 +324,7 @@ class ProgramOp(QuickOperation):
 
         arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, argument)
         body = parser.parse_region([a for _, a in arguments])
-        return cls(name, [n for n, _ in arguments], body, derived)
+        return cls(name, [n for n, _ in arguments], body, derived, most)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -309,6 +333,12 @@ class ProgramOp(QuickOperation):
             printer.print_string(" sizes ")
             with printer.in_parens():
                 printer.print_list(self.derived, printer.print_attribute)
+        if largest := self.largest_sizes:
+            printer.print_string(" most ")
+            with printer.in_braces():
+                printer.print_list(
+                    largest.items(), lambda item: printer.print_string(f"{item[0]} = {item[1]}")
+                )
         printer.print_string(" ")
         with printer.in_parens():
             printer.print_list(self.arguments.items(), lambda item: self._argument(printer, *item))
@@ -329,6 +359,17 @@ class ProgramOp(QuickOperation):
             raise VerifyException("two arguments have the same name")
         if any(not isinstance(a.type, TensorType) for a in self.body.block.args):
             raise VerifyException("arguments must be tensors")
+
+
+def size_limits(most: Mapping[str, int]) -> DictionaryAttr:
+    """The property of a program whose sizes are at most these."""
+    return DictionaryAttr({name: IntAttr(size) for name, size in most.items()})
+
+
+def _parse_largest(parser: Parser) -> tuple[str, int]:
+    name = parser.parse_identifier()
+    parser.parse_punctuation("=")
+    return name, parser.parse_integer()
 
 
 def _parse_derived(parser: Parser) -> DerivedSizeAttr:

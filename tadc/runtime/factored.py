@@ -29,9 +29,11 @@ class Factored:
 
     def _passes(self, precision: str, sizes: SizeClass) -> Sequence[ModulePass]:
         kind, example = self._kind, dict(sizes.example)
-        most = sizes.most(kind.largest_example) if kind.spreads_reductions else None
+        most, threads = sizes.most(kind.largest_example), kind.spreads_reductions
+        if not threads:
+            most = {name: size for name, size in most.items() if name in sizes.least}
         tile = kind.tiles and sizes.tiles
-        return summing_passes(sizes.values, precision, tile, example, most).passes
+        return summing_passes(sizes.values, precision, tile, example, most, threads).passes
 
     def of(
         self, precision: str, sizes: SizeClass, before: Callable[[], object] = nothing

@@ -320,7 +320,7 @@ def check_code(seed: int, tile: bool, threads: bool = False) -> None:
     sizes = sizes_of(program, case.values)
     numbers = random.Random(seed).choice([{}, *subsets(sizes)])
     others = {name: n for name, n in sizes.items() if name not in numbers} if threads else None
-    summing = summing_passes(numbers, tile=tile, sizes=others, most=others)
+    summing = summing_passes(numbers, tile=tile, sizes=others, most=others, threads=threads)
     steps = summing, code_passes(tile=tile, values=numbers)
     for step in chain.from_iterable(pipeline.passes for pipeline in steps):
         step.apply(context(), module)

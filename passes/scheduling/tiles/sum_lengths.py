@@ -101,11 +101,10 @@ def _is_window(op: tix.ReductionOp) -> bool:
 
 
 def _are_in_short_rows(windows: Sequence[tix.ReadOp], op: tix.ReductionOp) -> bool:
-    """True if numbers say that vectors of a row are few, and windows side by side overlap; those at
+    """True if it is known that vectors of a row are few, and windows side by side overlap; those at
     a distance do so in rows, too."""
     around = definition_around(op)
-    size = around.shape[-1] if around.indices else None
-    if size is None or size.terms or size.constant >= FEWEST_ELEMENTS_OF_STREAM:
+    if not around.indices or _longest_row(around) >= FEWEST_ELEMENTS_OF_STREAM:
         return False
     *others, last = around.indices
     forms = [form for read in windows for form in read.forms]
@@ -114,6 +113,14 @@ def _are_in_short_rows(windows: Sequence[tix.ReadOp], op: tix.ReductionOp) -> bo
         all(form[last] in MASKED_STEPS and _overlaps(form, last, op) for form in apart)
         and any(_overlaps(form, v, op) for form in forms for v in others if form[v])
     )
+
+
+def _longest_row(op: tix.DefineOp) -> float:
+    """The elements of a row of a definition at most, infinity where nothing is known."""
+    size, program = op.shape[-1], op.parent_op()
+    if not size.terms or not isinstance(program, tix.ProgramOp) or not program.largest_sizes:
+        return inf if size.terms else size.constant
+    return SizeBounds(program, {}, program.largest_sizes).of(size)[1]
 
 
 def _overlaps(form: tix.Affine, index: SSAValue, op: tix.ReductionOp) -> bool:
