@@ -67,6 +67,7 @@ from passes.rewriting.written_sizes import parse_sizes
 from passes.scheduling.recurrences import is_recurrence
 from passes.scheduling.rows.piece_sums import piece_sum_of, residue_sum_of
 from passes.scheduling.scans import is_scanned
+from passes.scheduling.streams.stream_guards import guards_of
 from passes.scheduling.streams.streams import has_long_rows, is_window
 from passes.scheduling.tiles.boxes import box_around
 from passes.scheduling.tiles.sum_lengths import is_short
@@ -76,6 +77,9 @@ from passes.scheduling.tiles.tile_choice import ChooseTiles, tile_chooser
 
 FEWEST_ELEMENTS_BEFORE_TILES = 128
 """The length of the shortest rows that are faster as streams than in tiles with masks."""
+
+FEWEST_ELEMENTS_OF_WHOLE_ROWS = 32
+"""The same for rows of which a test holds for all elements or for none: they have no masks."""
 
 
 @dataclass(frozen=True)
@@ -142,10 +146,18 @@ def _best(
     windows = [w for w in (short, masked) if is_window(w, sizes)]
     if tile and (short not in windows or rows_share(short, tile)):
         return masked if _hides_sums(short) and _tile(masked, choose) else short
-    wide = (w for w in windows if has_long_rows(w, sizes, FEWEST_ELEMENTS_BEFORE_TILES))
+    wide = (w for w in windows if has_long_rows(w, sizes, _fewest_before_tiles(w)))
     tiles = [(way, t) for way in (masked, given, narrow) if (t := _tile(way, choose))]
     blocks = (way for way, t in tiles if rows_share(way, t))
     return next(chain(wide, blocks, windows, (way for way, _ in tiles)), short)
+
+
+def _fewest_before_tiles(op: tix.DefineOp) -> int:
+    """The length of the shortest rows of a window that are faster as a stream than in tiles."""
+    uses = IndexUses()
+    tests = [c.form for guard in guards_of(op, uses) for d in guard.condition for c in d]
+    moving = any(op.indices[-1] in uses.of(v) for form in tests for v in form.indices)
+    return FEWEST_ELEMENTS_BEFORE_TILES if moving else FEWEST_ELEMENTS_OF_WHOLE_ROWS
 
 
 def _hides_sums(op: tix.DefineOp) -> bool:

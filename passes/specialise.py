@@ -99,7 +99,8 @@ def specialise(
         cloner.values[op.result] = _define(builder, cloner, op)
     made = builder.finish(program, [cloner.value(v) for v in program.returned])
     made.derived = ArrayAttr(derived)
-    made.most = tix.size_limits(most or {})
+    largest = program.largest_sizes | dict(most or {})
+    made.most = tix.size_limits({n: size for n, size in largest.items() if n not in sizes})
     return made
 
 

@@ -60,6 +60,21 @@ tix.program @nothing () {
 // CHECK-NEXT:   tix.return
 // CHECK-NEXT: }
 
+// What is known of sizes.
+tix.program @limited sizes (#tix.size<R = min((N - 1) floordiv 2)>) most {M = 9, N = 127} (%x = "x" : !tix.tensor<[N, M], f32>) {
+  tix.return
+}
+tix.program @limited_alone most {N = 127} () {
+  tix.return
+}
+
+// CHECK-NEXT: tix.program @limited sizes (#tix.size<R = min((N - 1) floordiv 2)>) most {M = 9, N = 127} (%x = "x" : !tix.tensor<[N, M], f32>) {
+// CHECK-NEXT:   tix.return
+// CHECK-NEXT: }
+// CHECK-NEXT: tix.program @limited_alone most {N = 127} () {
+// CHECK-NEXT:   tix.return
+// CHECK-NEXT: }
+
 // Derived sizes, and sizes in types, reads, sums and values.
 tix.program @sizes sizes (#tix.size<R = min((N - 1) floordiv 2, (M) floordiv 1)>, #tix.size<Q = min((-3 * R + 7) floordiv 5)>) (%x = "x" : !tix.tensor<[N, 2 * M + 1], f32>) {
   %y = tix.define "y" (%i, %j) : !tix.tensor<[R, Q + R - 1], f32> {

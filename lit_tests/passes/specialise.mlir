@@ -5,6 +5,7 @@
 // RUN: tadc-opt %s -p specialise | filecheck %s --check-prefix SAME
 // RUN: tadc-opt %s -p 'specialise{least="K=2","M=9","N=9"}' | filecheck %s --check-prefix SAME
 // RUN: tadc-opt %s -p 'specialise{least="K=3"}' | filecheck %s --check-prefix LEAST
+// RUN: tadc-opt %s -p 'specialise{sizes="K=3" most="N=127"},specialise{sizes="M=2"}' | filecheck %s --check-prefix MOST
 // RUN: not tadc-opt %s -p 'specialise{sizes="N=9","R=5"}' 2>&1 | filecheck %s --check-prefix OTHER
 // RUN: not tadc-opt %s -p 'specialise{sizes="K"}' 2>&1 | filecheck %s --check-prefix BAD
 
@@ -86,6 +87,9 @@ tix.program @f sizes (#tix.size<R = min((N - 1) floordiv 2)>) (%w = "w" : !tix.t
 // LEAST: tix.sum (%k) in (%k >= 0, %k + 1 <= K, %k <= M + N) {
 // LEAST: tix.if ({{%[^ ]+}} >= M) or
 // LEAST: tix.if (M == 2) {
+
+// The program says how large sizes are at most, from then on.
+// MOST: tix.program @f sizes (#tix.size<R = min((N - 1) floordiv 2)>) most {N = 127} (%w = "w" : !tix.tensor<[3], f64>
 
 // OTHER: the size R is 4, not 5
 // BAD: a size is written as N=512, not 'K'

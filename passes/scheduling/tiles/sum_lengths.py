@@ -23,7 +23,7 @@ MOST_TERMS_OF_WINDOW = 32
 """So many are where each term reads what lies beside that of the next: x[i + k]. Vectors find these
 in the same lines, so that blocks would share no more."""
 
-FEWEST_ELEMENTS_OF_STREAM = 128
+FEWEST_ELEMENTS_OF_STREAM = 256
 """The length of the shortest rows whose windows are streams: shorter ones have borders in most of
 their vectors, and blocks of several rows share what they load (`row_terms`)."""
 

@@ -16,6 +16,33 @@ WINDOW = (
 )
 
 
+@pytest.mark.parametrize("rows", [33, 58, 100, 130, 200, 250, 259, 600])
+def test_calls_whose_rows_are_short_have_blocks_without_declared_sizes(rows: int) -> None:
+    """Rows of a class have at most 255 columns, or at least 254."""
+    f = tadc.compile("y[n, c, i, j] = sum[u, v](x[n, c, i + u, j + v] * w[c, u, v])")
+    sizes = bind_sizes(f.program.op, {"x": (4, 16, rows, rows), "w": (16, 3, 3)})
+    plan = f.emit("plan", sizes, "f32")
+    blocks = "rows i by 4, columns j by 16"
+    assert (f"y[n, c, i, j]: {blocks}" in plan) == (rows > 255)
+    assert "y[n, c, i, j]: rows i by" in plan
+    x, w = (
+        np.random.default_rng(n).normal(size=s)
+        for n, s in enumerate([(1, 2, rows, rows), (2, 3, 3)])
+    )
+    windows = np.lib.stride_tricks.sliding_window_view(x, (3, 3), (2, 3))
+    np.testing.assert_allclose(f(x, w), np.einsum("ncijuv,cuv->ncij", windows, w), atol=1e-12)
+
+
+@pytest.mark.parametrize(("columns", "stream"), [(20, False), (45, True)])
+def test_windows_along_rows_are_streams_where_tests_leave_rows_whole(
+    columns: int, stream: bool
+) -> None:
+    """The gradient of a window down the columns: a term is there for all elements of a row."""
+    f = tadc.compile("y[i, j] = sum[u](x[i + u, j] * w[u])").derivative("x")
+    plan = f.emit("plan", {"X_0": 400, "J": columns, "U": 7}, "f32")
+    assert ("dx[p, j]: stream" in plan) == stream
+
+
 def test_rows_share_loads_under_tests() -> None:
     """Seven rows of seven terms read thirteen vectors, each where its row is there."""
     f = tadc.compile(WINDOW)
