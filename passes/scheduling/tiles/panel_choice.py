@@ -52,20 +52,19 @@ def with_panels(
     along_terms = tile.column_index not in op.indices
     share = False  # what all blocks of a group read, be it in a panel or where it is
     along = ()
+    grouped = replace(tile, group=group)
     moving = along_terms or not all(is_rectangular(s, [tile.column_index], uses) for s in sums)
     for s in sums if not moving else []:
         possible = hoisted_values(s, tile, uses).panels
         runs = [h for h in possible if run_of(h, s, tile.column_index, uses)]
         shared = possible if blocks >= FEWEST_BLOCKS_OF_PANEL else runs
-        found = [h for h in shared if is_copied(h, s, replace(tile, group=group), uses, sizes)]
+        found = [h for h in shared if is_copied(h, s, grouped, uses, sizes)]
         if len(sums) == 1 and all(h in runs for h in found):
             along = _along(op, tile, group, s, uses, sizes)
-            sharing = replace(tile, group=group, along=along)
-            found = found or [
-                h
-                for h in possible
-                if lies_along(h, tile, uses) and is_copied(h, s, sharing, uses, sizes)
-            ]
+            beside = [] if found else [h for h in possible if lies_along(h, tile, uses)]
+            if beside:
+                sharing = replace(grouped, along=along)
+                found = [h for h in beside if is_copied(h, s, sharing, uses, sizes)]
         share |= bool(shared) or bool(found)
         cut = chunk_of(s, tile.columns)
         if cut and _terms_of_chunk(s, cut, sizes) < FEWEST_TERMS_OF_CHUNK:
