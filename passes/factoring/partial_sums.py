@@ -109,6 +109,7 @@ class SumTerm:
         """The factors and divisors, but for numbers: these stay outside."""
         self.operations = [_operations(v) for v in self.values]
         self.own = frozenset(place.op.indices)
+        self._images: dict[PartialSum, Image | None] = {}
 
     def extraction(self, scans: bool) -> Extraction | None:
         """The partial sum to store first, if the term gains by one that is safe to store."""
@@ -117,17 +118,23 @@ class SumTerm:
             return None
         if scans and self.is_scan(PartialSum(frozenset(range(len(self.values))), self.own)):
             return None
-        contraction = self.contraction(scans)
+        contraction = self.contraction_for(scans)
         best = contraction.best()
         if best.first is None or best.cost * LEAST_GAIN >= contraction.plain().cost:
             return None
         return self.extract(best.first)
 
-    def contraction(self, scans: bool = False) -> Contraction:
+    @cached_property
+    def contraction(self) -> Contraction:
         """The orders in which the term can be summed."""
+        return self.contraction_for(scans=False)
+
+    def contraction_for(self, scans: bool) -> Contraction:
+        """The orders in which the term can be summed, with `scans` those of loops that carry
+        totals."""
         return Contraction(
             self.own,
-            [frozenset(v for f in forms_in(ops) for v in f.indices) for ops in self.operations],
+            self.used,
             self.works,
             self.place.lengths,
             self.place.outer,
@@ -139,6 +146,11 @@ class SumTerm:
             is_window=self._is_window if scans else lambda _: False,
             columns=frozenset(v for v in self.own if _moves_columns(self, v)),
         )
+
+    @cached_property
+    def used(self) -> list[frozenset[SSAValue]]:
+        """The indices that each factor depends on."""
+        return [frozenset(v for f in forms_in(ops) for v in f.indices) for ops in self.operations]
 
     @cached_property
     def works(self) -> list[int]:
@@ -200,8 +212,12 @@ class SumTerm:
 
     def _image(self, partial: PartialSum) -> Image | None:
         """The tensor that a partial sum is."""
-        bounds = [c.form for c in self._crossing(partial)]
-        return image_of(self.place, self.operations_in(partial), bounds, partial.indices)
+        if partial not in self._images:
+            operations, bounds = self.operations_in(partial), self._crossing(partial)
+            self._images[partial] = image_of(
+                self.place, operations, [c.form for c in bounds], partial.indices
+            )
+        return self._images[partial]
 
     def _is_beside(self, image: Image, partial: PartialSum) -> bool:
         """True if a tensor that is read has as many elements, as which a factor may be stored."""
@@ -319,7 +335,7 @@ def _moves_columns(term: SumTerm, index: SSAValue) -> bool:
     """
     if len(term.own) > 2 or term.place.lengths[index] > MOST_TERMS_WITH_TESTS:
         return False
-    used = [(ops, {v for f in forms_in(ops) for v in f.indices}) for ops in term.operations]
+    used = zip(term.operations, term.used, strict=True)
     moved = [ops for ops, indices in used if index in indices and not indices <= term.own]
     if len(moved) != 1:
         return False
