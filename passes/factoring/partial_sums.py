@@ -25,6 +25,7 @@ from math import inf, prod
 from xdsl.ir import Operation, SSAValue
 
 from dialects import tix
+from dialects.quick import QuickOperation
 from dialects.tix import Affine, Constraint, between
 from passes.analysis.costs import COST_OF_FUNCTION, FREE, weight
 from passes.analysis.speculation import is_speculatable_product
@@ -105,8 +106,7 @@ class SumTerm:
         self.position = position
         self.product = Product.of(term.value, place.op.body.block)
         factors = [v for v in self.product.factors if tix.constant_value(v) is None]
-        self.values = [*factors, *self.product.divisors]
-        """The factors and divisors, but for numbers: these stay outside."""
+        self.values = [*factors, *self.product.divisors]  # numbers stay outside
         self.operations = [_operations(v) for v in self.values]
         self.own = frozenset(place.op.indices)
         self._images: dict[PartialSum, Image | None] = {}
@@ -130,8 +130,7 @@ class SumTerm:
         return self.contraction_for(scans=False)
 
     def contraction_for(self, scans: bool) -> Contraction:
-        """The orders in which the term can be summed, with `scans` those of loops that carry
-        totals."""
+        """The orders in which it can be summed, with `scans` by loops that carry totals."""
         return Contraction(
             self.own,
             self.used,
@@ -159,14 +158,20 @@ class SumTerm:
 
     @property
     def is_plain(self) -> bool:
-        """True if the parts of factors can be moved."""
-        return all(_is_plain(ops, self.own) for ops in self.operations)
+        """True if no part of a factor has a body, or is a quotient of indices of the sum."""
+        return not any(
+            op.regions or (isinstance(op, tix.FloorDivOp) and self.own & {*op.form.indices})
+            for ops in self.operations
+            for op in ops
+        )
 
     @property
     def _is_irreducible(self) -> bool:
         """True if no partial sum can have fewer elements or terms than the sum itself."""
-        forms = [forms_in(ops) for ops in self.operations]
-        return _are_irreducible(forms, self.own, self.place.path.indices)
+        if any(not self.own <= used for used in self.used):
+            return False
+        forms = [form for ops in self.operations for form in forms_in(ops)]
+        return _are_coordinates(forms, self.own, self.place.path.indices)
 
     def _is_tested(self, index: SSAValue) -> bool:
         """True if a range is short, and its bounds move with the elements."""
@@ -213,10 +218,8 @@ class SumTerm:
     def _image(self, partial: PartialSum) -> Image | None:
         """The tensor that a partial sum is."""
         if partial not in self._images:
-            operations, bounds = self.operations_in(partial), self._crossing(partial)
-            self._images[partial] = image_of(
-                self.place, operations, [c.form for c in bounds], partial.indices
-            )
+            ops, bounds = self.operations_in(partial), [c.form for c in self._crossing(partial)]
+            self._images[partial] = image_of(self.place, ops, bounds, partial.indices)
         return self._images[partial]
 
     def _is_beside(self, image: Image, partial: PartialSum) -> bool:
@@ -358,22 +361,11 @@ def _has_windows(image: Image, place: SumPlace) -> bool:
     )
 
 
-def _is_plain(operations: Sequence[Operation], own: Set[SSAValue]) -> bool:
-    """True if these operations have no bodies, and no quotient has an index of the sum."""
-    return not any(
-        op.regions or (isinstance(op, tix.FloorDivOp) and own & {*op.form.indices})
-        for op in operations
-    )
-
-
-def _are_irreducible(
-    factors: Sequence[Sequence[Affine]], own: Set[SSAValue], around: Sequence[SSAValue]
+def _are_coordinates(
+    forms: Sequence[Affine], own: Set[SSAValue], around: Sequence[SSAValue]
 ) -> bool:
-    """True if factors, by the forms of their indices, all have all indices of a sum, and each
-    index, of the sum and around it, is a coordinate."""
-    if any(not own <= {v for f in forms for v in f.indices} for forms in factors):
-        return False
-    every = [f.indices for forms in factors for f in forms]
+    """True if each index, of a sum and around it, is a coordinate by the forms of all factors."""
+    every = [form.indices for form in forms]
     others = ([v for v in indices if v not in own] for indices in every)
     alone = {found[0] for found in others if len(found) == 1}
     own_alone = {indices[0] for indices in every if len(indices) == 1}
@@ -386,7 +378,7 @@ def _operations(value: SSAValue) -> list[Operation]:
     pending = [value]
     while pending:
         op = pending.pop().owner
-        if isinstance(op, Operation) and not isinstance(op, tix.DefineOp) and op not in found:
+        if isinstance(op, QuickOperation) and not isinstance(op, tix.DefineOp) and op not in found:
             found[op] = None
             pending += op.operands
     return list(found)
