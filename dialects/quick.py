@@ -131,6 +131,9 @@ INDEX = IndexType()
 operands_of: Callable[[Operation], tuple[SSAValue, ...]] = attrgetter("_operands")
 """The operands of an operation, without the view of them that `op.operands` is."""
 
+hint_of: Callable[[SSAValue], str | None] = attrgetter("_name")
+"""The name of a value for readers."""
+
 block_in: Callable[[Region], Block] = attrgetter("_first_block")
 """The one block of a region."""
 
