@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from abc import ABC, ABCMeta
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from operator import attrgetter
 from typing import Any, Self, TypeVar
 
@@ -109,9 +109,22 @@ class QuickOperation(IRDLOperation, ABC, metaclass=_OfBases):
         )
 
 
+_valid_name: Callable[[str | None], str | None] = lru_cache(OpResult.extract_valid_name)
+
+
+def _set_name(value: SSAValue, name: str | None) -> None:
+    value._name = _valid_name(name)
+
+
+NAME = property(attrgetter("_name"), _set_name)
+"""The name of a value: few are checked, as most values share theirs with others."""
+
+
 @_quickly(type="_type", owner="op")
 class _Result(OpResult[Attribute]):
     """The result of an operation."""
+
+    name_hint = NAME
 
     def __init__(self, type: Attribute, op: Operation, index: int):
         self._type, self.op, self.index = type, op, index
@@ -120,6 +133,8 @@ class _Result(OpResult[Attribute]):
 @_quickly(type="_type", owner="block")
 class _Argument(BlockArgument[Attribute]):
     """An argument of a block."""
+
+    name_hint = NAME
 
     def __init__(self, type: Attribute, block: Block, index: int):
         self._type, self.block, self.index, self.location = type, block, index, UNKNOWN_LOC
@@ -130,9 +145,6 @@ INDEX = IndexType()
 
 operands_of: Callable[[Operation], tuple[SSAValue, ...]] = attrgetter("_operands")
 """The operands of an operation, without the view of them that `op.operands` is."""
-
-hint_of: Callable[[SSAValue], str | None] = attrgetter("_name")
-"""The name of a value for readers."""
 
 block_in: Callable[[Region], Block] = attrgetter("_first_block")
 """The one block of a region."""

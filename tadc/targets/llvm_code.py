@@ -27,7 +27,6 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from dialects.loops import LANES
-from dialects.quick import hint_of
 from passes.rewriting.failure import PassFailure
 from tadc.targets.llvm_types import lanes_and_element, splat, vector_of
 
@@ -215,7 +214,7 @@ class Body:
 
     def name(self, value: SSAValue) -> str:
         """A fresh name for a value, kept."""
-        found = self.names[value] = f"%{self.fresh(hint_of(value))}"
+        found = self.names[value] = f"%{self.fresh(value.name_hint)}"
         return found
 
     def define(self, result: SSAValue, right: str) -> None:

@@ -25,6 +25,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from dialects import tix
 from dialects.loops import ConvertLanesOp, SelectLanesOp
+from dialects.quick import operands_of
 from dialects.tix import Affine, Variable
 from passes.analysis.index_uses import IndexUses
 from passes.lowering.emit import buffer, either, load, loop, store
@@ -143,7 +144,7 @@ class LanesLowering(LaneTests):
             case tix.ConstantOp():
                 return self.constant(op.value.data)
             case tix.UnaryOp() | tix.BinaryOp():
-                operands = self.unified([self.value(v) for v in op.operands])
+                operands = self.unified([self.value(v) for v in operands_of(op)])
                 self.flags = AS_WRITTEN if op in self.as_written else CONTRACT
                 return self.elementwise(op, operands)
             case tix.ReductionOp() if is_short(op):

@@ -135,12 +135,15 @@ class Tile:
 
     def row_like(self, row: int | None, indices: Container[SSAValue]) -> int | None:
         """The first row that has the same values of these indices; None: all have."""
-        if row is None or not any(index in indices for index, _ in self.axes):
+        if row is None:
             return None
-        offsets, first = self.offsets(row), 0
-        for index, count in self.axes:
-            first = first * count + (offsets[index] if index in indices else 0)
-        return first
+        first, rows, differs = 0, 1, False
+        for index, count in reversed(self.axes):
+            row, offset = divmod(row, count)
+            if index in indices:
+                first, differs = first + offset * rows, True
+            rows *= count
+        return first if differs else None
 
     def count_in(self, indices: Container[SSAValue]) -> int:
         """The number of rows in which these indices differ."""
