@@ -57,11 +57,12 @@ class _OfBases(ABCMeta):
     __instancecheck__ = type.__instancecheck__
 
 
-def _quickly(**parts: str) -> Callable[[ClassT], ClassT]:
+def _quickly(**parts: str | property) -> Callable[[ClassT], ClassT]:
     """Let Python itself give these parts of an object, each by the name of its field, and tell
     objects apart: in sets and maps, functions of xDSL do the same."""
     quick: dict[str, object] = {"__eq__": object.__eq__, "__hash__": object.__hash__}
-    quick |= {name: property(attrgetter(field)) for name, field in parts.items()}
+    for name, part in parts.items():
+        quick[name] = property(attrgetter(part)) if isinstance(part, str) else part
 
     def define(kind: ClassT) -> ClassT:
         for name, value in quick.items():
@@ -120,21 +121,17 @@ NAME = property(attrgetter("_name"), _set_name)
 """The name of a value: few are checked, as most values share theirs with others."""
 
 
-@_quickly(type="_type", owner="op")
+@_quickly(type="_type", owner="op", name_hint=NAME)
 class _Result(OpResult[Attribute]):
     """The result of an operation."""
-
-    name_hint = NAME
 
     def __init__(self, type: Attribute, op: Operation, index: int):
         self._type, self.op, self.index = type, op, index
 
 
-@_quickly(type="_type", owner="block")
+@_quickly(type="_type", owner="block", name_hint=NAME)
 class _Argument(BlockArgument[Attribute]):
     """An argument of a block."""
-
-    name_hint = NAME
 
     def __init__(self, type: Attribute, block: Block, index: int):
         self._type, self.block, self.index, self.location = type, block, index, UNKNOWN_LOC

@@ -134,7 +134,7 @@ def constraints_of(attribute: SetAttr, operands: Sequence[SSAValue]) -> list[Con
 
 
 def kept(op: Operation, key: tuple[*Parts], make: Callable[[*Parts], T]) -> T:
-    """What `make` gives for a key, made again where that of an operation is no longer the same.
+    """The value that `make` gives for a key, made again where that of an operation has changed.
 
     Passes ask an operation for its forms many times. Each operation keeps one value. Keys of the
     same objects are quickly compared.

@@ -152,9 +152,7 @@ class MinOp(ExtremumOp):
     IDENTITY: ClassVar[float] = inf
 
 
-def _bound(
-    domain: SetAttr, free: Sequence[SSAValue], own: Sequence[SSAValue]
-) -> list[Constraint]:
+def _bound(domain: SetAttr, free: Sequence[SSAValue], own: Sequence[SSAValue]) -> list[Constraint]:
     """The constraints of the domain of a reduction."""
     return constraints_of(domain, [*free, *own])
 

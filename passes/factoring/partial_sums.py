@@ -25,12 +25,11 @@ from math import inf, prod
 from xdsl.ir import Operation, SSAValue
 
 from dialects import tix
-from dialects.quick import QuickOperation
 from dialects.tix import Affine, Constraint, between
 from passes.analysis.costs import COST_OF_FUNCTION, FREE, weight
 from passes.analysis.speculation import is_speculatable_product
 from passes.factoring.contraction_order import FEW_RESULTS, Contraction, PartialSum
-from passes.factoring.sum_images import forms_in, image_of
+from passes.factoring.sum_images import forms_in, image_of, operations_of
 from passes.factoring.sum_places import SumPlace
 from passes.index_sets.context import stays_inside
 from passes.index_sets.images import Dimension, Image
@@ -107,7 +106,7 @@ class SumTerm:
         self.product = Product.of(term.value, place.op.body.block)
         factors = [v for v in self.product.factors if tix.constant_value(v) is None]
         self.values = [*factors, *self.product.divisors]  # numbers stay outside
-        self.operations = [_operations(v) for v in self.values]
+        self.operations = [operations_of(v) for v in self.values]
         self.own = frozenset(place.op.indices)
         self._images: dict[PartialSum, Image | None] = {}
 
@@ -158,20 +157,14 @@ class SumTerm:
 
     @property
     def is_plain(self) -> bool:
-        """True if no part of a factor has a body, or is a quotient of indices of the sum."""
-        return not any(
-            op.regions or (isinstance(op, tix.FloorDivOp) and self.own & {*op.form.indices})
-            for ops in self.operations
-            for op in ops
-        )
+        """True if the parts of factors can be moved."""
+        return all(_is_movable(op, self.own) for ops in self.operations for op in ops)
 
     @property
     def _is_irreducible(self) -> bool:
         """True if no partial sum can have fewer elements or terms than the sum itself."""
-        if any(not self.own <= used for used in self.used):
-            return False
         forms = [form for ops in self.operations for form in forms_in(ops)]
-        return _are_coordinates(forms, self.own, self.place.path.indices)
+        return all(map(self.own.issubset, self.used)) and _are_coordinates(forms, self.place)
 
     def _is_tested(self, index: SSAValue) -> bool:
         """True if a range is short, and its bounds move with the elements."""
@@ -183,7 +176,10 @@ class SumTerm:
     def _elements_to_store(self, partial: PartialSum) -> int | None:
         """The number of elements of the tensor of a partial sum that the sum may gain by."""
         image = self._image(partial)
-        if image is None or (not partial.indices and not self._is_beside(image, partial)):
+        if image is None:
+            return None
+        operations = self.operations_in(partial)
+        if not partial.indices and self._count(image) > _most_read(operations, self.place):
             return None
         everything = len(partial.members) == len(self.operations)
         left = self.own - partial.indices
@@ -221,12 +217,6 @@ class SumTerm:
             ops, bounds = self.operations_in(partial), [c.form for c in self._crossing(partial)]
             self._images[partial] = image_of(self.place, ops, bounds, partial.indices)
         return self._images[partial]
-
-    def _is_beside(self, image: Image, partial: PartialSum) -> bool:
-        """True if a tensor that is read has as many elements, as which a factor may be stored."""
-        reads = [op for op in self.operations_in(partial) if isinstance(op, tix.ReadOp)]
-        counts = [prod(map(self.place.length, op.shape)) for op in reads]
-        return self._count(image) <= max(counts, default=0)
 
     def operations_in(self, partial: PartialSum) -> list[Operation]:
         return [op for n in sorted(partial.members) for op in self.operations[n]]
@@ -361,27 +351,25 @@ def _has_windows(image: Image, place: SumPlace) -> bool:
     )
 
 
-def _are_coordinates(
-    forms: Sequence[Affine], own: Set[SSAValue], around: Sequence[SSAValue]
-) -> bool:
+def _most_read(operations: Sequence[Operation], place: SumPlace) -> int:
+    """The elements of the largest tensor that is read, as one of which a factor may be stored."""
+    reads = (op for op in operations if isinstance(op, tix.ReadOp))
+    return max((prod(map(place.length, op.shape)) for op in reads), default=0)
+
+
+def _is_movable(op: Operation, own: Set[SSAValue]) -> bool:
+    """True unless an operation has a body, or is a quotient of an index of the sum."""
+    return not (op.regions or (isinstance(op, tix.FloorDivOp) and own & {*op.form.indices}))
+
+
+def _are_coordinates(forms: Sequence[Affine], place: SumPlace) -> bool:
     """True if each index, of a sum and around it, is a coordinate by the forms of all factors."""
+    own, around = {*place.op.indices}, place.path.indices
     every = [form.indices for form in forms]
     others = ([v for v in indices if v not in own] for indices in every)
     alone = {found[0] for found in others if len(found) == 1}
     own_alone = {indices[0] for indices in every if len(indices) == 1}
     return alone >= set(around) and (own <= own_alone or len(own) == 1)
-
-
-def _operations(value: SSAValue) -> list[Operation]:
-    """The operations that make a value, within its definition."""
-    found: dict[Operation, None] = {}
-    pending = [value]
-    while pending:
-        op = pending.pop().owner
-        if isinstance(op, QuickOperation) and not isinstance(op, tix.DefineOp) and op not in found:
-            found[op] = None
-            pending += op.operands
-    return list(found)
 
 
 def _places(operations: Iterable[Operation]) -> list[Dimension]:
