@@ -12,8 +12,8 @@ import ctypes
 import platform
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from tadc.targets.llvm_types import vector_of
 
@@ -71,8 +71,7 @@ def with_vector_variants(text: str, features: Mapping[str, bool]) -> str:
     return text + _declarations(found) if found else text
 
 
-@dataclass(frozen=True)
-class Variant:
+class Variant(NamedTuple):
     """A vector form of a function, of so many lanes, and the type of these."""
 
     name: str

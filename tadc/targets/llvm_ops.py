@@ -271,9 +271,7 @@ def print_select(body: Body, op: Operation) -> None:
 def constant_integer(value: SSAValue) -> int | None:
     """The value, where it is an integer constant."""
     owner = value.owner
-    if type(owner) is not arith.ConstantOp:
-        return None
-    attr = owner.properties["value"]
+    attr = owner.properties["value"] if type(owner) is arith.ConstantOp else None
     return attr.value.data if isinstance(attr, IntegerAttr) else None
 
 
