@@ -50,6 +50,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import chain
+from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import func, memref
@@ -64,7 +65,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.utils.hints import isa
 
 from dialects import tix
 from dialects.loops import CallOp, ParallelOp
@@ -315,8 +315,8 @@ def _size_names(ops: Sequence[tix.DefineOp], tensors: Sequence[SSAValue]) -> lis
 def names_in(function: func.FuncOp, name: str) -> list[str]:
     """An attribute of a function that is a list of names: `buffers` or `sizes`."""
     attribute = function.attributes[name]
-    assert isa(attribute, ArrayAttr[StringAttr])
-    return [a.data for a in attribute]
+    assert isinstance(attribute, ArrayAttr)
+    return [a.data for a in cast("ArrayAttr[StringAttr]", attribute)]
 
 
 def results_of(function: func.FuncOp) -> int:

@@ -45,8 +45,8 @@ def library() -> ctypes.CDLL | None:
 
 def with_vector_variants(text: str, features: Mapping[str, bool]) -> str:
     """The text, its calls of C library functions annotated with the variants that exist here."""
-    if library() is None:
-        return text
+    if "\ndeclare " not in text or library() is None:
+        return text  # as mostly: it calls no C library
     variants: dict[str, list[Variant]] = {}
 
     def of(name: str, type_: str, arguments: str) -> list[Variant]:
