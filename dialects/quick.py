@@ -137,6 +137,21 @@ class _Argument(BlockArgument[Attribute]):
         self._type, self.block, self.index, self.location = type, block, index, UNKNOWN_LOC
 
 
+@_quickly()
+class _Region(Region):
+    """The region of one block."""
+
+    def __init__(self, block: Block):
+        assert block.parent is None
+        self._first_block = self._last_block = block
+        block.parent = self
+
+    def walk(self, *, reverse: bool = False, region_first: bool = False) -> Iterator[Operation]:
+        if reverse or region_first:
+            return super().walk(reverse=reverse, region_first=region_first)
+        return _walk_in(self)
+
+
 INDEX = IndexType()
 """The type of indices, which takes longer to make than an operation."""
 
@@ -155,6 +170,11 @@ def block_with(types: Iterable[Attribute]) -> Block:
     block = Block()
     block._args = tuple([_Argument(kind, block, n) for n, kind in enumerate(types)])
     return block
+
+
+def region_with(block: Block) -> Region:
+    """The region of a block, which holds no operation around it."""
+    return _Region(block)
 
 
 def make(
@@ -224,7 +244,8 @@ def clone(op: OpT, values: dict[SSAValue, SSAValue] | None = None) -> OpT:
     copy.attributes, copy.location = dict(op.attributes), op.location
     _match(op.results, copy.results, values)
     for region in op.regions:
-        copy.add_region(Region([_cloned(block, values) for block in _blocks(region)]))
+        blocks = [_cloned(block, values) for block in _blocks(region)]
+        copy.add_region(region_with(*blocks) if len(blocks) == 1 else Region(blocks))
     return copy
 
 
@@ -261,14 +282,17 @@ def walk(op: Operation) -> Iterator[Operation]:
     """An operation, and those of its regions in order: quick, as most have no regions."""
     yield op
     for region in op.regions:
-        for block in _blocks(region):
-            following = block._first_op
-            while (inner := following) is not None:
-                following = inner._next_op  # before somebody moves the operation
-                if inner.regions:
-                    yield from walk(inner)
-                else:
-                    yield inner
+        yield from _walk_in(region)
+
+
+def _walk_in(region: Region) -> Iterator[Operation]:
+    for block in _blocks(region):
+        following = block._first_op
+        while (op := following) is not None:
+            following = op._next_op  # before somebody moves the operation
+            yield op
+            for inner in op.regions:
+                yield from _walk_in(inner)
 
 
 def ops_in(block: Block) -> Iterator[Operation]:

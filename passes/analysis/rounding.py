@@ -54,7 +54,7 @@ def is_free(op: Operation, fixed: Set[Operation]) -> bool:
 
 
 def _equalities(within: Operation) -> list[tix.WhereOp]:
-    choices = [op for op in within.walk() if isinstance(op, tix.WhereOp)]
+    choices = [op for op in within.walk() if type(op) is tix.WhereOp]
     return [op for op in choices if op.comparison in ("eq", "ne")]
 
 

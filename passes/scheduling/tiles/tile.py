@@ -7,13 +7,14 @@ y[i, j] = sum[k](x[i, k] * w[j, k])        Tile(row_index=i, column_index=j, row
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 
 from xdsl.ir import SSAValue
 
 from dialects import tix
+from passes.rewriting.shallow_copy import changed
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ class Tile:
     @property
     def narrow(self) -> Tile:
         """The tile of the narrower blocks."""
-        return replace(self, columns=self.rest, rest=0)
+        return changed(self, columns=self.rest, rest=0)
 
     def narrow_blocks(self, left: int) -> int:
         """The narrower blocks for so many columns that whole blocks leave; none where they would
