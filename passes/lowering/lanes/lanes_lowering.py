@@ -126,7 +126,10 @@ class LanesLowering(LaneTests):
         vector = self.vector if self.tile.column_index in found else None
         key = value, row, vector
         if key not in self.known:
-            self.known[key] = self.at(row, vector)._emitted(value)
+            here = self if (row, vector) == (self.row, self.vector) else self.at(row, vector)
+            asking = self.index.location, self.flags
+            self.known[key] = here._emitted(value)
+            self.index.location, self.flags = asking
         return self.known[key]
 
     def lanes_of(self, value: SSAValue) -> SSAValue:
