@@ -87,11 +87,13 @@ from passes.lowering.scalars.segments import SegmentLowering
 from passes.lowering.streams.stream_blocks import stream_blocks
 from passes.lowering.streams.stream_loops import streamed
 from passes.rewriting.programs import forms_of, is_hint, reads_of, tensor_names, type_of
+from passes.rewriting.written_sizes import parse_sizes
 from passes.scheduling.bands.band_stages import Stage
 from passes.scheduling.blocking import ChooseBlocking, blocking_chooser
 from passes.scheduling.nest import Nest
 from passes.scheduling.recurrences import recurrence_of
 from passes.scheduling.sharing import nests_of
+from passes.scheduling.small_parts import is_small_part
 from passes.scheduling.text.plan_parser import parse_plan
 from passes.scheduling.text.planned import planned
 
@@ -129,17 +131,22 @@ class SchedulePass(ModulePass):
         """The functions and calls that the program becomes, each made when it is asked for."""
         plan = parse_plan(self.plan)
         choose = blocking_chooser(self.tile, self.sizes, self.least)
-        return schedule(program, choose and planned(plan, program, choose), self.strided)
+        chosen = choose and planned(plan, program, choose)
+        return schedule(program, chosen, self.strided, parse_sizes(self.sizes))
 
 
 def schedule(
-    program: tix.ProgramOp, choose: ChooseBlocking | None = None, strided: bool = False
+    program: tix.ProgramOp,
+    choose: ChooseBlocking | None = None,
+    strided: bool = False,
+    sizes: Mapping[str, int] | None = None,
 ) -> Iterator[func.FuncOp | CallOp]:
     """Functions of the definitions, in order, or calls of the functions of equivalent ones.
 
     Each is made when it is asked for, once the loops of all are chosen. These are what `choose`
     gives; without it, there is one function for each definition, and every loop is a plain nest.
-    With `strided` they take strides of what they read.
+    With `strided` they take strides of what they read. For these `sizes`, small parts of the work
+    get short code.
     """
     require_bounded(program)
     require_precision(program)
@@ -157,6 +164,8 @@ def schedule(
         if member.op is not member.first:
             yield _call(member, functions[member.first], names)
             continue
+        small = all(is_small_part(op, sizes or {}) for op in nest.members)
+        nest = replace(nest, is_small=small)
         function = _function(nest, names, choose is not None, as_written, strided)
         nest.forget()
         functions[member.op] = function
