@@ -200,7 +200,14 @@ def _fill(
     """Do what `Operation.__init__` does; fields that are left out have the values of the class."""
     if operands:
         op._operands = SSAValues(operands)
-        op._operand_uses = tuple([_use(op, n, value) for n, value in enumerate(operands)])
+        uses: list[Use] = []
+        for n, value in enumerate(operands):
+            first = value.first_use  # each is the first of the uses of its value
+            value.first_use = use = Use(op, n, None, first)
+            if first is not None:
+                first._prev_use = use
+            uses.append(use)
+        op._operand_uses = tuple(uses)
     if result_types:
         op.results = SSAValues([_Result(kind, op, n) for n, kind in enumerate(result_types)])
     defaults = _defaults(type(op))
@@ -209,15 +216,6 @@ def _fill(
     op.location = UNKNOWN_LOC
     for region in regions:
         op.add_region(region)
-
-
-def _use(op: Operation, number: int, value: SSAValue) -> Use:
-    """Operand `number` of an operation as the first of the uses of its value."""
-    first = value.first_use
-    value.first_use = use = Use(op, number, None, first)
-    if first is not None:
-        first._prev_use = use
-    return use
 
 
 @cache
