@@ -226,7 +226,9 @@ def _worth_a_name(program: tix.ProgramOp, sizes: Mapping[str, int] | None) -> se
     values; with `sizes`, those that have blocks then are among them."""
     ops = ((op, d) for d in program.definitions for op in d.walk())
     pairs = [(op, d) for op, d in ops if isinstance(op, tix.ReductionOp)]
-    found = {op for op, d in pairs if _is_shared(op, d) or _is_beside_another(op, d)}
+    found: set[Operation] = {
+        op for op, d in pairs if _is_shared(op, d) or _is_beside_another(op, d)
+    }
     if sizes is not None:
         known, uses = with_derived_sizes(program, sizes), IndexUses()
         fixed = must_round_identically(program)

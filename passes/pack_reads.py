@@ -13,8 +13,8 @@ end, once for all elements of the result. (A panel of `passes/lowering/blocks/ti
 copy of a part, made again for each group of blocks.)
 
 A definition reads copies where its best tile becomes clearly cheaper by it, copying included; where
-it has none, as all its sums are short, if it has vectors along its last index with copies only, of
-which each element is read often. No copy pays of what sums read once, side by side. Copies are
+it has none, as all its sums are short, if vectors along its last index are quick with copies only,
+of which each element is read often. No copy pays of what sums read once, side by side. Copies are
 shared by all definitions that read the same axis of a tensor so. What is asked is the form in which
 it will run: sums over the indices that `shift-sums` chooses, short ones over boxes, and tests of
 terms.
@@ -75,7 +75,7 @@ COST_OF_DEFINITION = 10_000
 MOST_OF_UNPACKED_COST = 0.95
 """The highest cost of a tile that reads copies, as a share of the cost of the best without."""
 
-FEWEST_COLUMNS = 16
+FEWEST_COLUMNS = 8
 """The columns of a tile without copies at least. Where all are narrower, the definition has other
 forms, as row by row, of which the prices of tiles say nothing."""
 
@@ -209,11 +209,12 @@ def _cost_without(priced: Sequence[PricedTile]) -> float:
 
 
 def _axes_of_vectors(op: tix.DefineOp, sizes: Sizes) -> Axes:
-    """The reads that should read copies so that vectors run along the last index.
+    """The reads that should read copies so that vectors run along the last index quickly: three or
+    four elements apart they are possible, but take longer than all that is done with them.
 
     Elements of the copies are read by many elements of the result: the copies cost little.
     """
-    if _length(op.shape[-1], sizes) < FEWEST_ELEMENTS_OF_ROW or possible_stream(op):
+    if _length(op.shape[-1], sizes) < FEWEST_ELEMENTS_OF_ROW:
         return {}
     column, elements = op.indices[-1], _elements(op.shape, sizes)
     axes = {r: last for r in reads_of(op) if (last := axis_along(r, column)) is not None}

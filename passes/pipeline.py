@@ -275,16 +275,19 @@ def code_passes(
     strided: bool = False,
     plan: str = "",
     least: Mapping[str, int] | None = None,
+    most: Mapping[str, int] | None = None,
 ) -> Pipeline:
     """From a bounded program to `scheduled`: what every call runs, and all that is printed.
 
     `precision` is that of tensors of type `real`; `tile` is for processors with caches and vectors;
     the code is right for all calls in which sizes have these `values`, and the others their `least`
-    values or more; it is made best for `sizes`; with `strided` it also reads tensors whose rows lie
-    apart. The text of a `plan` says how loops run where that is possible.
+    values or more and their `most` or less; it is made best for `sizes`; with `strided` it also
+    reads tensors whose rows lie apart. The text of a `plan` says how loops run where that is
+    possible.
     """
     example = write_sizes(sizes or {})
-    known = SpecialisePass(write_sizes(values or {}), write_sizes(least or {}))
+    bounds = write_sizes(least or {}), write_sizes(most or {})
+    known = SpecialisePass(write_sizes(values or {}), bounds[0])
     specialising = [
         # first, so that all that follows sees how short ranges are
         *([Step("scheduled", known)] if values or least else []),
@@ -322,6 +325,6 @@ def code_passes(
             Step("scheduled", SetPrecisionPass(precision)),
             *shaping,
             # last: from here on there are loops over memory instead of definitions
-            Step("scheduled", SchedulePass(tile, example, write_sizes(least or {}), strided, plan)),
+            Step("scheduled", SchedulePass(tile, example, *bounds, strided, plan)),
         ]
     )

@@ -63,7 +63,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     i64,
 )
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from dialects import tix
@@ -72,6 +72,7 @@ from dialects.quick import INDEX, block_with, dissolve, make
 from dialects.tix.affine import factors_of
 from passes.analysis.equivalence import Member, equivalent_definitions
 from passes.analysis.rounding import compared_definitions, must_round_identically
+from passes.analysis.size_bounds import SizeBounds
 from passes.analysis.stage_checks import require_bounded, require_precision
 from passes.lowering.band_loops import band_loops
 from passes.lowering.blocks.tile_loops import tiled
@@ -102,20 +103,21 @@ Names = Mapping[SSAValue, str]
 
 @dataclass(frozen=True)
 class SchedulePass(ModulePass):
-    """`schedule{tile=true sizes="N=512" least="N=65"}`: in tiles where they pay, made best for
-    these sizes.
+    """`schedule{tile=true sizes="N=64" least="N=65" most="N=127"}`: in tiles where they pay, made
+    best for these sizes.
 
     Tiles are for processors with caches and vectors. The result is right for all other sizes too,
-    if these are the `least` ones or more, which makes it shorter. A `plan`
-    (`passes/scheduling/text/plan_parser.py`) goes before the choice where it is possible. With
-    `strided`, tensors that are read may lie in memory in rows that are apart: functions take the
-    strides of all dimensions but the last as sizes, named `x stride 0`, `x stride 1`, ...
+    if these are the `least` ones or more and the `most` ones or less, which makes it shorter. A
+    `plan` (`passes/scheduling/text/plan_parser.py`) goes before the choice where it is possible.
+    With `strided`, tensors that are read may lie in memory in rows that are apart: functions take
+    the strides of all dimensions but the last as sizes, named `x stride 0`, `x stride 1`, ...
     """
 
     name = "schedule"
     tile: bool = False
     sizes: tuple[str, ...] = ()
     least: tuple[str, ...] = ()
+    most: tuple[str, ...] = ()
     strided: bool = False
     plan: str = ""
 
@@ -132,21 +134,23 @@ class SchedulePass(ModulePass):
         plan = parse_plan(self.plan)
         choose = blocking_chooser(self.tile, self.sizes, self.least)
         chosen = choose and planned(plan, program, choose)
-        return schedule(program, chosen, self.strided, parse_sizes(self.sizes))
+        known = SizeBounds(program, parse_sizes(self.least), parse_sizes(self.most))
+        return schedule(program, chosen, self.strided, known, parse_sizes(self.sizes))
 
 
 def schedule(
     program: tix.ProgramOp,
     choose: ChooseBlocking | None = None,
     strided: bool = False,
+    known: SizeBounds | None = None,
     sizes: Mapping[str, int] | None = None,
 ) -> Iterator[func.FuncOp | CallOp]:
     """Functions of the definitions, in order, or calls of the functions of equivalent ones.
 
     Each is made when it is asked for, once the loops of all are chosen. These are what `choose`
     gives; without it, there is one function for each definition, and every loop is a plain nest.
-    With `strided` they take strides of what they read. For these `sizes`, small parts of the work
-    get short code.
+    With `strided` they take strides of what they read. They are right for sizes in `known` bounds;
+    what is a small part of the work for these `sizes` gets short code.
     """
     require_bounded(program)
     require_precision(program)
@@ -166,7 +170,7 @@ def schedule(
             continue
         small = all(is_small_part(op, sizes or {}) for op in nest.members)
         nest = replace(nest, is_small=small)
-        function = _function(nest, names, choose is not None, as_written, strided)
+        function = _function(nest, names, choose is not None, as_written, strided, known)
         nest.forget()
         functions[member.op] = function
         yield function
@@ -181,7 +185,12 @@ def _call(member: Member, function: func.FuncOp, names: Names) -> CallOp:
 
 
 def _function(
-    nest: Nest, names: Names, vectors: bool, as_written: Set[Operation], strided: bool
+    nest: Nest,
+    names: Names,
+    vectors: bool,
+    as_written: Set[Operation],
+    strided: bool,
+    known: SizeBounds | None,
 ) -> func.FuncOp:
     """The function of a nest; `vectors` are for processors that have them."""
     results = [op.result for op in nest.written]
@@ -198,7 +207,7 @@ def _function(
     for argument, label in zip(block.args, labels, strict=True):
         argument.name_hint = label if is_hint(label) else None
     _fill(
-        block,
+        IndexLowering(block, nest.members[0].location, known),
         nest,
         dict(zip(tensors, block.args, strict=False)),
         dict(zip(sizes, block.args[len(tensors) :], strict=True)),
@@ -219,7 +228,7 @@ def _function(
 
 
 def _fill(
-    block: Block,
+    index: IndexLowering,
     nest: Nest,
     buffers: dict[SSAValue, SSAValue],
     sizes: dict[str, SSAValue],
@@ -227,8 +236,8 @@ def _fill(
     vectors: bool,
     as_written: Set[Operation],
 ) -> None:
-    first = nest.members[0]
-    index = IndexLowering(block, first.location)
+    """Fill the block of a function, whose lowering is given."""
+    first, block = nest.members[0], index.block
     index.values.update(sizes)
     stages = [stage.op for stage in nest.bands.stages] if nest.bands else []
     made = {op.result for op in stages}

@@ -7,6 +7,7 @@ By interval arithmetic: of `N - K + 1`, with N in [lN, mN] and K in [lK, mK], th
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from math import inf, prod
 
 from xdsl.ir import SSAValue
@@ -22,12 +23,20 @@ ANY_SIZE: Bounds = (0, inf)
 class SizeBounds:
     """The bounds of all sizes of a program, those that it derives among them."""
 
-    def __init__(self, program: tix.ProgramOp, least: Mapping[str, int], most: Mapping[str, int]):
+    def __init__(
+        self, program: tix.ProgramOp | None, least: Mapping[str, int], most: Mapping[str, int]
+    ):
         self.known: dict[str, Bounds] = {
             name: (least.get(name, 0), most.get(name, inf)) for name in {*least, *most}
         }
-        for derived in program.derived:
+        for derived in program.derived if program else ():
             self.known.setdefault(derived.data.name, self._derived(derived))
+
+    @staticmethod
+    @cache
+    def unknown() -> SizeBounds:
+        """Those of sizes of which nothing is known."""
+        return SizeBounds(None, {}, {})
 
     def _derived(self, size: DerivedSizeAttr) -> Bounds:
         found = [(self.of(form), divisor) for form, divisor in size.bounds]

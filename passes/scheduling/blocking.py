@@ -49,8 +49,8 @@ class Blocking:
 
 PLAIN = Blocking()
 
-FEWEST_ELEMENTS_OF_ROW = 32
-"""The length of the shortest rows that are computed together: two vectors of f32."""
+FEWEST_ELEMENTS_OF_ROW = 16
+"""The length of the shortest rows that are computed together: a vector of f32."""
 
 MOST_TERMS_OF_STRIP = 4096
 """Terms of the longest sums in strips: with four vectors of 64 bytes for each, a strip is 1 MB."""

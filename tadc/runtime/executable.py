@@ -180,9 +180,9 @@ class Executable(ABC):
     def _passes(self) -> Sequence[ModulePass]:
         sizes, plan = self.sizes, self.program.loop_plan
         example = self.summary.with_derived(dict(sizes.example))
-        return code_passes(
-            self.precision, self.is_tiled, example, sizes.values, sizes.strided, plan, sizes.least
-        ).passes
+        most = {n: m for n, m in sizes.most(self.largest_example).items() if n in sizes.least}
+        options = sizes.values, sizes.strided, plan, sizes.least, most
+        return code_passes(self.precision, self.is_tiled, example, *options).passes
 
     def _after(self, passes: Sequence[ModulePass]) -> ModuleOp:
         """The module that passes make of the program."""

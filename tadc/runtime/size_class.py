@@ -27,14 +27,16 @@ from dataclasses import dataclass
 
 from tadc.summary import Summary
 
-MOST_WORK_WITHOUT_TILES = 100_000
-"""Operations of a call that take about a tenth of a millisecond whatever the loops look like."""
+MOST_WORK_WITHOUT_TILES = 4_000
+"""Operations of a call that take about a microsecond whatever the loops look like, which is what a
+call takes beside them."""
 
 LARGEST_NUMBER = 16
 """Up to here each size is a class of its own: sums of so few terms are not stored."""
 
 WIDTHS = (16, 32, 48, 64)
-"""Further sizes that are classes of their own, between the buckets."""
+"""Further sizes that are classes of their own, between the buckets. Behind the last one, which is a
+power of two, these begin at powers of two."""
 
 STEP = 8
 """Sizes up to 64 from one multiple of this to the next share a bucket."""

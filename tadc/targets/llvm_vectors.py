@@ -12,7 +12,7 @@ from xdsl.ir import Operation
 from dialects.loops import CompareLanesOp, ConvertLanesOp, SelectLanesOp, sums_in_order
 from dialects.quick import operands_of
 from tadc.targets.llvm_code import Body, failure
-from tadc.targets.llvm_ops import OpPrinter, print_integer_cast, print_select
+from tadc.targets.llvm_ops import OpPrinter, fast_math, print_integer_cast, print_select
 from tadc.targets.llvm_types import lanes_and_element, overload, splat, vector_of
 
 
@@ -158,7 +158,8 @@ def _combined(op: vector.ReductionOp, type: str, a: str, b: str) -> str:
     if kind in TREES:
         return f"{TREES[kind]} {type} {a}, {b}"
     if kind in EXTREMES:
-        return f"call {type} @llvm.{EXTREMES[kind]}.{overload(type)}({type} {a}, {type} {b})"
+        name = f"@llvm.{EXTREMES[kind]}.{overload(type)}"
+        return f"call {fast_math(op)}{type} {name}({type} {a}, {type} {b})"
     raise failure(op, f"no form for the {kind} of real numbers")
 
 

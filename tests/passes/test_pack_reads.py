@@ -62,11 +62,15 @@ def test_random_programs_without_tiles_keep_their_meaning(seed: int) -> None:
     check(random_case(seed, **(EVERYTHING if seed % 2 else {})))
 
 
-@pytest.mark.parametrize(("rows", "copies"), [(200, 1), (12, 0)])
-def test_short_sums_read_copies_whose_elements_many_need(rows: int, copies: int) -> None:
+@pytest.mark.parametrize(
+    ("rows", "terms", "copies"), [(200, 6, 1), (12, 6, 0), (200, 3, 1), (12, 3, 0), (200, 2, 0)]
+)
+def test_short_sums_read_copies_whose_elements_many_need(
+    rows: int, terms: int, copies: int
+) -> None:
     rng = np.random.default_rng(rows)
-    x, w = rng.normal(size=(rows, 6)), rng.normal(size=(50, 6))
-    source = f"x: f64[{rows}, 6]\nw: f64[50, 6]\ny[n, o] = sum[k](x[n, k] * w[o, k])"
+    x, w = rng.normal(size=(rows, terms)), rng.normal(size=(50, terms))
+    source = f"x: f64[{rows}, {terms}]\nw: f64[50, {terms}]\ny[n, o] = sum[k](x[n, k] * w[o, k])"
     assert check(Case(source, {"x": x, "w": w})) == copies
 
 

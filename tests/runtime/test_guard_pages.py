@@ -54,6 +54,45 @@ for n in (48, 49, 64, 65, 97):
 """
 
 
+SHORT_ROWS = """
+import numpy as np, tadc
+from tests.support.guarded_calls import check
+from tests.support.row_programs import SOFTMAX
+f = tadc.compile(SOFTMAX)
+for n in (17, 24, 31, 50):
+    for kind in "fd":
+        check(f"{n} columns of {kind}", f.runner, [np.ones((1003, n), kind)])
+"""
+
+
+def test_short_rows_end_with_their_last_element():
+    done = run("-c", SHORT_ROWS)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "50 columns of d, behind a page" in done.stdout
+
+
+GROUPS = """
+import numpy as np, tadc
+from tests.support.guarded_calls import check
+source = (
+    "y[n, o, a, b] = sum[k in range(4), p in range(3), q in range(3)]"
+    "(x[n, o // 8 * 4 + k, a + p, b + q] * w[o, k, p, q])"
+)
+f = tadc.compile(source)
+for channels in (40, 23):
+    x, w = np.ones((2, 20, 21, 21), "f"), np.ones((channels, 4, 3, 3), "f")
+    arrays = {"x": x, "w": w, "dy": np.ones((2, channels, 19, 19), "f")}
+    for g in (f, f.derivative("x"), f.derivative("w")):
+        check(f"{channels} channels", g.runner, [arrays[t.name] for t in g.args])
+"""
+
+
+def test_groups_of_channels_end_with_the_last_weight():
+    done = run("-c", GROUPS)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.count("23 channels, behind a page") == 3
+
+
 def test_narrower_blocks_end_with_the_last_column():
     done = run("-c", NARROW)
     assert done.returncode == 0, done.stderr[-3000:]

@@ -81,7 +81,7 @@ CHOICES: list[tuple[str, dict[str, int], list[str]]] = [
         {"I": 4096, "J": 4096, "K": 3},
         ["for I=4096, J=4096, K=3, f32", "y[i]: columns i by 64"],
     ),
-    ("y[i, j] = exp(x[i, j])", {"I": 59, "J": 59}, ["for I=59, J=59, f32", "y[ij]: plain"]),
+    ("y[i, j] = exp(x[i, j])", {"I": 9, "J": 9}, ["for I=9, J=9, f32", "y[ij]: plain"]),
     (
         "x: f32[9000, 9000]\ny[i, j] = x[j, i]",
         {},

@@ -88,7 +88,7 @@ def test_short_sizes_are_numbers(size: int):
 
 
 def test_short_calls_share_one_class():
-    assert {size_class(MATMUL, {"I": n, "K": 3, "J": n % 7}) for n in range(500)} == {SizeClass()}
+    assert {size_class(MATMUL, {"I": n, "K": 3, "J": n % 7}) for n in range(50)} == {SizeClass()}
 
 
 def test_programs_of_fixed_sizes_have_two():

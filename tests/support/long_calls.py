@@ -13,7 +13,7 @@ def count_all_calls_as_long(patch: pytest.MonkeyPatch) -> None:
     """All calls count as long, and sizes from 3 on lie in buckets."""
     patch.setattr(size_class, "MOST_WORK_WITHOUT_TILES", -1)
     patch.setattr(size_class, "LARGEST_NUMBER", 2)
-    patch.setattr(size_class, "WIDTHS", (4, 6))
+    patch.setattr(size_class, "WIDTHS", (4, 8))
     patch.setattr(size_class, "STEP", 2)
 
 

@@ -273,8 +273,9 @@ def test_numbers_and_vectors_of_one_function() -> None:
 KINDS = ("add", "mul", "maximumf", "minimumf", "maxnumf", "minnumf")
 
 
-def total(kind: str, type_: str, lanes: int, start: str = "") -> str:
-    flags = " fastmath<reassoc>" if kind in ("add", "mul") else ""
+def total(kind: str, type_: str, lanes: int, start: str = "", flag: str = "") -> str:
+    flag = flag or ("reassoc" if kind in ("add", "mul") else "none")
+    flags = f" fastmath<{flag}>"
     start = f", {start}" if start else ""
     lines = f"""%s = vector.extract %0[0] : {type_} from V
       %t = vector.reduction <{kind}>, %0{start}{flags} : V into {type_}
@@ -298,6 +299,14 @@ def test_reductions_of_special_numbers() -> None:
         (x,) = arguments("f32", 1, 4)
         text = total(kind, "f32", 4)
         assert_same_bits(*run_both(text, np.zeros_like(x), x, sizes=(x.size // 4,)))
+
+
+@pytest.mark.parametrize("kind", ["maximumf", "minimumf"])
+def test_extremes_may_forget_the_signs_of_zeros(kind: str) -> None:
+    """They are equal as numbers, and what is no number stays."""
+    (x,) = arguments("f32", 1, 4)
+    text = total(kind, "f32", 4, flag="nsz")
+    np.testing.assert_array_equal(*run_both(text, np.zeros_like(x), x, sizes=(x.size // 4,)))
 
 
 @pytest.mark.parametrize("kind", ["add", "mul", "and", "or", "xor", "maxsi", "minsi"])

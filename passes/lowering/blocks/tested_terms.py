@@ -211,7 +211,7 @@ def _tested(
     holds = here.index.holds([[test]])
     taken, left = Block(), Block()
     inner = terms.inside(taken)
-    inner.at.assumed |= {key}
+    inner.at.enter(key)
     after = _advanced(inner, group, sums)
     taken.add_op(operations.end(*after.values()))
     left.add_op(operations.end(*(sums[number] for number in after)))

@@ -33,12 +33,13 @@ from passes.lowering.blocks.tile_block import BlockLowering
 from passes.lowering.blocks.tile_grid import Span, most_blocks
 from passes.lowering.blocks.tile_panels import Chunk, fill_panel
 from passes.lowering.blocks.tile_totals import Totals
-from passes.lowering.emit import filled, loop, smaller
+from passes.lowering.emit import buffer, loop, smaller
 from passes.lowering.lanes.lanes_lowering import Panel
 from passes.lowering.scalars.body_lowering import BodyLowering
 from passes.lowering.scalars.segments import Segments
 from passes.lowering.trees import bounds, provide_bounds
 from passes.scheduling.nest import Nest
+from passes.scheduling.tiles.sum_lengths import most_values
 from passes.scheduling.tiles.tile import Tile
 from passes.scheduling.tiles.tile_analysis import vectors_of_sums
 from passes.scheduling.tiles.tileable_sums import tileable_sums
@@ -153,18 +154,22 @@ class Strip:
 class ChunkedStrip(Strip):
     """Emits a strip with sums that advance by chunks, and wait in memory between these.
 
-    Sums without chunks wait for nothing: a block adds them up when it is finished.
+    Sums without chunks wait for nothing, nor do those of one: a block adds them up when it is
+    finished.
     """
 
     def emit(self, at: BodyLowering) -> None:
-        waiting = {op: _ChunkedSum(self, at, op) for op in self.sums if op in self.tile.chunks}
+        whole = {op: chunk for op in self.sums if (chunk := self._whole_chunk(at, op))}
+        cut = [op for op in self.sums if op in self.tile.chunks and op not in whole]
+        waiting = {op: _ChunkedSum(self, at, op) for op in cut}
         for chunked in waiting.values():
             chunked.add(at)
         for op in self.sums:
             if op not in waiting:
-                self.fill_panels(at, op)
+                self.fill_panels(at, op, whole.get(op))
 
         def fill(block: BlockLowering, number: SSAValue) -> None:
+            block.index.values.update({chunk.low: chunk.low for chunk in whole.values()})
             for op in self.sums:
                 if op in waiting:
                     block.provide(op, waiting[op].sums(block, number))
@@ -173,6 +178,16 @@ class ChunkedStrip(Strip):
             block.finish(self.nest)
 
         self.each_block(at, fill)
+
+    def _whole_chunk(self, at: BodyLowering, op: tix.ReductionOp) -> Chunk | None:
+        """The chunk that certainly holds all terms of a sum; None where there may be several."""
+        index, length = self.tile.chunks.get(op, (None, 0))
+        if index is None or index is not op.indices[0]:
+            return None
+        most = most_values(op, op.indices, at.index.sizes)
+        if most is None or most > length:
+            return None
+        return Chunk(index, *bounds(at, op, op.indices), length)
 
 
 class _ChunkedSum:
@@ -183,11 +198,12 @@ class _ChunkedSum:
         self.op = op
         self.size = int(vectors_of_sums(op, strip.tile, 1, strip.uses))
         self.room = self.size * most_blocks(strip.tile)
-        self.waiting = filled(at, self.room, op.IDENTITY, "sums")
+        self.waiting = buffer(at, self.room, "sums")
 
     def add(self, at: BodyLowering) -> None:
         """Add all terms to the sums of all blocks; chunks divide segments."""
         op = self.op
+        self._begin(at)
         provide_bounds(at, op)
         _, length = self.strip.tile.chunks[op]
         segments = Segments.of(at, op, op.indices, length)
@@ -202,6 +218,14 @@ class _ChunkedSum:
 
         segments.each(at, fill)
         totals.end(at)
+
+    def _begin(self, at: BodyLowering) -> None:
+        """Let the sums of all blocks be those of no terms."""
+
+        def fill(block: BlockLowering, number: SSAValue) -> None:
+            block.store_sums(block.starts(self.op), self.waiting, self._first(block, number))
+
+        self.strip.each_block(at, fill)
 
     def advance(self, at: BodyLowering, indices: Sequence[SSAValue]) -> None:
         """The loops of the sum down to the index that is cut, with its chunks inside."""

@@ -58,7 +58,7 @@ class LaneChoices(LanesLowering):
         for block, region in zip(blocks, (op.then, op.otherwise), strict=True):
             inner = self.inside(block)
             if region is op.then and len(tests) == 1:
-                inner.assume(*tests[0])
+                inner.enter(*map(inner.here, tests[0]))
             block.add_op(operations.end(inner.lanes_of(tix.yielded(region))))
         return self.insert(operations.branch(holds, *blocks, types=[self.type])).results[0]
 
@@ -79,7 +79,9 @@ class LaneChoices(LanesLowering):
     def may_leave_lanes_out(self, op: tix.ReadOp, anyway: Callable[[tix.ReadOp], bool]) -> bool:
         """True if vectors of a read are masked, or all lanes read a number that is there anyway."""
         is_number = self.tile.column_index not in self.uses.of_operation(op)
-        return anyway(op) if is_number else self.step(op) in MASKED_STEPS
+        if is_number:
+            return anyway(op) or self.is_there_anyway(op)
+        return self.step(op) in MASKED_STEPS
 
     def _read_ahead(self, op: tix.IfOp) -> None:
         """Read for all lanes what is there for all of them, and has no vectors under masks."""

@@ -16,6 +16,7 @@ from xdsl.ir import Block, SSAValue
 from dialects import tix
 from dialects.tix import Affine, Constraint
 from passes.lowering.lanes.lane_reads import LaneReads
+from passes.scheduling.streams.masked_lanes import is_there_at
 from passes.scheduling.tiles.sum_lengths import constant_range
 from passes.scheduling.tiles.tile import Tile
 
@@ -30,6 +31,8 @@ class LaneTests(LaneReads):
     """The limits of a block's first row and first column, and of all other indices."""
     assumed: frozenset[Constraint] = frozenset()
     """Tests that hold here, if only in the lanes that count."""
+    branches: frozenset[Constraint] = frozenset()
+    """Those of them that branches around this code have made: they hold wherever it runs."""
 
     def left(self, op: tix.IfOp) -> list[Constraint] | None:
         """The tests of a choice that are left; None where it has several cases, or quotients that
@@ -46,6 +49,18 @@ class LaneTests(LaneReads):
     def assume(self, *tests: Constraint) -> None:
         """From now on these tests hold."""
         self.assumed |= {self.here(c) for c in tests}
+
+    def enter(self, *tests: Constraint) -> None:
+        """From now on the code is that of a branch that is taken where these tests hold, which are
+        in terms of the first row and column of the block."""
+        self.assumed |= {*tests}
+        self.branches |= {*tests}
+
+    def is_there_anyway(self, op: tix.ReadOp) -> bool:
+        """True if what a number reads is inside of its tensor wherever this code runs."""
+        places, tests = self.index.places, self.branches
+        key = is_there_at, op, frozenset(places.items()), tests
+        return bool(tests) and self.uses.once(key, lambda: is_there_at(op, places, tests))
 
     def here(self, test: Constraint) -> Constraint:
         """A test in terms of the first row and column of the block."""

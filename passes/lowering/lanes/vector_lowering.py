@@ -24,7 +24,7 @@ from dialects import tix
 from dialects.loops import CompareLanesOp, SelectLanesOp, vector_of, vector_type
 from dialects.tix import Affine
 from passes.lowering import operations
-from passes.lowering.scalars.elementary import AS_WRITTEN, CONTRACT, REASSOCIATED
+from passes.lowering.scalars.elementary import AS_WRITTEN, CONTRACT, REASSOCIATED, SIGNLESS
 from passes.lowering.scalars.segments import SegmentLowering
 from passes.scheduling.tiles.tile import Tile
 
@@ -88,7 +88,7 @@ class VectorLowering(SegmentLowering):
         """The parts of a reduction in all lanes as one."""
         properties: dict[str, Attribute] = {
             "kind": CombiningKindAttr(KINDS[type(op)]),
-            "fastmath": REASSOCIATED,
+            "fastmath": SIGNLESS if isinstance(op, tix.ExtremumOp) else REASSOCIATED,
         }
         # the constructor of xDSL gives the result the type of the vector
         combined = vector.ReductionOp.create(

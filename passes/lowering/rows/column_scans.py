@@ -24,6 +24,7 @@ from dialects.loops import ParallelOp
 from dialects.quick import INDEX, block_with
 from dialects.tix import Affine, Constraint
 from passes.analysis.index_uses import IndexUses
+from passes.analysis.size_bounds import ANY_SIZE
 from passes.lowering.emit import (
     buffer,
     difference,
@@ -184,7 +185,7 @@ class _Strip:
             return ()
 
         start = RowLanes(at, self.op, tile, self.uses)
-        over_vectors(start, column, (self.low, self.high, None), (), fill)
+        over_vectors(start, column, (self.low, self.high, ANY_SIZE), (), fill)
 
     def _term(self, at: RowLanes, scan: Scan) -> SSAValue:
         """The next term of a scan, which changes nothing in columns that do not have it."""

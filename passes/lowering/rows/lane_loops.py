@@ -2,11 +2,17 @@
 
 scf.for %j = 0 to 512 step 32          J = 530: vectors of 16 lanes, two at a time
 scf.for %j = 512 to 530 step 16        one at a time, under a mask
+
+Rows that are known to have few vectors, only the last of which may lack lanes, have no loops:
+
+%j = 0                                 17 <= J <= 23: all lanes
+%j = 16                                under a mask
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import ceil
 
 from xdsl.dialects import vector
 from xdsl.dialects.builtin import I1, VectorType, i1
@@ -15,6 +21,7 @@ from xdsl.ir import Region, SSAValue
 from dialects import tix
 from dialects.tix import Affine
 from passes.analysis.costs import FREE, weight
+from passes.analysis.size_bounds import Bounds
 from passes.lowering.emit import (
     carrying_loop,
     difference,
@@ -34,6 +41,9 @@ Lanes = Sequence[SSAValue]
 Emit = Callable[[RowLanes, int, Lanes], Lanes]
 """Emits so many vectors from the index on, under the mask if there is one."""
 
+MOST_VECTORS_IN_LINE = 4
+"""Vectors of the longest rows without loops."""
+
 
 def is_heavy(body: Region) -> bool:
     """True if an elementary function keeps units busy, so that one vector at a time does."""
@@ -43,18 +53,21 @@ def is_heavy(body: Region) -> bool:
 def over_vectors(
     at: RowLanes,
     index: SSAValue,
-    span: tuple[SSAValue, SSAValue, int | None],
+    span: tuple[SSAValue, SSAValue, Bounds],
     carried: Lanes,
     emit: Emit,
     backwards: bool = False,
 ) -> Lanes:
-    """The loop over all vectors of a span, whose length may be a number; the last one is masked.
+    """The loop over all vectors of a span, whose length has these bounds; the last one is masked.
 
     Backwards, that one comes first, and the first one last. A span that ends before it begins, as
     bounds that differ from row to row may say, has none.
     """
-    low, high, length = span
-    if length is None:
+    low, high, (least, most) = span
+    full, count = int(least) // at.lanes, ceil(min(most / at.lanes, MOST_VECTORS_IN_LINE + 1))
+    if count <= min(full + 1, MOST_VECTORS_IN_LINE):
+        return _in_line(at, index, (low, high), (full, count), carried, emit, backwards)
+    if least != most:
         high = larger(at, low, high)
     vectors = at.tile.columns // at.lanes
     width, lanes = at.index.constant(at.tile.columns), at.index.constant(at.lanes)
@@ -70,19 +83,48 @@ def over_vectors(
         assert isinstance(inner, RowLanes)
         k = mirrored(inner, end, up, lanes, k) if backwards else k
         inner.index.values[index] = k
-        left = smaller(inner, difference(inner, high, k), lanes)
-        kind: VectorType[I1] = VectorType(i1, [inner.lanes])
-        inner.mask = inner.insert(vector.CreateMaskOp([left], kind)).mask_vector
+        _mask(inner, smaller(inner, difference(inner, high, k), lanes))
         return emit(inner, 1, carried)
 
     up = at.index.add(end, rounded_up(at, difference(at, high, end), lanes)) if backwards else high
     hint = index.name_hint
     loops = [(low, end, width, all_lanes)]
-    if length is None or length % at.tile.columns:
+    if least != most or most % at.tile.columns:
         loops.append((end, up, lanes, some_lanes))
     for first, last, step, fill in reversed(loops) if backwards else loops:
         carried = carrying_loop(at, first, last, step, hint, carried, fill)
     return carried
+
+
+def _in_line(
+    at: RowLanes,
+    index: SSAValue,
+    span: tuple[SSAValue, SSAValue],
+    counts: tuple[int, int],
+    carried: Lanes,
+    emit: Emit,
+    backwards: bool,
+) -> Lanes:
+    """So many full vectors, and one more under a mask if there are more in all."""
+    low, high = span
+    full, count = counts
+    vectors = at.tile.columns // at.lanes
+    whole = full // vectors * vectors
+    places = [*range(0, whole, vectors), *range(whole, count)]
+    for place in reversed(places) if backwards else places:
+        inner = at.inside(at.index.block)
+        k = inner.index.add(low, inner.index.constant(place * at.lanes)) if place else low
+        inner.index.values[index] = k
+        if place >= full:
+            _mask(inner, difference(inner, high, k))
+        carried = emit(inner, vectors if place < whole else 1, carried)
+    return carried
+
+
+def _mask(at: RowLanes, count: SSAValue) -> None:
+    """Leave out all lanes but the first ones, as many as the count."""
+    kind: VectorType[I1] = VectorType(i1, [at.lanes])
+    at.mask = at.insert(vector.CreateMaskOp([count], kind)).mask_vector
 
 
 def store_elements(at: RowLanes, op: tix.DefineOp, value: SSAValue) -> None:

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from math import prod
 
 from xdsl.ir import Region, SSAValue
 
@@ -25,6 +26,7 @@ from dialects import tix
 from dialects.loops import SelectLanesOp
 from dialects.tix import Constraint
 from passes.analysis.index_uses import IndexUses
+from passes.analysis.size_bounds import ANY_SIZE, Bounds
 from passes.index_sets.sets import index_set
 from passes.lowering.emit import carrying_loop, one_of
 from passes.lowering.rows.lane_loops import Lanes, is_heavy, over_vectors, store_elements
@@ -32,15 +34,20 @@ from passes.lowering.rows.piece_loops import add_terms
 from passes.lowering.rows.row_group import RowGroup
 from passes.lowering.rows.row_lanes import RowLanes
 from passes.lowering.scalars.body_lowering import BodyLowering
-from passes.lowering.scalars.segments import Segments, add_segment, whole_sum
+from passes.lowering.scalars.segments import (
+    SEGMENT_TERMS,
+    Segments,
+    add_segment,
+    whole_sum,
+)
 from passes.lowering.trees import missing
 from passes.rewriting.cloner import free_values
 from passes.scheduling.nest import Rows
 from passes.scheduling.rows.piece_sums import PieceSum
 from passes.scheduling.rows.row_parts import Part
-from passes.scheduling.tiles.sum_lengths import constant_range
+from passes.scheduling.tiles.sum_lengths import constraints_of
 from passes.scheduling.tiles.tile import Tile
-from passes.scheduling.tiles.tile_analysis import constant_extent, lanes_of
+from passes.scheduling.tiles.tile_analysis import lanes_of
 
 MOST_VECTORS_OF_REDUCTION = 4
 """Vectors of partial results of a row at most: an addition waits four cycles for the one before."""
@@ -71,7 +78,9 @@ class PartLoop:
                 for needed in missing(row, free_values(op), ())[0]:
                     row.operation(needed)
         lead = self._lead.reduction
-        segments = at.segments_of(lead) if isinstance(lead, tix.SumOp) else None
+        segments = None
+        if isinstance(lead, tix.SumOp) and not _has_one_segment(at, lead, self.rows.longest):
+            segments = at.segments_of(lead)
         if segments is None:
             found = self._of_terms(at, self._indices(self._lead))
         else:
@@ -170,14 +179,14 @@ class PartLoop:
         """Give an index its value, in all parts and rows."""
         at.fix([self._indices(part)[place] for part in self.parts], value)
 
-    def _span(self, at: RowGroup, own: Sequence[SSAValue]) -> tuple[SSAValue, SSAValue, int | None]:
-        """The bounds of the first of some indices, and its length where that is a number."""
+    def _span(self, at: RowGroup, own: Sequence[SSAValue]) -> tuple[SSAValue, SSAValue, Bounds]:
+        """The bounds of the first of some indices, and those of its length."""
         index, lead = own[0], self._lead
         if lead.reduction:
-            known = None if index in at.ranges else constant_range(lead.reduction, index)
-            return *at.bounds(lead.reduction, own), known and known[1]
+            known = at.index.lengths(index, constraints_of(lead.reduction, own))
+            return *at.bounds(lead.reduction, own), ANY_SIZE if index in at.ranges else known
         size = lead.op.shape[lead.op.indices.index(index)]
-        return at.index.constant(0), at.index.form(size), constant_extent(size)
+        return at.index.constant(0), at.index.form(size), at.index.sizes.of(size)
 
     def along(self, at: RowGroup, index: SSAValue, carried: Lanes) -> Lanes:
         """The loop over vectors along the last index of the part that leads."""
@@ -231,9 +240,9 @@ class PartLoop:
         if not count:
             return max(1, VECTORS_OF_ELEMENTS // len(at.rows))
         room = VECTORS_OF_REDUCTIONS if count == len(self.parts) else VECTORS_BESIDE_OTHERS
-        _, _, length = self._span(at, self._indices(self._lead)[-1:])
-        whole = MOST_VECTORS_OF_REDUCTION if length is None else length // lanes_of(self._lead.op)
-        return max(1, min(MOST_VECTORS_OF_REDUCTION, whole, room // (count * at.height)))
+        _, _, (_, length) = self._span(at, self._indices(self._lead)[-1:])
+        whole = int(min(MOST_VECTORS_OF_REDUCTION, length / lanes_of(self._lead.op)))
+        return max(1, min(whole, room // (count * at.height)))
 
     def _lanes(self, at: RowGroup, part: Part, vectors: int) -> RowLanes:
         """The lowering of vectors of a part, of all rows."""
@@ -255,6 +264,15 @@ def _known(part: Part, piece: PieceSum | None, inside: Sequence[SSAValue]) -> li
     """The constraints that hold wherever a part is computed."""
     own = [*index_set(part.op), *(piece.total.constraints if piece else ())]
     return own if part.reduction else [c for c in own if not any(c.form[v] for v in inside)]
+
+
+def _has_one_segment(at: RowGroup, op: tix.SumOp, longest: int) -> bool:
+    """True if a segment has room for all terms of a sum, as in rows that go side by side: these
+    have at most the `longest` number of elements."""
+    if at.beside and longest <= SEGMENT_TERMS:
+        return True
+    own = (op.indices[n:] for n in range(len(op.indices)))
+    return prod(at.index.lengths(v[0], constraints_of(op, v))[1] for v in own) <= SEGMENT_TERMS
 
 
 def _with_term(at: RowLanes, op: tix.ReductionOp, before: SSAValue) -> SSAValue:

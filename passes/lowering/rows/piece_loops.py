@@ -20,7 +20,7 @@ from passes.lowering.rows.lane_loops import Lanes, over_vectors, store_elements
 from passes.lowering.rows.row_lanes import KnownNumbers, RowLanes
 from passes.scheduling.rows.piece_sums import PieceSum
 from passes.scheduling.tiles.tile import Tile
-from passes.scheduling.tiles.tile_analysis import constant_extent, lanes_of
+from passes.scheduling.tiles.tile_analysis import lanes_of
 
 VECTORS_TO_CLEAR = 2
 """Vectors of sums that begin one after the other."""
@@ -38,7 +38,7 @@ def clear(at: KnownNumbers, piece: PieceSum) -> None:
             store_elements(inner.at(None, number), op, zero)
         return ()
 
-    span = at.index.constant(0), at.index.form(size), constant_extent(size)
+    span = at.index.constant(0), at.index.form(size), at.index.sizes.of(size)
     over_vectors(RowLanes(at, op, tile, IndexUses()), column, span, (), fill)
 
 

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
+from math import prod
 from typing import Any
 
 from xdsl.dialects import arith, memref
@@ -143,7 +144,7 @@ def _span(
 
 def _are_short(at: RowLowering, rows: Rows) -> SSAValue | None:
     """A test that rows are short enough to go side by side; None where numbers say so."""
-    if all(constant_extent(size) is not None for size in rows.lengths):
+    if prod(at.index.sizes.of(size)[1] for size in rows.lengths) <= rows.longest:
         return None
     length = reduce(at.index.mul, map(at.index.form, rows.lengths))
     most = at.index.constant(rows.longest)
@@ -266,7 +267,7 @@ class RowLowering(RowGroup):
             return carried
 
         def part(at: RowLanes, low: SSAValue, high: SSAValue, carried: Lanes) -> Lanes:
-            span = low, high, constant_extent(size)
+            span = low, high, at.index.sizes.of(size)
             return over_vectors(at, column, span, carried, store, scans.are_backwards)
 
         scans.rows(lanes, part)

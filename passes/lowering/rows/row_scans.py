@@ -37,7 +37,6 @@ from passes.lowering.scalars.body_lowering import BodyLowering
 from passes.lowering.scalars.segments import SEGMENT_TERMS, add_segment, whole_sum
 from passes.scheduling.scans import Scan, row_scans
 from passes.scheduling.tiles.tile import Tile
-from passes.scheduling.tiles.tile_analysis import constant_extent
 
 EmitPart = Callable[[RowLanes, SSAValue, SSAValue, Lanes], Lanes]
 """Emits the elements from a place to another one: gets the totals before, gives those behind."""
@@ -70,11 +69,10 @@ class RowScans:
     def rows(self, at: RowLanes, emit: EmitPart) -> None:
         """The elements of a row: in segments, where these may be several and have sums."""
         size = self.op.shape[-1]
-        extent = constant_extent(size)
         ahead = [self._ahead(at, scan) for scan in self.scans]
         low, high = at.index.constant(0), at.index.form(size)
         sums = any(isinstance(scan.op, tix.SumOp) for scan in self.scans)
-        if not sums or (extent is not None and extent <= SEGMENT_TERMS):
+        if not sums or at.index.sizes.of(size)[1] <= SEGMENT_TERMS:
             emit(at, low, high, ahead)
             return
         width = at.index.constant(SEGMENT_TERMS)

@@ -23,6 +23,7 @@ from dialects import tix
 from dialects.loops import ParallelOp
 from dialects.quick import INDEX, block_with
 from passes.analysis.index_uses import IndexUses
+from passes.analysis.size_bounds import ANY_SIZE
 from passes.index_sets.context import stays_inside
 from passes.index_sets.sets import index_set
 from passes.lowering.emit import carrying_loop, loop, quotient, rounded_up, smaller
@@ -76,7 +77,7 @@ def strip_loops(outer: KnownNumbers, members: Sequence[tix.DefineOp], rows: Rows
                 of_op.numbers_of_columns(is_stored=op in rows.written)
         return ()
 
-    over_vectors(RowLanes(at, first, tile, uses), column, (low, high, None), (), emit)
+    over_vectors(RowLanes(at, first, tile, uses), column, (low, high, ANY_SIZE), (), emit)
     return ParallelOp(limits, Region(body))
 
 

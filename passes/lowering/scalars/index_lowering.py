@@ -17,6 +17,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from dialects.quick import INDEX, append
 from dialects.tix import Affine, Constraint, Variable
 from dialects.tix.affine import factors_of
+from passes.analysis.size_bounds import ANY_SIZE, Bounds, SizeBounds
 from passes.lowering import operations
 from passes.rewriting.shallow_copy import shallow_copy
 
@@ -30,9 +31,11 @@ class IndexLowering:
     block is at `i + 2`. So elements that several places share have equal forms.
     """
 
-    def __init__(self, block: Block, location: LocationAttr):
+    def __init__(self, block: Block, location: LocationAttr, sizes: SizeBounds | None = None):
         self.block = block
         self.location = location
+        self.sizes = sizes or SizeBounds.unknown()
+        """Bounds of sizes that hold in all calls."""
         self.values: dict[Variable, SSAValue] = {}
         self.places: dict[Variable, Affine] = {}
         self.known: dict[object, SSAValue] = {}
@@ -41,7 +44,7 @@ class IndexLowering:
 
     def inside(self, block: Block) -> IndexLowering:
         """The lowering of a block inside, which can use what this one has computed so far."""
-        inner = IndexLowering(block, self.location)
+        inner = IndexLowering(block, self.location, self.sizes)
         inner.outer = self
         inner.values = dict(self.values)
         inner.places = dict(self.places)
@@ -163,6 +166,21 @@ class IndexLowering:
         low = [value for is_low, value in ends if is_low]
         high = [value for is_low, value in ends if not is_low]
         return reduce(self._max, low), reduce(self._min, high)
+
+    def lengths(self, index: SSAValue, constraints: Sequence[Constraint]) -> Bounds:
+        """The least and the largest number of values of an index under its constraints.
+
+        The first value is the largest of several, and the end the least one: of all pairs of both
+        the one with the fewest values tells.
+        """
+        forms = [c.form for c in constraints]
+        if any(abs(form[index]) != 1 for form in forms):
+            return ANY_SIZE
+        low = [form for form in forms if form[index] > 0]
+        high = [form for form in forms if form[index] < 0]
+        found = [self.sizes.of(a + b + 1) for a in low for b in high]
+        least, most = (min(ends) for ends in zip(*found, strict=True))
+        return max(0, least), max(0, most)
 
     def bound(self, index: SSAValue, constraint: Constraint) -> SSAValue:
         """The first value of an index under a constraint that it grows with; else the end.

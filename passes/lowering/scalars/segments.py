@@ -55,12 +55,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import inf
+from math import inf, prod
 
 from xdsl.dialects import arith, math
 from xdsl.ir import SSAValue
 
 from dialects import tix
+from passes.analysis.size_bounds import SizeBounds
 from passes.lowering import operations
 from passes.lowering.emit import any_of, at_least_one, carrying_loop, difference, quotient, smaller
 from passes.lowering.scalars.body_lowering import BodyLowering
@@ -123,7 +124,11 @@ class Segments:
         Terms are counted along the first indices, `own`: along others each has a total of its own.
         Parts of more than `whole` values are multiples of it, where their length is a number.
         """
-        if op in at.as_written or not isinstance(op, tix.SumOp):
+        if (
+            op in at.as_written
+            or not isinstance(op, tix.SumOp)
+            or _are_few(op, own, at.index.sizes)
+        ):
             return None
         room: SSAValue | int = SEGMENT_TERMS
         steps: dict[SSAValue, SSAValue | int] = {}
@@ -203,6 +208,12 @@ def _depends_on_others(op: tix.SumOp, own: Sequence[SSAValue]) -> bool:
     """True if the bounds of the first of `own` depend on other indices of the sum."""
     others = [v for v in op.indices if v is not own[0]]
     return any(c.form[v] for c in constraints_of(op, own) for v in others)
+
+
+def _are_few(op: tix.SumOp, own: Sequence[SSAValue], sizes: SizeBounds) -> bool:
+    """True if the bounds of sizes leave no more terms than a segment has."""
+    counts = [most_values(op, op.indices[op.indices.index(v) :], sizes) for v in own]
+    return None not in counts and prod(n for n in counts if n is not None) <= SEGMENT_TERMS
 
 
 def _room_outside(

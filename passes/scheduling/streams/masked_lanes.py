@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 
 from xdsl.ir import Operation, SSAValue
 
 from dialects import tix
-from dialects.tix import Affine, Variable, between
+from dialects.tix import Affine, Constraint, Variable, between
 from passes.index_sets.context import stays_inside
+from passes.index_sets.sets import quotient_constraints, quotients_of
+from passes.index_sets.space import implied_by
 from passes.rewriting.programs import definition_around, reductions_around
 from passes.scheduling.tiles.sum_lengths import is_short
 
@@ -68,8 +70,25 @@ def reads_ahead(op: tix.IfOp, known: Container[SSAValue] = ()) -> Iterator[tix.R
 
 def is_there_ahead(op: tix.ReadOp) -> bool:
     """True if a read that stands before a choice is inside of the tensor without its condition."""
+    return is_there(op) or stays_inside(op, _ranges_around(op))
+
+
+def is_there_at(
+    op: tix.ReadOp, places: Mapping[Variable, Affine], tests: Iterable[Constraint]
+) -> bool:
+    """True if a read is inside of the tensor where these tests hold: indices have these places,
+    of which the tests say nothing."""
+    quotients = (c for q in quotients_of(op.forms) for c in quotient_constraints(q))
+    known = [c.substitute(places) for c in (*_ranges_around(op), *quotients)] + list(tests)
+    limits = zip(op.forms, op.shape, strict=True)
+    inside = (c.substitute(places) for form, size in limits for c in between(0, form, size))
+    return all(implied_by(c, known) for c in inside)
+
+
+def _ranges_around(op: tix.ReadOp) -> list[Constraint]:
+    """The ranges of all indices that a read can depend on."""
     around = definition_around(op)
     known = [c for reduction in reductions_around(op) for c in reduction.constraints]
     for index, size in zip(around.indices, around.shape, strict=True):
         known += between(0, Affine.of(index), size)
-    return is_there(op) or stays_inside(op, known)
+    return known

@@ -7,7 +7,7 @@ of sums in these loops is said of them, but for segments and the joining of seve
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import prod
+from math import inf, prod
 from typing import NamedTuple
 
 from xdsl.ir import Region, SSAValue
@@ -15,6 +15,7 @@ from xdsl.ir import Region, SSAValue
 from dialects import tix
 from dialects.quick import arguments_in, operands_of
 from dialects.tix.affine import FormRow
+from passes.analysis.size_bounds import SizeBounds
 from passes.rewriting.programs import definition_around
 
 MOST_TERMS_TO_UNROLL = 8
@@ -206,8 +207,11 @@ def long_sums(region: Region) -> Iterator[tix.ReductionOp]:
                 yield from long_sums(inner)
 
 
-def most_values(op: tix.ReductionOp, own: Sequence[SSAValue]) -> int | None:
-    """The largest number of values that the first of `own` has, where a number bounds it.
+def most_values(
+    op: tix.ReductionOp, own: Sequence[SSAValue], sizes: SizeBounds | None = None
+) -> int | None:
+    """The largest number of values that the first of `own` has, where a number bounds it, or the
+    bounds of sizes do.
 
     `c k + f >= 0` and `-d k + g >= 0` with c, d > 0 leave the integers from -f/c to g/d: at most
     one more than the whole part of g/d + f/c = (c g + d f) / (c d). In that sum of both, times d
@@ -217,8 +221,16 @@ def most_values(op: tix.ReductionOp, own: Sequence[SSAValue]) -> int | None:
     forms = [c.form for c in constraints_of(op, own)]
     pairs = [(a, b) for a in forms if a[index] > 0 for b in forms if b[index] < 0]
     widths = [(a * -b[index] + b * a[index], a[index] * -b[index]) for a, b in pairs]
-    numbers = [w.constant // divisor + 1 for w, divisor in widths if not w.terms]
+    ends = [(_greatest(width, sizes), divisor) for width, divisor in widths]
+    numbers = [int(end) // divisor + 1 for end, divisor in ends if end < inf]
     return max(0, min(numbers)) if numbers else None
+
+
+def _greatest(form: tix.Affine, sizes: SizeBounds | None) -> float:
+    """The greatest value of a form, infinity where it is not known."""
+    if not form.terms:
+        return form.constant
+    return sizes.of(form)[1] if sizes else inf
 
 
 def constraints_of(op: tix.ReductionOp, own: Sequence[SSAValue]) -> list[tix.Constraint]:

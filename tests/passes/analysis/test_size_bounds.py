@@ -7,11 +7,15 @@ from itertools import product
 from math import inf
 
 import pytest
+from xdsl.dialects.builtin import IndexType, UnknownLoc
+from xdsl.ir import Block
+from xdsl.utils.test_value import create_ssa_value
 
 import tadc
-from dialects.tix import Affine
+from dialects.tix import Affine, Constraint
 from dialects.tix.affine import SizeValues
 from passes.analysis.size_bounds import SizeBounds
+from passes.lowering.scalars.index_lowering import IndexLowering
 
 PROGRAM = tadc.compile("y[i] = sum[k](w[k] * x[3*i + k])").program.op
 
@@ -51,3 +55,23 @@ def test_of_unknown_sizes_nothing_is_known() -> None:
     bounds = SizeBounds(PROGRAM, {"N": 3}, {})
     assert bounds.of(Affine.of("N")) == (3, inf)
     assert bounds.of(Affine.of("M") * -2) == (-inf, 0)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_lengths_of_ranges_stay_within_their_bounds(seed: int) -> None:
+    """Of an index with one or two first values, and one or two ends."""
+    rng, k = random.Random(seed), create_ssa_value(IndexType())
+    least = {name: rng.randint(0, 4) for name in "NM"}
+    most = {name: n + rng.randint(0, 4) for name, n in least.items()}
+    low = [random_form(rng) for _ in range(rng.randint(1, 2))]
+    high = [random_form(rng) for _ in range(rng.randint(1, 2))]
+    tests = [Constraint(Affine.of(k) - form) for form in low]
+    tests += [Constraint(form - Affine.of(k)) for form in high]
+    index = IndexLowering(Block(), UnknownLoc(), SizeBounds(PROGRAM, least, most))
+    first, last = index.lengths(k, tests)
+    ranges = [range(least[name], most[name] + 1) for name in "NM"]
+    for n, m in product(*ranges):
+        sizes = SizeValues(N=n, M=m)
+        begin = max(form.evaluate(sizes) for form in low)
+        length = min(form.evaluate(sizes) for form in high) - begin + 1
+        assert first <= max(0, length) <= last

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from xdsl.dialects import scf, vector
 
 import tadc
@@ -16,6 +17,10 @@ WINDOW = (
 GROUPS = (
     "y[o, i in range(28), j in range(28)] = sum[c in range(4), u in range(3), v in range(3)]"
     "(pad(x[4*(o // 4) + c, i + u - 1, j + v - 1]) * w[o, c, u, v])"
+)
+VOLUMES = (
+    "y[n, o, a, b, c] = sum[k in range(4), p in range(3), q in range(3), r in range(3)]"
+    "(x[n, o // 8 * 4 + k, a + p, b + q, c + r] * w[o, k, p, q, r])"
 )
 
 
@@ -57,14 +62,32 @@ def _around(lines: list[str], number: int) -> str:
     return next(t for t in reversed(lines[:number]) if len(t) - len(t.lstrip()) < depth)
 
 
-def test_groups_agree_with_the_interpreter() -> None:
+def test_weights_that_are_there_for_all_lanes_are_no_vectors() -> None:
+    """Of the weights, w[8*p + o] is there where a test around all sums of the block holds."""
+    f = tadc.compile(VOLUMES).derivative("x")
+    shapes = {"x": (2, 12, 18, 18, 18), "w": (24, 4, 3, 3, 3), "dy": (2, 24, 16, 16, 16)}
+    text = f.emit("scheduled", bind_sizes(f.program.op, shapes), "f32")
+    assert "vector.maskedload %dy" in text
+    assert "gathered" not in text
+
+
+@pytest.mark.parametrize(
+    ("source", "x", "w"),
+    [
+        (GROUPS, (22, 28, 28), (23, 4, 3, 3)),
+        (VOLUMES, (1, 12, 9, 6, 19), (24, 4, 3, 3, 3)),
+        (VOLUMES, (1, 24, 9, 6, 19), (41, 4, 3, 3, 3)),
+    ],
+)
+def test_groups_agree_with_the_interpreter(
+    source: str, x: tuple[int, ...], w: tuple[int, ...]
+) -> None:
     """Also where the last group lacks channels."""
     rng = np.random.default_rng(0)
-    shapes = {"x": (22, 28, 28), "w": (23, 4, 3, 3)}
-    arrays = [rng.uniform(-1, 1, shape) for shape in shapes.values()]
+    arrays = [rng.uniform(-1, 1, shape) for shape in (x, w)]
     results: list[list[np.ndarray]] = []
     for target in ("cpu", "interpret"):
-        f = tadc.compile(GROUPS, target=target)
+        f = tadc.compile(source, target=target)
         y, pullback = tadc.vjp(f, *arrays)
         results.append([y, *pullback(np.cos(y))])
     for own, expected in zip(*results, strict=True):
