@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from abc import ABC, ABCMeta
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from operator import attrgetter
 from typing import Any, Self, TypeVar
 
@@ -57,11 +57,12 @@ class _OfBases(ABCMeta):
     __instancecheck__ = type.__instancecheck__
 
 
-def _quickly(**parts: str) -> Callable[[ClassT], ClassT]:
+def _quickly(**parts: str | property) -> Callable[[ClassT], ClassT]:
     """Let Python itself give these parts of an object, each by the name of its field, and tell
     objects apart: in sets and maps, functions of xDSL do the same."""
     quick: dict[str, object] = {"__eq__": object.__eq__, "__hash__": object.__hash__}
-    quick |= {name: property(attrgetter(field)) for name, field in parts.items()}
+    for name, part in parts.items():
+        quick[name] = property(attrgetter(part)) if isinstance(part, str) else part
 
     def define(kind: ClassT) -> ClassT:
         for name, value in quick.items():
@@ -109,7 +110,18 @@ class QuickOperation(IRDLOperation, ABC, metaclass=_OfBases):
         )
 
 
-@_quickly(type="_type", owner="op")
+_valid_name: Callable[[str | None], str | None] = lru_cache(OpResult.extract_valid_name)
+
+
+def _set_name(value: SSAValue, name: str | None) -> None:
+    value._name = _valid_name(name)
+
+
+NAME = property(attrgetter("_name"), _set_name)
+"""The name of a value: few are checked, as most values share theirs with others."""
+
+
+@_quickly(type="_type", owner="op", name_hint=NAME)
 class _Result(OpResult[Attribute]):
     """The result of an operation."""
 
@@ -117,12 +129,27 @@ class _Result(OpResult[Attribute]):
         self._type, self.op, self.index = type, op, index
 
 
-@_quickly(type="_type", owner="block")
+@_quickly(type="_type", owner="block", name_hint=NAME)
 class _Argument(BlockArgument[Attribute]):
     """An argument of a block."""
 
     def __init__(self, type: Attribute, block: Block, index: int):
         self._type, self.block, self.index, self.location = type, block, index, UNKNOWN_LOC
+
+
+@_quickly()
+class _Region(Region):
+    """The region of one block."""
+
+    def __init__(self, block: Block):
+        assert block.parent is None
+        self._first_block = self._last_block = block
+        block.parent = self
+
+    def walk(self, *, reverse: bool = False, region_first: bool = False) -> Iterator[Operation]:
+        if reverse or region_first:
+            return super().walk(reverse=reverse, region_first=region_first)
+        return _walk_in(self)
 
 
 INDEX = IndexType()
@@ -143,6 +170,11 @@ def block_with(types: Iterable[Attribute]) -> Block:
     block = Block()
     block._args = tuple([_Argument(kind, block, n) for n, kind in enumerate(types)])
     return block
+
+
+def region_with(block: Block) -> Region:
+    """The region of a block, which holds no operation around it."""
+    return _Region(block)
 
 
 def make(
@@ -168,7 +200,14 @@ def _fill(
     """Do what `Operation.__init__` does; fields that are left out have the values of the class."""
     if operands:
         op._operands = SSAValues(operands)
-        op._operand_uses = tuple([_use(op, n, value) for n, value in enumerate(operands)])
+        uses: list[Use] = []
+        for n, value in enumerate(operands):
+            first = value.first_use  # each is the first of the uses of its value
+            value.first_use = use = Use(op, n, None, first)
+            if first is not None:
+                first._prev_use = use
+            uses.append(use)
+        op._operand_uses = tuple(uses)
     if result_types:
         op.results = SSAValues([_Result(kind, op, n) for n, kind in enumerate(result_types)])
     defaults = _defaults(type(op))
@@ -177,15 +216,6 @@ def _fill(
     op.location = UNKNOWN_LOC
     for region in regions:
         op.add_region(region)
-
-
-def _use(op: Operation, number: int, value: SSAValue) -> Use:
-    """Operand `number` of an operation as the first of the uses of its value."""
-    first = value.first_use
-    value.first_use = use = Use(op, number, None, first)
-    if first is not None:
-        first._prev_use = use
-    return use
 
 
 @cache
@@ -212,7 +242,8 @@ def clone(op: OpT, values: dict[SSAValue, SSAValue] | None = None) -> OpT:
     copy.attributes, copy.location = dict(op.attributes), op.location
     _match(op.results, copy.results, values)
     for region in op.regions:
-        copy.add_region(Region([_cloned(block, values) for block in _blocks(region)]))
+        blocks = [_cloned(block, values) for block in _blocks(region)]
+        copy.add_region(region_with(*blocks) if len(blocks) == 1 else Region(blocks))
     return copy
 
 
@@ -249,14 +280,17 @@ def walk(op: Operation) -> Iterator[Operation]:
     """An operation, and those of its regions in order: quick, as most have no regions."""
     yield op
     for region in op.regions:
-        for block in _blocks(region):
-            following = block._first_op
-            while (inner := following) is not None:
-                following = inner._next_op  # before somebody moves the operation
-                if inner.regions:
-                    yield from walk(inner)
-                else:
-                    yield inner
+        yield from _walk_in(region)
+
+
+def _walk_in(region: Region) -> Iterator[Operation]:
+    for block in _blocks(region):
+        following = block._first_op
+        while (op := following) is not None:
+            following = op._next_op  # before somebody moves the operation
+            yield op
+            for inner in op.regions:
+                yield from _walk_in(inner)
 
 
 def ops_in(block: Block) -> Iterator[Operation]:

@@ -42,7 +42,7 @@ from dialects import tix
 from dialects.tix import Affine, TensorType, between
 from dialects.tix.affine import SizeValues
 from passes.analysis.index_uses import IndexUses
-from passes.analysis.rounding import must_round_identically
+from passes.analysis.rounding import is_free, must_round_identically
 from passes.index_sets.sets import boxed_indices
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
@@ -104,7 +104,7 @@ class CutReductionsPass(ProgramPass):
 def cut_reductions(program: tix.ProgramOp, sizes: Mapping[str, int]) -> tix.ProgramOp:
     """The program with long reductions in pieces; itself where there are none."""
     fixed, known = must_round_identically(program), with_derived_sizes(program, sizes)
-    free = [op for op in program.definitions if fixed.isdisjoint(op.walk())]
+    free = [op for op in program.definitions if is_free(op, fixed)]
     cuts: dict[Operation, _Cut] = {cut.op: cut for op in free for cut in _cuts_in(op, known)}
     if not cuts:
         return program

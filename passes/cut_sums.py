@@ -42,7 +42,7 @@ from dialects import tix
 from dialects.tix import Affine, TensorType, between
 from dialects.tix.affine import SizeValues
 from passes.analysis.pairs import LongSum, long_sums, pairs_along
-from passes.analysis.rounding import must_round_identically
+from passes.analysis.rounding import is_free, must_round_identically
 from passes.index_sets.sets import boxed_indices
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
@@ -164,7 +164,7 @@ Row = tuple[SSAValue, int]
 
 def _cuts_of(program: tix.ProgramOp, sizes: Mapping[str, int]) -> list[_Cut]:
     fixed = must_round_identically(program)
-    free = [op for op in program.definitions if fixed.isdisjoint(op.walk())]
+    free = [op for op in program.definitions if is_free(op, fixed)]
     last = {row: op for op in free for row in _rows_reduced(op)}
     places = {op: n for n, op in enumerate(program.definitions)}
     found = [cut for op in free for cut in _cuts_in(op, last, places, sizes)]

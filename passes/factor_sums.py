@@ -74,8 +74,9 @@ def factor_sums(
     sizes = with_derived_sizes(program, sizes or {})
     given = program
     labels = {op.label.data for op in program.definitions}
+    settled: set[str] = set()
     for _ in range(MOST_ROUNDS):
-        if found := _extractions(program, scans, sizes):
+        if found := _extractions(program, scans, sizes, settled):
             program = extracted(program, found)
             continue
         if program is not given:
@@ -85,6 +86,7 @@ def factor_sums(
         if not found:
             return program
         program = merge_equal_tensors(extracted(program, found), labels)
+        settled.clear()
     raise RuntimeError(f"partial sums of partial sums without end: {program}")
 
 
@@ -100,14 +102,21 @@ def _kept(program: tix.ProgramOp) -> set[Operation]:
     return {*must_round_identically(program), *(o for op in carried for o in op.walk())}
 
 
-def _extractions(program: tix.ProgramOp, scans: bool, sizes: Mapping[str, int]) -> Extractions:
-    """The next partial sum of each sum that gains by one."""
+def _extractions(
+    program: tix.ProgramOp, scans: bool, sizes: Mapping[str, int], settled: set[str]
+) -> Extractions:
+    """The next partial sum of each sum that gains by one.
+
+    Definitions without one are `settled`: their labels are added to those that need no look.
+    """
     fixed = _kept(program)
     found: dict[tix.ReductionOp, Extraction] = {}
     for definition in program.definitions:
-        for op in definition.walk():
-            if isinstance(op, tix.SumOp) and op not in fixed:
-                extraction = find_extraction(op, definition, scans, sizes)
-                if extraction is not None:
-                    found[op] = extraction
+        if definition.label.data in settled:
+            continue
+        sums = [op for op in definition.walk() if isinstance(op, tix.SumOp) and op not in fixed]
+        gains = {op: find_extraction(op, definition, scans, sizes) for op in sums}
+        found |= {op: extraction for op, extraction in gains.items() if extraction is not None}
+        if found.keys().isdisjoint(sums):
+            settled.add(definition.label.data)
     return found

@@ -224,8 +224,11 @@ class _Outliner(Cloner):
 def _worth_a_name(program: tix.ProgramOp, sizes: Mapping[str, int] | None) -> set[Operation]:
     """The reductions that are better computed by themselves, though no derivative asks for their
     values; with `sizes`, those that have blocks then are among them."""
-    pairs = [(op, d) for d in program.definitions for op in d.walk()]
-    found = {op for op, d in pairs if _is_shared(op, d) or _is_beside_another(op, d)}
+    ops = ((op, d) for d in program.definitions for op in d.walk())
+    pairs = [(op, d) for op, d in ops if isinstance(op, tix.ReductionOp)]
+    found: set[Operation] = {
+        op for op, d in pairs if _is_shared(op, d) or _is_beside_another(op, d)
+    }
     if sizes is not None:
         known, uses = with_derived_sizes(program, sizes), IndexUses()
         fixed = must_round_identically(program)

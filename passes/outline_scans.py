@@ -45,7 +45,7 @@ from dialects import tix
 from dialects.tix import Affine, Constraint, TensorType, between
 from passes.absorb_conditions import bounded_without_conditions
 from passes.analysis.index_uses import IndexUses
-from passes.analysis.rounding import must_round_identically
+from passes.analysis.rounding import is_free, must_round_identically
 from passes.factoring.separate_sums import separate_sums
 from passes.index_sets.sets import index_set
 from passes.index_sets.space import conditions_of_a_point, implied_by
@@ -107,7 +107,7 @@ def _free(program: tix.ProgramOp) -> Iterator[tix.DefineOp]:
     """The definitions whose values may round otherwise."""
     fixed = must_round_identically(program)
     for op in program.definitions:
-        if op.view is None and fixed.isdisjoint(op.walk()):
+        if op.view is None and is_free(op, fixed):
             yield op
 
 

@@ -34,7 +34,7 @@ from dialects import tix
 from dialects.tix import Affine, TensorType
 from passes.absorb_conditions import bounded_without_conditions
 from passes.analysis.index_uses import IndexUses
-from passes.analysis.rounding import must_round_identically
+from passes.analysis.rounding import is_free, must_round_identically
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
 from passes.rewriting.part_sizes import with_derived_sizes
@@ -158,7 +158,7 @@ def _all_axes(program: tix.ProgramOp, sizes: Sizes, precision: str) -> Axes:
     left = [
         (op, own)
         for op, own in zip(program.definitions, typed, strict=True)
-        if _may_pack(own) and fixed.isdisjoint(op.walk())
+        if _may_pack(own) and is_free(op, fixed)
     ]
     asked = list(left)
     while asked:

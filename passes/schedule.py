@@ -50,6 +50,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import chain
+from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import func, memref
@@ -64,7 +65,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.utils.hints import isa
 
 from dialects import tix
 from dialects.loops import CallOp, ParallelOp
@@ -94,6 +94,7 @@ from passes.scheduling.blocking import ChooseBlocking, blocking_chooser
 from passes.scheduling.nest import Nest
 from passes.scheduling.recurrences import recurrence_of
 from passes.scheduling.sharing import nests_of
+from passes.scheduling.small_parts import is_small_part
 from passes.scheduling.text.plan_parser import parse_plan
 from passes.scheduling.text.planned import planned
 
@@ -132,8 +133,9 @@ class SchedulePass(ModulePass):
         """The functions and calls that the program becomes, each made when it is asked for."""
         plan = parse_plan(self.plan)
         choose = blocking_chooser(self.tile, self.sizes, self.least)
+        chosen = choose and planned(plan, program, choose)
         known = SizeBounds(program, parse_sizes(self.least), parse_sizes(self.most))
-        return schedule(program, choose and planned(plan, program, choose), self.strided, known)
+        return schedule(program, chosen, self.strided, known, parse_sizes(self.sizes))
 
 
 def schedule(
@@ -141,12 +143,14 @@ def schedule(
     choose: ChooseBlocking | None = None,
     strided: bool = False,
     known: SizeBounds | None = None,
+    sizes: Mapping[str, int] | None = None,
 ) -> Iterator[func.FuncOp | CallOp]:
     """Functions of the definitions, in order, or calls of the functions of equivalent ones.
 
     Each is made when it is asked for, once the loops of all are chosen. These are what `choose`
     gives; without it, there is one function for each definition, and every loop is a plain nest.
-    With `strided` they take strides of what they read. They are right for sizes in `known` bounds.
+    With `strided` they take strides of what they read. They are right for sizes in `known` bounds;
+    what is a small part of the work for these `sizes` gets short code.
     """
     require_bounded(program)
     require_precision(program)
@@ -164,6 +168,8 @@ def schedule(
         if member.op is not member.first:
             yield _call(member, functions[member.first], names)
             continue
+        small = all(is_small_part(op, sizes or {}) for op in nest.members)
+        nest = replace(nest, is_small=small)
         function = _function(nest, names, choose is not None, as_written, strided, known)
         nest.forget()
         functions[member.op] = function
@@ -327,8 +333,8 @@ def _size_names(ops: Sequence[tix.DefineOp], tensors: Sequence[SSAValue]) -> lis
 def names_in(function: func.FuncOp, name: str) -> list[str]:
     """An attribute of a function that is a list of names: `buffers` or `sizes`."""
     attribute = function.attributes[name]
-    assert isa(attribute, ArrayAttr[StringAttr])
-    return [a.data for a in attribute]
+    assert isinstance(attribute, ArrayAttr)
+    return [a.data for a in cast("ArrayAttr[StringAttr]", attribute)]
 
 
 def results_of(function: func.FuncOp) -> int:

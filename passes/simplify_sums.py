@@ -23,9 +23,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
 from dialects import tix
+from dialects.quick import QuickOperation, operands_of
 from dialects.tix import Affine, Constraint, between
 from passes.analysis.speculation import is_speculatable, is_speculatable_product
 from passes.index_sets.context import ContextCloner
@@ -131,7 +132,9 @@ class _Simplifier(ContextCloner):
         is_window = all(constant_length(v, limits) is not None for v in free)
         has_terms = conditions is not None and is_window
         outside, inside = product.split(lambda v: self.can_leave(v, op, free))
-        more, less = product.split(lambda v: self.can_leave(v, op, free, has_terms))
+        more, less = outside, inside
+        if has_terms:
+            more, less = product.split(lambda v: self.can_leave(v, op, free, has_terms))
         if is_speculatable_product(outside) and len(less.factors) == len(inside.factors):
             return self._factored(op, free, limits, outside, inside)
         if conditions is None:
@@ -176,23 +179,22 @@ class _Simplifier(ContextCloner):
         """True if `value` depends on none of `free`, and all elements it reads are there anyway, as
         they are where the sum has terms."""
         pending, seen = [value], set[SSAValue]()
+        reads: list[tix.ReadOp] = []
         while pending:
             v = pending.pop()
             owner = v.owner
-            if v in seen or not isinstance(owner, Operation) or not op.is_ancestor(owner):
+            if v in seen or not isinstance(owner, QuickOperation) or not op.is_ancestor(owner):
                 continue
             seen.add(v)
             every = [*owner.walk()]
-            if any(isinstance(o, tix.ReductionOp | tix.IfOp) for o in every):
-                return False
-            reads = [o for o in every if isinstance(o, tix.ReadOp)]
-            if not has_terms and not all(map(self._in_range, reads)):
-                return False
-            operands = [operand for o in every for operand in o.operands]
+            operands = [operand for o in every for operand in operands_of(o)]
             if any(v in free for v in operands):
                 return False
+            if any(isinstance(o, (tix.ReductionOp, tix.IfOp)) for o in every):
+                return False
+            reads += [o for o in every if isinstance(o, tix.ReadOp)]
             pending += operands
-        return True
+        return has_terms or all(map(self._in_range, reads))  # last: that takes proofs
 
     def _in_range(self, read: tix.ReadOp) -> bool:
         pairs = zip(read.forms, type_of(read.tensor).shape, strict=True)

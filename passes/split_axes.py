@@ -38,7 +38,7 @@ from dialects import tix
 from dialects.tix import Affine, Constraint, TensorType, Variable, between
 from passes.absorb_conditions import bounded_without_conditions
 from passes.analysis.index_uses import IndexUses
-from passes.analysis.rounding import must_round_identically
+from passes.analysis.rounding import is_free, must_round_identically
 from passes.index_sets.sets import within
 from passes.index_sets.space import implied_by
 from passes.infer_ranges import infer_ranges
@@ -87,7 +87,7 @@ def split_axes(program: tix.ProgramOp, taken: Collection[str] = ()) -> tix.Progr
         return program
     narrow = bounded_without_conditions(program)
     fixed = must_round_identically(narrow)
-    free = [op for op in narrow.definitions if fixed.isdisjoint(op.walk())]
+    free = [op for op in narrow.definitions if is_free(op, fixed)]
     around = {op: _of_definition(op) for op in free}
     inside = {v: s for op in free for v, s in _of_sums(op)}
     if not inside and not any(around.values()):

@@ -32,7 +32,7 @@ from xdsl.ir import Operation, SSAValue
 
 from dialects import tix
 from dialects.tix import Affine, TensorType, between
-from passes.analysis.rounding import must_round_identically
+from passes.analysis.rounding import is_free, must_round_identically
 from passes.analysis.size_bounds import Bounds, SizeBounds
 from passes.index_sets.sets import boxed_indices
 from passes.rewriting.builder import BodyBuilder
@@ -82,7 +82,7 @@ def spread_reductions(
 ) -> tix.ProgramOp:
     """The program with long reductions in pieces; itself where there are none."""
     fixed = must_round_identically(program)
-    keep = {op.label.data for op in program.definitions if not fixed.isdisjoint(op.walk())}
+    keep = {op.label.data for op in program.definitions if not is_free(op, fixed)}
     while spreads := _spreads_in(program, SizeBounds(program, least, most), keep):
         program = _spread(program, spreads)
     return program

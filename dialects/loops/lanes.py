@@ -41,9 +41,9 @@ LANES = {(lanes,) for lanes in (2, 4, 8, 16, 32, 64)}
 
 def alignment_of(op: Operation) -> int:
     """The bytes of which an operation on memory promises its address to be a multiple, or 0."""
-    promised = op.attributes.get("alignment")
+    promised = op.attributes.get("alignment") if op.attributes else None
     alignment = promised.value.data if isinstance(promised, IntegerAttr) else 0
-    if not isinstance(op, vector.StoreOp) or not is_nontemporal(op):
+    if not is_nontemporal(op) or not isinstance(op, vector.StoreOp):
         return alignment
     stored = vector_type(op.vector)
     assert isinstance(stored.element_type, AnyFloat)
@@ -77,7 +77,7 @@ IntegerConstr = base(IntegerType) | base(IndexType)
 
 def vector_type(value: SSAValue | Operation) -> VectorType[Attribute]:
     """The type of a value that is a vector."""
-    type_ = SSAValue.get(value).type
+    type_ = (value.results[0] if isinstance(value, Operation) else value).type
     assert isinstance(type_, VectorType)
     return cast("VectorType[Attribute]", type_)
 

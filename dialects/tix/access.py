@@ -64,13 +64,7 @@ class ReadOp(QuickOperation):
     @property
     def forms(self) -> list[Affine]:
         """The position that is read: one form for each dimension of the tensor."""
-        map, operands = self.map, operands_of(self)
-
-        def bound() -> list[Affine]:
-            _, *indices = operands
-            return [row.bind(indices) for row in map.data.rows]
-
-        return [*kept(self, (map, operands), bound)]
+        return [*kept(self, (self.map, operands_of(self)), _forms)]
 
     @property
     def tensor_type(self) -> TensorType:
@@ -178,6 +172,12 @@ class FloorDivOp(QuickOperation):
         _verify_form(self.map, self.indices)
         if self.divisor.data < 1:
             raise VerifyException(f"the divisor must be positive, not {self.divisor.data}")
+
+
+def _forms(map: MapAttr, operands: Sequence[SSAValue]) -> list[Affine]:
+    """The forms of a read, whose operands are its tensor and then its indices."""
+    _, *indices = operands
+    return [row.bind(indices) for row in map.data.rows]
 
 
 def _verify_map(map: MapAttr, operands: Sequence[SSAValue]) -> None:

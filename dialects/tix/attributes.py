@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar, TypeVarTuple
 
 from xdsl.ir import Data, Operation, SSAValue
 from xdsl.irdl import irdl_attr_definition
@@ -20,6 +20,7 @@ from dialects.tix.affine import Affine, FormRow, ParseVariable, Variable, parse_
 from dialects.tix.constraints import Constraint, parse_constraint, show_constraint
 
 T = TypeVar("T")
+Parts = TypeVarTuple("Parts")
 
 KEPT = "kept"
 """The name under which an operation keeps a value that follows from operands and attributes."""
@@ -132,8 +133,8 @@ def constraints_of(attribute: SetAttr, operands: Sequence[SSAValue]) -> list[Con
     return [Constraint(row.bind(operands), equality) for row, equality in attribute.data.rows]
 
 
-def kept(op: Operation, key: tuple[object, ...], make: Callable[[], T]) -> T:
-    """The value that `make` gives, made again where the key of an operation is no longer the same.
+def kept(op: Operation, key: tuple[*Parts], make: Callable[[*Parts], T]) -> T:
+    """The value that `make` gives for a key, made again where that of an operation has changed.
 
     Passes ask an operation for its forms many times. Each operation keeps one value. Keys of the
     same objects are quickly compared.
@@ -141,7 +142,7 @@ def kept(op: Operation, key: tuple[object, ...], make: Callable[[], T]) -> T:
     own = vars(op)
     found = own.get(KEPT)
     if found is None or found[0] != key:
-        found = own[KEPT] = key, make()
+        found = own[KEPT] = key, make(*key)
     return found[1]
 
 

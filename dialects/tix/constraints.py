@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.ir import SSAValue
 from xdsl.parser import AttrParser
@@ -11,8 +11,7 @@ from xdsl.parser import AttrParser
 from dialects.tix.affine import Affine, ParseVariable, Variable, parse_affine, show
 
 
-@dataclass(frozen=True, slots=True)
-class Constraint:
+class Constraint(NamedTuple):
     """`form >= 0`, or `form == 0` when `equality`: so `i < N` is `Constraint(N - i - 1)`.
 
     A list of constraints stands for the points at which all of them hold: a convex index set.

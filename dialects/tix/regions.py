@@ -85,8 +85,8 @@ class ReductionOp(QuickOperation, ABC):
     @property
     def constraints(self) -> list[Constraint]:
         """The index set."""
-        domain, free, own = self.domain, operands_of(self), arguments_in(self.body)
-        return [*kept(self, (domain, free, own), lambda: constraints_of(domain, [*free, *own]))]
+        key = self.domain, operands_of(self), arguments_in(self.body)
+        return [*kept(self, key, _bound)]
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -152,6 +152,11 @@ class MinOp(ExtremumOp):
     IDENTITY: ClassVar[float] = inf
 
 
+def _bound(domain: SetAttr, free: Sequence[SSAValue], own: Sequence[SSAValue]) -> list[Constraint]:
+    """The constraints of the domain of a reduction."""
+    return constraints_of(domain, [*free, *own])
+
+
 def _own_or_free(parser: Parser, own: Mapping[str, int]) -> ParseVariable:
     """Reads a variable of a reduction's set: its own indices, no values yet, stand as `#n`."""
 
@@ -194,10 +199,7 @@ class IfOp(QuickOperation):
     @property
     def condition(self) -> list[list[Constraint]]:
         """The disjuncts, each the constraints of a convex set."""
-        disjuncts, indices = self.disjuncts, operands_of(self)
-        found = kept(
-            self, (disjuncts, indices), lambda: [constraints_of(p, indices) for p in disjuncts]
-        )
+        found = kept(self, (self.disjuncts, operands_of(self)), _disjuncts)
         return [[*constraints] for constraints in found]
 
     @classmethod
@@ -223,6 +225,13 @@ Predicate: TypeAlias = Literal["lt", "le", "gt", "ge", "eq", "ne"]
 """Comparisons of two reals. With a NaN, all are false except `ne`."""
 
 PREDICATES: tuple[Predicate, ...] = get_args(Predicate)
+
+
+def _disjuncts(
+    disjuncts: ArrayAttr[SetAttr], indices: Sequence[SSAValue]
+) -> list[list[Constraint]]:
+    """The constraints of each disjunct."""
+    return [constraints_of(disjunct, indices) for disjunct in disjuncts]
 
 
 @operation

@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import FloatData, LocationAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from dialects import tix
-from dialects.quick import operands_of, ops_in
+from dialects.quick import block_in, operands_of, ops_in
 from passes.analysis.rounding import compared_definitions, has_equality
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
@@ -88,9 +88,8 @@ class _Walk:
 
     def _operation(self, op: Operation) -> Key:
         operands = tuple(map(self._number, operands_of(op)))
-        attributes = (op.properties, op.attributes)
-        data = tuple((k, _exact(a)) for part in attributes for k, a in sorted(part.items()))
-        regions = tuple(self._block(block) for region in op.regions for block in region.blocks)
+        data = (*_exact(op.properties), *_exact(op.attributes))
+        regions = tuple([self._block(block_in(region)) for region in op.regions])
         extra = (op in self.marked, self._place(op) if self.named else None)
         return op.name, operands, data, regions, self._own(op.results), *extra
 
@@ -105,9 +104,11 @@ class _Walk:
         return self.locations.setdefault(op.location, len(self.locations))
 
 
-def _exact(attribute: Attribute) -> object:
-    """The attribute, where equal ones mean the same: 0.0 == -0.0, and no NaN equals another."""
-    return attribute.data.hex() if isinstance(attribute, FloatData) else attribute
+def _exact(attributes: Mapping[str, Attribute]) -> list[object]:
+    """The attributes such that equal ones mean the same: 0.0 == -0.0, and no NaN equals another."""
+    return [
+        (key, a.data.hex() if type(a) is FloatData else a) for key, a in sorted(attributes.items())
+    ]
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ class IndexUses:
             return self._of_total(owner, owner.results.index(value))
         if isinstance(owner, QuickOperation):
             return self.of_operation(owner)
-        return frozenset() if isinstance(value.type, tix.TensorType) else frozenset([value])
+        return frozenset() if type(value.type) is tix.TensorType else frozenset([value])
 
     def _of_total(self, op: tix.ReductionOp, number: int) -> frozenset[SSAValue]:
         """The indices that one of the results of a reduction depends on."""

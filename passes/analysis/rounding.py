@@ -48,9 +48,14 @@ def has_equality(op: Operation) -> bool:
     return bool(_equalities(op))
 
 
+def is_free(op: Operation, fixed: Set[Operation]) -> bool:
+    """True if none of the `fixed` operations, which must round identically, stands in `op`."""
+    return not fixed or fixed.isdisjoint(op.walk())
+
+
 def _equalities(within: Operation) -> list[tix.WhereOp]:
-    ops = (op for op in within.walk() if isinstance(op, tix.WhereOp))
-    return [op for op in ops if op.comparison in ("eq", "ne")]
+    choices = [op for op in within.walk() if type(op) is tix.WhereOp]
+    return [op for op in choices if op.comparison in ("eq", "ne")]
 
 
 def _needed(pending: list[SSAValue]) -> set[Operation]:

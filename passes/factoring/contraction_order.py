@@ -134,7 +134,9 @@ class Contraction:
     """True for a partial sum that elements read windows of, so that bands keep it near."""
     columns: Indices = frozenset()
     """The own indices of windows along the columns of what is read."""
-    _found: dict[Members, Way | None] = field(default_factory=dict[Members, "Way | None"])
+    _found: dict[Members, Way | None] = field(
+        default_factory=dict[Members, "Way | None"], init=False
+    )
 
     def best(self) -> Way:
         """The cheapest way; the sum as it stands where it has too many factors."""

@@ -29,7 +29,7 @@ from dialects.tix import Affine, Constraint, between
 from passes.analysis.costs import COST_OF_FUNCTION, FREE, weight
 from passes.analysis.speculation import is_speculatable_product
 from passes.factoring.contraction_order import FEW_RESULTS, Contraction, PartialSum
-from passes.factoring.sum_images import forms_in, image_of
+from passes.factoring.sum_images import forms_in, image_of, operations_of
 from passes.factoring.sum_places import SumPlace
 from passes.index_sets.context import stays_inside
 from passes.index_sets.images import Dimension, Image
@@ -105,10 +105,10 @@ class SumTerm:
         self.position = position
         self.product = Product.of(term.value, place.op.body.block)
         factors = [v for v in self.product.factors if tix.constant_value(v) is None]
-        self.values = [*factors, *self.product.divisors]
-        """The factors and divisors, but for numbers: these stay outside."""
-        self.operations = [_operations(v) for v in self.values]
+        self.values = [*factors, *self.product.divisors]  # numbers stay outside
+        self.operations = [operations_of(v) for v in self.values]
         self.own = frozenset(place.op.indices)
+        self._images: dict[PartialSum, Image | None] = {}
 
     def extraction(self, scans: bool) -> Extraction | None:
         """The partial sum to store first, if the term gains by one that is safe to store."""
@@ -117,17 +117,22 @@ class SumTerm:
             return None
         if scans and self.is_scan(PartialSum(frozenset(range(len(self.values))), self.own)):
             return None
-        contraction = self.contraction(scans)
+        contraction = self.contraction_for(scans)
         best = contraction.best()
         if best.first is None or best.cost * LEAST_GAIN >= contraction.plain().cost:
             return None
         return self.extract(best.first)
 
-    def contraction(self, scans: bool = False) -> Contraction:
+    @cached_property
+    def contraction(self) -> Contraction:
         """The orders in which the term can be summed."""
+        return self.contraction_for(scans=False)
+
+    def contraction_for(self, scans: bool) -> Contraction:
+        """The orders in which it can be summed, with `scans` by loops that carry totals."""
         return Contraction(
             self.own,
-            [frozenset(v for f in forms_in(ops) for v in f.indices) for ops in self.operations],
+            self.used,
             self.works,
             self.place.lengths,
             self.place.outer,
@@ -141,6 +146,11 @@ class SumTerm:
         )
 
     @cached_property
+    def used(self) -> list[frozenset[SSAValue]]:
+        """The indices that each factor depends on."""
+        return [frozenset(v for f in forms_in(ops) for v in f.indices) for ops in self.operations]
+
+    @cached_property
     def works(self) -> list[int]:
         """The operations that make each factor, at each point of the sum."""
         return [sum(weight(op) for op in ops if _counts(op, self.place)) for ops in self.operations]
@@ -148,13 +158,13 @@ class SumTerm:
     @property
     def is_plain(self) -> bool:
         """True if the parts of factors can be moved."""
-        return all(_is_plain(ops, self.own) for ops in self.operations)
+        return all(_is_movable(op, self.own) for ops in self.operations for op in ops)
 
     @property
     def _is_irreducible(self) -> bool:
         """True if no partial sum can have fewer elements or terms than the sum itself."""
-        forms = [forms_in(ops) for ops in self.operations]
-        return _are_irreducible(forms, self.own, self.place.path.indices)
+        forms = [form for ops in self.operations for form in forms_in(ops)]
+        return all(map(self.own.issubset, self.used)) and _are_coordinates(forms, self.place)
 
     def _is_tested(self, index: SSAValue) -> bool:
         """True if a range is short, and its bounds move with the elements."""
@@ -166,7 +176,10 @@ class SumTerm:
     def _elements_to_store(self, partial: PartialSum) -> int | None:
         """The number of elements of the tensor of a partial sum that the sum may gain by."""
         image = self._image(partial)
-        if image is None or (not partial.indices and not self._is_beside(image, partial)):
+        if image is None:
+            return None
+        operations = self.operations_in(partial)
+        if not partial.indices and self._count(image) > _most_read(operations, self.place):
             return None
         everything = len(partial.members) == len(self.operations)
         left = self.own - partial.indices
@@ -200,14 +213,10 @@ class SumTerm:
 
     def _image(self, partial: PartialSum) -> Image | None:
         """The tensor that a partial sum is."""
-        bounds = [c.form for c in self._crossing(partial)]
-        return image_of(self.place, self.operations_in(partial), bounds, partial.indices)
-
-    def _is_beside(self, image: Image, partial: PartialSum) -> bool:
-        """True if a tensor that is read has as many elements, as which a factor may be stored."""
-        reads = [op for op in self.operations_in(partial) if isinstance(op, tix.ReadOp)]
-        counts = [prod(map(self.place.length, op.shape)) for op in reads]
-        return self._count(image) <= max(counts, default=0)
+        if partial not in self._images:
+            ops, bounds = self.operations_in(partial), [c.form for c in self._crossing(partial)]
+            self._images[partial] = image_of(self.place, ops, bounds, partial.indices)
+        return self._images[partial]
 
     def operations_in(self, partial: PartialSum) -> list[Operation]:
         return [op for n in sorted(partial.members) for op in self.operations[n]]
@@ -319,7 +328,7 @@ def _moves_columns(term: SumTerm, index: SSAValue) -> bool:
     """
     if len(term.own) > 2 or term.place.lengths[index] > MOST_TERMS_WITH_TESTS:
         return False
-    used = [(ops, {v for f in forms_in(ops) for v in f.indices}) for ops in term.operations]
+    used = zip(term.operations, term.used, strict=True)
     moved = [ops for ops, indices in used if index in indices and not indices <= term.own]
     if len(moved) != 1:
         return False
@@ -342,38 +351,25 @@ def _has_windows(image: Image, place: SumPlace) -> bool:
     )
 
 
-def _is_plain(operations: Sequence[Operation], own: Set[SSAValue]) -> bool:
-    """True if these operations have no bodies, and no quotient has an index of the sum."""
-    return not any(
-        op.regions or (isinstance(op, tix.FloorDivOp) and own & {*op.form.indices})
-        for op in operations
-    )
+def _most_read(operations: Sequence[Operation], place: SumPlace) -> int:
+    """The elements of the largest tensor that is read, as one of which a factor may be stored."""
+    reads = (op for op in operations if isinstance(op, tix.ReadOp))
+    return max((prod(map(place.length, op.shape)) for op in reads), default=0)
 
 
-def _are_irreducible(
-    factors: Sequence[Sequence[Affine]], own: Set[SSAValue], around: Sequence[SSAValue]
-) -> bool:
-    """True if factors, by the forms of their indices, all have all indices of a sum, and each
-    index, of the sum and around it, is a coordinate."""
-    if any(not own <= {v for f in forms for v in f.indices} for forms in factors):
-        return False
-    every = [f.indices for forms in factors for f in forms]
+def _is_movable(op: Operation, own: Set[SSAValue]) -> bool:
+    """True unless an operation has a body, or is a quotient of an index of the sum."""
+    return not (op.regions or (isinstance(op, tix.FloorDivOp) and own & {*op.form.indices}))
+
+
+def _are_coordinates(forms: Sequence[Affine], place: SumPlace) -> bool:
+    """True if each index, of a sum and around it, is a coordinate by the forms of all factors."""
+    own, around = {*place.op.indices}, place.path.indices
+    every = [form.indices for form in forms]
     others = ([v for v in indices if v not in own] for indices in every)
     alone = {found[0] for found in others if len(found) == 1}
     own_alone = {indices[0] for indices in every if len(indices) == 1}
     return alone >= set(around) and (own <= own_alone or len(own) == 1)
-
-
-def _operations(value: SSAValue) -> list[Operation]:
-    """The operations that make a value, within its definition."""
-    found: dict[Operation, None] = {}
-    pending = [value]
-    while pending:
-        op = pending.pop().owner
-        if isinstance(op, Operation) and not isinstance(op, tix.DefineOp) and op not in found:
-            found[op] = None
-            pending += op.operands
-    return list(found)
 
 
 def _places(operations: Iterable[Operation]) -> list[Dimension]:

@@ -59,7 +59,7 @@ class _Part:
     @property
     def is_whole(self) -> bool:
         """True if it is a sum over all indices that no other factor depends on."""
-        return self.partial.indices == self.term.contraction().inner(self.partial.members)
+        return self.partial.indices == self.term.contraction.inner(self.partial.members)
 
     def look(self) -> object:
         """Parts that look different are not the same: what is read, and along which indices."""
@@ -91,7 +91,7 @@ class _Part:
 
         What is stored for several must be cheaper for all sizes.
         """
-        return replace(self.term.contraction(), storing=_nothing).best().cost
+        return replace(self.term.contraction, storing=_nothing).best().cost
 
     def cost_to_store(self) -> int:
         """The cost of the partial sum as a tensor."""
@@ -99,14 +99,14 @@ class _Part:
         elements = self.term.elements(self.partial)
         assert elements is not None
         work = sum(self.term.works[n] + 1 for n in members)
-        points = elements * self.term.contraction().points(indices)
+        points = elements * self.term.contraction.points(indices)
         return points * work + storing(elements)
 
     def cost_left(self) -> int:
         """The cost of the sum of the other factors times the partial sum."""
         members, indices = self.partial
         others = [work + 1 for n, work in enumerate(self.term.works) if n not in members]
-        points = self.term.place.outer * self.term.contraction().points(self.term.own - indices)
+        points = self.term.place.outer * self.term.contraction.points(self.term.own - indices)
         return points * (sum(others) + 1)
 
 
@@ -177,7 +177,7 @@ def _partial_sums(term: SumTerm, scans: bool) -> Iterator[PartialSum]:
     """
     if not 1 <= len(term.values) <= MOST_FACTORS or not term.is_plain:
         return
-    contraction, numbers = term.contraction(), range(len(term.values))
+    contraction, numbers = term.contraction, range(len(term.values))
     if contraction.points(term.own) < FEWEST_TERMS or len(term.own) > MOST_INDICES:
         return
     whole = frozenset(numbers)

@@ -21,6 +21,7 @@ from math import prod
 from xdsl.ir import Operation, SSAValue
 
 from dialects import tix
+from dialects.quick import QuickOperation, operands_of
 from dialects.tix import Affine
 from passes.factoring.sum_places import SumPlace
 from passes.index_sets.images import Dimension, Image
@@ -99,3 +100,15 @@ def forms_in(operations: Iterable[Operation]) -> list[Affine]:
         elif isinstance(op, tix.IndexToRealOp):
             found.append(op.form)
     return found
+
+
+def operations_of(value: SSAValue) -> list[Operation]:
+    """The operations that make a value, within its definition."""
+    found: dict[Operation, None] = {}
+    pending = [value]
+    while pending:
+        op = pending.pop().owner
+        if isinstance(op, QuickOperation) and not isinstance(op, tix.DefineOp) and op not in found:
+            found[op] = None
+            pending += operands_of(op)
+    return list(found)

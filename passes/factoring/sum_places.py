@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from itertools import product as pairs_of
 from math import prod
 
@@ -43,7 +44,7 @@ class SumPlace:
             *(c for q in quotients_of(forms) for c in quotient_constraints(q)),
         ]
 
-    @property
+    @cached_property
     def outer(self) -> int:
         """The number of points around the sum."""
         return prod(self.lengths[v] for v in self.path.indices)

@@ -38,14 +38,18 @@ def with_equations(constraints: Sequence[Constraint]) -> list[Constraint]:
     """The set with `f >= 0` and `f <= 0` as one equation, which implies others in `f`."""
     constraints = [tightened(c) for c in constraints]
     inequalities = {c.form for c in constraints if not c.equality}
+    constants = {form.constant for form in inequalities}
     found: dict[Constraint, None] = {}
     values = {Affine(): 0}
     for c in constraints:
-        if not c.equality and -c.form not in inequalities:
+        is_alone = -c.form.constant not in constants or -c.form not in inequalities
+        if not c.equality and is_alone:
             found[c] = None
         elif Constraint(-c.form, equality=True) not in found:
             found[Constraint(c.form, equality=True)] = None
             values |= {_linear(c.form): -c.form.constant, _linear(-c.form): c.form.constant}
+    if len(values) == 1 and all(c.form.terms for c in found):
+        return [*found]  # as mostly
     return [c for c in found if c.equality or not _follows(c.form, values)]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -29,8 +30,8 @@ class Path:
             block = parent.parent if parent else None
         return Path(definition, tuple(reversed(blocks)))
 
-    @property
-    def reductions(self) -> list[tix.ReductionOp]:
+    @cached_property
+    def reductions(self) -> Sequence[tix.ReductionOp]:
         return reductions_around(self.blocks)
 
     @property
@@ -38,8 +39,8 @@ class Path:
         """Each condition on the way, and whether the way goes through its first body."""
         return branches_around(self.blocks)
 
-    @property
-    def indices(self) -> list[SSAValue]:
+    @cached_property
+    def indices(self) -> Sequence[SSAValue]:
         """The indices of the definition, then those of the reductions."""
         return [*self.definition.indices, *(v for r in self.reductions for v in r.indices)]
 

@@ -38,11 +38,13 @@ def within(dimensions: Iterable[tuple[Affine, Affine]], program: tix.ProgramOp) 
 def boxed_indices(op: tix.ReductionOp) -> dict[SSAValue, Affine]:
     """The sizes of own indices that are constrained by `0 <= k < size` alone."""
     boxes: dict[SSAValue, Affine] = {}
+    constraints = op.constraints
     for v in op.indices:
-        around = [c for c in op.constraints if c.form[v]]
-        upper = [c.form + Affine.of(v) + 1 for c in around if c.form[v] == -1 and not c.equality]
-        from_zero = len(around) == 2 and Constraint(Affine.of(v)) in around
-        if from_zero and len(upper) == 1 and not upper[0].indices:
+        around, own = [c for c in constraints if c.form[v]], Affine.of(v)
+        if len(around) != 2 or Constraint(own) not in around:
+            continue
+        upper = [c.form + own + 1 for c in around if c.form[v] == -1 and not c.equality]
+        if len(upper) == 1 and not upper[0].indices:
             boxes[v] = upper[0]
     return boxes
 

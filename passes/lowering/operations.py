@@ -14,7 +14,7 @@ from xdsl.dialects import arith, memref, scf, vector
 from xdsl.dialects.builtin import DenseArrayBase, MemRefType, VectorType, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from dialects.quick import make
+from dialects.quick import make, region_with
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -70,14 +70,14 @@ def loop(
 ) -> scf.ForOp:
     """A loop over [low, high), which carries values."""
     types = [value.type for value in carried]
-    return make(scf.ForOp, (low, high, step, *carried), types, None, [Region(body)])
+    return make(scf.ForOp, (low, high, step, *carried), types, None, [region_with(body)])
 
 
 def branch(
     test: SSAValue, then: Block, otherwise: Block | None = None, types: Sequence[Attribute] = ()
 ) -> scf.IfOp:
     """One of two blocks, with values of these types; without another one, no values."""
-    regions = Region(then), Region(() if otherwise is None else otherwise)
+    regions = region_with(then), Region() if otherwise is None else region_with(otherwise)
     return make(scf.IfOp, (test,), types, None, regions)
 
 

@@ -121,8 +121,8 @@ def solve_equations(rows: Iterable[Row]) -> Solved | None:
 
     On the solutions more rows may turn out as equations, as `2 v ≥ 1` and `2 v ≤ 3` do.
     """
-    solved = Solved(tidy(rows) or [], ())
     current = tidy(rows)
+    solved = Solved(current or [], ())
     while current and (equations := _equations(current)):
         width = len(equations[0]) - 1
         right = tuple((-row[-1],) for row in equations)

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Block, Region, SSAValue
 
 from dialects import tix
-from dialects.quick import INDEX, block_with, ops_in
+from dialects.quick import INDEX, block_with, ops_in, region_with
 from dialects.tix import Affine, Constraint, elementwise
 from passes.rewriting.scalar_builder import ScalarBuilder
 from passes.rewriting.scoped_map import ScopedMap
@@ -75,7 +75,7 @@ class BodyBuilder(ScalarBuilder):
         inner = BodyBuilder(block, self.location, self.quotients.new_child())
         inner.insert(tix.YieldOp(body(inner, list(block.args))))
         _drop_unused(block)
-        return Region(block)
+        return region_with(block)
 
     def reduce(
         self,

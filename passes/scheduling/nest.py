@@ -85,6 +85,8 @@ class Nest:
     """True if loops carry the totals of scans down columns (`column_scans`)."""
     bands: Bands | None = None
     """The bands of the last member, which the others are stages of."""
+    is_small: bool = False
+    """True for a small part of the work of a program: short code rather than quick code."""
 
     @property
     def written(self) -> Sequence[tix.DefineOp]:

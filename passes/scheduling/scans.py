@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 
 from dialects import tix
+from dialects.quick import operands_of
 from dialects.tix import Affine, Constraint, between
 from passes.analysis.index_uses import IndexUses
 from passes.index_sets.context import stays_inside
@@ -78,6 +79,8 @@ def scan_along(op: tix.ReductionOp, index: SSAValue, uses: IndexUses) -> Scan | 
 
 def bounded_along(op: tix.ReductionOp, index: SSAValue, uses: IndexUses) -> Scan | None:
     """The scan along an index that a reduction is if its terms do not depend on that."""
+    if not any(index in uses.of(v) for v in operands_of(op)):
+        return None  # as mostly: no bound depends on it
     limits = [c for c in op.constraints if index in indices_of([c.form], uses)]
     if len(limits) != 1 or limits[0].equality:
         return None
@@ -125,7 +128,7 @@ def _scans_along(op: tix.DefineOp, index: SSAValue, uses: IndexUses) -> list[Sca
     if extent is not None and extent < FEWEST_ELEMENTS:
         return []
     scans: list[Scan] = []
-    for reduction in long_reductions(op):
+    for reduction in uses.once((long_reductions, op), lambda: long_reductions(op)):
         scan = scan_along(reduction, index, uses)
         if scan is None or reduction.parent is not op.body.block:
             return []  # as mostly: what follows takes longer

@@ -10,10 +10,11 @@ its time is nothing beside the time of the others.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
 
 from dialects import tix
+from dialects.tix.attributes import kept
 from passes.rewriting.part_sizes import with_derived_sizes
 from passes.scheduling.costs.tile_cost import Sizes, extent_of, terms_of
 from passes.scheduling.tiles.sum_lengths import constant_range
@@ -33,8 +34,9 @@ def is_small_part(op: tix.DefineOp, sizes: Sizes) -> bool:
         return False
     sizes = with_derived_sizes(program, sizes)
     left = SMALL_PART * _terms(op, sizes, terms_of)
+    known = tuple(sizes.items())
     for other in program.definitions:
-        left -= _terms(other, sizes, _known_terms)
+        left -= kept(other, (other, known), _known_terms)
         if left < 0:
             return True
     return False
@@ -52,7 +54,11 @@ def _terms(op: tix.DefineOp, sizes: Sizes, count: Callable[[tix.ReductionOp, Siz
     return elements * (1 + sum(count(s, sizes) for s in sums))
 
 
-def _known_terms(op: tix.ReductionOp, sizes: Sizes) -> int:
-    """The terms of a sum as far as its bounds are numbers: not more than it has."""
+def _known_terms(op: tix.DefineOp, sizes: Sequence[tuple[str, int]]) -> int:
+    """The terms of a definition as far as bounds are numbers: not more than it has."""
+    return _terms(op, dict(sizes), _known_terms_of)
+
+
+def _known_terms_of(op: tix.ReductionOp, sizes: Sizes) -> int:
     ranges = (constant_range(op, v, sizes) for v in op.indices)
     return prod(found[1] for found in ranges if found)

@@ -23,6 +23,7 @@ on processors:
 - `llvm_compiler`: a module of LLVM IR to an object file
 - `compilation`: the modules of a program to object files, in this process and in others
 - `compiler_process`, `compiler_pool`: a process that compiles for this one, and all of them
+- `compiler_server`: what such a process runs
 - `cpu`: machine code in memory
 - `team`: the threads that share the work of calls, in machine code
 - `team_regions`, `team_gates`, `team_deputy`: its code: loops in pieces, sleep, and calls that

@@ -18,7 +18,8 @@ from collections.abc import Iterable
 
 from tadc.errors import ArgumentError
 from tadc.runtime.compiler_pool import pool
-from tadc.runtime.compiler_process import BROKEN, CompilerProcess, wait
+from tadc.runtime.compiler_process import CompilerProcess, wait
+from tadc.runtime.compiler_server import BROKEN
 from tadc.runtime.llvm_compiler import object_of
 from tadc.runtime.machine import machine
 from tadc.runtime.thread_count import processors

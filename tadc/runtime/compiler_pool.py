@@ -8,7 +8,8 @@ import threading
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
-from tadc.runtime.compiler_process import BROKEN, CompilerProcess
+from tadc.runtime.compiler_process import CompilerProcess
+from tadc.runtime.compiler_server import BROKEN
 
 MOST_MODULES = 1000
 """The number of modules after which a process ends: it has grown by some 50 MB."""

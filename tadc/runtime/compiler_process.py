@@ -1,32 +1,21 @@
 """A process of its own that compiles modules for this one.
 
-Run as a script, this module is that process. It reads requests from its standard input and writes
-answers to its standard output, in the same order, until the input ends, as it does when the process
-that asks is no more, however it ended. The first answer, which is empty, says that it has begun:
-
-    pickle of (text, quick, machine)    ->    length and bytes of the object file; empty: an error
+It is `compiler_server`, which says how it is asked and what it answers.
 """
 
 from __future__ import annotations
 
-import contextlib
+import marshal
 import os
-import pickle
 import select
 import subprocess
 import sys
-import threading
 from collections.abc import Iterable
-from queue import SimpleQueue
-from typing import IO, Any
 
-from tadc.runtime.llvm_compiler import object_of
+from tadc.runtime.compiler_server import BYTES_OF_LENGTH
 from tadc.runtime.machine import machine
 
-BROKEN = (OSError, EOFError)
-"""The errors of requests to a process that has ended, and of its answers."""
-
-BYTES_OF_LENGTH = 8
+SERVER = "tadc.runtime.compiler_server"
 
 
 class CompilerProcess:
@@ -41,7 +30,7 @@ class CompilerProcess:
             raise OSError("there is no Python to run, or no way to wait for it")
         self._process = subprocess.Popen(
             # -P: no modules of the current folder in place of those that are meant
-            [sys.executable, "-P", "-m", __name__],
+            [sys.executable, "-P", "-m", SERVER],
             bufsize=0,  # so that a fork copies no bytes that wait to be written
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -66,7 +55,7 @@ class CompilerProcess:
         self.requests += 1
         self._unanswered += 1
         with open(self._pipes[0].fileno(), "wb", closefd=False) as pipe:
-            pickle.dump((text, quick, machine()), pipe)
+            marshal.dump((text, quick, tuple(machine())), pipe)
 
     def answer(self) -> bytes:
         """Wait for the next object file; empty if compiling raised an error."""
@@ -108,31 +97,3 @@ def wait(processes: Iterable[CompilerProcess], seconds: float | None = None) -> 
     for process in processes:
         poll.register(process, select.POLLIN)
     return bool(poll.poll(None if seconds is None else seconds * 1000))
-
-
-def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
-    """Answer requests until there are no more."""
-    arrived: SimpleQueue[Any] = SimpleQueue()
-    threading.Thread(target=_receive, args=(requests, arrived), daemon=True).start()
-    answer = b""
-    while True:
-        answers.write(len(answer).to_bytes(BYTES_OF_LENGTH, "little"))
-        answers.write(answer)
-        answers.flush()
-        try:
-            answer = object_of(*arrived.get())
-        except Exception:  # the process that asks compiles the module again, and raises the error
-            answer = b""
-
-
-def _receive(requests: IO[bytes], arrived: SimpleQueue[Any]) -> None:
-    """Take requests also while one is at work, so that nobody waits to send them."""
-    with contextlib.suppress(*BROKEN, pickle.UnpicklingError):
-        while True:
-            arrived.put(pickle.load(requests))
-    os._exit(0)  # nobody is there any more to be answered
-
-
-if __name__ == "__main__":
-    with contextlib.suppress(OSError):  # likewise
-        serve(sys.stdin.buffer, sys.stdout.buffer)

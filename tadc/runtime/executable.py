@@ -20,7 +20,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from dialects.loops import CallOp
-from dialects.quick import dissolve
+from dialects.quick import dissolve, walk
 from dialects.tix import ProgramOp
 from passes.pipeline import code_passes
 from passes.run_passes import run_passes
@@ -337,7 +337,7 @@ def functions_with_large_numbers(functions: Sequence[FuncOp]) -> Sequence[FuncOp
 
 def _has_large_number(function: FuncOp) -> bool:
     """True if a function holds an integer that could take an index beyond 64 bits."""
-    constants = (op.value for op in function.walk() if isinstance(op, ConstantOp))
+    constants = [op.value for op in walk(function) if type(op) is ConstantOp]
     return any(
         isinstance(c, IntegerAttr) and abs(c.value.data) > LARGEST_SAFE_FACTOR for c in constants
     )

@@ -30,8 +30,9 @@ def _prepare() -> None:
         llvm.load_library_permanently("libm.so.6")
 
 
+@cache
 def target_machine(m: Machine) -> Any:
-    """The target for the code of a machine."""
+    """The target for the code of a machine: made once, as LLVM looks up all features for each."""
     _prepare()
     target = llvm.Target.from_default_triple()
     return target.create_target_machine(

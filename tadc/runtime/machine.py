@@ -15,13 +15,11 @@ texts are those for a level, `baseline` where `TADC_CPU` names none.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from tadc.errors import TargetError
 from tadc.support.packages import installed
 
 LEAST_SPEED_OF_WIDE_VECTORS = 1.5
@@ -48,8 +46,7 @@ LEVELS = {
 """LLVM's name, the features and the bits of a vector of each level of x86-64."""
 
 
-@dataclass(frozen=True)
-class Machine:
+class Machine(NamedTuple):
     """A processor as a target of LLVM."""
 
     cpu: str
@@ -98,6 +95,8 @@ def _chosen() -> str:
     """The level that `TADC_CPU` asks for, or `native`; raises `TargetError` for other words."""
     level = os.environ.get("TADC_CPU") or "native"
     if level != "native" and level not in LEVELS:
+        from tadc.errors import TargetError  # here, as for `vector_speed`
+
         raise TargetError(f"TADC_CPU is {level!r}", hint=f"it can be {_words()}, or not set")
     return level
 
@@ -140,6 +139,8 @@ def _of_level(level: str) -> Machine:
     if missing:
         lacks = ", ".join(missing)
         hint = "without TADC_CPU, code is made for this processor"
+        from tadc.errors import TargetError  # likewise
+
         raise TargetError(f"TADC_CPU is {level}, but this processor lacks {lacks}", hint=hint)
     if not features and not str(llvm.get_default_triple()).startswith("x86_64"):
         return _at_level(level, cpu="generic")

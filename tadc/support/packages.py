@@ -5,14 +5,14 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from tadc.errors import TargetError
-
 
 def installed(module: str, purpose: str) -> Any:
     """A module of another package, for `purpose`; raises `TargetError` where there is none."""
     try:
         return import_module(module)
     except ImportError as error:
+        from tadc.errors import TargetError  # processes that compile begin sooner without
+
         package = module.partition(".")[0]
         raise TargetError(
             f"{purpose} needs the package {package}, which cannot be imported: {error}",

@@ -31,7 +31,7 @@ NONTEMPORAL = "!0 = !{i32 1}"
 """The metadata to which stores that bypass the caches refer."""
 
 
-FULL_MODULE = {False: 4_000, True: 16_000}
+FULL_MODULE = {False: 2_000, True: 16_000}
 """Characters of a module that takes no further functions, also where LLVM compiles quickly.
 
 It takes 5 to 40 ms for so many, 2 ms of which every module costs. The first one is full early, so

@@ -109,11 +109,6 @@ def _vector_literal(values: Sequence[Any], type: str) -> str:
     return f"<{', '.join(f'{element} {text}' for text in texts)}>"
 
 
-def element_type(buffer: SSAValue) -> str:
-    """The LLVM type of what a memref holds."""
-    return llvm_type(cast(MemRefType[Attribute], buffer.type).element_type)
-
-
 def symbol(name: str) -> str:
     """`@name`, quoted where LLVM needs it."""
     return f"@{name}" if re.fullmatch(r"[A-Za-z$._][\w$.]*", name) else f'@"{name}"'
@@ -164,6 +159,8 @@ class Body:
     names: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
     types: dict[int, str] = field(default_factory=dict[int, str])
     """The LLVM types of values, by the identities of the types: quicker than by their hashes."""
+    elements: dict[int, str] = field(default_factory=dict[int, str])
+    """The LLVM types of what memrefs hold, likewise."""
     taken: dict[str, int] = field(default_factory=dict[str, int])
     iterations: dict[Block, int | None] = field(default_factory=dict["Block", "int | None"])
     """The most iterations of loops in blocks, as far as these are known."""
@@ -203,8 +200,17 @@ class Body:
             found = self.types[id(kind)] = llvm_type(kind)
         return found
 
+    def element(self, buffer: SSAValue) -> str:
+        """The type of what a memref holds."""
+        kind = cast(MemRefType[Attribute], buffer.type)
+        found = self.elements.get(id(kind))
+        if found is None:
+            found = self.elements[id(kind)] = llvm_type(kind.element_type)
+        return found
+
     def typed(self, value: SSAValue) -> str:
-        return f"{self.type(value)} {self.names[value]}"
+        kind = self.types.get(id(value.type)) or self.type(value)
+        return f"{kind} {self.names[value]}"
 
     def name(self, value: SSAValue) -> str:
         """A fresh name for a value, kept."""
@@ -213,10 +219,10 @@ class Body:
 
     def define(self, result: SSAValue, right: str) -> None:
         """`%result = right`"""
-        self.line(f"{self.name(result)} = {right}")
+        self.lines.append(f"  {self.name(result)} = {right}")
 
     def temporary(self, hint: str, right: str) -> str:
         """`%hint = right` for a value that the scheduled program does not have."""
         name = f"%{self.fresh(hint)}"
-        self.line(f"{name} = {right}")
+        self.lines.append(f"  {name} = {right}")
         return name

@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import MemRefType, VectorType
 from xdsl.ir import Block, Operation, SSAValue
 
 from dialects.loops import EndOp, ParallelOp, StridedLoadOp
-from dialects.quick import ops_in
+from dialects.quick import block_in, operands_of, ops_in, walk
 from tadc.targets.llvm_code import Body, Needs, failure, llvm_type, symbol
 from tadc.targets.llvm_loops import STOPPED, Length, Loop, StripLoop, loop_of
 from tadc.targets.llvm_memory import MEMORY_PRINTERS, access
@@ -145,7 +145,7 @@ def ancestors(value: SSAValue) -> set[SSAValue]:
 
 def has_vectors(op: Operation) -> bool:
     """True if there are vectors in it: then LLVM has nothing to vectorise, and needs no passes."""
-    return any(isinstance(v.type, VectorType) for inner in op.walk() for v in inner.operands)
+    return any(type(v.type) is VectorType for inner in walk(op) for v in operands_of(inner))
 
 
 def grain(parallel: ParallelOp) -> int:
@@ -163,7 +163,7 @@ def loops(parallel: ParallelOp) -> Iterable[scf.ForOp]:
 
 
 def trip_count(loop: scf.ForOp) -> int | None:
-    low, high, step = map(constant_integer, (loop.lb, loop.ub, loop.step))
+    low, high, step = map(constant_integer, operands_of(loop)[:3])
     if low is None or high is None or not step:
         return None
     return max(0, -((low - high) // step))
@@ -186,19 +186,21 @@ def print_ops(body: Body, ops: Iterable[Operation]) -> None:
 
 def print_for(body: Body, op: Operation) -> None:
     assert isinstance(op, scf.ForOp)
-    index, *carried = op.body.block.args
-    length = Length(most_trips(op), most_iterations(op.body.block, body.iterations))
-    loop = loop_of(body, index, body.value(op.ub), body.value(op.step), carried, length)
-    loop.open(body.value(op.lb), [body.value(v) for v in op.iter_args])
-    print_block(body, op.body.block)
-    for result, phi in zip(op.res, loop.close(yielded_by(body, op.body.block)), strict=True):
+    block = block_in(op.body)
+    low, high, step, *initial = map(body.value, operands_of(op))
+    index, *carried = block.args
+    length = Length(most_trips(op), most_iterations(block, body.iterations))
+    loop = loop_of(body, index, high, step, carried, length)
+    loop.open(low, initial)
+    print_block(body, block)
+    for result, phi in zip(op.results, loop.close(yielded_by(body, block)), strict=True):
         body.define(result, phi)
 
 
 def yielded_by(body: Body, block: Block) -> list[str]:
     """The names of what the block's `scf.yield` gives."""
     last = block.last_op
-    return [body.value(v) for v in last.operands] if isinstance(last, scf.YieldOp) else []
+    return [*map(body.value, operands_of(last))] if isinstance(last, scf.YieldOp) else []
 
 
 def print_parallel(body: Body, op: Operation) -> None:

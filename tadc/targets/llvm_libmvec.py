@@ -12,8 +12,8 @@ import ctypes
 import platform
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from tadc.targets.llvm_types import vector_of
 
@@ -45,8 +45,8 @@ def library() -> ctypes.CDLL | None:
 
 def with_vector_variants(text: str, features: Mapping[str, bool]) -> str:
     """The text, its calls of C library functions annotated with the variants that exist here."""
-    if library() is None:
-        return text
+    if "\ndeclare " not in text or library() is None:
+        return text  # as mostly: it calls no C library
     variants: dict[str, list[Variant]] = {}
 
     def of(name: str, type_: str, arguments: str) -> list[Variant]:
@@ -71,8 +71,7 @@ def with_vector_variants(text: str, features: Mapping[str, bool]) -> str:
     return text + _declarations(found) if found else text
 
 
-@dataclass(frozen=True)
-class Variant:
+class Variant(NamedTuple):
     """A vector form of a function, of so many lanes, and the type of these."""
 
     name: str

@@ -18,7 +18,7 @@ from dialects.loops import (
     is_nontemporal,
 )
 from dialects.quick import operands_of
-from tadc.targets.llvm_code import Body, element_type, failure
+from tadc.targets.llvm_code import Body, failure
 from tadc.targets.llvm_ops import OpPrinter
 from tadc.targets.llvm_types import overload
 
@@ -58,25 +58,25 @@ def address_of(
         raise failure(op, "buffers are flat: one linear index")
     step = "getelementptr inbounds" if inside else "getelementptr"
     return body.temporary(
-        "at", f"{step} {element_type(buffer)}, {body.typed(buffer)}, {body.typed(indices[0])}"
+        "at", f"{step} {body.element(buffer)}, {body.typed(buffer)}, {body.typed(indices[0])}"
     )
 
 
-def alignment(op: Operation, buffer: SSAValue) -> str:
+def alignment(body: Body, op: Operation, buffer: SSAValue) -> str:
     """The alignment of an access, as instructions have it."""
-    return f"align {max(alignment_of(op), BYTES[element_type(buffer)])}"
+    return f"align {max(alignment_of(op), BYTES[body.element(buffer)])}"
 
 
 def print_load(body: Body, op: Operation) -> None:
     (buffer, *indices), (result,) = operands_of(op), op.results
     address = address_of(body, op, buffer, indices)
-    body.define(result, f"load {body.type(result)}, ptr {address}, {alignment(op, buffer)}")
+    body.define(result, f"load {body.type(result)}, ptr {address}, {alignment(body, op, buffer)}")
 
 
 def print_store(body: Body, op: Operation) -> None:
     value, buffer, *indices = operands_of(op)
     address = address_of(body, op, buffer, indices)
-    store = f"store {body.typed(value)}, ptr {address}, {alignment(op, buffer)}"
+    store = f"store {body.typed(value)}, ptr {address}, {alignment(body, op, buffer)}"
     if is_nontemporal(op):
         body.needs.nontemporal = body.streams = True
         store += ", !nontemporal !0"
@@ -87,7 +87,7 @@ def print_masked_load(body: Body, op: Operation) -> None:
     assert isinstance(op, vector.MaskedLoadOp)
     address = address_of(body, op, op.base, op.indices, inside=False)
     type_ = body.type(op.result)
-    arguments = f"ptr {alignment(op, op.base)} {address}, {body.typed(op.mask)}"
+    arguments = f"ptr {alignment(body, op, op.base)} {address}, {body.typed(op.mask)}"
     body.define(
         op.result,
         f"call {type_} @llvm.masked.load.{overload(type_)}.p0({arguments}, "
@@ -100,7 +100,7 @@ def print_masked_store(body: Body, op: Operation) -> None:
     address = address_of(body, op, op.base, op.indices, inside=False)
     value = op.value_to_store
     callee = f"@llvm.masked.store.{overload(body.type(value))}.p0"
-    where = f"ptr {alignment(op, op.base)} {address}, {body.typed(op.mask)}"
+    where = f"ptr {alignment(body, op, op.base)} {address}, {body.typed(op.mask)}"
     body.line(f"call void {callee}({body.typed(value)}, {where})")
 
 
@@ -133,7 +133,7 @@ def print_alloca(body: Body, op: Operation) -> None:
     assert isinstance(type_, MemRefType)
     if op.dynamic_sizes or not type_.has_static_shape():
         raise failure(op, "memref.alloca must have a constant size")
-    element, count = element_type(op.memref), prod(type_.get_shape())
+    element, count = body.element(op.memref), prod(type_.get_shape())
     wanted = op.alignment.value.data if isinstance(op.alignment, IntegerAttr) else 0
     # In the entry block, or every iteration would take new stack.
     name, most = body.name(op.memref), max(wanted, BYTES[element] * 16)

@@ -138,7 +138,8 @@ def call(
 
 def print_constant(body: Body, op: Operation) -> None:
     """Constants are written where they are used."""
-    body.names[op.results[0]] = literal(op.properties["value"])
+    (result,) = op.results
+    body.names[result] = literal(op.properties["value"])
 
 
 def print_float_binary(body: Body, op: Operation) -> None:
@@ -269,9 +270,8 @@ def print_select(body: Body, op: Operation) -> None:
 
 def constant_integer(value: SSAValue) -> int | None:
     """The value, where it is an integer constant."""
-    if not isinstance(value.owner, arith.ConstantOp):
-        return None
-    attr = value.owner.value
+    owner = value.owner
+    attr = owner.properties["value"] if type(owner) is arith.ConstantOp else None
     return attr.value.data if isinstance(attr, IntegerAttr) else None
 
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from xdsl.ir import Operation
 
 from dialects.loops import StridedLoadOp
-from tadc.targets.llvm_code import Body, element_type
+from tadc.targets.llvm_code import Body
 from tadc.targets.llvm_memory import address_of, alignment
 from tadc.targets.llvm_ops import constant_integer
 from tadc.targets.llvm_types import lanes_and_element
@@ -47,7 +47,7 @@ def _whole_vectors(body: Body, op: StridedLoadOp, stride: int) -> str:
     vectors: list[str] = []
     for begin in begins:
         step = f"getelementptr inbounds {element}, ptr {address}, i64 {lowest + begin}"
-        load = f"load {type_}, ptr {body.temporary('at', step)}, {alignment(op, op.base)}"
+        load = f"load {type_}, ptr {body.temporary('at', step)}, {alignment(body, op, op.base)}"
         vectors.append(body.temporary("whole", load))
     places = [(p // lanes, p - begins[p // lanes]) for p in positions]
     return _picked(body, type_, vectors, places)
@@ -79,14 +79,14 @@ def _shuffle(type: str, a: str, b: str, lanes: Sequence[int | None]) -> str:
 
 def _element_by_element(body: Body, op: StridedLoadOp, lanes: int) -> str:
     """The instruction that puts the last element into its lane, behind those before."""
-    type_, element = body.type(op.result), element_type(op.base)
+    type_, element = body.type(op.result), body.element(op.base)
     index, stride, insert = body.value(op.index), body.value(op.stride), ""
     for lane in range(lanes):
         before = body.temporary("part", insert) if lane else "poison"
         if lane:
             index = body.temporary("index", f"add nsw i64 {index}, {stride}")
         step = f"getelementptr inbounds {element}, {body.typed(op.base)}, i64 {index}"
-        load = f"load {element}, ptr {body.temporary('at', step)}, {alignment(op, op.base)}"
+        load = f"load {element}, ptr {body.temporary('at', step)}, {alignment(body, op, op.base)}"
         number = body.temporary("number", load)
         insert = f"insertelement {type_} {before}, {element} {number}, i64 {lane}"
     return insert

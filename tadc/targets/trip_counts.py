@@ -15,7 +15,7 @@ from xdsl.dialects import arith, scf
 from xdsl.ir import Block, Operation, SSAValue
 
 from dialects.loops import ParallelOp
-from dialects.quick import ops_in
+from dialects.quick import operands_of, ops_in
 from tadc.targets.llvm_ops import constant_integer
 
 Form = tuple[frozenset[tuple[SSAValue, int]], int]
@@ -24,16 +24,17 @@ Form = tuple[frozenset[tuple[SSAValue, int]], int]
 
 def most_trips(loop: scf.ForOp) -> int | None:
     """The most iterations of a loop; None where there is no bound."""
-    step = constant_integer(loop.step) or 1
-    pairs = product(_bounds(loop.ub, arith.MinSIOp), _bounds(loop.lb, arith.MaxSIOp))
-    widths = [high[1] - low[1] for high, low in pairs if high[0] == low[0]]
-    return max(0, -(-min(widths) // step)) if widths else None
+    low, high, step = operands_of(loop)[:3]
+    pairs = product(_bounds(high, arith.MinSIOp), _bounds(low, arith.MaxSIOp))
+    widths = [last - first for (above, last), (below, first) in pairs if above == below]
+    return max(0, -(-min(widths) // (constant_integer(step) or 1))) if widths else None
 
 
 def _bounds(value: SSAValue, kind: type[Operation]) -> list[Form]:
     """The operands of a minimum or maximum, as sums."""
-    if isinstance(value.owner, kind):
-        return [form for operand in value.owner.operands for form in _bounds(operand, kind)]
+    owner = value.owner
+    if isinstance(owner, Operation) and type(owner) is kind:
+        return [form for operand in operands_of(owner) for form in _bounds(operand, kind)]
     terms, constant = Counter[SSAValue](), 0
     for term, sign in _terms(value, 1):
         number = constant_integer(term)
@@ -46,9 +47,11 @@ def _bounds(value: SSAValue, kind: type[Operation]) -> list[Form]:
 
 def _terms(value: SSAValue, sign: int) -> Iterator[tuple[SSAValue, int]]:
     owner = value.owner
-    if isinstance(owner, arith.AddiOp | arith.SubiOp):
-        yield from _terms(owner.lhs, sign)
-        yield from _terms(owner.rhs, sign if isinstance(owner, arith.AddiOp) else -sign)
+    kind = type(owner)
+    if isinstance(owner, Operation) and kind in (arith.AddiOp, arith.SubiOp):
+        a, b = operands_of(owner)
+        yield from _terms(a, sign)
+        yield from _terms(b, sign if kind is arith.AddiOp else -sign)
     else:
         yield value, sign
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -118,7 +117,7 @@ def with_cache(monkeypatch: pytest.MonkeyPatch, nbytes: int) -> list[int]:
         return made
 
     monkeypatch.setattr(native_plan.NativePlan, "_rounds", kept)
-    monkeypatch.setattr(native_plan, "machine", lambda: replace(machine(), shared_cache=nbytes))
+    monkeypatch.setattr(native_plan, "machine", lambda: machine()._replace(shared_cache=nbytes))
     return found
 
 

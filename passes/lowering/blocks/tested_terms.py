@@ -126,7 +126,7 @@ def add_terms(at: LaneChoices, op: tix.ReductionOp, places: Sequence[Places], su
     """The sums of a block with a term for each of these places."""
     terms = _Terms(at, op, places)
     totals = [
-        _Total(n, value, term, row, vector, _tests(terms.of(term).at(row, vector), op, value))
+        _Total(n, value, term, row, vector, _tests(terms.of(term), row, vector, op, value))
         for term in range(len(places))
         for n, (_, value, row, vector) in enumerate(at.totals(op))
     ]
@@ -173,12 +173,15 @@ def _order_of_reads(at: LaneChoices, op: tix.ReductionOp) -> Callable[[_Total], 
     return lambda total: (total.vector or 0, total.term + step * rows[total.row or 0])
 
 
-def _tests(at: LaneChoices, op: tix.ReductionOp, term: SSAValue) -> dict[Constraint, Constraint]:
+def _tests(
+    at: LaneChoices, row: int | None, vector: int | None, op: tix.ReductionOp, term: SSAValue
+) -> dict[Constraint, Constraint]:
     """The tests of a term at a point that are the same for all lanes."""
     choice = term.owner
-    left = at.left(choice) if isinstance(op, tix.SumOp) and is_guard(choice) else None
-    column = at.tile.column_index
-    return {at.here(c): c for c in left or () if not c.form[column]}
+    if not isinstance(op, tix.SumOp) or not is_guard(choice):
+        return {}
+    here, column = at.at(row, vector), at.tile.column_index
+    return {here.here(c): c for c in here.left(choice) or () if not c.form[column]}
 
 
 def _provide_shared(terms: _Terms, totals: Sequence[_Total]) -> None:
@@ -196,6 +199,8 @@ def _provide_shared(terms: _Terms, totals: Sequence[_Total]) -> None:
 def _in_order(totals: Sequence[_Total]) -> list[Sequence[_Total]]:
     """Groups that advance together, so that each sum has its terms in order: those with the same
     tests where there is such an order, else those of one term."""
+    if not any(t.tests for t in totals):
+        return [totals]
     by_tests: dict[tuple[Constraint, ...], list[_Total]] = {}
     by_sum: dict[int, list[tuple[Constraint, ...]]] = {}
     for t in totals:

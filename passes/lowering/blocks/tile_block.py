@@ -72,6 +72,9 @@ TERMS_AHEAD = 8
 class BlockLowering(LaneChoices):
     """Emits one block: its sums, what they share, and its elements."""
 
+    is_small = False
+    """True for a small part of a program, whose code should be short."""
+
     def __init__(self, at: BodyLowering, op: tix.DefineOp, tile: Tile, uses: IndexUses):
         super().__init__(at, op, tile, uses)
         self.squares = square_reads(op, tile, uses)
@@ -175,7 +178,12 @@ class BlockLowering(LaneChoices):
         return column not in op.indices and any(c.form[column] for c in op.constraints)
 
     def _shifts(self, op: tix.ReductionOp, index: SSAValue) -> bool:
-        """True if a term reads at some column what another term reads at another column."""
+        """True if a term reads at some column what another term reads at another column.
+
+        Sharing that makes code several times as long.
+        """
+        if self.is_small:
+            return False
         column = self.tile.column_index
         reads = (o for o in op.body.walk() if isinstance(o, tix.ReadOp) and o.forms)
         return any(abs(r.forms[-1][column]) == abs(r.forms[-1][index]) == 1 for r in reads)

@@ -90,6 +90,7 @@ class Strip:
         if self.tile.row_index is not None and first_row is not None:
             block.index.values[self.tile.row_index] = first_row
         block.panels.update(self.panels)
+        block.is_small = self.nest.is_small
         return block
 
     def fill_panels(

@@ -50,7 +50,8 @@ class LaneReads(VectorLowering):
                 self.index.places[v] = Affine.of(quotient)
 
     def _placed(self, forms: Sequence[Affine]) -> tuple[Affine, ...]:
-        return tuple(form.substitute(self.index.places) for form in forms)
+        places = self.index.places
+        return tuple([form.substitute(places) for form in forms] if places else forms)
 
     def is_divided(self, forms: Sequence[Affine]) -> bool:
         """True if a quotient in these forms varies along the lanes."""

@@ -25,6 +25,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from dialects import tix
 from dialects.loops import ConvertLanesOp, SelectLanesOp
+from dialects.quick import operands_of
 from dialects.tix import Affine, Variable
 from passes.analysis.index_uses import IndexUses
 from passes.lowering.emit import buffer, either, load, loop, store
@@ -125,7 +126,10 @@ class LanesLowering(LaneTests):
         vector = self.vector if self.tile.column_index in found else None
         key = value, row, vector
         if key not in self.known:
-            self.known[key] = self.at(row, vector)._emitted(value)
+            here = self if (row, vector) == (self.row, self.vector) else self.at(row, vector)
+            asking = self.index.location, self.flags
+            self.known[key] = here._emitted(value)
+            self.index.location, self.flags = asking
         return self.known[key]
 
     def lanes_of(self, value: SSAValue) -> SSAValue:
@@ -143,7 +147,7 @@ class LanesLowering(LaneTests):
             case tix.ConstantOp():
                 return self.constant(op.value.data)
             case tix.UnaryOp() | tix.BinaryOp():
-                operands = self.unified([self.value(v) for v in op.operands])
+                operands = self.unified([self.value(v) for v in operands_of(op)])
                 self.flags = AS_WRITTEN if op in self.as_written else CONTRACT
                 return self.elementwise(op, operands)
             case tix.ReductionOp() if is_short(op):

@@ -147,14 +147,15 @@ class IndexLowering:
 
     def linear(self, forms: Sequence[Affine], strides: Sequence[SSAValue | int]) -> SSAValue:
         """The position of an element: numbers are multiplied out before anything is emitted."""
-        fixed = Affine()
+        parts: list[Affine] = []
         total: SSAValue | None = None
         for form, stride in zip(forms, strides, strict=True):
             if isinstance(stride, int):
-                fixed = fixed + form * stride
+                parts.append(form if stride == 1 else form * stride)
             else:
                 part = self.mul(self.form(form), stride)
                 total = part if total is None else self.add(total, part)
+        fixed = parts[0] if len(parts) == 1 else Affine.sum(parts)
         if total is None:
             return self.form(fixed)
         return total if fixed == Affine() else self.add(total, self.form(fixed))
@@ -224,5 +225,6 @@ def _index(value: int) -> IntegerAttr[IndexType]:
 
 def _index_constant(value: int) -> arith.ConstantOp:
     op = operations.constant(_index(value))
-    op.result.name_hint = f"c{value}" if value >= 0 else f"cm{-value}"
+    (result,) = op.results
+    result.name_hint = f"c{value}" if value >= 0 else f"cm{-value}"
     return op

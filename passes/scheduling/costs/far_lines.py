@@ -42,20 +42,25 @@ def _lines(op: tix.ReductionOp, tile: Tile, uses: IndexUses, sizes: Sizes) -> fl
     sources = [
         o for o in copied if isinstance(o, tix.ReadOp) and is_large(o.shape, tile.lanes, sizes)
     ]
-    return width * (len(_far_reads(op, tile, uses, sizes)) + len(sources) / tile.shared_blocks)
-
-
-def _far_reads(op: tix.ReductionOp, tile: Tile, uses: IndexUses, sizes: Sizes) -> list[tix.ReadOp]:
-    """The reads whose vectors, one term after the other, no cache of a core keeps."""
-    copied = {o for h in tile.panels.get(op, ()) for o in tree_of(h.value, op.body)}
-    last = op.indices[-1]
-    return [
+    far = [
         read
-        for read in op.body.walk()
-        if isinstance(read, tix.ReadOp)
-        and read not in copied
-        and stride(read, tile.column_index, uses) in (1, -1)
-        and stride(read, last, uses) not in (0, 1, -1)
-        and not any(index in uses.of_operation(read) for index, _ in tile.axes)
-        and is_far(read, op, tile, uses, sizes)
+        for read in _streamed(op, tile, uses)
+        if read not in copied and is_far(read, op, tile, uses, sizes)
     ]
+    return width * (len(far) + len(sources) / tile.shared_blocks)
+
+
+def _streamed(op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> list[tix.ReadOp]:
+    """The reads whose vectors, the same for all rows, do not follow each other term by term."""
+    axes, column, last = {v for v, _ in tile.axes}, tile.column_index, op.indices[-1]
+    return uses.once(
+        (_streamed, op, frozenset(axes), column),
+        lambda: [
+            read
+            for read in op.body.walk()
+            if isinstance(read, tix.ReadOp)
+            and stride(read, column, uses) in (1, -1)
+            and stride(read, last, uses) not in (0, 1, -1)
+            and axes.isdisjoint(uses.of_operation(read))
+        ],
+    )

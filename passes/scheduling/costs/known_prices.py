@@ -13,7 +13,7 @@ whether they are found here or anew makes no difference to what is chosen.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -21,6 +21,7 @@ from xdsl.ir import Operation, SSAValue
 
 from dialects import tix
 from passes.analysis.equivalence import canonical_form
+from passes.rewriting.shallow_copy import changed
 from passes.scheduling.tiles.tile import Hoisted, Neighbour, Tile
 
 
@@ -85,7 +86,7 @@ def _with_parts(priced: PricedTile, to: Callable[[Any], Any]) -> PricedTile:
 
 def _moved(tile: Tile, to: Callable[[Any], Any]) -> Tile:
     """The tile of a definition that has other values and operations in the same places."""
-    return replace(
+    return changed(
         tile,
         row_index=None if tile.row_index is None else to(tile.row_index),
         column_index=to(tile.column_index),

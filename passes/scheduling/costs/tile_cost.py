@@ -6,13 +6,14 @@ once for all of them, what is copied into panels once for all blocks that share 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
 from xdsl.ir import Operation, Region, SSAValue
 
 from dialects import tix
+from dialects.quick import arguments_in
 from passes.analysis.costs import FREE, weight
 from passes.analysis.index_uses import IndexUses
 from passes.scheduling.tiles.boxes import box_around
@@ -74,6 +75,9 @@ COST_OF_LANE = 20
 
 Sizes = Mapping[str, int]
 
+Price = Callable[[Tile], float]
+"""The cost of an operation in a term of a tile, of those with the same axes and column."""
+
 NO_SIZES: Sizes = {}
 
 
@@ -122,7 +126,7 @@ def extent_of(op: tix.DefineOp, index: SSAValue | None, sizes: Sizes) -> int:
     """The length of an axis, assumed where it depends on sizes that are not given."""
     if index is None:
         return 1
-    own = op.indices
+    own = arguments_in(op.body)
     if index not in own:
         return length_of(sum_along(op, index), index, sizes)
     extent = constant_extent(known_size(op.shape[own.index(index)], sizes))
@@ -214,9 +218,14 @@ class TileCost:
         """The bounds of the last index that move with the column; those of short boxes are tests
         of terms (`shape-loops`)."""
         index, column = op.indices[-1], self.tile.column_index
-        box = self.uses.once((box_around, op), lambda: box_around(op, long=False, bands=True))
-        moving = (c for c in box or op.constraints if c.form[index] and c.form[column])
-        return 0 if column in op.indices else sum(1 for _ in moving)
+
+        def find() -> int:
+            if column in op.indices:
+                return 0
+            box = box_around(op, long=False, bands=True)
+            return len([c for c in box or op.constraints if c.form[index] and c.form[column]])
+
+        return self.uses.once((box_around, op, column), find)
 
     def _of_sum(self, op: tix.ReductionOp) -> float:
         rows, columns = self.tile.height, self.tile.columns
@@ -226,10 +235,9 @@ class TileCost:
         panels = self.tile.panels.get(op, ())
         values = [*(panel.value for panel in panels), *hoisted.per_block]
         loaded = {o for v in values for o in tree_of(v, op.body)}
-        inside = self.uses.once((operations, op), lambda: list(operations(op.body)))
-        for inner, times in inside:
+        for inner, times, price in self._prices(op):
             if inner not in loaded:
-                cost += times * self._of_operation(inner, op)
+                cost += times * price(self.tile)
         for panel in panels:
             cost += COST_OF_LOAD * columns / self.lanes + self._of_filling(panel, op) / self.reuse
         cost += len(hoisted.per_block) * rows * columns / self.lanes / 2
@@ -250,59 +258,79 @@ class TileCost:
         cost = COST_OF_COPY * abs(step or 1) if isinstance(op, tix.ReadOp) else weight(op)
         return 0 if isinstance(op, FREE) else cost * self.tile.columns / self.lanes
 
-    def _rows(self, op: Operation) -> int:
-        """The rows for which an operation differs."""
-        return self.tile.count_in(self.uses.of_operation(op))
+    def _prices(self, op: tix.ReductionOp) -> Sequence[tuple[Operation, int, Price]]:
+        """The operations of a term that have a cost, how often each runs, and what it costs."""
+        axes = tuple(index for index, _ in self.tile.axes)  # not how wide a tile is
+        return self.uses.once(
+            (TileCost, op, axes, self.tile.row_index, self.tile.column_index),
+            lambda: [
+                (inner, times, price)
+                for inner, times in operations(op.body)
+                if (price := self._price(inner, op))
+            ],
+        )
 
-    def _of_operation(self, op: Operation, sum_: tix.ReductionOp) -> float:
-        by_column = self.tile.column_index in self.uses.of_operation(op)
-        rows = self._rows(op)
-        by_row = rows > 1
-        if isinstance(op, tix.IfOp) and is_lane_by_lane(op, self.tile.column_index, self.uses):
-            return rows * self.tile.columns * COST_OF_LANE
+    def _price(self, op: Operation, sum_: tix.ReductionOp) -> Price | None:
+        """The cost of an operation for all rows of a block; None where that is nothing."""
+        used, column, lanes = self.uses.of_operation(op), self.tile.column_index, self.lanes
         if isinstance(op, tix.IfOp):
-            return self._of_tests(op)
-        if self.uses.of_operation(op).isdisjoint(indices_of_loops(sum_, self.uses)):
-            if not (by_row and by_column and isinstance(op, tix.ReadOp)):
-                return 0  # it stays in registers
-            slow = is_slow(stride(op, self.tile.column_index, self.uses))
-            return rows * self.tile.columns * (1 if slow else 0.5 / self.lanes)
-        if not by_column:
-            return self._elements(op, sum_) * weight(op)
-        vectors = self.tile.columns / self.lanes
+            if is_lane_by_lane(op, column, self.uses):
+                return lambda tile: tile.count_in(used) * tile.columns * COST_OF_LANE
+            return self._price_of_tests(op)
+        if used.isdisjoint(indices_of_loops(sum_, self.uses)):
+            return self._price_of_registers(op)
+        cost = weight(op)
+        if column not in used:
+            terms = self._terms_like_rows(op, sum_)
+            return lambda tile: (tile.count_in(used) + terms - 1) / terms * cost
         if isinstance(op, tix.ReadOp):
-            step = stride(op, self.tile.column_index, self.uses)
-            far = COST_OF_FAR_ELEMENT if step is None or abs(step) >= ELEMENTS_OF_LINE else 1
-            slow = is_slow(step)
-            near = vectors * max(COST_OF_LOAD, abs(step or 0))
-            vectors = far * self.tile.columns if slow else near
-            rows = vectors_of_rows(op, sum_, self.tile, self.uses)
-        return rows * vectors * weight(op)
+            return self._price_of_vectors(op, sum_)
+        return lambda tile: tile.count_in(used) * (tile.columns / lanes) * cost
 
-    def _of_tests(self, op: tix.IfOp) -> float:
+    def _price_of_registers(self, op: Operation) -> Price | None:
+        """The cost of what is the same for all terms: it stays in registers if these are few."""
+        used, column = self.uses.of_operation(op), self.tile.column_index
+        if column not in used or not isinstance(op, tix.ReadOp):
+            return None
+        each = 1 if is_slow(stride(op, column, self.uses)) else 0.5 / self.lanes
+
+        def price(tile: Tile) -> float:
+            rows = tile.count_in(used)
+            return rows * tile.columns * each if rows > 1 else 0
+
+        return price
+
+    def _price_of_vectors(self, op: tix.ReadOp, sum_: tix.ReductionOp) -> Price:
+        """The cost of elements that differ by column and by term."""
+        step, lanes, cost = stride(op, self.tile.column_index, self.uses), self.lanes, weight(op)
+        far = COST_OF_FAR_ELEMENT if step is None or abs(step) >= ELEMENTS_OF_LINE else 1
+        near = max(COST_OF_LOAD, abs(step or 0))
+        slow, uses = is_slow(step), self.uses
+
+        def price(tile: Tile) -> float:
+            vectors = far * tile.columns if slow else tile.columns / lanes * near
+            return vectors_of_rows(op, sum_, tile, uses) * vectors * cost
+
+        return price
+
+    def _price_of_tests(self, op: tix.IfOp) -> Price:
         """The tests of a choice for a term: those of rows hold, but in the first and last block."""
-        axes = {index for index, _ in self.tile.axes}
-        vectors = self.tile.columns / self.lanes
-        cost = 0.0
-        for form in (c.form for disjunct in op.condition for c in disjunct):
-            used = {v for index in form.indices for v in self.uses.of(index)}
-            if self.tile.column_index in used:
-                cost += self.tile.count_in(used) * vectors
-            elif not axes & used:
-                cost += 1
-        return cost
+        axes, column, lanes = {v for v, _ in self.tile.axes}, self.tile.column_index, self.lanes
+        forms = (c.form for disjunct in op.condition for c in disjunct)
+        used = [{v for index in f.indices for v in self.uses.of(index)} for f in forms]
+        once = sum(1 for indices in used if column not in indices and not axes & indices)
+        by_column = [indices for indices in used if column in indices]
+        return lambda tile: once + sum(map(tile.count_in, by_column)) * (tile.columns / lanes)
 
-    def _elements(self, op: Operation, sum_: tix.ReductionOp) -> float:
-        """The values per term that are the same for all columns.
+    def _terms_like_rows(self, op: Operation, sum_: tix.ReductionOp) -> int:
+        """The terms that share the values that are the same for all columns.
 
         Terms that are written out share elements with other rows: three rows read x[i + k], with
         k in range(3), at five places.
         """
-        rows, row = self._rows(op), self.tile.row_index
-        if row is None or not isinstance(op, tix.ReadOp):
-            return rows
-        terms = terms_like_rows(op, sum_, row, self.sizes)
-        return (rows + terms - 1) / terms
+        row = self.tile.row_index
+        is_read = isinstance(op, tix.ReadOp)
+        return terms_like_rows(op, sum_, row, self.sizes) if is_read and row is not None else 1
 
 
 def terms_like_rows(

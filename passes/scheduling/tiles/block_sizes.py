@@ -84,7 +84,10 @@ def narrow_width(op: tix.DefineOp, column: SSAValue, columns: int, lanes: int, s
     """The columns of narrower blocks: the vectors that the rest of a known size needs, or half of
     the whole blocks' where sizes are only like those given; 0 where there is no rest, or it needs
     whole blocks."""
-    lengths = extent_of(op, column, sizes), likely_extent(op, column, sizes)
+    extent = extent_of(op, column, sizes)
+    if extent >= MOST_COLUMNS_WITH_REST:
+        return 0
+    lengths = extent, likely_extent(op, column, sizes)
     if max(lengths) >= MOST_COLUMNS_WITH_REST:
         return 0
     least = lengths[0] % columns if is_known(op, column) else columns // 2
@@ -95,8 +98,9 @@ def narrow_width(op: tix.DefineOp, column: SSAValue, columns: int, lanes: int, s
 def likely_extent(op: tix.DefineOp, index: SSAValue, sizes: Sizes) -> int:
     """The length of an axis in calls: where sizes are only like those given, somewhat longer."""
     extent = extent_of(op, index, sizes)
-    is_longer = index in op.indices and not is_known(op, index)
-    return extent + extent // 8 if is_longer and extent < MOST_COLUMNS_WITH_REST else extent
+    if extent >= MOST_COLUMNS_WITH_REST or index not in op.indices or is_known(op, index):
+        return extent
+    return extent + extent // 8
 
 
 def is_known(op: tix.DefineOp, index: SSAValue) -> bool:

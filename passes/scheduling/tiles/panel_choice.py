@@ -8,13 +8,13 @@ What a panel holds is the same for all rows of a block; a chunk is as much of it
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from math import prod
 
 from xdsl.ir import SSAValue
 
 from dialects import tix
 from passes.analysis.index_uses import IndexUses
+from passes.rewriting.shallow_copy import changed
 from passes.scheduling.costs.cache_lines import FEWEST_ROWS_OF_COPY, is_copied, lies_along
 from passes.scheduling.costs.tile_cost import Sizes, extent_of, length_of, terms_of
 from passes.scheduling.tiles.panel_runs import run_of
@@ -52,20 +52,19 @@ def with_panels(
     along_terms = tile.column_index not in op.indices
     share = False  # what all blocks of a group read, be it in a panel or where it is
     along = ()
+    grouped = changed(tile, group=group)
     moving = along_terms or not all(is_rectangular(s, [tile.column_index], uses) for s in sums)
     for s in sums if not moving else []:
         possible = hoisted_values(s, tile, uses).panels
         runs = [h for h in possible if run_of(h, s, tile.column_index, uses)]
         shared = possible if blocks >= FEWEST_BLOCKS_OF_PANEL else runs
-        found = [h for h in shared if is_copied(h, s, replace(tile, group=group), uses, sizes)]
+        found = [h for h in shared if is_copied(h, s, grouped, uses, sizes)]
         if len(sums) == 1 and all(h in runs for h in found):
             along = _along(op, tile, group, s, uses, sizes)
-            sharing = replace(tile, group=group, along=along)
-            found = found or [
-                h
-                for h in possible
-                if lies_along(h, tile, uses) and is_copied(h, s, sharing, uses, sizes)
-            ]
+            beside = [] if found else [h for h in possible if lies_along(h, tile, uses)]
+            if beside:
+                sharing = changed(grouped, along=along)
+                found = [h for h in beside if is_copied(h, s, sharing, uses, sizes)]
         share |= bool(shared) or bool(found)
         cut = chunk_of(s, tile.columns)
         if cut and _terms_of_chunk(s, cut, sizes) < FEWEST_TERMS_OF_CHUNK:
@@ -77,7 +76,7 @@ def with_panels(
     if not share:
         group = max(1, min(group, 64 // tile.rows))
     along = along if panels else ()
-    return replace(tile, group=group, along=along, panels=panels, chunks=chunks)
+    return changed(tile, group=group, along=along, panels=panels, chunks=chunks)
 
 
 def _along(

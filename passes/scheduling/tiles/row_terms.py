@@ -56,8 +56,9 @@ def vectors_of_rows(read: tix.ReadOp, op: tix.ReductionOp, tile: Tile, uses: Ind
     parts; longer sums make the tests of rows so often that these take what loads save."""
     rows, row = tile.count_in(uses.of_operation(read)), tile.row_index
     index = shared_index(op, tile, uses)
-    is_window = (term_count(op) or inf) <= MOST_TERMS_OF_WINDOW
-    if row is None or index is None or not is_window or not _distance(read, index, tile, uses):
+    if row is None or index is None or (term_count(op) or inf) > MOST_TERMS_OF_WINDOW:
+        return rows
+    if not _distance(read, index, tile, uses):
         return rows
     (form,) = (f for f in read.forms if f[index])
     terms = range(_length(op, index))

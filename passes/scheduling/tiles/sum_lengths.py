@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf, prod
+from typing import NamedTuple
 
 from xdsl.ir import Region, SSAValue
 
 from dialects import tix
 from dialects.quick import arguments_in, operands_of
+from dialects.tix.affine import FormRow
 from passes.analysis.size_bounds import SizeBounds
 from passes.rewriting.programs import definition_around
 
@@ -39,27 +41,56 @@ MOST_TERMS_OF_ROWS = 8
 SHORT = "_is_short"
 """The name under which an operation keeps whether it is a short sum."""
 
+BOUNDS = "_bounds"
+"""The name under which an operation keeps the bounds of its indices."""
+
 
 def constant_range(
     op: tix.ReductionOp, index: SSAValue, sizes: Mapping[str, int] | None = None
 ) -> tuple[int, int] | None:
-    """First value and length of an index whose bounds are numbers, for these `sizes`."""
-    low: list[int] = []
-    high: list[int] = []
+    """First value and length of an index whose bounds are numbers, for these `sizes`.
+
+    The bounds are kept with the operation, as `is_short` is.
+    """
+    kept: dict[SSAValue, _Bounds | None] = vars(op).setdefault(BOUNDS, {})
+    if index not in kept:
+        kept[index] = _bounds(op, index)
+    bounds = kept[index]
+    return bounds.range(sizes or {}) if bounds else None
+
+
+class _Bounds(NamedTuple):
+    """The bounds of an index by sizes alone, which may be kept."""
+
+    low: Sequence[FormRow]
+    """Each `f` of the bounds `k + f >= 0`."""
+    high: Sequence[FormRow]
+    """Each `f` of the bounds `-k + f >= 0`."""
+
+    def range(self, sizes: Mapping[str, int]) -> tuple[int, int] | None:
+        """First value and length; None where these sizes do not tell."""
+        low = [n for row in self.low if (n := row.at_zero(sizes)) is not None]
+        high = [n for row in self.high if (n := row.at_zero(sizes)) is not None]
+        if len(low) < len(self.low) or len(high) < len(self.high):
+            return None
+        first = -min(low)
+        return first, max(0, min(high) - first + 1)
+
+
+def _bounds(op: tix.ReductionOp, index: SSAValue) -> _Bounds | None:
+    """The bounds of an index of a reduction; None where others than sizes bound it."""
+    low: list[FormRow] = []
+    high: list[FormRow] = []
     place = (*operands_of(op), *arguments_in(op.body)).index(index)
     for row, equality in op.domain.data.rows:  # asked so often that forms would take too long
         c = row.coefficients[place]
         if not c:
             continue
         is_alone = row.coefficients.count(0) == len(row.coefficients) - 1
-        bound = row.at_zero(sizes or {})
-        if abs(c) != 1 or equality or not is_alone or bound is None:
+        if abs(c) != 1 or equality or not is_alone:
             return None
-        (low if c > 0 else high).append(bound)
-    if not low or not high:
-        return None
-    first = max(-x for x in low)
-    return first, max(0, min(high) - first + 1)
+        (low if c > 0 else high).append(row)
+    return _Bounds(low, high) if low and high else None
 
 
 def term_count(op: tix.ReductionOp) -> int | None:

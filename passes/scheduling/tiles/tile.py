@@ -7,13 +7,14 @@ y[i, j] = sum[k](x[i, k] * w[j, k])        Tile(row_index=i, column_index=j, row
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 
 from xdsl.ir import SSAValue
 
 from dialects import tix
+from passes.rewriting.shallow_copy import changed
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ class Tile:
     @property
     def narrow(self) -> Tile:
         """The tile of the narrower blocks."""
-        return replace(self, columns=self.rest, rest=0)
+        return changed(self, columns=self.rest, rest=0)
 
     def narrow_blocks(self, left: int) -> int:
         """The narrower blocks for so many columns that whole blocks leave; none where they would
@@ -135,12 +136,15 @@ class Tile:
 
     def row_like(self, row: int | None, indices: Container[SSAValue]) -> int | None:
         """The first row that has the same values of these indices; None: all have."""
-        if row is None or not any(index in indices for index, _ in self.axes):
+        if row is None:
             return None
-        offsets, first = self.offsets(row), 0
-        for index, count in self.axes:
-            first = first * count + (offsets[index] if index in indices else 0)
-        return first
+        first, rows, differs = 0, 1, False
+        for index, count in reversed(self.axes):
+            row, offset = divmod(row, count)
+            if index in indices:
+                first, differs = first + offset * rows, True
+            rows *= count
+        return first if differs else None
 
     def count_in(self, indices: Container[SSAValue]) -> int:
         """The number of rows in which these indices differ."""

@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import Float32Type
 from xdsl.ir import BlockArgument, Operation, Region, SSAValue
 
 from dialects import tix
+from dialects.quick import operands_of
 from dialects.tix import Affine
 from passes.analysis.costs import FREE, weight
 from passes.analysis.index_uses import IndexUses
@@ -79,9 +80,12 @@ def sum_along(op: tix.DefineOp, index: SSAValue) -> tix.ReductionOp:
 
 def is_rectangular(op: tix.ReductionOp, indices: Iterable[SSAValue], uses: IndexUses) -> bool:
     """True if the bounds of the sum, and of those inside it, are the same along these indices."""
-    indices = set(indices)
-    inner = [s for s in op.walk() if isinstance(s, tix.ReductionOp)]
-    return not any(uses.of(v) & indices for s in inner for v in s.free_indices)
+
+    def of_bounds() -> frozenset[SSAValue]:
+        inner = [s for s in op.walk() if isinstance(s, tix.ReductionOp)]
+        return frozenset(used for s in inner for v in operands_of(s) for used in uses.of(v))
+
+    return uses.once((is_rectangular, op), of_bounds).isdisjoint(indices)
 
 
 def rows_share(op: tix.DefineOp, tile: Tile) -> bool:
@@ -209,16 +213,19 @@ def far_reads(op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> list[tix.Read
     A block then takes a few of the elements of a cache line for each term. The next block takes the
     next ones, and should find the lines of all its terms in the cache.
     """
-    last = op.indices[-1]
-    return [
-        read
-        for read in op.body.walk()
-        if isinstance(read, tix.ReadOp)
-        and tile.column_index not in uses.of_operation(read)
-        and tile.row_index is not None
-        and stride(read, tile.row_index, uses) in (1, -1)
-        and _is_far(stride(read, last, uses))
-    ]
+    row, column, last = tile.row_index, tile.column_index, op.indices[-1]
+    return uses.once(
+        (far_reads, op, row, column),
+        lambda: [
+            read
+            for read in op.body.walk()
+            if isinstance(read, tix.ReadOp)
+            and column not in uses.of_operation(read)
+            and row is not None
+            and stride(read, row, uses) in (1, -1)
+            and _is_far(stride(read, last, uses))
+        ],
+    )
 
 
 def reads_outside_terms(

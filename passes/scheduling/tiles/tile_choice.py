@@ -302,13 +302,18 @@ def _cost_beside(
     op: tix.DefineOp, sums: Sequence[tix.ReductionOp], tile: Tile, uses: IndexUses
 ) -> float:
     """The cost of the elements that an element reads across the columns, outside of all sums."""
-    reads = uses.once((_cost_beside, *sums), lambda: _reads_beside(op, sums))
-    slow = [r for r in reads if is_slow(stride(r, tile.column_index, uses))]
+    column = tile.column_index
+    slow = uses.once((_cost_beside, column, *sums), lambda: _slow_beside(op, sums, column, uses))
+    if not slow:
+        return 0.0
     shared = [r for r in slow if tile.row_index and r.forms[-1][tile.row_index]]
     return COST_OF_FAR_ELEMENT * (len(slow) - len(shared) + len(shared) / min(tile.rows, 3))
 
 
-def _reads_beside(op: tix.DefineOp, sums: Sequence[tix.ReductionOp]) -> list[tix.ReadOp]:
-    """The reads of a definition outside of sums."""
+def _slow_beside(
+    op: tix.DefineOp, sums: Sequence[tix.ReductionOp], column: SSAValue, uses: IndexUses
+) -> list[tix.ReadOp]:
+    """The reads of a definition, outside of sums, whose elements lie apart along the columns."""
     inside = {inner for s in sums for inner in s.walk()}
-    return [o for o in op.walk() if isinstance(o, tix.ReadOp) and o not in inside]
+    reads = [o for o in op.walk() if isinstance(o, tix.ReadOp) and o not in inside]
+    return [r for r in reads if is_slow(stride(r, column, uses))]

@@ -24,6 +24,13 @@ def test_a_small_part_has_few_vectors() -> None:
     assert "r[i, j]: rows i by 6, columns j by 64" in plan_of({"N": 512, "K": 64, "M": 320})
 
 
+def test_its_code_is_short() -> None:
+    """Terms do not share what they read, as they do where the others are no longer."""
+    f = tadc.compile(PROGRAM)
+    assert "for.part" not in f.emit("llvm", {"N": 512, "K": 64, "M": 320}, "f32")
+    assert "for.part" in f.emit("llvm", {"N": 100, "K": 64, "M": 320}, "f32")
+
+
 def test_the_same_has_more_where_the_others_are_no_longer() -> None:
     assert "s[i]: columns i by 128" in plan_of({"N": 100, "K": 64, "M": 320})
 
