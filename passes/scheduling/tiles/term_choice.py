@@ -52,7 +52,9 @@ def term_candidates(
     used = uses.of_operation(sums[0])
     own = [v for v in op.indices if v in used and is_rectangular(sums[0], [v], uses)]
     column = sums[0].indices[-1]
-    room = length(sums[0], column) // lanes
+    terms = length(sums[0], column)
+    # a vector of which half are terms is better than none
+    room = max(terms // lanes, int(2 * terms >= lanes))
     for whole in _short_ones(op, own):
         height = prod(count for _, count in whole)
         lines = prod(count for v, count in whole if v in apart)

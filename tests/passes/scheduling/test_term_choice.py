@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import tadc
@@ -24,3 +25,32 @@ def test_rows_that_lie_lines_apart_are_few(source: str, rows: int) -> None:
     tile = choose_tiles(op)[0]
     assert tile.column_index not in op.indices
     assert tile.rows == rows
+
+
+@pytest.mark.parametrize(("terms", "chosen"), [(7, False), (8, True), (14, True), (100, True)])
+def test_half_of_a_vector_are_terms(terms: int, chosen: bool) -> None:
+    source = f"x: f32[90, {terms}, 2]\ny: f32[90, {terms}, 2]\nd[a, b] = "
+    op = tadc.compile(source + "sum[n, t](x[n, t, a] * y[n, t, b])").program.op.definitions[0]
+    tiles = choose_tiles(op)
+    assert [t.column_index not in op.indices for t in tiles] == [True] * chosen
+
+
+VOLUME = (
+    "y[n, a, b, d, o] = sum[p in range(3), q in range(3), r in range(3), c]"
+    "(x[n, a + p, b + q, d + r, c] * w[p, q, r, c, o])"
+)
+
+
+@pytest.mark.parametrize(("channels", "out", "size"), [(2, 2, 11), (3, 2, 16), (3, 4, 21)])
+def test_gradients_of_few_channels_agree_with_the_interpreter(
+    channels: int, out: int, size: int
+) -> None:
+    """Terms run along the last axis of the volume, of which copies are made if need be."""
+    rng = np.random.default_rng(size)
+    x = rng.uniform(-1, 1, (2, 9, 8, size, channels)).astype(np.float32)
+    w = rng.uniform(-1, 1, (3, 3, 3, channels, out)).astype(np.float32)
+    found: list[np.ndarray] = []
+    for target in ("cpu", "interpret"):
+        y, pullback = tadc.vjp(tadc.compile(VOLUME, target=target), x, w, wrt=("w",))
+        found += pullback(y)
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-4, atol=1e-3)
