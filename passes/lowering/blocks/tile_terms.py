@@ -9,6 +9,8 @@
     the last few t: the same with a mask
     w[o0, s] = the lanes of %sums#0 added up; ...
 
+Terms that conditions leave out, as windows at borders do, are so in lanes, too.
+
 The columns of such a block are terms. So reads need to lie side by side along the innermost index
 of the sum only, and what all rows read is loaded once for all.
 """
@@ -112,9 +114,11 @@ class TermBlock(BlockLowering):
 
     def _written_out(self, op: tix.ReductionOp, first: int, count: int, sums: Sums) -> Sums:
         """The sums with so many terms along the innermost index, without a loop."""
+        column = op.indices[-1]
         for k in range(0, count, self.lanes):
             inner = self.apart()
-            inner.index = self.index.placed({op.indices[-1]: Affine(constant=first + k)})
+            inner.index = self.index.placed({column: Affine.of(column) + k} if k else {})
+            inner.index.values = {**self.index.values, column: self.index.constant(first)}
             left = count - k
             if left < self.lanes:
                 sums = inner._add_rest(op, self.index.constant(left), sums)

@@ -16,6 +16,7 @@ from xdsl.ir import SSAValue
 
 from dialects import tix
 from passes.analysis.index_uses import IndexUses
+from passes.rewriting.guards import is_guard
 from passes.scheduling.costs.tile_cost import ELEMENTS_OF_LINE
 from passes.scheduling.tiles.sum_lengths import blocked_sums
 from passes.scheduling.tiles.tile import Tile
@@ -106,6 +107,6 @@ def lies_along(op: tix.ReductionOp, uses: IndexUses) -> bool:
     index = op.indices[-1]
     inner = [o for o in op.body.walk() if not isinstance(o, tix.YieldOp)]
     simple = tix.ReadOp | tix.UnaryOp | tix.BinaryOp | tix.ConstantOp
-    return all(isinstance(o, simple) for o in inner) and all(
+    return all(isinstance(o, simple) or is_guard(o) for o in inner) and all(
         not is_slow(stride(o, index, uses)) for o in inner if isinstance(o, tix.ReadOp)
     )
