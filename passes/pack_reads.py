@@ -10,7 +10,10 @@ becomes
 A vector of elements y[n, o] takes one of w for each term; where these lie apart, loading them takes
 longer than all that is done with them. The copy moves the axis that runs along the vector to the
 end, once for all elements of the result. (A panel of `passes/lowering/blocks/tile_panels.py` is a
-copy of a part, made again for each group of blocks.)
+copy of a part, made again for each group of blocks.) Where results are few, vectors may run along
+the terms of a sum, and then these are neighbours:
+
+    dw[k, c, o] = sum[n, t](dy[n, t, o] * x[n, t + k, c])      x_packed[n, c, t + k]
 
 A definition reads copies where its best tile becomes clearly cheaper by it, copying included; where
 it has none, as all its sums are short, if vectors along its last index are quick with copies only,
@@ -59,10 +62,16 @@ from passes.scheduling.costs.tile_cost import (
     COST_OF_STORE,
     COST_OF_TRANSPOSED,
     Sizes,
+    plain_cost,
     terms_of,
 )
 from passes.scheduling.streams.streams import is_window, possible_stream
-from passes.scheduling.tiles.sum_lengths import MOST_TERMS_TO_UNROLL, blocked_sums, term_count
+from passes.scheduling.tiles.sum_lengths import (
+    MOST_TERMS_TO_UNROLL,
+    blocked_sums,
+    long_sums,
+    term_count,
+)
 from passes.scheduling.tiles.tile_analysis import is_slow, lanes_of, stride
 from passes.scheduling.tiles.tile_choice import may_have_tiles, priced_tiles
 from passes.set_precision import set_precision
@@ -184,17 +193,18 @@ def best_axes(op: tix.DefineOp, sizes: Sizes, made: Collection[Copy] = ()) -> Ax
     if is_window(op, sizes):
         return {}
     priced = priced_tiles(op, sizes) if _has_many_terms(op, sizes) else []
-    if not any(p.tile.columns >= FEWEST_COLUMNS for p in priced):
-        return {} if may_have_tiles(op) else _axes_of_vectors(op, sizes)
+    columns = op.indices if any(p.tile.columns >= FEWEST_COLUMNS for p in priced) else ()
+    if not columns and not may_have_tiles(op):
+        return _axes_of_vectors(op, sizes)
     best: Axes = {}
-    least = MOST_OF_UNPACKED_COST * _cost_without(priced)
-    for column in op.indices:
+    least = MOST_OF_UNPACKED_COST * _cost_without(op, priced, sizes)
+    for column in (*columns, *_last_terms(op, sizes)):
         axes = {r: last for r in reads_of(op) if (last := axis_along(r, column)) is not None}
         copies = _cost_of_copies(op, axes, sizes, made)
         if not axes or copies >= least or any(_is_read_once(r, op, sizes) for r in axes):
             continue
         packed = _alone(op, axes)
-        own = packed.indices[op.indices.index(column)]
+        own = packed.indices[op.indices.index(column)] if column in op.indices else None
         found = [p.cost for p in priced_tiles(packed, sizes, own)]
         cost = min(found, default=least) + copies
         if cost < least:
@@ -202,8 +212,17 @@ def best_axes(op: tix.DefineOp, sizes: Sizes, made: Collection[Copy] = ()) -> Ax
     return best
 
 
-def _cost_without(priced: Sequence[PricedTile]) -> float:
+def _last_terms(op: tix.DefineOp, sizes: Sizes) -> Sequence[SSAValue]:
+    """The innermost index of the only long sum, along which vectors may run."""
+    sums = blocked_sums(op.body)
+    return sums[0].indices[-1:] if len(sums) == 1 and _has_many_terms(op, sizes) else ()
+
+
+def _cost_without(op: tix.DefineOp, priced: Sequence[PricedTile], sizes: Sizes) -> float:
     """The cost of the nest that a definition has without copies: of its best tile, or plain."""
+    if not priced:
+        lanes = lanes_of(op)
+        return plain_cost(list(long_sums(op.body)), lanes, IndexUses(), sizes) + 1 / lanes
     is_tiled = any(p.is_good for p in priced)
     return priced[0].cost if is_tiled else min(min(p.cost, p.plain) for p in priced)
 

@@ -107,6 +107,15 @@ def test_weights_of_narrow_images_are_copied() -> None:
     assert copies(NARROW + CONVOLUTION, "x") == ["w_packed"]
 
 
+def test_terms_of_few_channels_are_copied_side_by_side() -> None:
+    """Results are too few for vectors, and neighbours along d lie three elements apart."""
+    volume = (
+        "x: f32[2, 16, 16, 16, 3]\nw: f32[3, 3, 3, 3, 3]\n"
+        "y[n, a, b, d, o] = sum[p, q, r, c](x[n, a + p, b + q, d + r, c] * w[p, q, r, c, o])"
+    )
+    assert sorted(copies(volume, "w")) == ["dy_packed", "x_packed"]
+
+
 def test_definitions_share_a_copy() -> None:
     both = (
         CONVOLUTION + "\nz[n, o, i, j] = sum[c, u, v](abs(x[n, c, i + u, j + v]) * w[o, c, u, v])"

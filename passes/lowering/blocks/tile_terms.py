@@ -9,6 +9,8 @@
     the last few t: the same with a mask
     w[o0, s] = the lanes of %sums#0 added up; ...
 
+Terms that conditions leave out, as windows at borders do, are so in lanes, too.
+
 The columns of such a block are terms. So reads need to lie side by side along the innermost index
 of the sum only, and what all rows read is loaded once for all.
 """
@@ -16,6 +18,7 @@ of the sum only, and what all rows read is loaded once for all.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from xdsl.dialects import memref, vector
 from xdsl.dialects.builtin import I1, VectorType, i1
@@ -27,12 +30,14 @@ from dialects.tix import Affine
 from dialects.tix import elementwise as ew
 from passes.analysis.index_uses import IndexUses
 from passes.lowering.blocks.sloped_sums import Sums
+from passes.lowering.blocks.tested_terms import add_terms
 from passes.lowering.blocks.tile_block import BlockLowering
 from passes.lowering.blocks.tile_grid import Span
 from passes.lowering.blocks.tile_panels import Chunk
 from passes.lowering.emit import carrying_loop, difference, end_of_whole, loop, smaller
 from passes.lowering.scalars.body_lowering import BodyLowering
 from passes.lowering.trees import bounds
+from passes.rewriting.shallow_copy import shallow_copy
 from passes.scheduling.nest import Nest
 from passes.scheduling.tiles.sum_lengths import constant_range
 from passes.scheduling.tiles.tile import Tile
@@ -112,9 +117,11 @@ class TermBlock(BlockLowering):
 
     def _written_out(self, op: tix.ReductionOp, first: int, count: int, sums: Sums) -> Sums:
         """The sums with so many terms along the innermost index, without a loop."""
+        column = op.indices[-1]
         for k in range(0, count, self.lanes):
             inner = self.apart()
-            inner.index = self.index.placed({op.indices[-1]: Affine(constant=first + k)})
+            inner.index = self.index.placed({column: Affine.of(column) + k} if k else {})
+            inner.index.values = {**self.index.values, column: self.index.constant(first)}
             left = count - k
             if left < self.lanes:
                 sums = inner._add_rest(op, self.index.constant(left), sums)
@@ -133,17 +140,18 @@ class TermBlock(BlockLowering):
 
     def _add_first(self, op: tix.ReductionOp, sums: Sums) -> Sums:
         """The sums with a term more in each lane of the first vector that there is."""
-        found: list[SSAValue] = []
-        for (_, term, row, number), before in zip(self.totals(op), sums, strict=True):
-            if number:
-                found.append(before)
-                continue
-            here = self.at(row, 0)
-            after = here.add(before, here.lanes_of(term), op)
-            if self.mask is not None and not self._vanishes(op, term):
-                after = here.insert(SelectLanesOp(self.mask, after, before)).result
-            found.append(after)
+        vectors, found = self.tile.columns // self.lanes, list(sums)
+        inner = shallow_copy(self)  # what it computes is known here, too
+        inner.tile = replace(self.tile, columns=self.lanes)
+        found[::vectors] = add_terms(inner, op, [{}], sums[::vectors])
         return found
+
+    def plus(self, sum_: SSAValue, term: SSAValue, op: tix.ReductionOp) -> SSAValue:
+        """A vector of partial sums with its next terms, but for lanes behind the last term."""
+        after = super().plus(sum_, term, op)
+        if self.mask is None or self.is_left_out(term, op) or self._vanishes(op, term):
+            return after
+        return self.insert(SelectLanesOp(self.mask, after, sum_)).result
 
     def _vanishes(self, sum_: tix.ReductionOp, value: SSAValue) -> bool:
         """True if a term adds 0 where nothing is read: a product of elements that vectors hold."""

@@ -152,18 +152,22 @@ class LaneChoices(LanesLowering):
         never -0: that is one instruction of processors with masks.
         """
         choice = term.owner
-        is_sum = isinstance(op, tix.SumOp)
-        if not is_sum or not isinstance(choice, tix.IfOp) or not self._is_left_out(choice):
+        if not self.is_left_out(term, op) or not isinstance(choice, tix.IfOp):
             return self.add(sum_, self.lanes_of(term), op)
         left = self.left(choice)
         tests = choice.condition if left is None else [left]
         self._read_ahead(choice)
         holds = self._mask(tests)
+        if self.mask is not None:
+            holds = all_of(self, [holds, self.mask])
         after = self.add(sum_, self._under(holds, choice.then, tests), op)
         return self.insert(SelectLanesOp(holds, after, sum_)).result
 
-    def _is_left_out(self, op: tix.IfOp) -> bool:
-        """True if a choice is between some lanes and 0."""
+    def is_left_out(self, term: SSAValue, sum_: tix.ReductionOp) -> bool:
+        """True if a term of a sum is a choice between some lanes and 0."""
+        op = term.owner
+        if not isinstance(sum_, tix.SumOp) or not isinstance(op, tix.IfOp):
+            return False
         left = self.left(op)
         tests = op.condition if left is None else [left]
         return (

@@ -16,6 +16,7 @@ from xdsl.ir import SSAValue
 
 from dialects import tix
 from passes.analysis.index_uses import IndexUses
+from passes.rewriting.guards import is_guard
 from passes.scheduling.costs.tile_cost import ELEMENTS_OF_LINE
 from passes.scheduling.tiles.sum_lengths import blocked_sums
 from passes.scheduling.tiles.tile import Tile
@@ -52,7 +53,9 @@ def term_candidates(
     used = uses.of_operation(sums[0])
     own = [v for v in op.indices if v in used and is_rectangular(sums[0], [v], uses)]
     column = sums[0].indices[-1]
-    room = length(sums[0], column) // lanes
+    terms = length(sums[0], column)
+    # a vector of which half are terms is better than none
+    room = max(terms // lanes, int(2 * terms >= lanes))
     for whole in _short_ones(op, own):
         height = prod(count for _, count in whole)
         lines = prod(count for v, count in whole if v in apart)
@@ -104,6 +107,6 @@ def lies_along(op: tix.ReductionOp, uses: IndexUses) -> bool:
     index = op.indices[-1]
     inner = [o for o in op.body.walk() if not isinstance(o, tix.YieldOp)]
     simple = tix.ReadOp | tix.UnaryOp | tix.BinaryOp | tix.ConstantOp
-    return all(isinstance(o, simple) for o in inner) and all(
+    return all(isinstance(o, simple) or is_guard(o) for o in inner) and all(
         not is_slow(stride(o, index, uses)) for o in inner if isinstance(o, tix.ReadOp)
     )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import tadc
+from passes.lowering.blocks import tile_terms
 from passes.scheduling.tiles.term_choice import MOST_ROWS_APART, MOST_SUMS
 from passes.scheduling.tiles.tile_choice import choose_tiles
 
@@ -24,3 +26,60 @@ def test_rows_that_lie_lines_apart_are_few(source: str, rows: int) -> None:
     tile = choose_tiles(op)[0]
     assert tile.column_index not in op.indices
     assert tile.rows == rows
+
+
+@pytest.mark.parametrize(("terms", "chosen"), [(7, False), (8, True), (14, True), (100, True)])
+def test_half_of_a_vector_are_terms(terms: int, chosen: bool) -> None:
+    source = f"x: f32[90, {terms}, 2]\ny: f32[90, {terms}, 2]\nd[a, b] = "
+    op = tadc.compile(source + "sum[n, t](x[n, t, a] * y[n, t, b])").program.op.definitions[0]
+    tiles = choose_tiles(op)
+    assert [t.column_index not in op.indices for t in tiles] == [True] * chosen
+
+
+VOLUME = (
+    "y[n, a, b, d, o] = sum[p in range(3), q in range(3), r in range(3), c]"
+    "(x[n, a + p, b + q, d + r, c] * w[p, q, r, c, o])"
+)
+
+
+@pytest.mark.parametrize(("channels", "out", "size"), [(2, 2, 11), (3, 2, 16), (3, 4, 21)])
+def test_gradients_of_few_channels_agree_with_the_interpreter(
+    channels: int, out: int, size: int
+) -> None:
+    """Terms run along the last axis of the volume, of which copies are made if need be."""
+    rng = np.random.default_rng(size)
+    x = rng.uniform(-1, 1, (2, 9, 8, size, channels)).astype(np.float32)
+    w = rng.uniform(-1, 1, (3, 3, 3, channels, out)).astype(np.float32)
+    found: list[np.ndarray] = []
+    for target in ("cpu", "interpret"):
+        y, pullback = tadc.vjp(tadc.compile(VOLUME, target=target), x, w, wrt=("w",))
+        found += pullback(y)
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-4, atol=1e-3)
+
+
+PADDED = """\
+x: real[2, 5, {0}, {1}]
+dy: real[2, 5, {0}, {1}]
+dw[c, u in range(3), v in range(3)] = \
+sum[n, i, j](dy[n, c, i, j] * pad(x[n, c, i + u - 1, j + v - 1]))"""
+
+
+@pytest.mark.parametrize("columns", [14, 16, 17, 28])
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+@pytest.mark.parametrize("written_out", [True, False])
+def test_borders_leave_terms_out_of_vectors(
+    columns: int, dtype: str, written_out: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which terms are there differs by row of the block, and by lane."""
+    if not written_out:
+        monkeypatch.setattr(tile_terms, "MOST_VECTORS_WRITTEN_OUT", 0)
+    rows = 9 if written_out else 8  # code of equal programs is compiled once
+    source, lanes = PADDED.format(rows, columns), 16 if dtype == "f32" else 8
+    plan = f"for {dtype}\ndw[c, u, v]: rows v by 3, all u, terms j by {lanes}"
+    rng = np.random.default_rng(columns)
+    kind = np.float32 if dtype == "f32" else np.float64
+    x, dy = (rng.uniform(-1, 1, (2, 5, rows, columns)).astype(kind) for _ in range(2))
+    f = tadc.compile(source, plan=plan)
+    assert ": rows v by 3, all u, terms j by" in f.emit("plan", {}, dtype)
+    found, expected = f(x=x, dy=dy), f.with_target("interpret")(x=x, dy=dy)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
