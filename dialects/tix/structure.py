@@ -19,6 +19,7 @@ All operations are pure: a definition is a value, it does not write memory.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -275,7 +276,7 @@ class ProgramOp(QuickOperation):
     @property
     def largest_sizes(self) -> dict[str, int]:
         """The largest values that sizes have in calls, of those for which they are known."""
-        return {n: m.data for n, m in self.most.data.items() if isinstance(m, IntAttr)}
+        return {name: cast("IntAttr[int]", size).data for name, size in self.most.data.items()}
 
     @property
     def returned(self) -> list[SSAValue]:

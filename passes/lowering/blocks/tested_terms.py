@@ -159,7 +159,7 @@ def _tests_of_rows(at: LaneChoices, op: tix.ReductionOp) -> list[Constraint]:
     """The tests of rows that all terms of a sum have, in terms of the first row."""
     found: dict[Constraint, None] = {}
     for _, term, row, vector in at.totals(op):
-        for here, test in _tests(at.at(row, vector), op, term).items():
+        for here, test in _tests(at, row, vector, op, term).items():
             if not any(at.uses.of(v) & {*op.indices} for v in test.form.indices):
                 found[here] = None
     return list(found)
