@@ -249,7 +249,7 @@ tix.return
 
 // -----
 
-"tix.program"() <{sym_name = "f", argument_names = [], derived = []}> ({
+"tix.program"() <{sym_name = "f", argument_names = [], derived = [], most = {}}> ({
 ^bb0(%x: !tix.tensor<[], f64>):
   tix.return
 }) : () -> ()

@@ -39,7 +39,7 @@ tix.program @f (%x = "x" : !tix.tensor<[512], f32>, %z = "z" : !tix.tensor<[256]
 // CHECK-NOT:           math.exp
 // CHECK-NOT:         scf.for %i
 // CHECK:             scf.for %column
-// CHECK:               memref.store {{.*}}, %p[
+// CHECK:               vector.store {{.*}}, %p[{{.*}}, vector<2xf32>
 // CHECK:             math.sqrt
 // CHECK:             vector.store {{.*}}, %q[
 // CHECK-NOT:     func.func
