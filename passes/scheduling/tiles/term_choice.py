@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 from math import prod
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from dialects import tix
 from passes.analysis.index_uses import IndexUses
 from passes.rewriting.guards import is_guard
+from passes.rewriting.programs import definition_around
 from passes.scheduling.costs.tile_cost import ELEMENTS_OF_LINE
 from passes.scheduling.tiles.sum_lengths import blocked_sums
 from passes.scheduling.tiles.tile import Tile
@@ -107,6 +108,18 @@ def lies_along(op: tix.ReductionOp, uses: IndexUses) -> bool:
     index = op.indices[-1]
     inner = [o for o in op.body.walk() if not isinstance(o, tix.YieldOp)]
     simple = tix.ReadOp | tix.UnaryOp | tix.BinaryOp | tix.ConstantOp
-    return all(isinstance(o, simple) or is_guard(o) for o in inner) and all(
+    return all(isinstance(o, simple) or _is_border(o, op) for o in inner) and all(
         not is_slow(stride(o, index, uses)) for o in inner if isinstance(o, tix.ReadOp)
     )
+
+
+def _is_border(op: Operation, sum_: tix.ReductionOp) -> bool:
+    """True if a choice leaves a few terms out, as a window at borders does: its tests depend on
+    indices of the result that have few values."""
+    if not is_guard(op):
+        return False
+    around = definition_around(op)
+    sizes = dict(zip(around.indices, around.shape, strict=True))
+    used = {v for disjunct in op.condition for c in disjunct for v in c.form.indices}
+    extents = [constant_extent(sizes[v]) if v in sizes else None for v in used - {*sum_.indices}]
+    return all(extent is not None and extent <= LONGEST_WHOLE for extent in extents)
