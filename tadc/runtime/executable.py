@@ -180,7 +180,7 @@ class Executable(ABC):
     def _passes(self) -> Sequence[ModulePass]:
         sizes, plan = self.sizes, self.program.loop_plan
         example = self.summary.with_derived(dict(sizes.example))
-        most = {n: m for n, m in sizes.most(self.largest_example).items() if n in sizes.least}
+        most = sizes.most_of_variables(self.largest_example)
         options = sizes.values, sizes.strided, plan, sizes.least, most
         return code_passes(self.precision, self.is_tiled, example, *options).passes
 

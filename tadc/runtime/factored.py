@@ -29,10 +29,9 @@ class Factored:
 
     def _passes(self, precision: str, sizes: SizeClass) -> Sequence[ModulePass]:
         kind, example = self._kind, dict(sizes.example)
-        most, threads = sizes.most(kind.largest_example), kind.spreads_reductions
-        if not threads:
-            most = {name: size for name, size in most.items() if name in sizes.least}
-        tile = kind.tiles and sizes.tiles
+        threads, tile = kind.spreads_reductions, kind.tiles and sizes.tiles
+        largest = sizes.most if threads else sizes.most_of_variables
+        most = largest(kind.largest_example)
         return summing_passes(sizes.values, precision, tile, example, most, threads).passes
 
     def of(

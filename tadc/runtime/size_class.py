@@ -80,6 +80,10 @@ class SizeClass:
         exact = dict(self.numbers)
         return exact | {n: _most_like(e) for n, e in self.example if n not in exact and e < largest}
 
+    def most_of_variables(self, largest: int) -> dict[str, int]:
+        """The same for the sizes that are variables in the code alone."""
+        return {n: size for n, size in self.most(largest).items() if n not in self.values}
+
 
 LONG_CALLS = SizeClass(tiles=True)
 """The class of long calls about whose sizes nothing is known."""
