@@ -22,7 +22,6 @@ values. Long sums empty their registers into totals after each segment
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import product
 
 from xdsl.ir import Block, BlockArgument, SSAValue
 
@@ -35,7 +34,7 @@ from passes.lowering.blocks.sloped_sums import Sums, add_sloped, provide_range
 from passes.lowering.blocks.square_loads import load_square
 from passes.lowering.blocks.tested_terms import add_terms, in_versions, places_along
 from passes.lowering.blocks.tile_panels import Chunk
-from passes.lowering.blocks.tile_stores import store_apart
+from passes.lowering.blocks.tile_stores import store_apart, store_beside
 from passes.lowering.emit import (
     buffer,
     carrying_loop,
@@ -253,18 +252,8 @@ class BlockLowering(LaneChoices):
     def finish(self, nest: Nest) -> None:
         """Store all elements of the block."""
         for op, own, value in nest.results():
-            if self.tile.column_index is own[-1]:
-                self._store(op, own, value)
-            else:
-                store_apart(self, op, own, value)
-
-    def _store(self, op: tix.DefineOp, own: Sequence[SSAValue], value: SSAValue) -> None:
-        """Store vectors of elements that lie side by side."""
-        forms = [Affine.of(v) for v in own]
-        target, strides = self.buffers[op.result], self.strides[op.result, op.shape]
-        for row, vector_ in product(self.tile.rows_in(own), self.vectors):
-            at = self.at(row, vector_)
-            store_vector(at, at.lanes_of(value), target, at.index.linear(forms, strides))
+            store_block = store_beside if self.tile.column_index is own[-1] else store_apart
+            store_block(self, op, own, value)
 
     @property
     def vectors(self) -> range:

@@ -1,7 +1,7 @@
-"""Stores of a block whose columns do not lie side by side in the result: out of a buffer.
+"""Stores of a block: of vectors where its columns lie side by side, else out of a buffer.
 
-Where its rows do, they are transposed in registers, square by square, so that the rows of a column
-are a vector:
+Where its rows lie side by side, they are transposed in registers, square by square, so that the
+rows of a column are a vector:
 
     a b c d     two rows of four columns        a e | b f | c g | d h     four stores of two rows
     e f g h
@@ -28,10 +28,21 @@ from passes.lowering.scalars.body_lowering import BodyLowering
 from passes.scheduling.tiles.tile import Tile
 
 
+def store_beside(
+    at: LanesLowering, op: tix.DefineOp, own: Sequence[SSAValue], value: SSAValue
+) -> None:
+    """Store the elements of a block, in which indices `own` have values, vector by vector."""
+    forms = [Affine.of(v) for v in own]
+    target, strides = at.buffers[op.result], at.strides[op.result, op.shape]
+    for row, vector in product(at.tile.rows_in(own), range(at.tile.columns // at.lanes)):
+        here = at.at(row, vector)
+        store_vector(here, here.lanes_of(value), target, here.index.linear(forms, strides))
+
+
 def store_apart(
     at: LanesLowering, op: tix.DefineOp, own: Sequence[SSAValue], value: SSAValue
 ) -> None:
-    """Store the elements of a block, in which indices `own` have values, from column to column."""
+    """Store elements whose columns lie apart, from column to column."""
     rows, columns = at.tile.rows_in(own), at.tile.columns
     block = buffer(at, len(rows) * columns, "block")
     for (n, row), vector in product(enumerate(rows), range(columns // at.lanes)):
