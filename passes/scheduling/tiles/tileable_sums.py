@@ -49,7 +49,8 @@ def is_sloped(op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> bool:
     by lane must have such vectors, unless all terms have the same, and what does not must be there
     for every term, as each bound leaves it to some column. A single bound leaves each term to a
     column whose element reads it. Bounds are the same for all values of the outer indices, so that
-    they are known ahead of all loops.
+    they are known ahead of all loops. Quotients of the column, as in 4 * (j // 3) + k >= j, move
+    them by other steps from column to column.
     """
     column, index = tile.column_index, op.indices[-1]
     bounds = [c for c in op.constraints if c.form[index]]
@@ -59,9 +60,11 @@ def is_sloped(op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> bool:
     fixed = [*index_set(definition_around(op)), *(c for s in sums for c in s.constraints)]
     fixed += [c for c in op.constraints if c not in moving]
     is_read = len(moving) == 1 and isinstance(op.parent_op(), tix.DefineOp)
+    used = {v for c in moving for v in c.form.indices if v is not column}
     ahead = {read for read, _ in reads_outside_terms(op, uses)}
     return (
         bool(moving)
+        and not any(column in uses.of(v) for v in used)
         and not any(c.form[v] for c in bounds for v in op.indices[:-1])
         and not any(isinstance(o, tix.FloorDivOp | tix.IfOp) for o in inner)
         and all(map(is_short, sums))

@@ -1,4 +1,4 @@
-"""Sums whose bounds move with the column of a block, and with another index of the sum."""
+"""Sums whose bounds move with the column of a block: alone, with another index, by quotients."""
 
 from __future__ import annotations
 
@@ -33,4 +33,28 @@ def test_inner_bounds_know_the_outer_index(length: int) -> None:
     values = [np.random.default_rng(0).uniform(1, 2, (2, 3, 2)), np.zeros(length)]
     (found,) = run_scheduled(module, program, values)
     (expected,) = evaluate(program, dict(zip("xa", values, strict=True)))
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+DIVIDED = """
+tix.program @f (%b = "b" : !tix.tensor<[3], f64>) {
+  %y = tix.define "y" (%p) : !tix.tensor<[LENGTH], f64> {
+    %0 = tix.floordiv (%p + 1) by 3
+    %1 = tix.sum (%k) in (%k >= 0, 4 * %0 + %k >= %p + 1, %k <= 2) {
+      %2 = tix.read %b[%k]
+      tix.yield %2
+    }
+    tix.yield %1
+  }
+  tix.return %y
+}"""
+
+
+@pytest.mark.parametrize("length", [4, 9, 40])
+def test_bounds_with_quotients_of_the_column_do_not_slope(length: int) -> None:
+    program = parse(DIVIDED.replace("LENGTH", str(length)))
+    module = ModuleOp(schedule(program, blocking_chooser(True, [])))
+    b = np.random.default_rng(0).uniform(1, 2, 3)
+    (found,) = run_scheduled(module, program, [b])
+    (expected,) = evaluate(program, {"b": b})
     np.testing.assert_allclose(found, expected, rtol=1e-12)
