@@ -79,7 +79,8 @@ FEWEST_ELEMENTS_BEFORE_TILES = 128
 """The length of the shortest rows that are faster as streams than in tiles with masks."""
 
 FEWEST_ELEMENTS_OF_WHOLE_ROWS = 32
-"""The same for rows of which a test holds for all elements or for none: they have no masks."""
+"""The length of the shortest rows that are faster as streams where tests hold for whole rows, which
+have no masks then."""
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ class SizeBounds:
     @staticmethod
     @cache
     def unknown() -> SizeBounds:
-        """Those of sizes of which nothing is known."""
+        """The bounds of sizes of which nothing is known."""
         return SizeBounds(None, {}, {})
 
     def _derived(self, size: DerivedSizeAttr) -> Bounds:

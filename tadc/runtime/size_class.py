@@ -81,7 +81,7 @@ class SizeClass:
         return exact | {n: _most_like(e) for n, e in self.example if n not in exact and e < largest}
 
     def most_of_variables(self, largest: int) -> dict[str, int]:
-        """The same for the sizes that are variables in the code alone."""
+        """The largest values that its calls have of sizes that are variables in the code."""
         return {n: size for n, size in self.most(largest).items() if n not in self.values}
 
 

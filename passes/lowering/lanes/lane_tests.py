@@ -32,7 +32,7 @@ class LaneTests(LaneReads):
     assumed: frozenset[Constraint] = frozenset()
     """Tests that hold here, if only in the lanes that count."""
     branches: frozenset[Constraint] = frozenset()
-    """Those of them that branches around this code have made: they hold wherever it runs."""
+    """The assumed tests that branches around this code have made: they hold wherever it runs."""
 
     def left(self, op: tix.IfOp) -> list[Constraint] | None:
         """The tests of a choice that are left; None where it has several cases, or quotients that

@@ -84,7 +84,7 @@ def test_weights_at_a_remainder_are_there_for_all_lanes() -> None:
 
 
 def test_blocks_of_whole_groups_ask_in_no_loop() -> None:
-    """Whether rows are channels of the last group, no term of a sum decides."""
+    """Terms of a sum have no tests of whether rows are channels of the last group."""
     f = tadc.compile(VOLUMES)
     sizes = bind_sizes(f.program.op, {"x": (2, 20, 18, 18, 18), "w": (40, 4, 3, 3, 3)})
     module = f.compiled.code(sizes, "f32").module

@@ -58,6 +58,6 @@ def test_rows_of_few_vectors_have_no_loops(length: int, dtype: str, loops: bool)
 
 
 def test_no_segments_of_sums_in_rows_side_by_side():
-    """Those that go side by side are short, and a segment has room for them."""
+    """Rows that go side by side are short, and a segment has room for them."""
     text = tadc.compile(SOFTMAX).emit("scheduled", {"I": 4096, "J": 3000}, "f32")
     assert text.count("scf.for %segment") == 1

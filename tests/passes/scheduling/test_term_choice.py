@@ -70,7 +70,7 @@ sum[n, i, j](dy[n, c, i, j] * pad(x[n, c, i + u - 1, j + v - 1]))"""
 def test_borders_leave_terms_out_of_vectors(
     columns: int, dtype: str, written_out: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Which terms are there differs by row of the block, and by lane."""
+    """Padded windows lack terms at borders, which differ by row of the block, and by lane."""
     if not written_out:
         monkeypatch.setattr(tile_terms, "MOST_VECTORS_WRITTEN_OUT", 0)
     rows = 9 if written_out else 8  # code of equal programs is compiled once
