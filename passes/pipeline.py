@@ -46,6 +46,7 @@ from passes.solve_index_kernels import SolveIndexKernelsPass
 from passes.specialise import SpecialisePass
 from passes.split_axes import SplitAxesPass
 from passes.split_pullback import SplitPullbackPass
+from passes.split_ranges import SplitRangesPass
 from passes.split_residues import SplitResiduesPass
 from passes.split_solves import SplitSolvesPass
 from passes.split_sums import SplitSumsPass
@@ -243,7 +244,8 @@ def _for_indices(example: Sizes) -> Sequence[Step]:
 def _for_caches(example: Sizes, precision: str) -> Sequence[Step]:
     """Definitions that vectors, caches and the threads of a processor want."""
     return [
-        # what is no longer in a sum need not be computed for each residue
+        # what is no longer in a sum need not be computed for each range, or for each residue
+        Step("tensor-index", SplitRangesPass(example)),
         Step("tensor-index", SplitResiduesPass(example)),
         # where quotients of indices are indices, more sums have partial sums
         Step("tensor-index", FactorSumsPass(True, example)),

@@ -90,7 +90,7 @@ def split_residues(program: tix.ProgramOp, taken: Collection[str] = ()) -> tix.P
         return program
     narrow = bounded_without_conditions(program)
     fixed = must_round_identically(narrow)
-    free = [d for d in narrow.definitions if not any(o in fixed and _rounds(o) for o in d.walk())]
+    free = [d for d in narrow.definitions if not any(o in fixed and rounds(o) for o in d.walk())]
     found = {d: moduli for d in free if (moduli := best_moduli(d))}
     if not found:
         return program
@@ -142,7 +142,7 @@ def _has_multiples(op: tix.DefineOp) -> bool:
     )
 
 
-def _rounds(op: Operation) -> bool:
+def rounds(op: Operation) -> bool:
     """False for what is exact wherever it is computed."""
     return isinstance(op, tix.UnaryOp | tix.BinaryOp | tix.ReductionOp)
 

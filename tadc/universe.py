@@ -43,6 +43,7 @@ PASSES = {
     "order-windows": ("passes.order_windows", "OrderWindowsPass"),
     "outline-scans": ("passes.outline_scans", "OutlineScansPass"),
     "split-axes": ("passes.split_axes", "SplitAxesPass"),
+    "split-ranges": ("passes.split_ranges", "SplitRangesPass"),
     "split-residues": ("passes.split_residues", "SplitResiduesPass"),
     "pack-reads": ("passes.pack_reads", "PackReadsPass"),
     "cut-sums": ("passes.cut_sums", "CutSumsPass"),

@@ -1,8 +1,9 @@
-"""Lengths of parts of tensors, the elements that have one remainder along an index, as sizes."""
+"""Lengths of parts of tensors as sizes: the elements that have one remainder along an index, or that
+lie in one range of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from dialects import tix
 from dialects.tix import Affine, DerivedSizeAttr
@@ -19,22 +20,41 @@ class PartSizes:
         tensors = [*program.arguments.values(), *(d.result for d in program.definitions)]
         self.names = {s for t in tensors for form in type_of(t).shape for s in form.sizes}
         self.names |= {d.data.name for d in program.derived} | set(taken)
-        self.found: dict[tuple[Affine, int], str] = {}
+        self.found: dict[tuple[tuple[Affine, int], ...], str] = {}
 
     def of(self, size: Affine, modulus: int, residue: int, name: str) -> Affine:
         """⌈(size - residue) / modulus⌉; a derived size is called like `name`."""
         form = size + (modulus - 1 - residue)
         if not any(c % modulus for c in form.terms.values()):
             return form // modulus
-        if (form, modulus) not in self.found:
-            self.found[form, modulus] = fresh_name(name, self.names)
-            self.names.add(self.found[form, modulus])
-        return Affine.of(self.found[form, modulus])
+        return self._derived([(form, modulus)], name)
+
+    def between(self, begin: Affine, ends: Sequence[Affine], name: str) -> Affine:
+        """The least of `ends` - begin, 0 where that is negative; a derived size is called like
+        `name`."""
+        forms = [end - begin for end in ends]
+        least = [f for f in forms if all(is_never_negative(g - f) for g in forms)]
+        if least and is_never_negative(least[0]):
+            return least[0]
+        return self._derived([(form, 1) for form in least or forms], name)
+
+    def _derived(self, bounds: Sequence[tuple[Affine, int]], name: str) -> Affine:
+        """The derived size with these bounds."""
+        key = tuple(bounds)
+        if key not in self.found:
+            self.found[key] = fresh_name(name, self.names)
+            self.names.add(self.found[key])
+        return Affine.of(self.found[key])
 
     @property
     def derived(self) -> list[DerivedSizeAttr]:
         """The derived sizes."""
-        return [DerivedSizeAttr.of(name, [bound]) for bound, name in self.found.items()]
+        return [DerivedSizeAttr.of(name, bounds) for bounds, name in self.found.items()]
+
+
+def is_never_negative(form: Affine) -> bool:
+    """True if a form of sizes is 0 or more for all of them, as these are not negative."""
+    return form.constant >= 0 and all(n > 0 for n in form.terms.values())
 
 
 def with_derived_sizes(program: tix.ProgramOp, sizes: Mapping[str, int]) -> dict[str, int]:

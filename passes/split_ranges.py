@@ -1,0 +1,246 @@
+"""`split-ranges`: a result that is another sum in another range of an index is computed by ranges.
+
+    dx[i, k] = sum[o](dy[i, o] * w[o, k]) if k < 64 else sum[o](dz[i, o] * v[o, k - 64])
+
+becomes
+
+    dx_0[i, q] = sum[o](dy[i, o] * w[o, q])                 q in range(64)
+    dx_1[i, q] = sum[o](dz[i, o] * v[o, q])                 q in range(K - 64)
+    dx[i, k] = dx_0[i, k] if k < 64 else dx_1[i, k - 64]
+
+by k = a + q for the values a at which ranges begin. Gradients by a tensor of which several parts
+are read, as gates, heads or halves of channels, are like this, and so is what puts tensors one
+behind the other. No two elements of a block can be told to have the same sum while a choice stands
+around it; in a part it is decided, and each part has the loops of a definition like any other.
+
+Ranges begin where choices turn that compare one index of the definition with sizes, and that are
+around a long reduction. They are `min(K, b) - a` long: a derived size, where that is no affine
+form. What has no long reductions has no part, and stays in the choice.
+
+Every element is the same reduction in the same order. Definitions with operations that must round
+identically stay as they are, and so do those in which nothing tells which range comes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from xdsl.dialects.builtin import ArrayAttr
+from xdsl.ir import SSAValue
+
+from dialects import tix
+from dialects.tix import Affine, Constraint, TensorType
+from passes.analysis.rounding import must_round_identically
+from passes.index_sets.paths import Path
+from passes.rewriting.builder import Body, BodyBuilder
+from passes.rewriting.cloner import Cloner
+from passes.rewriting.part_sizes import PartSizes, is_never_negative
+from passes.rewriting.program_pass import ProgramPass
+from passes.rewriting.programs import ProgramBuilder, arguments_of, copy_definition
+from passes.rewriting.written_sizes import parse_sizes
+from passes.split_residues import FEWEST_TERMS, MOST_PARTS, count_terms, rounds
+
+
+@dataclass(frozen=True)
+class SplitRangesPass(ProgramPass):
+    """`split-ranges{sizes="N=512"}`: derived sizes have other names than these."""
+
+    name = "split-ranges"
+    sizes: tuple[str, ...] = ()
+
+    def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
+        return split_ranges(program, parse_sizes(self.sizes))
+
+
+def split_ranges(program: tix.ProgramOp, taken: Collection[str] = ()) -> tix.ProgramOp:
+    """The program with some definitions in parts; itself where there are no ranges.
+
+    Derived sizes have names that are not `taken`.
+    """
+    ranges = {d: found for d in program.definitions if (found := ranges_of(d))}
+    fixed = must_round_identically(program) if ranges else frozenset[object]()
+    for op in list(ranges):
+        if any(o in fixed and rounds(o) for o in op.walk()):
+            del ranges[op]
+    if not ranges:
+        return program
+    sizes = PartSizes(program, taken)
+    builder = ProgramBuilder(arguments_of(program))
+    builder.labels |= {d.label.data for d in program.definitions}
+    tensors = Cloner(BodyBuilder(builder.block, program.location))
+    tensors.values.update(zip(program.body.block.args, builder.block.args, strict=True))
+    for op in program.definitions:
+        if op in ranges:
+            tensor = _Split(op, ranges[op], sizes).define(builder, tensors)
+        else:
+            tensor = copy_definition(builder, tensors, op)
+        tensors.values[op.result] = tensor
+    made = builder.finish(program, [tensors.value(v) for v in program.returned])
+    made.derived = ArrayAttr([*program.derived, *sizes.derived])
+    return made
+
+
+# --- ranges ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """The ranges of an index of a definition, in each of which some choices are decided."""
+
+    index: SSAValue
+    begins: Sequence[Affine]
+    """The first values of the ranges, in order; that of the first one is 0."""
+    size: Affine
+    """The number of values of the index."""
+    choices: Sequence[tix.IfOp]
+
+    def end(self, number: int) -> Affine:
+        """The value behind the last one of a range, unless the index has fewer values."""
+        return [*self.begins, self.size][number + 1]
+
+    def decided(self, number: int) -> dict[tix.IfOp, bool]:
+        """Whether each choice takes its first body in a range."""
+        first, last = self.begins[number], self.end(number) - 1
+
+        def holds(constraint: Constraint) -> bool:
+            at_first, at_last = (
+                constraint.form.substitute({self.index: place}) for place in (first, last)
+            )
+            if constraint.equality:
+                return not any((at_first.terms, at_first.constant, at_last.terms, at_last.constant))
+            return is_never_negative(at_first if constraint.form[self.index] > 0 else at_last)
+
+        return {op: any(all(map(holds, d)) for d in op.condition) for op in self.choices}
+
+
+def ranges_of(op: tix.DefineOp) -> Ranges | None:
+    """The ranges of the first index by which long reductions are chosen; None without one. They are
+    not too many, and come in the same order for all sizes."""
+    has_choices = op.view is None and any(isinstance(o, tix.IfOp) for o in op.body.walk())
+    long = _long_reductions(op) if has_choices else []
+    around = dict.fromkeys(choice for path in long for choice, _ in path.branches)
+    for index, size in zip(op.indices, op.shape, strict=True):
+        choices = [choice for choice in around if _compares(choice, index)]
+        turns = dict.fromkeys(at for choice in choices for at in _turns(choice, index))
+        inside = [at for at in turns if not is_never_negative(at - size) and not is_never_negative(-at)]
+        begins = _in_order([Affine(), *inside])
+        if inside and begins and len(begins) <= MOST_PARTS:
+            return Ranges(index, begins, size, choices)
+    return None
+
+
+def _long_reductions(op: tix.DefineOp) -> list[Path]:
+    """The ways to reductions that take much longer than a copy of the result, in no other ones."""
+    reductions = [o for o in op.body.walk() if isinstance(o, tix.ReductionOp)]
+    paths = [Path.to(o, op) for o in reductions if count_terms(o) >= FEWEST_TERMS]
+    return [path for path in paths if not path.reductions]
+
+
+def _compares(choice: tix.IfOp, index: SSAValue) -> bool:
+    """True if a choice compares an index with sizes, and no other one."""
+    forms = [c.form for disjunct in choice.condition for c in disjunct]
+    return all(form.indices == [index] and abs(form[index]) == 1 for form in forms)
+
+
+def _turns(choice: tix.IfOp, index: SSAValue) -> list[Affine]:
+    """The values of an index at which a constraint of a choice begins or ceases to hold."""
+    found: list[Affine] = []
+    for c in (c for disjunct in choice.condition for c in disjunct):
+        value = Affine.of(index) - c.form * c.form[index]  # where the form is 0
+        begins = c.equality or c.form[index] > 0
+        ends = c.equality or c.form[index] < 0
+        found += [value] * begins + [value + 1] * ends
+    return found
+
+
+def _in_order(values: Sequence[Affine]) -> list[Affine]:
+    """Values from the least to the greatest; none where that depends on sizes."""
+    ordered = sorted(values, key=lambda v: sum(is_never_negative(v - other) for other in values))
+    return ordered if all(is_never_negative(b - a) for a, b in pairwise(ordered)) else []
+
+
+# --- parts ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Split:
+    """A definition that becomes parts, and one that puts their elements one behind the other."""
+
+    op: tix.DefineOp
+    ranges: Ranges
+    sizes: PartSizes
+
+    def define(self, builder: ProgramBuilder, tensors: Cloner) -> SSAValue:
+        """Append the parts, and the definition with the label of `op`, which reads them."""
+        numbers = range(len(self.ranges.begins))
+        parts = {n: self._part(n, builder, tensors) for n in numbers if self._is_long(n)}
+
+        def joined(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
+            return self._from(0, parts, tensors)(e, own)
+
+        return builder.define_like(self.op.result, self.op.label.data, joined)
+
+    def _is_long(self, number: int) -> bool:
+        """True if the elements of a range have long reductions."""
+        decided = self.ranges.decided(number)
+        ways = (path.branches for path in _long_reductions(self.op))
+        return any(all(decided.get(op, first) is first for op, first in way) for way in ways)
+
+    def _part(self, number: int, builder: ProgramBuilder, tensors: Cloner) -> SSAValue:
+        """The elements of a range."""
+        index, begins = self.ranges.index, self.ranges.begins
+        shape = dict(zip(self.op.indices, self.op.shape, strict=True))
+        ends = [self.ranges.end(number), shape[index]]
+        name = (index.name_hint or "p").upper()
+        shape[index] = self.sizes.between(begins[number], ends, name)
+        label = builder.fresh_label(f"{self.op.label.data}_{number}")
+        type = TensorType.of([*shape.values()], tix.ELEMENT_TYPES[self.op.type.dtype])
+        names = [v.name_hint for v in self.op.indices]
+
+        def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
+            return self._element(number, tensors, e, own, begins[number])
+
+        return builder.define(label, type, names, self.op.location, body)
+
+    def _element(
+        self, number: int, tensors: Cloner, e: BodyBuilder, own: Sequence[SSAValue], begin: Affine
+    ) -> SSAValue:
+        """An element of a range, whose index counts from `begin`."""
+        cloner = _Decided(e, tensors.values.new_child())
+        cloner.decided = self.ranges.decided(number)
+        for old, new in zip(self.op.indices, own, strict=True):
+            cloner.indices[old] = Affine.of(new) + (begin if old is self.ranges.index else 0)
+        return cloner.copy_body(self.op.body)
+
+    def _from(self, number: int, parts: Mapping[int, SSAValue], tensors: Cloner) -> Body:
+        """The element of the range that an index is in: of this one, or of a later one."""
+        begins, place = self.ranges.begins, self.op.indices.index(self.ranges.index)
+
+        def here(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
+            if number not in parts:
+                return self._element(number, tensors, e, own, Affine())
+            forms = [Affine.of(v) for v in own]
+            forms[place] -= begins[number]
+            return e.read(parts[number], forms)
+
+        def element(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
+            if number == len(begins) - 1:
+                return here(e, own)
+            is_here = Constraint(begins[number + 1] - 1 - Affine.of(own[place]))
+            later = self._from(number + 1, parts, tensors)
+            return e.choose([[is_here]], lambda e, _: here(e, own), lambda e, _: later(e, own))
+
+        return element
+
+
+class _Decided(Cloner):
+    """Copies the bodies that choices take where it is known which."""
+
+    decided: Mapping[tix.IfOp, bool]
+
+    def copy_if(self, op: tix.IfOp) -> SSAValue:
+        if op not in self.decided:
+            return super().copy_if(op)
+        return self.copy_body(op.then if self.decided[op] else op.otherwise)
