@@ -27,11 +27,13 @@ takes equations out of the conditions of programs as they are written. `recomput
 where they are read the elements of large tensors that are made of few numbers.
 `outline_scans` gives names to sums up to an element, and to their terms, `split_axes` makes two
 indices of one that counts by its quotient and its remainder, `multiply_out` sums of products of
-which parts can leave a sum, `order_windows` lets windows of columns follow those of rows, and
-`split_residues` computes results residue by residue whose
-neighbours take different terms; `pack_reads` copies what vectors would gather to where it lies side
-by side; `cut_sums` cuts sums over rows into pieces, to which each row can add when it is computed,
-and `cut_reductions` long reductions of few elements into pieces that threads share. For GPUs, where
+which parts can leave a sum, and `order_windows` lets windows of columns follow those of rows.
+`split_ranges` computes range by range what is another sum in each, `hoist_reductions` takes those
+out of choices that nearly all elements need, and `split_residues` computes residue by residue what
+takes other terms than its neighbours; `pack_reads` copies what vectors would gather to
+where it lies side by side; `cut_sums` cuts sums over rows into pieces, to which each row can add
+when it is computed, and `cut_reductions` long reductions of few elements into pieces that threads
+share. For GPUs, where
 a thread computes one element, `spread_reductions` makes many elements of long reductions, and
 `transpose_reads` copies what neighbouring threads would read row by row.
 `expand_calls` puts formulas in the place of the user's functions, `set_precision` types of

@@ -20,6 +20,7 @@ from passes.differentiate import DifferentiatePass
 from passes.elide_copies import ElideCopiesPass
 from passes.expand_calls import ExpandCallsPass
 from passes.factor_sums import FactorSumsPass
+from passes.hoist_reductions import HoistReductionsPass
 from passes.infer_ranges import InferRangesPass
 from passes.inline_definitions import InlineDefinitionsPass
 from passes.interchange_sums import InterchangeSumsPass
@@ -246,6 +247,8 @@ def _for_caches(example: Sizes, precision: str) -> Sequence[Step]:
     return [
         # what is no longer in a sum need not be computed for each range, or for each residue
         Step("tensor-index", SplitRangesPass(example)),
+        # of choices that no range decides
+        Step("tensor-index", HoistReductionsPass()),
         Step("tensor-index", SplitResiduesPass(example)),
         # where quotients of indices are indices, more sums have partial sums
         Step("tensor-index", FactorSumsPass(True, example)),

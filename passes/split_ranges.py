@@ -101,16 +101,18 @@ class Ranges:
         return [*self.begins, self.size][number + 1]
 
     def decided(self, number: int) -> dict[tix.IfOp, bool]:
-        """Whether each choice takes its first body in a range."""
-        first, last = self.begins[number], self.end(number) - 1
+        """For each choice, True if it takes its first body in a range."""
+        first, last, ends = self.begins[number], self.end(number) - 1, (self.end(number), self.size)
 
         def holds(constraint: Constraint) -> bool:
-            at_first, at_last = (
-                constraint.form.substitute({self.index: place}) for place in (first, last)
-            )
+            def at(place: Affine) -> Affine:
+                return constraint.form.substitute({self.index: place})
+
             if constraint.equality:
-                return not any((at_first.terms, at_first.constant, at_last.terms, at_last.constant))
-            return is_never_negative(at_first if constraint.form[self.index] > 0 else at_last)
+                return at(first) == at(last) == Affine()
+            if constraint.form[self.index] > 0:
+                return is_never_negative(at(first))
+            return any(is_never_negative(at(end - 1)) for end in ends)
 
         return {op: any(all(map(holds, d)) for d in op.condition) for op in self.choices}
 
@@ -124,7 +126,7 @@ def ranges_of(op: tix.DefineOp) -> Ranges | None:
     for index, size in zip(op.indices, op.shape, strict=True):
         choices = [choice for choice in around if _compares(choice, index)]
         turns = dict.fromkeys(at for choice in choices for at in _turns(choice, index))
-        inside = [at for at in turns if not is_never_negative(at - size) and not is_never_negative(-at)]
+        inside = [at for at in turns if _may_lie_inside(at, size)]
         begins = _in_order([Affine(), *inside])
         if inside and begins and len(begins) <= MOST_PARTS:
             return Ranges(index, begins, size, choices)
@@ -153,6 +155,11 @@ def _turns(choice: tix.IfOp, index: SSAValue) -> list[Affine]:
         ends = c.equality or c.form[index] < 0
         found += [value] * begins + [value + 1] * ends
     return found
+
+
+def _may_lie_inside(value: Affine, size: Affine) -> bool:
+    """True unless a value of an index is its first one, or none, for all sizes."""
+    return not is_never_negative(-value) and not is_never_negative(value - size)
 
 
 def _in_order(values: Sequence[Affine]) -> list[Affine]:

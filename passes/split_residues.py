@@ -147,8 +147,8 @@ def rounds(op: Operation) -> bool:
     return isinstance(op, tix.UnaryOp | tix.BinaryOp | tix.ReductionOp)
 
 
-def count_terms(op: tix.SumOp) -> int:
-    """About how many terms a sum has."""
+def count_terms(op: tix.ReductionOp) -> int:
+    """About how many terms a reduction has."""
     ranges = ranges_of_numbers(op.indices, [c.form for c in op.constraints])
     return prod(len(ranges[v]) if v in ranges else ASSUMED_LENGTH for v in op.indices)
 

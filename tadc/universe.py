@@ -44,6 +44,7 @@ PASSES = {
     "outline-scans": ("passes.outline_scans", "OutlineScansPass"),
     "split-axes": ("passes.split_axes", "SplitAxesPass"),
     "split-ranges": ("passes.split_ranges", "SplitRangesPass"),
+    "hoist-reductions": ("passes.hoist_reductions", "HoistReductionsPass"),
     "split-residues": ("passes.split_residues", "SplitResiduesPass"),
     "pack-reads": ("passes.pack_reads", "PackReadsPass"),
     "cut-sums": ("passes.cut_sums", "CutSumsPass"),

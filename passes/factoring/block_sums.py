@@ -21,6 +21,8 @@ from passes.analysis.index_uses import IndexUses
 from passes.analysis.machine_facts import MACHINE
 from passes.factoring.contraction_order import storing
 from passes.factoring.sum_places import SumPlace
+from passes.index_sets.disjuncts import complement, is_thin
+from passes.index_sets.half_boxes import is_triangle
 from passes.rewriting.programs import type_of
 
 FEWEST_IN_BLOCK = 4
@@ -39,7 +41,9 @@ def has_blocks_alone(
     The tensor is no larger than others of the program, or stays in the cache that cores share.
     """
     place = SumPlace(op, definition, sizes)
-    if not place.path.reductions or place.path.branches or definition.view is not None:
+    if not place.path.reductions or definition.view is not None:
+        return False
+    if not all(_is_mostly_taken(choice, first) for choice, first in place.path.branches):
         return False
     used = uses.of_operation(op).intersection(place.path.indices)
     wide = {v for v in used if place.lengths[v] >= FEWEST_IN_BLOCK}
@@ -50,6 +54,14 @@ def has_blocks_alone(
     terms = prod(place.lengths[v] for v in op.indices)
     room = max(MACHINE.shared_elements, _largest(place))
     return elements <= room and elements * terms * SAVED_FOR_TERM > storing(elements)
+
+
+def _is_mostly_taken(choice: tix.IfOp, first: bool) -> bool:
+    """True if the first body of a choice, or the other one, is left out on diagonals alone, or on
+    one side of one."""
+    outside = complement(choice.condition)
+    taken, left_out = (choice.condition, outside) if first else (outside, choice.condition)
+    return is_thin(left_out) or is_triangle(taken)
 
 
 def _share(reads: Collection[Collection[SSAValue]], indices: Collection[SSAValue]) -> bool:

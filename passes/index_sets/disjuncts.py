@@ -53,6 +53,11 @@ def with_equations(constraints: Sequence[Constraint]) -> list[Constraint]:
     return [c for c in found if c.equality or not _follows(c.form, values)]
 
 
+def is_thin(disjuncts: Sequence[Disjunct]) -> bool:
+    """True for points that are few among those around them: they lie on diagonals, as `i = j`."""
+    return all(any(c.equality for c in with_equations(disjunct)) for disjunct in disjuncts)
+
+
 def _linear(form: Affine) -> Affine:
     return form - form.constant
 

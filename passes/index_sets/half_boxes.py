@@ -47,6 +47,16 @@ def half_boxes_around(path: Path) -> Boxes:
     return boxes
 
 
+def is_triangle(disjuncts: Sequence[Sequence[Constraint]]) -> bool:
+    """True for the points on one side of a diagonal, as `i < j`: about half of those around."""
+    match disjuncts:
+        case [[Constraint(form=form, equality=False)]]:
+            steps = [form[v] for v in form.indices]
+            return sorted(steps) == [-1, 1] and not form.sizes and -form.constant <= MOST_LEFT_OUT
+        case _:
+            return False
+
+
 def _bounds(
     index: SSAValue, behind: Sequence[SSAValue], op: tix.ReductionOp
 ) -> Sequence[Constraint]:

@@ -1,5 +1,5 @@
-"""Lengths of parts of tensors as sizes: the elements that have one remainder along an index, or that
-lie in one range of it."""
+"""Lengths of parts of tensors as sizes: the elements with one remainder along an index, or those in
+one range of it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class PartSizes:
         """The least of `ends` - begin, 0 where that is negative; a derived size is called like
         `name`."""
         forms = [end - begin for end in ends]
-        least = [f for f in forms if all(is_never_negative(g - f) for g in forms)]
+        least = [f for f in forms if all(is_never_negative(g - f) for g in forms)][:1]
         if least and is_never_negative(least[0]):
             return least[0]
         return self._derived([(form, 1) for form in least or forms], name)
