@@ -27,9 +27,9 @@ and what reads y reads `y_turned`. Factors that depend on j alone leave the sum,
 that it has terms: then all that they read is there. A scan that is a part of an element becomes a
 definition of its own, unless loops can carry its total as it stands, and so does a sum weighed by
 products on the way (`passes/scheduling/recurrences.py`), of which a product of sums may consist
-(`passes/factoring/separate_sums.py`). Reductions that must round
-identically stay as they are, and so do those of few elements in the example of `sizes`. On exit
-sums are bounded.
+(`passes/factoring/separate_sums.py`), or powers (`passes/scheduling/powers_of_distances.py`).
+Reductions that must round identically stay as they are, and so do those of few elements in the
+example of `sizes`. On exit sums are bounded.
 """
 
 from __future__ import annotations
@@ -57,6 +57,7 @@ from passes.rewriting.products import Product, multiply
 from passes.rewriting.program_pass import ProgramPass
 from passes.rewriting.programs import ProgramBuilder, copy_definition, copy_program, reads_of
 from passes.rewriting.written_sizes import parse_sizes
+from passes.scheduling.powers_of_distances import with_products
 from passes.scheduling.recurrences import recurrence_in
 from passes.scheduling.rows.row_forms import long_reductions
 from passes.scheduling.scans import Scan, bounded_along, is_scanned, scan_along
@@ -84,7 +85,12 @@ def outline_scans(program: tix.ProgramOp, sizes: Sizes) -> tix.ProgramOp:
 
     The same program where nothing gets a name.
     """
-    parted = [d for d in list(_free(program)) if separate_sums(d) is not d]
+    rewritten = [
+        op
+        for rewrite in (separate_sums, with_products)
+        for op in list(_free(program))
+        if rewrite(op) is not op
+    ]
     made = bounded_without_conditions(program)
     lengths = {d.data.name: d.evaluate(sizes) for d in program.derived if d.needs <= sizes.keys()}
     lengths |= sizes
@@ -92,7 +98,7 @@ def outline_scans(program: tix.ProgramOp, sizes: Sizes) -> tix.ProgramOp:
     if factors:
         made = copy_program(made, define=partial(_without_factors, factors))
     named = {scan.op for op in _free(made) if not is_scanned(op) for scan in _inside(op, lengths)}
-    changed = bool(parted or factors or named)
+    changed = bool(rewritten or factors or named)
     if named:
         made = outline_reductions(made, lambda op, _: op in named)
     while scans := _without_loops(made, lengths):

@@ -18,6 +18,7 @@ Modules
 - `pairs`: walks over pairs, for sums along both of their indices
 - `scans`: reductions over all terms up to an element, whose loops carry a total
 - `recurrences`: sums weighed by products on the way, each element made of the one before
+- `powers_of_distances`: powers that are products on the way from a term to an element
 
 The packages
 ------------
