@@ -23,7 +23,7 @@ identically stay as they are, and so do those in which nothing tells which range
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -32,20 +32,25 @@ from xdsl.ir import SSAValue
 
 from dialects import tix
 from dialects.tix import Affine, Constraint, TensorType
+from dialects.tix.affine import SizeValues, factors_of
 from passes.analysis.rounding import must_round_identically
 from passes.index_sets.paths import Path
 from passes.rewriting.builder import Body, BodyBuilder
 from passes.rewriting.cloner import Cloner
-from passes.rewriting.part_sizes import PartSizes, is_never_negative
+from passes.rewriting.part_sizes import PartSizes, is_never_negative, with_derived_sizes
 from passes.rewriting.program_pass import ProgramPass
 from passes.rewriting.programs import ProgramBuilder, arguments_of, copy_definition
 from passes.rewriting.written_sizes import parse_sizes
 from passes.split_residues import FEWEST_TERMS, MOST_PARTS, count_terms, rounds
 
+MOST_OF_ALL = 0.75
+"""The share of all values that are in the only range with long reductions, at most."""
+
 
 @dataclass(frozen=True)
 class SplitRangesPass(ProgramPass):
-    """`split-ranges{sizes="N=512"}`: derived sizes have other names than these."""
+    """`split-ranges{sizes="N=512"}`: made best for these, right for all; derived sizes have other
+    names."""
 
     name = "split-ranges"
     sizes: tuple[str, ...] = ()
@@ -54,19 +59,20 @@ class SplitRangesPass(ProgramPass):
         return split_ranges(program, parse_sizes(self.sizes))
 
 
-def split_ranges(program: tix.ProgramOp, taken: Collection[str] = ()) -> tix.ProgramOp:
+def split_ranges(program: tix.ProgramOp, example: Mapping[str, int] | None = None) -> tix.ProgramOp:
     """The program with some definitions in parts; itself where there are no ranges.
 
-    Derived sizes have names that are not `taken`.
+    Derived sizes have other names than those in the `example`.
     """
-    ranges = {d: found for d in program.definitions if (found := ranges_of(d))}
+    known = with_derived_sizes(program, example or {})
+    ranges = {d: r for d in program.definitions if (r := ranges_of(d)) and r.are_worth_parts(known)}
     fixed = must_round_identically(program) if ranges else frozenset[object]()
     for op in list(ranges):
         if any(o in fixed and rounds(o) for o in op.walk()):
             del ranges[op]
     if not ranges:
         return program
-    sizes = PartSizes(program, taken)
+    sizes = PartSizes(program, known)
     builder = ProgramBuilder(arguments_of(program))
     builder.labels |= {d.label.data for d in program.definitions}
     tensors = Cloner(BodyBuilder(builder.block, program.location))
@@ -95,6 +101,8 @@ class Ranges:
     size: Affine
     """The number of values of the index."""
     choices: Sequence[tix.IfOp]
+    long: Sequence[Path]
+    """The ways to the long reductions."""
 
     def end(self, number: int) -> Affine:
         """The value behind the last one of a range, unless the index has fewer values."""
@@ -116,6 +124,24 @@ class Ranges:
 
         return {op: any(all(map(holds, d)) for d in op.condition) for op in self.choices}
 
+    def is_long(self, number: int) -> bool:
+        """True if the elements of a range have long reductions."""
+        decided = self.decided(number)
+        ways = (path.branches for path in self.long)
+        return any(all(decided.get(op, first) is first for op, first in way) for way in ways)
+
+    def are_worth_parts(self, sizes: Mapping[str, int]) -> bool:
+        """False where only one range has long reductions, and is most of all values: vectors then
+        compute them for all in less time than a copy of the result takes."""
+        long = [n for n in range(len(self.begins)) if self.is_long(n)]
+        if len(long) != 1:
+            return len(long) > 1
+        forms = self.begins[long[0]], self.end(long[0]), self.size
+        if not {f for form in forms for n in form.sizes for f in factors_of(n)} <= sizes.keys():
+            return True
+        begin, end, size = (form.evaluate(SizeValues(sizes)) for form in forms)
+        return min(end, size) - begin <= MOST_OF_ALL * size
+
 
 def ranges_of(op: tix.DefineOp) -> Ranges | None:
     """The ranges of the first index by which long reductions are chosen; None without one. They are
@@ -129,7 +155,7 @@ def ranges_of(op: tix.DefineOp) -> Ranges | None:
         inside = [at for at in turns if _may_lie_inside(at, size)]
         begins = _in_order([Affine(), *inside])
         if inside and begins and len(begins) <= MOST_PARTS:
-            return Ranges(index, begins, size, choices)
+            return Ranges(index, begins, size, choices, long)
     return None
 
 
@@ -182,18 +208,12 @@ class _Split:
     def define(self, builder: ProgramBuilder, tensors: Cloner) -> SSAValue:
         """Append the parts, and the definition with the label of `op`, which reads them."""
         numbers = range(len(self.ranges.begins))
-        parts = {n: self._part(n, builder, tensors) for n in numbers if self._is_long(n)}
+        parts = {n: self._part(n, builder, tensors) for n in numbers if self.ranges.is_long(n)}
 
         def joined(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
             return self._from(0, parts, tensors)(e, own)
 
         return builder.define_like(self.op.result, self.op.label.data, joined)
-
-    def _is_long(self, number: int) -> bool:
-        """True if the elements of a range have long reductions."""
-        decided = self.ranges.decided(number)
-        ways = (path.branches for path in _long_reductions(self.op))
-        return any(all(decided.get(op, first) is first for op, first in way) for way in ways)
 
     def _part(self, number: int, builder: ProgramBuilder, tensors: Cloner) -> SSAValue:
         """The elements of a range."""

@@ -110,6 +110,15 @@ def test_what_is_split() -> None:
     assert not begins(head + "z: f64[M]\ny[i] = z[0] * (" + either + ")")
 
 
+def test_what_most_elements_need_stays() -> None:
+    """One range of nine columns: of ten it stays, of thirty, or of nobody knows how many, not."""
+    program = tadc.compile(f"w: f64[K, L]\ny[i, o] = {FIRST}").derivative("w").program.op
+    (size,) = program.definitions[-1].shape[1].sizes
+    assert split_ranges(program, {size: 10}) is program
+    assert split_ranges(program, {size: 30}) is not program
+    assert split_ranges(program) is not program
+
+
 def test_what_is_compared_stays() -> None:
     source = "x: f64[9, 9]\ny[i] = max[j](sum[k](x[i, k]) if j < 3 else sum[k](x[j, k]))"
     for f in (tadc.compile(source), tadc.compile(source).derivative("x")):
