@@ -15,7 +15,8 @@ around it; in a part it is decided, and each part has the loops of a definition 
 
 Ranges begin where choices turn that compare one index of the definition with sizes, and that are
 around a long reduction. They are `min(K, b) - a` long: a derived size, where that is no affine
-form. What has no long reductions has no part, and stays in the choice.
+form. What has no long reductions has no part, and stays in the choice. So do sums of most elements
+beside 0, as a bound of the sum leaves blocks whole.
 
 Every element is the same reduction in the same order. Definitions with operations that must round
 identically stay as they are, and so do those in which nothing tells which range comes first.
@@ -44,7 +45,7 @@ from passes.rewriting.written_sizes import parse_sizes
 from passes.split_residues import FEWEST_TERMS, MOST_PARTS, count_terms, rounds
 
 MOST_OF_ALL = 0.75
-"""The share of all values that are in the only range with long reductions, at most."""
+"""The share of all reductions of all elements that are needed, at most, where bounds could do."""
 
 
 @dataclass(frozen=True)
@@ -124,23 +125,25 @@ class Ranges:
 
         return {op: any(all(map(holds, d)) for d in op.condition) for op in self.choices}
 
-    def is_long(self, number: int) -> bool:
-        """True if the elements of a range have long reductions."""
+    def needed(self, number: int) -> int:
+        """The long reductions that an element of a range needs."""
         decided = self.decided(number)
         ways = (path.branches for path in self.long)
-        return any(all(decided.get(op, first) is first for op, first in way) for way in ways)
+        return sum(all(decided.get(op, first) is first for op, first in way) for way in ways)
 
     def are_worth_parts(self, sizes: Mapping[str, int]) -> bool:
-        """False where only one range has long reductions, and is most of all values: vectors then
-        compute them for all in less time than a copy of the result takes."""
-        long = [n for n in range(len(self.begins)) if self.is_long(n)]
-        if len(long) != 1:
-            return len(long) > 1
-        forms = self.begins[long[0]], self.end(long[0]), self.size
+        """False where choices are only between a sum and 0, and leave few sums out: as bounds of
+        sums they leave blocks whole, and all takes less time than a copy of the result."""
+        if not all(_is_bound(choice) for choice in self.choices):
+            return True
+        forms = [*self.begins, self.size]
         if not {f for form in forms for n in form.sizes for f in factors_of(n)} <= sizes.keys():
             return True
-        begin, end, size = (form.evaluate(SizeValues(sizes)) for form in forms)
-        return min(end, size) - begin <= MOST_OF_ALL * size
+        *begins, size = (form.evaluate(SizeValues(sizes)) for form in forms)
+        ends = [min(end, size) for end in (*begins[1:], size)]
+        lengths = (max(0, end - begin) for begin, end in zip(begins, ends, strict=True))
+        needed = sum(length * self.needed(n) for n, length in enumerate(lengths))
+        return needed <= MOST_OF_ALL * size * len(self.long)
 
 
 def ranges_of(op: tix.DefineOp) -> Ranges | None:
@@ -157,6 +160,13 @@ def ranges_of(op: tix.DefineOp) -> Ranges | None:
         if inside and begins and len(begins) <= MOST_PARTS:
             return Ranges(index, begins, size, choices, long)
     return None
+
+
+def _is_bound(choice: tix.IfOp) -> bool:
+    """True for a choice between a reduction and 0, which the bounds of the reduction can make."""
+    return tix.constant_value(tix.yielded(choice.otherwise)) == 0 and isinstance(
+        tix.yielded(choice.then).owner, tix.ReductionOp
+    )
 
 
 def _long_reductions(op: tix.DefineOp) -> list[Path]:
@@ -208,7 +218,7 @@ class _Split:
     def define(self, builder: ProgramBuilder, tensors: Cloner) -> SSAValue:
         """Append the parts, and the definition with the label of `op`, which reads them."""
         numbers = range(len(self.ranges.begins))
-        parts = {n: self._part(n, builder, tensors) for n in numbers if self.ranges.is_long(n)}
+        parts = {n: self._part(n, builder, tensors) for n in numbers if self.ranges.needed(n)}
 
         def joined(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
             return self._from(0, parts, tensors)(e, own)
