@@ -103,21 +103,20 @@ Names = Mapping[SSAValue, str]
 
 @dataclass(frozen=True)
 class SchedulePass(ModulePass):
-    """`schedule{tile=true sizes="N=64" least="N=65" most="N=127"}`: in tiles where they pay, made
-    best for these sizes.
+    """`schedule{tile=true sizes="N=64" least="N=65"}`: in tiles where they pay, made best for these
+    sizes.
 
     Tiles are for processors with caches and vectors. The result is right for all other sizes too,
-    if these are the `least` ones or more and the `most` ones or less, which makes it shorter. A
-    `plan` (`passes/scheduling/text/plan_parser.py`) goes before the choice where it is possible.
-    With `strided`, tensors that are read may lie in memory in rows that are apart: functions take
-    the strides of all dimensions but the last as sizes, named `x stride 0`, `x stride 1`, ...
+    if these are the `least` ones or more, and no larger than the program says: that makes it
+    shorter. A `plan` (`passes/scheduling/text/plan_parser.py`) goes before the choice where it is
+    possible. With `strided`, tensors that are read may lie in memory in rows that are apart:
+    functions take the strides of all dimensions but the last as sizes, named `x stride 0`, ...
     """
 
     name = "schedule"
     tile: bool = False
     sizes: tuple[str, ...] = ()
     least: tuple[str, ...] = ()
-    most: tuple[str, ...] = ()
     strided: bool = False
     plan: str = ""
 
@@ -134,7 +133,7 @@ class SchedulePass(ModulePass):
         plan = parse_plan(self.plan)
         choose = blocking_chooser(self.tile, self.sizes, self.least)
         chosen = choose and planned(plan, program, choose)
-        known = SizeBounds(program, parse_sizes(self.least), parse_sizes(self.most))
+        known = SizeBounds(program, parse_sizes(self.least), program.largest_sizes)
         return schedule(program, chosen, self.strided, known, parse_sizes(self.sizes))
 
 
