@@ -133,7 +133,7 @@ class SchedulePass(ModulePass):
         plan = parse_plan(self.plan)
         choose = blocking_chooser(self.tile, self.sizes, self.least)
         chosen = choose and planned(plan, program, choose)
-        known = SizeBounds(program, parse_sizes(self.least), program.largest_sizes)
+        known = SizeBounds.in_calls(program, parse_sizes(self.least))
         return schedule(program, chosen, self.strided, known, parse_sizes(self.sizes))
 
 
