@@ -49,6 +49,11 @@ class Scan:
     """That bound."""
 
     @property
+    def step(self) -> int:
+        """What an element has more than the one before it: 1, or -1."""
+        return 1 if self.is_forwards else -1
+
+    @property
     def result(self) -> SSAValue:
         """Its value."""
         return self.op.results[0]
