@@ -120,7 +120,7 @@ def _recurrence(scan: Scan, weights: _Weights, op: tix.DefineOp) -> Recurrence |
 def _ends_before(scan: Scan, op: tix.DefineOp) -> bool:
     """True if another bound may end the sum before the term that an element adds."""
     known = [*index_set(op), scan.limit]
-    ends = (c for c in scan.known if c.form[scan.own] * scan.step <= 0)
+    ends = (c for c in scan.known if c.equality or c.form[scan.own] * scan.step <= 0)
     return not all(implied_by(c, known) for c in ends)
 
 
@@ -164,9 +164,8 @@ class _Weights:
         last, first = self._end_at(scan.index, scan.step), self._end_at(scan.own, -scan.step)
         if last is None or first is None:
             return None
-        moving = {scan.index, scan.own}
-        others = (*last.indices, *first.indices)
-        return (last, first) if moving.isdisjoint(others) else None
+        moving, others = {scan.index, scan.own}, (*last.indices, *first.indices)
+        return (last, first) if all(moving.isdisjoint(self.uses.of(v)) for v in others) else None
 
     def _end_at(self, index: SSAValue, side: int) -> Affine | None:
         """The d of the end `l <= index + d`, for side -1 of `l >= index + d`."""
