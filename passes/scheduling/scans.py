@@ -50,7 +50,7 @@ class Scan:
 
     @property
     def step(self) -> int:
-        """What an element has more than the one before it: 1, or -1."""
+        """The step from one element to the next: 1, or -1 backwards."""
         return 1 if self.is_forwards else -1
 
     @property
