@@ -47,7 +47,7 @@ from passes.factoring.scalar_monomials import Chosen, Leaf, Scalars, factors_in
 from passes.index_sets.context import stays_inside
 from passes.index_sets.sets import index_set
 from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.cloner import Cloner, free_values
+from passes.rewriting.cloner import Cloner, operations_behind
 from passes.rewriting.program_pass import LocalPass
 from passes.rewriting.programs import definition_around, rewrite_definition
 from passes.rewriting.terms import terms_of
@@ -158,17 +158,10 @@ def _is_there(value: SSAValue, sum_: tix.SumOp) -> bool:
     What choices by indices leave out are a few points, or the sum would have other bounds.
     """
     known = [*index_set(definition_around(sum_)), *sum_.constraints]
-    pending, seen = [value], set[SSAValue]()
-    while pending:
-        v = pending.pop()
-        op = v.owner
-        if v in seen or not isinstance(op, Operation) or not sum_.is_ancestor(op):
-            continue
-        seen.add(v)
-        if isinstance(op, tix.FloorDivOp | tix.IfOp) or not stays_inside(op, known):
-            return False
-        pending += free_values(op)
-    return True
+    return not any(
+        isinstance(op, tix.FloorDivOp | tix.IfOp) or not stays_inside(op, known)
+        for op in operations_behind([value], sum_)
+    )
 
 
 def _elements(factor: Hashable, numbers: ValueNumbers) -> frozenset[int]:

@@ -50,9 +50,9 @@ from passes.rewriting.part_sizes import PartSizes, with_derived_sizes
 from passes.rewriting.program_pass import ProgramPass
 from passes.rewriting.programs import (
     ProgramBuilder,
-    arguments_of,
     copy_definition,
     definition_around,
+    start_copy,
     type_of,
 )
 from passes.rewriting.written_sizes import parse_sizes
@@ -108,10 +108,7 @@ def cut_reductions(program: tix.ProgramOp, sizes: Mapping[str, int]) -> tix.Prog
     cuts: dict[Operation, _Cut] = {cut.op: cut for op in free for cut in _cuts_in(op, known)}
     if not cuts:
         return program
-    builder = ProgramBuilder(arguments_of(program))
-    builder.labels |= {d.label.data for d in program.definitions}
-    cloner = _Cutter(BodyBuilder(builder.block, program.location))
-    cloner.values.update(zip(program.body.block.args, builder.block.args, strict=True))
+    builder, cloner = start_copy(_Cutter, program)
     cloner.pieces, cloner.cuts, lengths = {}, cuts, PartSizes(program, sizes)
     for op in _in_order(program, cuts.values()):
         for cut in filter(None, map(cuts.get, op.body.block.ops)):

@@ -50,9 +50,9 @@ from passes.rewriting.part_sizes import PartSizes
 from passes.rewriting.program_pass import ProgramPass
 from passes.rewriting.programs import (
     ProgramBuilder,
-    arguments_of,
     copy_definition,
     reads_of,
+    start_copy,
     type_of,
 )
 from passes.rewriting.written_sizes import parse_sizes
@@ -98,10 +98,7 @@ def cut_sums(program: tix.ProgramOp, sizes: Mapping[str, int]) -> tix.ProgramOp:
     if not cuts:
         return program
     lengths = PartSizes(program, sizes)
-    builder = ProgramBuilder(arguments_of(program))
-    builder.labels |= {d.label.data for d in program.definitions}
-    cloner = _Cutter(BodyBuilder(builder.block, program.location))
-    cloner.values.update(zip(program.body.block.args, builder.block.args, strict=True))
+    builder, cloner = start_copy(_Cutter, program)
     cloner.pieces = {}
     whole, waiting = {cut.definition for cut in cuts}, list[tix.DefineOp]()
     for op in program.definitions:

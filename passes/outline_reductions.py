@@ -110,7 +110,6 @@ def outline_reductions(program: tix.ProgramOp, wanted: Wanted | None = None) -> 
 
     def outlined(program: ProgramBuilder, tensors: Cloner, op: tix.DefineOp) -> SSAValue:
         """Append a copy of `op`, behind definitions of those of its sums that need a name."""
-        program.labels |= taken  # those of later definitions, too
         return copy_definition(program, _Outliner(program, tensors, _Named.of(op, wanted)), op)
 
     return merge_equal_tensors(copy_program(program, define=outlined), taken)

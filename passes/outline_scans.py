@@ -260,7 +260,6 @@ def _with_loops(program: tix.ProgramOp, scans: Mapping[tix.DefineOp, Scan]) -> t
     turned: dict[SSAValue, tuple[SSAValue, Sequence[int]]] = {}
 
     def define(builder: ProgramBuilder, tensors: Cloner, op: tix.DefineOp) -> SSAValue:
-        builder.labels |= {d.label.data for d in program.definitions}
         cloner = _Turning(tensors, turned)
         if op not in scans:
             return copy_definition(builder, cloner, op)

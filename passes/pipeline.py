@@ -292,8 +292,8 @@ def code_passes(
     possible.
     """
     example = write_sizes(sizes or {})
-    bounds = write_sizes(least or {}), write_sizes(most or {})
-    known = SpecialisePass(write_sizes(values or {}), bounds[0], bounds[1] if tile else ())
+    fewest = write_sizes(least or {})
+    known = SpecialisePass(write_sizes(values or {}), fewest, write_sizes(most or {}))
     specialising = [
         # first, so that all that follows sees how short ranges are
         *([Step("scheduled", known)] if values or least else []),
@@ -331,6 +331,6 @@ def code_passes(
             Step("scheduled", SetPrecisionPass(precision)),
             *shaping,
             # last: from here on there are loops over memory instead of definitions
-            Step("scheduled", SchedulePass(tile, example, *bounds, strided, plan)),
+            Step("scheduled", SchedulePass(tile, example, fewest, strided, plan)),
         ]
     )

@@ -81,7 +81,7 @@ from passes.lowering.rows.column_scans import column_loops
 from passes.lowering.rows.recurrence_loops import recurrence_loops
 from passes.lowering.rows.row_loops import RowLowering, row_loops
 from passes.lowering.rows.strip_loops import strip_loops
-from passes.lowering.scalars.body_lowering import BodyLowering
+from passes.lowering.scalars.body_lowering import BodyLowering, Strides
 from passes.lowering.scalars.index_lowering import IndexLowering
 from passes.lowering.scalars.lane_sums import LaneLowering
 from passes.lowering.scalars.segments import SegmentLowering
@@ -103,21 +103,20 @@ Names = Mapping[SSAValue, str]
 
 @dataclass(frozen=True)
 class SchedulePass(ModulePass):
-    """`schedule{tile=true sizes="N=64" least="N=65" most="N=127"}`: in tiles where they pay, made
-    best for these sizes.
+    """`schedule{tile=true sizes="N=64" least="N=65"}`: in tiles where they pay, made best for these
+    sizes.
 
     Tiles are for processors with caches and vectors. The result is right for all other sizes too,
-    if these are the `least` ones or more and the `most` ones or less, which makes it shorter. A
-    `plan` (`passes/scheduling/text/plan_parser.py`) goes before the choice where it is possible.
-    With `strided`, tensors that are read may lie in memory in rows that are apart: functions take
-    the strides of all dimensions but the last as sizes, named `x stride 0`, `x stride 1`, ...
+    if these are the `least` ones or more, and no larger than the program says: that makes it
+    shorter. A `plan` (`passes/scheduling/text/plan_parser.py`) goes before the choice where it is
+    possible. With `strided`, tensors that are read may lie in memory in rows that are apart:
+    functions take the strides of all dimensions but the last as sizes, named `x stride 0`, ...
     """
 
     name = "schedule"
     tile: bool = False
     sizes: tuple[str, ...] = ()
     least: tuple[str, ...] = ()
-    most: tuple[str, ...] = ()
     strided: bool = False
     plan: str = ""
 
@@ -134,7 +133,7 @@ class SchedulePass(ModulePass):
         plan = parse_plan(self.plan)
         choose = blocking_chooser(self.tile, self.sizes, self.least)
         chosen = choose and planned(plan, program, choose)
-        known = SizeBounds(program, parse_sizes(self.least), parse_sizes(self.most))
+        known = SizeBounds.in_calls(program, parse_sizes(self.least))
         return schedule(program, chosen, self.strided, known, parse_sizes(self.sizes))
 
 
@@ -160,6 +159,7 @@ def schedule(
     names = tensor_names(program)
     as_written = must_round_identically(program, compared)
     nests = {nest.members[0]: nest for nest in nests_of(members, choose, as_written)}
+    maker = _FunctionMaker(names, as_written, choose is not None, strided, known)
     functions: dict[tix.DefineOp, func.FuncOp] = {}
     for member in members:
         nest = nests.get(member.first)
@@ -169,8 +169,7 @@ def schedule(
             yield _call(member, functions[member.first], names)
             continue
         small = all(is_small_part(op, sizes or {}) for op in nest.members)
-        nest = replace(nest, is_small=small)
-        function = _function(nest, names, choose is not None, as_written, strided, known)
+        function = maker.function(replace(nest, is_small=small))
         nest.forget()
         functions[member.op] = function
         yield function
@@ -184,78 +183,91 @@ def _call(member: Member, function: func.FuncOp, names: Names) -> CallOp:
     return call
 
 
-def _function(
-    nest: Nest,
-    names: Names,
-    vectors: bool,
-    as_written: Set[Operation],
-    strided: bool,
-    known: SizeBounds | None,
-) -> func.FuncOp:
-    """The function of a nest; `vectors` are for processors that have them."""
-    results = [op.result for op in nest.written]
-    made = {op.result for op in nest.members}
-    reads = [r for op in nest.members for r in reads_of(op) if r.tensor not in made]
-    inputs = list(dict.fromkeys(r.tensor for r in reads))
-    tensors = [*results, *inputs]
-    # what is read in another shape than its own is no argument: its rows lie side by side
-    own = dict.fromkeys(r.tensor for r in reads if r.shape == type_of(r.tensor).shape)
-    strides = {t: stride_names(names[t], type_of(t).rank) for t in own} if strided else {}
-    sizes = [*_size_names(nest.members, tensors), *chain.from_iterable(strides.values())]
-    block = block_with([*(_buffer(type_of(t).element) for t in tensors), *([INDEX] * len(sizes))])
-    labels = [*(names[t] for t in tensors), *sizes]
-    for argument, label in zip(block.args, labels, strict=True):
-        argument.name_hint = label if is_hint(label) else None
-    _fill(
-        IndexLowering(block, nest.members[0].location, known),
-        nest,
-        dict(zip(tensors, block.args, strict=False)),
-        dict(zip(sizes, block.args[len(tensors) :], strict=True)),
-        strides,
-        vectors,
-        as_written,
-    )
-    first = nest.written[0]
-    function = func.FuncOp(
-        kernel_name(first.label.data), ([a.type for a in block.args], []), Region(block)
-    )
-    function.attributes["buffers"] = ArrayAttr(StringAttr(names[t]) for t in tensors)
-    function.attributes["sizes"] = ArrayAttr(StringAttr(s) for s in sizes)
-    if len(results) > 1:
-        function.attributes["results"] = IntegerAttr(len(results), i64)
-    function.location = first.location
-    return function
+@dataclass(frozen=True)
+class _FunctionMaker:
+    """Makes the functions of the nests of a program."""
+
+    names: Names
+    as_written: Set[Operation]
+    """The operations that keep their order."""
+    vectors: bool
+    """True for processors that have them."""
+    strided: bool
+    """True if functions take strides of what they read."""
+    known: SizeBounds | None
+    """The bounds of sizes in all calls."""
+
+    def function(self, nest: Nest) -> func.FuncOp:
+        """The function of a nest."""
+        results = [op.result for op in nest.written]
+        made = {op.result for op in nest.members}
+        reads = [r for op in nest.members for r in reads_of(op) if r.tensor not in made]
+        inputs = list(dict.fromkeys(r.tensor for r in reads))
+        tensors = [*results, *inputs]
+        strides = self._stride_names(reads)
+        sizes = [*_size_names(nest.members, tensors), *chain.from_iterable(strides.values())]
+        types = [*(_buffer(type_of(t).element) for t in tensors), *([INDEX] * len(sizes))]
+        block = block_with(types)
+        labels = [*(self.names[t] for t in tensors), *sizes]
+        for argument, label in zip(block.args, labels, strict=True):
+            argument.name_hint = label if is_hint(label) else None
+        index = IndexLowering(block, nest.members[0].location, self.known)
+        index.values.update(zip(sizes, block.args[len(tensors) :], strict=True))
+        buffers = dict[SSAValue, SSAValue](zip(tensors, block.args, strict=False))
+        self._fill(index, nest, buffers, _strides(index, nest, strides))
+        first = nest.written[0]
+        function = func.FuncOp(
+            kernel_name(first.label.data), ([a.type for a in block.args], []), Region(block)
+        )
+        function.attributes["buffers"] = ArrayAttr(StringAttr(self.names[t]) for t in tensors)
+        function.attributes["sizes"] = ArrayAttr(StringAttr(s) for s in sizes)
+        if len(results) > 1:
+            function.attributes["results"] = IntegerAttr(len(results), i64)
+        function.location = first.location
+        return function
+
+    def _stride_names(self, reads: Sequence[tix.ReadOp]) -> dict[SSAValue, list[str]]:
+        """The names of the strides that the function with these reads takes, of each tensor.
+
+        What is read in another shape than its own is no argument: its rows lie side by side.
+        """
+        if not self.strided:
+            return {}
+        own = dict.fromkeys(r.tensor for r in reads if r.shape == type_of(r.tensor).shape)
+        return {t: stride_names(self.names[t], type_of(t).rank) for t in own}
+
+    def _fill(
+        self,
+        index: IndexLowering,
+        nest: Nest,
+        buffers: dict[SSAValue, SSAValue],
+        strides: Strides,
+    ) -> None:
+        """Fill the block of a function, whose lowering is given."""
+        # elements outside tiles are few: their sums need no versions
+        lanes = partial(LaneLowering, versions=not nest.tiles)
+        lowering = lanes if self.vectors else SegmentLowering
+        if nest.rows or nest.has_columns:
+            lowering = RowLowering
+        if nest.rows:
+            buffers.update((own, buffers[host]) for own, host in nest.rows.hosts.items())
+        outer = lowering(index, nest.members[0].type, buffers, strides, as_written=self.as_written)
+        loops = band_loops(outer, nest.bands, _stage) if nest.bands else _loops(outer, nest)
+        index.block.add_op(loops)
+        index.block.add_op(make(func.ReturnOp))
 
 
-def _fill(
-    index: IndexLowering,
-    nest: Nest,
-    buffers: dict[SSAValue, SSAValue],
-    sizes: dict[str, SSAValue],
-    stride_names: Mapping[SSAValue, Sequence[str]],
-    vectors: bool,
-    as_written: Set[Operation],
-) -> None:
-    """Fill the block of a function, whose lowering is given."""
-    first, block = nest.members[0], index.block
-    index.values.update(sizes)
+def _strides(index: IndexLowering, nest: Nest, given: Mapping[SSAValue, Sequence[str]]) -> Strides:
+    """The strides of all that a nest reads and writes in memory, in each of its shapes; those of
+    tensors in `given` are sizes of these names."""
     stages = [stage.op for stage in nest.bands.stages] if nest.bands else []
     made = {op.result for op in stages}
     seen = [(op.result, op.shape) for op in nest.members]
     seen += [(r.tensor, r.shape) for op in (*nest.members, *stages) for r in reads_of(op)]
-    seen = [(tensor, shape) for tensor, shape in seen if tensor not in made]
-    strides = {(tensor, shape): index.strides(shape) for tensor, shape in seen}
-    for tensor, found in stride_names.items():
-        strides[tensor, type_of(tensor).shape][:-1] = [sizes[name] for name in found]
-    # elements outside tiles are few: their sums need no versions
-    lowering = partial(LaneLowering, versions=not nest.tiles) if vectors else SegmentLowering
-    if nest.rows or nest.has_columns:
-        lowering = RowLowering
-    if nest.rows:
-        buffers.update((own, buffers[host]) for own, host in nest.rows.hosts.items())
-    outer = lowering(index, first.type, buffers, strides, as_written=as_written)
-    block.add_op(band_loops(outer, nest.bands, _stage) if nest.bands else _loops(outer, nest))
-    block.add_op(make(func.ReturnOp))
+    found = {(t, shape): index.strides(shape) for t, shape in seen if t not in made}
+    for tensor, names in given.items():
+        found[tensor, type_of(tensor).shape][:-1] = [index.values[name] for name in names]
+    return found
 
 
 def _stage(at: BodyLowering, stage: Stage) -> ParallelOp:

@@ -47,7 +47,7 @@ from passes.rewriting.cloner import Cloner
 from passes.rewriting.guards import is_guard
 from passes.rewriting.part_sizes import PartSizes
 from passes.rewriting.program_pass import ProgramPass
-from passes.rewriting.programs import ProgramBuilder, arguments_of, forms_of, reads_of
+from passes.rewriting.programs import ProgramBuilder, forms_of, reads_of, start_copy
 from passes.rewriting.written_sizes import parse_sizes
 from passes.simplify_sums import simplify_sums
 from passes.split_residues import FEWEST_TERMS, MOST_RESIDUES, count_terms
@@ -93,10 +93,7 @@ def split_axes(program: tix.ProgramOp, taken: Collection[str] = ()) -> tix.Progr
     if not inside and not any(around.values()):
         return program
     sizes = PartSizes(program, taken)
-    builder = ProgramBuilder(arguments_of(narrow))
-    builder.labels |= {d.label.data for d in narrow.definitions}
-    tensors = Cloner(BodyBuilder(builder.block, narrow.location))
-    tensors.values.update(zip(narrow.body.block.args, builder.block.args, strict=True))
+    builder, tensors = start_copy(Cloner, narrow)
     for op in narrow.definitions:
         own = around.get(op, {})
         splitter = _Splitter(tensors, {**inside, **own})

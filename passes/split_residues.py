@@ -45,12 +45,7 @@ from passes.rewriting.builder import Body, BodyBuilder, whole_part
 from passes.rewriting.cloner import Cloner
 from passes.rewriting.part_sizes import PartSizes
 from passes.rewriting.program_pass import ProgramPass
-from passes.rewriting.programs import (
-    ProgramBuilder,
-    arguments_of,
-    copy_definition,
-    forms_of,
-)
+from passes.rewriting.programs import ProgramBuilder, copy_definition, forms_of, start_copy
 from passes.rewriting.written_sizes import parse_sizes
 from passes.shift_sums import SumView, ranges_of_numbers
 
@@ -95,11 +90,7 @@ def split_residues(program: tix.ProgramOp, taken: Collection[str] = ()) -> tix.P
     if not found:
         return program
     sizes = PartSizes(program, taken)
-    builder = ProgramBuilder(arguments_of(program))
-    builder.labels |= {d.label.data for d in program.definitions}
-    tensors = Cloner(BodyBuilder(builder.block, program.location))
-    for version in (program, narrow):
-        tensors.values.update(zip(version.body.block.args, builder.block.args, strict=True))
+    builder, tensors = start_copy(Cloner, program, narrow)
     for given, op in zip(program.definitions, narrow.definitions, strict=True):
         if op in found:
             tensor = _Split(op, found[op], sizes).define(builder, tensors)

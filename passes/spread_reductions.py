@@ -40,9 +40,9 @@ from passes.rewriting.cloner import Cloner
 from passes.rewriting.program_pass import ProgramPass
 from passes.rewriting.programs import (
     ProgramBuilder,
-    arguments_of,
     copy_definition,
     definition_around,
+    start_copy,
 )
 from passes.rewriting.written_sizes import parse_sizes
 
@@ -279,10 +279,7 @@ def _placed(spread: _Spread, remainders: Sequence[T], around: Sequence[T]) -> li
 
 def _spread(program: tix.ProgramOp, spreads: Mapping[Operation, _Spread]) -> tix.ProgramOp:
     """The program with these reductions in pieces."""
-    builder = ProgramBuilder(arguments_of(program))
-    builder.labels |= {d.label.data for d in program.definitions}
-    cloner = _Spreader(BodyBuilder(builder.block, program.location))
-    cloner.values.update(zip(program.body.block.args, builder.block.args, strict=True))
+    builder, cloner = start_copy(_Spreader, program)
     cloner.pieces = {}
     for op in program.definitions:
         for spread in filter(None, map(spreads.get, op.body.block.ops)):

@@ -35,9 +35,9 @@ from passes.rewriting.cloner import Cloner
 from passes.rewriting.program_pass import ProgramPass
 from passes.rewriting.programs import (
     ProgramBuilder,
-    arguments_of,
     copy_definition,
     index_names,
+    start_copy,
     type_of,
 )
 from passes.rewriting.written_sizes import parse_sizes
@@ -72,10 +72,7 @@ def transpose_reads(
     turns = {read: turn for op in program.definitions for read, turn in _turns_in(op, bounds)}
     if not turns:
         return program
-    builder = ProgramBuilder(arguments_of(program))
-    builder.labels |= {d.label.data for d in program.definitions}
-    cloner = _Turner(BodyBuilder(builder.block, program.location))
-    cloner.values.update(zip(program.body.block.args, builder.block.args, strict=True))
+    builder, cloner = start_copy(_Turner, program)
     cloner.turns, cloner.copies = turns, {}
     names: dict[SSAValue, str] = {v: name for name, v in program.arguments.items()}
     names |= {d.result: d.label.data for d in program.definitions}

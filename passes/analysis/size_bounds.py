@@ -33,6 +33,11 @@ class SizeBounds:
             self.known.setdefault(derived.data.name, self._derived(derived))
 
     @staticmethod
+    def in_calls(program: tix.ProgramOp, least: Mapping[str, int] | None = None) -> SizeBounds:
+        """The bounds of sizes in calls of a program: no larger than it says."""
+        return SizeBounds(program, least or {}, program.largest_sizes)
+
+    @staticmethod
     @cache
     def unknown() -> SizeBounds:
         """The bounds of sizes of which nothing is known."""

@@ -29,11 +29,9 @@ Extractions = Mapping[tix.ReductionOp, Extraction]
 
 def extracted(program: tix.ProgramOp, found: Extractions) -> tix.ProgramOp:
     """A copy of the program with these partial sums as tensors."""
-    taken = {op.label.data for op in program.definitions}
 
     def define(program: ProgramBuilder, tensors: Cloner, op: tix.DefineOp) -> SSAValue:
         """Append a copy of `op`, behind the partial sums of its sums."""
-        program.labels |= taken  # those of later definitions, too
         return copy_definition(program, SumExtractor(program, tensors, op, found), op)
 
     return copy_program(program, define=define)

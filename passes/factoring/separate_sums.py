@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
 from dialects import tix
 from dialects.tix import Constraint
@@ -27,7 +27,7 @@ from passes.index_sets.context import stays_inside
 from passes.index_sets.sets import index_set
 from passes.index_sets.space import conditions_of_a_point, implied_by
 from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.cloner import Cloner, free_values
+from passes.rewriting.cloner import Cloner, operations_behind
 from passes.rewriting.products import Product, multiply
 from passes.rewriting.programs import rewrite_definition
 
@@ -99,14 +99,8 @@ def _parted(op: tix.SumOp, around: tix.DefineOp) -> _Parted | None:
 
 def _is_there(group: _Group, op: tix.SumOp, known: Sequence[Constraint]) -> bool:
     """True if all that the sum of a group reads is there, whatever terms others have."""
-    pending = [v.owner for v in (*group.product.factors, *group.product.divisors)]
-    ops: set[Operation] = set()
-    while pending:
-        owner = pending.pop()
-        if isinstance(owner, Operation) and owner.parent is op.body.block:
-            ops.add(owner)
-            pending += [v.owner for v in free_values(owner)]
-    return all(stays_inside(o, [*known, *group.constraints]) for o in ops)
+    values, known = (*group.product.factors, *group.product.divisors), [*known, *group.constraints]
+    return all(stays_inside(o, known) for o in operations_behind(values, op))
 
 
 def _are_joined(

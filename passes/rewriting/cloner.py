@@ -7,7 +7,7 @@ A pass is a cloner that copies some operations in a way of its own: it overrides
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Self
 
 from xdsl.ir import Operation, Region, SSAValue
@@ -187,6 +187,17 @@ def free_values(op: Operation) -> list[SSAValue]:
     if not op.regions:
         return list(operands_of(op))
     return [v for inner in op.walk() for v in operands_of(inner) if not _defined_inside(v, op)]
+
+
+def operations_behind(values: Iterable[SSAValue], around: Operation) -> Iterator[Operation]:
+    """The operations in the body of `around` that make values, from the last one on."""
+    pending, seen = list(values), set[Operation]()
+    while pending:
+        op = pending.pop().owner
+        if isinstance(op, Operation) and op not in seen and around.is_ancestor(op):
+            seen.add(op)
+            yield op
+            pending += free_values(op)
 
 
 def _defined_inside(value: SSAValue, op: Operation) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from typing import TypeVar
 
 from xdsl.dialects.builtin import LocationAttr, ModuleOp
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
@@ -14,6 +15,9 @@ from dialects.quick import block_in, block_with, dissolve, ops_in
 from dialects.tix import Affine, TensorType
 from passes.rewriting.builder import Body, BodyBuilder
 from passes.rewriting.cloner import Cloner
+
+Kind = TypeVar("Kind", bound=Cloner)
+"""A kind of cloners."""
 
 
 def rewrite_programs(module: ModuleOp, rewrite: Callable[[tix.ProgramOp], tix.ProgramOp]) -> None:
@@ -262,15 +266,28 @@ def rewrite_definition(op: tix.DefineOp, body: Body) -> tix.DefineOp:
     return new
 
 
+def start_copy(
+    kind: Callable[[BodyBuilder], Kind], *versions: tix.ProgramOp
+) -> tuple[ProgramBuilder, Kind]:
+    """A program in the making with the arguments of another, and a cloner that knows these.
+
+    All versions of the other have the same arguments, and the same labels, which are taken.
+    """
+    program = versions[0]
+    builder = ProgramBuilder(arguments_of(program))
+    builder.labels |= {d.label.data for d in program.definitions}
+    cloner = kind(BodyBuilder(builder.block, program.location))
+    for version in versions:
+        cloner.values.update(zip(version.body.block.args, builder.block.args, strict=True))
+    return builder, cloner
+
+
 def choose_definitions(
     versions: Sequence[tix.ProgramOp], choose: Callable[[Sequence[tix.DefineOp]], tix.DefineOp]
 ) -> tix.ProgramOp:
     """A program of which each definition is the one that is chosen from those of all versions."""
     program = versions[0]
-    builder = ProgramBuilder(arguments_of(program))
-    cloner = Cloner(BodyBuilder(builder.block, program.location))
-    for version in versions:
-        cloner.values.update(zip(version.body.block.args, builder.block.args, strict=True))
+    builder, cloner = start_copy(Cloner, *versions)
     for ways in zip(*(v.definitions for v in versions), strict=True):
         tensor = copy_definition(builder, cloner, choose(ways))
         cloner.values.update((op.result, tensor) for op in ways)
@@ -286,9 +303,7 @@ def copy_program(
 
     `define` appends the new definition and gives its tensor.
     """
-    builder = ProgramBuilder(arguments_of(program))
-    cloner = kind(BodyBuilder(builder.block, program.location))
-    cloner.values.update(zip(program.body.block.args, builder.block.args, strict=True))
+    builder, cloner = start_copy(kind, program)
     for op in program.definitions:
         cloner.values[op.result] = define(builder, cloner, op)
     return builder.finish(program, [cloner.value(v) for v in program.returned])

@@ -55,7 +55,7 @@ class Recurrence:
 
     def tests_of_rest(self, size: Affine, known: Sequence[Constraint]) -> list[Constraint]:
         """The constraints that decide whether there are terms before those that it adds."""
-        place = Affine.of(self.scan.index) + (-1 if self.scan.is_forwards else 1)
+        place = Affine.of(self.scan.index) - self.scan.step
         inside = [c for c in between(0, place, size) if not implied_by(c, known)]
         return [*inside, *self._tests(place, known)]
 
@@ -93,64 +93,85 @@ def recurrence_in(
     if len(total.indices) > 1 or len(total.results) > 1:
         return None
     uses = IndexUses()
-    term = Product.of(tix.yielded(total.body), total.body.block)
-    if with_factors:
-        _, term = term.split(lambda v: uses.of(v).isdisjoint(total.indices))
-    products = [v.owner for v in term.factors if isinstance(v.owner, tix.ProdOp)]
-    if len(products) != 1 or is_short(products[0]):
+    weights = _Weights.of(total, uses, with_factors)
+    if weights is None:
         return None
-    found = (_along(total, op, index, products[0], term, uses) for index in op.indices)
+    scans = (bounded_along(total, index, uses) for index in op.indices)
+    found = (_recurrence(scan, weights, op) for scan in scans if scan)
     return next((recurrence for recurrence in found if recurrence), None)
 
 
-def _along(
-    total: tix.SumOp,
-    op: tix.DefineOp,
-    index: SSAValue,
-    product: tix.ProdOp,
-    term: Product,
-    uses: IndexUses,
-) -> Recurrence | None:
-    scan = bounded_along(total, index, uses)
-    size = op.shape[op.indices.index(index)]
-    if scan is None or not _weighs(product, term, scan, uses) or scan.has_terms_ahead(size):
+def _recurrence(scan: Scan, weights: _Weights, op: tix.DefineOp) -> Recurrence | None:
+    """The recurrence that a sum with these weights is along the index of a scan."""
+    size = op.shape[op.indices.index(scan.index)]
+    if not weights.alone_move(scan) or scan.has_terms_ahead(size) or _ends_before(scan, op):
         return None
-    known = [*index_set(op), scan.limit]
-    is_end = (scan.is_forwards == (c.form[scan.own] > 0) for c in scan.known)
-    if not all(e or implied_by(c, known) for e, c in zip(is_end, scan.known, strict=True)):
+    ends = weights.ends_along(scan)
+    if ends is None:
         return None
-    sign = 1 if scan.is_forwards else -1
-    moving, other = _bounds(product, scan, sign)
-    if moving is None or other is None:
-        return None
-    # factors of the term that an element adds: from that of the term on to that of the element
-    count = (moving - scan.offset - other) * sign + 1
+    last, first = ends
+    # of the term that an element adds, j = k + c, the factors from j + first to k + last
+    count = (last - scan.offset - first) * scan.step + 1
     if count.terms or count.constant not in (0, 1):
         return None
-    return Recurrence(scan, product, Affine.of(index) + moving, count.constant == 1)
+    return Recurrence(scan, weights.product, Affine.of(scan.index) + last, count.constant == 1)
 
 
-def _weighs(product: tix.ProdOp, term: Product, scan: Scan, uses: IndexUses) -> bool:
-    """True if a product is a factor of terms of which nothing else moves with the element."""
-    if len(product.indices) > 1 or len(product.constraints) != 2:
-        return False
-    rest = [*(v for v in term.factors if v is not product.result), *term.divisors]
-    moving = {scan.index, scan.own}
-    return all(scan.index not in uses.of(v) for v in rest) and all(
-        uses.of_operation(o).isdisjoint(moving) for o in product.body.walk()
-    )
+def _ends_before(scan: Scan, op: tix.DefineOp) -> bool:
+    """True if another bound may end the sum before the term that an element adds."""
+    known = [*index_set(op), scan.limit]
+    ends = (c for c in scan.known if c.equality or c.form[scan.own] * scan.step <= 0)
+    return not all(implied_by(c, known) for c in ends)
 
 
-def _bounds(product: tix.ProdOp, scan: Scan, sign: int) -> tuple[Affine | None, Affine | None]:
-    """The d and the e of the bounds of l: up to k + d and from j + e on, or the other way."""
-    own = product.indices[0]
+@dataclass(frozen=True)
+class _Weights:
+    """The only product among the factors of a sum's terms, by which they are weighed."""
 
-    def bound(by: SSAValue, side: int) -> Affine | None:
-        for c in product.constraints:
+    product: tix.ProdOp
+    others: Sequence[SSAValue]
+    """The other factors, and the divisors."""
+    uses: IndexUses
+
+    @staticmethod
+    def of(total: tix.SumOp, uses: IndexUses, with_factors: bool) -> _Weights | None:
+        """The weights of a sum; None if it has none that are worth a loop.
+
+        `with_factors`, those that are the same for all terms do not count.
+        """
+        term = Product.of(tix.yielded(total.body), total.body.block)
+        if with_factors:
+            _, term = term.split(lambda v: uses.of(v).isdisjoint(total.indices))
+        products = [v.owner for v in term.factors if isinstance(v.owner, tix.ProdOp)]
+        if len(products) != 1 or is_short(products[0]):
+            return None
+        (product,) = products
+        others = [v for v in (*term.factors, *term.divisors) if v is not product.result]
+        return _Weights(product, others, uses)
+
+    def alone_move(self, scan: Scan) -> bool:
+        """True if nothing but the ends of the product moves with the element."""
+        if len(self.product.indices) > 1 or len(self.product.constraints) != 2:
+            return False
+        moving = {scan.index, scan.own}
+        return all(scan.index not in self.uses.of(v) for v in self.others) and all(
+            self.uses.of_operation(o).isdisjoint(moving) for o in self.product.body.walk()
+        )
+
+    def ends_along(self, scan: Scan) -> tuple[Affine, Affine] | None:
+        """The d and the e of the ends of the product: l runs up to k + d and from j + e on, or
+        backwards the other way; None where they move with k or j otherwise, too."""
+        last, first = self._end_at(scan.index, scan.step), self._end_at(scan.own, -scan.step)
+        if last is None or first is None:
+            return None
+        moving, others = {scan.index, scan.own}, (*last.indices, *first.indices)
+        return (last, first) if all(moving.isdisjoint(self.uses.of(v)) for v in others) else None
+
+    def _end_at(self, index: SSAValue, side: int) -> Affine | None:
+        """The d of the end `l <= index + d`, for side -1 of `l >= index + d`."""
+        (own,) = self.product.indices
+        for c in self.product.constraints:
             form = c.form
-            if form[own] == -side and form[by] == side and not c.equality:
-                rest = (form - Affine.of(by) * side + Affine.of(own) * side) * side
-                return None if {scan.index, scan.own, own} & {*rest.indices} else rest
+            if form[own] == -side and form[index] == side and not c.equality:
+                return (form - Affine.of(index) * side + Affine.of(own) * side) * side
         return None
-
-    return bound(scan.index, sign), bound(scan.own, -sign)

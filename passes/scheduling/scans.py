@@ -49,6 +49,11 @@ class Scan:
     """That bound."""
 
     @property
+    def step(self) -> int:
+        """The step from one element to the next: 1, or -1 backwards."""
+        return 1 if self.is_forwards else -1
+
+    @property
     def result(self) -> SSAValue:
         """Its value."""
         return self.op.results[0]

@@ -13,6 +13,7 @@ seven do rows 0 to 3. Other elements are stored one by one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import product
 
 from xdsl.ir import SSAValue
@@ -49,41 +50,61 @@ def store_apart(
         here = at.at(row, vector)
         place = at.index.constant(n * columns + vector * at.lanes)
         store_vector(here, here.lanes_of(value), block, place)
-    forms = [Affine.of(v) for v in own]
-    target, strides = at.buffers[op.result], at.strides[op.result, op.shape]
-    width = rows_side_by_side(at.tile, own)
-    index = at.tile.column_index
-
-    def place_of(inner: LanesLowering, row: int | None, column: Affine) -> SSAValue:
-        inner.index.places[index] = Affine.of(index) + column
-        return inner.at(row, None).index.linear(forms, strides)
-
-    def elements(inner: BodyLowering, column: SSAValue) -> None:
-        assert isinstance(inner, LanesLowering)
-        inner.index.values[column] = column
-        for n, row in enumerate(rows):
-            number = load(inner, block, inner.index.form(Affine.of(column) + n * columns))
-            store(inner, number, target, place_of(inner, row, Affine.of(column)))
-
-    def squares(inner: BodyLowering, column: SSAValue) -> None:
-        assert isinstance(inner, LanesLowering)
-        inner.index.values[column] = column
-        kind = vector_of(inner.element, width)
-        for first in _firsts(len(rows), width):
-            places = [Affine.of(column) + n * columns for n in range(first, first + width)]
-            loaded = [
-                inner.insert(operations.load_lanes(block, inner.index.form(place), kind)).result
-                for place in places
-            ]
-            for n, lanes in enumerate(inner.transposed(loaded)):
-                place = place_of(inner, rows[first], Affine.of(column) + n)
-                inner.insert(operations.store_lanes(lanes, target, place))
-
+    apart = _ColumnsApart(op, own, rows, block)
     zero, end = at.index.constant(0), at.index.constant(columns)
+    width = rows_side_by_side(at.tile, own)
     if width > 1:
-        loop(at, zero, end, "column", squares, width)
+        loop(at, zero, end, "column", lambda inner, k: apart.store_squares(inner, k, width), width)
     else:
-        loop(at, zero, end, "column", elements)
+        loop(at, zero, end, "column", apart.store_elements)
+
+
+@dataclass(frozen=True)
+class _ColumnsApart:
+    """Stores columns of a block that wait in a buffer, row by row, to places that lie apart."""
+
+    op: tix.DefineOp
+    own: Sequence[SSAValue]
+    """The indices that have values in the block."""
+    rows: Sequence[int | None]
+    block: SSAValue
+    """The buffer."""
+
+    def store_elements(self, at: BodyLowering, column: SSAValue) -> None:
+        """Store the elements of a column one by one."""
+        assert isinstance(at, LanesLowering)
+        at.index.values[column] = column
+        target = at.buffers[self.op.result]
+        for n, row in enumerate(self.rows):
+            number = load(at, self.block, self._waiting(at, n, column))
+            store(at, number, target, self._place(at, row, Affine.of(column)))
+
+    def store_squares(self, at: BodyLowering, column: SSAValue, width: int) -> None:
+        """Store so many columns from this one on, in squares that are transposed in registers."""
+        assert isinstance(at, LanesLowering)
+        at.index.values[column] = column
+        target, kind = at.buffers[self.op.result], vector_of(at.element, width)
+        for first in _firsts(len(self.rows), width):
+            loaded = [
+                at.insert(
+                    operations.load_lanes(self.block, self._waiting(at, n, column), kind)
+                ).result
+                for n in range(first, first + width)
+            ]
+            for n, lanes in enumerate(at.transposed(loaded)):
+                place = self._place(at, self.rows[first], Affine.of(column) + n)
+                at.insert(operations.store_lanes(lanes, target, place))
+
+    def _waiting(self, at: LanesLowering, n: int, column: SSAValue) -> SSAValue:
+        """The place in the buffer of a column of the n-th row."""
+        return at.index.form(Affine.of(column) + n * at.tile.columns)
+
+    def _place(self, at: LanesLowering, row: int | None, column: Affine) -> SSAValue:
+        """The place in the result of a column of a row."""
+        index = at.tile.column_index
+        at.index.places[index] = Affine.of(index) + column
+        strides = at.strides[self.op.result, self.op.shape]
+        return at.at(row, None).index.linear([Affine.of(v) for v in self.own], strides)
 
 
 def rows_side_by_side(tile: Tile, own: Sequence[SSAValue]) -> int:

@@ -40,9 +40,8 @@ from passes.lowering.scalars.body_lowering import BodyLowering
 from passes.lowering.scalars.segments import Segments
 from passes.lowering.trees import bounds, provide_bounds
 from passes.scheduling.nest import Nest
-from passes.scheduling.tiles.sum_lengths import most_values
 from passes.scheduling.tiles.tile import Tile
-from passes.scheduling.tiles.tile_analysis import vectors_of_sums
+from passes.scheduling.tiles.tile_analysis import has_one_chunk, vectors_of_sums
 from passes.scheduling.tiles.tileable_sums import tileable_sums
 
 FillBlock = Callable[[BlockLowering, SSAValue], None]
@@ -160,7 +159,12 @@ class ChunkedStrip(Strip):
     """
 
     def emit(self, at: BodyLowering) -> None:
-        whole = {op: chunk for op in self.sums if (chunk := self._whole_chunk(at, op))}
+        sizes = at.index.sizes
+        whole = {
+            op: Chunk(op.indices[0], *bounds(at, op, op.indices), self.tile.chunks[op][1])
+            for op in self.sums
+            if has_one_chunk(op, self.tile, sizes)
+        }
         cut = [op for op in self.sums if op in self.tile.chunks and op not in whole]
         waiting = {op: _ChunkedSum(self, at, op) for op in cut}
         for chunked in waiting.values():
@@ -179,16 +183,6 @@ class ChunkedStrip(Strip):
             block.finish(self.nest)
 
         self.each_block(at, fill)
-
-    def _whole_chunk(self, at: BodyLowering, op: tix.ReductionOp) -> Chunk | None:
-        """The chunk that certainly holds all terms of a sum; None where there may be several."""
-        index, length = self.tile.chunks.get(op, (None, 0))
-        if index is None or index is not op.indices[0]:
-            return None
-        most = most_values(op, op.indices, at.index.sizes)
-        if most is None or most > length:
-            return None
-        return Chunk(index, *bounds(at, op, op.indices), length)
 
 
 class _ChunkedSum:

@@ -41,7 +41,7 @@ class LaneReads(VectorLowering):
 
     def provide_quotients(self, forms: Sequence[Affine]) -> None:
         """Give places to the quotients by numbers in these forms."""
-        for v in {v for form in forms for v in form.indices}:
+        for v in dict.fromkeys(v for form in forms for v in form.indices):
             op = v.owner
             if isinstance(op, tix.FloorDivOp) and v not in self.index.places:
                 self.provide_quotients([op.form])

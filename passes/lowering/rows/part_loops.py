@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from math import prod
 
 from xdsl.ir import Region, SSAValue
 
@@ -78,8 +77,10 @@ class PartLoop:
                 for needed in missing(row, free_values(op), ())[0]:
                     row.operation(needed)
         lead = self._lead.reduction
+        # rows that go side by side have at most the `longest` number of elements
+        are_short = at.beside and self.rows.longest <= SEGMENT_TERMS
         segments = None
-        if isinstance(lead, tix.SumOp) and not _has_one_segment(at, lead, self.rows.longest):
+        if isinstance(lead, tix.SumOp) and not are_short:
             segments = at.segments_of(lead)
         if segments is None:
             found = self._of_terms(at, self._indices(self._lead))
@@ -264,15 +265,6 @@ def _known(part: Part, piece: PieceSum | None, inside: Sequence[SSAValue]) -> li
     """The constraints that hold wherever a part is computed."""
     own = [*index_set(part.op), *(piece.total.constraints if piece else ())]
     return own if part.reduction else [c for c in own if not any(c.form[v] for v in inside)]
-
-
-def _has_one_segment(at: RowGroup, op: tix.SumOp, longest: int) -> bool:
-    """True if a segment has room for all terms of a sum, as in rows that go side by side: these
-    have at most the `longest` number of elements."""
-    if at.beside and longest <= SEGMENT_TERMS:
-        return True
-    own = (op.indices[n:] for n in range(len(op.indices)))
-    return prod(at.index.lengths(v[0], constraints_of(op, v))[1] for v in own) <= SEGMENT_TERMS
 
 
 def _with_term(at: RowLanes, op: tix.ReductionOp, before: SSAValue) -> SSAValue:

@@ -27,6 +27,8 @@ from passes.lowering import operations
 from passes.lowering.emit import carrying_loop, mirrored, one_of, store
 from passes.lowering.scalars.body_lowering import BodyLowering
 from passes.lowering.scalars.elementary import CONTRACT
+from passes.lowering.trees import missing
+from passes.rewriting.cloner import free_values
 from passes.scheduling.recurrences import Recurrence
 
 
@@ -61,6 +63,8 @@ def _next(at: BodyLowering, op: tix.DefineOp, found: Recurrence, total: SSAValue
     scan, known = found.scan, index_set(op)
     size = op.shape[op.indices.index(scan.index)]
     of_term, of_rest = found.tests_of_term(known), found.tests_of_rest(size, known)
+    for needed in missing(at, [*free_values(scan.op), *free_values(found.product)], ())[0]:
+        at.operation(needed)
     at.index.values[scan.own] = at.index.form(Affine.of(scan.index) + scan.offset)
     at.index.values[found.factor] = at.index.form(found.place)
     weight = _where(at, of_term if found.weighs_term else of_rest, partial(_body, found.product))

@@ -20,6 +20,7 @@ from xdsl.ir import SSAValue
 from dialects import tix
 from passes.analysis.equivalence import equivalent_definitions
 from passes.analysis.rounding import must_round_identically
+from passes.analysis.size_bounds import SizeBounds
 from passes.rewriting.programs import tensor_names
 from passes.scheduling.bands.band_stages import Bands
 from passes.scheduling.blocking import Blocking, ChooseBlocking
@@ -30,6 +31,7 @@ from passes.scheduling.sharing import nests_of
 from passes.scheduling.text.value_text import ValueText, index_names
 from passes.scheduling.tiles.sum_lengths import blocked_sums
 from passes.scheduling.tiles.tile import Tile
+from passes.scheduling.tiles.tile_analysis import has_one_chunk
 
 COLUMN_OF_COMMENTS = 56
 """The column at which comments behind entries begin, or behind the entry where that is longer."""
@@ -43,14 +45,15 @@ def plan_entries(
 ) -> dict[str, list[str]]:
     """The lines for each definition of a program whose loops are shaped, by its label.
 
-    They have comments that say what there is `about` it, with what it shares rows or blocks, and
-    whether its loops carry totals. Equivalent definitions run the code of the first of them: for
-    the others there are comments alone.
+    They have comments that say what there is `about` it, with what it shares rows or blocks,
+    whether its loops carry totals, and which sums have one chunk. Equivalent definitions run the
+    code of the first of them: for the others there are comments alone.
     """
     names = tensor_names(program)
     entries: dict[str, list[str]] = {}
     as_written = must_round_identically(program)
     members = equivalent_definitions(program, as_written)
+    sizes = SizeBounds.in_calls(program)
     by_rows, by_bands, by_blocks = _shared(nests_of(members, choose, as_written))
     for member in members:
         op, first = member.op, member.first.label.data
@@ -69,6 +72,7 @@ def plan_entries(
             below = [by_bands[op], *below]
         if op in by_blocks:
             below = [by_blocks[op], *below]
+        below = [*_whole_sums(op, nest.tiles, sizes), *below]
         line = f"{head:{COLUMN_OF_COMMENTS}}  # {behind}" if behind else head
         entries[label] = [line, *rest, *(f"  # {text}" for text in below)]
     return entries
@@ -97,6 +101,13 @@ def _shared(nests: Iterable[Nest]) -> tuple[Said, Said, Said]:
                 by_blocks[op] = "carries totals"
         nest.forget()
     return by_rows, by_bands, by_blocks
+
+
+def _whole_sums(op: tix.DefineOp, tiles: Sequence[Tile], sizes: SizeBounds) -> Iterator[str]:
+    """Comments on the sums of the first tile that have one chunk, whatever the sizes of calls."""
+    for number, inner in enumerate(blocked_sums(op.body), 1):
+        if tiles and has_one_chunk(inner, tiles[0], sizes):
+            yield f"sum {number} has one chunk"
 
 
 def _band_comment(op: tix.DefineOp, bands: Bands, others: str) -> str:

@@ -151,7 +151,7 @@ def _longest_row(op: tix.DefineOp) -> float:
     size, program = op.shape[-1], op.parent_op()
     if not size.terms or not isinstance(program, tix.ProgramOp) or not program.largest_sizes:
         return inf if size.terms else size.constant
-    return SizeBounds(program, {}, program.largest_sizes).of(size)[1]
+    return SizeBounds.in_calls(program).of(size)[1]
 
 
 def _overlaps(form: tix.Affine, index: SSAValue, op: tix.ReductionOp) -> bool:

@@ -22,6 +22,7 @@ from dialects.quick import operands_of
 from dialects.tix import Affine
 from passes.analysis.costs import FREE, weight
 from passes.analysis.index_uses import IndexUses
+from passes.analysis.size_bounds import SizeBounds
 from passes.index_sets.context import stays_inside
 from passes.index_sets.sets import index_set
 from passes.rewriting.cloner import free_values
@@ -31,6 +32,7 @@ from passes.scheduling.tiles.sum_lengths import (
     blocked_sums,
     constant_range,
     is_short,
+    most_values,
     term_count,
 )
 from passes.scheduling.tiles.tile import Hoisted, Tile
@@ -328,6 +330,15 @@ def _lies_apart(
 def _is_far(step: int | None) -> bool:
     """True if elements at this distance lie in other cache lines, and soon in other pages."""
     return step is None or abs(step) >= VECTOR_BYTES * 8
+
+
+def has_one_chunk(op: tix.ReductionOp, tile: Tile, sizes: SizeBounds) -> bool:
+    """True if a sum that is cut certainly has no more terms than one chunk holds."""
+    index, length = tile.chunks.get(op, (None, 0))
+    if index is not op.indices[0]:
+        return False
+    most = most_values(op, op.indices, sizes)
+    return most is not None and most <= length
 
 
 def chunk_of(op: tix.ReductionOp, columns: int) -> tuple[SSAValue, int] | None:

@@ -65,6 +65,28 @@ def test_values_are_those_of_the_interpreter(name: str, size: int) -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("term", "way", "weight"),
+    [
+        ("j + {i}", "", "l"),
+        ("j", "", "l + {i}"),
+        ("j", "+ {i}", "l"),
+        ("j", "+ {k}", "l"),  # the factors of a term are others for each element
+    ],
+)
+def test_quotients(term: str, way: str, weight: str) -> None:
+    """Two of an index, which stay quotients, in terms, ends and factors."""
+    body = f"sum[j in range(k + 1)](t[i, {term}] * " + (
+        f"prod[l in range(j + 1 {way}, k + 1 {way})](w[i, {weight}]))"
+    )
+    quotients = {v: f"{v} // 2 + {v} // 3" for v in "ik"}
+    source = f"t: f64[I, N]\nw: f64[I, M]\ny[i, k in range(70)] = {body.format(**quotients)}"
+    rng = np.random.default_rng(0)
+    t, w = rng.normal(size=(40, 140)), rng.uniform(-1.2, 1.2, (40, 140))
+    found, expected = (tadc.compile(source, target=on)(t, w) for on in ("cpu", "interpret"))
+    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
+
+
 @pytest.mark.parametrize("size", [1, 2, 60, 257])
 def test_gradients_of_running_products(size: int) -> None:
     rng = np.random.default_rng(size)

@@ -24,6 +24,13 @@ def test_sums_of_few_terms_do_not_wait(terms: int) -> None:
     assert WAITING not in text and SEVERAL not in text
 
 
+@pytest.mark.parametrize(("terms", "one"), [(33, True), (255, True), (256, False), (600, False)])
+def test_plans_say_where_there_is_one_chunk(terms: int, one: bool) -> None:
+    plan = tadc.compile(PRODUCT).emit("plan", {"I": 200, "J": 300, "K": terms}, "f32")
+    assert "sum 1 over k in chunks of " in plan
+    assert ("# sum 1 has one chunk" in plan) == one
+
+
 @pytest.mark.parametrize("terms", [256, 600])
 def test_sums_of_more_terms_than_a_chunk_wait(terms: int) -> None:
     text = scheduled(terms)
