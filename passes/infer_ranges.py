@@ -132,7 +132,7 @@ class _System:
         return None if bounds.empty else self._constraints(bounds)
 
     def _too_many(self) -> str:
-        names = ", ".join(str(v.name_hint) for v in self.order)
+        names = ", ".join(v.name_hint for v in self.order if v.name_hint)  # quotients have none
         return (
             f"the bounds of the sum over {names} take more than {MOST_INEQUALITIES} inequalities: "
             "conditions of fewer indices each take less, and so does a sum in parts"

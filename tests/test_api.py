@@ -184,6 +184,12 @@ def test_unused_arguments_have_gradients_of_zeros() -> None:
     np.testing.assert_array_equal(dy, np.zeros((2, 2)))
 
 
+def test_programs_without_arguments_have_pullbacks_without_gradients() -> None:
+    y, pullback = tadc.vjp(tadc.compile("y[i in range(3)] = 0.5 * i"))
+    np.testing.assert_array_equal(y, [0, 0.5, 1])
+    assert pullback(np.ones(3)) == ()
+
+
 def test_grad_is_the_pullback_of_one() -> None:
     loss = tadc.compile("loss = sum[i](a[i]**2 * b[i])")
     a, b = np.array([1.0, 2.0]), np.array([3.0, 4.0])

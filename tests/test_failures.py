@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr, UnknownLo
 from xdsl.utils.exceptions import PassFailedException
 
 import tadc
+from passes import infer_ranges
 from passes.infer_ranges import InferRangesPass
 from passes.rewriting.failure import PassFailure
 from tadc.commands.opt import main
@@ -52,6 +53,15 @@ def test_a_failure_without_a_place_names_the_file(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(InferRangesPass, "apply", plain)
     with pytest.raises(UnsupportedError, match=r"^f.tad: a budget is spent"):
         tadc.compile(SOURCE, file="f.tad").derivative()
+
+
+def test_bounds_that_are_too_many_are_those_of_named_indices(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(infer_ranges, "MOST_INEQUALITIES", 5)
+    f = tadc.compile(
+        "x: f64[9]\ny[i in range(8)] = sum[k in range(3)](x[i // 3 + k] if k < i else 0)"
+    )
+    with pytest.raises(UnsupportedError, match="the bounds of the sum over k, i take more than 5"):
+        f.derivative()
 
 
 def test_the_driver_names_no_place_that_it_does_not_know(tmp_path, capsys):

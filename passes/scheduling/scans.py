@@ -149,10 +149,13 @@ def _scans_along(op: tix.DefineOp, index: SSAValue, uses: IndexUses) -> list[Sca
 
 
 def _has_lanes(scan: Scan, op: tix.DefineOp, uses: IndexUses) -> bool:
-    """True if the terms of a scan are over one index, and have lanes that tests may leave out."""
+    """True if the terms of a scan are over one index, and have lanes that tests may leave out:
+    those of an element are the same for all lanes, or as many places apart as these."""
+    is_row = scan.index is op.indices[-1]
     if len(scan.op.indices) > 1:
         return False
-    is_row = scan.index is op.indices[-1]
+    if not is_row and op.indices[-1] in indices_of([scan.offset], uses):
+        return False
     lane = scan.own if is_row else op.indices[-1]
     inner = [o for o in scan.op.walk() if o is not scan.op]
     numbers = (o for o in inner if isinstance(o, tix.ReadOp) and not stride(o, lane, uses))

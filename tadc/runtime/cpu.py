@@ -75,7 +75,8 @@ class CpuModule:
         # these take time, in which a signal may come that raises
         for data in objects:
             self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
-        self._engine.finalize_object()
+        if objects:  # a program without definitions has none, and MCJIT crashes on an empty engine
+            self._engine.finalize_object()
         self._context = context
 
     def keep(self) -> None:

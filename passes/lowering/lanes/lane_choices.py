@@ -17,6 +17,7 @@ from dialects.tix import Constraint, Variable
 from passes.lowering import operations
 from passes.lowering.emit import all_of, any_of
 from passes.lowering.lanes.lanes_lowering import LanesLowering
+from passes.rewriting.programs import reductions_around
 from passes.rewriting.shallow_copy import shallow_copy
 from passes.scheduling.streams.masked_lanes import (
     UNDER_MASKS,
@@ -63,7 +64,9 @@ class LaneChoices(LanesLowering):
         return self.insert(operations.branch(holds, *blocks, types=[self.type])).results[0]
 
     def is_maskable(self, op: tix.IfOp) -> bool:
-        """True if reads inside are vectors, of which lanes can be left out."""
+        """True if reads inside are vectors, of which lanes can be left out, and those ahead too, or
+        they are there for all lanes; those of terms have no place that is ahead."""
+        around = {*reductions_around(op)}
         inner = [o for region in op.regions for o in region.walk()]
         column = self.tile.column_index
         return all(
@@ -72,7 +75,8 @@ class LaneChoices(LanesLowering):
             or (_is_short(o) and column in self.uses.of_operation(o))
             for o in inner
         ) and all(
-            self.may_leave_lanes_out(o, is_there_ahead) or is_there_ahead(o)
+            self.may_leave_lanes_out(o, is_there_ahead)
+            or (is_there_ahead(o) and around.issuperset(reductions_around(o)))
             for o in reads_ahead(op, self.panels)
         )
 

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from xdsl.dialects import vector
 from xdsl.dialects.builtin import I1, MemRefType, VectorType, i1
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from dialects import tix
 from dialects.loops import StridedLoadOp, vector_of
@@ -38,6 +38,13 @@ class LaneReads(VectorLowering):
     """Elements that are loaded, by tensor and forms."""
 
     # --- quotients ---
+
+    def operation(self, op: Operation) -> None:
+        """Emit an operation by numbers; a quotient has a place, which other points do not share."""
+        if isinstance(op, tix.FloorDivOp):
+            self.provide_quotients([Affine.of(op.result)])
+        else:
+            super().operation(op)
 
     def provide_quotients(self, forms: Sequence[Affine]) -> None:
         """Give places to the quotients by numbers in these forms."""

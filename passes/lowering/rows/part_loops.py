@@ -184,8 +184,7 @@ class PartLoop:
         """The bounds of the first of some indices, and those of its length."""
         index, lead = own[0], self._lead
         if lead.reduction:
-            known = at.index.lengths(index, constraints_of(lead.reduction, own))
-            return *at.bounds(lead.reduction, own), ANY_SIZE if index in at.ranges else known
+            return *at.bounds(lead.reduction, own), _length(at, lead.reduction, own)
         size = lead.op.shape[lead.op.indices.index(index)]
         return at.index.constant(0), at.index.form(size), at.index.sizes.of(size)
 
@@ -237,11 +236,12 @@ class PartLoop:
         many for rows side by side as for those that are left, so that all add in the same order."""
         if any(is_heavy(self._body(part)) for part in self.parts):
             return 1
-        count = len(self._reductions)
+        reductions = [op for _, op in self._reductions]
+        count = len(reductions)
         if not count:
             return max(1, VECTORS_OF_ELEMENTS // len(at.rows))
         room = VECTORS_OF_REDUCTIONS if count == len(self.parts) else VECTORS_BESIDE_OTHERS
-        _, _, (_, length) = self._span(at, self._indices(self._lead)[-1:])
+        _, length = _length(at, reductions[0], reductions[0].indices[-1:])
         whole = int(min(MOST_VECTORS_OF_REDUCTION, length / lanes_of(self._lead.op)))
         return max(1, min(whole, room // (count * at.height)))
 
@@ -265,6 +265,11 @@ def _known(part: Part, piece: PieceSum | None, inside: Sequence[SSAValue]) -> li
     """The constraints that hold wherever a part is computed."""
     own = [*index_set(part.op), *(piece.total.constraints if piece else ())]
     return own if part.reduction else [c for c in own if not any(c.form[v] for v in inside)]
+
+
+def _length(at: RowGroup, op: tix.ReductionOp, own: Sequence[SSAValue]) -> Bounds:
+    """The bounds of the length of the first of some indices, whatever values others have."""
+    return ANY_SIZE if own[0] in at.ranges else at.index.lengths(own[0], constraints_of(op, own))
 
 
 def _with_term(at: RowLanes, op: tix.ReductionOp, before: SSAValue) -> SSAValue:

@@ -61,3 +61,11 @@ def test_no_segments_of_sums_in_rows_side_by_side():
     """Rows that go side by side are short, and a segment has room for them."""
     text = tadc.compile(SOFTMAX).emit("scheduled", {"I": 4096, "J": 3000}, "f32")
     assert text.count("scf.for %segment") == 1
+
+
+def test_the_length_of_a_short_row_may_depend_on_an_index_of_the_sum():
+    """How many vectors the rows have, up to j = 2 * (l // 2) + 1, is known before l is."""
+    source = "y[i in range(5)] = sum[k, j, l in range(3)](x[k, j] if j // 2 <= l // 2 else 0)"
+    x = np.random.default_rng(0).uniform(-1, 1, (19, 19))
+    expected = np.full(5, 2 * x[:, :2].sum() + x[:, :4].sum())
+    np.testing.assert_allclose(tadc.compile(f"x: f64[N, N]\n{source}")(x), expected)

@@ -33,6 +33,7 @@ CASES = {
     "columns up to a diagonal": f"{REST}sum[k in range(min(i + 1, j + 1))](x[k, j])",
     "columns from a diagonal on": f"{REST}max[k in range(max(i, j - 3), I)](x[k, j])",
     "columns from a window on": f"{REST}sum[k in range(max(0, j - 5), i + 1)](x[k, 0])",
+    "columns whose terms lie apart": f"{REST}sum[k in range(max(0, 1 - j), i - j)](x[k, j])",
     "window that begins at i": f"{REST}sum[k in range(i, j + 1)](x[i, k] if k < J else 0)",
     "maximum": f"{REST}max[k in range(j + 1)](x[i, k])",
     "minimum of columns": f"{REST}min[k in range(i, I)](x[k, j])",
