@@ -93,6 +93,25 @@ def test_groups_of_channels_end_with_the_last_weight():
     assert done.stdout.count("23 channels, behind a page") == 3
 
 
+SHORT = """
+import numpy as np, tadc
+from tests.support.guarded_calls import check
+source = "y[n, o, i, j] = sum[c, u, v](x[n, c, 3*i + u, 3*j + v] * w[o, c, u, v])"
+f = tadc.compile(source)
+for rows in (19, 25):
+    x, w = np.ones((2, 2, rows, 13), "f"), np.ones((26, 2, 7, 7), "f")
+    arrays = {"x": x, "w": w, "dy": np.ones((2, 26, rows // 3 - 1, 3), "f")}
+    for g in (f, f.derivative("x"), f.derivative("w")):
+        check(f"{rows} rows", g.runner, [arrays[t.name] for t in g.args])
+"""
+
+
+def test_short_rows_with_strides_end_with_the_last_weight():
+    done = run("-c", SHORT)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.count("25 rows, behind a page") == 3
+
+
 def test_narrower_blocks_end_with_the_last_column():
     done = run("-c", NARROW)
     assert done.returncode == 0, done.stderr[-3000:]

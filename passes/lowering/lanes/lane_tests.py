@@ -57,10 +57,17 @@ class LaneTests(LaneReads):
         self.branches |= {*tests}
 
     def is_there_anyway(self, op: tix.ReadOp) -> bool:
-        """True if what a number reads is inside of its tensor wherever this code runs."""
-        places, tests = self.index.places, self.branches
+        """True if what a number reads is inside of its tensor wherever this code runs: by branches
+        around it, and as blocks lie inside of the result."""
+        places = self.index.places
+        tests = self.branches | {
+            Constraint(form)
+            for v, (least, most) in self.limits.items()
+            if v in self.uses.of_operation(op)
+            for form in (Affine.of(v) - least, most - Affine.of(v))
+        }
         key = is_there_at, op, frozenset(places.items()), tests
-        return bool(tests) and self.uses.once(key, lambda: is_there_at(op, places, tests))
+        return self.uses.once(key, lambda: is_there_at(op, places, tests))
 
     def here(self, test: Constraint) -> Constraint:
         """A test in terms of the first row and column of the block."""

@@ -27,6 +27,10 @@ TRANSPOSED = (
     "y[n, o, p in range(20), q in range(46)] = "
     "sum[c, i, j](pad(w[c, o, p - 2*i, q - 2*j]) * x[n, c, i, j])"
 )
+SHORT = (
+    "y[n, o, p in range(19), q in range(13)] = "
+    "sum[c, i, j](pad(w[c, o, p - 3*i, q - 3*j]) * x[n, c, i, j])"
+)
 
 
 def test_lanes_are_compared_once_for_all_rows() -> None:
@@ -83,6 +87,15 @@ def test_weights_at_a_remainder_are_there_for_all_lanes() -> None:
     assert "gathered" not in f.emit("scheduled", bind_sizes(f.program.op, shapes), "f32")
 
 
+def test_rows_of_which_a_test_holds_anyway_are_there_for_all_lanes() -> None:
+    """In row 2 of a block, x[n, c, p + 2 - i, j] is not ahead of x, as p >= 0 and i <= 2."""
+    f = tadc.compile(SHORT)
+    shapes = {"x": (2, 26, 5, 3), "w": (26, 2, 7, 7)}
+    text = f.emit("scheduled", bind_sizes(f.program.op, shapes), "f32")
+    assert "vector.maskedload %w" in text
+    assert "gathered" not in text
+
+
 def test_blocks_of_whole_groups_ask_in_no_loop() -> None:
     """Terms of a sum have no tests of whether rows are channels of the last group."""
     f = tadc.compile(VOLUMES)
@@ -102,6 +115,7 @@ def test_blocks_of_whole_groups_ask_in_no_loop() -> None:
         (VOLUMES, (1, 12, 9, 6, 19), (24, 4, 3, 3, 3)),
         (VOLUMES, (1, 24, 9, 6, 19), (41, 4, 3, 3, 3)),
         (TRANSPOSED, (5, 9, 10, 23), (9, 2, 2, 2)),
+        (SHORT, (2, 26, 5, 3), (26, 2, 7, 7)),
     ],
 )
 def test_groups_agree_with_the_interpreter(

@@ -83,3 +83,34 @@ def test_borders_leave_terms_out_of_vectors(
     assert ": rows v by 3, all u, terms j by" in f.emit("plan", {}, dtype)
     found, expected = f(x=x, dy=dy), f.with_target("interpret")(x=x, dy=dy)
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+
+
+GROUPS = """\
+dy: f32[2, C, 7, 16]
+x: f32[2, G, 9, 18]
+dw[g in range(12), o in range(3), u in range(3), v in range(3)] = \
+sum[n, i, j](dy[n, 3*g + o, i, j] * x[n, g, i + u, j + v]) if 3*g + o < C else 0"""
+
+
+@pytest.mark.parametrize("channels", [34, 35, 36])
+def test_elements_without_terms_are_no_reason_against_vectors(channels: int) -> None:
+    """The last group lacks channels: elements of the result that have no terms at all."""
+    rng = np.random.default_rng(channels)
+    x = rng.uniform(-1, 1, (2, 12, 9, 18)).astype(np.float32)
+    dy = rng.uniform(-1, 1, (2, channels, 7, 16)).astype(np.float32)
+    f = tadc.compile(GROUPS)
+    assert ", terms j by 16" in f.emit("plan", {"C": channels, "G": 12}, "f32")
+    found, expected = f(x=x, dy=dy), f.with_target("interpret")(x=x, dy=dy)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("factor", ["", " * (2 if i < j else 3)"])
+def test_sums_under_conditions_are_computed_once(factor: str) -> None:
+    """The sum of all lanes is what a choice takes, and no loop over numbers adds it up again."""
+    source = "a: f32[20, 300]\nx: f32[3, 300]\ny[i, j] = sum[k](a[i, k] * x[j, k])"
+    loops: list[int] = []
+    for end in (factor, f"{factor} if i + j < 17 else 0"):
+        f = tadc.compile(source + end)
+        assert ", terms k by" in f.emit("plan", {}, "f32")
+        loops.append(f.emit("scheduled", {}, "f32").count("scf.for"))
+    assert len({*loops}) == 1
