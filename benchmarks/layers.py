@@ -55,6 +55,47 @@ ATTENTION = (
     "y[h, i, d] = sum[j](e[h, i, j] * v[h, j, d]) / z[h, i]"
 )
 HEADS = {"q": (8, 256, 64), "k": (8, 256, 64), "v": (8, 256, 64)}
+PROJECTED = (
+    "s[b, h in range(8), i, j] = "
+    "sum[d in range(64)](p[b, i, 64*h + d] * p[b, j, 512 + 64*h + d]) * 0.125\n"
+    "e[b, h, i, j] = exp(s[b, h, i, j] - max[l](s[b, h, i, l]))\n"
+    "y[b, h, i, d in range(64)] = "
+    "sum[j](e[b, h, i, j] * p[b, j, 1024 + 64*h + d]) / sum[j](e[b, h, i, j])"
+)
+CELL = (
+    "w: real[512, D]\nu: real[512, H]\nb: real[512]\n"
+    "g[n, j] = sum[k](x[n, k] * w[j, k]) + sum[l](h[n, l] * u[j, l]) + b[j]\n"
+    "a[n, j in range(128)] = c[n, j] / (1 + exp(-g[n, j + 128]))"
+    " + tanh(g[n, j + 256]) / (1 + exp(-g[n, j]))\n"
+    "y[n, j in range(128)] = tanh(a[n, j]) / (1 + exp(-g[n, j + 384]))"
+)
+
+
+def _attention_of_one(p: Any) -> Any:
+    """Attention whose queries, keys and values are parts of one tensor."""
+    q, k, v = p.view(*p.shape[:2], 3, 8, 64).permute(2, 0, 3, 1, 4)
+    return functional.scaled_dot_product_attention(q, k, v)
+
+
+def _cell(x: Any, h: Any, c: Any, w: Any, u: Any, b: Any) -> Any:
+    """The output of a cell of long and short memory (LSTM)."""
+    i, f, g, o = (functional.linear(x, w, b) + functional.linear(h, u)).chunk(4, 1)
+    memory = c * torch.sigmoid(f) + torch.tanh(g) * torch.sigmoid(i)
+    return torch.tanh(memory) * torch.sigmoid(o)
+
+
+def _contrast(z: Any) -> Any:
+    """The logarithms of sums of similarities, but to itself."""
+    similar = z @ z.T * 0.125
+    return similar.masked_fill(torch.eye(len(z), dtype=torch.bool), -torch.inf).logsumexp(1)
+
+
+def _average(x: Any) -> Any:
+    """Averages that forget, by a matrix of the weights."""
+    place = torch.arange(x.shape[1])
+    weights = torch.tril(0.9 ** (place[:, None] - place).clamp(min=0).float())
+    return x @ weights.T
+
 
 LAYERS = (
     Layer(
@@ -208,6 +249,40 @@ LAYERS = (
         "y[h, i, d] = sum[j in range(i + 1)](exp(s[h, i, j] - m[h, i]) * v[h, j, d]) / z[h, i]",
         HEADS,
         lambda q, k, v: functional.scaled_dot_product_attention(q, k, v, is_causal=True),
+    ),
+    Layer(
+        "attention of one projection",
+        PROJECTED,
+        {"p": (2, 128, 1536)},
+        _attention_of_one,
+    ),
+    Layer(
+        "halves gated by each other",
+        "g[n, j] = sum[k](x[n, k] * w[j, k])\n"
+        "y[n, j in range(256)] = g[n, j] / (1 + exp(-g[n, j + 256]))",
+        {"x": (256, 256), "w": (512, 256)},
+        lambda x, w: functional.glu(functional.linear(x, w)),
+    ),
+    Layer(
+        "cell of an LSTM",
+        CELL,
+        {
+            **{"x": (64, 256), "h": (64, 128), "c": (64, 128)},
+            **{"w": (512, 256), "u": (512, 128), "b": (512,)},
+        },
+        _cell,
+    ),
+    Layer(
+        "similarities of all others",
+        "y[i] = log(sum[j](exp(sum[k](z[i, k] * z[j, k]) * 0.125) if i != j else 0))",
+        {"z": (256, 64)},
+        _contrast,
+    ),
+    Layer(
+        "averages that forget",
+        "y[i, j] = sum[k in range(j + 1)](0.9**(j - k) * x[i, k])",
+        {"x": (256, 256)},
+        _average,
     ),
     Layer(
         "Euclidean distances",

@@ -101,7 +101,8 @@ class Ranges:
     """The first values of the ranges, in order; that of the first one is 0."""
     size: Affine
     """The number of values of the index."""
-    choices: Sequence[tix.IfOp]
+    choices: Mapping[tix.IfOp, Sequence[Sequence[Constraint]]]
+    """What each choice asks of the index."""
     long: Sequence[Path]
     """The ways to the long reductions."""
 
@@ -123,7 +124,7 @@ class Ranges:
                 return is_never_negative(at(first))
             return any(is_never_negative(at(end - 1)) for end in ends)
 
-        return {op: any(all(map(holds, d)) for d in op.condition) for op in self.choices}
+        return {op: any(all(map(holds, d)) for d in tests) for op, tests in self.choices.items()}
 
     def needed(self, number: int) -> int:
         """The long reductions that an element of a range needs."""
@@ -153,11 +154,11 @@ def ranges_of(op: tix.DefineOp) -> Ranges | None:
     long = _long_reductions(op) if has_choices else []
     around = dict.fromkeys(choice for path in long for choice, _ in path.branches)
     for index, size in zip(op.indices, op.shape, strict=True):
-        choices = [choice for choice in around if _compares(choice, index)]
-        turns = dict.fromkeys(at for choice in choices for at in _turns(choice, index))
-        inside = [at for at in turns if _may_lie_inside(at, size)]
-        begins = _in_order([Affine(), *inside])
-        if inside and begins and len(begins) <= MOST_PARTS:
+        choices = {choice: tests for choice in around if (tests := _tests_of(choice, index))}
+        constraints = [c for tests in choices.values() for disjunct in tests for c in disjunct]
+        turns = dict.fromkeys(at for c in constraints for at in _turns(c, index))
+        begins = _in_order([Affine(), *(at for at in turns if _may_lie_inside(at, size))])
+        if 1 < len(begins) <= MOST_PARTS:
             return Ranges(index, begins, size, choices, long)
     return None
 
@@ -176,21 +177,40 @@ def _long_reductions(op: tix.DefineOp) -> list[Path]:
     return [path for path in paths if not path.reductions]
 
 
-def _compares(choice: tix.IfOp, index: SSAValue) -> bool:
-    """True if a choice compares an index with sizes, and no other one."""
-    forms = [c.form for disjunct in choice.condition for c in disjunct]
-    return all(form.indices == [index] and abs(form[index]) == 1 for form in forms)
+def _tests_of(choice: tix.IfOp, index: SSAValue) -> Sequence[Sequence[Constraint]]:
+    """What a choice asks of an index, or of its quotients; nothing where it asks of others, too."""
+    tests = [[test for c in disjunct for test in _of_index(c)] for disjunct in choice.condition]
+    forms = [c.form for disjunct in tests for c in disjunct]
+    alone = all(form.indices == [index] and abs(form[index]) == 1 for form in forms)
+    return tests if alone else []
 
 
-def _turns(choice: tix.IfOp, index: SSAValue) -> list[Affine]:
-    """The values of an index at which a constraint of a choice begins or ceases to hold."""
-    found: list[Affine] = []
-    for c in (c for disjunct in choice.condition for c in disjunct):
-        value = Affine.of(index) - c.form * c.form[index]  # where the form is 0
-        begins = c.equality or c.form[index] > 0
-        ends = c.equality or c.form[index] < 0
-        found += [value] * begins + [value + 1] * ends
-    return found
+def _of_index(constraint: Constraint) -> Sequence[Constraint]:
+    """A constraint on a quotient as constraints on what it is a quotient of.
+
+    e <= p // m is e m <= p, and p // m <= e is p <= e m + m - 1.
+    """
+    quotient = next(iter(constraint.form.indices), None)
+    if not isinstance(quotient, SSAValue) or not isinstance(quotient.owner, tix.FloorDivOp):
+        return [constraint]
+    whole, divisor, sign = (
+        quotient.owner.form,
+        quotient.owner.divisor.data,
+        constraint.form[quotient],
+    )
+    value = Affine.of(quotient) - constraint.form * sign  # of the quotient, where the form is 0
+    if abs(sign) != 1 or value.indices:
+        return [constraint]
+    least, most = Constraint(whole - value * divisor), Constraint((value + 1) * divisor - 1 - whole)
+    return [least] * (sign > 0 or constraint.equality) + [most] * (sign < 0 or constraint.equality)
+
+
+def _turns(constraint: Constraint, index: SSAValue) -> list[Affine]:
+    """The values of an index at which a constraint on it begins or ceases to hold."""
+    value = Affine.of(index) - constraint.form * constraint.form[index]  # where the form is 0
+    begins = constraint.equality or constraint.form[index] > 0
+    ends = constraint.equality or constraint.form[index] < 0
+    return [value] * begins + [value + 1] * ends
 
 
 def _may_lie_inside(value: Affine, size: Affine) -> bool:

@@ -16,6 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations, product
 
+from xdsl.ir import SSAValue
+
 from dialects import tix
 from dialects.tix import Affine, Constraint, Variable, between
 from passes.rewriting.programs import reads_of, type_of
@@ -38,7 +40,8 @@ def compared_sizes(program: tix.ProgramOp) -> tuple[tuple[str, str | int], ...]:
         for constraint in _constraints(op):
             for v in constraint.form.indices:
                 if constraint.form[v] == -1:
-                    ends.setdefault(v, {})[constraint.form + Affine.of(v)] = None
+                    index, last = _of_quotient(v, constraint.form + Affine.of(v))
+                    ends.setdefault(index, {})[last] = None
         named = (forms for forms in ends.values() if any(form.sizes for form in forms))
         pairs = (pair for forms in named for pair in combinations(forms, 2))
         for a, b in pairs:
@@ -73,6 +76,16 @@ def _constraints(op: tix.DefineOp) -> Iterator[Constraint]:
             yield from inner.constraints
         elif isinstance(inner, tix.IfOp):
             yield from (c for disjunct in inner.condition for c in disjunct)
+
+
+def _of_quotient(v: Variable, last: Affine) -> tuple[Variable, Affine]:
+    """The index and its last value, where a quotient of it has this one: `p // 64 <= 23` says that
+    p is at most 1535. Else the same index and value."""
+    owner = v.owner if isinstance(v, SSAValue) else None
+    if not isinstance(owner, tix.FloorDivOp):
+        return v, last
+    index, divisor = owner.form.single_index, owner.divisor.data
+    return (v, last) if index is None else (index, last * divisor + divisor - 1)
 
 
 def _apart(difference: Affine) -> tuple[str, str | int] | None:

@@ -9,7 +9,7 @@ from xdsl.ir import Operation, SSAValue
 from dialects import tix
 from dialects.tix import Affine, Constraint, Variable, between
 from passes.index_sets.context import stays_inside
-from passes.index_sets.sets import quotient_constraints, quotients_of
+from passes.index_sets.sets import index_set, quotient_constraints, quotients_of
 from passes.index_sets.space import implied_by
 from passes.rewriting.programs import definition_around, reductions_around
 from passes.scheduling.tiles.sum_lengths import is_short
@@ -89,6 +89,4 @@ def _ranges_around(op: tix.ReadOp) -> list[Constraint]:
     around = definition_around(op)
     known = [c for q in quotients_of(op.forms) for c in quotient_constraints(q)]
     known += [c for reduction in reductions_around(op) for c in reduction.constraints]
-    for index, size in zip(around.indices, around.shape, strict=True):
-        known += between(0, Affine.of(index), size)
-    return known
+    return [*known, *index_set(around)]
