@@ -16,8 +16,10 @@ side, a sum over r and t is one over the values of `j + t`.
 
 An index of a sum is split by the first divisor of a quotient of it. An index of a definition is
 split where its body has long sums, and where `split-residues` does not make a part of each residue:
-of few residues, some of which have other terms than others. Where sums are short it is split if it
-counts by whole quotients, and remainders fill a vector: `y[t, k] = x[k // 64, t, k % 64]`. There
+of few residues, some of which have other terms than others. Where its quotients begin at several
+places, as `p // 192` and `(p + 64) // 192` in gradients by three parts of each head, it is split by
+what divides all of these numbers: both are quotients of q then. Where sums are short it is split if
+it counts by whole quotients, and remainders fill a vector: `y[t, k] = x[k // 64, t, k % 64]`. There
 are ⌈P / m⌉ quotients: a derived size, where that is no affine form. What lies behind the last
 element is 0, and nobody reads it.
 
@@ -28,7 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
+from math import gcd, prod
 from typing import NamedTuple
 
 from xdsl.dialects.builtin import ArrayAttr
@@ -130,8 +132,8 @@ def _of_definition(definition: tix.DefineOp) -> Splits:
         if isinstance(op, tix.FloorDivOp):
             for index in found.keys() & set(op.form.indices):
                 found[index].add(_split_by(op, index))
-    alone = {v: splits.pop() for v, splits in found.items() if len(splits) == 1}
-    split = {v: s for v, s in alone.items() if s and s.offset == 0}
+    common = {v: _common(splits) for v, splits in found.items()}
+    split = {v: s for v, s in common.items() if s and s.offset == 0}
     if max(terms, default=0) < FEWEST_TERMS:
         sizes = dict(zip(definition.indices, definition.shape, strict=True))
         whole = {v: s for v, s in split.items() if _has_whole_runs(sizes[v], s.divisor)}
@@ -139,6 +141,16 @@ def _of_definition(definition: tix.DefineOp) -> Splits:
         return {v: s for v, s in whole.items() if v in shared or s.divisor >= FEWEST_REMAINDERS}
     many = prod(s.divisor for s in split.values()) > MOST_RESIDUES
     return split if many or _decide_places_alone(split, inside) else {}
+
+
+def _common(splits: Collection[Split | None]) -> Split | None:
+    """The split of an index that makes all of its quotients ones of the first part alone: their
+    only one, or, where they begin at other places, that by what all of these are multiples of."""
+    if len(splits) == 1:
+        return next(iter(splits))
+    known = [s for s in splits if s]
+    divisor = gcd(*(n for s in known for n in s))
+    return Split(divisor, 0) if len(known) == len(splits) and divisor >= FEWEST_REMAINDERS else None
 
 
 def _has_whole_runs(size: Affine, divisor: int) -> bool:
@@ -317,6 +329,11 @@ class _Splitter(Cloner):
             whole = whole_part(form, divisor)
             if self._is_remainder(form - whole * divisor, divisor):
                 self.indices[op.result] = whole
+                return
+            step = gcd(divisor, *(c for v, c in form.terms.items() if v not in self.remainders))
+            parts = whole_part(form, step)
+            if step > 1 and self._is_remainder(form - parts * step, step):
+                self.indices[op.result] = self.builder.floordiv(parts, divisor // step)
                 return
         super().copy(op)
 

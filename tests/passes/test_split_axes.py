@@ -71,6 +71,24 @@ def test_random_programs_keep_their_meaning(seed: int) -> None:
     check(random_case(seed, **EVERYTHING))
 
 
+def projected(width: int, parts: int, columns: int) -> Case:
+    """Products of parts of rows, one head behind the other: of 2, with so many parts each."""
+    reads = [f"p[{i}, {parts * width}*h + d + {n * width}]" for n, i in enumerate("ijj"[:parts])]
+    source = f"y[h in range(2), i, j] = sum[d in range({width})]({' * '.join(reads)})"
+    return Case(source, {"p": np.random.default_rng(columns).normal(size=(9, columns))})
+
+
+@pytest.mark.usefixtures("short_sums")
+@pytest.mark.parametrize("columns", [96, 97, 128])
+def test_quotients_that_begin_at_other_places(columns: int) -> None:
+    """Heads of 48 elements in parts of 16, and of 32 in two: gradients count by 16."""
+    for parts in (2, 3):
+        case = projected(16, parts, columns)
+        assert check(case) == 1
+        program = split_axes(case.function.derivative("p").program.op)
+        assert program.definitions[-2].shape[-1].constant == 16
+
+
 @pytest.mark.parametrize("size", [27, 28, 35, 17])
 def test_patches_of_images_of_any_size(size: int) -> None:
     """The last rows and columns may be in no patch: their gradient is 0."""

@@ -122,4 +122,6 @@ def _is_border(op: Operation, sum_: tix.ReductionOp) -> bool:
     sizes = dict(zip(around.indices, around.shape, strict=True))
     used = {v for disjunct in op.condition for c in disjunct for v in c.form.indices}
     extents = [constant_extent(sizes[v]) if v in sizes else None for v in used - {*sum_.indices}]
-    return used.isdisjoint(sum_.indices) or all(extent is not None and extent <= LONGEST_WHOLE for extent in extents)
+    return used.isdisjoint(sum_.indices) or all(
+        extent is not None and extent <= LONGEST_WHOLE for extent in extents
+    )
