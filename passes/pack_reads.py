@@ -185,7 +185,7 @@ def _all_axes(program: tix.ProgramOp, sizes: Sizes, precision: str) -> Axes:
     return found
 
 
-def best_axes(op: tix.DefineOp, sizes: Sizes, made: Collection[Copy] = ()) -> Axes:
+def best_axes(op: tix.DefineOp, sizes: Sizes, made: Collection[Copy]) -> Axes:
     """The reads of a definition that should read copies; none where that is of no use.
 
     Copies that are `made` anyway cost nothing.

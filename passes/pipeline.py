@@ -168,9 +168,12 @@ def zeroing_passes(zero_arguments: ZeroArgumentsPass) -> Pipeline:
     )
 
 
-def inverse_passes(mode: str, keep_pivots: bool = True) -> Pipeline:
-    """From `tensor-index` to the programs of an inverse mode, and the systems between them."""
-    return Pipeline([*whole_inverse_passes(mode, keep_pivots), *splitting_passes()])
+def inverse_passes(mode: str) -> Pipeline:
+    """From `tensor-index` to the programs of an inverse mode, and the systems between them.
+
+    They return no pivots.
+    """
+    return Pipeline([*whole_inverse_passes(mode, keep_pivots=False), *splitting_passes()])
 
 
 def whole_inverse_passes(mode: str, keep_pivots: bool = True) -> Pipeline:

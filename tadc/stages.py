@@ -106,7 +106,7 @@ class Derivation:
 
 def _pipeline(wrt: Sequence[str], mode: str) -> Pipeline:
     if mode in INVERSE_MODES:
-        return inverse_passes(mode, keep_pivots=False)
+        return inverse_passes(mode)
     return derivative_passes(DifferentiatePass(tuple(wrt), mode=mode))
 
 

@@ -72,15 +72,15 @@ class Extraction:
 def find_extraction(
     op: tix.SumOp,
     definition: tix.DefineOp,
-    scans: bool = False,
-    sizes: Mapping[str, int] | None = None,
+    scans: bool,
+    sizes: Mapping[str, int],
 ) -> Extraction | None:
     """The first partial sum to store of the first term of `op` that gains by one, for these sizes.
 
     With `scans`, those that are scans take one term for an element. Terms of extrema stay as they
     are: derivatives compare them with the extremum.
     """
-    terms = terms_of_sum(op, definition, sizes or {})
+    terms = terms_of_sum(op, definition, sizes)
     found = (term.extraction(scans) for term in terms)
     return next((e for e in found if e is not None), None)
 

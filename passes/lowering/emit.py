@@ -179,10 +179,10 @@ def buffer(at: BodyLowering, elements: int, hint: str) -> SSAValue:
     return op.memref
 
 
-def filled(at: BodyLowering, elements: int, number: float, hint: str) -> SSAValue:
-    """Elements on the stack, each of which is a number."""
+def zeros(at: BodyLowering, elements: int, hint: str) -> SSAValue:
+    """Elements on the stack, each of which is 0."""
     target = buffer(at, elements, hint)
-    repeat(at, elements, "z", lambda inner, z: store(inner, inner.constant(number), target, z))
+    repeat(at, elements, "z", lambda inner, z: store(inner, inner.constant(0.0), target, z))
     return target
 
 

@@ -44,8 +44,8 @@ def nests(
     steps: Sequence[tix.DefineOp],
     alone: Collection[tix.DefineOp],
     choose: ChooseBlocking,
-    walks: Sequence[Nest] = (),
-    exact: Collection[tix.DefineOp] = (),
+    walks: Sequence[Nest],
+    exact: Collection[tix.DefineOp],
 ) -> list[Nest]:
     """The nests of these definitions, in order, `walks` among them: each stands where its first
     member does. Those in `alone` share loops with no other one; those in `exact` keep their own

@@ -32,7 +32,7 @@ COMMENTS = {"source": "#", "llvm": ";", "llvm-optimized": ";", "assembly": "#"}
 
 def steps(program: Program, mode: str) -> list[ProgramOrSystem]:
     """The programs of an inverse mode and the linear systems between them, in order."""
-    module = program.transformed(inverse_passes(mode, keep_pivots=False).passes)
+    module = program.transformed(inverse_passes(mode).passes)
     several = sum(isinstance(op, ProgramOp) for op in module.ops) > 1
     found: list[ProgramOrSystem] = []
     for op in list(module.ops):

@@ -77,9 +77,8 @@ class SymbolTable:
         hint: str | None = None,
         *,
         index: str | None = None,
-        argument: str | None = None,
     ) -> TadcError:
-        return kind(message, self.source.span(node), hint, index=index, argument=argument)
+        return kind(message, self.source.span(node), hint, index=index)
 
     def check_new(self, node: ast.Name, role: str) -> None:
         """The name can be given to a `role` ("a tensor", "an index", "a size")."""

@@ -102,12 +102,12 @@ class CpuModule:
         return found
 
 
-def stored_module(text: str, quick: bool = False) -> CpuModule:
-    """The module of LLVM IR text, compiled once for all processes of this machine."""
-    key = digest("module", compiler_version(), machine_key(), text, repr(quick))
+def stored_module(text: str) -> CpuModule:
+    """The module of LLVM IR text, quickly compiled, once for all processes of this machine."""
+    key = digest("module", compiler_version(), machine_key(), text)
     objects = disk_store().load(key)
     if objects is None:
-        objects = compile_objects([text], quick)
+        objects = compile_objects([text], quick=True)
         disk_store().save(key, objects)
     return CpuModule.of_objects(objects)
 

@@ -144,7 +144,7 @@ class _Code:
         for name in LOCK_FUNCTIONS:
             add_python_function(name)
         text = team_code(platform.machine(), sys.platform == "linux")
-        module = stored_module(text, quick=True)
+        module = stored_module(text)
         find = module.address
         self.team = find("tadc_team")
         self.region = find("tadc_region")

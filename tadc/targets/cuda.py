@@ -76,7 +76,7 @@ def small(function: func.FuncOp, known: Mapping[SSAValue, Range]) -> bool:
     """True if all indices and the number of the last thread of the last block fit in an `int`."""
     ranges = Ranges(known)
     threads = pymath.prod(max(0, ranges.of(s)[1]) for s in parallel_loop(function).sizes)
-    return threads <= 2**31 - THREADS and fits(function, known=known)
+    return threads <= 2**31 - THREADS and fits(function, known)
 
 
 def known_arguments(function: func.FuncOp, sizes: Mapping[str, Range]) -> dict[SSAValue, Range]:

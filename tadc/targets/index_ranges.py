@@ -152,10 +152,8 @@ def indices(function: func.FuncOp) -> list[SSAValue]:
     return [v for v in found if isinstance(v.type, IndexType)]
 
 
-def fits(
-    function: func.FuncOp, limit: Range = INT32, known: Mapping[SSAValue, Range] | None = None
-) -> bool:
-    """True if every index stays within `limit`, the value that ends a loop included.
+def fits(function: func.FuncOp, known: Mapping[SSAValue, Range]) -> bool:
+    """True if every index stays within 32 bits, the value that ends a loop included.
 
     Of some arguments the range is `known`.
     """
@@ -164,4 +162,4 @@ def fits(
     for op in function.body.walk():
         if isinstance(op, scf.ForOp) and isinstance(op.lb.type, IndexType):
             values.append((0, ranges.of(op.body.block.args[0])[1] + ranges.of(op.step)[1]))
-    return all(limit[0] <= low and high <= limit[1] for low, high in values)
+    return all(INT32[0] <= low and high <= INT32[1] for low, high in values)

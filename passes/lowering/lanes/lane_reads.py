@@ -127,9 +127,7 @@ class LaneReads(VectorLowering):
             return fixed
         return self.index.add(rest, self.index.constant(fixed)) if fixed else rest
 
-    def neighbours(
-        self, source: SSAValue, first: SSAValue, mask: SSAValue | None = None
-    ) -> SSAValue:
+    def neighbours(self, source: SSAValue, first: SSAValue, mask: SSAValue | None) -> SSAValue:
         """The elements of a buffer that lie side by side from a position on.
 
         What nobody asks for would be far away, where there may be no memory: a mask without lanes

@@ -24,7 +24,7 @@ from dialects import tix
 from dialects.quick import INDEX, block_with
 from passes.analysis.index_uses import IndexUses
 from passes.lowering import operations
-from passes.lowering.emit import filled, load, loop, one_of, store
+from passes.lowering.emit import load, loop, one_of, store, zeros
 from passes.lowering.scalars.body_lowering import BodyLowering
 from passes.lowering.scalars.elementary import CONTRACT, REASSOCIATED
 from passes.lowering.scalars.segments import SegmentLowering, Segments
@@ -77,7 +77,7 @@ class LaneLowering(SegmentLowering):
         if not self._has_lanes(op):
             return super().one_segment(op, own)
         low, length = constant_range(op, op.indices[-1]) or (0, 0)
-        lanes = filled(self, length, 0.0, "lanes")
+        lanes = zeros(self, length, "lanes")
         self._add_terms(op, own, lanes, low, length)
         return self._total(lanes, length)
 

@@ -64,8 +64,8 @@ def rows_shared(
     nests: Sequence[Nest],
     alone: Collection[tix.DefineOp],
     plain: Collection[tix.DefineOp],
-    far: Collection[tix.DefineOp] = (),
-    beside: Mapping[tix.DefineOp, int] | None = None,
+    far: Collection[tix.DefineOp],
+    beside: Mapping[tix.DefineOp, int],
 ) -> list[Nest]:
     """The given nests in order, where some share rows and scans carry totals.
 
@@ -79,7 +79,7 @@ def rows_shared(
         is_free &= not in_blocks or piece_sum_of(nest.body) is not None
         if is_free and column_scans(nest.body, IndexUses()):
             nest = replace(nest, has_columns=True)
-        member = _member_of(nest, far, beside or {}) if is_free and not nest.has_columns else None
+        member = _member_of(nest, far, beside) if is_free and not nest.has_columns else None
         group = None if member is None or nest.body in alone else _group_for(member, groups, alone)
         if group is None:
             groups.append(_Group([nest], [member] if member else []))

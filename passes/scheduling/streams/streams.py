@@ -103,7 +103,7 @@ class Stream:
         return _shapes(self.op)
 
 
-def stream_of(op: tix.DefineOp, sizes: Mapping[str, int] | None = None) -> Stream | None:
+def stream_of(op: tix.DefineOp, sizes: Mapping[str, int]) -> Stream | None:
     """The definition as a stream; None where it is none, or where a plain nest is as fast.
 
     That is where its elements are few, or take longer than memory does; but for choices along rows,
@@ -117,8 +117,8 @@ def stream_of(op: tix.DefineOp, sizes: Mapping[str, int] | None = None) -> Strea
     if stream is None:
         return None
     if stream.modulus > 1:
-        return stream if has_long_rows(op, sizes or {}, FEWEST_ELEMENTS_OF_PHASES) else None
-    known = (sizes or {}) if stream.tests_terms else {}
+        return stream if has_long_rows(op, sizes, FEWEST_ELEMENTS_OF_PHASES) else None
+    known: Mapping[str, int] = sizes if stream.tests_terms else {}
     if not has_long_rows(op, known, FEWEST_ELEMENTS_OF_ROW):
         return None
     return stream if stream.guards or (_may_be_large(op) and not _computes_much(op)) else None
