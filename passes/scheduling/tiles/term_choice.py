@@ -114,12 +114,14 @@ def lies_along(op: tix.ReductionOp, uses: IndexUses) -> bool:
 
 
 def _is_border(op: Operation, sum_: tix.ReductionOp) -> bool:
-    """True if a choice leaves a few terms out, as a window at borders does: its tests depend on
-    indices of the result that have few values."""
+    """True if a choice leaves all terms of an element out, or a few, as a window at borders does:
+    its tests depend on indices of the result that have few values."""
     if not is_guard(op):
         return False
+    used = {v for disjunct in op.condition for c in disjunct for v in c.form.indices}
+    if used.isdisjoint(sum_.indices):
+        return True
     around = definition_around(op)
     sizes = dict(zip(around.indices, around.shape, strict=True))
-    used = {v for disjunct in op.condition for c in disjunct for v in c.form.indices}
     extents = [constant_extent(sizes[v]) if v in sizes else None for v in used - {*sum_.indices}]
     return all(extent is not None and extent <= LONGEST_WHOLE for extent in extents)

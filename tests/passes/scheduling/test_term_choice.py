@@ -83,3 +83,22 @@ def test_borders_leave_terms_out_of_vectors(
     assert ": rows v by 3, all u, terms j by" in f.emit("plan", {}, dtype)
     found, expected = f(x=x, dy=dy), f.with_target("interpret")(x=x, dy=dy)
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+
+
+GROUPS = """\
+dy: f32[2, C, 7, 16]
+x: f32[2, G, 9, 18]
+dw[g in range(12), o in range(3), u in range(3), v in range(3)] = \
+sum[n, i, j](dy[n, 3*g + o, i, j] * x[n, g, i + u, j + v]) if 3*g + o < C else 0"""
+
+
+@pytest.mark.parametrize("channels", [34, 35, 36])
+def test_elements_without_terms_are_no_reason_against_vectors(channels: int) -> None:
+    """The last group lacks channels: elements of the result that have no terms at all."""
+    rng = np.random.default_rng(channels)
+    x = rng.uniform(-1, 1, (2, 12, 9, 18)).astype(np.float32)
+    dy = rng.uniform(-1, 1, (2, channels, 7, 16)).astype(np.float32)
+    f = tadc.compile(GROUPS)
+    assert ", terms j by 16" in f.emit("plan", {"C": channels, "G": 12}, "f32")
+    found, expected = f(x=x, dy=dy), f.with_target("interpret")(x=x, dy=dy)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
