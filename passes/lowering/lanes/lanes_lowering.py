@@ -168,8 +168,16 @@ class LanesLowering(LaneTests):
                 return self.lane_by_lane(value) if found is None else found
 
     def _number(self, value: SSAValue) -> SSAValue:
-        """A value and all that it needs, as numbers at this point."""
-        for op in missing(self, [value], ())[0]:
+        """A value and all that it needs, as numbers at this point; totals of blocks are there."""
+        totals = {
+            v: number
+            for (v, row, vector), number in self.known.items()
+            if isinstance(v.owner, tix.ReductionOp)
+            and (row, vector) == (self.tile.row_like(self.row, self.uses.of(v)), None)
+        }
+        needed, there = missing(self, [value], totals)
+        self.scalars.update((v, totals[v]) for v in there)
+        for op in needed:
             self.operation(op)
         return self.scalars[value]
 
