@@ -178,7 +178,7 @@ def _long_reductions(op: tix.DefineOp) -> list[Path]:
 
 
 def _tests_of(choice: tix.IfOp, index: SSAValue) -> Sequence[Sequence[Constraint]]:
-    """What a choice asks of an index, or of its quotients; nothing where it asks of others, too."""
+    """The tests that a choice makes of an index, or of its quotients; none if it makes others."""
     tests = [[test for c in disjunct for test in _of_index(c)] for disjunct in choice.condition]
     forms = [c.form for disjunct in tests for c in disjunct]
     alone = all(form.indices == [index] and abs(form[index]) == 1 for form in forms)

@@ -169,12 +169,7 @@ class LanesLowering(LaneTests):
 
     def _number(self, value: SSAValue) -> SSAValue:
         """A value and all that it needs, as numbers at this point; totals of blocks are there."""
-        totals = {
-            v: number
-            for (v, row, vector), number in self.known.items()
-            if isinstance(v.owner, tix.ReductionOp)
-            and (row, vector) == (self.tile.row_like(self.row, self.uses.of(v)), None)
-        }
+        totals = _totals_at(self)
         needed, there = missing(self, [value], totals)
         self.scalars.update((v, totals[v]) for v in there)
         for op in needed:
@@ -296,3 +291,13 @@ def _mask_in_memory(at: LanesLowering) -> SSAValue | None:
     flags = at.insert(SelectLanesOp(at.mask, one, zero)).result
     store_vector(at, flags, taken, at.index.constant(0))
     return taken
+
+
+def _totals_at(at: LanesLowering) -> dict[SSAValue, SSAValue]:
+    """The totals of a block that are numbers at a point."""
+    return {
+        v: number
+        for (v, row, vector), number in at.known.items()
+        if isinstance(v.owner, tix.ReductionOp)
+        and (row, vector) == (at.tile.row_like(at.row, at.uses.of(v)), None)
+    }

@@ -118,9 +118,11 @@ def _is_border(op: Operation, sum_: tix.ReductionOp) -> bool:
     its tests depend on indices of the result that have few values."""
     if not is_guard(op):
         return False
+    used = {v for disjunct in op.condition for c in disjunct for v in c.form.indices}
+    if used.isdisjoint(sum_.indices):
+        return True
     around = definition_around(op)
     sizes = dict(zip(around.indices, around.shape, strict=True))
-    used = {v for disjunct in op.condition for c in disjunct for v in c.form.indices}
     extents = [constant_extent(sizes[v]) if v in sizes else None for v in used - {*sum_.indices}]
     return used.isdisjoint(sum_.indices) or all(
         extent is not None and extent <= LONGEST_WHOLE for extent in extents
