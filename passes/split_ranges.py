@@ -102,7 +102,7 @@ class Ranges:
     size: Affine
     """The number of values of the index."""
     choices: Mapping[tix.IfOp, Sequence[Sequence[Constraint]]]
-    """What each choice asks of the index."""
+    """The tests that each choice makes of the index."""
     long: Sequence[Path]
     """The ways to the long reductions."""
 

@@ -217,12 +217,7 @@ class LanesLowering(LaneTests):
         """A vector of numbers, each computed in an iteration of a loop; 0 in lanes that a mask
         leaves out."""
         target = buffer(self, self.lanes, "gathered")
-        there = [
-            v
-            for v, row, vector in self.known
-            if row in (None, self.row) and vector in (None, self.vector)
-        ]
-        sources = _in_memory(self, value, there)
+        sources = _in_memory(self, value)
         taken = _mask_in_memory(self)
 
         def compute(inner: BodyLowering, lane: SSAValue) -> None:
@@ -270,11 +265,11 @@ def _places(tile: Tile, row: int, vector: int) -> dict[Variable, Affine]:
     return {v: Affine.of(v) + n for v, n in offsets.items() if n}
 
 
-def _in_memory(
-    at: LanesLowering, root: SSAValue, there: Sequence[SSAValue]
-) -> dict[SSAValue, SSAValue]:
+def _in_memory(at: LanesLowering, root: SSAValue) -> dict[SSAValue, SSAValue]:
     """Buffers with the vectors, of those that are there, that a value needs."""
-    _, needed = missing(at, [root], set(there) - {root})
+    own = (None, at.row), (None, at.vector)
+    there = {v for v, row, vector in at.known if row in own[0] and vector in own[1]}
+    _, needed = missing(at, [root], there - {root})
     found: dict[SSAValue, SSAValue] = {}
     for v in needed:
         found[v] = buffer(at, at.lanes, "known")
