@@ -155,8 +155,10 @@ class _Tensors:
         v = self.rng.choice(inner if inner and self.rng.random() < 0.6 else around)
         w, size, n = self.rng.choice(around), v.size.text, v.size.number
         kind = self.rng.random()
-        if kind < 0.6:
+        if kind < 0.55:
             return Form(v.name, v.at, v.size)
+        if kind < 0.62:
+            return self.divided(v)
         if kind < 0.7:
             return Form(f"{size} - 1 - {v.name}", lambda p: n - 1 - v.at(p), v.size)
         if kind < 0.8 or w is v:
@@ -168,6 +170,15 @@ class _Tensors:
             return Form(f"{v.name} + {w.name}", lambda p: v.at(p) + w.at(p), both)
         text = f"{v.name} - {w.name} + {w.size.text} - 1"
         return Form(text, lambda p: v.at(p) - w.at(p) + most, both)
+
+    def divided(self, v: Index) -> Form:
+        """A quotient or a remainder of an index."""
+        first, by = self.rng.choice([0, 0, 1, 2]), self.rng.choice([2, 3, 4])
+        if self.rng.random() < 0.4:
+            text, count = f"({v.name} + {first}) % {by}", by
+            return Form(text, lambda p: (v.at(p) + first) % by, Size(str(count), count))
+        text, count = f"({v.name} + {first}) // {by}", (v.size.number - 1 + first) // by + 1
+        return Form(text, lambda p: (v.at(p) + first) // by, Size(str(count), count))
 
 
 class _Formulas(_Tensors):
@@ -222,6 +233,8 @@ class _Formulas(_Tensors):
     def part(self, around: Sequence[Index], inner: Sequence[Index], depth: int) -> Part:
         """An expression of so many levels."""
         kind = self.rng.random()
+        if kind < 0.05 and around:
+            return self.weighted(around, inner)
         if depth <= 0 or kind < 0.3:
             return self.read(around, inner)
         if kind < 0.65:
@@ -236,6 +249,11 @@ class _Formulas(_Tensors):
         if kind < 0.84 and around:
             return self.choice(around, inner, depth - 1)
         return self.reduction(around, depth - 1)
+
+    def weighted(self, around: Sequence[Index], inner: Sequence[Index]) -> Part:
+        """An element times a quotient or a remainder."""
+        form, x = self.divided(self.rng.choice(around)), self.read(around, inner)
+        return Part(f"({form.text})*({x.text})", lambda p, t: form.at(p) * x.value(p, t))
 
     def choice(self, around: Sequence[Index], inner: Sequence[Index], depth: int) -> Part:
         """One of two expressions, by two indices."""
@@ -254,9 +272,13 @@ class _Formulas(_Tensors):
         word, holds = self.rng.choice([*COMPARISONS.items()])
         if w is v:
             return Part(f"{v.name} {word} {offset}", lambda p, _: holds(v.at(p), offset))
-        if self.rng.random() < 0.75:
+        kind = self.rng.random()
+        if kind < 0.7:
             text = f"{v.name} {word} {w.name} + {offset} - 1"
             return Part(text, lambda p, _: holds(v.at(p), w.at(p) + offset - 1))
+        if kind < 0.8:
+            text = f"{v.name} // 2 {word} {w.name} // 3"
+            return Part(text, lambda p, _: holds(v.at(p) // 2, w.at(p) // 3))
         return Part(f"({v.name} + {w.name}) % 2 == 0", lambda p, _: (v.at(p) + w.at(p)) % 2 == 0)
 
     def reduction(self, around: Sequence[Index], depth: int) -> Part:
@@ -288,12 +310,14 @@ class _Formulas(_Tensors):
         v, reach = self.rng.choice(around), self.rng.randint(1, 4)
         index, size = Index(name, v.size), v.size.text
         near = f"range(max(0, {v.name} - {reach}), min({size}, {v.name} + {reach + 1}))"
+        group = f"range(3*({v.name} // 3), min({size}, 3*({v.name} // 3) + 3))"
         return self.rng.choice(
             [
                 _Range(index, f"range({v.name} + 1)", lambda k, p: k <= v.at(p)),
                 _Range(index, f"range({v.name}, {size})", lambda k, p: k >= v.at(p)),
                 _Range(index, near, lambda k, p: abs(k - v.at(p)) <= reach),
-                _Range(index, near, lambda k, p: abs(k - v.at(p)) <= reach),
+                _Range(index, f"range({v.name} // 2, {size})", lambda k, p: k >= v.at(p) // 2),
+                _Range(index, group, lambda k, p: k // 3 == v.at(p) // 3),
             ]
         )
 
