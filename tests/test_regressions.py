@@ -10,6 +10,7 @@ import pytest
 import tadc
 from dialects.tix import Affine, Constraint
 from passes.index_sets.disjuncts import complement, disjoint
+from tadc.runtime import size_class
 from tests.support.derivations import (
     Case,
     assert_close,
@@ -148,3 +149,23 @@ def test_loops_inside_of_loops_may_be_empty(declaration: str):
     y, pullback = tadc.vjp(f, np.ones(3))
     assert y.shape == (3, 0)
     assert np.array_equal(pullback(y)[0], np.zeros(3))
+
+
+def test_phases_with_guarded_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A phase stands alone: what is there ahead of a guard is asked of no program around it."""
+    monkeypatch.setattr(size_class, "MOST_WORK_WITHOUT_TILES", -1)
+    source = (
+        "x: f32[2*N]\nz: f32[M]\nv: f32[N, M + N - 1]\ns: f32[]\nw: f32[34, 2*N + 2]\n"
+        "y[i in range(N), j in range(N), k in range(M)] = "
+        "(v[i, k + i] * s if z[M - 1 - k] > 0 else "
+        "(w[N - 1 - j, 2*i + 3] if 0 <= N - 1 - j < 34 else 1))"
+        " if x[2*i + 1] > 0 else erf(x[N - 1 - i]) - v[j, i]\n"
+        "u[i in range(3)] = log1p((i * 0.25)**2)"
+    )
+    rng = np.random.default_rng(0)
+    shapes = {"x": 14, "z": 31, "v": (7, 37), "s": (), "w": (34, 16)}
+    arguments = {n: np.asarray(rng.normal(size=size), np.float32) for n, size in shapes.items()}
+    f = tadc.compile(source)
+    found, wanted = f(**arguments), f.with_target("interpret")(**arguments)
+    for a, b in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)

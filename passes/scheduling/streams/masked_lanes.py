@@ -89,4 +89,6 @@ def _ranges_around(op: tix.ReadOp) -> list[Constraint]:
     around = definition_around(op)
     known = [c for q in quotients_of(op.forms) for c in quotient_constraints(q)]
     known += [c for reduction in reductions_around(op) for c in reduction.constraints]
-    return [*known, *index_set(around)]
+    # the phases of a stream stand alone, in no program that knows of derived sizes
+    in_program = isinstance(around.parent_op(), tix.ProgramOp)
+    return [*known, *(index_set(around) if in_program else around.constraints)]
