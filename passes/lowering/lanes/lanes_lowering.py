@@ -168,7 +168,8 @@ class LanesLowering(LaneTests):
                 return self.lane_by_lane(value) if found is None else found
 
     def _number(self, value: SSAValue) -> SSAValue:
-        """A value and all that it needs, as numbers at this point."""
+        """A value and all that it needs, as numbers at this point; totals of blocks are there."""
+        self.scalars.update(_totals_of_row(self))
         for op in missing(self, [value], ())[0]:
             self.operation(op)
         return self.scalars[value]
@@ -259,6 +260,16 @@ class LanesLowering(LaneTests):
         }
         inner.index = self.index.placed(places)
         return inner
+
+
+def _totals_of_row(at: LanesLowering) -> dict[SSAValue, SSAValue]:
+    """The reductions whose totals, the same for all lanes, are known in this row."""
+    return {
+        v: number
+        for (v, row, vector), number in at.known.items()
+        if isinstance(v.owner, tix.ReductionOp)
+        and (row, vector) == (at.tile.row_like(at.row, at.uses.of(v)), None)
+    }
 
 
 def _places(tile: Tile, row: int, vector: int) -> dict[Variable, Affine]:

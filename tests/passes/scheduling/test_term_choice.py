@@ -102,3 +102,15 @@ def test_elements_without_terms_are_no_reason_against_vectors(channels: int) -> 
     assert ", terms j by 16" in f.emit("plan", {"C": channels, "G": 12}, "f32")
     found, expected = f(x=x, dy=dy), f.with_target("interpret")(x=x, dy=dy)
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("factor", ["", " * (2 if i < j else 3)"])
+def test_sums_under_conditions_are_computed_once(factor: str) -> None:
+    """The sum of all lanes is what a choice takes, and no loop over numbers adds it up again."""
+    source = "a: f32[20, 300]\nx: f32[3, 300]\ny[i, j] = sum[k](a[i, k] * x[j, k])"
+    loops: list[int] = []
+    for end in (factor, f"{factor} if i + j < 17 else 0"):
+        f = tadc.compile(source + end)
+        assert ", terms k by" in f.emit("plan", {}, "f32")
+        loops.append(f.emit("scheduled", {}, "f32").count("scf.for"))
+    assert len({*loops}) == 1
