@@ -112,6 +112,24 @@ def test_short_rows_with_strides_end_with_the_last_weight():
     assert done.stdout.count("25 rows, behind a page") == 3
 
 
+BACKWARDS = """
+import numpy as np, tadc
+from tests.support.guarded_calls import check
+for step in (-4, -3, -2, -1):
+    read = f"pad(x[n, {24 * -step} + {step}*p + k])"
+    source = f"y[n in range(90), p in range(48)] = sum[k]({read} * w[k])"
+    for columns in (49, 99):
+        x, w = np.ones((90, columns), "f"), np.ones(5, "f")
+        check(f"{columns} columns", tadc.compile(source).runner, [x, w])
+"""
+
+
+def test_rows_that_are_read_backwards_begin_with_the_first_element():
+    done = run("-c", BACKWARDS)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.count("49 columns, behind a page") == 4
+
+
 def test_narrower_blocks_end_with_the_last_column():
     done = run("-c", NARROW)
     assert done.returncode == 0, done.stderr[-3000:]

@@ -90,13 +90,13 @@ class LaneReads(VectorLowering):
             source = self.buffers[op.tensor]
             if step == 1:
                 found = self.neighbours(source, first, self.mask)
-            elif step == -1:
-                found = self._backwards(source, first)
-            elif self.mask is not None:
-                assert isinstance(step, int)
-                found = self._every(step, source, first, self.mask)
-            else:
+            elif self.mask is None and step != -1:
                 found = self._apart(source, first, step)
+            elif isinstance(step, int) and step < 0:
+                found = self._backwards(step, source, first)
+            else:
+                assert isinstance(step, int) and self.mask is not None
+                found = self._every(step, source, first, self.mask)
             self.loaded[key] = self.widened(found)
         return self.loaded[key]
 
@@ -137,10 +137,13 @@ class LaneReads(VectorLowering):
         zeros = self.zeros(element)
         return self.insert(vector.MaskedLoadOp(source, [first], mask, zeros)).result
 
-    def _backwards(self, source: SSAValue, first: SSAValue) -> SSAValue:
-        lowest = self.index.add(first, self.index.constant(1 - self.lanes))
+    def _backwards(self, step: int, source: SSAValue, first: SSAValue) -> SSAValue:
+        """Elements of which each lies before the last one: those from the other end, reversed."""
+        lowest = self.index.add(first, self.index.constant(step * (self.lanes - 1)))
         mask = None if self.mask is None else self.reversed(self.mask)
-        return self.reversed(self.neighbours(source, lowest, mask))
+        if mask is None or step == -1:
+            return self.reversed(self.neighbours(source, lowest, mask))
+        return self.reversed(self._every(-step, source, lowest, mask))
 
     def _every(self, step: int, source: SSAValue, first: SSAValue, mask: SSAValue) -> SSAValue:
         """Elements at a distance, of so many vectors of which nothing else is read."""

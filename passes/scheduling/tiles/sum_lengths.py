@@ -29,7 +29,7 @@ FEWEST_ELEMENTS_OF_STREAM = 256
 """The length of the shortest rows whose windows are streams: shorter ones have borders in most of
 their vectors, and blocks of several rows share what they load (`row_terms`)."""
 
-MASKED_STEPS = (1, -1, 2, 3, 4)
+MASKED_STEPS = (1, -1, 2, -2, 3, -3, 4, -4)
 """The distances of elements in neighbouring lanes of which a mask can leave some out."""
 
 FEWEST_TO_SHARE = 4

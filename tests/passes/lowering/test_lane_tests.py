@@ -131,3 +131,17 @@ def test_groups_agree_with_the_interpreter(
         results.append([y, *pullback(np.cos(y))])
     for own, expected in zip(*results, strict=True):
         np.testing.assert_allclose(own, expected, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("step", [-4, -3, -2, 2, 3, 4])
+def test_elements_a_few_apart_are_vectors_under_masks(step: int) -> None:
+    """Windows that leave their rows at both ends, forwards and backwards."""
+    first = 49 - 24 * step
+    source = "x: f32[90, 99]\nw: f32[5]\ny[n, p in range(48)] = "
+    f = tadc.compile(f"{source}sum[k](pad(x[n, {first} + {step}*p + k]) * w[k])")
+    text = f.emit("scheduled", {}, "f32")
+    assert "vector.maskedload %x" in text
+    assert "gathered" not in text
+    rng = np.random.default_rng(0)
+    x, w = (rng.uniform(-1, 1, shape).astype("f") for shape in ((90, 99), (5,)))
+    np.testing.assert_allclose(f(x, w), f.with_target("interpret")(x, w), atol=1e-5)
