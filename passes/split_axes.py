@@ -14,6 +14,13 @@ added in the order that they had. Patches of images and what repeats elements is
 gradients of both. Reads then have indices that other passes know: neighbours along r lie side by
 side, a sum over r and t is one over the values of `j + t`.
 
+So does an index that windows with a stride move over (`passes/analysis/window_strides.py`),
+
+    y[p] = sum[f, i, 0 <= p - 16*i < K](x[f, i] * w[f, p - 16*i])
+    y_split[q, r] = sum[f, i, 0 <= 16*(q - i) + r < K](x[f, i] * w[f, 16*(q - i) + r])
+
+which is a convolution for each r, as `shift-sums` finds with q - i for i.
+
 An index of a sum is split by the first divisor of a quotient of it. An index of a definition is
 split where its body has long sums, and where `split-residues` does not make a part of each residue:
 of few residues, some of which have other terms than others. Where sums are short it is split if it
@@ -26,10 +33,9 @@ Definitions with values that must round identically stay as they are. On exit su
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import NamedTuple
 
 from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Operation, SSAValue
@@ -37,8 +43,16 @@ from xdsl.ir import Operation, SSAValue
 from dialects import tix
 from dialects.tix import Affine, Constraint, TensorType, Variable, between
 from passes.absorb_conditions import bounded_without_conditions
-from passes.analysis.index_uses import IndexUses
+from passes.analysis.quotient_splits import (
+    Split,
+    Splits,
+    decide_places_alone,
+    has_whole_runs,
+    indices_of_rows,
+    split_by,
+)
 from passes.analysis.rounding import is_free, must_round_identically
+from passes.analysis.window_strides import window_strides
 from passes.index_sets.sets import within
 from passes.index_sets.space import implied_by
 from passes.infer_ranges import infer_ranges
@@ -47,29 +61,27 @@ from passes.rewriting.cloner import Cloner
 from passes.rewriting.guards import is_guard
 from passes.rewriting.part_sizes import PartSizes
 from passes.rewriting.program_pass import ProgramPass
-from passes.rewriting.programs import ProgramBuilder, arguments_of, forms_of, reads_of
+from passes.rewriting.programs import ProgramBuilder, arguments_of
 from passes.rewriting.written_sizes import parse_sizes
 from passes.simplify_sums import simplify_sums
-from passes.split_residues import FEWEST_TERMS, MOST_RESIDUES, count_terms
+from passes.split_residues import (
+    FEWEST_TERMS,
+    MOST_RESIDUES,
+    best_moduli,
+    count_terms,
+    has_multiples,
+)
+
+MOST_PARTS_OF_WINDOWS = 4
+"""Residues of windows with strides that are parts of their own: more are quicker as rows."""
 
 FEWEST_REMAINDERS = 16
 """Neighbours of the same quotient that are worth a loop of their own: a vector of f32."""
 
 
-class Split(NamedTuple):
-    """An index k as `divisor * q + r - offset`: `(k + offset) // divisor` is q."""
-
-    divisor: int
-    offset: int
-
-
-Splits = Mapping[SSAValue, Split]
-"""The indices to split."""
-
-
 @dataclass(frozen=True)
 class SplitAxesPass(ProgramPass):
-    """`split-axes{sizes="N=512"}`: derived sizes have other names than these."""
+    """`split-axes{sizes="N=512"}`: best for these sizes; derived ones have other names."""
 
     name = "split-axes"
     sizes: tuple[str, ...] = ()
@@ -78,21 +90,21 @@ class SplitAxesPass(ProgramPass):
         return split_axes(program, parse_sizes(self.sizes))
 
 
-def split_axes(program: tix.ProgramOp, taken: Collection[str] = ()) -> tix.ProgramOp:
-    """The program with some indices split; itself where none has quotients.
+def split_axes(program: tix.ProgramOp, sizes: Mapping[str, int] | None = None) -> tix.ProgramOp:
+    """The program with some indices split, best for these `sizes`; itself where none is.
 
-    Derived sizes have names that are not `taken`.
+    Derived sizes have other names.
     """
-    if not any(isinstance(o, tix.FloorDivOp) for d in program.definitions for o in d.walk()):
+    if not any(map(has_multiples, program.definitions)):
         return program
     narrow = bounded_without_conditions(program)
     fixed = must_round_identically(narrow)
     free = [op for op in narrow.definitions if is_free(op, fixed)]
-    around = {op: _of_definition(op) for op in free}
+    around = {op: _of_definition(op, sizes or {}) for op in free}
     inside = {v: s for op in free for v, s in _of_sums(op)}
     if not inside and not any(around.values()):
         return program
-    sizes = PartSizes(program, taken)
+    parts = PartSizes(program, sizes or {})
     builder = ProgramBuilder(arguments_of(narrow))
     builder.labels |= {d.label.data for d in narrow.definitions}
     tensors = Cloner(BodyBuilder(builder.block, narrow.location))
@@ -100,9 +112,9 @@ def split_axes(program: tix.ProgramOp, taken: Collection[str] = ()) -> tix.Progr
     for op in narrow.definitions:
         own = around.get(op, {})
         splitter = _Splitter(tensors, {**inside, **own})
-        tensors.values[op.result] = splitter.define(builder, op, own, sizes)
+        tensors.values[op.result] = splitter.define(builder, op, own, parts)
     made = builder.finish(narrow, [tensors.value(v) for v in narrow.returned])
-    made.derived = ArrayAttr([*program.derived, *sizes.derived])
+    made.derived = ArrayAttr([*program.derived, *parts.derived])
     return simplify_sums(infer_ranges(made))
 
 
@@ -116,14 +128,14 @@ def _of_sums(definition: tix.DefineOp) -> list[tuple[SSAValue, Split]]:
         if isinstance(op, tix.FloorDivOp):
             for index in op.form.indices:
                 if isinstance(index.owner.parent_op(), tix.ReductionOp):
-                    split = _split_by(op, index)
+                    split = split_by(op, index)
                     if split:
                         found.setdefault(index, split)
     return list(found.items())
 
 
-def _of_definition(definition: tix.DefineOp) -> Splits:
-    """The indices of a definition to split: each by the divisor of its quotients."""
+def _of_definition(definition: tix.DefineOp, sizes: Mapping[str, int]) -> Splits:
+    """The indices of a definition to split: by the divisor of their quotients, or by strides."""
     inside = list(definition.body.walk())
     terms = [count_terms(o) for o in inside if isinstance(o, tix.SumOp)]
     if definition.view is not None:
@@ -132,77 +144,21 @@ def _of_definition(definition: tix.DefineOp) -> Splits:
     for op in inside:
         if isinstance(op, tix.FloorDivOp):
             for index in found.keys() & set(op.form.indices):
-                found[index].add(_split_by(op, index))
+                found[index].add(split_by(op, index))
     alone = {v: splits.pop() for v, splits in found.items() if len(splits) == 1}
     split = {v: s for v, s in alone.items() if s and s.offset == 0}
     if max(terms, default=0) < FEWEST_TERMS:
-        sizes = dict(zip(definition.indices, definition.shape, strict=True))
-        whole = {v: s for v, s in split.items() if _has_whole_runs(sizes[v], s.divisor)}
-        shared = _indices_of_rows(definition)
+        lengths = dict(zip(definition.indices, definition.shape, strict=True))
+        whole = {v: s for v, s in split.items() if has_whole_runs(lengths[v], s.divisor)}
+        shared = indices_of_rows(definition)
         return {v: s for v, s in whole.items() if v in shared or s.divisor >= FEWEST_REMAINDERS}
     many = prod(s.divisor for s in split.values()) > MOST_RESIDUES
-    return split if many or _decide_places_alone(split, inside) else {}
-
-
-def _has_whole_runs(size: Affine, divisor: int) -> bool:
-    """True if an index from 0 to a size counts by whole quotients."""
-    return all(n % divisor == 0 for n in (size.constant, *size.terms.values()))
-
-
-def _indices_of_rows(definition: tix.DefineOp) -> set[SSAValue]:
-    """The indices but the last one by whose quotients a definition reads numbers of other ones.
-
-    The elements of a quotient may be a row that it shares with these.
-    """
-    uses, found = IndexUses(), set[SSAValue]()
-    for read in reads_of(definition):
-        if isinstance(read.tensor.owner, tix.DefineOp):
-            used = uses.of_operation(read)
-            quotients = (v.owner for form in read.forms for v in form.indices)
-            split = {v for q in quotients if isinstance(q, tix.FloorDivOp) for v in q.form.indices}
-            found |= split if used.isdisjoint(definition.indices[-1:]) else set()
-    return found & {*definition.indices}
-
-
-def _decide_places_alone(splits: Splits, inside: Collection[Operation]) -> bool:
-    """True if residues decide which elements are read, and neither terms nor branches.
-
-    Terms may be those of a quotient, which all of its residues have, if they begin with it.
-    """
-    conditions = [op for op in inside if isinstance(op, tix.ReductionOp | tix.IfOp)]
-    return bool(splits) and not any(
-        splits.keys() & _dividends(form, splits if _begins_with_quotient(op) else {})
-        for op in conditions
-        for form in forms_of(op)
-    )
-
-
-def _begins_with_quotient(op: tix.ReductionOp | tix.IfOp) -> bool:
-    """True for a sum that has a lower bound by a quotient, `k >= 8*(p // 8)`."""
-    return isinstance(op, tix.ReductionOp) and any(
-        c.form[k] > 0 and isinstance(v.owner, tix.FloorDivOp)
-        for c in op.constraints
-        for k in op.indices
-        for v in c.form.indices
-    )
-
-
-def _dividends(form: Affine, splits: Splits) -> set[SSAValue]:
-    """The indices of a form, and those of which it has quotients that are none of these splits."""
-    found: set[SSAValue] = set()
-    for v in form.indices:
-        if not isinstance(op := v.owner, tix.FloorDivOp):
-            found.add(v)
-        elif not any(u in splits and _split_by(op, u) == splits[u] for u in op.form.indices):
-            found |= _dividends(op.form, splits)
-    return found
-
-
-def _split_by(op: tix.FloorDivOp, index: SSAValue) -> Split | None:
-    """The split of an index that makes this quotient of it an index."""
-    if op.form.terms != {index: 1}:
-        return None
-    return Split(op.divisor.data, op.form.constant)
+    if many or decide_places_alone(split, inside):
+        return split
+    strides = window_strides(definition, sizes)
+    few = prod(strides.values()) <= MOST_PARTS_OF_WINDOWS
+    in_parts = few and strides.keys() <= best_moduli(definition).keys()
+    return {} if in_parts else {v: Split(m, 0) for v, m in strides.items()}
 
 
 # --- the change -----------------------------------------------------------------------------------

@@ -86,7 +86,7 @@ def split_residues(program: tix.ProgramOp, taken: Collection[str] = ()) -> tix.P
 
     Derived sizes have names that are not `taken`.
     """
-    if not any(map(_has_multiples, program.definitions)):
+    if not any(map(has_multiples, program.definitions)):
         return program
     narrow = bounded_without_conditions(program)
     fixed = must_round_identically(narrow)
@@ -134,7 +134,7 @@ def best_moduli(op: tix.DefineOp) -> Moduli:
     return moduli
 
 
-def _has_multiples(op: tix.DefineOp) -> bool:
+def has_multiples(op: tix.DefineOp) -> bool:
     """True if an index may be split: something has a coefficient beyond 1, or takes a quotient."""
     return any(
         isinstance(o, tix.FloorDivOp) or any(abs(f[v]) > 1 for f in forms_of(o) for v in f.indices)

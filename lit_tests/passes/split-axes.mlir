@@ -74,6 +74,20 @@ tix.program @few (%x = "x" : !tix.tensor<[8, T, 8], f64>) {
   tix.return %y
 }
 
+// Windows of 20 elements that begin 10 apart: at p = 10 q + r, a convolution for each r.
+tix.program @windows (%x = "x" : !tix.tensor<[30, 8], f64>, %w = "w" : !tix.tensor<[20, 8], f64>) {
+  %y = tix.define "y" (%p) : !tix.tensor<[310], f64> {
+    %0 = tix.sum (%f, %i) in (%f >= 0, %f <= 7, %i >= 0, %i <= 29, %p >= 10 * %i, 10 * %i + 19 >= %p) {
+      %1 = tix.read %x[%i, %f]
+      %2 = tix.read %w[%p - 10 * %i, %f]
+      %3 = tix.mul %1, %2
+      tix.yield %3
+    }
+    tix.yield %0
+  }
+  tix.return %y
+}
+
 // CHECK-LABEL: tix.program @patches
 // CHECK:         [[S:%.*]] = tix.define "dx_split" (%p, %p_1) : !tix.tensor<[I, 16], f64> {
 // CHECK-NEXT:      tix.sum (%o)
@@ -102,3 +116,8 @@ tix.program @few (%x = "x" : !tix.tensor<[8, T, 8], f64>) {
 
 // CHECK-LABEL: tix.program @few
 // CHECK-NOT:     y_split
+
+// CHECK-LABEL: tix.program @windows
+// CHECK:         tix.define "y_split" (%p, %p_1) : !tix.tensor<[31, 10], f64> {
+// CHECK-NEXT:      tix.sum (%i, %f) in (%i >= 0, %i + 1 >= %p, %i <= 29, %p >= %i, %f >= 0, %f <= 7) {
+// CHECK:             tix.read %w[10 * %p + %p_1 - 10 * %i, %f]

@@ -13,5 +13,7 @@
 - `element_counts`: numbers of elements as polynomials in symbolic sizes
 - `size_bounds`: bounds of forms, from how large sizes are at least and at most
 - `compared_sizes`: sizes that end the same range, of which the smaller one counts
+- `window_strides`: by how much windows move over an index, as those of transposed convolutions do
+- `quotient_splits`: indices that count by quotients and remainders
 - `stage_checks`: conditions that hold at a stage, checked where the next pass relies on them
 """

@@ -35,6 +35,8 @@ def short_sums(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(split, "MOST_RESIDUES", 1)
 
 
+OVERLAPPING = "y[n, p in range({})] = sum[f, i](pad(w[f, p - {}*i + {}]) * x[n, f, i])"
+
 # --- meaning --------------------------------------------------------------------------------------
 
 
@@ -97,6 +99,36 @@ def test_results_of_any_length(size: int) -> None:
     assert check(case)
 
 
+@pytest.mark.parametrize("stride", [5, 7])
+@pytest.mark.parametrize("length", [9, 10, 11])
+@pytest.mark.parametrize("padding", [0, 2])
+def test_windows_of_any_length(stride: int, length: int, padding: int) -> None:
+    """As many windows as 8 over p, of which the last ones may lie behind its end."""
+    rng = np.random.default_rng(length)
+    source = OVERLAPPING.format(4 * stride + length, stride, padding)
+    arrays = {"x": rng.normal(size=(2, 3, 8)), "w": rng.normal(size=(3, length))}
+    declared = "".join(f"{name}: f64{list(a.shape)}\n" for name, a in arrays.items())
+    assert check(Case(declared + source, arrays)) == 1
+
+
+@pytest.mark.parametrize(("stride", "kernel"), [(2, 19), (5, 7), (5, 23), (8, 16), (23, 40)])
+@pytest.mark.parametrize("channels", [(3, 2), (17, 20)])
+def test_gradients_with_strides_agree_with_the_interpreter(
+    stride: int, kernel: int, channels: tuple[int, int]
+) -> None:
+    """In the code that calls run, undeclared and with the numbers of their class."""
+    rng = np.random.default_rng(stride)
+    given, made = channels
+    x = rng.normal(size=(2, given, 29 * stride + kernel + 1)).astype("f")
+    w = rng.normal(size=(made, given, kernel)).astype("f")
+    source = f"y[n, o, i in range(30)] = sum[c, u](x[n, c, {stride}*i + u] * w[o, c, u])"
+    found: list[np.ndarray] = []
+    for target in ("cpu", "interpret"):
+        y, pullback = tadc.vjp(tadc.compile(source, target=target), x, w, wrt=("x",))
+        found += pullback(np.cos(y))
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-3, atol=1e-3)
+
+
 # --- the choice -----------------------------------------------------------------------------------
 
 
@@ -126,6 +158,28 @@ def test_what_is_not_split() -> None:
     for source in (few, short, "y[p] = sum[o](a[o] * w[o, p])"):
         program = tadc.compile(source).program.op
         assert split_axes(program) is program
+
+
+@pytest.mark.parametrize(
+    ("stride", "kernel", "windows", "split"),
+    [
+        (8, 16, 9, True),
+        (8, 72, 9, False),  # all windows lie over most elements
+        (4, 8, 9, False),  # a part for each residue
+        (8, "K", 9, False),  # by the length that is assumed
+    ],
+)
+def test_windows_with_strides(stride: int, kernel: int | str, windows: int, split: bool) -> None:
+    source = f"x: f64[N, F, {windows}]\nw: f64[F, {kernel}]\n" + OVERLAPPING.format(90, stride, 0)
+    program = tadc.compile(source).program.op
+    assert (split_axes(program, {"N": 9, "F": 9, "K": 60}) is not program) == split
+
+
+def test_windows_without_products_that_elements_share() -> None:
+    """They are streams where no number bounds them."""
+    source = "y[p in range(400)] = sum[i](pad(w[p - 8*i]) * x[i])"
+    program = tadc.compile(source).program.op
+    assert split_axes(program, {"I": 50, "W": 30}) is program
 
 
 def test_few_residues_that_decide_places_alone() -> None:
