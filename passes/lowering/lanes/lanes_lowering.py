@@ -169,10 +169,8 @@ class LanesLowering(LaneTests):
 
     def _number(self, value: SSAValue) -> SSAValue:
         """A value and all that it needs, as numbers at this point; totals of blocks are there."""
-        totals = _totals_at(self)
-        needed, there = missing(self, [value], totals)
-        self.scalars.update((v, totals[v]) for v in there)
-        for op in needed:
+        self.scalars.update(_totals_of_row(self))
+        for op in missing(self, [value], ())[0]:
             self.operation(op)
         return self.scalars[value]
 
@@ -259,6 +257,16 @@ class LanesLowering(LaneTests):
         return inner
 
 
+def _totals_of_row(at: LanesLowering) -> dict[SSAValue, SSAValue]:
+    """The reductions whose totals, the same for all lanes, are known in this row."""
+    return {
+        v: number
+        for (v, row, vector), number in at.known.items()
+        if isinstance(v.owner, tix.ReductionOp)
+        and (row, vector) == (at.tile.row_like(at.row, at.uses.of(v)), None)
+    }
+
+
 def _places(tile: Tile, row: int, vector: int) -> dict[Variable, Affine]:
     """The places of indices that differ from those of the first row and column."""
     offsets = {**tile.distances(row), tile.column_index: vector * tile.lanes}
@@ -286,13 +294,3 @@ def _mask_in_memory(at: LanesLowering) -> SSAValue | None:
     flags = at.insert(SelectLanesOp(at.mask, one, zero)).result
     store_vector(at, flags, taken, at.index.constant(0))
     return taken
-
-
-def _totals_at(at: LanesLowering) -> dict[SSAValue, SSAValue]:
-    """The totals of a block that are numbers at a point."""
-    return {
-        v: number
-        for (v, row, vector), number in at.known.items()
-        if isinstance(v.owner, tix.ReductionOp)
-        and (row, vector) == (at.tile.row_like(at.row, at.uses.of(v)), None)
-    }
