@@ -35,7 +35,7 @@ Definitions with values that must round identically stay as they are. On exit su
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import gcd, prod
 
