@@ -53,8 +53,10 @@ DECLARED = "x: f32[N, K]\nw: f32[M, K]\nb: f32[N]\n"
         ("y = sum[i](exp(sum[k](x[i, k] * w[0, k])))", LARGE, ["y"]),
         # so short that a tensor takes longer
         (f"y[i] = max[l]({SCORES})", LARGE | {"N": 16, "M": 16, "K": 9}, ["y"]),
-        # not for all l
-        (f"y[i] = max[l](sin({SCORES}) if l < i else 0)", LARGE, ["y"]),
+        # for all l but one, for half of them, and for few
+        (f"y[i] = max[l](sin({SCORES}) if l != i else 0)", LARGE, ["y_sum", "y"]),
+        (f"y[i] = max[l](sin({SCORES}) if l < i else 0)", LARGE, ["y_sum", "y"]),
+        (f"y[i] = max[l](sin({SCORES}) if 2*l < i else 0)", LARGE, ["y"]),
         # for about half of a box, and for a small part of it
         (f"y[i] = max[l in range(i + 1)]({SCORES})", LARGE, ["y_sum", "y"]),
         (f"y[i] = max[l in range(i, M)]({SCORES})", LARGE, ["y_sum", "y"]),
