@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from xdsl.dialects.builtin import ArrayAttr
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from dialects import tix
 from dialects.tix import Affine, Constraint, TensorType
@@ -40,7 +40,7 @@ from passes.rewriting.builder import Body, BodyBuilder
 from passes.rewriting.cloner import Cloner
 from passes.rewriting.part_sizes import PartSizes, is_never_negative, with_derived_sizes
 from passes.rewriting.program_pass import ProgramPass
-from passes.rewriting.programs import ProgramBuilder, arguments_of, copy_definition
+from passes.rewriting.programs import ProgramBuilder, copy_definition, start_copy
 from passes.rewriting.written_sizes import parse_sizes
 from passes.split_residues import FEWEST_TERMS, MOST_PARTS, count_terms, rounds
 
@@ -66,18 +66,13 @@ def split_ranges(program: tix.ProgramOp, example: Mapping[str, int] | None = Non
     Derived sizes have other names than those in the `example`.
     """
     known = with_derived_sizes(program, example or {})
-    ranges = {d: r for d in program.definitions if (r := ranges_of(d)) and r.are_worth_parts(known)}
-    fixed = must_round_identically(program) if ranges else frozenset[object]()
-    for op in list(ranges):
-        if any(o in fixed and rounds(o) for o in op.walk()):
-            del ranges[op]
+    found = {d: r for d in program.definitions if (r := ranges_of(d)) and r.are_worth_parts(known)}
+    fixed = must_round_identically(program) if found else frozenset[Operation]()
+    ranges = {d: r for d, r in found.items() if not any(o in fixed and rounds(o) for o in d.walk())}
     if not ranges:
         return program
     sizes = PartSizes(program, known)
-    builder = ProgramBuilder(arguments_of(program))
-    builder.labels |= {d.label.data for d in program.definitions}
-    tensors = Cloner(BodyBuilder(builder.block, program.location))
-    tensors.values.update(zip(program.body.block.args, builder.block.args, strict=True))
+    builder, tensors = start_copy(Cloner, program)
     for op in program.definitions:
         if op in ranges:
             tensor = _Split(op, ranges[op], sizes).define(builder, tensors)
