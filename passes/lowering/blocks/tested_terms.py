@@ -37,7 +37,7 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import groupby, pairwise
 from typing import TypeVar
 
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from dialects import tix
 from dialects.tix import Affine, Constraint, Variable
@@ -159,10 +159,21 @@ def _tests_of_rows(at: LaneChoices, op: tix.ReductionOp) -> list[Constraint]:
     """The tests of rows that all terms of a sum have, in terms of the first row."""
     found: dict[Constraint, None] = {}
     for _, term, row, vector in at.totals(op):
+        if _has_quotients_of_terms(at, op, term.owner):
+            continue  # no term is at hand
         for here, test in _tests(at, row, vector, op, term).items():
             if not any(at.uses.of(v) & {*op.indices} for v in test.form.indices):
                 found[here] = None
     return list(found)
+
+
+def _has_quotients_of_terms(
+    at: LaneChoices, op: tix.ReductionOp, choice: Operation | Block
+) -> bool:
+    """True if a choice asks for quotients of the indices of a sum."""
+    tests = choice.condition if isinstance(choice, tix.IfOp) else ()
+    asked = {v for disjunct in tests for c in disjunct for v in c.form.indices}
+    return any(v not in op.indices and at.uses.of(v) & {*op.indices} for v in asked)
 
 
 def _order_of_reads(at: LaneChoices, op: tix.ReductionOp) -> Callable[[_Total], tuple[int, int]]:

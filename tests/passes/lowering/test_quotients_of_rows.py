@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
+import tadc
 from passes.schedule import schedule
 from passes.scheduling.blocking import blocking_chooser
 from tadc.interpreter.tensor_index import evaluate
@@ -44,3 +45,16 @@ def test_rows_have_quotients_of_their_own(indices: str, shape: str, place: str) 
     (found,) = run_scheduled(module, program, values)
     (expected,) = evaluate(program, dict(zip("xw", values, strict=True)))
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_tests_of_rows_are_no_tests_of_terms() -> None:
+    """What all terms of a row have in common is asked where no term is at hand."""
+    place = "i + (2*k + 1) % 3 - 9"
+    source = (
+        "a: f64[4]\ny[i in range(24), j in range(40)] = "
+        f"sum[k in range(16), l in range(5)](a[{place}] if 0 <= {place} < 4 else 0)"
+    )
+    f = tadc.compile(source)
+    assert "scf.for %k" in f.emit("scheduled", {}, "f64")
+    a = np.random.default_rng(0).normal(size=4)
+    np.testing.assert_allclose(f(a), f.with_target("interpret")(a))
