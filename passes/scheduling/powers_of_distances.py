@@ -125,6 +125,7 @@ class _Multiplier(Cloner):
     powers: Mapping[Operation, _Power]
 
     def copy(self, op: Operation) -> None:
+        """Copy an operation; a power of a distance becomes a product."""
         if op not in self.powers:
             return super().copy(op)
         power, e = self.powers[op], self.builder

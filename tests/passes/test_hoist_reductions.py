@@ -52,7 +52,7 @@ def test_reductions_leave_many_random_choices() -> None:
 
 
 def count(condition: str, then: str, otherwise: str) -> int:
-    """How many reductions leave the choice of a definition."""
+    """The number of reductions that leave the choice of a definition."""
     head = "x: f64[N, 9]\nw: f64[N, 9]\n"
     source = f"{head}y[i in range(N), j in range(N)] = {then} if {condition} else {otherwise}"
     return len(hoisted(tadc.compile(source).program.op.definitions[-1]))

@@ -48,7 +48,7 @@ def test_rows_have_quotients_of_their_own(indices: str, shape: str, place: str) 
 
 
 def test_tests_of_rows_are_no_tests_of_terms() -> None:
-    """What all terms of a row have in common is asked where no term is at hand."""
+    """Tests that all terms of a row have in common are made where no term is at hand."""
     place = "i + (2*k + 1) % 3 - 9"
     source = (
         "a: f64[4]\ny[i in range(24), j in range(40)] = "

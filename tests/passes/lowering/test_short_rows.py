@@ -64,7 +64,7 @@ def test_no_segments_of_sums_in_rows_side_by_side():
 
 
 def test_the_length_of_a_short_row_may_depend_on_an_index_of_the_sum():
-    """How many vectors the rows have, up to j = 2 * (l // 2) + 1, is known before l is."""
+    """The vectors of a row, up to j = 2 * (l // 2) + 1, are counted before l is known."""
     source = "y[i in range(5)] = sum[k, j, l in range(3)](x[k, j] if j // 2 <= l // 2 else 0)"
     x = np.random.default_rng(0).uniform(-1, 1, (19, 19))
     expected = np.full(5, 2 * x[:, :2].sum() + x[:, :4].sum())

@@ -57,7 +57,7 @@ def test_programs_keep_their_meaning(text: str, columns: int) -> None:
 
 
 def recurrences(text: str) -> int:
-    """How many definitions are recurrences in the end."""
+    """The number of definitions that are recurrences in the end."""
     return sum(map(is_recurrence, rewritten(case(text).function.program.op).definitions))
 
 
