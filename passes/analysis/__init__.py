@@ -15,5 +15,6 @@
 - `compared_sizes`: sizes that end the same range, of which the smaller one counts
 - `window_strides`: by how much windows move over an index, as those of transposed convolutions do
 - `quotient_splits`: indices that count by quotients and remainders
+- `index_ranges`: the interval of each integer of a scheduled function
 - `stage_checks`: conditions that hold at a stage, checked where the next pass relies on them
 """

@@ -22,6 +22,7 @@ from xdsl.passes import ModulePass
 from dialects.loops import CallOp
 from dialects.quick import dissolve, walk
 from dialects.tix import ProgramOp
+from passes.analysis.index_ranges import INT64, Ranges, indices
 from passes.pipeline import code_passes
 from passes.run_passes import run_passes
 from passes.schedule import SchedulePass, names_in, results_of, stride_names
@@ -33,7 +34,6 @@ from tadc.sizes import shape_of
 from tadc.support.garbage import rarely_collecting
 from tadc.support.ir_text import context
 from tadc.support.stopwatch import timed
-from tadc.targets.index_ranges import INT64, Ranges, indices
 
 if TYPE_CHECKING:
     import numpy as np

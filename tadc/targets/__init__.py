@@ -19,5 +19,4 @@
 - `cuda_variables`: values as variables, constants, or text that stands where it is used
 - `cuda_ops`: the C expression of each operation without regions
 - `c_text`: C expressions with their parentheses, C names and literals
-- `index_ranges`: bounds of index values, to tell whether an `int` holds them
 """

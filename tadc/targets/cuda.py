@@ -32,12 +32,12 @@ from xdsl.utils.hints import isa
 from xdsl.utils.target import Target
 
 from dialects import loops
+from passes.analysis.index_ranges import Range, Ranges, fits, yielded
 from passes.schedule import names_in
 from tadc.targets import c_text as c
 from tadc.targets.c_text import Expr
 from tadc.targets.cuda_ops import HELPERS, failure, helper
 from tadc.targets.cuda_variables import LONGEST_INLINED_TEXT, Variables
-from tadc.targets.index_ranges import Range, Ranges, fits, yielded
 
 THREADS = 256  # threads of a block: enough to hide latency, few enough to keep 255 registers each
 LONGEST_HEAD = 100  # characters of a function's head on one line

@@ -13,10 +13,10 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from dialects.loops import LibmOp
+from passes.analysis.index_ranges import Range, Ranges
 from passes.rewriting.failure import PassFailure
 from tadc.targets import c_text as c
 from tadc.targets.c_text import Expr
-from tadc.targets.index_ranges import Range, Ranges
 
 INFIX: dict[type[Operation], tuple[str, int]] = {
     arith.AddiOp: ("+", c.SUM),

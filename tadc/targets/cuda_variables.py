@@ -17,10 +17,10 @@ from xdsl.dialects import arith, func, memref, scf
 from xdsl.ir import Block, Operation, SSAValue
 
 from dialects import loops
+from passes.analysis.index_ranges import Range, yielded
 from tadc.targets import c_text as c
 from tadc.targets.c_text import Expr
 from tadc.targets.cuda_ops import COMPOUND, REPEATING, Expressions
-from tadc.targets.index_ranges import Range, yielded
 
 LONGEST_INLINED_TEXT = 72  # characters of a value that is written where it is used
 
