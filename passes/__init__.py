@@ -46,7 +46,8 @@ equal values of a definition once. `shape_loops` decides between narrow loops an
 `merge_axes` which neighbouring indices are one in memory; then `elide_copies` writes what is only
 copied where the copy would be. `order_factors` multiplies first what rows or columns of a block
 share; `schedule` makes a function of loops over flat buffers of each definition
-(`dialects.loops`).
+(`dialects.loops`). For GPUs `coarsen_threads` lets a thread compute several elements, with what
+they have in common read once.
 
 The packages, each of which knows those below it alone
 ------------------------------------------------------
@@ -54,6 +55,7 @@ The packages, each of which knows those below it alone
 - `lowering`: from a plan and the bodies of definitions to `scf`, `arith` and `memref`
 - `factoring`: what is worth a tensor of its own: sums within sums, and what is not: all pairs
 - `differentiation`: rules of elementary functions; forward and reverse mode over definitions
+- `threads`: what threads of a GPU compute: how many elements, by code that these share
 - `scheduling`: the plan of loops: tiles, streams, rows, bands; what they cost; the plan as text
 - `analysis`: activity, equivalence, rounding, costs, what is safe to compute where nobody asks
 - `index_sets`: unions of convex sets of integers, with what holds at a place in a program

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from xdsl.passes import ModulePass
 
 from passes.absorb_conditions import AbsorbConditionsPass
+from passes.coarsen_threads import CoarsenThreadsPass
 from passes.collect_factors import CollectFactorsPass
 from passes.cut_reductions import CutReductionsPass
 from passes.cut_sums import CutSumsPass
@@ -285,6 +286,7 @@ def code_passes(
     plan: str = "",
     least: Mapping[str, int] | None = None,
     most: Mapping[str, int] | None = None,
+    threads: bool = False,
 ) -> Pipeline:
     """From a bounded program to `scheduled`: what every call runs, and all that is printed.
 
@@ -292,7 +294,7 @@ def code_passes(
     the code is right for all calls in which sizes have these `values`, and the others their `least`
     values or more and their `most` or less; it is made best for `sizes`; with `strided` it also
     reads tensors whose rows lie apart. The text of a `plan` says how loops run where that is
-    possible.
+    possible. With `threads` it is for GPUs, and `sizes` are like those of its calls.
     """
     example = write_sizes(sizes or {})
     fewest = write_sizes(least or {})
@@ -333,7 +335,9 @@ def code_passes(
             # loops need machine types
             Step("scheduled", SetPrecisionPass(precision)),
             *shaping,
-            # last: from here on there are loops over memory instead of definitions
+            # from here on there are loops over memory instead of definitions
             Step("scheduled", SchedulePass(tile, example, fewest, strided, plan)),
+            # what copies of a body share is known when it is one
+            *([Step("scheduled", CoarsenThreadsPass(example))] if threads else []),
         ]
     )

@@ -64,6 +64,7 @@ PASSES = {
     "elide-copies": ("passes.elide_copies", "ElideCopiesPass"),
     "order-factors": ("passes.order_factors", "OrderFactorsPass"),
     "schedule": ("passes.schedule", "SchedulePass"),
+    "coarsen-threads": ("passes.coarsen_threads", "CoarsenThreadsPass"),
 }
 
 TARGETS = {

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.arith import ConstantOp
@@ -135,7 +136,7 @@ class Executable(ABC):
     """True if this target can read arrays whose rows lie apart."""
     factors_sums = True
     """True if sums may be computed in other orders, with fewer operations."""
-    spreads_reductions = False
+    many_threads = False
     """True if each element is computed by a thread of its own, of which there should be many."""
     reuses_buffers = True
     """True if a tensor takes the buffer of a dead one."""
@@ -169,7 +170,7 @@ class Executable(ABC):
     @property
     def shaped(self) -> ModuleOp:
         """The program right before it is scheduled: what a plan of loops is about."""
-        return self._after(self._passes[:-1])
+        return self._after(self._before_scheduling)
 
     @property
     def is_tiled(self) -> bool:
@@ -181,8 +182,13 @@ class Executable(ABC):
         sizes, plan = self.sizes, self.program.loop_plan
         example = self.summary.with_derived(dict(sizes.example))
         most = sizes.most_of_variables(self.largest_example)
-        options = sizes.values, sizes.strided, plan, sizes.least, most
+        threads = self.many_threads and sizes.tiles
+        options = sizes.values, sizes.strided, plan, sizes.least, most, threads
         return code_passes(self.precision, self.is_tiled, example, *options).passes
+
+    @property
+    def _before_scheduling(self) -> Sequence[ModulePass]:
+        return list(takewhile(lambda p: not isinstance(p, SchedulePass), self._passes))
 
     def _after(self, passes: Sequence[ModulePass]) -> ModuleOp:
         """The module that passes make of the program."""
@@ -207,9 +213,9 @@ class Executable(ABC):
         if "module" in self.__dict__:  # it was asked for before
             yield from self.functions
             return
-        *before, schedule = self._passes
-        (program,) = self._after(before).ops
+        (program,) = self._after(self._before_scheduling).ops
         program.detach()
+        schedule = self._passes[-1]
         assert isinstance(schedule, SchedulePass) and isinstance(program, ProgramOp)
         module = ModuleOp([])
         for step in schedule.steps(program):

@@ -29,7 +29,7 @@ class Factored:
 
     def _passes(self, precision: str, sizes: SizeClass) -> Sequence[ModulePass]:
         kind, example = self._kind, dict(sizes.example)
-        threads, tile = kind.spreads_reductions, kind.tiles and sizes.tiles
+        threads, tile = kind.many_threads, kind.tiles and sizes.tiles
         largest = sizes.most if threads else sizes.most_of_variables
         most = largest(kind.largest_example)
         return summing_passes(sizes.values, precision, tile, example, most, threads).passes

@@ -21,7 +21,7 @@ class CudaExecutable(Executable):
     """Kernels on a GPU, through NVRTC and PyCUDA; arrays are copied there and back."""
 
     largest_example = 1 << 40  # what pieces take depends on how large sizes are, however large
-    spreads_reductions = True
+    many_threads = True
 
     def _print(self) -> str:
         from tadc.targets.cuda import print_cuda

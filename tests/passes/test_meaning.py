@@ -311,8 +311,8 @@ def check_code(seed: int, tile: bool, threads: bool = False) -> None:
     `split-residues`, `pack-reads`, `cut-sums`, `cut-reductions`, `spread-reductions`,
     `transpose-reads`, `simplify-sums`, `expand-calls`, `set-precision`, `split-sums`, `join-sums`,
     `collect-factors`, `shift-sums`, `interchange-sums`, `share-values`, `shape-loops`,
-    `merge-axes`, `elide-copies`, `order-factors` and `schedule`, one by one; any of the sizes are
-    numbers."""
+    `merge-axes`, `elide-copies`, `order-factors`, `schedule` and `coarsen-threads`, one by one; any
+    of the sizes are numbers."""
     tadc.define_function("grown", "x", value="exp(x)", derivative="grown")
     case = random_case(seed, **(EVERYTHING if seed % 2 else {}))
     source = re.sub(r"\bexp\(", "grown(", case.source)
@@ -322,11 +322,11 @@ def check_code(seed: int, tile: bool, threads: bool = False) -> None:
     numbers = random.Random(seed).choice([{}, *subsets(sizes)])
     others = {name: n for name, n in sizes.items() if name not in numbers} if threads else None
     summing = summing_passes(numbers, tile=tile, sizes=others, most=others, threads=threads)
-    steps = summing, code_passes(tile=tile, values=numbers)
+    steps = summing, code_passes(tile=tile, values=numbers, sizes=others, threads=threads)
     for step in chain.from_iterable(pipeline.passes for pipeline in steps):
         step.apply(context(), module)
         module.verify()
-        if step.name == "schedule":
+        if step.name in ("schedule", "coarsen-threads"):
             found = run_scheduled(module, program, case.values)
         else:
             program = program_of(module).clone()

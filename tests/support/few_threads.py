@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from passes import spread_reductions, transpose_reads
+from passes.threads import thread_costs
 
 LIMITS = {
     spread_reductions: {
@@ -16,6 +17,7 @@ LIMITS = {
         "SHORT": range(3, 5),
     },
     transpose_reads: {"FEWEST_READS": 0.01, "WARP": 1},
+    thread_costs: {"NEEDED_THREADS": 1, "WARP": 2},
 }
 
 
