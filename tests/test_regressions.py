@@ -171,3 +171,20 @@ def test_phases_with_guarded_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     found, wanted = (tadc.vjp(g, *values)[1](*adjoints) for g in (f, f.with_target("interpret")))
     for a, b in zip(found, wanted, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)
+
+
+def test_a_sum_over_rows_before_all_rows() -> None:
+    """The overlap of boxes: a nest whose first member has no rows of its own."""
+    source = (
+        "w[i, j] = max(min(a[i, 2], b[j, 2]) - max(a[i, 0], b[j, 0]), 0)"
+        " * max(min(a[i, 3], b[j, 3]) - max(a[i, 1], b[j, 1]), 0)\n"
+        "y[i, j] = w[i, j] / ((a[i, 2] - a[i, 0]) * (a[i, 3] - a[i, 1])"
+        " + (b[j, 2] - b[j, 0]) * (b[j, 3] - b[j, 1]) - w[i, j])"
+    )
+    rng = np.random.default_rng(0)
+    boxes = [np.cumsum(rng.random((n, 2, 2)), 1).reshape(n, 4) for n in (305, 306)]
+    f = tadc.compile(source)
+    dy = np.ones((305, 306))
+    found, wanted = (tadc.vjp(g, *boxes)[1](dy) for g in (f, f.with_target("interpret")))
+    for a, b in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-11)

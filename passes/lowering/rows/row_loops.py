@@ -52,7 +52,7 @@ from passes.scheduling.tiles.tile_analysis import constant_extent, lanes_of
 
 def row_loops(outer: RowLowering, members: Sequence[tix.DefineOp], rows: Rows) -> ParallelOp:
     """The loops of a nest: an iteration computes some rows of each member, one after the other."""
-    first, shared = members[0], rows.shared[members[0]]
+    first, shared = next(iter(rows.shared.items()))  # sums over rows have none of their own
     body = block_with([INDEX] * len(shared))
     for new, old in zip(body.args, shared, strict=True):
         new.name_hint = old.name_hint
@@ -127,7 +127,7 @@ def _span(
         inner.row(members, [*outer, row])
 
     low, high = span
-    hint = rows.shared[members[0]][-1].name_hint
+    hint = next(iter(rows.shared.values()))[-1].name_hint
     if at.height > 1:
         end, test = high, _are_short(at, rows)
         if not is_whole:
