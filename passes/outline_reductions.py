@@ -20,9 +20,9 @@ definition: its derivative is the definition's own element.
 A sum inside a sum is outlined over the outer indices too, where these run over a box, or at least
 about half of one (`passes/index_sets/half_boxes.py`), as the pairs of a triangle do; a short one
 (`MOST_TERMS_TO_RECOMPUTE` terms) stays, since storing it would cost more than computing it again.
-An index on which its value does not depend is left out: where the range of that may be empty,
-nothing says that the elements which the sum reads are there, so that they must be, or a guard asks
-for it.
+An index on which its value does not depend is left out (`passes/factoring/needed_elements.py`):
+where the range of that may be empty, nothing says that the elements which the sum reads are there,
+so that they must be, or a guard asks for it.
 
 An element that a block reads several times becomes one read: it has one adjoint, of all its uses.
 So do sums of one value in a definition (`passes/analysis/value_numbers.py`), all of which get the
@@ -44,10 +44,10 @@ from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias
 
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from dialects import tix
-from dialects.tix import Affine, Constraint, TensorType, between
+from dialects.tix import Affine, TensorType
 from dialects.tix import elementwise as ew
 from passes.analysis.index_uses import IndexUses
 from passes.analysis.rounding import must_round_identically
@@ -55,14 +55,11 @@ from passes.analysis.value_numbers import ValueNumbers
 from passes.factoring.block_sums import has_blocks_alone
 from passes.factoring.crossing_sums import crosses_another
 from passes.factoring.equal_tensors import merge_equal_tensors
-from passes.index_sets.context import stays_inside
-from passes.index_sets.disjuncts import complement, disjoint
-from passes.index_sets.half_boxes import boxes_around, half_boxes_around
+from passes.factoring.needed_elements import Branches, NeededElements, needed_elements
 from passes.index_sets.paths import Path
-from passes.index_sets.sets import boxed_indices, index_set, quotient_constraints
-from passes.index_sets.space import implied_by
+from passes.index_sets.sets import boxed_indices
 from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.cloner import Cloner, free_values
+from passes.rewriting.cloner import Cloner
 from passes.rewriting.part_sizes import with_derived_sizes
 from passes.rewriting.program_pass import ProgramPass
 from passes.rewriting.programs import (
@@ -162,44 +159,33 @@ class _Outliner(Cloner):
         if op.result not in self.named.numbers:
             return super().copy_reduction(op)
         path = Path.to(op, self.named.definition)
-        indices = _used_indices(op, path)
-        sizes = _sizes(indices, path)
-        if sizes is None or (path.reductions and _is_short(op)):
+        needed = None if path.reductions and _is_short(op) else needed_elements(op, path)
+        if needed is None:
             return super().copy_reduction(op)
-        guards = _guards(op, path, indices)
-        if guards is None:
-            return super().copy_reduction(op)
-        place = self.named.numbers[op.result], *indices, *guards, *path.branches
+        place = self.named.numbers[op.result], *needed.indices, *needed.guards, *needed.branches
         if place not in self.named.tensors:
-            self.named.tensors[place] = self._lift(op, path, indices, sizes, guards)
+            self.named.tensors[place] = self._lift(op, needed)
         tensor = self.named.tensors[place]
-        return self.builder.read(tensor, [self.form(Affine.of(v)) for v in indices])
+        return self.builder.read(tensor, [self.form(Affine.of(v)) for v in needed.indices])
 
-    def _lift(
-        self,
-        op: tix.ReductionOp,
-        path: Path,
-        indices: Sequence[SSAValue],
-        sizes: Sequence[Affine],
-        guards: Sequence[Constraint],
-    ) -> SSAValue:
+    def _lift(self, op: tix.ReductionOp, needed: NeededElements) -> SSAValue:
         def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
             outliner = _Outliner(self.program, self.tensors, self.named)
-            cloner = outliner.inner(e, indices, own)
-            inside = cloner.constraints(guards)
-            return e.guard(inside, lambda e, _: cloner.inner(e)._under(path, op))
+            cloner = outliner.inner(e, needed.indices, own)
+            inside = cloner.constraints(needed.guards)
+            return e.guard(inside, lambda e, _: cloner.inner(e)._under(needed.branches, op))
 
         definition = self.named.definition
-        type = TensorType.of(sizes, tix.ELEMENT_TYPES[definition.type.dtype])
+        type = TensorType.of(needed.sizes, tix.ELEMENT_TYPES[definition.type.dtype])
         word = op.name.removeprefix("tix.")
         label = self.program.fresh_label(f"{definition.label.data}_{word}")
-        names = [v.name_hint for v in indices]
+        names = [v.name_hint for v in needed.indices]
         return self.program.define(label, type, names, op.location, body)
 
-    def _under(self, path: Path, op: tix.ReductionOp) -> SSAValue:
+    def _under(self, branches: Branches, op: tix.ReductionOp) -> SSAValue:
         """The sum, 0 where a condition on the way to it does not hold."""
 
-        def guarded(cloner: _Outliner, rest: Sequence[tuple[tix.IfOp, bool]]) -> SSAValue:
+        def guarded(cloner: _Outliner, rest: Branches) -> SSAValue:
             if not rest:
                 cloner.require(op)
                 return Cloner.copy_reduction(cloner, op)
@@ -217,7 +203,7 @@ class _Outliner(Cloner):
             bodies = (taken, not_taken) if first else (not_taken, taken)
             return cloner.builder.choose(disjuncts, *bodies)
 
-        return guarded(self, path.branches)
+        return guarded(self, branches)
 
 
 def _worth_a_name(program: tix.ProgramOp, sizes: Mapping[str, int] | None) -> set[Operation]:
@@ -310,80 +296,6 @@ def _linear_result(
             return parent.results if isinstance(parent, tix.IfOp | tix.WhereOp) else ()
         case _:
             return None
-
-
-def _used_indices(op: tix.ReductionOp, path: Path) -> list[SSAValue]:
-    """The indices around `op` that its value depends on, directly or through a quotient."""
-    used: set[SSAValue] = set()
-    pending = [*free_values(op), *(v for branch, _ in path.branches for v in branch.indices)]
-    seen: set[SSAValue] = set()
-    while pending:
-        v = pending.pop()
-        if v in seen:
-            continue
-        seen.add(v)
-        if isinstance(v, BlockArgument):
-            used.add(v)
-        elif not isinstance(v.owner, tix.DefineOp):
-            assert isinstance(v.owner, Operation)
-            pending += free_values(v.owner)
-    return [v for v in path.indices if v in used]
-
-
-def _sizes(indices: Sequence[SSAValue], path: Path) -> list[Affine] | None:
-    """The size of each index if all run over a box from 0, or at least half of one; else None."""
-    shape = half_boxes_around(path)
-    sizes = [shape.get(v) for v in indices]
-    return None if None in sizes else [s for s in sizes if s is not None]
-
-
-def _guards(
-    op: tix.ReductionOp, path: Path, indices: Sequence[SSAValue]
-) -> list[Constraint] | None:
-    """Conditions under which `op` may be computed for all values of `indices`.
-
-    The program computes it for all of them unless another index around it has an empty range, or
-    they run over a part of their box, and it may be computed anyway where all that it reads is
-    provably there. None where the other ranges are not boxes, so that sizes do not tell.
-    """
-    shape = boxes_around(path)
-    others = [shape.get(v) for v in path.indices if v not in indices]
-    guards = [Constraint(size - 1) for size in others if size is not None]
-    open_guards = [c for c in guards if c.form.terms or c.form.constant < 0]
-    partly = [v for v in indices if v not in shape]
-    if len(guards) == len(others) and not open_guards and not partly:
-        return []
-    if _stays_inside(op, path, indices):
-        return []
-    box = _box(indices, path)
-    moving = (c for r in path.reductions for c in r.constraints if any(c.form[v] for v in partly))
-    bounds = [c for c in moving if not implied_by(c, box)]
-    known = len(guards) == len(others) and all(v in indices for c in bounds for v in c.form.indices)
-    return [*open_guards, *bounds] if known else None
-
-
-def _stays_inside(op: tix.ReductionOp, path: Path, indices: Sequence[SSAValue]) -> bool:
-    """True if all that `op` reads is provably there for all values of `indices` in their boxes."""
-    known = _box(indices, path)
-    used = [*free_values(op), *(v for branch, _ in path.branches for v in branch.indices)]
-    owners = dict.fromkeys(v.owner for v in used)
-    quotients = [q for q in owners if isinstance(q, tix.FloorDivOp)]
-    known += [c for q in quotients for c in quotient_constraints(q)]
-    for branch, first in path.branches:
-        disjuncts = (
-            disjoint(branch.condition, known) if first else complement(branch.condition, known)
-        )
-        if len(disjuncts) == 1:
-            known += disjuncts[0]
-    return stays_inside(op, known)
-
-
-def _box(indices: Sequence[SSAValue], path: Path) -> list[Constraint]:
-    """The constraints that hold of all values of `indices` in their boxes."""
-    shape = half_boxes_around(path)
-    known = [*index_set(path.definition)]
-    known += [c for v in indices for c in between(0, Affine.of(v), shape[v])]
-    return [c for c in known if all(v in indices for v in c.form.indices)]
 
 
 def _is_short(op: tix.ReductionOp) -> bool:

@@ -12,6 +12,7 @@
 - `block_sums`: sums inside of reductions that have blocks as tensors of their own
 - `crossing_sums`: sums beside each other whose vectors run along different axes
 - `separate_sums`: sums over several indices that are products of sums
+- `needed_elements`: the elements of a reduction that a definition needs
 - `nested_sums`: short sums inside of long ones, which need less for each term
 - `recomputation`: the tensors whose elements are better computed again than stored
 """
