@@ -54,6 +54,7 @@ from passes.split_solves import SplitSolvesPass
 from passes.split_sums import SplitSumsPass
 from passes.spread_reductions import SpreadReductionsPass
 from passes.transpose_reads import TransposeReadsPass
+from passes.unwrap_indices import UnwrapIndicesPass
 from passes.zero_arguments import ZeroArgumentsPass
 
 STAGES = (
@@ -213,6 +214,8 @@ def summing_passes(
         [
             # first: a partial sum over a short range may cost more than it saves
             *(specialising if values or any(ends) else []),
+            # before equations and sums are looked at: quotients are neither
+            Step("tensor-index", UnwrapIndicesPass()),
             # before partial sums are: what a condition leaves of a sum decides them
             Step("tensor-index", SolveConditionsPass(example)),
             # before partial sums are: sums that nothing is stored between are sums of products

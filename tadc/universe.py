@@ -37,6 +37,7 @@ PASSES = {
     "inline-definitions": ("passes.inline_definitions", "InlineDefinitionsPass"),
     "order-definitions": ("passes.order_definitions", "OrderDefinitionsPass"),
     "specialise": ("passes.specialise", "SpecialisePass"),
+    "unwrap-indices": ("passes.unwrap_indices", "UnwrapIndicesPass"),
     "solve-conditions": ("passes.solve_conditions", "SolveConditionsPass"),
     "recompute-elements": ("passes.recompute_elements", "RecomputeElementsPass"),
     "multiply-out": ("passes.multiply_out", "MultiplyOutPass"),

@@ -7,6 +7,7 @@ What is asked of them is answered by the exact mathematics of `passes/polyhedral
 - `sets`: the index set of a definition, and the constraints of quotients
 - `images`: the values that index forms take together, as the index set of a tensor
 - `paths`: the reductions and branches around an operation
+- `wraps`: quotients in indices that wrap around a circle
 - `half_boxes`: boxes around indices that run over at least about half of them
 - `context`: a cloner that knows the constraints at the place of the copy
 - `conditional_constants`: values of a body once some conditions are assumed true or false
