@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Iterable
+from heapq import heappop, heappush
 
 from tadc.errors import ArgumentError
 from tadc.runtime.compiler_pool import pool
@@ -24,6 +25,7 @@ from tadc.runtime.llvm_compiler import object_of
 from tadc.runtime.machine import machine
 from tadc.runtime.thread_count import processors
 from tadc.support.uninterrupted import uninterrupted
+from tadc.targets.llvm_sections import effort_of
 
 VARIABLE = "TADC_COMPILER_PROCESSES"
 """The variable of the environment that says how many processes may compile beside this one."""
@@ -82,12 +84,17 @@ class Compilation:
         self._quick = quick
         self._texts: list[str] = []
         self._objects: dict[int, bytes] = {}
-        self._waiting: deque[int] = deque()
+        self._efforts: list[int] = []
+        """About how long LLVM takes for each."""
+        self._waiting: list[tuple[int, int]] = []
+        """Those that wait, as a heap: the one that takes longest begins first, so that none is left
+        at the end on which one process works while others have nothing to do."""
         self._queues: dict[CompilerProcess, deque[int]] = {}
 
     def add(self, text: str) -> None:
         """One more module, for a process that has time now or later."""
-        self._waiting.append(len(self._texts))
+        self._efforts.append(effort_of(text))
+        heappush(self._waiting, (-self._efforts[-1], len(self._texts)))
         self._texts.append(text)
         if len(self._waiting) > MODULES_WORTH_A_PROCESS:
             begin()
@@ -98,7 +105,7 @@ class Compilation:
         """The objects of all modules, in order."""
         while self._take_answers() < len(self._texts):
             own = None if self._leaves_all() else self._next_here()
-            self._give_requests(0 if own is None else len(self._texts[own]))
+            self._give_requests(0 if own is None else self._efforts[own])
             if own is not None:
                 self._compile(own)
             else:
@@ -114,7 +121,7 @@ class Compilation:
     def _next_here(self) -> int | None:
         """A module that no process has begun, for this one."""
         if self._waiting:
-            return self._waiting.popleft()
+            return heappop(self._waiting)[1]
         last = (queue[-1] for queue in self._queues.values() if len(queue) > 1)
         return next((module for module in last if module not in self._objects), None)
 
@@ -142,10 +149,10 @@ class Compilation:
     def _give_requests(self, busy: int = 0) -> None:
         """Give modules that wait to processes with short queues.
 
-        This process looks after them again when it has compiled so many characters.
+        This process looks after them again when it has compiled a module of the effort `busy`.
         """
         while self._waiting and (process := self._least_busy(busy)):
-            module = self._waiting.popleft()
+            _, module = heappop(self._waiting)
             self._queues[process].append(module)
             try:
                 process.ask(self._texts[module], self._quick)
@@ -158,7 +165,7 @@ class Compilation:
             self._queues[idle] = deque()
         shortest = min(self._queues, key=lambda p: len(self._queues[p]), default=None)
         queue = self._queues[shortest] if shortest else deque[int]()
-        later = sum(len(self._texts[module]) for module in [*queue][1:])
+        later = sum(self._efforts[module] for module in [*queue][1:])
         return shortest if len(queue) < LONGEST_QUEUE or later < busy else None
 
     def _do_without(self, process: CompilerProcess) -> None:

@@ -19,7 +19,7 @@ from dialects.loops import CallOp
 from tadc.targets.llvm_code import SHARED_CACHE, Needs, failure
 from tadc.targets.llvm_functions import FunctionPrinter, has_vectors
 from tadc.targets.llvm_math import vector_math_function
-from tadc.targets.llvm_sections import sectioned
+from tadc.targets.llvm_sections import effort, sectioned
 
 ATTRIBUTES = """\
 attributes #0 = {{ noinline nounwind{width} }}
@@ -31,11 +31,13 @@ NONTEMPORAL = "!0 = !{i32 1}"
 """The metadata to which stores that bypass the caches refer."""
 
 
-FULL_MODULE = {False: 2_000, True: 16_000}
-"""Characters of a module that takes no further functions, also where LLVM compiles quickly.
+FULL_MODULE = {False: 2_000, True: 160_000}
+"""The effort (`llvm_sections`) of a module that takes no further functions, also where LLVM
+compiles quickly.
 
-It takes 5 to 40 ms for so many, 2 ms of which every module costs. The first one is full early, so
-that there is work for other processes while later functions are planned.
+It takes 5 to 40 ms for so much, 2 ms of which every module costs. The first one is full early, so
+that there is work for other processes while later functions are planned; a function that needs
+LLVM's passes fills one.
 """
 
 
@@ -48,6 +50,11 @@ class Printed:
     """All that the text refers to."""
     explicit: bool
     """True if it has explicit vectors: LLVM's passes find nothing there."""
+
+    @property
+    def effort(self) -> int:
+        """About how long LLVM takes for it."""
+        return effort(len(self.text), self.explicit)
 
 
 @dataclass(frozen=True)
@@ -81,7 +88,7 @@ class LlvmPrinter:
         for function in map(self._printed, functions):
             group = groups[function.explicit]
             group.append(function)
-            if sum(len(f.text) for f in group) >= FULL_MODULE[quick]:
+            if sum(f.effort for f in group) >= FULL_MODULE[quick]:
                 yield self._module(group)
                 group.clear()
         yield from (self._module(group) for group in groups.values() if group)

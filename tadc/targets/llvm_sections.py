@@ -16,6 +16,20 @@ from collections.abc import Sequence
 EXPLICIT = "; functions of explicit vectors"
 COMMON = "; what they call"
 
+TIMES_FOR_PASSES = 10
+"""LLVM takes so many times as long for functions that need its passes as for others of as many
+characters."""
+
+
+def effort(characters: int, explicit: bool) -> int:
+    """About how long LLVM takes for functions, in characters of explicit vectors."""
+    return characters if explicit else TIMES_FOR_PASSES * characters
+
+
+def effort_of(module: str) -> int:
+    """The same for a module of functions of one kind."""
+    return effort(len(module), EXPLICIT in module)
+
 
 def sectioned(plain: Sequence[str], explicit: Sequence[str], common: Sequence[str]) -> str:
     """The text of functions and of what they call; without explicit vectors it has no sections."""

@@ -26,6 +26,7 @@ from tadc.runtime.compilation import (
 from tadc.runtime.compiler_pool import pool
 from tadc.runtime.compiler_process import CompilerProcess, wait
 from tadc.runtime.cpu import CpuModule
+from tadc.targets.llvm_sections import COMMON, EXPLICIT
 from tests.support.cached_calls import cached_call
 from tests.support.campaign import CAMPAIGN
 from tests.support.compiled_texts import compiled_texts
@@ -133,6 +134,15 @@ def test_a_process_has_enough_to_do_while_this_one_compiles(
     monkeypatch.setattr(compilation, "object_of", compiling)
     assert_right(compile_objects([*TEXTS[:2], large, *TEXTS[3:]]))
     assert large not in asked
+
+
+def test_what_takes_longest_begins_first(begin: Begin, here: list[str]):
+    begin(0)
+    vectors = f"{EXPLICIT}\n{TEXTS[1]}{'; text' * 20}\n{COMMON}\n"
+    loops = TEXTS[2] + "; text\n" * 10
+    assert len(vectors) > len(loops)
+    assert_right(compile_objects([TEXTS[0], vectors, loops, *TEXTS[3:]]))
+    assert here == [loops, TEXTS[0], *TEXTS[3:], vectors]
 
 
 def test_no_texts(begin: Begin, here: list[str]):

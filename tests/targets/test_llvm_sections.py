@@ -56,6 +56,15 @@ def test_several_objects_may_define_the_same_functions() -> None:
     assert_computes_sines(CpuModule.of_objects(compile_objects(modules)), {"y": 1, "z": 8, "u": 8})
 
 
+def test_functions_that_need_passes_fill_modules_with_a_tenth_of_the_text() -> None:
+    kinds = EXPLICIT, EXPLICIT.replace("@y", "@v"), PLAIN, PLAIN.replace("@z", "@u")
+    functions = functions_of(parse("\n".join(kinds)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(llvm_text, "FULL_MODULE", {False: 10_000, True: 1})
+        modules = [*LlvmPrinter(256).modules(functions)]
+    assert [re.findall(r"@(\w)\.entry", m) for m in modules] == [["z"], ["u"], ["y", "v"]]
+
+
 def assert_computes_sines(module: CpuModule, sizes: Mapping[str, int]) -> None:
     x = np.linspace(-3, 3, 8, dtype=np.float32)
     for name in sizes:
