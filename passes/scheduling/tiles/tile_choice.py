@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain
 
 from xdsl.ir import Operation, SSAValue
@@ -174,7 +174,7 @@ def priced_for(op: tix.DefineOp, example: Sizes) -> list[PricedTile]:
 def priced_tiles(op: tix.DefineOp, sizes: Sizes, along: SSAValue | None = None) -> list[PricedTile]:
     """All tiles that are tried, the cheapest first, or those with columns `along` an index; none
     for scans, whose loops carry totals."""
-    if not may_have_tiles(op) or is_scanned(op) or is_recurrence(op):
+    if not may_have_tiles(op):
         return []
     prices, known = _Prices(op, sizes), KnownPrices(op, sizes)
     columns = [*reversed(op.indices), None] if along is None else [along]
@@ -190,14 +190,31 @@ class _Prices:
         self.sizes = sizes
         self.lanes = lanes_of(op)
         self.uses = IndexUses()
-        self._joined = [s for s in blocked_sums(op.body) if len(s.results) > 1]
+
+    @cached_property
+    def _is_carried(self) -> bool:
+        """True if loops carry totals: there are no tiles then."""
+        return is_scanned(self.op) or is_recurrence(self.op)
+
+    @cached_property
+    def _joined(self) -> Sequence[tix.ReductionOp]:
         """Sums that have no plain nest."""
-        self._sums = list(long_sums(op.body))
+        return [s for s in blocked_sums(self.op.body) if len(s.results) > 1]
+
+    @cached_property
+    def _sums(self) -> Sequence[tix.ReductionOp]:
         """All long sums of the definition; those that blocks do not hold run in each lane."""
-        self._plain = plain_cost(self._sums, self.lanes, self.uses, sizes)
+        return list(long_sums(self.op.body))
+
+    @cached_property
+    def _plain(self) -> float:
+        """The cost of the plain nest."""
+        return plain_cost(self._sums, self.lanes, self.uses, self.sizes)
 
     def along(self, column: SSAValue | None) -> list[PricedTile]:
         """The tiles with these columns; without, those whose vectors hold terms of a sum."""
+        if self._is_carried:
+            return []
         tiles = _candidates(self.op, self.lanes, self.sizes, self.uses, column)
         return [priced for tile in tiles if (priced := self._priced(tile))]
 
