@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
@@ -19,7 +19,7 @@ from tadc.runtime.executable import (
 )
 from tadc.runtime.size_class import LARGEST_EXAMPLE
 from tadc.support.disk_store import compiler_version, digest, disk_store
-from tadc.support.garbage import rarely_collecting
+from tadc.support.garbage import collect_young, rarely_collecting
 
 if TYPE_CHECKING:
     from tadc.runtime.cpu import CpuModule, Kernel
@@ -108,9 +108,13 @@ class CpuExecutable(Executable):
 
         quick = not self.sizes.tiles
         several = len(self.summary.definitions) > 1
+
+        def modules() -> Iterator[str]:
+            yield from self._printer(machine()).modules(self.functions_made(), quick)
+            collect_young()  # now others are at work
+
         with rarely_collecting:
-            modules = self._printer(machine()).modules(self.functions_made(), quick)
-            objects = compile_objects(modules, quick, soon=several and not quick)
+            objects = compile_objects(modules(), quick, soon=several and not quick)
         steps = kernel_calls(self.module)
         safe = not functions_with_large_numbers(self.functions)
         disk_store().save(self._key, (steps, safe, objects))

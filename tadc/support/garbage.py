@@ -51,6 +51,13 @@ class _RarelyCollecting:
         self._lock = threading.Lock()
 
 
+def collect_young() -> None:
+    """Collect garbage among young objects, which would follow when the context ends: now they are
+    in the caches, and others may be at work."""
+    if gc.isenabled():
+        gc.collect(0)
+
+
 rarely_collecting = _RarelyCollecting()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=rarely_collecting.forget)
