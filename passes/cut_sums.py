@@ -50,7 +50,7 @@ from passes.rewriting.part_sizes import PartSizes
 from passes.rewriting.program_pass import ProgramPass
 from passes.rewriting.programs import (
     ProgramBuilder,
-    copy_definition,
+    copy_changed,
     reads_of,
     start_copy,
     type_of,
@@ -119,9 +119,9 @@ def cut_sums(program: tix.ProgramOp, sizes: Mapping[str, int]) -> tix.ProgramOp:
     return made
 
 
-def _append(builder: ProgramBuilder, cloner: Cloner, ops: Sequence[tix.DefineOp]) -> None:
+def _append(builder: ProgramBuilder, cloner: _Cutter, ops: Sequence[tix.DefineOp]) -> None:
     for op in ops:
-        cloner.values[op.result] = copy_definition(builder, cloner, op)
+        cloner.values[op.result] = copy_changed(builder, cloner, op, cloner.pieces)
 
 
 # --- which sums -----------------------------------------------------------------------------------

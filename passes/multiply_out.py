@@ -31,7 +31,7 @@ from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
 from passes.rewriting.products import Product, multiply
 from passes.rewriting.program_pass import ProgramPass
-from passes.rewriting.programs import ProgramBuilder, copy_definition, copy_program
+from passes.rewriting.programs import ProgramBuilder, copy_changed, copy_program
 from passes.rewriting.terms import terms_of
 from passes.scheduling.tiles.sum_lengths import is_short
 from passes.shift_sums import in_extremum
@@ -62,7 +62,7 @@ def multiply_out(program: tix.ProgramOp) -> tix.ProgramOp:
     }
 
     def define(builder: ProgramBuilder, tensors: Cloner, op: tix.DefineOp) -> SSAValue:
-        return copy_definition(builder, _Multiplier(tensors, terms), op)
+        return copy_changed(builder, _Multiplier(tensors, terms), op, terms)
 
     return copy_program(program, define=define) if terms else program
 

@@ -20,7 +20,7 @@ from passes.factoring.partial_sums import Extraction
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
 from passes.rewriting.products import multiply
-from passes.rewriting.programs import ProgramBuilder, copy_definition, copy_program
+from passes.rewriting.programs import ProgramBuilder, copy_changed, copy_program
 from passes.rewriting.terms import add_terms, terms_of
 
 Extractions = Mapping[tix.ReductionOp, Extraction]
@@ -32,7 +32,7 @@ def extracted(program: tix.ProgramOp, found: Extractions) -> tix.ProgramOp:
 
     def define(program: ProgramBuilder, tensors: Cloner, op: tix.DefineOp) -> SSAValue:
         """Append a copy of `op`, behind the partial sums of its sums."""
-        return copy_definition(program, SumExtractor(program, tensors, op, found), op)
+        return copy_changed(program, SumExtractor(program, tensors, op, found), op, found)
 
     return copy_program(program, define=define)
 

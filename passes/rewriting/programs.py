@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
 from typing import TypeVar
 
-from xdsl.dialects.builtin import LocationAttr, ModuleOp
+from xdsl.dialects.builtin import LocationAttr, ModuleOp, StringAttr
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
 from dialects import tix
-from dialects.quick import block_in, block_with, dissolve, ops_in
+from dialects.quick import block_in, block_with, clone, dissolve, ops_in
 from dialects.tix import Affine, TensorType
 from passes.rewriting.builder import Body, BodyBuilder
 from passes.rewriting.cloner import Cloner
@@ -247,11 +247,25 @@ def copy_definition(
     builder: ProgramBuilder, cloner: Cloner, op: tix.DefineOp, label: str | None = None
 ) -> SSAValue:
     """Append a copy of `op`, copied by a cloner of the same kind as `cloner`."""
+    if type(cloner) is Cloner and not cloner.indices:  # all stays as it is, in other tensors
+        copy = clone(op, {r.tensor: cloner.value(r.tensor) for r in reads_of(op)})
+        copy.properties["label"] = StringAttr(label or op.label.data)
+        return builder.append(copy)
 
     def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
         return cloner.copy_definition(op, e, own)
 
     return builder.define_like(op.result, label or op.label.data, body)
+
+
+def copy_changed(
+    builder: ProgramBuilder, cloner: Cloner, op: tix.DefineOp, changed: Container[Operation]
+) -> SSAValue:
+    """Append a copy of `op`, by this cloner where one of the `changed` operations is in it, else
+    as it is."""
+    if not any(inner in changed for inner in op.walk()):
+        cloner = Cloner(cloner.builder, cloner.values)
+    return copy_definition(builder, cloner, op)
 
 
 def rewrite_definition(op: tix.DefineOp, body: Body) -> tix.DefineOp:
