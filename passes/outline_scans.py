@@ -42,6 +42,7 @@ from typing import NamedTuple
 from xdsl.ir import Operation, SSAValue
 
 from dialects import tix
+from dialects.quick import operands_of
 from dialects.tix import Affine, Constraint, TensorType, between
 from passes.absorb_conditions import bounded_without_conditions
 from passes.analysis.index_uses import IndexUses
@@ -81,23 +82,21 @@ class OutlineScansPass(ProgramPass):
 
 
 def outline_scans(program: tix.ProgramOp, sizes: Sizes) -> tix.ProgramOp:
-    """The program with names for scans and their terms where that lets loops carry totals.
-
-    The same program where nothing gets a name.
-    """
+    """The program with names for scans and their terms where that lets loops carry totals; the same
+    one where nothing gets a name."""
     rewritten = [
         op
-        for rewrite in (separate_sums, with_products)
-        for op in list(_free(program))
+        for rewrite, candidates in ((separate_sums, _free), (with_products, _moving))
+        for op in list(candidates(program))
         if rewrite(op) is not op
     ]
     made = bounded_without_conditions(program)
     lengths = {d.data.name: d.evaluate(sizes) for d in program.derived if d.needs <= sizes.keys()}
     lengths |= sizes
-    factors = {op: f for d in _free(made) for op in long_reductions(d) if (f := _factors(op, d))}
+    factors = {op: f for d in _moving(made) for op in long_reductions(d) if (f := _factors(op, d))}
     if factors:
         made = copy_program(made, define=partial(_without_factors, factors))
-    named = {scan.op for op in _free(made) if not is_scanned(op) for scan in _inside(op, lengths)}
+    named = {scan.op for op in _moving(made) if not is_scanned(op) for scan in _inside(op, lengths)}
     changed = bool(rewritten or factors or named)
     if named:
         made = outline_reductions(made, lambda op, _: op in named)
@@ -114,6 +113,13 @@ def _free(program: tix.ProgramOp) -> Iterator[tix.DefineOp]:
     fixed = must_round_identically(program)
     for op in program.definitions:
         if op.view is None and is_free(op, fixed):
+            yield op
+
+
+def _moving(program: tix.ProgramOp) -> Iterator[tix.DefineOp]:
+    """Those with a reduction whose bounds depend on indices around it, as those of all scans do."""
+    for op in _free(program):
+        if any(isinstance(o, tix.ReductionOp) and operands_of(o) for o in op.walk()):
             yield op
 
 
@@ -148,15 +154,14 @@ def _without_loops(program: tix.ProgramOp, sizes: Sizes) -> dict[tix.DefineOp, S
     Those that read other ones wait for these.
     """
     found: dict[tix.DefineOp, Scan] = {}
-    for op in _free(program):
+    for op in _moving(program):
         total = tix.yielded(op.body).owner
         if isinstance(total, tix.ReductionOp) and not is_scanned(op):
-            scan = _scan_of(total, op, sizes)
-            order = None if scan is None else _order_of_terms(scan, op)
-            fits = (
-                _count(scan, op) is not None if scan and order is None else order != [*op.indices]
-            )
-            if scan and fits and not any(read.tensor.owner in found for read in reads_of(op)):
+            if (scan := _scan_of(total, op, sizes)) is None:
+                continue
+            order = _order_of_terms(scan, op)
+            fits = _count(scan, op) is not None if order is None else order != [*op.indices]
+            if fits and not any(read.tensor.owner in found for read in reads_of(op)):
                 found[op] = scan
     return found
 
