@@ -73,7 +73,7 @@ from passes.scheduling.tiles.sum_lengths import (
     term_count,
 )
 from passes.scheduling.tiles.tile_analysis import is_slow, lanes_of, stride
-from passes.scheduling.tiles.tile_choice import may_have_tiles, priced_tiles
+from passes.scheduling.tiles.tile_choice import least_cost_of_terms, may_have_tiles, priced_tiles
 from passes.set_precision import set_precision
 from passes.shape_loops import in_boxes
 from passes.shift_sums import shift_sums
@@ -198,7 +198,7 @@ def best_axes(op: tix.DefineOp, sizes: Sizes, made: Collection[Copy]) -> Axes:
         return _axes_of_vectors(op, sizes)
     best: Axes = {}
     least = MOST_OF_UNPACKED_COST * _cost_without(op, priced, sizes)
-    for column in (*columns, *_last_terms(op, sizes)):
+    for column in (*columns, *_last_terms(op, sizes, least)):
         axes = {r: last for r in reads_of(op) if (last := axis_along(r, column)) is not None}
         copies = _cost_of_copies(op, axes, sizes, made)
         if not axes or copies >= least or any(_is_read_once(r, op, sizes) for r in axes):
@@ -212,10 +212,12 @@ def best_axes(op: tix.DefineOp, sizes: Sizes, made: Collection[Copy]) -> Axes:
     return best
 
 
-def _last_terms(op: tix.DefineOp, sizes: Sizes) -> Sequence[SSAValue]:
-    """The innermost index of the only long sum, along which vectors may run."""
+def _last_terms(op: tix.DefineOp, sizes: Sizes, most: float) -> Sequence[SSAValue]:
+    """The innermost index of the only long sum, if vectors that run along it may cost less."""
     sums = blocked_sums(op.body)
-    return sums[0].indices[-1:] if len(sums) == 1 and _has_many_terms(op, sizes) else ()
+    is_long = len(sums) == 1 and _has_many_terms(op, sizes)
+    may_cost_less = is_long and least_cost_of_terms(sums[0], lanes_of(op), sizes) < most
+    return sums[0].indices[-1:] if may_cost_less else ()
 
 
 def _cost_without(op: tix.DefineOp, priced: Sequence[PricedTile], sizes: Sizes) -> float:
@@ -330,13 +332,9 @@ def _length(size: Affine, sizes: Sizes) -> int:
 def _alone(op: tix.DefineOp, axes: Axes) -> tix.DefineOp:
     """The definition as it would be with copies, in a program of its own."""
     tensors = {(r.tensor, last): type_of(r.tensor) for r, last in axes.items()}
+    types = [_moved_type(t, last.axis) for (_, last), t in tensors.items()]
     place = op.location
-    builder = ProgramBuilder(
-        [
-            (f"t{n}", _moved_type(t, last.axis), place)
-            for n, ((_, last), t) in enumerate(tensors.items())
-        ]
-    )
+    builder = ProgramBuilder([(f"t{n}", type, place) for n, type in enumerate(types)])
     copies = _Copies(builder, {})
     copies.made.update(zip(tensors, builder.block.args, strict=True))
     copy_definition(builder, _Packer(BodyBuilder(builder.block, place), axes, copies), op)
@@ -369,9 +367,8 @@ class _Copies:
 
         label = self.builder.fresh_label(f"{self.names[old]}_packed")
         type = _moved_type(type_of(tensor), axis)
-        names = [None] * type.rank
-        made = self.builder.define(label, type, names, location_of(tensor), element)
-        self.made[old, last] = made
+        names, place = [None] * type.rank, location_of(tensor)
+        self.made[old, last] = self.builder.define(label, type, names, place, element)
 
 
 def _moved_type(type: TensorType, axis: int) -> TensorType:

@@ -39,6 +39,7 @@ from passes.scheduling.costs.tile_cost import (
     extent_of,
     length_of,
     plain_cost,
+    terms_of,
 )
 from passes.scheduling.recurrences import is_recurrence
 from passes.scheduling.scans import is_scanned
@@ -243,6 +244,11 @@ def _may_join(s: tix.ReductionOp, op: tix.DefineOp, tile: Tile, uses: IndexUses)
     """True if registers hold all that advances in the loop of a sum, for each column its own."""
     own = tile.column_index in op.indices
     return own and vectors_of_sums(s, tile, tile.lanes, uses) <= VECTORS_OF_DEAR_SUMS
+
+
+def least_cost_of_terms(op: tix.ReductionOp, lanes: int, sizes: Sizes) -> float:
+    """What vectors along the terms of a sum cost at least: each is added, and then all lanes."""
+    return COST_OF_TERMS * (COST_OF_TOTAL + terms_of(op, sizes) / lanes)
 
 
 def sums_of_blocks(op: tix.DefineOp, tile: Tile, uses: IndexUses) -> list[tix.ReductionOp]:

@@ -7,8 +7,10 @@ import pytest
 
 import tadc
 from passes.lowering.blocks import tile_terms
+from passes.scheduling.tiles.sum_lengths import blocked_sums
 from passes.scheduling.tiles.term_choice import MOST_ROWS_APART, MOST_SUMS
-from passes.scheduling.tiles.tile_choice import choose_tiles
+from passes.scheduling.tiles.tile_analysis import lanes_of
+from passes.scheduling.tiles.tile_choice import choose_tiles, least_cost_of_terms, priced_tiles
 
 
 @pytest.mark.parametrize(
@@ -34,6 +36,25 @@ def test_half_of_a_vector_are_terms(terms: int, chosen: bool) -> None:
     op = tadc.compile(source + "sum[n, t](x[n, t, a] * y[n, t, b])").program.op.definitions[0]
     tiles = choose_tiles(op)
     assert [t.column_index not in op.indices for t in tiles] == [True] * chosen
+
+
+TERMS = (
+    "a: f32[1024, 1024]\ny[i] = sum[k](a[i, k] * x[k])",
+    "a: f32[N, M]\ny[i] = sum[k](a[i, k] * x[k])",
+    "x: f32[90, 8, 2]\ny: f32[90, 8, 2]\nd[a, b] = sum[n, t](x[n, t, a] * y[n, t, b])",
+    "x: f64[5015]\ny[s in range(16)] = sum[t in range(5000)](x[t + s])",
+    "a: f32[99, 99]\nx: f32[99]\ny[i] = sum[k](exp(a[i, k]) * x[k])",
+)
+
+
+@pytest.mark.parametrize("source", TERMS)
+def test_no_blocks_cost_less_than_adding_terms(source: str) -> None:
+    """What `pack-reads` does not price is no better than what it has."""
+    op = tadc.compile(source).program.op.definitions[0]
+    (total,) = blocked_sums(op.body)
+    priced = [p for p in priced_tiles(op, {}) if p.tile.column_index not in op.indices]
+    assert priced
+    assert min(p.cost for p in priced) >= least_cost_of_terms(total, lanes_of(op), {})
 
 
 VOLUME = (
