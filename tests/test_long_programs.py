@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import pickle
 import sys
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 import tadc
-from tadc.support.garbage import rarely_collecting
+from tadc.support.garbage import collect_young, rarely_collecting
 
 
 @pytest.fixture
@@ -134,3 +135,19 @@ def test_the_garbage_collector_is_as_before(x: np.ndarray) -> None:
         gc.set_threshold(600, 9, 9)  # somebody else's wish stays
     assert gc.get_threshold() == (600, 9, 9)
     gc.set_threshold(*before)
+
+
+def test_young_garbage_is_collected_where_the_collector_runs() -> None:
+    class Cycle:
+        def __init__(self) -> None:
+            self.own = self
+
+    gc.disable()
+    try:
+        made = weakref.ref(Cycle())
+        collect_young()
+        assert made()
+    finally:
+        gc.enable()
+    collect_young()
+    assert not made()
