@@ -26,7 +26,7 @@ define void @square(ptr %x) {
   ret void
 }
 """
-"""What a process compiles before it is ready: LLVM takes 3 ms longer for the first one."""
+"""What a process compiles before it is asked: LLVM takes 3 ms longer for the first module."""
 
 
 class CompilerProcess:

@@ -2,7 +2,7 @@
 
 It reads requests from its standard input and writes answers to its standard output, in the same
 order, until the input ends, as it does when the process that asks is no more, however it ended. The
-first request comes at once, and its answer says that the process has begun:
+first request comes with the process, and its answer, which is empty, says that it has begun:
 
     marshalled (text, quick, machine)    ->    length and bytes of the object file; empty: an error
 
@@ -33,14 +33,21 @@ def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
     """Answer requests until there are no more."""
     arrived: SimpleQueue[tuple[str, bool, Machine]] = SimpleQueue()
     threading.Thread(target=_receive, args=(requests, arrived), daemon=True).start()
+    first = arrived.get()
+    _answer(answers, b"")
+    object_of(*first)  # nobody waits for it, and others are compiled sooner then
     while True:
         try:
             answer = object_of(*arrived.get())
         except Exception:  # the process that asks compiles the module again, and raises the error
             answer = b""
-        answers.write(len(answer).to_bytes(BYTES_OF_LENGTH, "little"))
-        answers.write(answer)
-        answers.flush()
+        _answer(answers, answer)
+
+
+def _answer(answers: IO[bytes], data: bytes) -> None:
+    answers.write(len(data).to_bytes(BYTES_OF_LENGTH, "little"))
+    answers.write(data)
+    answers.flush()
 
 
 def _receive(requests: IO[bytes], arrived: SimpleQueue[tuple[str, bool, Machine]]) -> None:
