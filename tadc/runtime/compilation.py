@@ -41,6 +41,9 @@ the first, while this process, which is planning or compiling, cannot look after
 MODULES_WORTH_A_PROCESS = 4
 """The number of modules that wait when one more process begins: they take as long as that."""
 
+MOST_CHARACTERS_AHEAD = 40_000
+"""The characters that a process is given before it has begun: as many as a pipe has room for."""
+
 MOST_MODULES_HERE = 100
 """The number of modules that this process compiles before it leaves them to others."""
 
@@ -122,8 +125,11 @@ class Compilation:
         """A module that no process has begun, for this one."""
         if self._waiting:
             return heappop(self._waiting)[1]
-        last = (queue[-1] for queue in self._queues.values() if len(queue) > 1)
-        return next((module for module in last if module not in self._objects), None)
+        for process, queue in self._queues.items():
+            for module in [*queue][: 0 if process.has_begun else None : -1]:  # the last one first
+                if module not in self._objects:
+                    return module
+        return None
 
     def _take_answers(self) -> int:
         """Take all objects that are there; returns how many there are now."""
@@ -138,6 +144,8 @@ class Compilation:
         except BROKEN:
             self._do_without(process)
             return
+        if data is None:
+            return  # it has begun
         module = self._queues[process].popleft()
         if module in self._objects:
             return  # this process was faster
@@ -165,12 +173,19 @@ class Compilation:
             self._queues[idle] = deque()
         shortest = min(self._queues, key=lambda p: len(self._queues[p]), default=None)
         queue = self._queues[shortest] if shortest else deque[int]()
+        if shortest and not shortest.has_begun and not self._fits_ahead(queue):
+            return None
         later = sum(self._efforts[module] for module in [*queue][1:])
         return shortest if len(queue) < LONGEST_QUEUE or later < busy else None
 
+    def _fits_ahead(self, queue: Iterable[int]) -> bool:
+        """True if a pipe has room for a queue and the next module."""
+        modules = (*queue, self._waiting[0][1])
+        return sum(len(self._texts[module]) for module in modules) <= MOST_CHARACTERS_AHEAD
+
     def _do_without(self, process: CompilerProcess) -> None:
         """Compile here the modules of a process that has ended."""
-        pool.drop(process)
+        pool.drop_broken(process)
         queue = self._queues.pop(process)
         while queue:
             module = queue.popleft()

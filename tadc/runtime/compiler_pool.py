@@ -29,9 +29,11 @@ class CompilerPool:
         """False once a process has ended before it has begun: others would do the same."""
 
     def begin(self, most: int) -> bool:
-        """Begin one more process, up to `most`, unless one is idle; True if there is any then."""
+        """Begin one more process, up to `most`, unless one is idle or about to begin; True if there
+        is any then."""
         with self._lock:
-            if self._works and len(self._users) < most and not self.idle():
+            one_begins = not all(process.has_begun for process in self._users)
+            if self._works and len(self._users) < most and not (self.idle() or one_begins):
                 try:
                     self._users[CompilerProcess()] = None
                 except OSError:
@@ -46,21 +48,26 @@ class CompilerPool:
         return [process for process, own in [*self._users.items()] if own is user]
 
     def take(self, user: object) -> CompilerProcess | None:
-        """A process that waits for requests, for this user from now on; None if there is none."""
+        """A process that waits for requests, or will when it has begun, for this user from now on;
+        None if there is none."""
         with self._lock:
             for process in self.idle():
-                if self._is_ready(process):
+                if self._takes_requests(process):
                     self._users[process] = user
                     return process
         return None
 
-    def _is_ready(self, process: CompilerProcess) -> bool:
+    def _takes_requests(self, process: CompilerProcess) -> bool:
         try:
-            return process.is_ready()
+            return process.is_ready() or not process.has_begun
         except BROKEN:
-            self._works = process.requests > 0
-            self.drop(process)
+            self.drop_broken(process)
             return False
+
+    def drop_broken(self, process: CompilerProcess) -> None:
+        """Forget a process that has ended by itself."""
+        self._works &= process.has_begun
+        self.drop(process)
 
     @contextmanager
     def user(self, user: object) -> Generator[None]:

@@ -52,6 +52,8 @@ class CompilerProcess:
         assert self._process.stdin and self._process.stdout
         self._pipes = self._process.stdin, self._process.stdout
         self._unanswered = 0
+        self.has_begun = False
+        """True once it has said so."""
         self.requests = 0
         """The number of modules that it was asked for."""
         with contextlib.suppress(*BROKEN):  # or it has ended, as will be seen when it is asked
@@ -64,7 +66,7 @@ class CompilerProcess:
         return not self._unanswered
 
     def ask(self, text: str, quick: bool) -> None:
-        """Ask for the object file of a module, once it has begun."""
+        """Ask for the object file of a module. Before it has begun, requests fill a pipe."""
         self.requests += 1
         self._send(text, quick)
 
@@ -73,11 +75,13 @@ class CompilerProcess:
         with open(self._pipes[0].fileno(), "wb", closefd=False) as pipe:
             marshal.dump((text, quick, tuple(machine())), pipe)
 
-    def answer(self) -> bytes:
-        """Wait for the next object file; empty if compiling raised an error."""
+    def answer(self) -> bytes | None:
+        """Wait for the next object file; empty if compiling raised an error. The first answer is
+        None: it has begun."""
         data = self._read(int.from_bytes(self._read(BYTES_OF_LENGTH), "little"))
         self._unanswered -= 1
-        return data
+        is_first, self.has_begun = not self.has_begun, True
+        return None if is_first else data
 
     def _read(self, count: int) -> bytes:
         """So many bytes, and none of those behind them."""

@@ -174,6 +174,25 @@ def test_a_process_begins_where_it_is_worth_it(monkeypatch: pytest.MonkeyPatch, 
     assert len(pool.idle()) == 1
 
 
+@pytest.mark.parametrize(("more", "asked"), [("", 2), ("; text\n" * 20_000, 0)])
+def test_nobody_waits_for_a_process_that_has_yet_to_begin(
+    more: str, asked: int, monkeypatch: pytest.MonkeyPatch, begin: Begin, here: list[str]
+):
+    """It gets as many modules as a pipe has room for, which this process compiles, too."""
+    begin(0)
+    monkeypatch.setenv(VARIABLE, "1")
+    assert compilation.begin()
+    (process,) = pool.idle()
+    signal_to(process, signal.SIGSTOP)
+    texts = [text + more for text in TEXTS]
+    assert_right(compile_objects(texts))
+    assert sorted(here) == texts
+    assert process.requests == asked
+    signal_to(process, signal.SIGCONT)
+    assert wait([process], 60)
+    assert process in pool.idle()
+
+
 def test_the_environment_says_how_many(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv(VARIABLE, "5")
     assert most_processes() == most_processes(least=1) == 5
