@@ -226,8 +226,8 @@ tix.program @quotient (%x = "x" : !tix.tensor<[9, 9], f64>) {
   }
   tix.return %f
 }
-// CHECK:      %dx = tix.define "dx" (%q, %p) : !tix.tensor<[9, 9], f64> {
-// CHECK-NEXT:   [[S:%.*]] = tix.sum ([[Q:%.*]], [[I:%.*]]) in (%q == [[Q]], %p + 3 * [[Q]] == [[I]] + 1, [[I]] >= 0, [[I]] <= 8, [[I]] + 1 >= 3 * [[Q]], 3 * [[Q]] + 1 >= [[I]]) {
+// CHECK:      %dx = tix.define "dx" (%q_1, %p) : !tix.tensor<[9, 9], f64> {
+// CHECK-NEXT:   [[S:%.*]] = tix.sum ([[Q:%.*]], [[I:%.*]]) in (%q_1 == [[Q]], %p + 3 * [[Q]] == [[I]] + 1, [[I]] >= 0, [[I]] <= 8, [[I]] + 1 >= 3 * [[Q]], 3 * [[Q]] + 1 >= [[I]]) {
 // CHECK-NEXT:     [[DF:%.*]] = tix.read %df[[[I]]]
 // CHECK-NEXT:     tix.yield [[DF]]
 // CHECK-NEXT:   }

@@ -26,7 +26,7 @@ define void @square(ptr %x) {
   ret void
 }
 """
-"""What a process compiles before it is asked: LLVM takes 3 ms longer for the first module."""
+"""The module that a process compiles before it is asked: LLVM takes 3 ms longer for the first."""
 
 
 class CompilerProcess:

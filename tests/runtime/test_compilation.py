@@ -26,7 +26,6 @@ from tadc.runtime.compilation import (
 from tadc.runtime.compiler_pool import pool
 from tadc.runtime.compiler_process import CompilerProcess, wait
 from tadc.runtime.cpu import CpuModule
-from tadc.targets.llvm_sections import COMMON, EXPLICIT
 from tests.support.cached_calls import cached_call
 from tests.support.campaign import CAMPAIGN
 from tests.support.compiled_texts import compiled_texts
@@ -136,15 +135,6 @@ def test_a_process_has_enough_to_do_while_this_one_compiles(
     assert large not in asked
 
 
-def test_what_takes_longest_begins_first(begin: Begin, here: list[str]):
-    begin(0)
-    vectors = f"{EXPLICIT}\n{TEXTS[1]}{'; text' * 20}\n{COMMON}\n"
-    loops = TEXTS[2] + "; text\n" * 10
-    assert len(vectors) > len(loops)
-    assert_right(compile_objects([TEXTS[0], vectors, loops, *TEXTS[3:]]))
-    assert here == [loops, TEXTS[0], *TEXTS[3:], vectors]
-
-
 def test_no_texts(begin: Begin, here: list[str]):
     begin(1)
     assert compile_objects([]) == here == []
@@ -172,25 +162,6 @@ def test_a_process_begins_where_it_is_worth_it(monkeypatch: pytest.MonkeyPatch, 
     pool.at_exit()
     compile_objects(TEXTS[:1], soon=True)
     assert len(pool.idle()) == 1
-
-
-@pytest.mark.parametrize(("more", "asked"), [("", 2), ("; text\n" * 20_000, 0)])
-def test_nobody_waits_for_a_process_that_has_yet_to_begin(
-    more: str, asked: int, monkeypatch: pytest.MonkeyPatch, begin: Begin, here: list[str]
-):
-    """It gets as many modules as a pipe has room for, which this process compiles, too."""
-    begin(0)
-    monkeypatch.setenv(VARIABLE, "1")
-    assert compilation.begin()
-    (process,) = pool.idle()
-    signal_to(process, signal.SIGSTOP)
-    texts = [text + more for text in TEXTS]
-    assert_right(compile_objects(texts))
-    assert sorted(here) == texts
-    assert process.requests == asked
-    signal_to(process, signal.SIGCONT)
-    assert wait([process], 60)
-    assert process in pool.idle()
 
 
 def test_the_environment_says_how_many(monkeypatch: pytest.MonkeyPatch):

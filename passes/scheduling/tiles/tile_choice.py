@@ -247,7 +247,7 @@ def _may_join(s: tix.ReductionOp, op: tix.DefineOp, tile: Tile, uses: IndexUses)
 
 
 def least_cost_of_terms(op: tix.ReductionOp, lanes: int, sizes: Sizes) -> float:
-    """What vectors along the terms of a sum cost at least: each is added, and then all lanes."""
+    """The least cost of vectors along the terms of a sum: each is added, and then all lanes."""
     return COST_OF_TERMS * (COST_OF_TOTAL + terms_of(op, sizes) / lanes)
 
 
