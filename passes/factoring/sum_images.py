@@ -69,7 +69,7 @@ def _image(
 def _boxed(place: SumPlace, forms: Iterable[Affine], inner: Set[SSAValue]) -> Iterator[Dimension]:
     """The indices of forms that are not inner ones, with their sizes."""
     around = (v for form in forms for v in form.indices if v not in inner)
-    boxes = place.boxes
+    boxes = place.spans
     return ((Affine.of(v), boxes[v]) for v in dict.fromkeys(around) if v in boxes)
 
 
@@ -82,8 +82,8 @@ def _coordinates(
     """
     for form, size in zip(op.forms, op.tensor_type.shape, strict=True):
         others = [v for v in form.indices if v not in inner]
-        if len(others) == 1 and others[0] in place.boxes:
-            yield Affine.of(others[0]), place.boxes[others[0]]
+        if len(others) == 1 and others[0] in place.spans:
+            yield Affine.of(others[0]), place.spans[others[0]]
         elif others and len(others) == len(form.indices):
             yield form, size
         elif not others:

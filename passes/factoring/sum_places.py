@@ -13,7 +13,13 @@ from dialects import tix
 from dialects.tix import Affine, Constraint
 from passes.analysis.machine_facts import ASSUMED_LENGTH
 from passes.index_sets.paths import Path
-from passes.index_sets.sets import boxed_indices, index_set, quotient_constraints, quotients_of
+from passes.index_sets.sets import (
+    boxed_indices,
+    boxes_before,
+    index_set,
+    quotient_constraints,
+    quotients_of,
+)
 
 
 class SumPlace:
@@ -29,6 +35,8 @@ class SumPlace:
         self.boxes = dict(zip(definition.indices, definition.type.shape, strict=True))
         for around in (*self.path.reductions, op):
             self.boxes.update(boxed_indices(around))
+        self.spans = self.boxes | boxes_before(op)
+        """Sizes that no value of an index reaches, where it may have fewer values than these."""
         self.lengths = {v: self.length(size) for v, size in self.boxes.items()}
         for around in (*self.path.reductions, op):
             others = (v for v in around.indices if v not in self.lengths)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from xdsl.ir import SSAValue
 
@@ -37,16 +37,29 @@ def within(dimensions: Iterable[tuple[Affine, Affine]], program: tix.ProgramOp) 
 
 def boxed_indices(op: tix.ReductionOp) -> dict[SSAValue, Affine]:
     """The sizes of own indices that are constrained by `0 <= k < size` alone."""
-    boxes: dict[SSAValue, Affine] = {}
-    constraints = op.constraints
-    for v in op.indices:
-        around, own = [c for c in constraints if c.form[v]], Affine.of(v)
-        if len(around) != 2 or Constraint(own) not in around:
-            continue
-        upper = [c.form + own + 1 for c in around if c.form[v] == -1 and not c.equality]
-        if len(upper) == 1 and not upper[0].indices:
-            boxes[v] = upper[0]
-    return boxes
+    constraints = {v: [c for c in op.constraints if c.form[v]] for v in op.indices}
+    return {v: size for v in op.indices if (size := _box(v, constraints[v])) is not None}
+
+
+def boxes_before(op: tix.ReductionOp) -> dict[SSAValue, Affine]:
+    """The sizes of own indices that are constrained by `0 <= k < size` alone, and by what bounds
+    the indices behind them: they may have fewer values."""
+    found: dict[SSAValue, Affine] = {}
+    for n, v in enumerate(op.indices):
+        behind = op.indices[n + 1 :]
+        own = [c for c in op.constraints if c.form[v] and not any(c.form[b] for b in behind)]
+        if (size := _box(v, own)) is not None:
+            found[v] = size
+    return found
+
+
+def _box(index: SSAValue, around: Sequence[Constraint]) -> Affine | None:
+    """The size of an index with two constraints that are `0 <= k < size`."""
+    own = Affine.of(index)
+    if len(around) != 2 or Constraint(own) not in around:
+        return None
+    upper = [c.form + own + 1 for c in around if c.form[index] == -1 and not c.equality]
+    return upper[0] if len(upper) == 1 and not upper[0].indices else None
 
 
 def quotient_constraints(op: tix.FloorDivOp) -> list[Constraint]:

@@ -151,6 +151,25 @@ def test_sums_up_to_an_index_keep_their_meaning(seed: int) -> None:
     check_meaning(partial(factor_sums, scans=True), Case(f"{source}({product})", values))
 
 
+@pytest.mark.usefixtures("free_tensors")
+@pytest.mark.parametrize("n", [0, 1, 3, 4, 9])
+@pytest.mark.parametrize("taps", [1, 2, 5])
+def test_windows_at_an_index_of_the_sum_are_partial_sums(n: int, taps: int) -> None:
+    """Some of their terms are not there, as bounds by that index say."""
+    window = f"s in range(max(0, i - N + 1), min({taps}, i + 1))"
+    f = tadc.compile(
+        f"v: real[N]\nz: real[N + {taps + 2}]\na: real[{taps}]\n"
+        f"y[t in range(3)] = sum[i in range(N + {taps - 1}), {window}](a[s] * v[i - s] * z[i + t])"
+    )
+    program, rng = f.program.op, np.random.default_rng(n)
+    shapes = {"v": n, "z": n + taps + 2, "a": taps}
+    values = [rng.normal(size=shapes[name]) for name in program.arguments]
+    factored = factor_sums(program, False, {"N": 64})
+    assert len(factored.definitions) == 2
+    (found,), (expected,) = interpret(factored, values), interpret(program, values)
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
 @pytest.mark.parametrize(("keys", "values"), [(7, 7), (9, 7), (7, 9), (9, 8)])
 def test_partial_sums_that_some_elements_have(keys: int, values: int) -> None:
     """Keys behind the last query have gradient 0, whether or not there are values beside them."""
