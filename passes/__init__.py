@@ -28,7 +28,8 @@ conditions of programs as they are written. `recompute_elements` computes where 
 elements of large tensors that are made of few numbers.
 `outline_scans` gives names to sums up to an element, and to their terms, `split_axes` makes two
 indices of one that counts by its quotient and its remainder, `multiply_out` sums of products of
-which parts can leave a sum, and `order_windows` lets windows of columns follow those of rows.
+which parts can leave a sum, `order_windows` lets windows of columns follow those of rows, and
+`move_windows` gives sums the windows that others have, so that `factor_sums` finds what they share.
 `split_ranges` computes range by range what is another sum in each, `hoist_reductions` takes those
 out of choices that nearly all elements need, and `split_residues` computes residue by residue what
 takes other terms than its neighbours; `pack_reads` copies what vectors would gather to

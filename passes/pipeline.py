@@ -28,6 +28,7 @@ from passes.interchange_sums import InterchangeSumsPass
 from passes.join_guards import JoinGuardsPass
 from passes.join_sums import JoinSumsPass
 from passes.merge_axes import MergeAxesPass
+from passes.move_windows import MoveWindowsPass
 from passes.multiply_out import MultiplyOutPass
 from passes.order_definitions import OrderDefinitionsPass
 from passes.order_factors import OrderFactorsPass
@@ -225,6 +226,8 @@ def summing_passes(
             *([Step("tensor-index", MultiplyOutPass())] if tile else []),
             # of windows that are tensors already, as those of gradients
             *([Step("tensor-index", OrderWindowsPass())] if tile else []),
+            # before partial sums are: that of two sums is one
+            *([Step("tensor-index", MoveWindowsPass(example))] if tile else []),
             # before a plan of buffers is made: partial sums are tensors, and what elements share
             Step("tensor-index", FactorSumsPass(tile, example if tile else ())),
             Step("tensor-index", OutlineReductionsPass(True, tile, example if tile else ())),

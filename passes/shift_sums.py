@@ -86,8 +86,11 @@ def shift_sums(program: tix.ProgramOp) -> tix.ProgramOp:
     fixed = must_round_identically(program)
     found = {op: best_indices(op) for op in moving if op not in fixed and not in_extremum(op)}
     changes: dict[Operation, Indices] = {op: new for op, new in found.items() if new}
-    if not changes:
-        return program
+    return with_indices(program, changes) if changes else program
+
+
+def with_indices(program: tix.ProgramOp, changes: Mapping[Operation, Indices]) -> tix.ProgramOp:
+    """The program with sums over other indices, with bounds for these."""
 
     def define(builder: ProgramBuilder, tensors: Cloner, op: tix.DefineOp) -> SSAValue:
         return copy_definition(builder, _Shifter(tensors, changes), op)

@@ -41,6 +41,7 @@ PASSES = {
     "solve-conditions": ("passes.solve_conditions", "SolveConditionsPass"),
     "recompute-elements": ("passes.recompute_elements", "RecomputeElementsPass"),
     "multiply-out": ("passes.multiply_out", "MultiplyOutPass"),
+    "move-windows": ("passes.move_windows", "MoveWindowsPass"),
     "order-windows": ("passes.order_windows", "OrderWindowsPass"),
     "outline-scans": ("passes.outline_scans", "OutlineScansPass"),
     "split-axes": ("passes.split_axes", "SplitAxesPass"),

@@ -307,7 +307,7 @@ def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def check_code(seed: int, tile: bool, threads: bool = False) -> None:
     """`specialise`, `unwrap-indices`, `solve-conditions`, `recompute-elements`, `outline-scans`,
-    `split-axes`, `multiply-out`, `order-windows`, `factor-sums`, `split-ranges`,
+    `split-axes`, `multiply-out`, `order-windows`, `move-windows`, `factor-sums`, `split-ranges`,
     `hoist-reductions`, `split-residues`, `pack-reads`, `cut-sums`, `cut-reductions`,
     `spread-reductions`, `transpose-reads`, `simplify-sums`, `expand-calls`, `set-precision`,
     `split-sums`, `join-sums`, `collect-factors`, `shift-sums`, `interchange-sums`, `share-values`,
