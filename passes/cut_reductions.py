@@ -25,6 +25,8 @@ indices, for which these windows are computed right before
 
     y[s] = sum[i, j](x[i, j] * z[i + s, j])                  y_pieces[s, p, p_1]
 
+Other reductions over such boxes have pieces of the same sides.
+
 Definitions that must round identically stay as they are. On entry and on exit sums are bounded.
 """
 
@@ -52,11 +54,17 @@ from passes.rewriting.programs import (
     ProgramBuilder,
     copy_definition,
     definition_around,
+    reads_of,
     start_copy,
     type_of,
 )
 from passes.rewriting.written_sizes import parse_sizes
-from passes.scheduling.bands.band_pieces import sides_of_pieces, stages_of_pieces
+from passes.scheduling.bands.band_pieces import (
+    Boxes,
+    boxes_of,
+    sides_of_pieces,
+    stages_of_pieces,
+)
 
 T = TypeVar("T")
 
@@ -105,7 +113,10 @@ def cut_reductions(program: tix.ProgramOp, sizes: Mapping[str, int]) -> tix.Prog
     """The program with long reductions in pieces; itself where there are none."""
     fixed, known = must_round_identically(program), with_derived_sizes(program, sizes)
     free = [op for op in program.definitions if is_free(op, fixed)]
-    cuts: dict[Operation, _Cut] = {cut.op: cut for op in free for cut in _cuts_in(op, known)}
+    bands = _cuts_for_bands(free, known)
+    cuts: dict[Operation, _Cut] = {
+        cut.op: cut for op in free for cut in bands.get(op) or _cuts_in(op, known)
+    }
     if not cuts:
         return program
     builder, cloner = start_copy(_Cutter, program)
@@ -160,28 +171,56 @@ class _Cut:
 
 
 def _cuts_in(op: tix.DefineOp, sizes: Mapping[str, int]) -> list[_Cut]:
-    """The reductions of a definition that are worth pieces."""
+    """The reductions of a definition that are worth pieces, beside those that are bands."""
     if op.view is not None:
         return []
-    reductions = [o for o in op.body.block.ops if isinstance(o, tix.ReductionOp)]
-    # sizes are examples, of which differences say nothing
-    is_fixed = not any(size.terms for size in op.shape)
-    if is_fixed and prod(size.constant for size in op.shape) <= MOST_ELEMENTS:
-        stages = stages_of_pieces(op) if len(reductions) == 1 else []
-        found = (_cut_for_bands(o, stages, sizes) or _cut_of(o, sizes) for o in reductions)
+    if _has_few_elements(op):
+        found = (_cut_of(o, sizes) for o in _reductions(op))
     else:
-        found = (_cut_for_caches(op, o, sizes) for o in reductions)
+        found = (_cut_for_caches(op, o, sizes) for o in _reductions(op))
     return [cut for cut in found if cut is not None]
 
 
-def _cut_for_bands(
-    op: tix.ReductionOp, stages: Sequence[tix.DefineOp], sizes: Mapping[str, int]
-) -> _Cut | None:
-    """The cut of a reduction whose pieces are bands of what it alone reads."""
-    boxes = boxed_indices(op)
-    cut = {op.indices[side.index]: side.least for side in sides_of_pieces(op, stages, sizes)}
-    sides = [_Side(v, boxes[v], cut[v]) for v in op.indices if v in cut]
-    return _Cut(op, sides, stages=stages) if sides else None
+def _reductions(op: tix.DefineOp) -> list[tix.ReductionOp]:
+    return [o for o in op.body.block.ops if isinstance(o, tix.ReductionOp)]
+
+
+def _has_few_elements(op: tix.DefineOp) -> bool:
+    # sizes are examples, of which differences say nothing
+    is_fixed = not any(size.terms for size in op.shape)
+    return is_fixed and prod(size.constant for size in op.shape) <= MOST_ELEMENTS
+
+
+def _cuts_for_bands(
+    ops: Sequence[tix.DefineOp], sizes: Mapping[str, int]
+) -> dict[tix.DefineOp, list[_Cut]]:
+    """The cuts of reductions whose pieces are bands: of what each of them alone reads, and of what
+    others over such boxes read, too."""
+    alone: dict[tix.DefineOp, Boxes] = {}
+    beside: dict[tix.DefineOp, Boxes] = {}
+    for op in ops:
+        if op.view is not None or not _has_few_elements(op) or len(_reductions(op)) != 1:
+            continue
+        (reduction,) = _reductions(op)
+        stages = [stage.result for stage in stages_of_pieces(op)]
+        if stages and (boxes := boxes_of(reduction, stages, sizes)):
+            alone[op] = boxes
+        elif boxes := boxes_of(reduction, [r.tensor for r in reads_of(op)], sizes):
+            beside[op] = boxes
+    found: dict[tix.DefineOp, list[_Cut]] = {}
+    for op, own in {**alone, **beside}.items():
+        others = [b for o, b in alone.items() if o is not op and b.is_like(own)]
+        if op in beside and not others:
+            continue
+        others += [b for o, b in beside.items() if o is not op and b.is_like(own)]
+        (reduction,) = _reductions(op)
+        heights = {reduction.indices[s.index]: s.least for s in sides_of_pieces(own, others)}
+        lengths = boxed_indices(reduction)
+        sides = [_Side(v, lengths[v], heights[v]) for v in reduction.indices if v in heights]
+        if sides:
+            stages = stages_of_pieces(op) if op in alone else []
+            found[op] = [_Cut(reduction, sides, stages=stages)]
+    return found
 
 
 def _cut_for_caches(

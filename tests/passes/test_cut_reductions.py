@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tadc
+from dialects import tix
 from passes import cut_reductions as cut
 from passes.cut_reductions import cut_reductions
 from passes.scheduling.bands import band_pieces
@@ -206,6 +207,39 @@ def test_pieces_are_boxes_of_what_they_alone_read(what: str) -> None:
     assert [d.label.data for d in program.definitions] == labels
     pieces = program.definitions[labels.index("y_pieces")]
     assert [v.name_hint for v in pieces.indices] == names
+
+
+BESIDE = "w[t in range(3)] = sum[i in range(N), j in range(M)](v[i, j] * x[i, j + t])\n"
+
+
+def sides_of(program: tix.ProgramOp, label: str) -> list[int]:
+    """The values of the indices of a piece: `i - h*p >= 0` says how many there are."""
+    (op,) = (d for d in program.definitions if d.label.data == label)
+    (reduction,) = (o for o in op.body.block.ops if isinstance(o, tix.ReductionOp))
+    places = [v for v in op.indices if v.name_hint == "p"]
+    starts = [c.form for c in reduction.constraints if not c.form.constant and not c.form.sizes]
+    return [-form[p] for p in places for form in starts if form[p] < 0]
+
+
+@pytest.mark.parametrize("sizes", [{"N": 512, "M": 512}, {"N": 2048, "M": 128}])
+def test_sums_over_the_same_boxes_have_pieces_of_the_same_sides(sizes: dict[str, int]) -> None:
+    """So they may share bands; that of which no stage is alone, too."""
+    text = f"{FILTER}{ROWS}{TAPS}{BESIDE}"
+    program = cut_reductions(tadc.compile(f"{text}return y, w").program.op, sizes)
+    sides = sides_of(program, "y_pieces")
+    assert len(sides) == 2
+    assert sides_of(program, "w_pieces") == sides
+    alone = cut_reductions(tadc.compile(f"{FILTER}{BESIDE}return w").program.op, sizes)
+    assert len(sides_of(alone, "w_pieces")) == 1
+
+
+def test_sums_over_other_boxes_have_pieces_of_their_own() -> None:
+    declared = "u: real[N, K]\nq: real[N, K + 2]\n"
+    other = BESIDE.replace("v[", "u[").replace("x[", "q[").replace("(M)", "(K)")
+    f = tadc.compile(f"{FILTER}{declared}{ROWS}{TAPS}{other}return y, w")
+    program = cut_reductions(f.program.op, {"N": 2048, "M": 512, "K": 300})
+    assert len(sides_of(program, "y_pieces")) == 2
+    assert len(sides_of(program, "w_pieces")) == 1
 
 
 @pytest.fixture

@@ -7,6 +7,8 @@
 A definition like `z` is a stage of the pieces (`bands`): a buffer near the cache holds a box of it,
 for a piece. The sides of a piece are numbers, so that the order of additions depends on sizes
 alone. They are longest where boxes of neighbours overlap, of what their room leaves to them.
+
+Other sums over boxes of these sizes have the same pieces: they may share bands, as several roots.
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
+
+from xdsl.ir import SSAValue
 
 from dialects import tix
 from dialects.tix.affine import SizeValues
@@ -32,6 +36,9 @@ MOST_COLUMNS = 1 << 9
 
 ELEMENTS_OF_RUN = 1 << 10
 """Elements side by side that a piece reads at least, if there is room: of a page of memory."""
+
+ALIKE = 4
+"""Lengths are alike that differ by such a part of them at most."""
 
 FEWEST_ELEMENTS = 3 << 16
 """Elements of the smallest stages that leave near caches, in f32."""
@@ -53,28 +60,66 @@ def _is_stage(op: tix.DefineOp, reader: tix.DefineOp) -> bool:
     )
 
 
-def sides_of_pieces(
-    op: tix.ReductionOp, stages: Sequence[tix.DefineOp], sizes: Mapping[str, int]
-) -> list[Side]:
-    """The sides of pieces that are bands, for these stages, each with the number of an index and,
-    as its least values, those of a piece; none if the stages need no bands, or can have none."""
-    reads = [r for r in op.walk() if isinstance(r, tix.ReadOp) and r.tensor.owner in stages]
+@dataclass(frozen=True)
+class Boxes:
+    """The parts of large tensors that a sum over boxes reads, piece by piece."""
+
+    sides: Sequence[Side]
+    """The sides of a piece of one value, as tensors lie in memory; numbers are those of indices of
+    the reduction."""
+    lengths: Sequence[int]
+    """The values of these indices."""
+    beside: int
+    """The elements of other dimensions."""
+
+    def is_like(self, other: Boxes) -> bool:
+        """True for boxes that differ in what windows reach over, at most."""
+        pairs = [*zip(self.lengths, other.lengths, strict=False)]
+        return len(self.lengths) == len(other.lengths) and all(
+            ALIKE * abs(a - b) <= max(a, b) for a, b in pairs
+        )
+
+
+def boxes_of(
+    op: tix.ReductionOp, tensors: Sequence[SSAValue], sizes: Mapping[str, int]
+) -> Boxes | None:
+    """The boxes that a reduction reads of these tensors; None where they are small, or where no
+    number says how much of one a piece reads."""
+    reads = [r for r in op.walk() if isinstance(r, tix.ReadOp) and r.tensor in tensors]
     boxes = boxed_indices(op)
     needed = {name for form in boxes.values() for name in form.sizes}
     needed |= {name for r in reads for form in r.shape for name in form.sizes}
-    if not reads or not needed <= sizes.keys():
-        return []
+    if not needed or not needed <= sizes.keys():
+        return None
     known = SizeValues(sizes)
-    counts = [prod(max(0, n.evaluate(known)) for n in r.shape) for r in reads]
-    found = [_box(r, op) for r in reads]
-    if max(counts) < FEWEST_ELEMENTS or None in found:
-        return []
+    counts = {r: prod(max(0, n.evaluate(known)) for n in r.shape) for r in reads}
+    found = [_box(r, op) for r in reads if counts[r] >= FEWEST_ELEMENTS]
+    if not found or None in found:
+        return None
     axes = [axis for box in found if box for axis in box.axes]
     numbers = dict.fromkeys(axis.index for axis in axes)
     sides = [Side.of([axis for axis in axes if axis.index == n]) for n in numbers]
-    lengths = {n: boxes[op.indices[n]].evaluate(known) for n in numbers}
-    beside = max(box.beside for box in found if box)
-    return _with_heights(sides, lengths, ELEMENTS_OF_BOX // max(1, beside))
+    lengths = [boxes[op.indices[n]].evaluate(known) for n in numbers]
+    return Boxes(sides, lengths, max(1, *(box.beside for box in found if box)))
+
+
+def sides_of_pieces(own: Boxes, others: Sequence[Boxes]) -> list[Side]:
+    """The sides of pieces that are bands, each with the number of an index and, as its least
+    values, those of a piece; none where there is no room for one.
+
+    Sums over `others` have pieces of the same sides, so that they may share bands: then what any of
+    them reaches over counts, and rows are whole for all sizes that are like these.
+    """
+    every = [own, *others]
+    reaches = [
+        max(side.reach for side in same) for same in zip(*(b.sides for b in every), strict=True)
+    ]
+    lengths = [max(same) for same in zip(*(b.lengths for b in every), strict=True)]
+    if others:
+        lengths[-1] *= 2
+    sides = [replace(side, reach=reach) for side, reach in zip(own.sides, reaches, strict=True)]
+    room = ELEMENTS_OF_BOX // max(box.beside for box in every)
+    return _with_heights(sides, {s.index: n for s, n in zip(sides, lengths, strict=True)}, room)
 
 
 @dataclass(frozen=True)
