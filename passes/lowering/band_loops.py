@@ -15,8 +15,9 @@ have about as many values each.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial, reduce
 
 from xdsl.ir import Region, SSAValue
 
@@ -35,7 +36,7 @@ from passes.lowering.emit import (
 )
 from passes.lowering.roll_loops import roll_loops
 from passes.lowering.scalars.body_lowering import BodyLowering
-from passes.scheduling.bands.band_stages import Bands, Side, Stage, count_of, first_of
+from passes.scheduling.bands.band_stages import Axis, Bands, Side, Stage, count_of, first_of
 
 Emit = Callable[[BodyLowering, Stage], ParallelOp]
 """Gives the loops of a stage, which a lowering knows the sizes of."""
@@ -53,11 +54,11 @@ def band_loops(outer: BodyLowering, bands: Bands, emit: Emit) -> ParallelOp:
     body.args[0].name_hint = "band"
     at = outer.inside(body)
     begins = _begins(at, parts, body.args[0])
-    buffers, strides = dict(outer.buffers), dict(outer.strides)
+    buffers, strides, made = dict(outer.buffers), dict(outer.strides), dict[int, SSAValue]()
     for stage in bands.stages:
         _locate(at, stage, begins)
         own = at.index.strides(stage.op.shape)
-        if stage is bands.stages[-1]:
+        if stage.buffer is None:
             own = at.index.strides(stage.of.type.shape)
             forms = [
                 Affine.of(first_of(stage.of, n)) if axis else Affine()
@@ -68,8 +69,10 @@ def band_loops(outer: BodyLowering, bands: Bands, emit: Emit) -> ParallelOp:
                 PartOp(outer.buffers[stage.of.result], place)
             ).result
         else:
-            hint = stage.of.result.name_hint or "stage"
-            buffers[stage.op.result] = buffer(at, bands.elements, hint)
+            if stage.buffer not in made:
+                hint = stage.of.result.name_hint or "stage"
+                made[stage.buffer] = buffer(at, bands.elements, hint)
+            buffers[stage.op.result] = made[stage.buffer]
         strides[stage.op.result, stage.op.shape] = own
     at.buffers, at.strides = buffers, strides
     for stage in bands.stages:
@@ -79,7 +82,7 @@ def band_loops(outer: BodyLowering, bands: Bands, emit: Emit) -> ParallelOp:
 
 @dataclass(frozen=True)
 class _Part:
-    """The bands along an index of the root."""
+    """The bands along an index of the last root."""
 
     side: Side
     size: SSAValue
@@ -96,27 +99,47 @@ class _Part:
 
 def _parts(at: BodyLowering, bands: Bands) -> list[_Part]:
     """The bands along each index, in order: those of the last ones are as long as possible."""
-    root = bands.stages[-1].of
-    sizes = {side: at.index.form(root.type.shape[side.index]) for side in bands.sides}
+    sizes = {side: _values(at, bands, side) for side in bands.sides}
     room = at.index.constant(_room(bands))
     found: list[_Part] = []
     for number, side in reversed([*enumerate(bands.sides)]):
         left = room
         for outer in bands.sides[:number]:
-            least = smaller(at, sizes[outer], at.index.constant(outer.least))
-            left = quotient(at, left, _with_reach(at, at_least_one(at, least), outer))
+            least = at_least_one(at, smaller(at, sizes[outer], at.index.constant(outer.least)))
+            left = quotient(at, left, _elements(at, bands, outer, least))
         most = difference(at, left, at.index.constant(side.reach))
         most = quotient(at, most, at.index.constant(side.step))
         part = _evenly(at, side, sizes[side], at_least_one(at, most))
-        room = quotient(at, room, _with_reach(at, part.most, side))
+        room = quotient(at, room, _elements(at, bands, side, part.most))
         found.append(part)
     return found[::-1]
+
+
+def _values(at: BodyLowering, bands: Bands, side: Side) -> SSAValue:
+    """The values of the index of a side, so many that bands have all elements of each root."""
+    found: SSAValue | None = None
+    for size, axis in _along(bands.roots, side):
+        step = at.index.constant(axis.step)
+        own = at.index.form(size) if axis.step == 1 else _rounded_up(at, at.index.form(size), step)
+        found = own if found is None else larger(at, found, own)
+    assert found is not None
+    return found
+
+
+def _along(stages: Sequence[Stage], side: Side) -> Iterator[tuple[Affine, Axis]]:
+    """The sizes of all dimensions that a side moves, with the values of a band."""
+    for stage in stages:
+        for size, axis in zip(stage.of.type.shape, stage.axes, strict=True):
+            if axis and axis.index == side.index:
+                yield size, axis
 
 
 def _room(bands: Bands) -> int:
     """The elements of a stage for which there is room, for each of those along other dimensions."""
     beside = 1
-    for stage in bands.stages[:-1]:
+    for stage in bands.stages:
+        if stage.buffer is None:
+            continue
         own = 1
         for size, axis in zip(stage.of.type.shape, stage.axes, strict=True):
             own *= 1 if axis else max(1, size.constant)
@@ -124,9 +147,16 @@ def _room(bands: Bands) -> int:
     return bands.elements // beside
 
 
-def _with_reach(at: BodyLowering, width: SSAValue, side: Side) -> SSAValue:
-    elements = at.index.mul(width, at.index.constant(side.step))
-    return at.index.add(elements, at.index.constant(side.reach))
+def _elements(at: BodyLowering, bands: Bands, side: Side, values: SSAValue) -> SSAValue:
+    """The elements of a stage along so many values of a side, at most."""
+    elements = at.index.mul(values, at.index.constant(side.step))
+    found = at.index.add(elements, at.index.constant(side.reach))
+    if side.step == 1:
+        return found
+    # pieces may be longer than what there is
+    stages = [stage for stage in bands.stages if stage.buffer is not None]
+    sizes = [at.index.form(size) for size, _ in _along(stages, side)]
+    return smaller(at, found, at_least_one(at, reduce(partial(larger, at), sizes)))
 
 
 def _evenly(at: BodyLowering, side: Side, size: SSAValue, most: SSAValue) -> _Part:

@@ -84,7 +84,7 @@ class Nest:
     has_columns: bool = False
     """True if loops carry the totals of scans down columns (`column_scans`)."""
     bands: Bands | None = None
-    """The bands of the last member, which the others are stages of."""
+    """The bands that members share: stages, and the roots that need them."""
     is_small: bool = False
     """True for a small part of the work of a program: short code rather than quick code."""
 
@@ -92,7 +92,7 @@ class Nest:
     def written(self) -> Sequence[tix.DefineOp]:
         """The members that have memory of their own."""
         if self.bands:
-            return self.members[-1:]
+            return [stage.of for stage in self.bands.roots]
         return self.rows.written if self.rows else self.members
 
     @staticmethod

@@ -66,13 +66,15 @@ def nests_of(
         beside[op] = found.beside
         return replace(found, tiles=[t for t in found.tiles if _keeps_order(t, as_written)])
 
+    runs: list[list[Nest]] = []
     for is_first, run in groupby(members, lambda m: m.op is m.first):
         if is_first:
             ops = [m.op for m in run]
             walks = _walks(ops, fixed, choose)
             found = nests(ops, alone, in_order, walks, exact)
             found = strips_shared(rows_shared(found, repeated, plain, far, beside), wide)
-            yield from bands_shared(found, fixed, in_order)
+            runs.append(found)
+    yield from bands_shared(runs, fixed, in_order)
 
 
 def _walks(

@@ -194,3 +194,24 @@ def test_one_element_beside_an_array_is_noticed(at_end: bool, index: int, touch:
     done = run("-c", TOUCH.format(at_end=at_end, index=index, touch=touch))
     assert done.returncode == -signal.SIGSEGV, done.stderr
     assert "Segmentation fault" in done.stderr
+
+
+ROOTS = """
+import numpy as np, tadc
+from tests.support.guarded_calls import check
+f = tadc.compile("y[i, j, k] = sum[s, t, u](a[s] * b[t] * c[u] * x[i + s, j + t, k + u])")
+for sides in ((71, 69, 133), (40, 136, 150)):
+    taps, x = [np.ones(5, "f")] * 3, np.ones(sides, "f")
+    i, j, k = sides
+    gradients = f.pullback_of([*taps, x], {}).gradients
+    saved = [np.ones((i, j, k - 4), "f"), np.ones((i - 4, j - 4, k - 4), "f")]
+    sizes = {"X_0": i, "X_1": j, "X_2": k}
+    assert any(len(step.written) == 4 for step in gradients.code(sizes, "f32").steps)
+    check(f"{i} planes", gradients, [*taps, x, *saved])
+"""
+
+
+def test_bands_with_several_results_end_with_their_last_elements():
+    done = run("-c", ROOTS)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "40 planes, behind a page" in done.stdout

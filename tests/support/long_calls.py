@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from passes.scheduling import blocking
-from passes.scheduling.bands import bands
+from passes.scheduling.bands import band_layout, bands
 from tadc.runtime import plan_record, size_class
 
 
@@ -27,5 +27,6 @@ def make_bands_small(patch: pytest.MonkeyPatch, room: int) -> None:
     count_all_calls_as_long(patch)
     cut_all_steps(patch)
     patch.setattr(blocking, "FEWEST_BYTES_OF_FAR", 0)
-    patch.setattr(bands, "BYTES_OF_BANDS", room)
+    patch.setattr(band_layout, "BYTES_OF_BANDS", room)
+    patch.setattr(band_layout, "FEWEST_COLUMNS", 4)
     patch.setattr(bands, "FEWEST_COLUMNS", 4)

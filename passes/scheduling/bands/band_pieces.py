@@ -23,9 +23,10 @@ from dialects import tix
 from dialects.tix.affine import SizeValues
 from passes.index_sets.sets import boxed_indices
 from passes.rewriting.programs import definition_around, reads_of
+from passes.scheduling.bands.band_layout import FEWEST_COLUMNS
 from passes.scheduling.bands.band_stages import Axis, Side
 from passes.scheduling.bands.band_windows import windows_by
-from passes.scheduling.bands.bands import FEWEST_COLUMNS, has_few_terms
+from passes.scheduling.bands.bands import has_few_terms
 from passes.scheduling.tiles.tile_analysis import constant_extent
 
 ELEMENTS_OF_BOX = 1 << 15

@@ -72,16 +72,18 @@ class Stage:
     """The definition."""
     axes: Sequence[Axis | None]
     blocking: Blocking
+    buffer: int | None
+    """The number of the buffer that holds them; None for a root, whose elements are in a tensor."""
 
     def has_vectors_along(self, index: int) -> bool:
         """True if loops have explicit vectors, as LLVM makes none beside these, and none of them
         runs along another index of the root than this: of other indices a band has few values."""
         axes = zip(self.op.indices, self.axes, strict=True)
         across = {v for v, axis in axes if axis and axis.index != index}
-        tiles = self.blocking.tiles
-        return bool(tiles or self.blocking.stream) and all(
-            tile.column_index not in across for tile in tiles
-        )
+        columns = [tile.column_index for tile in self.blocking.tiles]
+        if self.blocking.stream:
+            columns.append(self.op.indices[-1])
+        return bool(columns) and across.isdisjoint(columns)
 
 
 @dataclass(frozen=True)
@@ -99,17 +101,22 @@ class Roll:
 
 @dataclass(frozen=True)
 class Bands:
-    """The bands of a definition, the root, and of those before it that only it needs."""
+    """The bands of definitions that others need, the roots, and of those that only these need."""
 
     stages: Sequence[Stage]
-    """In order; the root is the last one."""
+    """In order, roots among them; the last one is a root."""
     sides: Sequence[Side]
     elements: int
-    """The elements of the buffer of each stage but the root."""
+    """The elements of each buffer."""
     again: float
-    """The times that an element of a stage before the root is computed, in the mean, at most."""
+    """The times that an element of a stage that is no root is computed, in the mean, at most."""
     roll: Roll | None = None
     """The roll of the only stage before the root, along with it: then there are no bands."""
+
+    @property
+    def roots(self) -> Sequence[Stage]:
+        """The elements of bands that are stored in tensors."""
+        return [stage for stage in self.stages if stage.buffer is None]
 
 
 def first_of(op: tix.DefineOp, dimension: int) -> str:
@@ -125,9 +132,11 @@ def count_of(op: tix.DefineOp, dimension: int) -> str:
 def stages_of(
     whole: Mapping[tix.DefineOp, tix.DefineOp],
     axes: Mapping[tix.DefineOp, Sequence[Axis | None]],
+    buffers: Mapping[tix.DefineOp, int],
     choose: ChooseBlocking,
 ) -> list[Stage]:
-    """The stages of definitions, of which `whole` ones have an index for each dimension.
+    """The stages of definitions, of which `whole` ones have an index for each dimension, and some
+    have numbers of buffers.
 
     They are added to the program, in front of the first definition.
     """
@@ -139,7 +148,7 @@ def stages_of(
         assert first.parent is not None
         first.parent.insert_op_before(stage, first)
         made[op.result] = stage.result, _begins(op, axes[op])
-        stages.append(Stage(stage, op, axes[op], choose(stage)))
+        stages.append(Stage(stage, op, axes[op], choose(stage), buffers.get(op)))
     return stages
 
 

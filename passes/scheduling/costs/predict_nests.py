@@ -37,7 +37,8 @@ def predict_nest(
     again = sum(tensor_bytes(type_of(t), sizes) for t in written)
     times = [1.0] * len(parts)
     if nest.bands:
-        times[:-1] = [nest.bands.again] * (len(parts) - 1)
+        again_in_bands = nest.bands.again
+        times = [1.0 if s.buffer is None else again_in_bands for s in nest.bands.stages]
     busy = sum(n * part.busy for n, part in zip(times, parts, strict=True))
     seconds = max(busy, seconds_to_move(moved, again, machine)) + machine.step
     return Prediction(sum(part.operations for part in parts), moved, seconds, busy)

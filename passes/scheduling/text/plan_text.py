@@ -112,7 +112,7 @@ def _whole_sums(op: tix.DefineOp, tiles: Sequence[Tile], sizes: SizeBounds) -> I
 
 def _band_comment(op: tix.DefineOp, bands: Bands, others: str) -> str:
     (stage,) = (stage for stage in bands.stages if stage.of is op)
-    stored = op is bands.stages[-1].of
+    stored = stage.buffer is None
     loops = nest_text(stage.op, stage.blocking)
     if bands.roll:
         rows = bands.roll.rows
