@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import prod
 
-from xdsl.dialects import memref, vector
-from xdsl.dialects.builtin import IntegerAttr, MemRefType
+from xdsl.dialects import arith, memref, vector
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, MemRefType
 from xdsl.ir import Operation, SSAValue
 
 from dialects.loops import (
     PartOp,
     PrefetchOp,
+    SelectLanesOp,
     SharedCacheOp,
     StridedLoadOp,
     alignment_of,
@@ -88,11 +89,42 @@ def print_masked_load(body: Body, op: Operation) -> None:
     address = address_of(body, op, op.base, op.indices, inside=False)
     type_ = body.type(op.result)
     arguments = f"ptr {alignment(body, op, op.base)} {address}, {body.typed(op.mask)}"
-    body.define(
-        op.result,
+    load = (
         f"call {type_} @llvm.masked.load.{overload(type_)}.p0({arguments}, "
-        f"{body.typed(op.pass_thru)})",
+        f"{body.typed(op.pass_thru)})"
     )
+    if _is_zeroed_later(op.result):
+        # LLVM 22 makes the load an operand of a product with zeros under its mask, and then may
+        # load all lanes apart, without a mask, where the other operands are needed again
+        loaded = body.temporary("loaded", load)
+        load = f"call {type_} @llvm.arithmetic.fence.{overload(type_)}({type_} {loaded})"
+    body.define(op.result, load)
+
+
+def _is_zeroed_later(value: SSAValue, steps: int = 2) -> bool:
+    """True if a product of a value, or a sum of that, is replaced by zeros in some lanes."""
+    users = [use.operation for use in value.uses]
+    chosen = [v for u in users if isinstance(u, SelectLanesOp) for v in (u.lhs, u.rhs)]
+    sums = [u for u in users if isinstance(u, arith.MulfOp | arith.AddfOp | arith.SubfOp)]
+    return any(map(_is_zero, chosen)) or any(
+        steps > 0 and _is_zeroed_later(u.result, steps - 1) for u in sums
+    )
+
+
+def _is_zero(value: SSAValue) -> bool:
+    """True for zeros in all lanes."""
+    owner = value.owner
+    if isinstance(owner, vector.BroadcastOp):
+        owner = owner.source.owner
+    if not isinstance(owner, arith.ConstantOp):
+        return False
+    match owner.value:
+        case FloatAttr(value=number):
+            return number.data == 0
+        case DenseIntOrFPElementsAttr() as numbers:
+            return numbers.is_splat() and numbers.get_values()[0] == 0
+        case _:
+            return False
 
 
 def print_masked_store(body: Body, op: Operation) -> None:

@@ -207,11 +207,12 @@ for sides in ((71, 69, 133), (40, 136, 150)):
     saved = [np.ones((i, j, k - 4), "f"), np.ones((i - 4, j - 4, k - 4), "f")]
     sizes = {"X_0": i, "X_1": j, "X_2": k}
     assert any(len(step.written) == 4 for step in gradients.code(sizes, "f32").steps)
-    check(f"{i} planes", gradients, [*taps, x, *saved])
+    for gap in (0, 3):
+        check(f"{i} planes, {gap} apart", gradients, [*taps, x, *saved], gap)
 """
 
 
 def test_bands_with_several_results_end_with_their_last_elements():
     done = run("-c", ROOTS)
     assert done.returncode == 0, done.stderr[-3000:]
-    assert "40 planes, behind a page" in done.stdout
+    assert "40 planes, 3 apart, behind a page" in done.stdout
