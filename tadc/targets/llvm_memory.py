@@ -85,6 +85,7 @@ def print_store(body: Body, op: Operation) -> None:
 
 
 def print_masked_load(body: Body, op: Operation) -> None:
+    """A load of some lanes, which alone may touch memory."""
     assert isinstance(op, vector.MaskedLoadOp)
     address = address_of(body, op, op.base, op.indices, inside=False)
     type_ = body.type(op.result)
