@@ -130,7 +130,8 @@ def _unwrapped(read: tix.ReadOp, definition: tix.DefineOp) -> Unwrapped | None:
         return None
     own = {v for r in path.reductions for v in r.indices}
     moves = any(v in own for wrap in wraps for v in wrap.rest.indices)
-    if moves and len(path.indices) > len(read.forms) and read.view is None:
+    is_whole = read.view is None and all(form.indices for form in read.forms)
+    if moves and is_whole and len(path.indices) > len(read.forms):
         axes = [_turned(form, wraps) for form in read.forms]
         turns = tuple(turn for turn, _ in axes)
         if sum(turn is not None for turn in turns) == len(wraps):

@@ -65,6 +65,22 @@ def test_what_wraps_around_once_has_no_quotient(source: str) -> None:
     assert sum(isinstance(op, tix.FloorDivOp) for op in made.walk()) == QUOTIENTS[source]
 
 
+COPIES = {
+    "sum[k in range(3)](x[(i + k + 8) % 9, j] * w[k])": ["x_around", "y"],
+    "sum[k in range(9)](x[(i - k + 9) % 9, j] * w[k])": ["x_around", "y"],
+    "x[(i + 1) % 9, j] * w[0]": ["y"],
+    # one column of the tensor
+    "sum[k in range(3)](x[(i + k + 8) % 9, 2] * w[k]) * w[j]": ["y"],
+}
+
+
+@pytest.mark.parametrize("body", COPIES)
+def test_windows_of_whole_tensors_read_a_copy(body: str) -> None:
+    source = f"x: f64[9, 4]\nw: f64[9]\ny[i in range(9), j in range(4)] = {body}"
+    made = unwrap_indices(tadc.compile(source).program.op)
+    assert [d.label.data for d in made.definitions] == COPIES[body]
+
+
 def test_many_reads_stay() -> None:
     terms = [f"x[(i + {a}) % 9, (j + {b}) % 9]" for a in range(5) for b in range(5)]
     source = f"x: f64[9, 9]\ny[i in range(9), j in range(9)] = {' + '.join(terms)}"
