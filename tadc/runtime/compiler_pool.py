@@ -58,11 +58,15 @@ class CompilerPool:
         return None
 
     def _takes_requests(self, process: CompilerProcess) -> bool:
+        """True unless a process has yet to answer others."""
         try:
-            return process.is_ready() or not process.has_begun
+            return process.is_ready() or not (process.has_begun or process.requests)
         except BROKEN:
             self.drop_broken(process)
             return False
+        except BaseException:  # maybe in the middle of an answer
+            self.drop(process)
+            raise
 
     def drop_broken(self, process: CompilerProcess) -> None:
         """Forget a process that has ended by itself."""
