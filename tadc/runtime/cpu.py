@@ -12,6 +12,7 @@ from tadc.runtime.compilation import compile_objects
 from tadc.runtime.llvm_compiler import loading_machine, machine_key
 from tadc.support.disk_store import compiler_version, digest, disk_store
 from tadc.support.packages import installed
+from tadc.support.uninterrupted import uninterrupted
 
 llvm = installed("llvmlite.binding", "the target cpu")
 
@@ -63,6 +64,15 @@ class CpuModule:
         return module
 
     def _load(self, objects: Sequence[bytes]) -> None:
+        uninterrupted(self._begin)
+        # these take time, in which a signal may come that raises
+        for data in objects:
+            self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
+        if objects:  # a program without definitions has none, and MCJIT crashes on an empty engine
+            self._engine.finalize_object()
+
+    def _begin(self) -> None:
+        """Make an engine without code, and see to its end."""
         context = llvm.create_context()
         empty = llvm.parse_assembly("", context)
         self._engine = llvm.create_mcjit_compiler(empty, loading_machine())
@@ -72,11 +82,6 @@ class CpuModule:
         # the end of a context is the end of its modules, which the engine ends too
         self._end = weakref.finalize(self, _close, self._engine, context)
         self._end.atexit = False
-        # these take time, in which a signal may come that raises
-        for data in objects:
-            self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
-        if objects:  # a program without definitions has none, and MCJIT crashes on an empty engine
-            self._engine.finalize_object()
         self._context = context
 
     def keep(self) -> None:
