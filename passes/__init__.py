@@ -22,10 +22,10 @@ out of the pullback what adjoints would contribute that are not there. For inver
 is stored and what is computed where it is read, `order_definitions` when. `batch` gives arguments,
 and all that depends on them, one more index: it goes before derivatives or behind them.
 
-Code begins with `specialise`, which makes numbers of sizes that a call has. `unwrap_indices` makes
-choices of reads of indices that wrap around, and `solve_conditions` takes equations out of the
-conditions of programs as they are written. `recompute_elements` computes where they are read the
-elements of large tensors that are made of few numbers.
+Code begins with `specialise`, which makes numbers of sizes that a call has. `unwrap_indices` reads
+along lines what wraps around circles, by choices or from copies, and `solve_conditions` takes
+equations out of the conditions of programs as they are written. `recompute_elements` computes
+where they are read the elements of large tensors that are made of few numbers.
 `outline_scans` gives names to sums up to an element, and to their terms, `split_axes` makes two
 indices of one that counts by its quotient and its remainder, `multiply_out` sums of products of
 which parts can leave a sum, `order_windows` lets windows of columns follow those of rows, and

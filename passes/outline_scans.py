@@ -117,7 +117,7 @@ def _free(program: tix.ProgramOp) -> Iterator[tix.DefineOp]:
 
 
 def _moving(program: tix.ProgramOp) -> Iterator[tix.DefineOp]:
-    """Those with a reduction whose bounds depend on indices around it, as those of all scans do."""
+    """Definitions with reductions whose bounds move with an index, as those of all scans do."""
     for op in _free(program):
         if any(isinstance(o, tix.ReductionOp) and operands_of(o) for o in op.walk()):
             yield op

@@ -20,7 +20,7 @@ from itertools import product
 from math import prod
 
 from xdsl.dialects import arith, math, memref, scf
-from xdsl.dialects.builtin import IndexType
+from xdsl.dialects.builtin import IndexType, f64
 from xdsl.ir import Block, Operation, SSAValue
 
 from dialects.loops import LibmOp
@@ -145,7 +145,7 @@ def _operations(block: Block, ranges: Ranges, times: int) -> Iterator[tuple[Oper
 
 
 def _registers(value: SSAValue) -> int:
-    return 2 if str(value.type) == "f64" else 1
+    return 2 if value.type == f64 else 1
 
 
 def _cycles(op: Operation) -> float:

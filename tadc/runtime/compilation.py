@@ -88,10 +88,10 @@ class Compilation:
         self._texts: list[str] = []
         self._objects: dict[int, bytes] = {}
         self._efforts: list[int] = []
-        """About how long LLVM takes for each."""
+        """The efforts of LLVM for the modules (`llvm_sections`)."""
         self._waiting: list[tuple[int, int]] = []
-        """Those that wait, as a heap: the one that takes longest begins first, so that none is left
-        at the end on which one process works while others have nothing to do."""
+        """A heap of the modules that wait: the one that takes longest begins first, so that none is
+        left at the end on which one process works while others have nothing to do."""
         self._queues: dict[CompilerProcess, deque[int]] = {}
 
     def add(self, text: str) -> None:

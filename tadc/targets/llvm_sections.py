@@ -22,12 +22,12 @@ characters."""
 
 
 def effort(characters: int, explicit: bool) -> int:
-    """About how long LLVM takes for functions, in characters of explicit vectors."""
+    """The effort of LLVM for functions: so many characters of explicit vectors take as long."""
     return characters if explicit else TIMES_FOR_PASSES * characters
 
 
 def effort_of(module: str) -> int:
-    """The same for a module of functions of one kind."""
+    """The effort of LLVM for a module of functions of one kind."""
     return effort(len(module), EXPLICIT in module)
 
 

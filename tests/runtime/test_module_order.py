@@ -36,7 +36,7 @@ def test_what_takes_longest_begins_first(here: list[str], monkeypatch: pytest.Mo
 def test_nobody_waits_for_a_process_that_has_yet_to_begin(
     more: str, asked: int, here: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It gets as many modules as a pipe has room for, which this process compiles, too."""
+    """A process gets as many modules as a pipe has room for; this one compiles them, too."""
     pool.at_exit()
     monkeypatch.setenv(VARIABLE, "1")
     assert begin()

@@ -37,7 +37,7 @@ TWICE = {
   %zero = arith.constant dense<0.0> : V  %p = arith.mulf %two, %v fastmath<contract> : V
   %s = arith.addf %zero, %p fastmath<contract> : V  %w = loops.select %m, %s, %zero : M, V""",
 }
-"""What LLVM may make one operation of with a load under its mask."""
+"""Arithmetic that LLVM may make one operation of with a load under its mask."""
 
 
 def masked(type_: str, lanes: int, twice: str) -> str:

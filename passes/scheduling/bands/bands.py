@@ -73,7 +73,7 @@ class _Sharing:
     """Finds the definitions that share bands."""
 
     alone: Collection[tix.DefineOp]
-    """Those that share nothing."""
+    """Definitions that share nothing."""
     choose: ChooseBlocking
 
     def shared(self, runs: Sequence[Sequence[Nest]]) -> list[Nest]:

@@ -82,7 +82,7 @@ def test_results_stay_apart(why: str) -> None:
 
 
 def test_bands_of_several_results_share_little() -> None:
-    """Where boxes overlap much, more is computed again than memory would take."""
+    """Boxes that overlap much take longer to compute again than memory to read."""
     text = f"{IMAGES}{TWO}\nreturn u, v".replace("range(3)", "range(20)").replace("N + 2", "N + 19")
     wide = text.replace("z[i, j] - z[i, j + 1]", "z[i, j] - z[i + 9, j + 1]")
     wide = wide.replace("N + 19", "N + 28")

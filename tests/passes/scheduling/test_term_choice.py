@@ -49,7 +49,7 @@ TERMS = (
 
 @pytest.mark.parametrize("source", TERMS)
 def test_no_blocks_cost_less_than_adding_terms(source: str) -> None:
-    """What `pack-reads` does not price is no better than what it has."""
+    """Tiles that `pack-reads` does not price are no better than those that it has."""
     op = tadc.compile(source).program.op.definitions[0]
     (total,) = blocked_sums(op.body)
     priced = [p for p in priced_tiles(op, {}) if p.tile.column_index not in op.indices]
