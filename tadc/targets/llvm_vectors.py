@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
 
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import VectorType
 from xdsl.dialects.vector import CombiningKindFlag as Kind
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from dialects.loops import CompareLanesOp, ConvertLanesOp, SelectLanesOp, sums_in_order
 from dialects.quick import operands_of
 from tadc.targets.llvm_code import Body, failure
-from tadc.targets.llvm_ops import OpPrinter, fast_math, print_integer_cast, print_select
+from tadc.targets.llvm_ops import (
+    OpPrinter,
+    constant_integer,
+    fast_math,
+    print_integer_cast,
+    print_select,
+)
 from tadc.targets.llvm_types import lanes_and_element, overload, splat, vector_of
 
 
@@ -43,6 +50,28 @@ INTEGERS_LIKE = {"float": "i32", "double": "i64"}
 one instruction; for numbers it takes a vector of positions, in a register."""
 
 
+def _has_no_lanes(value: SSAValue) -> bool:
+    """True for a mask of no lanes."""
+    owner = value.owner
+    ends = owner.mask_dim_sizes if isinstance(owner, vector.CreateMaskOp) else ()
+    return any(constant_integer(end) == 0 for end in ends)
+
+
+def _taken(body: Body, mask: SSAValue, positions: Sequence[int]) -> str:
+    """The instruction for lanes of a mask in these places, and no lanes where positions are behind
+    its last one.
+
+    LLVM 22 loses the mask of a load for AVX2, or ends the process, where a constant mask is
+    shuffled with another one: so lanes are taken away by a mask that is written out.
+    """
+    type_ = body.type(mask)
+    lanes, _ = lanes_and_element(type_)
+    near = [*accumulate(positions, lambda last, p: p if p < lanes else last, initial=0)][1:]
+    shuffle = f"shufflevector {body.typed(mask)}, {type_} poison, {_positions(near)}"
+    kept = ", ".join(f"i1 {'true' if p < lanes else 'false'}" for p in positions)
+    return f"and <{len(near)} x i1> {body.temporary('near', shuffle)}, <{kept}>"
+
+
 def print_shuffle(body: Body, op: Operation) -> None:
     """Lanes of two vectors; where they follow each other, as those of integers."""
     assert isinstance(op, vector.ShuffleOp)
@@ -50,6 +79,8 @@ def print_shuffle(body: Body, op: Operation) -> None:
     (a, b), (result,) = operands_of(op), op.results
     if a.type != b.type or -1 in positions:
         raise failure(op, "vector.shuffle takes two vectors of one type, and all lanes from these")
+    if _has_no_lanes(b):
+        return body.define(result, _taken(body, a, positions))
     operands, shuffle = [body.typed(a), body.typed(b)], _positions(positions)
     type_ = body.type(result)
     lanes, element = lanes_and_element(type_)

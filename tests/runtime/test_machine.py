@@ -39,6 +39,21 @@ for precision, tolerance in (("f32", 1e-4), ("f64", 1e-12)):
     assert numpy.abs(f(x, w) - exact).max() < tolerance * 100
 """
 
+FEW_CHANNELS = """
+volume = ("y[n, a, b, d, o] = sum[p in range(3), q in range(3), r in range(3), c]"
+          "(x[n, a + p, b + q, d + r, c] * w[p, q, r, c, o])")
+for columns, channels, out in ((11, 2, 2), (16, 3, 2), (19, 2, 3)):  # of elements two, or three apart
+    x = rng.uniform(-1, 1, (2, 5, 6, columns, channels)).astype("float32")
+    w = rng.uniform(-1, 1, (3, 3, 3, channels, out)).astype("float32")
+    (found,), (exact,) = (
+        tadc.vjp(tadc.compile(volume, target=target), x, w, wrt=("w",))[1](
+            numpy.ones((2, 3, 4, columns - 2, out), "float32")
+        )
+        for target in ("cpu", "interpret")
+    )
+    assert numpy.abs(found - exact).max() < 1e-3, columns
+"""
+
 ASSEMBLY = """
 import tadc
 f = tadc.compile("y[i, j] = sum[k](x[i, k] * exp(-w[k, j]**2)) + sin(v[i, j]) + v[i, j]**3")
@@ -65,7 +80,7 @@ def levels_here() -> list[str]:
 def run(level: str) -> str:
     """Check programs at a level, and return the assembly of one."""
     environment = dict(os.environ, TADC_CPU=level)
-    command = [sys.executable, "-c", RANDOM_PROGRAMS + LONG_SUMS + ASSEMBLY]
+    command = [sys.executable, "-c", RANDOM_PROGRAMS + LONG_SUMS + FEW_CHANNELS + ASSEMBLY]
     done = subprocess.run(
         command, env=environment, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True
     )
