@@ -39,8 +39,9 @@ share. For GPUs, where
 a thread computes one element, `spread_reductions` makes many elements of long reductions, and
 `transpose_reads` copies what neighbouring threads would read row by row.
 `expand_calls` puts formulas in the place of the user's functions, `set_precision` types of
-elements in the place of undeclared ones. For processors with caches and vectors `split_sums` parts
-sums whose terms depend on different indices, `join_sums` joins those whose terms share what they
+elements in the place of undeclared ones. For processors with caches and vectors `set_registers`
+says which registers these have, for passes that choose blocks and copies. `split_sums` parts sums
+whose terms depend on different indices, `join_sums` joins those whose terms share what they
 compute, and `collect_factors` multiplies and divides once by what these have in common.
 `shift_sums` chooses the indices that a sum runs over: short ranges that stay, reads of neighbours;
 `interchange_sums` their order. `share_values` computes

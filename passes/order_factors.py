@@ -81,7 +81,7 @@ def order_factors(program: tix.ProgramOp, example: Sizes) -> tix.ProgramOp:
         ]
         long = [product for product in products if len(product.factors) >= FEWEST_FACTORS]
         if long:
-            _order(long, partial(priced_for, op, example))
+            _order(long, partial(priced_for, op, example, program.registers))
     return program
 
 

@@ -72,7 +72,7 @@ from passes.scheduling.tiles.sum_lengths import (
     long_sums,
     term_count,
 )
-from passes.scheduling.tiles.tile_analysis import is_slow, lanes_of, stride
+from passes.scheduling.tiles.tile_analysis import is_slow, lanes_of, registers_for, stride
 from passes.scheduling.tiles.tile_choice import least_cost_of_terms, may_have_tiles, priced_tiles
 from passes.set_precision import set_precision
 from passes.shape_loops import in_boxes
@@ -192,7 +192,8 @@ def best_axes(op: tix.DefineOp, sizes: Sizes, made: Collection[Copy]) -> Axes:
     """
     if is_window(op, sizes):
         return {}
-    priced = priced_tiles(op, sizes) if _has_many_terms(op, sizes) else []
+    registers = registers_for(op)
+    priced = priced_tiles(op, sizes, registers) if _has_many_terms(op, sizes) else []
     columns = op.indices if any(p.tile.columns >= FEWEST_COLUMNS for p in priced) else ()
     if not columns and not may_have_tiles(op):
         return _axes_of_vectors(op, sizes)
@@ -205,7 +206,7 @@ def best_axes(op: tix.DefineOp, sizes: Sizes, made: Collection[Copy]) -> Axes:
             continue
         packed = _alone(op, axes)
         own = packed.indices[op.indices.index(column)] if column in op.indices else None
-        found = [p.cost for p in priced_tiles(packed, sizes, own)]
+        found = [p.cost for p in priced_tiles(packed, sizes, registers, own)]
         cost = min(found, default=least) + copies
         if cost < least:
             best, least = axes, cost
@@ -216,14 +217,15 @@ def _last_terms(op: tix.DefineOp, sizes: Sizes, most: float) -> Sequence[SSAValu
     """The innermost index of the only long sum, if vectors that run along it may cost less."""
     sums = blocked_sums(op.body)
     is_long = len(sums) == 1 and _has_many_terms(op, sizes)
-    may_cost_less = is_long and least_cost_of_terms(sums[0], lanes_of(op), sizes) < most
+    lanes = registers_for(op).lanes(lanes_of(op))
+    may_cost_less = is_long and least_cost_of_terms(sums[0], lanes, sizes) < most
     return sums[0].indices[-1:] if may_cost_less else ()
 
 
 def _cost_without(op: tix.DefineOp, priced: Sequence[PricedTile], sizes: Sizes) -> float:
     """The cost of the nest that a definition has without copies: of its best tile, or plain."""
     if not priced:
-        lanes = lanes_of(op)
+        lanes = registers_for(op).lanes(lanes_of(op))
         return plain_cost(list(long_sums(op.body)), lanes, IndexUses(), sizes) + 1 / lanes
     is_tiled = any(p.is_good for p in priced)
     return priced[0].cost if is_tiled else min(min(p.cost, p.plain) for p in priced)
@@ -300,21 +302,21 @@ def _may_pack(op: tix.DefineOp) -> bool:
 def _cost_of_copies(op: tix.DefineOp, axes: Axes, sizes: Sizes, made: Collection[Copy]) -> float:
     """The cost of all copies that are not made yet, per element of the result."""
     copied = {
-        (r.tensor, last): _cost_of_copy(r.shape, last.axis, lanes_of(op), sizes)
-        for r, last in axes.items()
+        (r.tensor, last): _cost_of_copy(r.shape, last.axis, op, sizes) for r, last in axes.items()
     }
     new = (cost for copy, cost in copied.items() if copy not in made)
     return sum(new) / _elements(op.shape, sizes)
 
 
-def _cost_of_copy(shape: Sequence[Affine], axis: int, lanes: int, sizes: Sizes) -> float:
-    """The cost of a copy of a tensor of this shape with the axis at the end: in squares where there
-    is room for these (`squares`), else element by element."""
+def _cost_of_copy(shape: Sequence[Affine], axis: int, op: tix.DefineOp, sizes: Sizes) -> float:
+    """The cost of a copy of a tensor of this shape, with the axis at the end, for a definition: in
+    squares where there is room for these (`squares`), else element by element."""
+    lanes, registers = lanes_of(op), registers_for(op)
     rows, columns = (_elements(s, sizes) for s in (shape[axis + 1 :], shape[axis : axis + 1]))
     cost = COST_OF_FAR_ELEMENT + COST_OF_STORE
     if min(rows, columns) >= lanes:
         far = 2 * COST_OF_FAR_LINE if is_large(shape, lanes, sizes) else 0  # it is read, and stored
-        cost = (COST_OF_TRANSPOSED + COST_OF_COPY + far) / lanes
+        cost = (COST_OF_TRANSPOSED + COST_OF_COPY + far) / registers.lanes(lanes)
     return COST_OF_DEFINITION + cost * _elements(shape, sizes)
 
 

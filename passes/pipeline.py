@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from xdsl.passes import ModulePass
 
+from dialects.tix import AVX_512, Registers
 from passes.absorb_conditions import AbsorbConditionsPass
 from passes.coarsen_threads import CoarsenThreadsPass
 from passes.collect_factors import CollectFactorsPass
@@ -40,6 +41,7 @@ from passes.recompute_elements import RecomputeElementsPass
 from passes.rewriting.written_sizes import write_sizes
 from passes.schedule import SchedulePass
 from passes.set_precision import SetPrecisionPass
+from passes.set_registers import SetRegistersPass
 from passes.shape_loops import ShapeLoopsPass
 from passes.share_values import ShareValuesPass
 from passes.shift_sums import ShiftSumsPass
@@ -197,12 +199,13 @@ def summing_passes(
     sizes: Mapping[str, int] | None = None,
     most: Mapping[str, int] | None = None,
     threads: bool = False,
+    registers: Registers = AVX_512,
 ) -> Pipeline:
     """From `tensor-index` to the definitions that code for these `values` of sizes is made of.
 
-    `tile` is for processors with caches and vectors, where definitions are made best for `sizes`
-    and for a `precision` of tensors of type `real`; those that are no `values` are at `most` these.
-    With `threads` it is for GPUs, and all sizes lie between `sizes` and these.
+    `tile` is for processors with caches, and vectors in `registers`, where definitions are made
+    best for `sizes` and for a `precision` of tensors of type `real`; those that are no `values` are
+    at `most` these. With `threads` it is for GPUs, and all sizes lie between `sizes` and these.
     """
     example, greatest = write_sizes(sizes or {}), write_sizes(most or {})
     ends = (example, ()) if threads else ((), greatest)
@@ -231,11 +234,15 @@ def summing_passes(
             # before a plan of buffers is made: partial sums are tensors, and what elements share
             Step("tensor-index", FactorSumsPass(tile, example if tile else ())),
             Step("tensor-index", OutlineReductionsPass(True, tile, example if tile else ())),
-            *(_for_caches(example, precision) if tile else []),
+            *(_for_caches(example, precision, registers) if tile else []),
             # last: each element is computed by a thread
             *(_for_threads(example, greatest) if threads else []),
         ]
     )
+
+
+def _set(registers: Registers) -> SetRegistersPass:
+    return SetRegistersPass(registers.count, registers.of_vector)
 
 
 Sizes = tuple[str, ...]
@@ -252,9 +259,11 @@ def _for_indices(example: Sizes) -> Sequence[Step]:
     ]
 
 
-def _for_caches(example: Sizes, precision: str) -> Sequence[Step]:
+def _for_caches(example: Sizes, precision: str, registers: Registers) -> Sequence[Step]:
     """Definitions that vectors, caches and the threads of a processor want."""
     return [
+        # before the first choice of blocks
+        Step("tensor-index", _set(registers)),
         # what is no longer in a sum need not be computed for each range, or for each residue
         Step("tensor-index", SplitRangesPass(example)),
         # of choices that no range decides
@@ -293,14 +302,15 @@ def code_passes(
     least: Mapping[str, int] | None = None,
     most: Mapping[str, int] | None = None,
     threads: bool = False,
+    registers: Registers = AVX_512,
 ) -> Pipeline:
     """From a bounded program to `scheduled`: what every call runs, and all that is printed.
 
-    `precision` is that of tensors of type `real`; `tile` is for processors with caches and vectors;
-    the code is right for all calls in which sizes have these `values`, and the others their `least`
-    values or more and their `most` or less; it is made best for `sizes`; with `strided` it also
-    reads tensors whose rows lie apart. The text of a `plan` says how loops run where that is
-    possible. With `threads` it is for GPUs, and `sizes` are like those of its calls.
+    `precision` is that of tensors of type `real`; `tile` is for processors with caches, and vectors
+    in `registers`; the code is right for all calls in which sizes have these `values`, and the
+    others their `least` values or more and their `most` or less; it is made best for `sizes`; with
+    `strided` it also reads tensors whose rows lie apart. The text of a `plan` says how loops run
+    where that is possible. With `threads` it is for GPUs, and `sizes` are like those of its calls.
     """
     example = write_sizes(sizes or {})
     fewest = write_sizes(least or {})
@@ -340,6 +350,8 @@ def code_passes(
             Step("scheduled", ExpandCallsPass()),
             # loops need machine types
             Step("scheduled", SetPrecisionPass(precision)),
+            # where nothing was summed in another way before
+            *([Step("scheduled", _set(registers))] if tile else []),
             *shaping,
             # from here on there are loops over memory instead of definitions
             Step("scheduled", SchedulePass(tile, example, fewest, strided, plan)),

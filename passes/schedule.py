@@ -131,7 +131,7 @@ class SchedulePass(ModulePass):
     def steps(self, program: tix.ProgramOp) -> Iterator[func.FuncOp | CallOp]:
         """The functions and calls that the program becomes, each made when it is asked for."""
         plan = parse_plan(self.plan)
-        choose = blocking_chooser(self.tile, self.sizes, self.least)
+        choose = blocking_chooser(self.tile, self.sizes, self.least, program.registers)
         chosen = choose and planned(plan, program, choose)
         known = SizeBounds.in_calls(program, parse_sizes(self.least))
         return schedule(program, chosen, self.strided, known, parse_sizes(self.sizes))

@@ -96,7 +96,8 @@ class ShapeLoopsPass(LocalPass):
     sizes: tuple[str, ...] = ()
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
-        return shape_loops(program, tile_chooser(self.tile, self.sizes), parse_sizes(self.sizes))
+        choose = tile_chooser(self.tile, self.sizes, registers=program.registers)
+        return shape_loops(program, choose, parse_sizes(self.sizes))
 
 
 def shape_loops(

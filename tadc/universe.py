@@ -55,6 +55,7 @@ PASSES = {
     "transpose-reads": ("passes.transpose_reads", "TransposeReadsPass"),
     "expand-calls": ("passes.expand_calls", "ExpandCallsPass"),
     "set-precision": ("passes.set_precision", "SetPrecisionPass"),
+    "set-registers": ("passes.set_registers", "SetRegistersPass"),
     "split-sums": ("passes.split_sums", "SplitSumsPass"),
     "join-sums": ("passes.join_sums", "JoinSumsPass"),
     "collect-factors": ("passes.collect_factors", "CollectFactorsPass"),

@@ -11,12 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from dialects.tix import AVX_512, Registers
 from passes.scheduling.costs import known_prices
 from tadc.commands import cli
 from tadc.language import custom_functions
 from tadc.runtime import compilation
 from tadc.support.disk_store import DiskStore, disk_store
 from tests.support.few_threads import pretend_few_threads
+from tests.support.registers import choose_loops_for
 
 os.environ["TADC_CACHE"] = "off"  # tests see what is compiled now
 os.environ[compilation.VARIABLE] = "0"  # and the memo below knows all that is compiled
@@ -36,6 +38,22 @@ def _code_of_a_text_is_made_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compilation, "object_of", lru_cache(500)(compilation.object_of))
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _plans_are_those_for_avx_512() -> Iterator[None]:
+    """Loops are chosen for the registers of AVX-512, so that tests see the same ones everywhere."""
+    with pytest.MonkeyPatch.context() as patch:
+        choose_loops_for(AVX_512, patch)
+        yield
+
+
+@pytest.fixture(params=[(32, 1), (16, 2), (16, 4)], ids=["AVX-512", "AVX2", "SSE"])
+def registers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Registers:
+    """The registers of each kind of processor, for which loops are chosen."""
+    found = Registers(*request.param)
+    choose_loops_for(found, monkeypatch)
+    return found
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@
 - `attributes`: index maps and index sets, as attributes
 - `types`: real scalars, tensors of them, and sizes that a program computes
 - `text`: affine forms, constraints and bodies in the text of operations
+- `registers`: the vector registers that a program is made for
 - `structure`: programs, definitions and what a program returns
 - `bodies`: the end of a body, `tix.yield`, and the mark of operations that have bodies
 - `access`: reads of tensors, indices as real numbers, and division of indices
@@ -44,6 +45,7 @@ from dialects.tix.regions import (
     SumOp,
     WhereOp,
 )
+from dialects.tix.registers import AVX_512, Registers, registers_property
 from dialects.tix.structure import DefineOp, ProgramOp, ReturnOp, size_limits
 from dialects.tix.types import (
     ELEMENT_TYPES,
@@ -55,6 +57,7 @@ from dialects.tix.types import (
 )
 
 __all__ = [
+    "AVX_512",
     "BINARY",
     "ELEMENT_TYPES",
     "UNARY",
@@ -80,6 +83,7 @@ __all__ = [
     "ProgramOp",
     "ReadOp",
     "ReductionOp",
+    "Registers",
     "ReturnOp",
     "SolveOp",
     "SumOp",
@@ -93,6 +97,7 @@ __all__ = [
     "constant_value",
     "functions_of",
     "real",
+    "registers_property",
     "size_limits",
     "yielded",
 ]

@@ -55,6 +55,14 @@ from dialects.tix.affine import Affine
 from dialects.tix.attributes import MapAttr, shape_map
 from dialects.tix.bodies import HasBody, verify_yields
 from dialects.tix.constraints import Constraint, between
+from dialects.tix.registers import (
+    AVX_512,
+    Registers,
+    parse_optional_registers,
+    print_registers,
+    registers_from,
+    registers_property,
+)
 from dialects.tix.text import (
     parse_optional_tensor,
     parse_tensor,
@@ -233,7 +241,8 @@ class ProgramOp(QuickOperation):
     `tix.program @f (%x = "x" : !tix.tensor<[N], f64>) { ... }`. Sizes are bound by the shapes of
     the arguments; those that no argument binds are derived from others and listed in front:
     `tix.program @f sizes (#tix.size<R = min((M + 1) floordiv 2)>) (...) { ... }`. A program for
-    calls in which sizes are no larger than a number says so: `tix.program @f most {N = 127} (...)`.
+    calls in which sizes are no larger than a number says so: `tix.program @f most {N = 127} (...)`;
+    one for a processor, which registers it has (`dialects/tix/registers.py`).
     """
 
     name = "tix.program"
@@ -241,6 +250,7 @@ class ProgramOp(QuickOperation):
     argument_names = prop_def(ArrayAttr[StringAttr])
     derived = prop_def(ArrayAttr[DerivedSizeAttr])
     most = prop_def(DictionaryAttr)
+    vector_registers = opt_prop_def(DictionaryAttr)
     body = region_def("single_block")
     traits = traits_def(IsolatedFromAbove(), SymbolOpInterface())
 
@@ -251,6 +261,7 @@ class ProgramOp(QuickOperation):
         body: Region,
         derived: Sequence[DerivedSizeAttr] = (),
         most: Mapping[str, int] | None = None,
+        registers: Registers = AVX_512,
     ):
         super().__init__(
             properties={
@@ -261,6 +272,7 @@ class ProgramOp(QuickOperation):
             },
             regions=[body],
         )
+        self.vector_registers = registers_property(registers)
 
     @property
     def arguments(self) -> dict[str, BlockArgument]:
@@ -277,6 +289,11 @@ class ProgramOp(QuickOperation):
     def largest_sizes(self) -> dict[str, int]:
         """The largest values that sizes have in calls, of those for which they are known."""
         return {name: cast("IntAttr[int]", size).data for name, size in self.most.data.items()}
+
+    @property
+    def registers(self) -> Registers:
+        """The registers of the processor that the program is made for."""
+        return registers_from(self.vector_registers)
 
     @property
     def returned(self) -> list[SSAValue]:
@@ -316,6 +333,8 @@ class ProgramOp(QuickOperation):
                 )
             )
 
+        registers = parse_optional_registers(parser)
+
         def argument() -> tuple[str, Parser.Argument]:
             value = parser.parse_argument(expect_type=False)
             parser.parse_punctuation("=")
@@ -325,7 +344,7 @@ class ProgramOp(QuickOperation):
 
         arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, argument)
         body = parser.parse_region([a for _, a in arguments])
-        return cls(name, [n for n, _ in arguments], body, derived, most)
+        return cls(name, [n for n, _ in arguments], body, derived, most, registers)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -340,6 +359,7 @@ class ProgramOp(QuickOperation):
                 printer.print_list(
                     largest.items(), lambda item: printer.print_string(f"{item[0]} = {item[1]}")
                 )
+        print_registers(printer, self.registers)
         printer.print_string(" ")
         with printer.in_parens():
             printer.print_list(self.arguments.items(), lambda item: self._argument(printer, *item))

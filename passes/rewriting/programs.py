@@ -118,8 +118,8 @@ class ProgramBuilder:
         suffix: str = "",
         pivots: Sequence[str] | None = None,
     ) -> tix.ProgramOp:
-        """The program with these results, and with the name, what is known of sizes and the
-        functions of `old`.
+        """The program with these results, and with the name, what is known of sizes and of the
+        processor, and the functions of `old`.
 
         The results have these names, by default those that the results of `old` have. Pivots are by
         default those of `old` that are results still.
@@ -132,7 +132,7 @@ class ProgramBuilder:
             self.block.insert_ops_before(functions, self.block.first_op)
         self.block.add_op(tix.ReturnOp(results, names, pivots))
         name, body = old.sym_name.data + suffix, Region(self.block)
-        known = list(old.derived), old.largest_sizes
+        known = list(old.derived), old.largest_sizes, old.registers
         return tix.ProgramOp(name, self.argument_names, body, *known)
 
 

@@ -71,15 +71,19 @@ ChooseBlocking = Callable[[tix.DefineOp], Blocking]
 
 
 def blocking_chooser(
-    tile: bool, sizes: Sequence[str], least: Sequence[str] = ()
+    tile: bool,
+    sizes: Sequence[str],
+    least: Sequence[str] = (),
+    registers: tix.Registers = tix.AVX_512,
 ) -> ChooseBlocking | None:
-    """The blockings that are best for sizes written as `N=512`, for a pass that has these options.
+    """The blockings that are best for sizes written as `N=512`, for a pass that has these options,
+    on a processor with these registers.
 
     Blocks for which the `least` sizes have room need no others beside them.
 
     None without tiles: then all are plain. Raises `PassFailedException` where a text is no size.
     """
-    choose, example = tile_chooser(tile, sizes, least), parse_sizes(sizes)
+    choose, example = tile_chooser(tile, sizes, least, registers), parse_sizes(sizes)
     return partial(chosen_blocking, choose=choose, example=example) if choose else None
 
 

@@ -30,7 +30,7 @@ from passes.scheduling.nest import Nest
 from passes.scheduling.scans import is_scanned
 from passes.scheduling.tiles.sum_lengths import blocked_sums
 from passes.scheduling.tiles.tile import Tile
-from passes.scheduling.tiles.tile_analysis import constant_extent, lanes_of
+from passes.scheduling.tiles.tile_analysis import constant_extent, lanes_of, registers_for
 from passes.scheduling.tiles.tile_choice import sums_of_blocks
 
 MOST_OF_SEPARATE_COST = 0.85
@@ -170,11 +170,12 @@ def _blocks_all_joined(body: tix.DefineOp, tile: Tile) -> bool:
 
 def _cost(nest: Nest) -> float:
     """The cost of all sums of a nest, in its best tile if it has one."""
-    op, lanes, uses = nest.body, lanes_of(nest.body), IndexUses()
+    op, uses, registers = nest.body, IndexUses(), registers_for(nest.members[0])
+    lanes = registers.lanes(lanes_of(op))
     extents = (constant_extent(size) for size in op.shape)
     elements = prod(ASSUMED_EXTENT if n is None else n for n in extents)
     if not nest.tiles:
         return elements * plain_cost(blocked_sums(op.body), lanes, uses, {})
     tile = nest.tiles[0]
     sums = sums_of_blocks(op, tile, uses)
-    return elements * TileCost(tile, lanes, uses, tile.shared_blocks, {}).of(sums)
+    return elements * TileCost(tile, lanes, uses, tile.shared_blocks, {}, registers).of(sums)

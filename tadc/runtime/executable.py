@@ -22,7 +22,7 @@ from xdsl.passes import ModulePass
 
 from dialects.loops import CallOp
 from dialects.quick import dissolve, walk
-from dialects.tix import ProgramOp
+from dialects.tix import AVX_512, ProgramOp, Registers
 from passes.analysis.index_ranges import INT64, Ranges, indices
 from passes.pipeline import code_passes
 from passes.run_passes import run_passes
@@ -150,6 +150,11 @@ class Executable(ABC):
         self.results = self.summary.result_labels
 
     @classmethod
+    def registers(cls) -> Registers:
+        """The vector registers that tiles are made for."""
+        return AVX_512
+
+    @classmethod
     def expect(cls, definitions: int, long: bool) -> bool:
         """Prepare for code that is about to be made of so many definitions, for long calls or for
         short ones; False if there is nothing to."""
@@ -183,7 +188,7 @@ class Executable(ABC):
         example = self.summary.with_derived(dict(sizes.example))
         most = sizes.most_of_variables(self.largest_example)
         threads = self.many_threads and sizes.tiles
-        options = sizes.values, sizes.strided, plan, sizes.least, most, threads
+        options = sizes.values, sizes.strided, plan, sizes.least, most, threads, self.registers()
         return code_passes(self.precision, self.is_tiled, example, *options).passes
 
     @property

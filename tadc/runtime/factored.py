@@ -32,7 +32,9 @@ class Factored:
         threads, tile = kind.many_threads, kind.tiles and sizes.tiles
         largest = sizes.most if threads else sizes.most_of_variables
         most = largest(kind.largest_example)
-        return summing_passes(sizes.values, precision, tile, example, most, threads).passes
+        return summing_passes(
+            sizes.values, precision, tile, example, most, threads, kind.registers()
+        ).passes
 
     def of(
         self, precision: str, sizes: SizeClass, before: Callable[[], object] = nothing

@@ -110,7 +110,7 @@ class _Call:
         program = program_in(executable.shaped)
         example = executable.summary.with_derived(dict(executable.sizes.example))
         least = write_sizes(executable.sizes.least)
-        own = blocking_chooser(executable.is_tiled, write_sizes(example), least)
+        own = blocking_chooser(executable.is_tiled, write_sizes(example), least, program.registers)
         known = _all_sizes(compiled, sizes)
         known = None if known is None else executable.summary.with_derived(known)
         if own is None:

@@ -65,6 +65,15 @@ class Machine(NamedTuple):
     def has(self, feature: str) -> bool:
         return feature in self.features
 
+    @property
+    def registers(self) -> tuple[int, int]:
+        """Its vector registers, and how many of them a vector of 64 bytes takes."""
+        if self.has("avx512f"):
+            return 32, 1
+        if self.has("avx"):
+            return 16, 2
+        return (32 if self.has("neon") else 16), 4
+
 
 @cache
 def machine() -> Machine:

@@ -9,6 +9,7 @@ from weakref import WeakValueDictionary
 
 from xdsl.dialects.func import FuncOp
 
+from dialects.tix import Registers
 from tadc.runtime.executable import (
     Executable,
     KernelCall,
@@ -52,6 +53,13 @@ class CpuExecutable(Executable):
     strided = True
 
     @classmethod
+    def registers(cls) -> Registers:
+        """Those of this machine, or of the level that texts are for where no LLVM knows it."""
+        from tadc.runtime.machine import has_llvm, machine, machine_without_llvm
+
+        return Registers(*(machine() if has_llvm() else machine_without_llvm()).registers)
+
+    @classmethod
     def expect(cls, definitions: int, long: bool) -> bool:
         """Begin a process that compiles: it takes as long as it does to plan the first loops."""
         from tadc.runtime.compilation import begin
@@ -88,7 +96,7 @@ class CpuExecutable(Executable):
     def _key(self) -> str:
         from tadc.runtime.llvm_compiler import machine_key
 
-        choices = repr((self.precision, self.sizes))
+        choices = repr((self.precision, self.sizes, self.registers()))
         return digest("code", compiler_version(), machine_key(), self.program.key, choices)
 
     def _stored_code(self) -> MachineCode | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import accumulate
 
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import VectorType
@@ -66,10 +65,12 @@ def _taken(body: Body, mask: SSAValue, positions: Sequence[int]) -> str:
     """
     type_ = body.type(mask)
     lanes, _ = lanes_and_element(type_)
-    near = [*accumulate(positions, lambda last, p: p if p < lanes else last, initial=0)][1:]
-    shuffle = f"shufflevector {body.typed(mask)}, {type_} poison, {_positions(near)}"
+    near = [0]
+    for position in positions:
+        near.append(position if position < lanes else near[-1])
+    shuffle = f"shufflevector {body.typed(mask)}, {type_} poison, {_positions(near[1:])}"
     kept = ", ".join(f"i1 {'true' if p < lanes else 'false'}" for p in positions)
-    return f"and <{len(near)} x i1> {body.temporary('near', shuffle)}, <{kept}>"
+    return f"and <{len(positions)} x i1> {body.temporary('near', shuffle)}, <{kept}>"
 
 
 def print_shuffle(body: Body, op: Operation) -> None:

@@ -41,7 +41,7 @@ LAYERS = (
     ("dialects.tix.structure", "dialects.tix.regions"),
     ("dialects.tix.elementwise", "dialects.tix.access", "dialects.tix.bodies"),
     ("dialects.tix.elementary",),
-    ("dialects.tix.types", "dialects.tix.text"),
+    ("dialects.tix.types", "dialects.tix.text", "dialects.tix.registers"),
     ("dialects.tix.attributes",),
     ("dialects.tix.constraints",),
     ("dialects.tix.affine", "dialects.tix.linear"),

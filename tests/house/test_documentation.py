@@ -31,9 +31,11 @@ from typing import Any
 import pytest
 
 import tadc
+from dialects.tix import AVX_512
 from tadc.commands.cli import main
 from tests.support.frameworks import missing, settings_kept
 from tests.support.paths import ROOT
+from tests.support.registers import choose_loops_for
 
 PAGES = [
     ROOT / "README.md",
@@ -210,4 +212,6 @@ def test_every_row_of_stages_is_a_stage():
 
 
 if __name__ == "__main__":
-    update_pages()
+    with pytest.MonkeyPatch.context() as patch:
+        choose_loops_for(AVX_512, patch)
+        update_pages()

@@ -310,9 +310,9 @@ def check_code(seed: int, tile: bool, threads: bool = False) -> None:
     `split-axes`, `multiply-out`, `order-windows`, `move-windows`, `factor-sums`, `split-ranges`,
     `hoist-reductions`, `split-residues`, `pack-reads`, `cut-sums`, `cut-reductions`,
     `spread-reductions`, `transpose-reads`, `simplify-sums`, `expand-calls`, `set-precision`,
-    `split-sums`, `join-sums`, `collect-factors`, `shift-sums`, `interchange-sums`, `share-values`,
-    `shape-loops`, `merge-axes`, `elide-copies`, `order-factors`, `schedule` and `coarsen-threads`,
-    one by one; any of the sizes are numbers."""
+    `set-registers`, `split-sums`, `join-sums`, `collect-factors`, `shift-sums`,
+    `interchange-sums`, `share-values`, `shape-loops`, `merge-axes`, `elide-copies`,
+    `order-factors`, `schedule` and `coarsen-threads`, one by one; any of the sizes are numbers."""
     tadc.define_function("grown", "x", value="exp(x)", derivative="grown")
     case = random_case(seed, **(EVERYTHING if seed % 2 else {}))
     source = re.sub(r"\bexp\(", "grown(", case.source)
@@ -321,8 +321,9 @@ def check_code(seed: int, tile: bool, threads: bool = False) -> None:
     sizes = sizes_of(program, case.values)
     numbers = random.Random(seed).choice([{}, *subsets(sizes)])
     others = {name: n for name, n in sizes.items() if name not in numbers} if threads else None
-    summing = summing_passes(numbers, tile=tile, sizes=others, most=others, threads=threads)
-    steps = summing, code_passes(tile=tile, values=numbers, sizes=others, threads=threads)
+    registers = tix.Registers(16, 2) if seed % 3 else tix.AVX_512
+    known = {"tile": tile, "sizes": others, "threads": threads, "registers": registers}
+    steps = summing_passes(numbers, most=others, **known), code_passes(values=numbers, **known)
     for step in chain.from_iterable(pipeline.passes for pipeline in steps):
         step.apply(context(), module)
         module.verify()

@@ -40,9 +40,10 @@ for precision, tolerance in (("f32", 1e-4), ("f64", 1e-12)):
 """
 
 FEW_CHANNELS = """
+# of elements two, or three, apart
 volume = ("y[n, a, b, d, o] = sum[p in range(3), q in range(3), r in range(3), c]"
           "(x[n, a + p, b + q, d + r, c] * w[p, q, r, c, o])")
-for columns, channels, out in ((11, 2, 2), (16, 3, 2), (19, 2, 3)):  # of elements two, or three apart
+for columns, channels, out in ((11, 2, 2), (16, 3, 2), (19, 2, 3)):
     x = rng.uniform(-1, 1, (2, 5, 6, columns, channels)).astype("float32")
     w = rng.uniform(-1, 1, (3, 3, 3, channels, out)).astype("float32")
     (found,), (exact,) = (

@@ -24,9 +24,11 @@ from passes.scheduling.tiles.tile_analysis import VECTOR_BYTES, constant_extent,
 LINE_BYTES = 64
 """The bytes of a line."""
 
-LINES_APART = 512
-"""Lines of runs that lie apart, at most: 32 KB, two thirds of the nearest cache. Where they share
-few places of it, as rows of 4 KB do, the second cache still has them."""
+LINES_APART = 16
+"""Lines of runs that lie apart, at most, for each vector that registers hold. With AVX-512 they are
+32 KB, two thirds of the nearest cache; where they share few places of it, as rows of 4 KB do, the
+second cache still has them. Where registers hold less, blocks are narrower: as many lines are more
+runs, each on a page of its own."""
 
 BYTES_IN_ORDER = 1 << 19
 """Bytes from the first element to the last, at most, of runs that follow each other in memory: in
@@ -44,7 +46,12 @@ BYTES_BETWEEN = 1024
 
 
 def is_copied(
-    hoisted: Hoisted, op: tix.ReductionOp, tile: Tile, uses: IndexUses, sizes: Sizes
+    hoisted: Hoisted,
+    op: tix.ReductionOp,
+    tile: Tile,
+    uses: IndexUses,
+    sizes: Sizes,
+    registers: tix.Registers,
 ) -> bool:
     """True if what a panel may hold is better copied to it, for these sizes.
 
@@ -56,7 +63,8 @@ def is_copied(
         return True
     run, apart = _runs(read, op, tile, uses, sizes)
     if apart:
-        return -(-run // LINE_BYTES) * prod(apart) > LINES_APART
+        most = LINES_APART * registers.vectors
+        return -(-run // LINE_BYTES) * prod(apart) > most
     return run > BYTES_IN_ORDER and tile.rows * tile.shared_blocks >= FEWEST_ROWS_OF_COPY
 
 

@@ -46,13 +46,14 @@ Part = SSAValue | Operation
 
 
 class KnownPrices:
-    """The prices of the tiles of a definition for these sizes, by the index of their columns."""
+    """The prices of the tiles of a definition for these sizes and registers, by the index of their
+    columns."""
 
-    def __init__(self, op: tix.DefineOp, sizes: Mapping[str, int]):
+    def __init__(self, op: tix.DefineOp, sizes: Mapping[str, int], registers: tix.Registers):
         program = op.parent_op()
         derived = program.derived if isinstance(program, tix.ProgramOp) else ()
         self._op = op
-        self._key = canonical_form(op).key, tuple(sorted(sizes.items())), tuple(derived)
+        self._key = canonical_form(op).key, tuple(sorted(sizes.items())), tuple(derived), registers
 
     @cached_property
     def _parts(self) -> Sequence[Part]:

@@ -39,6 +39,12 @@ ASSUMED_EXTENT = 512
 ADDITIONS_UNDER_WAY = 8
 """Additions that must be under way at a time, or each waits for the one before."""
 
+MOST_REGISTERS_OF_SUMS = 0.75
+"""The share of the registers that sums may take; each other sum is loaded and stored."""
+
+COST_OF_SPILL = 2
+"""The cost of loading and storing a sum for a term."""
+
 COST_OF_LOAD = 2
 """The cost of a vector that comes from a cache rather than from registers."""
 
@@ -190,11 +196,13 @@ class TileCost:
 
     tile: Tile
     lanes: int
+    """The elements in a register."""
     uses: IndexUses
     reuse: int
     """Blocks that share a panel."""
     sizes: Sizes
     """The sizes for which the cost is asked."""
+    registers: tix.Registers
 
     def of(self, sums: Iterable[tix.ReductionOp]) -> float:
         return sum(map(self._of_terms, sums))
@@ -231,6 +239,7 @@ class TileCost:
         rows, columns = self.tile.height, self.tile.columns
         sums = vectors_of_sums(op, self.tile, self.lanes, self.uses)
         cost = sums + max(0, ADDITIONS_UNDER_WAY - sums)
+        cost += COST_OF_SPILL * max(0, sums - MOST_REGISTERS_OF_SUMS * self.registers.count)
         hoisted = hoisted_values(op, self.tile, self.uses)
         panels = self.tile.panels.get(op, ())
         values = [*(panel.value for panel in panels), *hoisted.per_block]

@@ -19,6 +19,7 @@ from passes.scheduling.text.plan_parser import PlanFailure
 from passes.scheduling.text.plan_text import nest_text
 from passes.scheduling.text.value_text import index_names
 from passes.scheduling.tiles.tile import Tile
+from passes.scheduling.tiles.tile_analysis import registers_for
 from passes.scheduling.tiles.tile_choice import priced_tiles
 
 MOST_REJECTED = 2
@@ -65,7 +66,7 @@ class Comments:
 
     def _rejected(self, op: tix.DefineOp, nest: Blocking) -> Iterator[str]:
         """Other rows and columns, and the plain nest, with their costs."""
-        priced = priced_tiles(op, self.example)
+        priced = priced_tiles(op, self.example, registers_for(op))
         if not priced:
             return
         taken = [_axes(tile) for tile in nest.tiles]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from xdsl.ir import SSAValue
 
@@ -27,14 +28,11 @@ from passes.scheduling.costs.tile_cost import (
 from passes.scheduling.tiles.tile import Tile
 from passes.scheduling.tiles.tile_analysis import constant_extent
 
-REGISTERS = 32
-"""Vectors that registers hold."""
+SHARE_OF_SUMS = Fraction(3, 4)
+"""The registers with sums of a block: the others hold elements that are read."""
 
-VECTORS_OF_SUMS = 24
-"""Vectors of sums in a block: of 32 registers, as the others hold elements that are read."""
-
-VECTORS_OF_DEAR_SUMS = 16
-"""Vectors of sums where a term needs more: elementary functions, several vectors that are read."""
+SHARE_OF_DEAR_SUMS = Fraction(1, 2)
+"""That share where a term needs more: elementary functions, several vectors that are read."""
 
 MOST_COLUMNS = 64
 """Columns of a block: four vectors, which begin in as many lines of each row that is read."""
@@ -63,16 +61,17 @@ def widths(extent: int, lanes: int) -> Iterator[int]:
             yield width * 3 // 4
 
 
-def width_of_row(sums: Sequence[tix.ReductionOp], lanes: int) -> int:
+def width_of_row(sums: Sequence[tix.ReductionOp], lanes: int, registers: tix.Registers) -> int:
     """The columns of blocks of one row whose additions do not wait for each other; 0 where blocks
     of several rows are as wide, or registers are needed for more than sums."""
-    width = ADDITIONS_UNDER_WAY * lanes
+    width = ADDITIONS_UNDER_WAY // registers.of_vector * lanes
     return width if width > MOST_COLUMNS and not _is_heavy(sums) else 0
 
 
-def is_narrow(columns: int) -> bool:
-    """True if blocks have less than three quarters of the columns that there may be."""
-    return 4 * columns < 3 * MOST_COLUMNS
+def is_narrow(columns: int, registers: tix.Registers) -> bool:
+    """True if blocks have less than three quarters of the columns that there may be, or, where
+    registers hold less than those of AVX-512, of their share."""
+    return 4 * columns * tix.AVX_512.vectors < 3 * MOST_COLUMNS * registers.vectors
 
 
 def is_long(length: int) -> bool:
@@ -112,8 +111,9 @@ def is_known(op: tix.DefineOp, index: SSAValue) -> bool:
 class Room:
     """The registers for the sums of blocks, beside those that a term needs."""
 
-    vectors: int
-    """Vectors of sums.
+    registers: tix.Registers
+    is_dear: bool
+    """True if a term needs more registers than those of what it reads.
 
     A product takes four, of what all rows read along the columns, and one for each row in turn.
     """
@@ -122,7 +122,11 @@ class Room:
 
     @staticmethod
     def of(
-        sums: Sequence[tix.ReductionOp], row: SSAValue, column: SSAValue, uses: IndexUses
+        sums: Sequence[tix.ReductionOp],
+        row: SSAValue,
+        column: SSAValue,
+        uses: IndexUses,
+        registers: tix.Registers,
     ) -> Room:
         """The room for these rows and columns of sums."""
         reads = [(r, s) for s in sums for r in s.walk() if isinstance(r, tix.ReadOp)]
@@ -134,13 +138,17 @@ class Room:
             row in indices and column not in indices and terms_like_rows(r, s, row) > 1
             for (r, s), indices in zip(reads, used, strict=True)
         )
-        return Room(VECTORS_OF_DEAR_SUMS if dear else VECTORS_OF_SUMS, keeps)
+        return Room(registers, dear, keeps)
 
     def rows(self, vectors: int) -> int:
         """The rows of blocks with so many vectors of columns."""
-        most = self.vectors // vectors
-        if self.keeps_rows:  # beside the sums one vector of each column, and one of each row
-            most = min(most, (REGISTERS + 1) // (vectors + 1) - 1)
+        count = self.registers.count
+        width = vectors * self.registers.of_vector
+        share = SHARE_OF_DEAR_SUMS if self.is_dear else SHARE_OF_SUMS
+        # beside the sums one register of each column, and one of a row
+        most = min(int(share * count) // width, (count - 1) // width - 1)
+        if self.keeps_rows:  # or one of each row
+            most = min(most, (count + 1) // (width + 1) - 1)
         return max(1, min(MOST_ROWS, most))
 
 

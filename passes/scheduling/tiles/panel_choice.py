@@ -40,7 +40,12 @@ FEWEST_ITERATIONS = 8
 
 
 def with_panels(
-    op: tix.DefineOp, tile: Tile, sums: list[tix.ReductionOp], uses: IndexUses, sizes: Sizes
+    op: tix.DefineOp,
+    tile: Tile,
+    sums: list[tix.ReductionOp],
+    uses: IndexUses,
+    sizes: Sizes,
+    registers: tix.Registers,
 ) -> Tile:
     """The tile with its panels, chunks and groups."""
     if tile.row_index is None:
@@ -58,13 +63,13 @@ def with_panels(
         possible = hoisted_values(s, tile, uses).panels
         runs = [h for h in possible if run_of(h, s, tile.column_index, uses)]
         shared = possible if blocks >= FEWEST_BLOCKS_OF_PANEL else runs
-        found = [h for h in shared if is_copied(h, s, grouped, uses, sizes)]
+        found = [h for h in shared if is_copied(h, s, grouped, uses, sizes, registers)]
         if len(sums) == 1 and all(h in runs for h in found):
             along = _along(op, tile, group, s, uses, sizes)
             beside = [] if found else [h for h in possible if lies_along(h, tile, uses)]
             if beside:
                 sharing = changed(grouped, along=along)
-                found = [h for h in beside if is_copied(h, s, sharing, uses, sizes)]
+                found = [h for h in beside if is_copied(h, s, sharing, uses, sizes, registers)]
         share |= bool(shared) or bool(found)
         cut = chunk_of(s, tile.columns)
         if cut and _terms_of_chunk(s, cut, sizes) < FEWEST_TERMS_OF_CHUNK:

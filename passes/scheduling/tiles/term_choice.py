@@ -21,17 +21,20 @@ from passes.rewriting.programs import definition_around
 from passes.scheduling.costs.tile_cost import ELEMENTS_OF_LINE
 from passes.scheduling.tiles.sum_lengths import blocked_sums
 from passes.scheduling.tiles.tile import Tile
-from passes.scheduling.tiles.tile_analysis import constant_extent, is_rectangular, is_slow, stride
-
-MOST_SUMS = 16
-"""Vectors of sums in a block: half of the registers."""
+from passes.scheduling.tiles.tile_analysis import (
+    constant_extent,
+    is_rectangular,
+    is_slow,
+    lanes_of,
+    stride,
+)
 
 MOST_ROWS_APART = 8
 """Rows of a block that have lines of their own: rows of 4 KB, or of a multiple of that, share one
 place of the nearest cache, which holds eight lines there."""
 
 SUMS_UNDER_WAY = 8
-"""Vectors of sums at least, where there are terms for them: additions that do not wait."""
+"""Registers of sums at least, where there are terms for them: additions that do not wait."""
 
 LONGEST_WHOLE = 9
 """Values of an index of which a block has all."""
@@ -39,7 +42,7 @@ LONGEST_WHOLE = 9
 
 def term_candidates(
     op: tix.DefineOp,
-    lanes: int,
+    registers: tix.Registers,
     extent: Callable[[SSAValue], int],
     length: Callable[[tix.ReductionOp, SSAValue], int],
 ) -> Iterator[Tile]:
@@ -47,7 +50,9 @@ def term_candidates(
 
     `extent` and `length` say how long an index of the result, and of a sum, is.
     """
-    sums, uses = blocked_sums(op.body), IndexUses()
+    sums, uses, lanes = blocked_sums(op.body), IndexUses(), lanes_of(op)
+    under_way = _sums_under_way(registers)
+    most_sums = registers.count // 2 // registers.of_vector
     if len(sums) != 1 or not lies_along(sums[0], uses):
         return
     apart = _rows_apart(sums[0], uses)
@@ -61,24 +66,30 @@ def term_candidates(
         height = prod(count for _, count in whole)
         lines = prod(count for v, count in whole if v in apart)
         for row_index in (None, *own):
-            most = MOST_SUMS // height
+            most = most_sums // height
             if row_index in apart:
                 most = min(most, MOST_ROWS_APART // lines)
             if any(v is row_index for v, _ in whole) or not most:
                 continue
             rows = 1 if row_index is None else _even(extent(row_index), most)
             if rows * height > 1 and (row_index is None or rows > 1):
-                vectors = min(-(-SUMS_UNDER_WAY // (rows * height)), room)
+                vectors = min(-(-under_way // (rows * height)), room)
                 if vectors:
                     yield Tile(row_index, column, rows, vectors * lanes, lanes, whole=whole)
 
 
-def single_row(op: tix.DefineOp, lanes: int) -> Tile | None:
+def single_row(op: tix.DefineOp, registers: tix.Registers) -> Tile | None:
     """The tile of one row, for which all sizes have room; None where terms lie apart."""
     sums = blocked_sums(op.body)
     if len(sums) != 1 or not lies_along(sums[0], IndexUses()):
         return None
-    return Tile(None, sums[0].indices[-1], 1, SUMS_UNDER_WAY * lanes, lanes)
+    lanes = lanes_of(op)
+    return Tile(None, sums[0].indices[-1], 1, _sums_under_way(registers) * lanes, lanes)
+
+
+def _sums_under_way(registers: tix.Registers) -> int:
+    """Vectors of sums whose additions do not wait for each other."""
+    return max(1, SUMS_UNDER_WAY // registers.of_vector)
 
 
 def _rows_apart(op: tix.ReductionOp, uses: IndexUses) -> set[SSAValue]:

@@ -52,6 +52,13 @@ def lanes_of(op: tix.DefineOp) -> int:
     return VECTOR_BYTES // bytes_of_element(op.type)
 
 
+def registers_for(op: tix.DefineOp) -> tix.Registers:
+    """The registers for which the program of a definition is made."""
+    program = op.parent_op()
+    assert isinstance(program, tix.ProgramOp)
+    return program.registers
+
+
 def bytes_of_element(type_: tix.TensorType) -> int:
     """The bytes of a number of a tensor."""
     return 4 if isinstance(type_.element, Float32Type) else 8

@@ -46,7 +46,6 @@ from passes.scheduling.scans import is_scanned
 from passes.scheduling.small_parts import has_few_vectors, is_small_part
 from passes.scheduling.streams.stream_tiles import stream_tile
 from passes.scheduling.tiles.block_sizes import (
-    VECTORS_OF_DEAR_SUMS,
     Room,
     height,
     is_known,
@@ -77,6 +76,9 @@ COST_OF_TERMS = 2
 COST_OF_TOTAL = 16
 """The cost of adding up the lanes of a vector."""
 
+MOST_VECTORS_OF_JOINED_SUMS = 16
+"""Vectors of the sums that one loop computes: half of the registers of AVX-512."""
+
 MOST_OF_PLAIN_COST = 0.85
 """The highest cost of a tile that is chosen, as a share of the cost of the plain nest."""
 
@@ -85,17 +87,26 @@ ChooseTiles = Callable[[tix.DefineOp], Sequence[Tile]]
 """Gives the tiles of a definition, the best first; none where the plain nest is better."""
 
 
-def tile_chooser(tile: bool, sizes: Sequence[str], least: Sequence[str] = ()) -> ChooseTiles | None:
+def tile_chooser(
+    tile: bool,
+    sizes: Sequence[str],
+    least: Sequence[str] = (),
+    registers: tix.Registers = tix.AVX_512,
+) -> ChooseTiles | None:
     """`choose_tiles` for sizes written as `N=512`, for a pass that has these options.
 
     None without tiles. Raises `PassFailedException` where a text is not such a size.
     """
     example, bounds = parse_sizes(sizes) or None, parse_sizes(least)
-    return partial(choose_tiles, example=example, least=bounds) if tile else None
+    known = {"example": example, "least": bounds, "registers": registers}
+    return partial(choose_tiles, **known) if tile else None
 
 
 def choose_tiles(
-    op: tix.DefineOp, example: Sizes | None = None, least: Sizes | None = None
+    op: tix.DefineOp,
+    example: Sizes | None = None,
+    least: Sizes | None = None,
+    registers: tix.Registers = tix.AVX_512,
 ) -> list[Tile]:
     """The cheapest tile of a definition, or none where the plain nest is as good.
 
@@ -112,7 +123,7 @@ def choose_tiles(
     alone = tile_without_sums(op, example or {})
     if alone and _has_room(op, alone, example or {}):
         return _until_one_fits(op, [alone], least or {})
-    priced = priced_for(op, example or {})
+    priced = priced_for(op, example or {}, registers)
     found = [p.tile for p in priced if p.is_good]
     if found and is_small_part(op, example or {}):
         priced = [p for p in priced if has_few_vectors(p.tile)] or priced
@@ -122,7 +133,7 @@ def choose_tiles(
     if best and any(size.terms for size in op.shape):
         others = [t for t in found if t.column_index is not best[0].column_index]
         best += others[:1] if example is None else []
-        always = single_row(op, lanes_of(op))
+        always = single_row(op, registers)
         best += [always] if always else []
     return _until_one_fits(op, best, least or {})
 
@@ -164,32 +175,36 @@ def may_have_tiles(op: tix.DefineOp) -> bool:
     return bool(blocked_sums(op.body)) and all(map(_has_tiles, op.walk()))
 
 
-def priced_for(op: tix.DefineOp, example: Sizes) -> list[PricedTile]:
+def priced_for(op: tix.DefineOp, example: Sizes, registers: tix.Registers) -> list[PricedTile]:
     """All tiles that are tried, the cheapest first, for calls of these sizes, or of any."""
     program = op.parent_op()
     if example and isinstance(program, tix.ProgramOp):
         example = with_derived_sizes(program, example)
-    return priced_tiles(op, example if example and _tells_lengths(op, example) else {})
+    sizes = example if example and _tells_lengths(op, example) else {}
+    return priced_tiles(op, sizes, registers)
 
 
-def priced_tiles(op: tix.DefineOp, sizes: Sizes, along: SSAValue | None = None) -> list[PricedTile]:
+def priced_tiles(
+    op: tix.DefineOp, sizes: Sizes, registers: tix.Registers, along: SSAValue | None = None
+) -> list[PricedTile]:
     """All tiles that are tried, the cheapest first, or those with columns `along` an index; none
     for scans, whose loops carry totals."""
     if not may_have_tiles(op):
         return []
-    prices, known = _Prices(op, sizes), KnownPrices(op, sizes)
+    prices, known = _Prices(op, sizes, registers), KnownPrices(op, sizes, registers)
     columns = [*reversed(op.indices), None] if along is None else [along]
     found = [known.of(column, partial(prices.along, column)) for column in columns]
     return sorted(chain.from_iterable(found), key=lambda priced: priced.cost)
 
 
 class _Prices:
-    """The tiles that are tried for a definition, and what they cost."""
+    """The tiles that are tried for a definition, and what they cost, in operations on registers."""
 
-    def __init__(self, op: tix.DefineOp, sizes: Sizes):
+    def __init__(self, op: tix.DefineOp, sizes: Sizes, registers: tix.Registers):
         self.op = op
         self.sizes = sizes
-        self.lanes = lanes_of(op)
+        self.registers = registers
+        self.lanes = registers.lanes(lanes_of(op))
         self.uses = IndexUses()
 
     @cached_property
@@ -216,7 +231,7 @@ class _Prices:
         """The tiles with these columns; without, those whose vectors hold terms of a sum."""
         if self._is_carried:
             return []
-        tiles = _candidates(self.op, self.lanes, self.sizes, self.uses, column)
+        tiles = _candidates(self.op, self.registers, self.sizes, self.uses, column)
         return [priced for tile in tiles if (priced := self._priced(tile))]
 
     def _priced(self, tile: Tile) -> PricedTile | None:
@@ -224,14 +239,15 @@ class _Prices:
         sums = sums_of_blocks(op, tile, uses)
         if not sums or not all(s in sums and _may_join(s, op, tile, uses) for s in self._joined):
             return None
-        full = with_panels(op, tile, sums, uses, sizes)
-        cost = TileCost(full, lanes, uses, full.shared_blocks, sizes).of(sums)
+        full = with_panels(op, tile, sums, uses, sizes, self.registers)
+        cost = TileCost(full, lanes, uses, full.shared_blocks, sizes, self.registers).of(sums)
         if full.rest:
-            narrow = TileCost(full.narrow, lanes, uses, full.shared_blocks, sizes).of(sums)
+            few = TileCost(full.narrow, lanes, uses, full.shared_blocks, sizes, self.registers)
+            narrow = few.of(sums)
             cost = _mean_cost(full, cost, narrow, likely_extent(op, tile.column_index, sizes))
         cost += cost_of_far_lines(sums, full, uses, sizes) + _store_cost(op, tile, lanes)
         cost += _cost_beside(op, sums, tile, uses)
-        cost *= _waste(op, tile, sizes)
+        cost *= _waste(op, tile, sizes, self.registers)
         others = [s for s in self._sums if s not in sums]
         cost += uses.once((plain_cost, *others), lambda: plain_cost(others, 1, uses, sizes))
         plain = self._plain + 1 / lanes
@@ -243,7 +259,7 @@ class _Prices:
 def _may_join(s: tix.ReductionOp, op: tix.DefineOp, tile: Tile, uses: IndexUses) -> bool:
     """True if registers hold all that advances in the loop of a sum, for each column its own."""
     own = tile.column_index in op.indices
-    return own and vectors_of_sums(s, tile, tile.lanes, uses) <= VECTORS_OF_DEAR_SUMS
+    return own and vectors_of_sums(s, tile, tile.lanes, uses) <= MOST_VECTORS_OF_JOINED_SUMS
 
 
 def least_cost_of_terms(op: tix.ReductionOp, lanes: int, sizes: Sizes) -> float:
@@ -259,20 +275,24 @@ def sums_of_blocks(op: tix.DefineOp, tile: Tile, uses: IndexUses) -> list[tix.Re
 
 
 def _candidates(
-    op: tix.DefineOp, lanes: int, sizes: Sizes, uses: IndexUses, column_index: SSAValue | None
+    op: tix.DefineOp,
+    registers: tix.Registers,
+    sizes: Sizes,
+    uses: IndexUses,
+    column_index: SSAValue | None,
 ) -> Iterator[Tile]:
     """Every other index as rows, the last ones first, and no rows; without columns, vectors along
     the terms of a sum."""
+    lanes = lanes_of(op)
     if column_index is None:
-        yield from term_candidates(
-            op, lanes, lambda v: extent_of(op, v, sizes), lambda s, v: length_of(s, v, sizes)
-        )
+        extent, length_in = partial(extent_of, op, sizes=sizes), partial(length_of, sizes=sizes)
+        yield from term_candidates(op, registers, extent, length_in)
         return
     sums = blocked_sums(op.body)
     extents = {v: extent_of(op, v, sizes) for v in reversed(op.indices)}
     length = extents[column_index]
     others = [v for v in extents if v is not column_index and extents[v] > 1]
-    rooms = {v: Room.of(sums, v, column_index, uses) for v in others}
+    rooms = {v: Room.of(sums, v, column_index, uses, registers) for v in others}
     for columns in widths(length, lanes):
         rest = narrow_width(op, column_index, columns, lanes, sizes)
         for row_index, room in rooms.items():
@@ -280,13 +300,13 @@ def _candidates(
             rows = height(extent, most, is_known(op, row_index))
             yield Tile(row_index, column_index, rows, columns, min(lanes, columns), rest)
         yield Tile(None, column_index, 1, columns, min(lanes, columns), rest)
-    if (wide := width_of_row(sums, lanes)) <= length and wide:
+    if (wide := width_of_row(sums, lanes, registers)) <= length and wide:
         yield Tile(None, column_index, 1, wide, lanes)
 
 
-def _waste(op: tix.DefineOp, tile: Tile, sizes: Sizes) -> float:
+def _waste(op: tix.DefineOp, tile: Tile, sizes: Sizes, registers: tix.Registers) -> float:
     """Elements computed per element of the result; shorter loops count as slower, too."""
-    waste = 1.15 if is_narrow(tile.columns) and tile.column_index in op.indices else 1.0
+    waste = 1.15 if is_narrow(tile.columns, registers) and tile.column_index in op.indices else 1.0
     if tile.row_index is not None:
         extent = extent_of(op, tile.row_index, sizes)
         waste *= -(-extent // tile.rows) * tile.rows / extent

@@ -5,16 +5,32 @@ from __future__ import annotations
 import pytest
 
 import tadc
-from passes.scheduling.tiles.block_sizes import Room
+from dialects.tix import AVX_512, Registers
+from passes.scheduling.tiles.block_sizes import MOST_ROWS, Room
 
 
-@pytest.mark.parametrize(("keeps", "rows"), [(False, [8, 8, 8, 6]), (True, [8, 8, 7, 5])])
-def test_the_rows_of_so_many_vectors_of_columns(keeps: bool, rows: list[int]) -> None:
-    room = Room(24, keeps)
-    assert [room.rows(vectors) for vectors in (1, 2, 3, 4)] == rows
-    for vectors, height in enumerate(rows, 1):
-        kept = height if keeps else 1
-        assert height * vectors + vectors + kept <= 32
+@pytest.mark.parametrize("registers", [AVX_512, Registers(16, 2), Registers(16, 4)])
+@pytest.mark.parametrize("keeps", [False, True])
+def test_registers_hold_the_sums_of_all_rows_and_what_they_read(
+    keeps: bool, registers: Registers
+) -> None:
+    room = Room(registers, False, keeps)
+    for vectors in (1, 2, 3, 4):
+        rows, width = room.rows(vectors), vectors * registers.of_vector
+        kept = rows if keeps else 1
+        assert rows == 1 or rows * width + width + kept <= registers.count
+        more = rows + 1
+        is_full = more * width > registers.count * 3 // 4
+        is_full |= more * width + width + (more if keeps else 1) > registers.count
+        assert is_full or rows == MOST_ROWS
+
+
+def test_the_rows_of_known_processors() -> None:
+    rows = {
+        registers: [Room(registers, False, False).rows(vectors) for vectors in (1, 2, 4)]
+        for registers in (AVX_512, Registers(16, 2), Registers(16, 4))
+    }
+    assert [*rows.values()] == [[8, 8, 6], [6, 2, 1], [2, 1, 1]]
 
 
 @pytest.mark.parametrize(

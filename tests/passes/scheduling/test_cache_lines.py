@@ -60,7 +60,9 @@ def lines(shape: tuple[int, ...], counts: tuple[int, ...], columns: int) -> list
         (80, 3, 1024),
     ],
 )
-def test_what_a_cache_keeps_is_not_copied(shape: tuple[int, ...], columns: int) -> None:
+def test_what_a_cache_keeps_is_not_copied(
+    shape: tuple[int, ...], columns: int, registers: tix.Registers
+) -> None:
     counts = shape[:-1]
     names = ", ".join("kl"[: len(counts)])
     source = (
@@ -74,10 +76,12 @@ def test_what_a_cache_keeps_is_not_copied(shape: tuple[int, ...], columns: int) 
     if in_order:
         kept = (found[-1] - found[0] + 1) * LINE <= BYTES_IN_ORDER
     else:
-        kept = len(found) <= LINES_APART
-    assert is_copied(Hoisted(read.result, ()), op, many, IndexUses(), {}) is not kept
+        kept = len(found) <= LINES_APART * registers.vectors
+    assert is_copied(Hoisted(read.result, ()), op, many, IndexUses(), {}, registers) is not kept
     # few blocks that share it read it in order where it is
-    assert is_copied(Hoisted(read.result, ()), op, tile, IndexUses(), {}) is not (kept or in_order)
+    assert is_copied(Hoisted(read.result, ()), op, tile, IndexUses(), {}, registers) is not (
+        kept or in_order
+    )
 
 
 @pytest.mark.parametrize(
@@ -96,4 +100,4 @@ def test_what_sizes_tell(read: str, sizes: dict[str, int], copied: bool) -> None
     op, tile, inner = tile_and_read(source, 48)
     (use,) = inner.result.uses
     value = use.operation.results[0] if read.startswith("exp") else inner.result
-    assert is_copied(Hoisted(value, ()), op, tile, IndexUses(), sizes) is copied
+    assert is_copied(Hoisted(value, ()), op, tile, IndexUses(), sizes, tix.AVX_512) is copied

@@ -7,6 +7,7 @@ import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
 import tadc
+from dialects.tix import AVX_512
 from passes.scheduling.tiles.tile_choice import priced_tiles
 
 STRIDED = """\
@@ -25,7 +26,7 @@ RANGES = {
 def test_a_panel_is_filled_for_many_terms(low: str, high: str, copies: bool) -> None:
     (op,) = tadc.compile(STRIDED.format(low=low, high=high)).program.op.definitions
     column = op.indices[1]
-    tiles = [p.tile for p in priced_tiles(op, {}, column)]
+    tiles = [p.tile for p in priced_tiles(op, {}, AVX_512, column)]
     along = [t for t in tiles if t.row_index is op.indices[3] and t.columns == 64]
     assert along
     assert all(bool(tile.panels) == copies and not tile.chunks for tile in along)
