@@ -7,6 +7,7 @@
 - `tile_totals`: what sums that wait in memory are emptied into
 - `tile_block`: one block, from its sums to its elements
 - `tile_stores`: how the elements of a block come to the result
+- `block_versions`: code without tests for blocks all of whose elements have their terms
 - `tested_terms`: terms that only some rows of a block have
 - `sloped_sums`: sums of a block whose bounds move with the column
 - `tile_terms`: blocks whose vectors run along the terms of a sum

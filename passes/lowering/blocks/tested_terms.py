@@ -14,17 +14,9 @@ Where terms that are written out read the same for several rows, a test is made 
       s1 + x[i0, j0] * w[0]
     } else { s0, s1 }
 
-Such tests are of few terms, and fail at borders alone. Where no other mask is around, they are
-masks, too: between branches, registers cannot hold what all terms read, as weights.
-
-Tests that no term moves, as of channels in the last group, are made once for a block whose rows all
-have their terms: it has code without them.
-
-    if 8*o + 7 < O {
-      for k { s0 + x * w[8*o, k], ..., s7 + x * w[8*o + 7, k] }
-    } else {
-      for k { if 8*o < O { s0 + x * w[8*o, k] }, ... }
-    }
+Such tests are of few terms, and fail at borders alone. Where no other mask is around, and masks
+have registers, they are masks, too: between branches, registers cannot hold what all terms read, as
+weights.
 
 Each sum has its terms in the same order as without tests.
 """
@@ -35,9 +27,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from itertools import groupby, pairwise
-from typing import TypeVar
 
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, SSAValue
 
 from dialects import tix
 from dialects.tix import Affine, Constraint, Variable
@@ -51,8 +42,6 @@ MOST_MASKS = 8
 """Tests that are masks at most: processors have as many registers for these. Where more rows are
 tested, a block at a border leaves much out behind branches, as of a window of 7 x 7 in an image of
 28 x 28, whose gradient took 2.3 times as long with masks."""
-
-BlockT = TypeVar("BlockT", bound=LaneChoices)
 
 Places = Mapping[Variable, Affine]
 """The places of indices of a sum in a term that is written out."""
@@ -101,7 +90,12 @@ class _Terms:
     def are_masked(self, totals: Sequence[_Total]) -> bool:
         """True if masks stand for the tests of terms side by side, which have no others."""
         at, choice = self.at_total(totals[0]), totals[0].value.owner
-        if len(self.places) == 1 or not is_guard(choice) or not at.is_maskable(choice):
+        if (
+            not at.tile.has_masks
+            or len(self.places) == 1
+            or not is_guard(choice)
+            or not at.is_maskable(choice)
+        ):
             return False
         if len({key for t in totals for key in t.tests}) > MOST_MASKS:
             return False
@@ -126,7 +120,7 @@ def add_terms(at: LaneChoices, op: tix.ReductionOp, places: Sequence[Places], su
     """The sums of a block with a term for each of these places."""
     terms = _Terms(at, op, places)
     totals = [
-        _Total(n, value, term, row, vector, _tests(terms.of(term), row, vector, op, value))
+        _Total(n, value, term, row, vector, tests_of(terms.of(term), row, vector, op, value))
         for term in range(len(places))
         for n, (_, value, row, vector) in enumerate(at.totals(op))
     ]
@@ -138,44 +132,6 @@ def add_terms(at: LaneChoices, op: tix.ReductionOp, places: Sequence[Places], su
     return [found[n] for n in range(len(sums))]
 
 
-def in_versions(
-    at: BlockT, op: tix.ReductionOp, sums: Sums, emit: Callable[[BlockT], Sums]
-) -> Sums:
-    """The sums with all terms: with code of its own for blocks of which all rows have theirs."""
-    tests = _tests_of_rows(at, op)
-    if len(tests) < 2:
-        return emit(at)
-    whole, others = Block(), Block()
-    inner = at.inside(whole)
-    inner.enter(*tests)
-    whole.add_op(operations.end(*emit(inner)))
-    others.add_op(operations.end(*emit(at.inside(others))))
-    holds = at.index.holds([tests])
-    branch = operations.branch(holds, whole, others, [at.type] * len(sums))
-    return at.insert(branch).results
-
-
-def _tests_of_rows(at: LaneChoices, op: tix.ReductionOp) -> list[Constraint]:
-    """The tests of rows that all terms of a sum have, in terms of the first row."""
-    found: dict[Constraint, None] = {}
-    for _, term, row, vector in at.totals(op):
-        if _has_quotients_of_terms(at, op, term.owner):
-            continue  # no term is at hand
-        for here, test in _tests(at, row, vector, op, term).items():
-            if not any(at.uses.of(v) & {*op.indices} for v in test.form.indices):
-                found[here] = None
-    return list(found)
-
-
-def _has_quotients_of_terms(
-    at: LaneChoices, op: tix.ReductionOp, choice: Operation | Block
-) -> bool:
-    """True if a choice asks for quotients of the indices of a sum."""
-    tests = choice.condition if isinstance(choice, tix.IfOp) else ()
-    asked = {v for disjunct in tests for c in disjunct for v in c.form.indices}
-    return any(v not in op.indices and at.uses.of(v) & {*op.indices} for v in asked)
-
-
 def _order_of_reads(at: LaneChoices, op: tix.ReductionOp) -> Callable[[_Total], tuple[int, int]]:
     """The order in which vectors that rows share are read one after the other: few are needed at a
     time."""
@@ -184,7 +140,7 @@ def _order_of_reads(at: LaneChoices, op: tix.ReductionOp) -> Callable[[_Total], 
     return lambda total: (total.vector or 0, total.term + step * rows[total.row or 0])
 
 
-def _tests(
+def tests_of(
     at: LaneChoices, row: int | None, vector: int | None, op: tix.ReductionOp, term: SSAValue
 ) -> dict[Constraint, Constraint]:
     """The tests of a term at a point that are the same for all lanes."""

@@ -30,9 +30,10 @@ from dialects.loops import PrefetchOp
 from dialects.tix import Affine
 from passes.analysis.index_uses import IndexUses
 from passes.lowering import operations
+from passes.lowering.blocks.block_versions import in_versions
 from passes.lowering.blocks.sloped_sums import Sums, add_sloped, provide_range
 from passes.lowering.blocks.square_loads import load_square
-from passes.lowering.blocks.tested_terms import add_terms, in_versions, places_along
+from passes.lowering.blocks.tested_terms import add_terms, places_along
 from passes.lowering.blocks.tile_panels import Chunk
 from passes.lowering.blocks.tile_stores import store_apart, store_beside
 from passes.lowering.emit import (

@@ -28,8 +28,8 @@ from xdsl.ir import SSAValue
 
 from dialects import tix
 from passes.analysis.index_uses import IndexUses
+from passes.lowering.blocks.block_versions import in_versions
 from passes.lowering.blocks.sloped_sums import Sums
-from passes.lowering.blocks.tested_terms import in_versions
 from passes.lowering.blocks.tile_block import BlockLowering
 from passes.lowering.blocks.tile_grid import Span, most_blocks
 from passes.lowering.blocks.tile_panels import Chunk, fill_panel

@@ -77,10 +77,10 @@ class LaneTests(LaneReads):
         here = self.here(test)
         if here.decided or here in self.assumed:
             return True
-        least = None if test.equality else self._least(test.form)
+        least = None if test.equality else self.least(test.form)
         return least is not None and _is_positive(least)
 
-    def _least(self, form: Affine) -> Affine | None:
+    def least(self, form: Affine) -> Affine | None:
         """The least value of a form in all lanes; None where it is not known."""
         rows = {v: place for v, place in self.index.places.items() if not _is_quotient(v)}
         form = form.substitute(rows)
@@ -98,7 +98,7 @@ class LaneTests(LaneReads):
         if not isinstance(v.owner, tix.FloorDivOp):
             return None
         form, by = v.owner.form, v.owner.divisor.data
-        least, negated = self._least(form), self._least(-form)
+        least, negated = self.least(form), self.least(-form)
         if least is None or negated is None or not _is_positive(least):
             return None
         most = -negated

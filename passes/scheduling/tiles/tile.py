@@ -77,6 +77,8 @@ class Tile:
     ones first."""
     in_stream: bool = False
     """True for rows of a stream, without sums that have blocks of their own."""
+    has_masks: bool = field(default=True, compare=False)
+    """True if registers hold masks, so that these cost nothing (`block_versions`)."""
     always: bool = field(default=False, compare=False)
     """True if whatever sizes the function is called with leave room for a block."""
 

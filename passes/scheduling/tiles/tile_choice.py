@@ -28,6 +28,7 @@ from dialects import tix
 from dialects.tix.affine import least_value
 from passes.analysis.index_uses import IndexUses
 from passes.rewriting.part_sizes import with_derived_sizes
+from passes.rewriting.shallow_copy import changed
 from passes.rewriting.written_sizes import parse_sizes
 from passes.scheduling.costs.far_lines import cost_of_far_lines
 from passes.scheduling.costs.known_prices import KnownPrices, PricedTile
@@ -135,7 +136,8 @@ def choose_tiles(
         best += others[:1] if example is None else []
         always = single_row(op, registers)
         best += [always] if always else []
-    return _until_one_fits(op, best, least or {})
+    has_masks = registers.of_vector == 1
+    return _until_one_fits(op, [changed(t, has_masks=has_masks) for t in best], least or {})
 
 
 def tile_without_sums(op: tix.DefineOp, sizes: Sizes) -> Tile | None:

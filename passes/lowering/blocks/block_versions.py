@@ -1,0 +1,143 @@
+"""Versions of a block's terms: code without tests for blocks all of whose elements have them.
+
+Tests of rows that no term moves, as of channels in the last group, are made once for a block:
+
+    if 8*o + 7 < O {
+      for k { s0 + x * w[8*o, k], ..., s7 + x * w[8*o + 7, k] }
+    } else {
+      for k { if 8*o < O { s0 + x * w[8*o, k] }, ... }
+    }
+
+Tests that differ by lane are masks, which cost nothing where a processor has registers for these.
+Elsewhere each is a comparison, and each term one more instruction: there, a block has code for
+columns of which all have all terms, as inside of a padded window, x[j + k - 1] with k in range(3):
+
+    if 1 <= j0 and j0 + 15 <= N - 2 {       lanes j0, ..., j0 + 15
+      s0 + x[j0 - 1 ... j0 + 14] * w[0] + ...
+    } else {
+      s0 + x[j0 - 1 ... j0 + 14] * w[0] where 1 <= j0, ..., j0 + 15 ...
+    }
+
+Each sum has its terms in the same order in all versions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TypeVar
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from dialects import tix
+from dialects.tix import Affine, Constraint
+from passes.lowering import operations
+from passes.lowering.blocks.sloped_sums import Sums
+from passes.lowering.blocks.tested_terms import tests_of
+from passes.lowering.lanes.lane_choices import LaneChoices
+from passes.rewriting.guards import is_guard
+
+BlockT = TypeVar("BlockT", bound=LaneChoices)
+
+Limits = tuple[Affine, Affine]
+"""The first and the last column at which a block may begin."""
+
+
+def in_versions(
+    at: BlockT, op: tix.ReductionOp, sums: Sums, emit: Callable[[BlockT], Sums]
+) -> Sums:
+    """The sums with all terms: with code of its own for blocks of which all rows have theirs, and,
+    where masks have no registers, all columns."""
+
+    def by_rows(inner: BlockT) -> Sums:
+        tests = _tests_of_rows(inner, op)
+        return _chosen(inner, tests, sums, emit) if len(tests) > 1 else emit(inner)
+
+    limits = None if at.tile.has_masks else _limits_of_whole_lanes(at, op)
+    if limits is None:
+        return by_rows(at)
+    column = at.tile.column_index
+    first, last = limits
+    tests = [Constraint(Affine.of(column) - first), Constraint(last - Affine.of(column))]
+    known = {**at.limits, column: limits}
+    return _chosen(at, tests, sums, by_rows, known)
+
+
+def _chosen(
+    at: BlockT,
+    tests: list[Constraint],
+    sums: Sums,
+    emit: Callable[[BlockT], Sums],
+    limits: Mapping[SSAValue, Limits] | None = None,
+) -> Sums:
+    """The sums by code that knows that tests hold, and within which limits, where they do; else by
+    the same code without this knowledge."""
+    whole, others = Block(), Block()
+    inner = at.inside(whole)
+    inner.enter(*tests)
+    inner.limits = limits or inner.limits
+    whole.add_op(operations.end(*emit(inner)))
+    others.add_op(operations.end(*emit(at.inside(others))))
+    holds = at.index.holds([tests])
+    branch = operations.branch(holds, whole, others, [at.type] * len(sums))
+    return at.insert(branch).results
+
+
+def _limits_of_whole_lanes(at: LaneChoices, op: tix.ReductionOp) -> Limits | None:
+    """The columns at which blocks begin that need no masks; None where no test differs by lane,
+    or it is not known."""
+    column = at.tile.column_index
+    if column in op.indices or not isinstance(op, tix.SumOp):
+        return None
+    firsts, lasts = [at.limits[column][0]], [at.limits[column][1]]
+    tests = [*_tests_of_lanes(at, op)]
+    for test in tests:
+        step = test.form[column]
+        form = test.form - Affine.of(column) * step
+        rest = at.least(form) if {*form.indices} <= {*op.indices} else None
+        if rest is None or test.equality or abs(step) != 1:
+            return None
+        lanes = at.tile.columns - 1
+        (firsts if step > 0 else lasts).append(-rest if step > 0 else rest - lanes)
+    first, last = _largest(firsts), _largest(-form for form in lasts)
+    return (first, -last) if tests and first is not None and last is not None else None
+
+
+def _tests_of_lanes(at: LaneChoices, op: tix.ReductionOp) -> Iterator[Constraint]:
+    """The tests of terms that differ by lane, at each row."""
+    column = at.tile.column_index
+    for _, term, row, _ in at.totals(op):
+        choice = term.owner
+        if is_guard(choice) and not _has_quotients_of_terms(at, op, choice):
+            here = at.at(row, 0)
+            yield from (here.here(c) for c in here.left(choice) or () if c.form[column])
+
+
+def _largest(forms: Iterable[Affine]) -> Affine | None:
+    """The largest of forms that differ by numbers; None if others are among them."""
+    first, *others = forms
+    for form in others:
+        if (form - first).terms:
+            return None
+        first = max(first, form, key=lambda f: f.constant)
+    return first
+
+
+def _tests_of_rows(at: LaneChoices, op: tix.ReductionOp) -> list[Constraint]:
+    """The tests of rows that all terms of a sum have, in terms of the first row."""
+    found: dict[Constraint, None] = {}
+    for _, term, row, vector in at.totals(op):
+        if _has_quotients_of_terms(at, op, term.owner):
+            continue  # no term is at hand
+        for here, test in tests_of(at, row, vector, op, term).items():
+            if not any(at.uses.of(v) & {*op.indices} for v in test.form.indices):
+                found[here] = None
+    return list(found)
+
+
+def _has_quotients_of_terms(
+    at: LaneChoices, op: tix.ReductionOp, choice: Operation | Block
+) -> bool:
+    """True if a choice asks for quotients of the indices of a sum."""
+    tests = choice.condition if isinstance(choice, tix.IfOp) else ()
+    asked = {v for disjunct in tests for c in disjunct for v in c.form.indices}
+    return any(v not in op.indices and at.uses.of(v) & {*op.indices} for v in asked)
