@@ -98,8 +98,11 @@ def _limits_of_whole_lanes(at: LaneChoices, op: tix.ReductionOp) -> Limits | Non
             return None
         lanes = at.tile.columns - 1
         (firsts if step > 0 else lasts).append(-rest if step > 0 else rest - lanes)
-    first, last = _largest(firsts), _largest(-form for form in lasts)
-    return (first, -last) if tests and first is not None and last is not None else None
+    first, end = _largest(firsts), _largest(-form for form in lasts)
+    if not tests or first is None or end is None:
+        return None
+    room = -end - first
+    return None if not room.terms and room.constant < 0 else (first, -end)
 
 
 def _tests_of_lanes(at: LaneChoices, op: tix.ReductionOp) -> Iterator[Constraint]:

@@ -39,8 +39,9 @@ ASSUMED_EXTENT = 512
 ADDITIONS_UNDER_WAY = 8
 """Additions that must be under way at a time, or each waits for the one before."""
 
-MOST_REGISTERS_OF_SUMS = 0.75
-"""The share of the registers that sums may take; each other sum is loaded and stored."""
+SHARE_OF_SUMS = 0.75
+"""The share of the registers that sums of a block may take: the others hold elements that are read.
+Each other sum is loaded and stored."""
 
 COST_OF_SPILL = 2
 """The cost of loading and storing a sum for a term."""
@@ -239,7 +240,7 @@ class TileCost:
         rows, columns = self.tile.height, self.tile.columns
         sums = vectors_of_sums(op, self.tile, self.lanes, self.uses)
         cost = sums + max(0, ADDITIONS_UNDER_WAY - sums)
-        cost += COST_OF_SPILL * max(0, sums - MOST_REGISTERS_OF_SUMS * self.registers.count)
+        cost += COST_OF_SPILL * max(0, sums - SHARE_OF_SUMS * self.registers.count)
         hoisted = hoisted_values(op, self.tile, self.uses)
         panels = self.tile.panels.get(op, ())
         values = [*(panel.value for panel in panels), *hoisted.per_block]

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 from xdsl.ir import SSAValue
 
@@ -20,6 +19,7 @@ from passes.analysis.costs import weight
 from passes.analysis.index_uses import IndexUses
 from passes.scheduling.costs.tile_cost import (
     ADDITIONS_UNDER_WAY,
+    SHARE_OF_SUMS,
     Sizes,
     extent_of,
     operations,
@@ -28,10 +28,7 @@ from passes.scheduling.costs.tile_cost import (
 from passes.scheduling.tiles.tile import Tile
 from passes.scheduling.tiles.tile_analysis import constant_extent
 
-SHARE_OF_SUMS = Fraction(3, 4)
-"""The registers with sums of a block: the others hold elements that are read."""
-
-SHARE_OF_DEAR_SUMS = Fraction(1, 2)
+SHARE_OF_DEAR_SUMS = 0.5
 """That share where a term needs more: elementary functions, several vectors that are read."""
 
 MOST_COLUMNS = 64
