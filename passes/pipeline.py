@@ -350,7 +350,7 @@ def code_passes(
             Step("scheduled", ExpandCallsPass()),
             # loops need machine types
             Step("scheduled", SetPrecisionPass(precision)),
-            # where nothing was summed in another way before
+            # programs without reductions come here without those of `_for_caches`
             *([Step("scheduled", _set(registers))] if tile else []),
             *shaping,
             # from here on there are loops over memory instead of definitions

@@ -35,7 +35,7 @@ class Registers:
 
 
 AVX_512 = Registers()
-"""Those of a program that does not say which it is made for."""
+"""The registers of a program that does not say for which it is made."""
 
 
 def registers_property(registers: Registers) -> DictionaryAttr | None:

@@ -54,7 +54,7 @@ class CpuExecutable(Executable):
 
     @classmethod
     def registers(cls) -> Registers:
-        """Those of this machine, or of the level that texts are for where no LLVM knows it."""
+        """The registers of this machine, or of the level of texts where no LLVM knows it."""
         from tadc.runtime.machine import has_llvm, machine, machine_without_llvm
 
         return Registers(*(machine() if has_llvm() else machine_without_llvm()).registers)

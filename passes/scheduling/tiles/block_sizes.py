@@ -29,7 +29,7 @@ from passes.scheduling.tiles.tile import Tile
 from passes.scheduling.tiles.tile_analysis import constant_extent
 
 SHARE_OF_DEAR_SUMS = 0.5
-"""That share where a term needs more: elementary functions, several vectors that are read."""
+"""The share of sums where a term needs more: elementary functions, several vectors of reads."""
 
 MOST_COLUMNS = 64
 """Columns of a block: four vectors, which begin in as many lines of each row that is read."""
