@@ -17,7 +17,7 @@ import pytest
 
 import tadc
 from tadc.runtime import native_plan
-from tadc.runtime.buffer_pool import FEWEST_BYTES_LEASED, BufferPool
+from tadc.runtime.buffer_pool import ALIGNMENT, FEWEST_BYTES_LEASED, PAGE, BufferPool
 
 CHAIN = "p: f64[4000]\n" + "p[i] += 0.5 * sin(p[3999 - i])\n" * 20
 
@@ -29,6 +29,16 @@ def test_blocks_serve_again() -> None:
     assert pool.take(4096) is block
     assert pool.take(4096) is not block
     assert pool.take(8192).nbytes == 8192
+
+
+@pytest.mark.parametrize("nbytes", [FEWEST_BYTES_LEASED, FEWEST_BYTES_LEASED + 1, 1 << 22])
+def test_large_blocks_begin_at_pages(nbytes: int) -> None:
+    pool = BufferPool()
+    blocks = [pool.take(nbytes) for _ in range(3)]
+    assert all(b.ctypes.data % PAGE == 0 and b.nbytes == nbytes for b in blocks)
+    results = [pool.empty((nbytes,), np.dtype(np.uint8)) for _ in range(3)]
+    assert all(r.ctypes.data % PAGE == 0 for r in results)
+    assert pool.take(nbytes - nbytes // 2).ctypes.data % ALIGNMENT == 0
 
 
 def test_no_more_than_the_limit_is_kept() -> None:
