@@ -56,6 +56,7 @@ The packages, each of which knows those below it alone
 ------------------------------------------------------
 - `inversion`: lumps, the structure of their matrices, and the programs that solve with these
 - `lowering`: from a plan and the bodies of definitions to `scf`, `arith` and `memref`
+- `cutting`: sums that are cut into pieces, for rows that other definitions run along, and for pairs
 - `factoring`: what is worth a tensor of its own: sums within sums, and what is not: all pairs
 - `differentiation`: rules of elementary functions; forward and reverse mode over definitions
 - `threads`: what threads of a GPU compute: how many elements, by code that these share

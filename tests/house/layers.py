@@ -33,6 +33,7 @@ LAYERS = (
     ("passes",),
     ("passes.inversion",),
     ("passes.lowering",),
+    ("passes.cutting",),
     ("passes.differentiation", "passes.factoring", "passes.scheduling", "passes.threads"),
     ("passes.analysis", "passes.index_sets"),
     ("passes.rewriting", "passes.polyhedral"),

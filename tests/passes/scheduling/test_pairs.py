@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tadc
-from passes import cut_sums
+from passes.cutting import pair_cuts
 from passes.scheduling import blocking, pairs
 from passes.scheduling.tiles import sum_lengths, tile_analysis
 from tadc.function import Function
@@ -174,9 +174,9 @@ def short_walks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Walks over few pairs: random programs have small sizes."""
     count_all_calls_as_long(monkeypatch)
     cut_all_steps(monkeypatch)
-    monkeypatch.setattr(cut_sums, "FEWEST_ROWS_OF_PAIRS", 1)
-    monkeypatch.setattr(cut_sums, "PIECES_OF_PAIRS", 3)
-    monkeypatch.setattr(cut_sums, "FEWEST_COLUMNS", 1)
+    monkeypatch.setattr(pair_cuts, "FEWEST_ROWS_OF_PAIRS", 1)
+    monkeypatch.setattr(pair_cuts, "PIECES_OF_PAIRS", 3)
+    monkeypatch.setattr(pair_cuts, "FEWEST_COLUMNS", 1)
     monkeypatch.setattr(blocking, "FEWEST_ELEMENTS_OF_ROW", 1)
     monkeypatch.setattr(pairs, "ROWS_OF_PAIRS", 2)
     monkeypatch.setattr(tile_analysis, "VECTOR_BYTES", 16)

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import tadc
 from passes import cut_sums
+from passes.cutting import row_cuts
 from passes.schedule import schedule
 from passes.scheduling import blocking
 from passes.scheduling.blocking import blocking_chooser
@@ -276,9 +277,9 @@ def short_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pieces of few rows: random programs have small sizes."""
     monkeypatch.setattr(cut_sums, "ROWS_OF_PIECE", 3)
     monkeypatch.setattr(piece_sums, "ROWS_OF_PIECE", 3)
-    monkeypatch.setattr(cut_sums, "FEWEST_ROWS", 1)
-    monkeypatch.setattr(cut_sums, "FEWEST_PIECES", 0)
-    monkeypatch.setattr(cut_sums, "FEWEST_ELEMENTS_OF_ROW", 1)
+    monkeypatch.setattr(row_cuts, "FEWEST_ROWS", 1)
+    monkeypatch.setattr(row_cuts, "FEWEST_PIECES", 0)
+    monkeypatch.setattr(row_cuts, "FEWEST_ELEMENTS_OF_ROW", 1)
 
 
 def shapes_of(source: str) -> list[tuple[int, ...]]:

@@ -1,0 +1,47 @@
+"""A cut: a sum that becomes a sum of pieces, and where these stand in the program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import SSAValue
+
+from dialects import tix
+from dialects.tix import Affine
+from passes.rewriting.programs import reads_of
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A sum to cut."""
+
+    op: tix.SumOp
+    definition: tix.DefineOp
+    behind: tix.DefineOp
+    """The definition behind which the pieces stand: all that they need is there."""
+    rows: Sequence[Affine]
+    """The lengths of the indices of the sum; the last one is cut."""
+    along: SSAValue | None = None
+    """For sums over pairs, the index of the definition along which elements of a piece lie side by
+    side."""
+    residues: int = 0
+    """Of these, the number of pieces: one for each residue of rows."""
+
+    @property
+    def inside(self) -> list[SSAValue]:
+        """The indices of the definition in the order in which a piece has them."""
+        indices = self.definition.indices
+        last = [] if self.along is None else [self.along]
+        return [*(v for v in indices if v not in last), *last]
+
+    @property
+    def shape(self) -> list[Affine]:
+        """The sizes of these."""
+        sizes = dict(zip(self.definition.indices, self.definition.shape, strict=True))
+        return [sizes[v] for v in self.inside]
+
+
+def definitions_read(op: tix.DefineOp) -> list[tix.DefineOp]:
+    """The definitions whose results a definition reads."""
+    return [r.tensor.owner for r in reads_of(op) if isinstance(r.tensor.owner, tix.DefineOp)]

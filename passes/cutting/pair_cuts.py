@@ -1,0 +1,74 @@
+"""Sums along both indices of pairs that have something dear for both: one is cut into pieces.
+
+dx[i] = sum[j](exp(-(x[i] - z[j])**2) * b[j])
+dz[j] = sum[i](exp(-(x[i] - z[j])**2) * a[i])        into 16 pieces, of every sixteenth row each
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from dialects import tix
+from dialects.tix import Affine
+from dialects.tix.affine import SizeValues
+from passes.analysis.pairs import LongSum, long_sums, pairs_along
+from passes.cutting.cut import Cut, definitions_read
+from passes.cutting.row_cuts import LONGEST_ROW, Places
+from passes.index_sets.sets import boxed_indices
+from passes.scheduling.pairs import Walk, are_walked, walking_sum
+
+PIECES_OF_PAIRS = 16
+"""Pieces of the rows of pairs: threads share them, and each has memory for its own sums."""
+
+FEWEST_ROWS_OF_PAIRS = 32
+"""Rows of such a piece at least."""
+
+FEWEST_COLUMNS = 64
+"""Columns of pairs at least: four vectors of f32."""
+
+
+def pair_cuts(
+    free: Sequence[tix.DefineOp],
+    places: Places,
+    sizes: Mapping[str, int],
+) -> list[Cut]:
+    """The sums along one index of pairs that a definition along the other one takes along
+    (`passes/scheduling/pairs.py`): the first of those that take most."""
+    ops = [op for op in free if op.indices and op.view is None]
+    seconds = [second for op in ops for second in long_sums(op) if are_walked(second.op)]
+    ways = [
+        [cut for s in seconds if (cut := _cut_of_pair(first, s, places, sizes)) is not None]
+        for first in filter(None, map(walking_sum, free))
+    ]
+    return max(ways, key=len) if ways else []
+
+
+def _cut_of_pair(
+    first: LongSum,
+    second: LongSum,
+    places: Places,
+    sizes: Mapping[str, int],
+) -> Cut | None:
+    """The cut of the second sum, if one walk over pairs may compute both."""
+    walker, length = first.definition, boxed_indices(first.op)[first.index]
+    height = boxed_indices(second.op).get(second.index)
+    if second.definition is walker or height is None or len(second.op.constraints) > 2:
+        return None
+    if not _are_many(height, length, sizes):
+        return None
+    is_there = all(places[op] < places[walker] for op in definitions_read(second.definition))
+    pair = pairs_along(first, second, length, height) if is_there else None
+    if pair is None:
+        return None
+    cut = Cut(second.op, second.definition, walker, [height], pair[1], PIECES_OF_PAIRS)
+    return cut if Walk(first, pair[0]).has(cut.shape[:-1]) else None
+
+
+def _are_many(rows: Affine, columns: Affine, sizes: Mapping[str, int]) -> bool:
+    """True if there are enough rows for pieces, and enough columns for vectors."""
+    if not {*rows.sizes, *columns.sizes} <= sizes.keys():
+        return False
+    known = SizeValues(sizes)
+    along = columns.evaluate(known)
+    is_long = rows.evaluate(known) >= PIECES_OF_PAIRS * FEWEST_ROWS_OF_PAIRS
+    return is_long and FEWEST_COLUMNS <= along <= LONGEST_ROW
