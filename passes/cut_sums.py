@@ -12,7 +12,8 @@ becomes
 by  {0, ..., I - 1} = ∪_p {32 p, ..., min(32 p + 32, I) - 1}.  A piece belongs to few rows, so that
 one loop can compute these and add to it what they contribute, while they lie in a near cache
 (`passes/scheduling/rows/rows.py`): the rows are read from memory once. Gradients of norms by their
-weights are like this, and products of a matrix, and of its transpose, with vectors. Elements of
+weights are like this, those of biases beside rows that are made element by element, and products
+of a matrix, and of its transpose, with vectors. Elements of
 products of matrices share what they read, which is for blocks.
 
 Sums along both indices of pairs are cut likewise, where a pair has something dear for both
@@ -108,16 +109,7 @@ def _cuts_of(program: tix.ProgramOp, sizes: Mapping[str, int]) -> list[Cut]:
     found = row_cuts(free, places, sizes)
     found = found or pair_cuts(free, places, sizes)  # walks have no rows of other definitions
     whole = {cut.definition.result for cut in found}
-    return [
-        cut
-        for cut in found
-        if not whole & {r.tensor for r in reads_of(cut.definition)}
-        and not any(
-            read.tensor is cut.definition.result
-            for op in program.definitions[: places[cut.behind] + 1]
-            for read in reads_of(op)
-        )
-    ]
+    return [cut for cut in found if not whole & {r.tensor for r in reads_of(cut.definition)}]
 
 
 # --- the change -----------------------------------------------------------------------------------

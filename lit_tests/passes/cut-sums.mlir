@@ -33,6 +33,24 @@ tix.program @weights (%x = "x" : !tix.tensor<[I, 512], f32>, %g = "g" : !tix.ten
   tix.return %d, %y
 }
 
+// Rows that are made of others, as gradients of a layer by its input are, take sums along, too.
+tix.program @bias (%x = "x" : !tix.tensor<[I, 512], f32>, %dy = "dy" : !tix.tensor<[I, 512], f32>) {
+  %dx = tix.define "dx" (%i, %j) : !tix.tensor<[I, 512], f32> {
+    %0 = tix.read %dy[%i, %j]
+    %1 = tix.read %x[%i, %j]
+    %2 = tix.mul %0, %1
+    tix.yield %2
+  }
+  %db = tix.define "db" (%j) : !tix.tensor<[512], f32> {
+    %0 = tix.sum (%i) in (%i >= 0, %i + 1 <= I) {
+      %1 = tix.read %dy[%i, %j]
+      tix.yield %1
+    }
+    tix.yield %0
+  }
+  tix.return %dx, %db
+}
+
 // No definition runs along the rows of %x alone: `y` is a product of matrices.
 tix.program @product (%x = "x" : !tix.tensor<[I, 512], f32>, %g = "g" : !tix.tensor<[512, 64], f32>) {
   %y = tix.define "y" (%i, %k) : !tix.tensor<[I, 64], f32> {
@@ -119,6 +137,10 @@ tix.program @pairs (%x = "x" : !tix.tensor<[I], f32>, %z = "z" : !tix.tensor<[51
 // CHECK-NEXT:      }
 // CHECK-NEXT:      [[G:%.*]] = tix.read %g[%j_3]
 // CHECK-NEXT:      tix.mul [[A]], [[G]]
+// CHECK-LABEL: tix.program @bias
+// CHECK:         %dx = tix.define
+// CHECK:         %db_pieces = tix.define "db_pieces" (%p, %j_1) : !tix.tensor<[P, 512], f32> {
+// CHECK:         %db = tix.define "db" (%j_2)
 // CHECK-LABEL: tix.program @product
 // CHECK-NOT:     _pieces
 // CHECK-LABEL: tix.program @few

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
@@ -40,6 +40,19 @@ class Cut:
         """The sizes of these."""
         sizes = dict(zip(self.definition.indices, self.definition.shape, strict=True))
         return [sizes[v] for v in self.inside]
+
+
+Places = Mapping[tix.DefineOp, int]
+"""The place of each definition in its program, in order."""
+
+
+def first_readers(places: Places) -> dict[SSAValue, int]:
+    """The place of the first definition that reads each tensor."""
+    found: dict[SSAValue, int] = {}
+    for op, place in places.items():
+        for read in reads_of(op):
+            found.setdefault(read.tensor, place)
+    return found
 
 
 def definitions_read(op: tix.DefineOp) -> list[tix.DefineOp]:

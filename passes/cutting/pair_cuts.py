@@ -12,8 +12,8 @@ from dialects import tix
 from dialects.tix import Affine
 from dialects.tix.affine import SizeValues
 from passes.analysis.pairs import LongSum, long_sums, pairs_along
-from passes.cutting.cut import Cut, definitions_read
-from passes.cutting.row_cuts import LONGEST_ROW, Places
+from passes.cutting.cut import Cut, Places, definitions_read, first_readers
+from passes.cutting.row_cuts import LONGEST_ROW
 from passes.index_sets.sets import boxed_indices
 from passes.scheduling.pairs import Walk, are_walked, walking_sum
 
@@ -40,7 +40,8 @@ def pair_cuts(
         [cut for s in seconds if (cut := _cut_of_pair(first, s, places, sizes)) is not None]
         for first in filter(None, map(walking_sum, free))
     ]
-    return max(ways, key=len) if ways else []
+    readers, best = first_readers(places), max(ways, key=len) if ways else []
+    return [c for c in best if places[c.behind] < readers.get(c.definition.result, len(places))]
 
 
 def _cut_of_pair(

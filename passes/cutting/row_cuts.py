@@ -6,7 +6,8 @@ dg[j] = sum[i](dy[i, j] * (x[i, j] - m[i]))          over the rows of dy, which 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
 
 from xdsl.ir import SSAValue
@@ -14,8 +15,9 @@ from xdsl.ir import SSAValue
 from dialects import tix
 from dialects.tix import Affine
 from dialects.tix.affine import SizeValues
-from passes.cutting.cut import Cut, definitions_read
+from passes.cutting.cut import Cut, Places, definitions_read, first_readers
 from passes.index_sets.sets import boxed_indices
+from passes.rewriting.programs import reads_of
 from passes.scheduling.blocking import FEWEST_ELEMENTS_OF_ROW
 from passes.scheduling.rows.piece_sums import ROWS_OF_PIECE
 from passes.scheduling.rows.row_forms import long_reductions
@@ -26,6 +28,9 @@ FEWEST_ROWS = 2 * ROWS_OF_PIECE
 FEWEST_PIECES = 8
 """Pieces at least: they are what threads share."""
 
+FEWEST_COLUMNS_OF_STRIP = 64
+"""Columns of a strip: four vectors of f32."""
+
 LONGEST_ROW = 1 << 14
 """Elements of the longest row: with a row of each of several tensors, 64 KB of f32, a near cache
 keeps the sums of a piece."""
@@ -33,14 +38,40 @@ keeps the sums of a piece."""
 Row = tuple[SSAValue, int]
 """Rows of a tensor: what it has for all values of so many first indices."""
 
-Places = Mapping[tix.DefineOp, int]
-"""The place of each definition in its program."""
+
+Runs = Mapping[Row, Sequence[tix.DefineOp]]
+"""The definitions that run along rows, in order."""
 
 
 def row_cuts(free: Sequence[tix.DefineOp], places: Places, sizes: Mapping[str, int]) -> list[Cut]:
-    """The sums over rows that others reduce, among definitions that need not stay as they are."""
-    last = {row: op for op in free for row in _rows_reduced(op)}
-    return [cut for op in free for cut in _cuts_in(op, last, places, sizes)]
+    """The sums over rows that others run along, among definitions that need not stay as they
+    are."""
+    reduced, made = _runs(free, _rows_reduced), _runs(free, _rows_made)
+    readers = first_readers(places)
+    cuts: list[Cut] = []
+    for op in free:
+        last = readers.get(op.result, len(places))
+        for total, lengths, rows in _sums_over_rows(op):
+            partners = _before(last, reduced, rows, places)
+            if not partners and _is_wide(op, sizes):
+                partners = _before(last, made, rows, places)
+            if partners and _pays(lengths, op.shape, sizes):
+                behind = max([*partners, *definitions_read(op)], key=places.__getitem__)
+                cuts.append(Cut(total, op, behind, lengths))
+    return cuts
+
+
+def _runs(ops: Sequence[tix.DefineOp], rows_of: Callable[[tix.DefineOp], Iterator[Row]]) -> Runs:
+    found = defaultdict[Row, list[tix.DefineOp]](list)
+    for op in ops:
+        for row in rows_of(op):
+            found[row].append(op)
+    return found
+
+
+def _before(last: int, runs: Runs, rows: Sequence[Row], places: Places) -> list[tix.DefineOp]:
+    """The definitions before a place that run along some of these rows."""
+    return [op for row in rows for op in runs.get(row, ()) if places[op] < last]
 
 
 def _rows_reduced(op: tix.DefineOp) -> Iterator[Row]:
@@ -52,29 +83,31 @@ def _rows_reduced(op: tix.DefineOp) -> Iterator[Row]:
                 yield read.tensor, len(op.indices)
 
 
-def _cuts_in(
+def _rows_made(op: tix.DefineOp) -> Iterator[Row]:
+    """The rows that a definition makes, and those that it makes them of: of each element one in the
+    same place."""
+    if long_reductions(op) or op.view is not None:
+        return
+    own: list[object] = [*op.indices]
+    read = (r.tensor for r in reads_of(op) if [form.single_index for form in r.forms] == own)
+    for tensor in dict.fromkeys([*read, op.result]):
+        yield from ((tensor, count) for count in range(1, len(own)))
+
+
+def _sums_over_rows(
     op: tix.DefineOp,
-    last: Mapping[Row, tix.DefineOp],
-    places: Places,
-    sizes: Mapping[str, int],
-) -> Iterator[Cut]:
-    """The sums of a definition over rows that others reduce."""
+) -> Iterator[tuple[tix.SumOp, Sequence[Affine], Sequence[Row]]]:
+    """The sums of a definition over all rows of some tensors, the lengths of their indices, and
+    these rows."""
     for total in op.body.block.ops:
         if not isinstance(total, tix.SumOp) or not op.indices or op.view is not None:
             continue
-        rows, count = boxed_indices(total), len(total.indices)
-        if len(rows) != count or len(total.constraints) != 2 * count:
+        ranges, count = boxed_indices(total), len(total.indices)
+        if len(ranges) != count or len(total.constraints) != 2 * count:
             continue
-        lengths = [rows[v] for v in total.indices]
-        partners = [
-            last[read.tensor, count]
-            for read in _reads_in(total)
-            if (read.tensor, count) in last and _has_rows(read, total, op, lengths)
-        ]
-        if not partners or not _pays(lengths, op.shape, sizes):
-            continue
-        needed = definitions_read(op)
-        yield Cut(total, op, max([*partners, *needed], key=places.__getitem__), lengths)
+        lengths = [ranges[v] for v in total.indices]
+        read = [r.tensor for r in _reads_in(total) if _has_rows(r, total, op, lengths)]
+        yield total, lengths, [(tensor, count) for tensor in read]
 
 
 def _has_rows(
@@ -98,6 +131,14 @@ def _at(read: tix.ReadOp, count: int) -> tuple[list[object], list[object]]:
 
 def _reads_in(op: tix.ReductionOp) -> Iterator[tix.ReadOp]:
     return (inner for inner in op.walk() if isinstance(inner, tix.ReadOp))
+
+
+def _is_wide(op: tix.DefineOp, sizes: Mapping[str, int]) -> bool:
+    """True if a row fills the vectors of a strip (`passes/scheduling/rows/strips.py`), which would
+    have whole narrower rows."""
+    columns = op.shape[-1]
+    is_known = {*columns.sizes} <= sizes.keys()
+    return is_known and columns.evaluate(SizeValues(sizes)) >= FEWEST_COLUMNS_OF_STRIP
 
 
 def _pays(lengths: Sequence[Affine], row: Sequence[Affine], sizes: Mapping[str, int]) -> bool:

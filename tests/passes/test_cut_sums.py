@@ -88,6 +88,13 @@ def test_readers_in_other_programs_say_nothing() -> None:
     assert labels == ["u", "v_pieces", "v", "z"]
 
 
+def test_pieces_stand_behind_what_makes_rows() -> None:
+    text = "z[i, j] = x[i, j] * g[j]\nv[j] = sum[i](d[i, j] * x[i, j])\nreturn z, v"
+    assert cut_in(text) == ["z", "v_pieces", "v"]
+    of_result = "z[i, j] = exp(x[i, j] + y[i])\nv[j] = sum[i](z[i, j])\nreturn z, v"
+    assert cut_in(of_result) == ["z", "v_pieces", "v"]
+
+
 def test_sums_that_are_read_early_do_not_take_others_with_them() -> None:
     text = (
         "v[j] = sum[i](x[i, j])\nw[j] = sum[i](z[i, j])\nu[i] = sum[j](x[i, j])\ny[j] = v[j]**2\n"
@@ -115,6 +122,9 @@ APART = {
     "v[k, j] = sum[i](d[i, k] * x[i, j])\nreturn u, v",
     "columns of both": "u[j] = sum[i](x[i, j])\nv[j] = sum[i](x[i, j]**2)\nreturn u, v",
     "what rows need": "v[j] = sum[i](x[i, j])\nu[i] = sum[j](x[i, j] * v[j])\nreturn u, v",
+    "what other rows are made of": "v[j] = sum[i](x[i, j])\ny[i, j] = x[i, j] * v[j]\nreturn v, y",
+    "rows of other places": "y[i, j] = x[i + 1, j] - x[i, j + 1]\nv[j] = sum[i](x[i, j])\n"
+    "return y, v",
     "some rows": "x: real[I, J]\nu[i] = sum[j](x[i, j])\nv[j] = sum[i in range(1, I)](x[i, j])\n"
     "return u, v",
     "extrema": "u[i] = sum[j](x[i, j])\nv[j] = max[i](x[i, j])\nreturn u, v",
@@ -135,6 +145,13 @@ def test_nothing_is_cut(why: str) -> None:
 def test_what_is_cut_has_many_rows_of_no_great_length(rows: int, columns: int, cuts: bool) -> None:
     program = tadc.compile(ROWS).program.op
     assert (cut_sums(program, {"I": rows, "J": columns}) is not program) == cuts
+
+
+@pytest.mark.parametrize(("columns", "cuts"), [(63, False), (64, True)])
+def test_rows_as_narrow_as_a_strip_need_no_pieces(columns: int, cuts: bool) -> None:
+    text = "z[i, j] = x[i, j] * g[j]\nv[j] = sum[i](d[i, j] * x[i, j])\nreturn z, v"
+    program = tadc.compile(text).program.op
+    assert (cut_sums(program, {"I": 512, "J": columns}) is not program) == cuts
 
 
 def test_sums_of_unknown_length_stay() -> None:

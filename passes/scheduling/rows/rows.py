@@ -144,14 +144,15 @@ def _joined(group: _Group) -> list[Nest]:
     # blocks of rows share what all rows read
     tiles = not pieces and all(nest.tiles for nest in nests)
     scanned = any(m.scans for m in members)
-    reduced = len(rows) > 1 and any(m.reductions for m in members)
+    reduced = len(rows) > 1 and any(m.reductions or m.piece for m in members)
     reduced |= len(members) == 1 and len(members[0].reductions) == 1
     if tiles or not (scanned or reduced):
         return nests
     ops = [m.op for m in members]
     found = Rows(shared, *places_of(ops, numbers), pieces, along=parts_along(ops, shared, pieces))
     long = [m for m in members if not m.is_number(shared) and not m.piece]
-    if all(_goes_beside(m, shared) for m in members):
+    waits = any(m.reductions for m in members)
+    if waits and all(_goes_beside(m, shared) for m in members):
         found = replace(
             found,
             height=min(m.beside for m in [*long, *(m for m in members if m.piece)]),
