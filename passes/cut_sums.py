@@ -32,7 +32,7 @@ entry and on exit sums are bounded.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ArrayAttr
@@ -41,7 +41,7 @@ from xdsl.ir import SSAValue
 from dialects import tix
 from dialects.tix import Affine, TensorType, between
 from passes.analysis.rounding import is_free, must_round_identically
-from passes.cutting.cut import Cut
+from passes.cutting.cut import Cut, definitions_read
 from passes.cutting.pair_cuts import pair_cuts
 from passes.cutting.row_cuts import row_cuts
 from passes.rewriting.builder import BodyBuilder
@@ -51,7 +51,6 @@ from passes.rewriting.program_pass import ProgramPass
 from passes.rewriting.programs import (
     ProgramBuilder,
     copy_changed,
-    reads_of,
     start_copy,
     type_of,
 )
@@ -79,37 +78,38 @@ def cut_sums(program: tix.ProgramOp, sizes: Mapping[str, int]) -> tix.ProgramOp:
     builder, cloner = start_copy(_Cutter, program)
     cloner.pieces = {}
     whole, waiting = {cut.definition for cut in cuts}, list[tix.DefineOp]()
-    for op in program.definitions:
-        needed = {read.tensor.owner for read in reads_of(op)}
-        _append(builder, cloner, [w for w in waiting if w in needed])
-        waiting = [w for w in waiting if w not in needed]
-        if op in whole:
-            waiting.append(op)
-        else:
-            _append(builder, cloner, [op])
+
+    def append_needed(needed: Collection[tix.DefineOp]) -> None:
+        """Append the sums that wait, of those that are needed now, and what they need before."""
+        for op in [w for w in waiting if w in needed]:
+            waiting.remove(op)
+            append_needed(definitions_read(op))
+            cloner.values[op.result] = copy_changed(builder, cloner, op, cloner.pieces)
+
+    def append_pieces(place: int) -> None:
+        """Append the pieces that stand behind the definition at a place."""
         for cut in cuts:
-            if cut.behind is op:
-                pieces = _pieces(builder, cloner, cut, lengths)
-                cloner.pieces[cut.op] = pieces, cut
-    _append(builder, cloner, waiting)
+            if cut.behind == place:
+                append_needed(definitions_read(cut.op))
+                cloner.pieces[cut.op] = _pieces(builder, cloner, cut, lengths), cut
+
+    append_pieces(-1)
+    for place, op in enumerate(program.definitions):
+        waiting.append(op)
+        append_needed({op} - whole)
+        append_pieces(place)
+    append_needed({*waiting})
     made = builder.finish(program, [cloner.value(v) for v in program.returned])
     made.derived = ArrayAttr([*program.derived, *lengths.derived])
     return made
-
-
-def _append(builder: ProgramBuilder, cloner: _Cutter, ops: Sequence[tix.DefineOp]) -> None:
-    for op in ops:
-        cloner.values[op.result] = copy_changed(builder, cloner, op, cloner.pieces)
 
 
 def _cuts_of(program: tix.ProgramOp, sizes: Mapping[str, int]) -> list[Cut]:
     fixed = must_round_identically(program)
     free = [op for op in program.definitions if is_free(op, fixed)]
     places = {op: n for n, op in enumerate(program.definitions)}
-    found = row_cuts(free, places, sizes)
-    found = found or pair_cuts(free, places, sizes)  # walks have no rows of other definitions
-    whole = {cut.definition.result for cut in found}
-    return [cut for cut in found if not whole & {r.tensor for r in reads_of(cut.definition)}]
+    # walks have no rows of other definitions
+    return row_cuts(free, places, sizes) or pair_cuts(free, places, sizes)
 
 
 # --- the change -----------------------------------------------------------------------------------

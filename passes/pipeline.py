@@ -200,15 +200,17 @@ def summing_passes(
     most: Mapping[str, int] | None = None,
     threads: bool = False,
     registers: Registers = AVX_512,
+    least: Mapping[str, int] | None = None,
 ) -> Pipeline:
     """From `tensor-index` to the definitions that code for these `values` of sizes is made of.
 
     `tile` is for processors with caches, and vectors in `registers`, where definitions are made
     best for `sizes` and for a `precision` of tensors of type `real`; those that are no `values` are
-    at `most` these. With `threads` it is for GPUs, and all sizes lie between `sizes` and these.
+    at `least` and at `most` these. With `threads` it is for GPUs, and all sizes lie between `sizes`
+    and these.
     """
     example, greatest = write_sizes(sizes or {}), write_sizes(most or {})
-    ends = (example, ()) if threads else ((), greatest)
+    ends = (example, ()) if threads else (write_sizes(least or {}), greatest)
     specialising = [
         Step("tensor-index", SpecialisePass(write_sizes(values), *ends)),
         # conditions that values decide

@@ -4,15 +4,15 @@
 // quotients of a row. What is read here alone has no memory: %m and %s are numbers, and a row of %e
 // lies where that of %y will. Quotients by %s are its reciprocal times %e, corrected; where %s is far
 // from 1, they are divisions. Four rows go side by side, and one by one those that are left.
-tix.program @softmax (%x = "x" : !tix.tensor<[I, 512], f32>) {
+tix.program @softmax (%x = "x" : !tix.tensor<[I, 128], f32>) {
   %m = tix.define "m" (%i) : !tix.tensor<[I], f32> {
-    %0 = tix.max (%j) in (%j >= 0, %j <= 511) {
+    %0 = tix.max (%j) in (%j >= 0, %j <= 127) {
       %1 = tix.read %x[%i, %j]
       tix.yield %1
     }
     tix.yield %0
   }
-  %e = tix.define "e" (%i, %j) : !tix.tensor<[I, 512], f32> {
+  %e = tix.define "e" (%i, %j) : !tix.tensor<[I, 128], f32> {
     %0 = tix.read %x[%i, %j]
     %1 = tix.read %m[%i]
     %2 = tix.sub %0, %1
@@ -20,13 +20,13 @@ tix.program @softmax (%x = "x" : !tix.tensor<[I, 512], f32>) {
     tix.yield %3
   }
   %s = tix.define "s" (%i) : !tix.tensor<[I], f32> {
-    %0 = tix.sum (%j) in (%j >= 0, %j <= 511) {
+    %0 = tix.sum (%j) in (%j >= 0, %j <= 127) {
       %1 = tix.read %e[%i, %j]
       tix.yield %1
     }
     tix.yield %0
   }
-  %y = tix.define "y" (%i, %j) : !tix.tensor<[I, 512], f32> {
+  %y = tix.define "y" (%i, %j) : !tix.tensor<[I, 128], f32> {
     %0 = tix.read %e[%i, %j]
     %1 = tix.read %s[%i]
     %2 = tix.div %0, %1
@@ -100,15 +100,15 @@ tix.program @apart (%x = "x" : !tix.tensor<[512, 512], f32>) {
 
 // Sums over the rows of a piece: one iteration computes the rows of a piece, each of which adds its
 // terms when it is there.
-tix.program @pieces sizes (#tix.size<P = min((I + 31) floordiv 32)>) (%x = "x" : !tix.tensor<[I, 512], f32>) {
+tix.program @pieces sizes (#tix.size<P = min((I + 31) floordiv 32)>) (%x = "x" : !tix.tensor<[I, 128], f32>) {
   %s = tix.define "s" (%i) : !tix.tensor<[I], f32> {
-    %0 = tix.max (%j) in (%j >= 0, %j <= 511) {
+    %0 = tix.max (%j) in (%j >= 0, %j <= 127) {
       %1 = tix.read %x[%i, %j]
       tix.yield %1
     }
     tix.yield %0
   }
-  %d = tix.define "d" (%p, %j) : !tix.tensor<[P, 512], f32> {
+  %d = tix.define "d" (%p, %j) : !tix.tensor<[P, 128], f32> {
     %0 = tix.sum (%i) in (%i >= 32 * %p, 32 * %p + 31 >= %i, %i + 1 <= I) {
       %1 = tix.read %x[%i, %j]
       %2 = tix.read %s[%i]
@@ -177,3 +177,41 @@ tix.program @along (%x = "x" : !tix.tensor<[I, 512], f32>) {
 // CHECK:             scf.for %j
 // CHECK-NOT:           math.exp
 // CHECK:               vector.store {{.*}}, %y[
+
+// -----
+
+// Sums over rows that no other definition makes or reduces: of several, four rows add to each at a
+// time.
+tix.program @moments sizes (#tix.size<P = min((I + 31) floordiv 32)>) (%x = "x" : !tix.tensor<[I, 512], f32>) {
+  %m = tix.define "m" (%p, %j) : !tix.tensor<[P, 512], f32> {
+    %0 = tix.sum (%i) in (%i >= 32 * %p, 32 * %p + 31 >= %i, %i + 1 <= I) {
+      %1 = tix.read %x[%i, %j]
+      tix.yield %1
+    }
+    tix.yield %0
+  }
+  %q = tix.define "q" (%p, %j) : !tix.tensor<[P, 512], f32> {
+    %0 = tix.sum (%i) in (%i >= 32 * %p, 32 * %p + 31 >= %i, %i + 1 <= I) {
+      %1 = tix.read %x[%i, %j]
+      %2 = tix.mul %1, %1
+      tix.yield %2
+    }
+    tix.yield %0
+  }
+  tix.return %m, %q
+}
+
+// CHECK-LABEL:   func.func @m(%m: memref<?xf32>, %q: memref<?xf32>, %x: memref<?xf32>, %I: index, %P: index)
+// CHECK:           loops.parallel (%p) to (%P)
+// CHECK:             scf.for %j
+// CHECK:               vector.store {{.*}}, %m[
+// CHECK:             scf.for %j
+// CHECK:               vector.store {{.*}}, %q[
+// CHECK:             scf.for %i{{.*}} step %c4
+// CHECK:               scf.for %j
+// CHECK:                 vector.load %m[
+// CHECK-COUNT-4:         arith.addf
+// CHECK-NEXT:            vector.store {{.*}}, %m[
+// CHECK:                 vector.load %q[
+// CHECK:                 vector.store {{.*}}, %q[
+// CHECK:             scf.for %i{{.*}} step %c1

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from dialects import tix
 from dialects.tix import Affine
+from passes.rewriting.cloner import free_values
 from passes.rewriting.programs import reads_of
 
 
@@ -18,8 +19,9 @@ class Cut:
 
     op: tix.SumOp
     definition: tix.DefineOp
-    behind: tix.DefineOp
-    """The definition behind which the pieces stand: all that they need is there."""
+    behind: int
+    """The place of the definition behind which the pieces stand: all that they need is there. -1 if
+    they need no definition."""
     rows: Sequence[Affine]
     """The lengths of the indices of the sum; the last one is cut."""
     along: SSAValue | None = None
@@ -55,6 +57,13 @@ def first_readers(places: Places) -> dict[SSAValue, int]:
     return found
 
 
-def definitions_read(op: tix.DefineOp) -> list[tix.DefineOp]:
-    """The definitions whose results a definition reads."""
-    return [r.tensor.owner for r in reads_of(op) if isinstance(r.tensor.owner, tix.DefineOp)]
+def definitions_read(op: Operation) -> set[tix.DefineOp]:
+    """The definitions whose results an operation reads, or what it uses of values around it."""
+    found: set[tix.DefineOp] = set()
+    for inner in op.walk():
+        if isinstance(inner, tix.ReadOp) and isinstance(inner.tensor.owner, tix.DefineOp):
+            found.add(inner.tensor.owner)
+    for value in (*op.operands, *free_values(op)):
+        if isinstance(value.owner, Operation) and not isinstance(value.owner, tix.DefineOp):
+            found |= definitions_read(value.owner)
+    return found

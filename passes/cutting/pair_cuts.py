@@ -13,9 +13,9 @@ from dialects.tix import Affine
 from dialects.tix.affine import SizeValues
 from passes.analysis.pairs import LongSum, long_sums, pairs_along
 from passes.cutting.cut import Cut, Places, definitions_read, first_readers
-from passes.cutting.row_cuts import LONGEST_ROW
 from passes.index_sets.sets import boxed_indices
 from passes.scheduling.pairs import Walk, are_walked, walking_sum
+from passes.scheduling.rows.row_forms import LONGEST_ROW
 
 PIECES_OF_PAIRS = 16
 """Pieces of the rows of pairs: threads share them, and each has memory for its own sums."""
@@ -41,7 +41,7 @@ def pair_cuts(
         for first in filter(None, map(walking_sum, free))
     ]
     readers, best = first_readers(places), max(ways, key=len) if ways else []
-    return [c for c in best if places[c.behind] < readers.get(c.definition.result, len(places))]
+    return [c for c in best if c.behind < readers.get(c.definition.result, len(places))]
 
 
 def _cut_of_pair(
@@ -57,11 +57,11 @@ def _cut_of_pair(
         return None
     if not _are_many(height, length, sizes):
         return None
-    is_there = all(places[op] < places[walker] for op in definitions_read(second.definition))
+    is_there = all(places[op] < places[walker] for op in definitions_read(second.op))
     pair = pairs_along(first, second, length, height) if is_there else None
     if pair is None:
         return None
-    cut = Cut(second.op, second.definition, walker, [height], pair[1], PIECES_OF_PAIRS)
+    cut = Cut(second.op, second.definition, places[walker], [height], pair[1], PIECES_OF_PAIRS)
     return cut if Walk(first, pair[0]).has(cut.shape[:-1]) else None
 
 

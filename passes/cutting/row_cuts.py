@@ -18,9 +18,9 @@ from dialects.tix.affine import SizeValues
 from passes.cutting.cut import Cut, Places, definitions_read, first_readers
 from passes.index_sets.sets import boxed_indices
 from passes.rewriting.programs import reads_of
-from passes.scheduling.blocking import FEWEST_ELEMENTS_OF_ROW
+from passes.scheduling.blocking import FEWEST_ELEMENTS_OF_ROW, MOST_TERMS_OF_STRIP
 from passes.scheduling.rows.piece_sums import ROWS_OF_PIECE
-from passes.scheduling.rows.row_forms import long_reductions
+from passes.scheduling.rows.row_forms import LONGEST_ROW, long_reductions
 
 FEWEST_ROWS = 2 * ROWS_OF_PIECE
 """The length of the shortest index that is cut."""
@@ -31,9 +31,9 @@ FEWEST_PIECES = 8
 FEWEST_COLUMNS_OF_STRIP = 64
 """Columns of a strip: four vectors of f32."""
 
-LONGEST_ROW = 1 << 14
-"""Elements of the longest row: with a row of each of several tensors, 64 KB of f32, a near cache
-keeps the sums of a piece."""
+FEWEST_ROWS_ALONE, FEWEST_ELEMENTS_ALONE = 1 << 11, 1 << 21
+"""Rows, and elements of all of them, that are cut even if no other definition runs along them:
+8 MB of f32."""
 
 Row = tuple[SSAValue, int]
 """Rows of a tensor: what it has for all values of so many first indices."""
@@ -47,7 +47,7 @@ def row_cuts(free: Sequence[tix.DefineOp], places: Places, sizes: Mapping[str, i
     """The sums over rows that others run along, among definitions that need not stay as they
     are."""
     reduced, made = _runs(free, _rows_reduced), _runs(free, _rows_made)
-    readers = first_readers(places)
+    readers, ready = first_readers(places), dict(places)
     cuts: list[Cut] = []
     for op in free:
         last = readers.get(op.result, len(places))
@@ -55,9 +55,11 @@ def row_cuts(free: Sequence[tix.DefineOp], places: Places, sizes: Mapping[str, i
             partners = _before(last, reduced, rows, places)
             if not partners and _is_wide(op, sizes):
                 partners = _before(last, made, rows, places)
-            if partners and _pays(lengths, op.shape, sizes):
-                behind = max([*partners, *definitions_read(op)], key=places.__getitem__)
+            behind = max([-1, *partners, *(ready[read] for read in definitions_read(total))])
+            pays = _pays(lengths, op.shape, sizes)
+            if pays and behind < last and (partners or _are_far(rows, lengths, op, sizes)):
                 cuts.append(Cut(total, op, behind, lengths))
+                ready[op] = max(ready[op], behind)
     return cuts
 
 
@@ -69,9 +71,10 @@ def _runs(ops: Sequence[tix.DefineOp], rows_of: Callable[[tix.DefineOp], Iterato
     return found
 
 
-def _before(last: int, runs: Runs, rows: Sequence[Row], places: Places) -> list[tix.DefineOp]:
-    """The definitions before a place that run along some of these rows."""
-    return [op for row in rows for op in runs.get(row, ()) if places[op] < last]
+def _before(last: int, runs: Runs, rows: Sequence[Row], places: Places) -> list[int]:
+    """The places of definitions before a place that run along some of these rows."""
+    found = (places[op] for row in rows for op in runs.get(row, ()))
+    return [place for place in found if place < last]
 
 
 def _rows_reduced(op: tix.DefineOp) -> Iterator[Row]:
@@ -139,6 +142,20 @@ def _is_wide(op: tix.DefineOp, sizes: Mapping[str, int]) -> bool:
     columns = op.shape[-1]
     is_known = {*columns.sizes} <= sizes.keys()
     return is_known and columns.evaluate(SizeValues(sizes)) >= FEWEST_COLUMNS_OF_STRIP
+
+
+def _are_far(
+    rows: Sequence[Row], lengths: Sequence[Affine], op: tix.DefineOp, sizes: Mapping[str, int]
+) -> bool:
+    """True if a sum is over so many rows that no near cache keeps a strip of them, or all rows
+    are so large that memory gives whole ones alone quickly."""
+    if not rows or not _is_wide(op, sizes):
+        return False
+    known = SizeValues(sizes)
+    terms, row = (prod(form.evaluate(known) for form in forms) for forms in (lengths, op.shape))
+    return terms > MOST_TERMS_OF_STRIP or (
+        terms >= FEWEST_ROWS_ALONE and terms * row >= FEWEST_ELEMENTS_ALONE
+    )
 
 
 def _pays(lengths: Sequence[Affine], row: Sequence[Affine], sizes: Mapping[str, int]) -> bool:

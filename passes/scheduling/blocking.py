@@ -18,7 +18,7 @@ from passes.rewriting.written_sizes import parse_sizes
 from passes.scheduling.costs.tile_cost import Sizes, length_of
 from passes.scheduling.recurrences import is_recurrence
 from passes.scheduling.rows.piece_sums import piece_sum_of
-from passes.scheduling.rows.row_forms import MOST_BYTES_BESIDE, long_reductions
+from passes.scheduling.rows.row_forms import MOST_BYTES_BESIDE, ROWS_BESIDE, long_reductions
 from passes.scheduling.scans import is_scanned
 from passes.scheduling.streams.streams import Stream, is_window, stream_of
 from passes.scheduling.tiles.tile import Tile
@@ -52,17 +52,14 @@ PLAIN = Blocking()
 FEWEST_ELEMENTS_OF_ROW = 16
 """The length of the shortest rows that are computed together: a vector of f32."""
 
-MOST_TERMS_OF_STRIP = 4096
-"""Terms of the longest sums in strips: with four vectors of 64 bytes for each, a strip is 1 MB."""
+MOST_TERMS_OF_STRIP = 2048
+"""Terms of the longest sums in strips: of four vectors of 64 bytes for each, a strip has 512 KB."""
 
 FEWEST_BYTES_OF_FAR = 3 << 18
 """Bytes of the smallest results that leave the near caches until others read them."""
 
 MOST_TERMS_OF_ROW = 1 << 16
 """Terms of the longest sums whose row stays in a near cache: 256 KB of f32."""
-
-ROWS_BESIDE = 4
-"""Rows that go side by side: each hides what others wait for."""
 
 FEWEST_ROWS_BESIDE = 64
 """Rows that there are at least, for threads to share."""

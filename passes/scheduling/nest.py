@@ -51,6 +51,15 @@ class Rows:
     """The elements of the longest rows that go side by side."""
 
     @property
+    def shape(self) -> Mapping[SSAValue, Affine]:
+        """The indices of a row, as a member has them, and their sizes."""
+        if not self.shared:
+            return dict(zip(self.pieces[0].rows, self.pieces[0].lengths, strict=True))
+        op, own = next(iter(self.shared.items()))
+        sizes = dict(zip(op.indices, op.shape, strict=True))
+        return {v: sizes[v] for v in own}
+
+    @property
     def lines(self) -> Mapping[tix.DefineOp, Sequence[SSAValue]]:
         """For each member the indices that say which row it is in; of those in pieces, too."""
         return {**self.shared, **{piece.op: piece.rows for piece in self.pieces}}

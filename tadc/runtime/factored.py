@@ -32,8 +32,9 @@ class Factored:
         threads, tile = kind.many_threads, kind.tiles and sizes.tiles
         largest = sizes.most if threads else sizes.most_of_variables
         most = largest(kind.largest_example)
+        registers, least = kind.registers(), sizes.least
         return summing_passes(
-            sizes.values, precision, tile, example, most, threads, kind.registers()
+            sizes.values, precision, tile, example, most, threads, registers, least
         ).passes
 
     def of(

@@ -1,7 +1,7 @@
 """Classes of sizes: all calls of a class run the same code.
 
     numbers  0 1 2 3 ... 14 15 16             32             48             64
-    buckets                      17-23 24-31    33-39 40-47    49-55 56-63    65-127 ... 512-
+    buckets                      17-23 24-31    33-39 40-47    49-55 56-63    65-127 ... 4096-
 
 Code for known sizes is faster where ranges are short: loops are unrolled, sums over them are
 computed again rather than stored, windows become boxes. Long ranges gain nothing (a product of 1024
@@ -12,7 +12,7 @@ of another do in their product, are one size in the code where they are equal, a
 that ends the range. Short calls all share one class without numbers, whose code is compiled fast.
 
 The class of a call depends on nothing but its sizes, neither on calls before it nor on their order,
-and so do the bits of its results. Of each size there are 30 classes, of programs whose sizes are
+and so do the bits of its results. Of each size there are 33 classes, of programs whose sizes are
 numbers two, and twice as many with sizes in the millions: a stream of ever new shapes soon finds
 all its code compiled.
 
@@ -41,7 +41,7 @@ power of two, these begin at powers of two."""
 STEP = 8
 """Sizes up to 64 from one multiple of this to the next share a bucket."""
 
-LARGEST_EXAMPLE = 512
+LARGEST_EXAMPLE = 4096
 """The example of all sizes from here on; below, those to the next power of two share a bucket."""
 
 HUGE_SIZE = 1 << 22

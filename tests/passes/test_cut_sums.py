@@ -13,6 +13,7 @@ from dialects import tix
 from dialects.tix import Affine
 from passes import cut_sums as cut
 from passes.cut_sums import cut_sums
+from passes.cutting import row_cuts
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
 from passes.rewriting.programs import ProgramBuilder, arguments_of, copy_definition
@@ -42,8 +43,10 @@ def cut_in(source: str, size: int = 512) -> list[str]:
 @pytest.mark.parametrize("seed", seeds(15, of=400))
 def test_random_programs_keep_their_meaning(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pieces of a few rows: programs here are small."""
-    monkeypatch.setattr(cut, "ROWS_OF_PIECE", 3)
     random = Random(seed)
+    monkeypatch.setattr(cut, "ROWS_OF_PIECE", 3)
+    monkeypatch.setattr(row_cuts, "FEWEST_COLUMNS_OF_STRIP", random.choice([1, 64]))
+    monkeypatch.setattr(row_cuts, "MOST_TERMS_OF_STRIP", random.choice([1, 2048]))
     case, shape = random_chain(random, columns=True), (random.randrange(1, 12), 5)
     values = {"x": np.random.default_rng(seed).normal(size=shape)}
     check_meaning(partial(cut_for, size=512), Case(case, values))
@@ -145,6 +148,32 @@ def test_nothing_is_cut(why: str) -> None:
 def test_what_is_cut_has_many_rows_of_no_great_length(rows: int, columns: int, cuts: bool) -> None:
     program = tadc.compile(ROWS).program.op
     assert (cut_sums(program, {"I": rows, "J": columns}) is not program) == cuts
+
+
+def test_sums_over_very_many_rows_need_nobody_beside_them() -> None:
+    mean = "m[j] = sum[i](x[i, j])\nv[j] = sum[i]((x[i, j] - m[j])**2)\ny[i, j] = x[i, j] * v[j]"
+    pieces = ["m_pieces", "m", "v_pieces", "v", "y"]
+    program = tadc.compile(mean).program.op
+    for rows, columns, cuts in (
+        (2048, 1023, False),
+        (2048, 1024, True),
+        (2049, 64, True),
+        (4096, 63, False),
+        (1024, 4096, False),
+    ):
+        found = cut_sums(program, {"I": rows, "J": columns}).definitions
+        assert [d.label.data for d in found] == (pieces if cuts else ["m", "v", "y"])
+
+
+def test_pieces_stand_where_all_is_there_that_their_sum_reads() -> None:
+    """What else their definition reads comes later."""
+    text = "m[j] = sum[i](x[i, j])\nz[j] = exp(m[j])\nu[j] = z[j] * sum[i](x[i, j]**2)\nreturn u"
+    assert cut_in(text, size=4096) == ["m_pieces", "u_pieces", "m", "z", "u"]
+    chain = (
+        "m[j] = sum[i](x[i, j])\nu[j] = m[j] * sum[i](x[i, j]**2)\nv[j] = sum[i](x[i, j] - u[j])"
+    )
+    labels = ["m_pieces", "u_pieces", "m", "u", "v_pieces", "v"]
+    assert cut_in(f"{chain}\nreturn v", size=4096) == labels
 
 
 @pytest.mark.parametrize(("columns", "cuts"), [(63, False), (64, True)])

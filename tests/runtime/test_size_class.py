@@ -22,9 +22,9 @@ def of(size: int) -> SizeClass:
 
 
 def test_a_varying_size_has_few_classes():
-    found = {of(n): n for n in range(1, 3000)}
-    assert len(found) == 29  # and none for 0, where calls are short
-    assert [n for n in range(3000) if is_number(n)] == [*range(17), 32, 48, 64]
+    found = {of(n): n for n in range(1, 5000)}
+    assert len(found) == 32  # and none for 0, where calls are short
+    assert [n for n in range(5000) if is_number(n)] == [*range(17), 32, 48, 64]
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,8 @@ def test_a_varying_size_has_few_classes():
         (33, 39, 32),
         (56, 63, 56),
         (65, 127, 64),
-        (512, 4_000_000, 512),
+        (512, 1023, 512),
+        (4096, 4_000_000, 4096),
     ],
 )
 def test_sizes_of_a_bucket_share_code_made_best_for_an_example(low: int, high: int, example: int):

@@ -52,12 +52,11 @@ from passes.scheduling.tiles.tile_analysis import constant_extent, lanes_of
 
 def row_loops(outer: RowLowering, members: Sequence[tix.DefineOp], rows: Rows) -> ParallelOp:
     """The loops of a nest: an iteration computes some rows of each member, one after the other."""
-    first, shared = next(iter(rows.shared.items()))  # sums over rows have none of their own
-    body = block_with([INDEX] * len(shared))
-    for new, old in zip(body.args, shared, strict=True):
+    shape = rows.shape
+    body = block_with([INDEX] * len(shape))
+    for new, old in zip(body.args, shape, strict=True):
         new.name_hint = old.name_hint
-    shape = dict(zip(first.indices, first.shape, strict=True))
-    limits = [outer.index.form(shape[index]) for index in shared]
+    limits = [outer.index.form(size) for size in shape.values()]
     at = outer.inside(body)
     at.plan, at.height = rows, rows.height
     if rows.pieces:
@@ -66,7 +65,7 @@ def row_loops(outer: RowLowering, members: Sequence[tix.DefineOp], rows: Rows) -
     elif rows.height == 1:
         at.row(members, body.args)
     else:
-        size = shape[shared[-1]]
+        *_, size = shape.values()
         limits[-1] = outer.index.floordiv(size + (rows.height - 1), rows.height)
         _block(at, members, rows, body.args, size)
     return ParallelOp(limits, Region(body))
@@ -127,7 +126,7 @@ def _span(
         inner.row(members, [*outer, row])
 
     low, high = span
-    hint = next(iter(rows.shared.values()))[-1].name_hint
+    hint = [*rows.shape][-1].name_hint
     if at.height > 1:
         end, test = high, _are_short(at, rows)
         if not is_whole:

@@ -16,9 +16,16 @@ from passes.analysis.index_uses import IndexUses
 from passes.scheduling.tiles.sum_lengths import is_short
 from passes.scheduling.tiles.tile_analysis import stride
 
-MOST_BYTES_BESIDE = 4096
-"""Bytes of the longest rows that go side by side: those of a few tensors stay in the nearest cache.
-Longer ones wait for the end of a reduction but rarely."""
+ROWS_BESIDE = 4
+"""Rows that go side by side: each hides what others wait for."""
+
+MOST_BYTES_BESIDE = 512
+"""Bytes of the longest rows that go side by side. Longer ones wait for the end of a reduction but
+rarely, and four of them are no order in which a processor loads ahead from memory."""
+
+LONGEST_ROW = 1 << 14
+"""Elements of the longest row: with a row of each of several tensors, 64 KB of f32, a near cache
+keeps the sums of a piece."""
 
 
 def long_reductions(op: Operation) -> list[tix.ReductionOp]:

@@ -34,7 +34,13 @@ from passes.analysis.index_uses import IndexUses
 from passes.rewriting.programs import reads_of
 from passes.scheduling.nest import Nest, Rows
 from passes.scheduling.rows.piece_sums import PieceSum, piece_sum_of
-from passes.scheduling.rows.row_forms import MOST_BYTES_BESIDE, long_reductions, run_along
+from passes.scheduling.rows.row_forms import (
+    LONGEST_ROW,
+    MOST_BYTES_BESIDE,
+    ROWS_BESIDE,
+    long_reductions,
+    run_along,
+)
 from passes.scheduling.rows.row_parts import box, parts_along
 from passes.scheduling.rows.row_places import places_of
 from passes.scheduling.scans import column_scans, row_scans
@@ -138,21 +144,23 @@ def _joined(group: _Group) -> list[Nest]:
     shared = _shared(members)
     if shared is None:
         return nests
-    numbers = len(next(iter(shared.values())))
     rows = [m for m in members if not m.is_number(shared)]
     pieces = [m.piece for m in members if m.piece]
+    numbers = len(next(iter(shared.values()), pieces[0].rows if pieces else ()))
     # blocks of rows share what all rows read
     tiles = not pieces and all(nest.tiles for nest in nests)
     scanned = any(m.scans for m in members)
     reduced = len(rows) > 1 and any(m.reductions or m.piece for m in members)
     reduced |= len(members) == 1 and len(members[0].reductions) == 1
+    reduced |= len(pieces) == len(members)
     if tiles or not (scanned or reduced):
         return nests
     ops = [m.op for m in members]
     found = Rows(shared, *places_of(ops, numbers), pieces, along=parts_along(ops, shared, pieces))
     long = [m for m in members if not m.is_number(shared) and not m.piece]
-    waits = any(m.reductions for m in members)
-    if waits and all(_goes_beside(m, shared) for m in members):
+    if len(pieces) == len(members):
+        found = _sums_beside(found)
+    elif any(m.reductions for m in members) and all(_goes_beside(m, shared) for m in members):
         found = replace(
             found,
             height=min(m.beside for m in [*long, *(m for m in members if m.piece)]),
@@ -160,6 +168,16 @@ def _joined(group: _Group) -> list[Nest]:
             longest=MOST_BYTES_BESIDE // bytes_of_element(ops[0].type),
         )
     return [Nest(ops[0], ops, [op.indices for op in ops], (), rows=found)]
+
+
+def _sums_beside(rows: Rows) -> Rows:
+    """Sums over rows that none makes: of several, some rows add to each at a time, so that its
+    vectors are loaded and stored once for all of them. One alone is as fast as memory."""
+    first = rows.pieces[0]
+    shape = dict(zip(first.op.indices, first.op.shape, strict=True))
+    lengths = [shape[v] for v in first.inside]
+    height = ROWS_BESIDE if len(rows.pieces) > 1 else 1
+    return replace(rows, height=height, lengths=lengths, longest=LONGEST_ROW)
 
 
 def _goes_beside(member: _Member, shared: Shared) -> bool:
@@ -231,6 +249,8 @@ def _shared(members: Sequence[_Member]) -> Shared | None:
     rows of pieces have none of their own.
     """
     pieces = [m.piece for m in members if m.piece]
+    if len(pieces) == len(members):
+        return {} if len({(*piece.lengths, piece.height) for piece in pieces}) == 1 else None
     found = _shared_by_rows([m for m in members if not m.piece], bool(pieces))
     return found if found and _are_pieces(pieces, found) else None
 

@@ -281,6 +281,7 @@ def short_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_cuts, "FEWEST_PIECES", 0)
     monkeypatch.setattr(row_cuts, "FEWEST_ELEMENTS_OF_ROW", 1)
     monkeypatch.setattr(row_cuts, "FEWEST_COLUMNS_OF_STRIP", 1)
+    monkeypatch.setattr(row_cuts, "MOST_TERMS_OF_STRIP", 1)
 
 
 def shapes_of(source: str) -> list[tuple[int, ...]]:
