@@ -1,7 +1,10 @@
-"""Sums over rows that other definitions run along: which are cut into pieces of these rows.
+"""Sums over rows that are cut into pieces of these rows: those that other definitions run along.
 
-dm[i] = sum[j](dy[i, j] * g[j])
-dg[j] = sum[i](dy[i, j] * (x[i, j] - m[i]))          over the rows of dy, which dm runs along
+    dm[i] = sum[j](dy[i, j] * g[j])                      reduces each row of dy
+    dx[i, j] = dy[i, j] * h[i]                           makes a row of dx of each row of dy
+    dg[j] = sum[i](dy[i, j] * (x[i, j] - m[i]))          is over the rows of dy
+
+Sums over very many rows are cut even if no other definition runs along these.
 """
 
 from __future__ import annotations
@@ -38,14 +41,12 @@ FEWEST_ROWS_ALONE, FEWEST_ELEMENTS_ALONE = 1 << 11, 1 << 21
 Row = tuple[SSAValue, int]
 """Rows of a tensor: what it has for all values of so many first indices."""
 
-
 Runs = Mapping[Row, Sequence[tix.DefineOp]]
 """The definitions that run along rows, in order."""
 
 
 def row_cuts(free: Sequence[tix.DefineOp], places: Places, sizes: Mapping[str, int]) -> list[Cut]:
-    """The sums over rows that others run along, among definitions that need not stay as they
-    are."""
+    """The sums over rows to cut, of definitions that need not stay as they are."""
     reduced, made = _runs(free, _rows_reduced), _runs(free, _rows_made)
     readers, ready = first_readers(places), dict(places)
     cuts: list[Cut] = []

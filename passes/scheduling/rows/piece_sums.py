@@ -38,6 +38,11 @@ class PieceSum:
     """The rows of a piece; the last one may have fewer."""
 
     @property
+    def is_cut(self) -> bool:
+        """True if `cut-sums` has made it, or could have."""
+        return self.height == ROWS_OF_PIECE
+
+    @property
     def row(self) -> SSAValue:
         """The index of a row among those of its piece."""
         return self.total.indices[0]

@@ -148,17 +148,18 @@ def _joined(group: _Group) -> list[Nest]:
     pieces = [m.piece for m in members if m.piece]
     numbers = len(next(iter(shared.values()), pieces[0].rows if pieces else ()))
     # blocks of rows share what all rows read
-    tiles = not pieces and all(nest.tiles for nest in nests)
+    tiled = all(nest.tiles for nest in nests)
+    tiles = tiled and not pieces
     scanned = any(m.scans for m in members)
     reduced = len(rows) > 1 and any(m.reductions or m.piece for m in members)
     reduced |= len(members) == 1 and len(members[0].reductions) == 1
-    reduced |= len(pieces) == len(members)
+    reduced |= tiled and all(piece.is_cut for piece in pieces) and not shared
     if tiles or not (scanned or reduced):
         return nests
     ops = [m.op for m in members]
     found = Rows(shared, *places_of(ops, numbers), pieces, along=parts_along(ops, shared, pieces))
     long = [m for m in members if not m.is_number(shared) and not m.piece]
-    if len(pieces) == len(members):
+    if not shared:
         found = _sums_beside(found)
     elif any(m.reductions for m in members) and all(_goes_beside(m, shared) for m in members):
         found = replace(
@@ -250,9 +251,16 @@ def _shared(members: Sequence[_Member]) -> Shared | None:
     """
     pieces = [m.piece for m in members if m.piece]
     if len(pieces) == len(members):
-        return {} if len({(*piece.lengths, piece.height) for piece in pieces}) == 1 else None
+        return {} if _are_over_the_same(pieces) else None
     found = _shared_by_rows([m for m in members if not m.piece], bool(pieces))
     return found if found and _are_pieces(pieces, found) else None
+
+
+def _are_over_the_same(pieces: Sequence[PieceSum]) -> bool:
+    """True if sums are over the rows of the same pieces, and none reads another."""
+    made = {piece.op.result for piece in pieces}
+    kinds = {(*piece.lengths, piece.height, piece.op.type.element) for piece in pieces}
+    return len(kinds) == 1 and not any(r.tensor in made for p in pieces for r in reads_of(p.op))
 
 
 def _are_pieces(pieces: Sequence[PieceSum], shared: Shared) -> bool:

@@ -222,6 +222,10 @@ PIECES = {
     "y[j] = g[j] / (1 + abs(sum[i](x[i, j] * s[i] / 99))) - sum[i](x[i, j])\nreturn s, y",
     "under a condition": "s[i] = sum[j](x[i, j])\n"
     "c[j] = sum[i](x[i, j] if x[i, j] > s[i] / 9 else g[j])\nreturn s, c",
+    "rows that are made": "y[i, j] = tanh(x[i, j] * g[j])\nc[j] = sum[i](x[i, j] * y[i, j])\n"
+    "return y, c",
+    "very many rows": "m[j] = sum[i](x[i, j])\nc[j] = sum[i](x[i, j]**2)\n"
+    "y[i, j] = x[i, j] * m[j] / (1 + c[j])\nreturn y",
 }
 """Programs in which, or in whose derivatives, rows add to sums over them."""
 
@@ -229,8 +233,12 @@ PIECES = {
 @pytest.mark.parametrize(("name", "dtype"), in_turn(PIECES, ["f4", "f8"]))
 def test_sums_over_rows_agree_with_the_interpreter(name: str, dtype: str):
     f, close = tadc.compile(PIECES[name]), {"f4": 3e-4, "f8": 1e-11}[dtype]
-    planes = {"three indices": [(4, 70, 40)], "four indices": [(2, 3, 70, 40)]}
-    for shape in planes.get(name, [(256, 33), (300, 70), (97, 300)]):
+    shapes = {
+        "three indices": [(4, 70, 40)],
+        "four indices": [(2, 3, 70, 40)],
+        "very many rows": [(4100, 70), (4099, 64)],
+    }
+    for shape in shapes.get(name, [(256, 33), (300, 70), (97, 300)]):
         rng, sizes = np.random.default_rng(1), {"g": shape[-1:], "b": shape[-1:], "h": shape[:1]}
         values = [rng.uniform(-1, 1, sizes.get(t.name, shape)) for t in f.args]
         expected, slow = results_and_pullback(f.with_target("interpret"), values)
@@ -247,12 +255,26 @@ def test_rows_add_to_sums_over_them(name: str):
     """The sums over pieces are written by the function that computes the rows."""
     f = tadc.compile(PIECES[name])
     f = Function(f.with_pullback().gradients.program, "cpu") if name == "layer norm" else f
-    sizes = {"M": 3, "N": 4, "I": 1024, "J": 512, "K": 512}
+    sizes = {"M": 3, "N": 4, "I": 4096, "J": 512, "K": 512}
     own = {n: sizes[n] for n in f.program.summary.size_names()}
     lines = f.emit("plan", own).splitlines()
     entry, others = next((a, b) for a, b in pairwise(lines) if "pieces[" in a)
     assert "row by row" in entry
     assert "with" in others
+
+
+def test_sums_over_pieces_of_the_same_rows_share_them() -> None:
+    piece = "sum[i in range(32*p, 32*p + 32)]"
+    text = f"x: f64[256, 64]\na[p in range(8), j] = {piece}(x[i, j])\n"
+    both = f"{text}b[p in range(8), j] = {piece}(x[i, j]**2)\nreturn a, b"
+    assert written(tadc.compile(both)) == [("a", "b")]
+    f = tadc.compile(f"{text}b[p in range(8), j] = {piece}(x[i, j] * a[p, j])\nreturn a, b")
+    assert written(f) == [("a",), ("b",)]
+    x = np.random.default_rng(0).uniform(-1, 1, (256, 64))
+    a, b = f(x)
+    rows = x.reshape(8, 32, 64)
+    np.testing.assert_allclose(a, rows.sum(1), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(b, (rows * a[:, None]).sum(1), rtol=1e-12, atol=1e-12)
 
 
 def test_sums_over_rows_have_the_bits_of_their_sizes(monkeypatch: pytest.MonkeyPatch):
