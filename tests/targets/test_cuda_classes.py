@@ -81,5 +81,5 @@ def test_sizes_lie_between_the_bounds_of_their_class(seed: int) -> None:
 
 
 def test_of_sizes_beyond_all_examples_no_largest_is_known() -> None:
-    found = size_class.size_class(PRODUCT.program.summary, {"I": 600, "K": 70, "J": 500})
+    found = size_class.size_class(PRODUCT.program.summary, {"I": 6000, "K": 70, "J": 500})
     assert set(found.most(size_class.LARGEST_EXAMPLE)) == {"K", "J"}

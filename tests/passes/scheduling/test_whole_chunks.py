@@ -31,11 +31,11 @@ def test_plans_say_where_there_is_one_chunk(terms: int, one: bool) -> None:
     assert ("# sum 1 has one chunk" in plan) == one
 
 
-@pytest.mark.parametrize("terms", [256, 600])
+@pytest.mark.parametrize("terms", [256, 600, 5000])
 def test_sums_of_more_terms_than_a_chunk_wait(terms: int) -> None:
     text = scheduled(terms)
     assert WAITING in text
-    assert (SEVERAL in text) == (terms >= 512)  # a size of which nothing is known may be 5000
+    assert (SEVERAL in text) == (terms >= 4096)  # of which nothing else is known
 
 
 @pytest.mark.parametrize("terms", [33, 39, 40, 47, 65, 127, 128, 255, 256, 300, 511, 512, 5000])
