@@ -32,7 +32,8 @@ which parts can leave a sum, `order_windows` lets windows of columns follow thos
 `move_windows` gives sums the windows that others have, so that `factor_sums` finds what they share.
 `split_ranges` computes range by range what is another sum in each, `hoist_reductions` takes those
 out of choices that nearly all elements need, and `split_residues` computes residue by residue what
-takes other terms than its neighbours; `pack_reads` copies what vectors would gather to
+takes other terms than its neighbours; `outline_values` makes tensors of dear values that many
+elements have in common; `pack_reads` copies what vectors would gather to
 where it lies side by side; `cut_sums` cuts sums over rows into pieces, to which each row can add
 when it is computed, and `cut_reductions` long reductions of few elements into pieces that threads
 share. For GPUs, where

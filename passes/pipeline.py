@@ -36,6 +36,7 @@ from passes.order_factors import OrderFactorsPass
 from passes.order_windows import OrderWindowsPass
 from passes.outline_reductions import OutlineReductionsPass
 from passes.outline_scans import OutlineScansPass
+from passes.outline_values import OutlineValuesPass
 from passes.pack_reads import PackReadsPass
 from passes.recompute_elements import RecomputeElementsPass
 from passes.rewriting.written_sizes import write_sizes
@@ -275,6 +276,8 @@ def _for_caches(example: Sizes, precision: str, registers: Registers) -> Sequenc
         Step("tensor-index", FactorSumsPass(True, example)),
         # partial sums may be scans
         Step("tensor-index", OutlineScansPass(example)),
+        # of definitions that are there to stay: what their elements have in common is a tensor
+        Step("tensor-index", OutlineValuesPass(example)),
         # when it is known what reads what: a copy is a tensor
         Step("tensor-index", PackReadsPass(example, precision)),
         # last: what runs along rows, and by which copies

@@ -48,6 +48,7 @@ PASSES = {
     "split-ranges": ("passes.split_ranges", "SplitRangesPass"),
     "hoist-reductions": ("passes.hoist_reductions", "HoistReductionsPass"),
     "split-residues": ("passes.split_residues", "SplitResiduesPass"),
+    "outline-values": ("passes.outline_values", "OutlineValuesPass"),
     "pack-reads": ("passes.pack_reads", "PackReadsPass"),
     "cut-sums": ("passes.cut_sums", "CutSumsPass"),
     "cut-reductions": ("passes.cut_reductions", "CutReductionsPass"),

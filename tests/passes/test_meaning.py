@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import tadc
 from dialects import tix
+from passes import outline_values
 from passes.factoring import block_sums
 from passes.pipeline import code_passes, summing_passes
 from passes.scheduling.costs import cache_lines, tile_cost
@@ -290,6 +291,7 @@ def test_specialise_keeps_the_meaning_for_subsets_of_sizes(first: int) -> None:
 HOMES = (
     *(sum_lengths, tile_analysis, tile_choice, block_sizes, tile_cost, cache_lines, panel_choice),
     block_sums,
+    outline_values,
 )
 
 
@@ -300,6 +302,7 @@ def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     limits |= {"MOST_TERMS_OF_WINDOW": 0, "FEWEST_TERMS_OF_CHUNK": 1}
     limits |= {"PANEL_ELEMENTS": 6, "MOST_ROWS_PER_PANEL": 4, "LINES_APART": 0, "BYTES_IN_ORDER": 0}
     limits |= {"FEWEST_IN_BLOCK": 1, "SAVED_FOR_TERM": 1000000}
+    limits |= {"FEWEST_IN_COMMON": 2, "FEWEST_OPERATIONS_SAVED": 1}
     for name, value in (limits | {"MOST_OF_PLAIN_COST": 1e9, "COST_OF_FAR_ELEMENT": 0}).items():
         home = next(m for m in HOMES if hasattr(m, name))
         monkeypatch.setattr(home, name, value)
@@ -308,9 +311,9 @@ def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
 def check_code(seed: int, tile: bool, threads: bool = False) -> None:
     """`specialise`, `unwrap-indices`, `solve-conditions`, `recompute-elements`, `outline-scans`,
     `split-axes`, `multiply-out`, `order-windows`, `move-windows`, `factor-sums`, `split-ranges`,
-    `hoist-reductions`, `split-residues`, `pack-reads`, `cut-sums`, `cut-reductions`,
-    `spread-reductions`, `transpose-reads`, `simplify-sums`, `expand-calls`, `set-precision`,
-    `set-registers`, `split-sums`, `join-sums`, `collect-factors`, `shift-sums`,
+    `hoist-reductions`, `split-residues`, `outline-values`, `pack-reads`, `cut-sums`,
+    `cut-reductions`, `spread-reductions`, `transpose-reads`, `simplify-sums`, `expand-calls`,
+    `set-precision`, `set-registers`, `split-sums`, `join-sums`, `collect-factors`, `shift-sums`,
     `interchange-sums`, `share-values`, `shape-loops`, `merge-axes`, `elide-copies`,
     `order-factors`, `schedule` and `coarsen-threads`, one by one; any of the sizes are numbers."""
     tadc.define_function("grown", "x", value="exp(x)", derivative="grown")

@@ -1,4 +1,14 @@
-"""Programs whose definitions share rows."""
+"""Programs whose definitions share rows, and which function writes what."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+
+from passes.schedule import schedule
+from passes.scheduling.blocking import blocking_chooser
+from passes.set_precision import set_precision
+from tadc.function import Function
+from tadc.runtime.executable import kernel_calls
 
 SOFTMAX = """\
 m[i] = max[j](x[i, j])
@@ -9,3 +19,12 @@ LAYER_NORM = """\
 m[i] = sum[k](x[i, k]) / 5
 v[i] = sum[k]((x[i, k] - m[i])**2) / 5
 y[i, j] = (x[i, j] - m[i]) / sqrt(v[i] + 1e-3) * g[j] + b[j]"""
+
+
+def written(f: Function) -> list[tuple[str, ...]]:
+    """The tensors that each function writes."""
+    program = set_precision(f.program.op, "f64")
+    return [
+        step.written
+        for step in kernel_calls(ModuleOp(schedule(program, blocking_chooser(True, ()))))
+    ]

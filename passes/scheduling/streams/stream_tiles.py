@@ -114,11 +114,15 @@ def _share_of_loads(op: tix.DefineOp, tile: Tile) -> float:
 
 
 def loads_of(op: tix.DefineOp, tile: Tile | None = None) -> int:
-    """The vectors that an element reads, or the rows of a block."""
+    """The vectors that an element reads of rows, or the rows of a block.
+
+    What all rows read in the same place lies in the nearest cache.
+    """
     found: set[object] = set()
-    column = op.indices[-1]
+    *rest, column = op.indices
     for read in (o for o in op.body.walk() if isinstance(o, tix.ReadOp)):
-        if not any(form[column] for form in read.forms):
+        moves = any(form[column] for form in read.forms)
+        if not moves or not any(form[v] for form in read.forms for v in rest):
             continue
         terms = product(*map(points_of, reductions_around(read)))
         rows = range(tile.rows if tile else 1)

@@ -1,0 +1,224 @@
+"""`outline-values`: dear values that many elements or terms have in common become tensors.
+
+    y[n, c] = (x[n, c] - m[c]) / sqrt(v[c] + e)                  sqrt for each n and c
+
+becomes
+
+    y_value[c] = sqrt(v[c] + e)
+    y[n, c] = (x[n, c] - m[c]) / y_value[c]
+
+A loop computes ahead what does not change along it, but vectors run along c, and each n asks again.
+Blocks of a few rows share such a value among these alone. So do terms of a sum: of
+
+    y[i] = sum[j](a[i, j] * exp(b[j]))
+
+each element asks for all exponentials. A value becomes a tensor if it depends on some indices of
+the elements or terms, if that saves many more operations than a tensor costs, and if what it reads
+is there for all values of these indices. Reductions, and what is in choices, stay where they are.
+
+Values are computed as before. Definitions that must round identically stay as they are: what
+they add to or multiply by such a value may be one instruction with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.ir import BlockArgument, Operation, SSAValue
+
+from dialects import tix
+from dialects.quick import block_in
+from dialects.tix import Affine, Constraint, TensorType
+from dialects.tix.affine import SizeValues
+from passes.analysis.costs import COST_OF_FUNCTION, FREE, weight
+from passes.analysis.index_uses import IndexUses
+from passes.analysis.rounding import is_free, must_round_identically
+from passes.factoring.equal_tensors import merge_equal_tensors
+from passes.index_sets.context import stays_inside
+from passes.index_sets.sets import boxed_indices, index_set
+from passes.rewriting.builder import BodyBuilder
+from passes.rewriting.cloner import Cloner
+from passes.rewriting.part_sizes import with_derived_sizes
+from passes.rewriting.program_pass import ProgramPass
+from passes.rewriting.programs import ProgramBuilder, copy_definition, copy_program
+from passes.rewriting.written_sizes import parse_sizes
+from passes.scheduling.scans import is_scanned
+from passes.scheduling.tiles.sum_lengths import is_short
+
+FEWEST_IN_COMMON = 16
+"""Elements or terms that share a value at least: blocks have it once for four or six of them."""
+
+FEWEST_OPERATIONS_SAVED = 1 << 17
+"""Operations that a tensor saves at least: on vectors of 16 lanes they take some microseconds, and
+one more definition takes one or two."""
+
+KINDS = (
+    tix.ConstantOp,
+    tix.ReadOp,
+    tix.IndexToRealOp,
+    tix.UnaryOp,
+    tix.BinaryOp,
+    tix.CallOp,
+)
+"""The operations that values are made of which may move."""
+
+Sizes = Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class OutlineValuesPass(ProgramPass):
+    """`outline-values{sizes="N=512"}`: what is worth a tensor for these sizes; right for all."""
+
+    name = "outline-values"
+    sizes: tuple[str, ...] = ()
+
+    def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
+        return outline_values(program, parse_sizes(self.sizes))
+
+
+def outline_values(program: tix.ProgramOp, sizes: Sizes) -> tix.ProgramOp:
+    """The program with tensors of dear values; itself where there are none."""
+    fixed, known = must_round_identically(program), with_derived_sizes(program, sizes)
+    free = [op for op in program.definitions if is_free(op, fixed) and not is_scanned(op)]
+    several = [op for op in free if op.view is None and op.indices]
+    found = {op: own for op in several if (own := _Values(op, known).worth_a_tensor())}
+    if not found:
+        return program
+
+    def define(builder: ProgramBuilder, tensors: Cloner, op: tix.DefineOp) -> SSAValue:
+        if op not in found:
+            return copy_definition(builder, tensors, op)
+        reader = _Reader(tensors.builder, tensors.values)
+        reader.made = {}
+        reader.made = {
+            v: (_tensor(builder, tensors, op, v, own), own) for v, own in found[op].items()
+        }
+        reader.unused = _unused(op, found[op])
+        return copy_definition(builder, reader, op)
+
+    labels = {op.label.data for op in program.definitions}
+    return merge_equal_tensors(copy_program(program, define=define), labels)
+
+
+# --- which values ---------------------------------------------------------------------------------
+
+Boxes = Mapping[SSAValue, Affine]
+"""The numbers of values of indices, each from 0 on."""
+
+
+class _Values:
+    """The values of a definition that may move, and what they cost."""
+
+    def __init__(self, op: tix.DefineOp, sizes: Sizes):
+        self.op = op
+        self.known = SizeValues(sizes)
+        self.uses = IndexUses()
+        self.costs: dict[SSAValue, int] = {}
+        """The operations of each value that may move, as additions."""
+        self.shared: dict[SSAValue, Boxes] = {}
+        """Of values that many elements or terms share, the indices that they depend on."""
+        self.saved: dict[SSAValue, int] = {}
+        """The operations that a tensor of such a value saves."""
+
+    def worth_a_tensor(self) -> Mapping[SSAValue, Boxes]:
+        """The values to make tensors of, with their indices in order."""
+        for around in (self.op, *filter(_is_long, self.op.body.block.ops)):
+            boxes, constraints = self._space(around)
+            for inner in block_in(around.regions[0]).ops:
+                if isinstance(inner, KINDS) and self._may_move(inner, boxes, constraints):
+                    self._look_at(inner, boxes, along=around.regions[0].block.args)
+        return {v: own for v, own in self.shared.items() if self._is_best(v)}
+
+    def _space(self, around: Operation) -> tuple[Boxes, Sequence[Constraint]]:
+        """The indices of elements, or of terms, that have their values each for itself."""
+        boxes = dict(zip(self.op.indices, self.op.shape, strict=True))
+        if not isinstance(around, tix.ReductionOp):
+            return boxes, index_set(self.op)
+        return boxes | boxed_indices(around), [*index_set(self.op), *around.constraints]
+
+    def _may_move(self, op: Operation, boxes: Boxes, constraints: Sequence[Constraint]) -> bool:
+        """True if a value is there for all values of the indices that it depends on."""
+        if not isinstance(op, tix.ReadOp | tix.IndexToRealOp):
+            return all(v in self.costs for v in op.operands)
+        used = self.uses.of(op.results[0])
+        within = [c for c in constraints if {*c.form.indices} <= used]
+        are_plain = all(isinstance(v, BlockArgument) for v in op.indices)
+        return are_plain and used <= boxes.keys() and stays_inside(op, within)
+
+    def _look_at(self, op: Operation, boxes: Boxes, along: Sequence[SSAValue]) -> None:
+        """Note the cost of a value, and whether elements or terms share it."""
+        (value,), used = op.results, self.uses.of(op.results[0])
+        own = 0 if isinstance(op, FREE) else weight(op)
+        cost = self.costs[value] = own + sum(self.costs.get(v, 0) for v in op.operands)
+        lengths = {v: self._length(size) for v, size in boxes.items()}
+        if not used & {*along} or (along[-1] not in used and op.parent_op() is self.op):
+            return
+        elements = prod(lengths[v] for v in used)
+        times = prod(n for v, n in lengths.items() if v not in used)
+        if times >= FEWEST_IN_COMMON:
+            self.shared[value] = {v: size for v, size in boxes.items() if v in used}
+            self.saved[value] = cost * elements * (times - 1) if cost >= COST_OF_FUNCTION else 0
+
+    def _length(self, size: Affine) -> int:
+        """A size as a number; 1 where it is not known, as nothing is known to be saved then."""
+        return size.evaluate(self.known) if {*size.sizes} <= {*self.known} else 1
+
+    def _is_best(self, value: SSAValue) -> bool:
+        """True if a tensor saves much, and is no part of a larger one."""
+        users = (use.operation for use in value.uses)
+        is_whole = any({*user.results}.isdisjoint(self.shared) for user in users)
+        return is_whole and self.saved[value] >= FEWEST_OPERATIONS_SAVED
+
+
+def _is_long(op: Operation) -> bool:
+    return isinstance(op, tix.ReductionOp) and not is_short(op)
+
+
+# --- the change -----------------------------------------------------------------------------------
+
+
+def _tensor(
+    builder: ProgramBuilder, tensors: Cloner, op: tix.DefineOp, value: SSAValue, boxes: Boxes
+) -> SSAValue:
+    """Append the definition of a value."""
+
+    def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
+        cloner = tensors.inner(e, [*boxes], own)
+        cloner.fetch(value)
+        return cloner.value(value)
+
+    return builder.define(
+        builder.fresh_label(f"{op.label.data}_value"),
+        TensorType.of([*boxes.values()], tix.ELEMENT_TYPES[op.type.dtype]),
+        [v.name_hint for v in boxes],
+        op.location,
+        body,
+    )
+
+
+def _unused(op: tix.DefineOp, made: Iterable[SSAValue]) -> set[Operation]:
+    """The operations of a definition that nothing needs when these values are tensors."""
+    unused = {v.owner for v in made if isinstance(v.owner, Operation)}
+    for inner in reversed(list(op.body.walk())):
+        users = [use.operation for v in inner.results for use in v.uses]
+        if isinstance(inner, KINDS) and users and all(user in unused for user in users):
+            unused.add(inner)
+    return unused
+
+
+class _Reader(Cloner):
+    """Copies bodies; values that are tensors are read."""
+
+    made: dict[SSAValue, tuple[SSAValue, Boxes]]
+    unused: Container[Operation]
+
+    def copy(self, op: Operation) -> None:
+        value, *_ = op.results
+        if value in self.made:
+            tensor, boxes = self.made[value]
+            forms = [self.form(Affine.of(v)) for v in boxes]
+            self.values[value] = self.builder.read(tensor, forms)
+        elif op not in self.unused:
+            super().copy(op)
