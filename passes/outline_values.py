@@ -39,7 +39,7 @@ from passes.factoring.equal_tensors import merge_equal_tensors
 from passes.index_sets.context import stays_inside
 from passes.index_sets.sets import boxed_indices, index_set
 from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.cloner import Cloner
+from passes.rewriting.cloner import Cloner, operations_behind
 from passes.rewriting.part_sizes import with_derived_sizes
 from passes.rewriting.program_pass import ProgramPass
 from passes.rewriting.programs import ProgramBuilder, copy_definition, copy_program
@@ -80,10 +80,11 @@ class OutlineValuesPass(ProgramPass):
 
 def outline_values(program: tix.ProgramOp, sizes: Sizes) -> tix.ProgramOp:
     """The program with tensors of dear values; itself where there are none."""
-    fixed, known = must_round_identically(program), with_derived_sizes(program, sizes)
-    free = [op for op in program.definitions if is_free(op, fixed) and not is_scanned(op)]
-    several = [op for op in free if op.view is None and op.indices]
-    found = {op: own for op in several if (own := _Values(op, known).worth_a_tensor())}
+    several = [op for op in program.definitions if op.view is None and _has_dear_values(op)]
+    fixed = must_round_identically(program) if several else frozenset[Operation]()
+    free = [op for op in several if is_free(op, fixed) and not is_scanned(op)]
+    known = with_derived_sizes(program, sizes) if free else sizes
+    found = {op: own for op in free if (own := _Values(op, known).worth_a_tensor())}
     if not found:
         return program
 
@@ -91,7 +92,6 @@ def outline_values(program: tix.ProgramOp, sizes: Sizes) -> tix.ProgramOp:
         if op not in found:
             return copy_definition(builder, tensors, op)
         reader = _Reader(tensors.builder, tensors.values)
-        reader.made = {}
         reader.made = {
             v: (_tensor(builder, tensors, op, v, own), own) for v, own in found[op].items()
         }
@@ -100,6 +100,11 @@ def outline_values(program: tix.ProgramOp, sizes: Sizes) -> tix.ProgramOp:
 
     labels = {op.label.data for op in program.definitions}
     return merge_equal_tensors(copy_program(program, define=define), labels)
+
+
+def _has_dear_values(op: tix.DefineOp) -> bool:
+    kinds = tix.UnaryOp | tix.BinaryOp | tix.CallOp
+    return any(isinstance(o, kinds) and weight(o) >= COST_OF_FUNCTION for o in op.walk())
 
 
 # --- which values ---------------------------------------------------------------------------------
@@ -121,13 +126,17 @@ class _Values:
         """Of values that many elements or terms share, the indices that they depend on."""
         self.saved: dict[SSAValue, int] = {}
         """The operations that a tensor of such a value saves."""
+        self.around: dict[SSAValue, Sequence[Constraint]] = {}
+        """Of values that are read, the constraints of all indices there."""
 
     def worth_a_tensor(self) -> Mapping[SSAValue, Boxes]:
         """The values to make tensors of, with their indices in order."""
         for around in (self.op, *filter(_is_long, self.op.body.block.ops)):
             boxes, constraints = self._space(around)
             for inner in block_in(around.regions[0]).ops:
-                if isinstance(inner, KINDS) and self._may_move(inner, boxes, constraints):
+                if isinstance(inner, tix.ReadOp):
+                    self.around[inner.result] = constraints
+                if isinstance(inner, KINDS) and self._may_move(inner, boxes):
                     self._look_at(inner, boxes, along=around.regions[0].block.args)
         return {v: own for v, own in self.shared.items() if self._is_best(v)}
 
@@ -138,14 +147,12 @@ class _Values:
             return boxes, index_set(self.op)
         return boxes | boxed_indices(around), [*index_set(self.op), *around.constraints]
 
-    def _may_move(self, op: Operation, boxes: Boxes, constraints: Sequence[Constraint]) -> bool:
-        """True if a value is there for all values of the indices that it depends on."""
+    def _may_move(self, op: Operation, boxes: Boxes) -> bool:
+        """True if a value has a meaning for all values of the indices that it depends on."""
         if not isinstance(op, tix.ReadOp | tix.IndexToRealOp):
             return all(v in self.costs for v in op.operands)
-        used = self.uses.of(op.results[0])
-        within = [c for c in constraints if {*c.form.indices} <= used]
         are_plain = all(isinstance(v, BlockArgument) for v in op.indices)
-        return are_plain and used <= boxes.keys() and stays_inside(op, within)
+        return are_plain and self.uses.of(op.result) <= boxes.keys()
 
     def _look_at(self, op: Operation, boxes: Boxes, along: Sequence[SSAValue]) -> None:
         """Note the cost of a value, and whether elements or terms share it."""
@@ -169,7 +176,16 @@ class _Values:
         """True if a tensor saves much, and is no part of a larger one."""
         users = (use.operation for use in value.uses)
         is_whole = any({*user.results}.isdisjoint(self.shared) for user in users)
-        return is_whole and self.saved[value] >= FEWEST_OPERATIONS_SAVED
+        return is_whole and self.saved[value] >= FEWEST_OPERATIONS_SAVED and self._is_there(value)
+
+    def _is_there(self, value: SSAValue) -> bool:
+        """True if all that a value reads is there for all values of its indices."""
+        used = self.uses.of(value)
+        return all(
+            stays_inside(op, [c for c in self.around[op.result] if {*c.form.indices} <= used])
+            for op in operations_behind([value], self.op)
+            if isinstance(op, tix.ReadOp)
+        )
 
 
 def _is_long(op: Operation) -> bool:
