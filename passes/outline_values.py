@@ -157,7 +157,7 @@ class _Values:
     def _look_at(self, op: Operation, boxes: Boxes, along: Sequence[SSAValue]) -> None:
         """Note the cost of a value, and whether elements or terms share it."""
         (value,), used = op.results, self.uses.of(op.results[0])
-        own = 0 if isinstance(op, FREE) else weight(op)
+        own = _cost(op)
         cost = self.costs[value] = own + sum(self.costs.get(v, 0) for v in op.operands)
         lengths = {v: self._length(size) for v, size in boxes.items()}
         if not used & {*along} or (along[-1] not in used and op.parent_op() is self.op):
@@ -186,6 +186,13 @@ class _Values:
             for op in operations_behind([value], self.op)
             if isinstance(op, tix.ReadOp)
         )
+
+
+def _cost(op: Operation) -> int:
+    """The cost of an operation of a value; that of an index is one instruction for a vector."""
+    if isinstance(op, FREE):
+        return 0
+    return 1 if isinstance(op, tix.IndexToRealOp) else weight(op)
 
 
 def _is_long(op: Operation) -> bool:

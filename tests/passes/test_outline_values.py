@@ -103,6 +103,7 @@ APART = {
     "rows": "y[i, j] = x[i, j] * exp(v[i])",
     "elements": "y[i, j] = x[i, j] * exp(v[i] + v[j])",
     "cheap": "y[i, j] = x[i, j] * (v[j] + 1)",
+    "indices": "y[i, j] = x[i, j] * j * v[j]",
     "few elements": "y[i in range(8), j] = x[i, j] * exp(v[j])",
     "sums": "y[i, j] = x[i, j] * sum[k](w[k, j])",
     "choices": "y[i, j] = x[i, j] * (exp(v[j]) if j > 3 else 1)",
