@@ -26,8 +26,10 @@ dz becomes 16 pieces, of every sixteenth row each: dz_pieces[p, j] adds up the r
 their memory does not grow with the number of rows.
 
 Pieces stand behind the last definition that runs along the rows, and what they are added up to
-before the first one that reads it. Definitions that must round identically stay as they are. On
-entry and on exit sums are bounded.
+before the first one that reads it. Sums over so many rows that no near cache keeps a strip of them
+have pieces whatever runs along these, as memory gives whole rows quickest: they stand where all is
+there that they read. Definitions that must round identically stay as they are. On entry and on exit
+sums are bounded.
 """
 
 from __future__ import annotations

@@ -17,6 +17,8 @@ Sums over the rows of a piece (`passes/scheduling/rows/piece_sums.py`) may join 
 over the rows of each piece, and each row adds its terms when it is computed.
 
     dg[p, j] = sum[i in range(32*p, 32*p + 32)](dy[i, j] * e[i, j])
+
+Such sums that `cut-sums` has made share rows among themselves, too, or have them alone.
 """
 
 from __future__ import annotations
