@@ -44,8 +44,8 @@ from passes.rewriting.part_sizes import with_derived_sizes
 from passes.rewriting.program_pass import ProgramPass
 from passes.rewriting.programs import ProgramBuilder, copy_definition, copy_program
 from passes.rewriting.written_sizes import parse_sizes
+from passes.scheduling.rows.row_parts import is_long
 from passes.scheduling.scans import is_scanned
-from passes.scheduling.tiles.sum_lengths import is_short
 
 FEWEST_IN_COMMON = 16
 """Elements or terms that share a value at least: blocks have it once for four or six of them."""
@@ -80,9 +80,9 @@ class OutlineValuesPass(ProgramPass):
 
 def outline_values(program: tix.ProgramOp, sizes: Sizes) -> tix.ProgramOp:
     """The program with tensors of dear values; itself where there are none."""
-    several = [op for op in program.definitions if op.view is None and _has_dear_values(op)]
-    fixed = must_round_identically(program) if several else frozenset[Operation]()
-    free = [op for op in several if is_free(op, fixed) and not is_scanned(op)]
+    dear = [op for op in program.definitions if op.view is None and _has_dear_values(op)]
+    fixed = must_round_identically(program) if dear else frozenset[Operation]()
+    free = [op for op in dear if is_free(op, fixed) and not is_scanned(op)]
     known = with_derived_sizes(program, sizes) if free else sizes
     found = {op: own for op in free if (own := _Values(op, known).worth_a_tensor())}
     if not found:
@@ -103,6 +103,7 @@ def outline_values(program: tix.ProgramOp, sizes: Sizes) -> tix.ProgramOp:
 
 
 def _has_dear_values(op: tix.DefineOp) -> bool:
+    """True if a definition divides or calls a function: only then is there a value worth it."""
     kinds = tix.UnaryOp | tix.BinaryOp | tix.CallOp
     return any(isinstance(o, kinds) and weight(o) >= COST_OF_FUNCTION for o in op.walk())
 
@@ -131,7 +132,7 @@ class _Values:
 
     def worth_a_tensor(self) -> Mapping[SSAValue, Boxes]:
         """The values to make tensors of, with their indices in order."""
-        for around in (self.op, *filter(_is_long, self.op.body.block.ops)):
+        for around in (self.op, *filter(is_long, self.op.body.block.ops)):
             boxes, constraints = self._space(around)
             for inner in block_in(around.regions[0]).ops:
                 if isinstance(inner, tix.ReadOp):
@@ -193,10 +194,6 @@ def _cost(op: Operation) -> int:
     if isinstance(op, FREE):
         return 0
     return 1 if isinstance(op, tix.IndexToRealOp) else weight(op)
-
-
-def _is_long(op: Operation) -> bool:
-    return isinstance(op, tix.ReductionOp) and not is_short(op)
 
 
 # --- the change -----------------------------------------------------------------------------------

@@ -65,6 +65,7 @@ def row_cuts(free: Sequence[tix.DefineOp], places: Places, sizes: Mapping[str, i
 
 
 def _runs(ops: Sequence[tix.DefineOp], rows_of: Callable[[tix.DefineOp], Iterator[Row]]) -> Runs:
+    """The definitions by the rows that `rows_of` finds in each."""
     found = defaultdict[Row, list[tix.DefineOp]](list)
     for op in ops:
         for row in rows_of(op):
@@ -88,8 +89,7 @@ def _rows_reduced(op: tix.DefineOp) -> Iterator[Row]:
 
 
 def _rows_made(op: tix.DefineOp) -> Iterator[Row]:
-    """The rows that a definition makes, and those that it makes them of: of each element one in the
-    same place."""
+    """The rows that a definition makes, and those of tensors that it reads where it writes."""
     if long_reductions(op) or op.view is not None:
         return
     own: list[object] = [*op.indices]

@@ -166,7 +166,7 @@ def test_sums_over_very_many_rows_need_nobody_beside_them() -> None:
 
 
 def test_pieces_stand_where_all_is_there_that_their_sum_reads() -> None:
-    """What else their definition reads comes later."""
+    """A definition may read more beside its sum, which comes behind the pieces."""
     text = "m[j] = sum[i](x[i, j])\nz[j] = exp(m[j])\nu[j] = z[j] * sum[i](x[i, j]**2)\nreturn u"
     assert cut_in(text, size=4096) == ["m_pieces", "u_pieces", "m", "z", "u"]
     chain = (

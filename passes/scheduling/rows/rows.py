@@ -146,41 +146,56 @@ def _joined(group: _Group) -> list[Nest]:
     shared = _shared(members)
     if shared is None:
         return nests
-    rows = [m for m in members if not m.is_number(shared)]
     pieces = [m.piece for m in members if m.piece]
-    numbers = len(next(iter(shared.values()), pieces[0].rows if pieces else ()))
+    if not shared:
+        return _sums_alone(pieces, nests)
+    numbers = len(next(iter(shared.values())))
+    rows = [m for m in members if not m.is_number(shared)]
     # blocks of rows share what all rows read
-    tiled = all(nest.tiles for nest in nests)
-    tiles = tiled and not pieces
+    tiles = not pieces and all(nest.tiles for nest in nests)
     scanned = any(m.scans for m in members)
     reduced = len(rows) > 1 and any(m.reductions or m.piece for m in members)
     reduced |= len(members) == 1 and len(members[0].reductions) == 1
-    reduced |= tiled and all(piece.is_cut for piece in pieces) and not shared
     if tiles or not (scanned or reduced):
         return nests
     ops = [m.op for m in members]
     found = Rows(shared, *places_of(ops, numbers), pieces, along=parts_along(ops, shared, pieces))
     long = [m for m in members if not m.is_number(shared) and not m.piece]
-    if not shared:
-        found = _sums_beside(found)
-    elif any(m.reductions for m in members) and all(_goes_beside(m, shared) for m in members):
+    if any(m.reductions for m in members) and all(_goes_beside(m, shared) for m in members):
         found = replace(
             found,
             height=min(m.beside for m in [*long, *(m for m in members if m.piece)]),
             lengths=_lengths(long[0], shared),
             longest=MOST_BYTES_BESIDE // bytes_of_element(ops[0].type),
         )
-    return [Nest(ops[0], ops, [op.indices for op in ops], (), rows=found)]
+    return [_nest(ops, found)]
 
 
-def _sums_beside(rows: Rows) -> Rows:
-    """Sums over rows that none makes: of several, some rows add to each at a time, so that its
-    vectors are loaded and stored once for all of them. One alone is as fast as memory."""
-    first = rows.pieces[0]
+def _nest(ops: Sequence[tix.DefineOp], rows: Rows) -> Nest:
+    return Nest(ops[0], ops, [op.indices for op in ops], (), rows=rows)
+
+
+def _sums_alone(pieces: Sequence[PieceSum], nests: Sequence[Nest]) -> list[Nest]:
+    """The nest of sums over rows that no member makes, or the nests themselves: those that a user
+    wrote with other heights, or that had no blocks, stay as they are.
+
+    Of several sums, some rows are added to each at a time, so that its vectors are loaded and
+    stored once for all of these rows. One alone is as fast as memory.
+    """
+    if not all(piece.is_cut for piece in pieces) or not all(nest.tiles for nest in nests):
+        return [*nests]
+    ops, first = [piece.op for piece in pieces], pieces[0]
     shape = dict(zip(first.op.indices, first.op.shape, strict=True))
-    lengths = [shape[v] for v in first.inside]
-    height = ROWS_BESIDE if len(rows.pieces) > 1 else 1
-    return replace(rows, height=height, lengths=lengths, longest=LONGEST_ROW)
+    rows = Rows(
+        {},
+        *places_of(ops, len(first.rows)),
+        pieces,
+        along=parts_along(ops, {}, pieces),
+        height=ROWS_BESIDE if len(pieces) > 1 else 1,
+        lengths=[shape[v] for v in first.inside],
+        longest=LONGEST_ROW,
+    )
+    return [_nest(ops, rows)]
 
 
 def _goes_beside(member: _Member, shared: Shared) -> bool:
