@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import lcm, prod
 from typing import TypeAlias, cast
 
@@ -21,7 +21,8 @@ from dialects.tix import (
     WhereOp,
 )
 from dialects.tix import elementwise as ew
-from passes.analysis.costs import CHEAP, COST_OF_FUNCTION
+from passes.analysis.costs import CHEAP, COST_OF_FUNCTION, weight
+from passes.analysis.index_uses import IndexUses
 
 Quotient: TypeAlias = tuple[Affine, int]
 """A form in the sizes, and what it is divided by."""
@@ -62,6 +63,9 @@ class Cost:
     reductions: tuple[tuple[tuple[Range, ...], Cost], ...] = ()
     has_quotients: bool = False
     """True if indices are divided, which may be split (`passes/split_axes.py`)."""
+    has_common_values: bool = False
+    """True if elements side by side need other values of a function than their neighbours, but whole
+    rows the same ones, which may be a tensor (`passes/outline_values.py`)."""
 
     def at(self, sizes: Mapping[str, int]) -> int:
         """The number of operations for these sizes."""
@@ -78,7 +82,16 @@ ONE, FUNCTION = Cost(1), Cost(COST_OF_FUNCTION)
 def cost_of(definition: DefineOp) -> Cost:
     """The cost of one element."""
     sizes = zip(definition.indices, definition.shape, strict=True)
-    return _of_block(definition.body.block, {v: (size - 1, 2) for v, size in sizes})
+    cost = _of_block(definition.body.block, {v: (size - 1, 2) for v, size in sizes})
+    return replace(cost, has_common_values=_has_common_values(definition))
+
+
+def _has_common_values(definition: DefineOp) -> bool:
+    """True if a function depends on the last index, but not on all."""
+    last, indices, uses = {*definition.indices[-1:]}, {*definition.indices}, IndexUses()
+    dear = (op for op in definition.body.block.ops if weight(op) >= COST_OF_FUNCTION)
+    used = (uses.of(v) for op in dear for v in op.results)
+    return any(last <= some and not indices <= some for some in used)
 
 
 def _of_block(block: Block, middles: Middles) -> Cost:

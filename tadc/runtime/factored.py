@@ -44,11 +44,14 @@ class Factored:
 
         Where nobody has derived it, `before` is called first.
         """
+        own = sizes if self._kind.largest_example else SizeClass()
         costs = [d.cost for d in self._program.summary.definitions]
-        is_changed = any(cost.reductions or cost.has_quotients for cost in costs)
+        is_changed = any(
+            cost.reductions or cost.has_quotients or (cost.has_common_values and own.tiles)
+            for cost in costs
+        )
         if not (self._kind.factors_sums and is_changed):
             return self._program
-        own = sizes if self._kind.largest_example else SizeClass()
         key = precision if own.tiles else "", own.numbers, own.equal, own.tiles, own.example
         if key not in self._made:
             passes = self._passes(precision, own)

@@ -10,6 +10,7 @@ from dialects import tix
 from passes import outline_values as outline
 from passes.outline_values import outline_values
 from passes.rewriting.programs import reads_of
+from tadc.runtime.loop_plan import loop_plan
 from tests.support.campaign import seeds
 from tests.support.derivations import Case, random_case
 from tests.support.long_calls import count_all_calls_as_long
@@ -122,3 +123,9 @@ def test_little_to_save_and_unknown_sizes_stay() -> None:
     assert outlined(program, 64) is program
     assert outlined(program, 128) is not program
     assert outline_values(program, {}) is program
+
+
+def test_calls_of_programs_without_sums_have_such_tensors() -> None:
+    f = tadc.compile("y[i, j] = x[i, j] * exp(v[j])\nz[i, j] = x[i, j] * exp(v[i])\nreturn y, z")
+    plan = str(loop_plan(f.runner, dict.fromkeys(f.program.summary.size_names(), 512), "f32"))
+    assert "y_value" in plan and "z_value" not in plan
