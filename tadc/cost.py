@@ -64,8 +64,8 @@ class Cost:
     has_quotients: bool = False
     """True if indices are divided, which may be split (`passes/split_axes.py`)."""
     has_common_values: bool = False
-    """True if elements side by side need other values of a function than their neighbours, but whole
-    rows the same ones, which may be a tensor (`passes/outline_values.py`)."""
+    """True if columns have values of a function in common, which may be a tensor
+    (`passes/outline_values.py`)."""
 
     def at(self, sizes: Mapping[str, int]) -> int:
         """The number of operations for these sizes."""
