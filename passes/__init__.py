@@ -33,12 +33,12 @@ which parts can leave a sum, `order_windows` lets windows of columns follow thos
 `split_ranges` computes range by range what is another sum in each, `hoist_reductions` takes those
 out of choices that nearly all elements need, and `split_residues` computes residue by residue what
 takes other terms than its neighbours; `outline_values` makes tensors of dear values that many
-elements have in common; `pack_reads` copies what vectors would gather to
-where it lies side by side; `cut_sums` cuts sums over rows into pieces, to which each row can add
-when it is computed, and `cut_reductions` long reductions of few elements into pieces that threads
-share. For GPUs, where
-a thread computes one element, `spread_reductions` makes many elements of long reductions, and
-`transpose_reads` copies what neighbouring threads would read row by row.
+elements have in common; `pack_reads` copies what vectors would gather, and terms that lie far
+apart, to where they lie side by side; `cut_sums` cuts sums over rows into pieces, to which each row
+can add when it is computed, and `cut_reductions` long reductions of few elements into pieces that
+threads share. For GPUs, where a thread computes one element, `spread_reductions` makes many
+elements of long reductions, and `transpose_reads` copies what neighbouring threads would read row
+by row.
 `expand_calls` puts formulas in the place of the user's functions, `set_precision` types of
 elements in the place of undeclared ones. For processors with caches and vectors `set_registers`
 says which registers these have, for passes that choose blocks and copies. `split_sums` parts sums

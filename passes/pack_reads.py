@@ -15,6 +15,11 @@ the terms of a sum, and then these are neighbours:
 
     dw[k, c, o] = sum[n, t](dy[n, t, o] * x[n, t + k, c])      x_packed[n, c, t + k]
 
+What all columns share comes element by element, and each row has its own. Where the terms of a row
+lie lines apart, each takes a line (`costs/row_lines.py`), and a copy has them side by side:
+
+    y[i, j] = sum[k](a[k, i] * b[k, j])                        a_packed[i, k]
+
 A definition reads copies where its best tile becomes clearly cheaper by it, copying included; where
 it has none, as all its sums are short, if vectors along its last index are quick with copies only,
 of which each element is read often. No copy pays of what sums read once, side by side. Copies are
@@ -26,28 +31,26 @@ Definitions that must round identically stay as they are, so that they run alike
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from math import prod
-from typing import NamedTuple
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
 from dialects import tix
-from dialects.tix import Affine, TensorType
+from dialects.tix import Affine
 from passes.absorb_conditions import bounded_without_conditions
 from passes.analysis.index_uses import IndexUses
 from passes.analysis.rounding import is_free, must_round_identically
+from passes.rewriting.axis_copies import Axes, Copy, CopyReader, Last, moved_type
 from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.cloner import Cloner
 from passes.rewriting.part_sizes import with_derived_sizes
 from passes.rewriting.program_pass import ProgramPass
 from passes.rewriting.programs import (
     ProgramBuilder,
-    arguments_of,
     copy_definition,
-    location_of,
     reads_of,
+    start_copy,
     tensor_names,
     type_of,
 )
@@ -55,6 +58,7 @@ from passes.rewriting.written_sizes import parse_sizes
 from passes.scheduling.costs.cache_lines import is_large
 from passes.scheduling.costs.far_lines import COST_OF_FAR_LINE
 from passes.scheduling.costs.known_prices import PricedTile
+from passes.scheduling.costs.row_lines import reads_of_rows
 from passes.scheduling.costs.tile_cost import (
     ASSUMED_EXTENT,
     COST_OF_COPY,
@@ -65,6 +69,8 @@ from passes.scheduling.costs.tile_cost import (
     plain_cost,
     terms_of,
 )
+from passes.scheduling.recurrences import is_recurrence
+from passes.scheduling.scans import is_scanned
 from passes.scheduling.streams.streams import is_window, possible_stream
 from passes.scheduling.tiles.sum_lengths import (
     MOST_TERMS_TO_UNROLL,
@@ -95,25 +101,6 @@ FEWEST_ELEMENTS_OF_ROW = 32
 """The length of the last index for which such definitions read copies."""
 
 
-class Last(NamedTuple):
-    """The axis of a tensor that comes last in a copy."""
-
-    axis: int
-    backwards: bool
-    """True if its elements are in reverse order: then reads at `i - j` are neighbours along j."""
-
-    def place(self, form: Affine, size: Affine) -> Affine:
-        """The place in the copy of what the tensor, of this size along the axis, has at `form`."""
-        return size - 1 - form if self.backwards else form
-
-
-Axes = Mapping[tix.ReadOp, Last]
-"""The reads that are to read a copy, each with the axis that comes last in it."""
-
-Copy = tuple[SSAValue, Last]
-"""A copy: of which tensor, and which of its axes comes last."""
-
-
 @dataclass(frozen=True)
 class PackReadsPass(ProgramPass):
     """`pack-reads{sizes="N=512" precision=f32}`: made best for these, right for all.
@@ -137,16 +124,12 @@ def pack_reads(program: tix.ProgramOp, sizes: Sizes, precision: str = "f64") -> 
     axes = _all_axes(shaped, with_derived_sizes(shaped, sizes), precision)
     if not axes:
         return program
-    builder = ProgramBuilder(arguments_of(program))
-    builder.labels |= {d.label.data for d in program.definitions}
-    copies = _Copies(builder, tensor_names(shaped))
-    cloner = _Packer(BodyBuilder(builder.block, program.location), axes, copies)
-    for version in (program, shaped):
-        cloner.values.update(zip(version.body.block.args, builder.block.args, strict=True))
+    builder, cloner = start_copy(CopyReader, program, shaped)
+    cloner.axes, cloner.copies = axes, {}
+    names = {tensor: f"{name}_packed" for tensor, name in tensor_names(shaped).items()}
     for given, op in zip(program.definitions, shaped.definitions, strict=True):
         packed = [r for r in reads_of(op) if r in axes]
-        for read in packed:
-            copies.make(read.tensor, cloner.value(read.tensor), axes[read])
+        cloner.make_copies(builder, packed, names)
         tensor = copy_definition(builder, cloner, op if packed else given)
         cloner.values.update({given.result: tensor, op.result: tensor})
     return builder.finish(program, [cloner.value(v) for v in program.returned])
@@ -200,17 +183,31 @@ def best_axes(op: tix.DefineOp, sizes: Sizes, made: Collection[Copy]) -> Axes:
     best: Axes = {}
     least = MOST_OF_UNPACKED_COST * _cost_without(op, priced, sizes)
     for column in (*columns, *_last_terms(op, sizes, least)):
-        axes = {r: last for r in reads_of(op) if (last := axis_along(r, column)) is not None}
-        copies = _cost_of_copies(op, axes, sizes, made)
-        if not axes or copies >= least or any(_is_read_once(r, op, sizes) for r in axes):
-            continue
-        packed = _alone(op, axes)
-        own = packed.indices[op.indices.index(column)] if column in op.indices else None
-        found = [p.cost for p in priced_tiles(packed, sizes, registers, own)]
-        cost = min(found, default=least) + copies
-        if cost < least:
-            best, least = axes, cost
+        for axes in _axes_for(op, column, sizes):
+            copies = _cost_of_copies(op, axes, sizes, made)
+            if not axes or copies >= least or any(_is_read_once(r, op, sizes) for r in axes):
+                continue
+            packed = _alone(op, axes)
+            own = packed.indices[op.indices.index(column)] if column in op.indices else None
+            found = [p.cost for p in priced_tiles(packed, sizes, registers, own)]
+            cost = min(found, default=least) + copies
+            if cost < least:
+                best, least = axes, cost
     return best
+
+
+def _axes_for(op: tix.DefineOp, column: SSAValue, sizes: Sizes) -> Sequence[Axes]:
+    """The copies that vectors along a column may read, without those for rows and with them, whose
+    terms then lie side by side."""
+    axes = {r: last for r in reads_of(op) if (last := axis_along(r, column)) is not None}
+    uses = IndexUses()
+    rows = {
+        read: last
+        for s in (blocked_sums(op.body) if column in op.indices else ())
+        for read in reads_of_rows(s, column, uses, sizes)
+        if (last := axis_along(read, s.indices[-1])) is not None
+    }
+    return [axes, axes | rows] if rows else [axes]
 
 
 def _last_terms(op: tix.DefineOp, sizes: Sizes, most: float) -> Sequence[SSAValue]:
@@ -291,12 +288,14 @@ def _indices(form: Affine, uses: IndexUses) -> set[SSAValue]:
 
 
 def _may_pack(op: tix.DefineOp) -> bool:
-    """True if another axis could be the last one in a read of a definition with indices."""
-    return (
-        op.view is None
-        and bool(op.indices)
-        and any(axis_along(r, v) is not None for r in reads_of(op) for v in op.indices)
-    )
+    """True if another axis could be the last one in a read of a definition with indices.
+
+    Loops that carry totals go by the order of what they read.
+    """
+    if op.view is not None or not op.indices or is_scanned(op) or is_recurrence(op):
+        return False
+    indices = *op.indices, *(s.indices[-1] for s in blocked_sums(op.body))
+    return any(axis_along(r, v) is not None for r in reads_of(op) for v in indices)
 
 
 def _cost_of_copies(op: tix.DefineOp, axes: Axes, sizes: Sizes, made: Collection[Copy]) -> float:
@@ -334,66 +333,12 @@ def _length(size: Affine, sizes: Sizes) -> int:
 def _alone(op: tix.DefineOp, axes: Axes) -> tix.DefineOp:
     """The definition as it would be with copies, in a program of its own."""
     tensors = {(r.tensor, last): type_of(r.tensor) for r, last in axes.items()}
-    types = [_moved_type(t, last.axis) for (_, last), t in tensors.items()]
+    types = [moved_type(t, last.axis) for (_, last), t in tensors.items()]
     place = op.location
     builder = ProgramBuilder([(f"t{n}", type, place) for n, type in enumerate(types)])
-    copies = _Copies(builder, {})
-    copies.made.update(zip(tensors, builder.block.args, strict=True))
-    copy_definition(builder, _Packer(BodyBuilder(builder.block, place), axes, copies), op)
+    reader = CopyReader(BodyBuilder(builder.block, place))
+    reader.axes, reader.copies = axes, dict(zip(tensors, builder.block.args, strict=True))
+    copy_definition(builder, reader, op)
     program = op.parent_op()
     assert isinstance(program, tix.ProgramOp)
     return builder.finish(program, [], []).definitions[0]
-
-
-# --- copies ---------------------------------------------------------------------------------------
-
-
-@dataclass
-class _Copies:
-    """Tensors with another axis at the end, each made once."""
-
-    builder: ProgramBuilder
-    names: Mapping[SSAValue, str]
-    made: dict[Copy, SSAValue] = field(default_factory=dict[Copy, SSAValue])
-    """The copies by the tensor in the program as it was, and the axis."""
-
-    def make(self, old: SSAValue, tensor: SSAValue, last: Last) -> None:
-        """Append the copy of `tensor`, which stands for `old`, unless it is there."""
-        if (old, last) in self.made:
-            return
-        axis, size = last.axis, type_of(old).shape[last.axis]
-
-        def element(e: BodyBuilder, own: Sequence[SSAValue]) -> SSAValue:
-            forms = [Affine.of(v) for v in own]
-            return e.read(tensor, [*forms[:axis], last.place(forms[-1], size), *forms[axis:-1]])
-
-        label = self.builder.fresh_label(f"{self.names[old]}_packed")
-        type = _moved_type(type_of(tensor), axis)
-        names, place = [None] * type.rank, location_of(tensor)
-        self.made[old, last] = self.builder.define(label, type, names, place, element)
-
-
-def _moved_type(type: TensorType, axis: int) -> TensorType:
-    return TensorType.of(_moved(type.shape, axis), tix.ELEMENT_TYPES[type.dtype])
-
-
-def _moved(items: Sequence[Affine], axis: int) -> list[Affine]:
-    """The items with that of the axis at the end."""
-    return [*items[:axis], *items[axis + 1 :], items[axis]]
-
-
-class _Packer(Cloner):
-    """Copies bodies; some reads read copies on the way."""
-
-    def __init__(self, builder: BodyBuilder, axes: Axes, copies: _Copies):
-        super().__init__(builder)
-        self.axes = axes
-        self.copies = copies
-
-    def _copied(self, op: Operation) -> SSAValue:
-        if not isinstance(op, tix.ReadOp) or op not in self.axes:
-            return super()._copied(op)
-        last = self.axes[op]
-        *others, form = _moved([self.form(f) for f in op.forms], last.axis)
-        place = last.place(form, op.shape[last.axis])
-        return self.builder.read(self.copies.made[op.tensor, last], [*others, place])

@@ -18,28 +18,16 @@ are. On entry and on exit sums are bounded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import TypeVar
-
-from xdsl.dialects.builtin import LocationAttr
-from xdsl.ir import SSAValue
 
 from dialects import tix
-from dialects.tix import Affine, TensorType
 from passes.analysis.size_bounds import SizeBounds
 from passes.index_sets.sets import boxed_indices
-from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.cloner import Cloner
+from passes.rewriting.axis_copies import CopyReader, Last
 from passes.rewriting.program_pass import ProgramPass
-from passes.rewriting.programs import (
-    ProgramBuilder,
-    copy_definition,
-    index_names,
-    start_copy,
-    type_of,
-)
+from passes.rewriting.programs import copy_definition, reads_of, start_copy, tensor_names
 from passes.rewriting.written_sizes import parse_sizes
 
 FEWEST_READS = 16
@@ -47,9 +35,6 @@ FEWEST_READS = 16
 
 WARP = 32
 """Threads that read memory together."""
-
-Turn = tuple[SSAValue, int]
-"""A tensor, and which of its axes is to be the last one."""
 
 
 @dataclass(frozen=True)
@@ -69,30 +54,23 @@ def transpose_reads(
 ) -> tix.ProgramOp:
     """The program with copies of tensors that are read across their rows; itself without any."""
     bounds = SizeBounds(program, least, most)
-    turns = {read: turn for op in program.definitions for read, turn in _turns_in(op, bounds)}
-    if not turns:
+    axes = {read: last for op in program.definitions for read, last in _axes_in(op, bounds)}
+    if not axes:
         return program
-    builder, cloner = start_copy(_Turner, program)
-    cloner.turns, cloner.copies = turns, {}
-    names: dict[SSAValue, str] = {v: name for name, v in program.arguments.items()}
-    names |= {d.result: d.label.data for d in program.definitions}
+    builder, cloner = start_copy(CopyReader, program)
+    cloner.axes, cloner.copies = axes, {}
+    names = {tensor: f"{name}_turned" for tensor, name in tensor_names(program).items()}
     for op in program.definitions:
-        for read in op.walk():
-            turn = turns.get(read) if isinstance(read, tix.ReadOp) else None
-            if turn is not None and turn not in cloner.copies:
-                label = names[turn[0]]
-                cloner.copies[turn] = _transpose(builder, cloner, turn, label, op.location)
+        cloner.make_copies(builder, [read for read in reads_of(op) if read in axes], names)
         cloner.values[op.result] = copy_definition(builder, cloner, op)
-    made = builder.finish(program, [cloner.value(v) for v in program.returned])
-    made.derived = program.derived
-    return made
+    return builder.finish(program, [cloner.value(v) for v in program.returned])
 
 
 # --- which reads ----------------------------------------------------------------------------------
 
 
-def _turns_in(op: tix.DefineOp, bounds: SizeBounds) -> Iterator[tuple[tix.ReadOp, Turn]]:
-    """The reads of a definition that are to be from a copy."""
+def _axes_in(op: tix.DefineOp, bounds: SizeBounds) -> Iterator[tuple[tix.ReadOp, Last]]:
+    """The reads of a definition that are to be from a copy, each with the axis that comes last."""
     if not op.indices or op.view is not None or bounds.of(op.shape[-1])[0] < WARP:
         return
     elements = prod(max(1, bounds.of(size)[0]) for size in op.shape)
@@ -106,55 +84,10 @@ def _turns_in(op: tix.DefineOp, bounds: SizeBounds) -> Iterator[tuple[tix.ReadOp
                 continue
             axis, size = _axis_across(op, read), prod(bounds.of(n)[1] for n in read.shape)
             if axis is not None and elements * terms >= FEWEST_READS * size:
-                yield read, (read.tensor, axis)
+                yield read, Last(axis)
 
 
 def _axis_across(op: tix.DefineOp, read: tix.ReadOp) -> int | None:
     """The axis along which a warp reads, unless that is the last one, or there are several."""
     axes = [axis for axis, form in enumerate(read.forms) if form[op.indices[-1]]]
     return axes[0] if len(axes) == 1 and axes[0] != len(read.forms) - 1 else None
-
-
-# --- the change -----------------------------------------------------------------------------------
-
-
-class _Turner(Cloner):
-    """Copies; reads across rows are from the transposes."""
-
-    turns: Mapping[tix.ReadOp, Turn]
-    copies: dict[Turn, SSAValue]
-
-    def copy_read(self, op: tix.ReadOp) -> SSAValue:
-        """Copy a read, or read from the transpose if there is one for it."""
-        turn = self.turns.get(op)
-        if turn is None:
-            return super().copy_read(op)
-        return self.builder.read(self.copies[turn], _last([*map(self.form, op.forms)], turn[1]))
-
-
-T = TypeVar("T")
-
-
-def _last(items: Sequence[T], axis: int) -> list[T]:
-    """The items of all axes, that of this axis at the end."""
-    return [*items[:axis], *items[axis + 1 :], items[axis]]
-
-
-def _transpose(
-    builder: ProgramBuilder, cloner: _Turner, turn: Turn, label: str, location: LocationAttr
-) -> SSAValue:
-    """Append the definition of a transpose."""
-    tensor, axis = turn
-    type = type_of(tensor)
-
-    def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
-        forms = [Affine.of(v) for v in own]
-        return e.read(cloner.value(tensor), [*forms[:axis], forms[-1], *forms[axis:-1]])
-
-    return builder.define(
-        builder.fresh_label(f"{label}_turned"),
-        TensorType.of(_last(type.shape, axis), tix.ELEMENT_TYPES[type.dtype]),
-        _last(index_names(tensor), axis),
-        location,
-        body,
-    )

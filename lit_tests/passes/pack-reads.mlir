@@ -43,6 +43,20 @@ tix.program @short (%x = "x" : !tix.tensor<[N, 6], f32>, %w = "w" : !tix.tensor<
   tix.return %y
 }
 
+// Six rows i share a line of x for each term c: the next rows would load it again.
+tix.program @rows (%x = "x" : !tix.tensor<[C, 1024], f32>, %w = "w" : !tix.tensor<[C, 1024], f32>) {
+  %y = tix.define "y" (%n, %o) : !tix.tensor<[1024, 1024], f32> {
+    %0 = tix.sum (%c) in (%c >= 0, C >= %c + 1) {
+      %1 = tix.read %x[%c, %n]
+      %2 = tix.read %w[%c, %o]
+      %3 = tix.mul %1, %2
+      tix.yield %3
+    }
+    tix.yield %0
+  }
+  tix.return %y
+}
+
 // CHECK-LABEL: tix.program @packed
 // CHECK-NEXT:    %w_packed = tix.define "w_packed" (%0, %1, %2) : !tix.tensor<[C, 3, O], f32> {
 // CHECK-NEXT:      %3 = tix.read %w[%2, %0, %1]
@@ -59,3 +73,12 @@ tix.program @short (%x = "x" : !tix.tensor<[N, 6], f32>, %w = "w" : !tix.tensor<
 // CHECK:         %y = tix.define "y"
 // CHECK:           tix.read %x[%n, %k]
 // CHECK:           tix.read %w_packed[%k, %o]
+
+// CHECK-LABEL: tix.program @rows
+// CHECK-NEXT:    %x_packed = tix.define "x_packed" (%0, %1) : !tix.tensor<[1024, C], f32> {
+// CHECK-NEXT:      %2 = tix.read %x[%1, %0]
+// CHECK-NEXT:      tix.yield %2
+// CHECK-NEXT:    }
+// CHECK-NEXT:    %y = tix.define "y" (%n, %o) : !tix.tensor<[1024, 1024], f32> {
+// CHECK:           tix.read %x_packed[%n, %c]
+// CHECK:           tix.read %w[%c, %o]

@@ -116,6 +116,18 @@ def test_terms_of_few_channels_are_copied_side_by_side() -> None:
     assert sorted(copies(volume, "w")) == ["dy_packed", "x_packed"]
 
 
+ROWS = "a: f32[N, {0}]\nb: f32[N, {0}]\ny[i, j] = sum[k](a[k, i] * b[k, j])"
+
+
+@pytest.mark.parametrize(("columns", "found"), [(1024, ["a_packed"]), (64, [])])
+def test_rows_read_copies_where_their_terms_lie_far_apart(columns: int, found: list[str]) -> None:
+    assert copies(ROWS.format(columns)) == found
+
+
+def test_totals_that_loops_carry_read_no_copies() -> None:
+    assert copies("x: f32[4096, 64]\ny[i, j] = sum[k in range(i + 1)](x[k, j])") == []
+
+
 def test_definitions_share_a_copy() -> None:
     both = (
         CONVOLUTION + "\nz[n, o, i, j] = sum[c, u, v](abs(x[n, c, i + u, j + v]) * w[o, c, u, v])"

@@ -4,6 +4,7 @@
 - `known_prices`: prices of tiles that definitions which are alike share
 - `cache_lines`: whether blocks find in a cache what others read, or copy it
 - `far_lines`: what lines cost that no cache near the core keeps
+- `row_lines`: what lines cost that rows read for a term each
 - `frequencies`: how often each operation of a definition runs
 - `instructions`: the instructions of an element, as lanes and rows share them
 - `predict`: the time that a definition takes in a nest

@@ -32,6 +32,7 @@ from passes.rewriting.shallow_copy import changed
 from passes.rewriting.written_sizes import parse_sizes
 from passes.scheduling.costs.far_lines import cost_of_far_lines
 from passes.scheduling.costs.known_prices import KnownPrices, PricedTile
+from passes.scheduling.costs.row_lines import cost_of_row_lines
 from passes.scheduling.costs.tile_cost import (
     COST_OF_FAR_ELEMENT,
     COST_OF_STORE,
@@ -247,7 +248,8 @@ class _Prices:
             few = TileCost(full.narrow, lanes, uses, full.shared_blocks, sizes, self.registers)
             narrow = few.of(sums)
             cost = _mean_cost(full, cost, narrow, likely_extent(op, tile.column_index, sizes))
-        cost += cost_of_far_lines(sums, full, uses, sizes) + _store_cost(op, tile, lanes)
+        cost += cost_of_far_lines(sums, full, uses, sizes)
+        cost += cost_of_row_lines(sums, full, uses, sizes) + _store_cost(op, tile, lanes)
         cost += _cost_beside(op, sums, tile, uses)
         cost *= _waste(op, tile, sizes, self.registers)
         others = [s for s in self._sums if s not in sums]

@@ -1,0 +1,96 @@
+"""Lines that the rows of a block read term by term: what they cost where terms lie apart.
+
+    y[i, j] = sum[k](a[k, i] * b[k, j])        six rows i: a line of `a` for each term
+
+    a[k, i], lines of N numbers apart          a term takes a line, which is gone when the next rows
+                                               read it: terms 4 KB apart share one place of a cache
+    a[i, k]                                    six lines serve sixteen terms
+
+An element that all columns share comes with an instruction that needs it. The price of the
+instruction holds for elements side by side along the terms; others have these lines beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import prod
+
+from xdsl.ir import SSAValue
+
+from dialects import tix
+from passes.analysis.index_uses import IndexUses
+from passes.scheduling.costs.cache_lines import LINE_BYTES
+from passes.scheduling.costs.tile_cost import Sizes, length_of, terms_once
+from passes.scheduling.tiles.tile import Tile
+from passes.scheduling.tiles.tile_analysis import VECTOR_BYTES, stride
+
+COST_OF_LINE = 2
+"""The cost of a line of its own for a term: a cycle, as other caches have it, and it is not known
+where the next one is."""
+
+COST_OF_LINE_IN_ONE_PLACE = 16
+"""The cost of a line that comes from beyond the two nearest caches, as others took its place."""
+
+BYTES_OF_PLACES = 2048
+"""The distance of lines that share two places of the nearest cache, of eight lines each."""
+
+FEWEST_TERMS = 32
+"""Terms of the innermost index at least: the lines of fewer are still there for the next rows."""
+
+
+def cost_of_row_lines(
+    sums: Iterable[tix.ReductionOp], tile: Tile, uses: IndexUses, sizes: Sizes
+) -> float:
+    """The cost per element of the result of lines that rows read for a term each."""
+    total = sum(terms_once(op, uses, sizes) * _of_term(op, tile, uses, sizes) for op in sums)
+    return total / (tile.height * tile.columns)
+
+
+def _of_term(op: tix.ReductionOp, tile: Tile, uses: IndexUses, sizes: Sizes) -> float:
+    """The cost of the lines of a term of a block."""
+    return sum(
+        _cost_of_line(read, op.indices[-1], tile, uses, sizes)
+        * _lines_of_rows(read, tile, uses, sizes)
+        for read in reads_of_rows(op, tile.column_index, uses, sizes)
+    )
+
+
+def reads_of_rows(
+    op: tix.ReductionOp, column: SSAValue, uses: IndexUses, sizes: Sizes
+) -> list[tix.ReadOp]:
+    """The reads that all columns share, and of which the next term reads what lies elsewhere."""
+    last = op.indices[-1]
+    return uses.once(
+        (reads_of_rows, op, column),
+        lambda: [
+            read
+            for read in op.body.block.ops
+            if isinstance(read, tix.ReadOp)
+            and last in uses.of(read.result)
+            and column not in uses.of(read.result)
+            and length_of(op, last, sizes) >= FEWEST_TERMS
+        ],
+    )
+
+
+def _cost_of_line(
+    read: tix.ReadOp, last: SSAValue, tile: Tile, uses: IndexUses, sizes: Sizes
+) -> int:
+    """The cost of a line of a term; nothing where terms share it."""
+    step = _bytes(read, last, tile, uses, sizes)
+    if step < LINE_BYTES:
+        return 0
+    return COST_OF_LINE if step % BYTES_OF_PLACES else COST_OF_LINE_IN_ONE_PLACE
+
+
+def _lines_of_rows(read: tix.ReadOp, tile: Tile, uses: IndexUses, sizes: Sizes) -> int:
+    """The lines that the rows of a block read for a term."""
+    used = uses.of(read.result)
+    steps = [(_bytes(read, v, tile, uses, sizes), count) for v, count in tile.axes if v in used]
+    return prod(-(-count * min(step, LINE_BYTES) // LINE_BYTES) for step, count in steps)
+
+
+def _bytes(read: tix.ReadOp, index: SSAValue, tile: Tile, uses: IndexUses, sizes: Sizes) -> int:
+    """The distance of elements at neighbouring values of an index; far where it is not known."""
+    step = stride(read, index, uses, sizes)
+    return LINE_BYTES + 1 if step is None else abs(step) * VECTOR_BYTES // tile.lanes
