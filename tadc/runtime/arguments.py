@@ -130,6 +130,21 @@ def strides_of(array: Array, dtype: np.dtype[Any]) -> tuple[int, ...] | None:
     return strides if rows and all(n % width == 0 for n in strides) else None
 
 
+FEWEST_BYTES_TURNED = 1 << 18
+"""Bytes of an array from which on code of its own copies it: NumPy's takes longer than a call."""
+
+
+def order_of_axes(array: Array, dtype: np.dtype[Any]) -> tuple[int, ...] | None:
+    """The order of axes in which machine code could read an array that it cannot read as it is.
+
+    None for small arrays, and where no order has neighbours last. Of `x.T` it is (1, 0).
+    """
+    if array.nbytes < FEWEST_BYTES_TURNED or strides_of(array, dtype) is not None:
+        return None
+    order = tuple(sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis])))
+    return order if strides_of(array.transpose(order), dtype) is not None else None
+
+
 def strides_to_read(
     arrays: Sequence[Array], dtypes: Sequence[np.dtype[Any]]
 ) -> list[tuple[int, ...]] | None:

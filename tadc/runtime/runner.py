@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -19,6 +20,7 @@ from tadc.runtime.arguments import (
     Array,
     as_array,
     common_precision,
+    order_of_axes,
     strides_to_read,
 )
 from tadc.runtime.compiled import Compiled, check_precision
@@ -100,8 +102,17 @@ class Runner(Compiled):
         plan, arrays = self.prepare(positional, named)
         with self.program.located_errors():
             self._last = plan
-            inputs = list(map(plan.readable, arrays, plan.executable.argument_dtypes))
+            dtypes = plan.executable.argument_dtypes
+            inputs = [self._readable(plan, a, d) for a, d in zip(arrays, dtypes, strict=True)]
             return plan.run_on(inputs) if out is None else run_into(plan, inputs, out)
+
+    def _readable(self, plan: Plan, array: Array, dtype: np.dtype[Any]) -> Array:
+        """The array as a plan can read it, copied if need be."""
+        order = order_of_axes(array, dtype) if self.kind.strided else None
+        if order is None:
+            return plan.readable(array, dtype)
+        (copy,) = copier(order).call([array.transpose(order)], {})
+        return copy
 
     def bind(self, positional: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
         """The arguments of a call in the order of the program's."""
@@ -154,6 +165,14 @@ class Runner(Compiled):
         values = self.bind(positional, named)
         arrays = (as_array(p, v) for p, v in zip(self.parameters, values, strict=True))
         return self.sizes_of([a.shape for a in arrays])
+
+
+@cache
+def copier(order: tuple[int, ...]) -> Runner:
+    """A program that copies tensors whose axes lie in memory in this order; these are arguments."""
+    axes = [f"i{n}" for n in range(len(order))]
+    source = f"y[{', '.join(axes)}] = x[{', '.join(axes[n] for n in order)}]"
+    return Runner(Program.parsed(source), "cpu")
 
 
 def native_plan(

@@ -15,9 +15,15 @@ import numpy as np
 
 from tadc.frameworks.operation import Operation
 from tadc.runtime.arguments import DTYPES as NUMPY_DTYPES
-from tadc.runtime.arguments import Array, dense_strides, strides_of, strides_to_read
+from tadc.runtime.arguments import (
+    Array,
+    dense_strides,
+    order_of_axes,
+    strides_of,
+    strides_to_read,
+)
 from tadc.runtime.buffer_pool import FEWEST_BYTES_LEASED, pool
-from tadc.runtime.runner import native_plan
+from tadc.runtime.runner import copier, native_plan
 from tadc.support.recent import Recent
 from tadc.torch import private
 from tadc.torch.checks import DTYPES, NAMES, check
@@ -27,6 +33,9 @@ from tadc.torch.package import Dtype, Tensor, torch
 if TYPE_CHECKING:
     from tadc.runtime.buffer_assignment import Tensor as Result
     from tadc.runtime.native_plan import NativePlan
+
+Copier = Callable[["Tensor"], "Tensor"]
+"""A function that makes a dense copy of a tensor."""
 
 MOST_READY = 1024
 """The number of kinds of tensors for which an operation remembers what runs."""
@@ -72,7 +81,7 @@ class Kernel:
         dtypes = [NUMPY_DTYPES[name] for name in wanted]
         strides = strides_to_read(arrays, dtypes)
         copied = {
-            n: DTYPES[wanted[n]]
+            n: _copier(array, dtype, DTYPES[wanted[n]])
             for n, (array, dtype) in enumerate(zip(arrays, dtypes, strict=True))
             if not _is_dense(array, dtype) and not (strides and strides_of(array, dtype))
         }
@@ -90,7 +99,7 @@ def _is_dense(array: Array, dtype: np.dtype[Any]) -> bool:
 class Ready:
     """A plan for tensors of certain shapes, strides and types, at which it does not look."""
 
-    def __init__(self, plan: NativePlan, unread: Sequence[int], copied: Mapping[int, Dtype]):
+    def __init__(self, plan: NativePlan, unread: Sequence[int], copied: Mapping[int, Copier]):
         self._plan = plan
         self._run = plan.caller(torch.get_num_threads)
         self._unread = unread
@@ -114,7 +123,7 @@ class Ready:
 
     def _addresses(self, tensors: Sequence[Tensor]) -> tuple[Sequence[Tensor], list[int]]:
         """The tensors where some are copied, which hold their memory, and all addresses."""
-        copies = {n: _copied(tensors[n], dtype) for n, dtype in self._copied.items()}
+        copies = {n: copy(tensors[n]) for n, copy in self._copied.items()}
         tensors = [copies.get(n, t) for n, t in enumerate(tensors)]
         addresses = list(map(ADDRESS, tensors))
         for n in self._unread:  # in ascending order
@@ -123,6 +132,24 @@ class Ready:
 
 
 ADDRESS: Callable[[Tensor], int] = torch.Tensor.data_ptr
+
+
+def _copier(array: Array, dtype: np.dtype[Any], torch_dtype: Dtype) -> Copier:
+    """A function that makes dense copies of tensors in the layout of this array."""
+    order = order_of_axes(array, dtype)
+    if order is None:
+        return partial(_copied, dtype=torch_dtype)
+    turned = array.transpose(order)
+    strides = strides_to_read([turned], [dtype])
+    plan = native_plan(copier(order), [turned.shape], NAMES[torch_dtype], strides)
+    new, run = _allocator(plan.results[0]), plan.caller(torch.get_num_threads)
+
+    def copied(tensor: Tensor) -> Tensor:
+        copy = new()
+        run(ADDRESS(tensor), copy.data_ptr())
+        return copy
+
+    return copied
 
 
 def _copied(tensor: Tensor, dtype: Dtype) -> Tensor:

@@ -75,7 +75,7 @@ def layouts(x: Any) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("rows", [3, 400])  # large ones are read where they lie
+@pytest.mark.parametrize("rows", [3, 500])  # large ones are read where they lie, or turned
 @pytest.mark.parametrize("kind", layouts(torch.zeros(2, 2)))
 def test_layouts(kind: str, rows: int) -> None:
     f = op("y[i, j] = sum[k](x[i, k] * w[k, j])")
@@ -84,6 +84,17 @@ def test_layouts(kind: str, rows: int) -> None:
     assert_equal(f(layouts(x)[kind], w), expected)
     found = f(layouts(x)[kind].requires_grad_(), w)
     assert_equal(found, expected)
+
+
+def test_images_with_channels_last() -> None:
+    f = op("y[n, c, i, j] = 2 * x[n, c, i, j] * w[c]")
+    x, w = rand(5, 16, 25, 33), rand(16)
+    last = x.contiguous(memory_format=torch.channels_last)
+    assert_equal(f(last, w), f(x, w))
+    assert_equal(f(last[:, :, 1:], w), f(x[:, :, 1:], w))
+    last.requires_grad_()
+    (found,) = torch.autograd.grad(f(last, w).sum(), last)
+    assert_equal(found, (2 * w)[:, None, None].expand(x.shape))
 
 
 def test_expanded_tensors() -> None:
