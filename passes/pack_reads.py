@@ -15,8 +15,9 @@ the terms of a sum, and then these are neighbours:
 
     dw[k, c, o] = sum[n, t](dy[n, t, o] * x[n, t + k, c])      x_packed[n, c, t + k]
 
-What all columns share comes element by element, and each row has its own. Where the terms of a row
-lie lines apart, each takes a line (`costs/row_lines.py`), and a copy has them side by side:
+What all columns share comes element by element, and each row has its own. Terms of rows that lie
+far apart may push each other's lines out of a cache (`costs/row_lines.py`); in a copy they lie side
+by side:
 
     y[i, j] = sum[k](a[k, i] * b[k, j])                        a_packed[i, k]
 
@@ -58,7 +59,7 @@ from passes.rewriting.written_sizes import parse_sizes
 from passes.scheduling.costs.cache_lines import is_large
 from passes.scheduling.costs.far_lines import COST_OF_FAR_LINE
 from passes.scheduling.costs.known_prices import PricedTile
-from passes.scheduling.costs.row_lines import reads_of_rows
+from passes.scheduling.costs.row_lines import reads_in_one_place
 from passes.scheduling.costs.tile_cost import (
     ASSUMED_EXTENT,
     COST_OF_COPY,
@@ -197,14 +198,13 @@ def best_axes(op: tix.DefineOp, sizes: Sizes, made: Collection[Copy]) -> Axes:
 
 
 def _axes_for(op: tix.DefineOp, column: SSAValue, sizes: Sizes) -> Sequence[Axes]:
-    """The copies that vectors along a column may read, without those for rows and with them, whose
-    terms then lie side by side."""
+    """The copies that vectors along a column may read, without those for rows and with them."""
     axes = {r: last for r in reads_of(op) if (last := axis_along(r, column)) is not None}
-    uses = IndexUses()
+    uses, lanes = IndexUses(), lanes_of(op)
     rows = {
         read: last
         for s in (blocked_sums(op.body) if column in op.indices else ())
-        for read in reads_of_rows(s, column, uses, sizes)
+        for read in reads_in_one_place(s, column, lanes, uses, sizes)
         if (last := axis_along(read, s.indices[-1])) is not None
     }
     return [axes, axes | rows] if rows else [axes]

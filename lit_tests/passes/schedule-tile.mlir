@@ -108,8 +108,8 @@ tix.program @shared (%x = "x" : !tix.tensor<[8, 300], f32>, %w = "w" : !tix.tens
 
 // Rows read elements side by side, terms far apart: blocks share the lines of a chunk of terms, which
 // come ahead of their use.
-tix.program @f (%a = "a" : !tix.tensor<[512, 1024], f32>, %b = "b" : !tix.tensor<[512, 64], f32>) {
-  %c = tix.define "c" (%i, %j) : !tix.tensor<[1024, 64], f32> {
+tix.program @f (%a = "a" : !tix.tensor<[512, 1024], f32>, %b = "b" : !tix.tensor<[512, 1024], f32>) {
+  %c = tix.define "c" (%i, %j) : !tix.tensor<[1024, 1024], f32> {
     %0 = tix.sum (%k) in (%k >= 0, %k <= 511) {
       %1 = tix.read %a[%k, %i]
       %2 = tix.read %b[%k, %j]

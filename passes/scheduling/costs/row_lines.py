@@ -49,19 +49,28 @@ def cost_of_row_lines(
 def _of_term(op: tix.ReductionOp, tile: Tile, uses: IndexUses, sizes: Sizes) -> float:
     """The cost of the lines of a term of a block."""
     return sum(
-        _cost_of_line(read, op.indices[-1], tile, uses, sizes)
+        _cost_of_line(read, op.indices[-1], tile.lanes, uses, sizes)
         * _lines_of_rows(read, tile, uses, sizes)
-        for read in reads_of_rows(op, tile.column_index, uses, sizes)
+        for read in _reads_of_rows(op, tile.column_index, uses, sizes)
     )
 
 
-def reads_of_rows(
+def reads_in_one_place(
+    op: tix.ReductionOp, column: SSAValue, lanes: int, uses: IndexUses, sizes: Sizes
+) -> list[tix.ReadOp]:
+    """The reads of rows whose terms push each other out of the nearest cache."""
+    reads = _reads_of_rows(op, column, uses, sizes)
+    costs = (_cost_of_line(read, op.indices[-1], lanes, uses, sizes) for read in reads)
+    return [r for r, cost in zip(reads, costs, strict=True) if cost == COST_OF_LINE_IN_ONE_PLACE]
+
+
+def _reads_of_rows(
     op: tix.ReductionOp, column: SSAValue, uses: IndexUses, sizes: Sizes
 ) -> list[tix.ReadOp]:
     """The reads that all columns share, and of which the next term reads what lies elsewhere."""
     last = op.indices[-1]
     return uses.once(
-        (reads_of_rows, op, column),
+        (_reads_of_rows, op, column),
         lambda: [
             read
             for read in op.body.block.ops
@@ -74,10 +83,10 @@ def reads_of_rows(
 
 
 def _cost_of_line(
-    read: tix.ReadOp, last: SSAValue, tile: Tile, uses: IndexUses, sizes: Sizes
+    read: tix.ReadOp, last: SSAValue, lanes: int, uses: IndexUses, sizes: Sizes
 ) -> int:
     """The cost of a line of a term; nothing where terms share it."""
-    step = _bytes(read, last, tile, uses, sizes)
+    step = _bytes(read, last, lanes, uses, sizes)
     if step < LINE_BYTES:
         return 0
     return COST_OF_LINE if step % BYTES_OF_PLACES else COST_OF_LINE_IN_ONE_PLACE
@@ -86,11 +95,11 @@ def _cost_of_line(
 def _lines_of_rows(read: tix.ReadOp, tile: Tile, uses: IndexUses, sizes: Sizes) -> int:
     """The lines that the rows of a block read for a term."""
     used = uses.of(read.result)
-    steps = [(_bytes(read, v, tile, uses, sizes), count) for v, count in tile.axes if v in used]
+    steps = [(_bytes(read, v, tile.lanes, uses, sizes), n) for v, n in tile.axes if v in used]
     return prod(-(-count * min(step, LINE_BYTES) // LINE_BYTES) for step, count in steps)
 
 
-def _bytes(read: tix.ReadOp, index: SSAValue, tile: Tile, uses: IndexUses, sizes: Sizes) -> int:
+def _bytes(read: tix.ReadOp, index: SSAValue, lanes: int, uses: IndexUses, sizes: Sizes) -> int:
     """The distance of elements at neighbouring values of an index; far where it is not known."""
     step = stride(read, index, uses, sizes)
-    return LINE_BYTES + 1 if step is None else abs(step) * VECTOR_BYTES // tile.lanes
+    return LINE_BYTES + 1 if step is None else abs(step) * VECTOR_BYTES // lanes
