@@ -18,6 +18,9 @@ columns of which all have all terms, as inside of a padded window, x[j + k - 1] 
       s0 + x[j0 - 1 ... j0 + 14] * w[0] where 1 <= j0, ..., j0 + 15 ...
     }
 
+Tests of rows that move with terms are branches there, one for each row and term; so it has code for
+rows of which all have all terms, too.
+
 Each sum has its terms in the same order in all versions.
 """
 
@@ -46,20 +49,40 @@ def in_versions(
     at: BlockT, op: tix.ReductionOp, sums: Sums, emit: Callable[[BlockT], Sums]
 ) -> Sums:
     """The sums with all terms: with code of its own for blocks of which all rows have theirs, and,
-    where masks have no registers, all columns."""
+    where masks have no registers, for those of which all rows and columns have all terms."""
 
     def by_rows(inner: BlockT) -> Sums:
         tests = _tests_of_rows(inner, op)
-        return _chosen(inner, tests, sums, emit) if len(tests) > 1 else emit(inner)
+        return _chosen(inner, tests, sums, emit, emit) if len(tests) > 1 else emit(inner)
 
-    limits = None if at.tile.has_masks else _limits_of_whole_lanes(at, op)
-    if limits is None:
+    def inside_columns(inner: BlockT) -> Sums:
+        column, lanes = inner.tile.column_index, inner.tile.columns
+        return _inside(inner, op, sums, column, lanes - 1, by_rows, by_rows)
+
+    if at.tile.has_masks:
         return by_rows(at)
-    column = at.tile.column_index
+    if at.tile.row_index is None:
+        return inside_columns(at)
+    return _inside(at, op, sums, at.tile.row_index, 0, inside_columns, by_rows)
+
+
+def _inside(
+    at: BlockT,
+    op: tix.ReductionOp,
+    sums: Sums,
+    index: SSAValue,
+    more: int,
+    emit: Callable[[BlockT], Sums],
+    otherwise: Callable[[BlockT], Sums],
+) -> Sums:
+    """The sums with code of its own for blocks that begin where no test moves with an index: of the
+    first of their rows, or of their columns, of which there are so many `more`."""
+    limits = _limits_of_whole(at, op, index, more)
+    if limits is None:
+        return emit(at)
     first, last = limits
-    tests = [Constraint(Affine.of(column) - first), Constraint(last - Affine.of(column))]
-    known = {**at.limits, column: limits}
-    return _chosen(at, tests, sums, by_rows, known)
+    tests = [Constraint(Affine.of(index) - first), Constraint(last - Affine.of(index))]
+    return _chosen(at, tests, sums, emit, otherwise, {**at.limits, index: limits})
 
 
 def _chosen(
@@ -67,37 +90,38 @@ def _chosen(
     tests: list[Constraint],
     sums: Sums,
     emit: Callable[[BlockT], Sums],
+    otherwise: Callable[[BlockT], Sums],
     limits: Mapping[SSAValue, Limits] | None = None,
 ) -> Sums:
     """The sums by code that knows that tests hold, and within which limits, where they do; else by
-    the same code without this knowledge."""
+    code without this knowledge."""
     whole, others = Block(), Block()
     inner = at.inside(whole)
     inner.enter(*tests)
     inner.limits = limits or inner.limits
     whole.add_op(operations.end(*emit(inner)))
-    others.add_op(operations.end(*emit(at.inside(others))))
+    others.add_op(operations.end(*otherwise(at.inside(others))))
     holds = at.index.holds([tests])
     branch = operations.branch(holds, whole, others, [at.type] * len(sums))
     return at.insert(branch).results
 
 
-def _limits_of_whole_lanes(at: LaneChoices, op: tix.ReductionOp) -> Limits | None:
-    """The columns at which blocks begin that need no masks; None where no test differs by lane,
-    or it is not known."""
-    column = at.tile.column_index
-    if column in op.indices or not isinstance(op, tix.SumOp):
+def _limits_of_whole(
+    at: LaneChoices, op: tix.ReductionOp, index: SSAValue, more: int
+) -> Limits | None:
+    """The rows, or columns, at which blocks begin of which none has a test that moves with this
+    index; None where no test does, or it is not known."""
+    if index in op.indices or not isinstance(op, tix.SumOp):
         return None
-    firsts, lasts = [at.limits[column][0]], [at.limits[column][1]]
-    tests = [*_tests_of_lanes(at, op)]
+    firsts, lasts = [at.limits[index][0]], [at.limits[index][1]]
+    tests = [*_tests_along(at, op, index)]
     for test in tests:
-        step = test.form[column]
-        form = test.form - Affine.of(column) * step
+        step = test.form[index]
+        form = test.form - Affine.of(index) * step
         rest = at.least(form) if {*form.indices} <= {*op.indices} else None
         if rest is None or test.equality or abs(step) != 1:
             return None
-        lanes = at.tile.columns - 1
-        (firsts if step > 0 else lasts).append(-rest if step > 0 else rest - lanes)
+        (firsts if step > 0 else lasts).append(-rest if step > 0 else rest - more)
     first, end = _largest(firsts), _largest(-form for form in lasts)
     if not tests or first is None or end is None:
         return None
@@ -105,14 +129,13 @@ def _limits_of_whole_lanes(at: LaneChoices, op: tix.ReductionOp) -> Limits | Non
     return None if not room.terms and room.constant < 0 else (first, -end)
 
 
-def _tests_of_lanes(at: LaneChoices, op: tix.ReductionOp) -> Iterator[Constraint]:
-    """The tests of terms that differ by lane, at each row."""
-    column = at.tile.column_index
+def _tests_along(at: LaneChoices, op: tix.ReductionOp, index: SSAValue) -> Iterator[Constraint]:
+    """The tests of terms that move with an index, at each row."""
     for _, term, row, _ in at.totals(op):
         choice = term.owner
         if is_guard(choice) and not _has_quotients_of_terms(at, op, choice):
             here = at.at(row, 0)
-            yield from (here.here(c) for c in here.left(choice) or () if c.form[column])
+            yield from (here.here(c) for c in here.left(choice) or () if c.form[index])
 
 
 def _largest(forms: Iterable[Affine]) -> Affine | None:

@@ -44,6 +44,7 @@ from passes.scheduling.tiles.tile_analysis import (
     constant_extent,
     is_rectangular,
     lanes_of,
+    registers_for,
 )
 from passes.scheduling.tiles.tile_choice import may_have_tiles, tile_without_sums
 from passes.scheduling.tiles.tileable_sums import tileable_sums
@@ -148,7 +149,9 @@ class _Definition:
             )
         if len(entry.blocks) > MOST_ALTERNATIVES:
             raise PlanFailure(entry.kind, f"at most {MOST_ALTERNATIVES} tiles are alternatives")
-        return Blocking([_Blocks(self, blocks).tile() for blocks in entry.blocks])
+        has_masks = registers_for(self.op).of_vector == 1
+        tiles = (_Blocks(self, blocks).tile() for blocks in entry.blocks)
+        return Blocking([replace(tile, has_masks=has_masks) for tile in tiles])
 
     def index(self, token: Token) -> SSAValue:
         if token.text not in self.indices:

@@ -71,3 +71,40 @@ def test_columns_that_have_all_terms_need_no_masks(
     assert (
         first is not None and "maskedload" not in first[1] and "scf.for" in first[1]
     ) is versions
+
+
+LINE = """x: real[N, O]
+w: real[O, 5, C]
+y[i in range(N), c] = sum[o, v in range(5)](pad(x[i - v + 2, o]) * w[o, v, c])"""
+BY_ROWS = "y[i, c]: rows i by 4, columns c by 16"
+
+
+@pytest.mark.parametrize("n", [3, 4, 5, 7, 8, 20, 41])
+def test_rows_that_have_all_terms_change_no_element(
+    n: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(n)
+    x, w = rng.standard_normal((n, 30)), rng.standard_normal((30, 5, 35))
+    x[n // 2] = np.inf  # what is not there is not multiplied
+    exact = tadc.compile(LINE, target="interpret")(x, w)
+    masked = tadc.compile(LINE, plan=BY_ROWS)(x, w)
+    choose_loops_for(AVX2, monkeypatch)
+    found = tadc.compile(LINE, plan=BY_ROWS)(x, w)
+    np.testing.assert_allclose(found, exact, rtol=1e-10, atol=1e-10)
+    assert found.tobytes() == masked.tobytes()
+
+
+def test_rows_that_have_all_terms_need_no_branches(monkeypatch: pytest.MonkeyPatch) -> None:
+    choose_loops_for(AVX2, monkeypatch)
+    text = tadc.compile(LINE, plan=BY_ROWS).emit("scheduled", {"C": 64, "N": 64, "O": 64}, "f32")
+    first = re.search(r"scf\.if %\w+ -> \(vector[^\n]*\{\n(.*?)\n\s*\} else \{", text, re.DOTALL)
+    assert first is not None and "scf.for" in first[1] and "scf.if" not in first[1]
+
+
+def test_plans_by_hand_have_versions(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = "y[i, c]: rows c by 4, columns i by 16"
+    texts: list[str] = []
+    for registers in (AVX_512, AVX2):
+        choose_loops_for(registers, monkeypatch)
+        texts.append(tadc.compile(LINE, plan=plan).emit("scheduled", {}, "f32"))
+    assert texts[1].count("scf.if") > texts[0].count("scf.if")
