@@ -42,7 +42,7 @@ from passes.rewriting.guards import is_guard
 BlockT = TypeVar("BlockT", bound=LaneChoices)
 
 Limits = tuple[Affine, Affine]
-"""The first and the last column at which a block may begin."""
+"""The first and the last row or column at which a block may begin."""
 
 
 def in_versions(
@@ -55,15 +55,14 @@ def in_versions(
         tests = _tests_of_rows(inner, op)
         return _chosen(inner, tests, sums, emit, emit) if len(tests) > 1 else emit(inner)
 
-    def inside_columns(inner: BlockT) -> Sums:
-        column, lanes = inner.tile.column_index, inner.tile.columns
-        return _inside(inner, op, sums, column, lanes - 1, by_rows, by_rows)
+    def inside_rows(inner: BlockT) -> Sums:
+        row = inner.tile.row_index
+        return by_rows(inner) if row is None else _inside(inner, op, sums, row, 0, by_rows, by_rows)
 
     if at.tile.has_masks:
         return by_rows(at)
-    if at.tile.row_index is None:
-        return inside_columns(at)
-    return _inside(at, op, sums, at.tile.row_index, 0, inside_columns, by_rows)
+    lanes = at.tile.columns
+    return _inside(at, op, sums, at.tile.column_index, lanes - 1, inside_rows, by_rows)
 
 
 def _inside(
