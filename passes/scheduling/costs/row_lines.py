@@ -31,8 +31,11 @@ where the next one is."""
 COST_OF_LINE_IN_ONE_PLACE = 16
 """The cost of a line that comes from beyond the two nearest caches, as others took its place."""
 
-BYTES_OF_PLACES = 2048
-"""The distance of lines that share two places of the nearest cache, of eight lines each."""
+COST_OF_LINE_IN_TWO_PLACES = 6
+"""The cost of a line that others displace from the nearest cache alone."""
+
+BYTES_OF_PLACE = 4096
+"""The distance of lines that share a place of the nearest cache, of eight lines."""
 
 FEWEST_TERMS = 32
 """Terms of the innermost index at least: the lines of fewer are still there for the next rows."""
@@ -61,7 +64,7 @@ def reads_in_one_place(
     """The reads of rows whose terms push each other out of the nearest cache."""
     reads = _reads_of_rows(op, column, uses, sizes)
     costs = (_cost_of_line(read, op.indices[-1], lanes, uses, sizes) for read in reads)
-    return [r for r, cost in zip(reads, costs, strict=True) if cost == COST_OF_LINE_IN_ONE_PLACE]
+    return [r for r, cost in zip(reads, costs, strict=True) if cost > COST_OF_LINE]
 
 
 def _reads_of_rows(
@@ -89,7 +92,9 @@ def _cost_of_line(
     step = _bytes(read, last, lanes, uses, sizes)
     if step < LINE_BYTES:
         return 0
-    return COST_OF_LINE if step % BYTES_OF_PLACES else COST_OF_LINE_IN_ONE_PLACE
+    if step % (BYTES_OF_PLACE // 2):
+        return COST_OF_LINE
+    return COST_OF_LINE_IN_TWO_PLACES if step % BYTES_OF_PLACE else COST_OF_LINE_IN_ONE_PLACE
 
 
 def _lines_of_rows(read: tix.ReadOp, tile: Tile, uses: IndexUses, sizes: Sizes) -> int:

@@ -9,6 +9,7 @@ from passes.analysis.index_uses import IndexUses
 from passes.scheduling.costs.row_lines import (
     COST_OF_LINE,
     COST_OF_LINE_IN_ONE_PLACE,
+    COST_OF_LINE_IN_TWO_PLACES,
     cost_of_row_lines,
 )
 from passes.scheduling.tiles.sum_lengths import blocked_sums
@@ -35,6 +36,7 @@ DOWN = "y[i, j] = sum[k](a[k, i] * b[k, j])"
         (f"a: f32[64, 1000]\nb: f32[64, J]\n{DOWN}", "i", COST_OF_LINE),
         (f"a: f32[64, 1024]\nb: f32[64, J]\n{DOWN}", "i", COST_OF_LINE_IN_ONE_PLACE),
         (f"a: f32[64, 1024]\nb: f32[64, J]\n{DOWN}", None, COST_OF_LINE_IN_ONE_PLACE),
+        (f"a: f32[64, 1536]\nb: f32[64, J]\n{DOWN}", "i", COST_OF_LINE_IN_TWO_PLACES),
         (f"a: f32[64, I]\nb: f32[64, J]\n{DOWN}", "i", COST_OF_LINE),
         # rows have lines of their own
         (f"a: f32[64, 1000, 32]\nb: f32[64, J]\n{DOWN.replace('k, i', 'k, i, 3')}", "i", 12),
