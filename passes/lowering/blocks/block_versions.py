@@ -57,12 +57,11 @@ def in_versions(
 
     def inside_rows(inner: BlockT) -> Sums:
         row = inner.tile.row_index
-        return by_rows(inner) if row is None else _inside(inner, op, sums, row, 0, by_rows, by_rows)
+        return by_rows(inner) if row is None else _inside(inner, op, sums, row, by_rows, by_rows)
 
     if at.tile.has_masks:
         return by_rows(at)
-    lanes = at.tile.columns
-    return _inside(at, op, sums, at.tile.column_index, lanes - 1, inside_rows, by_rows)
+    return _inside(at, op, sums, at.tile.column_index, inside_rows, by_rows)
 
 
 def _inside(
@@ -70,13 +69,12 @@ def _inside(
     op: tix.ReductionOp,
     sums: Sums,
     index: SSAValue,
-    more: int,
     emit: Callable[[BlockT], Sums],
     otherwise: Callable[[BlockT], Sums],
 ) -> Sums:
-    """The sums with code of its own for blocks that begin where no test moves with an index: of the
-    first of their rows, or of their columns, of which there are so many `more`."""
-    limits = _limits_of_whole(at, op, index, more)
+    """The sums with code of its own, by `emit`, for blocks in which all tests hold that move with
+    an index, that of rows or of columns; `otherwise` makes the code of blocks at the ends."""
+    limits = _limits_of_whole(at, op, index)
     if limits is None:
         return emit(at)
     first, last = limits
@@ -105,13 +103,13 @@ def _chosen(
     return at.insert(branch).results
 
 
-def _limits_of_whole(
-    at: LaneChoices, op: tix.ReductionOp, index: SSAValue, more: int
-) -> Limits | None:
-    """The rows, or columns, at which blocks begin of which none has a test that moves with this
-    index; None where no test does, or it is not known."""
+def _limits_of_whole(at: LaneChoices, op: tix.ReductionOp, index: SSAValue) -> Limits | None:
+    """The rows, or columns, at which blocks begin in which all tests hold that move with an index;
+    None where no test does, or it is not known."""
     if index in op.indices or not isinstance(op, tix.SumOp):
         return None
+    # tests are those of each row, and of the first lane
+    more = at.tile.columns - 1 if index is at.tile.column_index else 0
     firsts, lasts = [at.limits[index][0]], [at.limits[index][1]]
     tests = [*_tests_along(at, op, index)]
     for test in tests:

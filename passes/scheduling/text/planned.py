@@ -64,6 +64,7 @@ def planned(plan: LoopPlan, program: tix.ProgramOp, choose: ChooseBlocking) -> C
     names = tensor_names(program)
 
     def chosen(op: tix.DefineOp) -> Blocking:
+        """The blocking that the plan says for a definition, if it says one that is possible."""
         entry = entries.get(op.label.data)
         try:
             if entry is None:
