@@ -22,7 +22,6 @@ from dialects.tix import (
 )
 from dialects.tix import elementwise as ew
 from passes.analysis.costs import CHEAP, COST_OF_FUNCTION, weight
-from passes.analysis.index_uses import IndexUses
 
 Quotient: TypeAlias = tuple[Affine, int]
 """A form in the sizes, and what it is divided by."""
@@ -87,11 +86,15 @@ def cost_of(definition: DefineOp) -> Cost:
 
 
 def _has_common_values(definition: DefineOp) -> bool:
-    """True if a function depends on the last index, but not on all."""
-    last, indices, uses = {*definition.indices[-1:]}, {*definition.indices}, IndexUses()
-    dear = (op for op in definition.body.block.ops if weight(op) >= COST_OF_FUNCTION)
-    used = (uses.of(v) for op in dear for v in op.results)
-    return any(last <= some and not indices <= some for some in used)
+    """True if the value of a function depends on the last index, but not on all."""
+    last, indices = {*definition.indices[-1:]}, {*definition.indices}
+    used: dict[SSAValue, set[SSAValue]] = {v: {v} for v in indices}
+    for op in definition.body.block.ops:  # in order, as expressions are deeper than calls may be
+        own = {v for inner in op.walk() for o in inner.operands for v in used.get(o, ())}
+        if weight(op) >= COST_OF_FUNCTION and last <= own and not indices <= own:
+            return True
+        used |= dict.fromkeys(op.results, own)
+    return False
 
 
 def _of_block(block: Block, middles: Middles) -> Cost:

@@ -129,3 +129,9 @@ def test_calls_of_programs_without_sums_have_such_tensors() -> None:
     f = tadc.compile("y[i, j] = x[i, j] * exp(v[j])\nz[i, j] = x[i, j] * exp(v[i])\nreturn y, z")
     plan = str(loop_plan(f.runner, dict.fromkeys(f.program.summary.size_names(), 512), "f32"))
     assert "y_value" in plan and "z_value" not in plan
+
+
+def test_expressions_may_be_deep() -> None:
+    total = " + ".join(f"{n} * v[j]" for n in range(3000))
+    program = tadc.compile(f"y[i, j] = x[i, j] * exp({total})").program
+    assert program.summary.definitions[0].cost.has_common_values
