@@ -169,7 +169,10 @@ class Runner(Compiled):
 
 @cache
 def copier(order: tuple[int, ...]) -> Runner:
-    """A program that copies tensors whose axes lie in memory in this order; these are arguments."""
+    """The program that copies arrays whose axes lie in memory in this order, of any precision.
+
+    It takes `array.transpose(order)`, whose rows are dense, and gives `array`, row-major.
+    """
     axes = [f"i{n}" for n in range(len(order))]
     source = f"y[{', '.join(axes)}] = x[{', '.join(axes[n] for n in order)}]"
     return Runner(Program.parsed(source), "cpu")
