@@ -1,11 +1,11 @@
 // RUN: tadc-opt %s -p 'schedule{tile=true}' | filecheck %s
 
 // What all columns of a row read, and is certainly there, is loaded before their loop.
-tix.program @filter (%b = "b" : !tix.tensor<[2], f32>, %x = "x" : !tix.tensor<[I + 1, J], f32>, %s = "s" : !tix.tensor<[I], f32>) {
+tix.program @filter (%b = "b" : !tix.tensor<[2], f32>, %x = "x" : !tix.tensor<[I, J + 1], f32>, %s = "s" : !tix.tensor<[I], f32>) {
   %y = tix.define "y" (%i, %j) : !tix.tensor<[I, J], f32> {
     %0 = tix.sum (%t) in (%t >= 0, %t <= 1) {
       %1 = tix.read %b[%t]
-      %2 = tix.read %x[%i + %t, %j]
+      %2 = tix.read %x[%i, %j + %t]
       %3 = tix.mul %1, %2
       tix.yield %3
     }
@@ -48,3 +48,27 @@ tix.program @phases (%w = "w" : !tix.tensor<[2], f32>, %x = "x" : !tix.tensor<[I
 // CHECK-NOT:      memref.load
 // CHECK:          vector.load %x[
 // CHECK:      func.return
+
+// Long rows that read the same elements run four at a time, a piece of each and then the next.
+tix.program @stencil (%x = "x" : !tix.tensor<[4098, 4096], f32>) {
+  %d = tix.define "d" (%i, %j) : !tix.tensor<[4096, 4096], f32> {
+    %0 = tix.read %x[%i, %j]
+    %1 = tix.read %x[%i + 1, %j]
+    %2 = tix.read %x[%i + 2, %j]
+    %3 = tix.sub %0, %1
+    %4 = tix.sub %3, %2
+    tix.yield %4
+  }
+  tix.return %d
+}
+
+// CHECK-LABEL: func.func @d(
+// CHECK:         [[LONG:%\d+]] = arith.cmpi sge, %c4096, %c1536 : index
+// CHECK:         [[ROWS:%\d+]] = arith.select [[LONG]], %c4, %c1 : index
+// CHECK:         [[PIECE:%\d+]] = arith.select [[LONG]], %c64, %{{.*}} : index
+// CHECK:         loops.parallel (%i) to
+// CHECK:           scf.for %piece = %c0 to %{{.*}} step [[PIECE]] {
+// CHECK:             scf.for %i_1 = %{{.*}} to %{{.*}} step %c1 {
+// CHECK:               scf.for %j =
+// CHECK:                 vector.store %{{.*}} {nontemporal = true}
+// CHECK:       func.return

@@ -19,7 +19,12 @@ FillCarrying = Callable[[BodyLowering, SSAValue, Sequence[SSAValue]], Sequence[S
 
 
 def loop(
-    at: BodyLowering, low: SSAValue, high: SSAValue, hint: str | None, fill: Fill, step: int = 1
+    at: BodyLowering,
+    low: SSAValue,
+    high: SSAValue,
+    hint: str | None,
+    fill: Fill,
+    step: int | SSAValue = 1,
 ) -> None:
     """`scf.for` over [low, high), its block filled by `fill`."""
 
@@ -27,7 +32,8 @@ def loop(
         fill(inner, k)
         return ()
 
-    carrying_loop(at, low, high, at.index.constant(step), hint, (), fill_alone)
+    by = at.index.constant(step) if isinstance(step, int) else step
+    carrying_loop(at, low, high, by, hint, (), fill_alone)
 
 
 def carrying_loop(

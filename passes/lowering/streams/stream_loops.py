@@ -15,9 +15,11 @@ from dialects.quick import INDEX, block_with
 from dialects.tix import Affine
 from passes.lowering.emit import either, larger, quotient, smaller
 from passes.lowering.scalars.body_lowering import BodyLowering
+from passes.lowering.streams.rows_side_by_side import rows_side_by_side
 from passes.lowering.streams.stream_rows import Row, origin_of
 from passes.scheduling.streams.stream_phases import phases_of
 from passes.scheduling.streams.stream_segments import segments_of
+from passes.scheduling.streams.stream_tiles import shared_rows
 from passes.scheduling.streams.streams import FEWEST_BYTES, MOST_BYTES, Stream, constant_bytes
 
 ELEMENTS_OF_PIECE = 1 << 14
@@ -33,12 +35,21 @@ def streamed(outer: BodyLowering, stream: Stream) -> ParallelOp:
     origin = origin_of(outer, op)
     # vectors of phases do not lie where lines do
     large = stream.modulus == 1 and not stream.is_near and _goes_past_caches(outer, stream)
+
+    def emit(at: BodyLowering, row: Row) -> None:
+        _emit(at, stream, row, outer.as_written, large)
+
+    shared = shared_rows(op) if large is not False else None
+    if shared is not None:
+        whole = Row(op, (), stream.lanes, origin, outer.index.constant(0), extent)
+        return rows_side_by_side(outer, whole, shared, large, emit)
     body = block_with([INDEX] * max(1, len(limits)))
     inner = outer.inside(body)
     low, high = inner.index.constant(0), extent
     rows = body.args[: len(limits)]
     for new, old in zip(rows, op.indices, strict=False):
         new.name_hint = old.name_hint
+    inner.index.values.update(zip(op.indices, rows, strict=False))
     if not limits:
         piece = outer.index.constant(ELEMENTS_OF_PIECE)
         most = outer.index.add(extent, outer.index.constant(ELEMENTS_OF_PIECE - 1))
@@ -46,22 +57,31 @@ def streamed(outer: BodyLowering, stream: Stream) -> ParallelOp:
         body.args[0].name_hint = "piece"
         low = inner.index.mul(body.args[0], piece)
         high = smaller(inner, extent, inner.index.add(low, piece))
-    whole = Row(op, (), stream.lanes, origin, low, high)
-    with _rows_of(inner, stream, whole, outer.as_written) as parts:
-        for own in (op, *(phase.op for row in parts for phase in row.phases)):
-            inner.index.values.update(zip(own.indices, rows, strict=False))
-        if isinstance(large, bool):
-            _emit(parts, inner, nontemporal=large)
-        else:
-            either(
-                inner, large, lambda at: _emit(parts, at, True), lambda at: _emit(parts, at, False)
-            )
+    emit(inner, Row(op, (), stream.lanes, origin, low, high))
     return ParallelOp(limits, Region(body))
 
 
-def _emit(parts: Sequence[Row], at: BodyLowering, nontemporal: bool) -> None:
-    for row in parts:
-        row.emit(at, nontemporal)
+def _emit(
+    at: BodyLowering,
+    stream: Stream,
+    whole: Row,
+    as_written: Set[Operation],
+    large: SSAValue | bool,
+) -> None:
+    """The vectors of a row, past the caches where a call is large."""
+
+    def parts(at: BodyLowering, nontemporal: bool) -> None:
+        for row in rows:
+            row.emit(at, nontemporal)
+
+    with _rows_of(at, stream, whole, as_written) as rows:
+        for own in (phase.op for row in rows for phase in row.phases):
+            given = (at.index.values[v] for v in stream.op.indices[:-1])
+            at.index.values.update(zip(own.indices, given, strict=False))
+        if isinstance(large, bool):
+            parts(at, large)
+        else:
+            either(at, large, lambda inner: parts(inner, True), lambda inner: parts(inner, False))
 
 
 @contextmanager

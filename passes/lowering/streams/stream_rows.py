@@ -93,11 +93,13 @@ class Row:
 
     def _start(self, at: BodyLowering) -> SSAValue:
         """The first element of the first vector."""
-        if self._modulus > 1:
-            return self.low
+        return self.low if self._modulus > 1 else difference(at, self.low, self.columns_before(at))
+
+    def columns_before(self, at: BodyLowering) -> SSAValue:
+        """The elements of a line of memory that come before the first one of the row."""
+        at.index.values[self.low] = self.low
         place = at.index.add(self.origin, self._position(at, Affine.of(self.low)))
-        lanes = at.index.constant(self.lanes)
-        return difference(at, self.low, at.insert(arith.RemSIOp(place, lanes)).result)
+        return at.insert(arith.RemSIOp(place, at.index.constant(self.lanes))).result
 
     def _position(self, at: BodyLowering, column: Affine) -> SSAValue:
         forms = [*(Affine.of(v) for v in self.op.indices[:-1]), column]

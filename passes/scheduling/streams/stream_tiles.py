@@ -14,12 +14,12 @@ All conditions on indices hold in most blocks; those at borders are left to the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import product
 from math import prod
 
-from xdsl.ir import BlockArgument, Operation
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from dialects import tix
 from dialects.tix import Affine, Constraint
@@ -113,12 +113,38 @@ def _share_of_loads(op: tix.DefineOp, tile: Tile) -> float:
     return loads_of(op, tile) / tile.rows / loads_of(op)
 
 
+def shared_rows(op: tix.DefineOp) -> SSAValue | None:
+    """The index along which neighbouring rows read mostly the same rows of tensors, if any.
+
+    Rows are counted, however many elements of one an element reads.
+    """
+    alone = len(_rows(_places(op))) if len(op.indices) > 1 else 0
+    tiles = [Tile(row, op.indices[-1], ROWS, 1, 1) for row in reversed(op.indices[:-1])]
+    counts = [(len(_rows(_places(op, tile))), tile) for tile in tiles]
+    counts = [(n, tile) for n, tile in counts if 0 < n <= MOST_OF_LOADS * ROWS * alone]
+    return min(counts, key=lambda pair: pair[0])[1].row_index if counts else None
+
+
 def loads_of(op: tix.DefineOp, tile: Tile | None = None) -> int:
     """The vectors that an element reads of rows, or the rows of a block.
 
     What all rows read in the same place lies in the nearest cache.
     """
-    found: set[object] = set()
+    return len(_places(op, tile))
+
+
+Place = tuple[SSAValue, tuple[Affine, ...]]
+"""A tensor, and the coordinates of the first lane of a vector of it."""
+
+
+def _rows(places: Iterable[Place]) -> set[Place]:
+    """The same for vectors that differ in their last coordinate by a number."""
+    return {(tensor, (*forms[:-1], forms[-1] - forms[-1].constant)) for tensor, forms in places}
+
+
+def _places(op: tix.DefineOp, tile: Tile | None = None) -> set[Place]:
+    """The places of the vectors that an element reads, or the rows of a block."""
+    found: set[Place] = set()
     *rest, column = op.indices
     for read in (o for o in op.body.walk() if isinstance(o, tix.ReadOp)):
         moves = any(form[column] for form in read.forms)
@@ -130,8 +156,8 @@ def loads_of(op: tix.DefineOp, tile: Tile | None = None) -> int:
             moved = {v: form for own in places for v, form in own.items()}
             if tile and tile.row_index is not None:
                 moved[tile.row_index] = Affine.of(tile.row_index) + row
-            found.add((read.tensor, *(form.substitute(moved) for form in read.forms)))
-    return len(found)
+            found.add((read.tensor, tuple(form.substitute(moved) for form in read.forms)))
+    return found
 
 
 # --- bodies that blocks may have ------------------------------------------------------------------

@@ -1,0 +1,107 @@
+"""Rows of a stream that read the same elements, side by side: a piece of each, and then the next.
+
+    y[i, j] = x[i - 1, j] + x[i, j] + x[i + 1, j]
+
+    one row after the other       x[i + 1] comes from memory, x[i] and x[i - 1] from the second
+                                  cache, as the nearest one does not keep three long rows
+    four rows side by side        of the six rows of x that they read, each piece comes once
+
+      scf.for %piece = ... step 64
+        scf.for %i = (four rows)
+          the vectors of the row in the piece          (`stream_rows`)
+
+Pieces end where lines of memory do, for each row at its own columns: stores past the caches write
+whole lines. Short rows, which stay in the nearest cache, and streams through the caches run one
+after the other: then an iteration has one row, and a piece is all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from xdsl.dialects import arith
+from xdsl.ir import Region, SSAValue
+
+from dialects.loops import ParallelOp
+from dialects.quick import INDEX, block_with
+from passes.lowering.emit import (
+    all_of,
+    difference,
+    larger,
+    loop,
+    quotient,
+    select,
+    smaller,
+)
+from passes.lowering.scalars.body_lowering import BodyLowering
+from passes.lowering.streams.stream_rows import Row
+from passes.scheduling.tiles.tile_analysis import bytes_of_element
+
+ROWS = 4
+"""Rows side by side: more are more streams of memory at a time than processors look ahead for."""
+
+VECTORS_OF_PIECE = 4
+"""Vectors of a piece: one is as fast, but for its loops, and 16 are a quarter slower."""
+
+FEWEST_BYTES_OF_ROW = 6 << 10
+"""The bytes of rows of which the nearest cache, of 32 kB, keeps too few."""
+
+EmitRow = Callable[[BodyLowering, Row], None]
+"""Emits the vectors of a row, past the caches or not."""
+
+
+def rows_side_by_side(
+    outer: BodyLowering, whole: Row, shared: SSAValue, large: SSAValue | bool, emit: EmitRow
+) -> ParallelOp:
+    """The loops of all rows; neighbours along the index `shared` read the same elements."""
+    op = whole.op
+    count, length = _rows_and_columns(outer, whole, large)
+    limits = [outer.index.form(size) for size in op.shape[:-1]]
+    place = op.indices.index(shared)
+    rows = limits[place]
+    last = outer.index.add(rows, difference(outer, count, outer.index.constant(1)))
+    limits[place] = quotient(outer, last, count)
+    body = block_with([INDEX] * len(limits))
+    inner = outer.inside(body)
+    for new, old in zip(body.args, op.indices, strict=False):
+        new.name_hint = old.name_hint
+    inner.index.values.update(zip(op.indices, body.args, strict=False))
+    first = inner.index.mul(body.args[place], count)
+    end = smaller(inner, rows, inner.index.add(first, count))
+
+    def piece(at: BodyLowering, begin: SSAValue) -> None:
+        def row(inner: BodyLowering, own: SSAValue) -> None:
+            inner.index.values[shared] = own
+            emit(inner, _part(inner, whole, begin, length))
+
+        loop(at, first, end, shared.name_hint, row)
+
+    # the last piece of a row ends up to a vector before where its columns do
+    most = inner.index.add(whole.high, inner.index.constant(whole.lanes - 1))
+    loop(inner, whole.low, most, "piece", piece, length)
+    return ParallelOp(limits, Region(body))
+
+
+def _rows_and_columns(
+    at: BodyLowering, whole: Row, large: SSAValue | bool
+) -> tuple[SSAValue, SSAValue]:
+    """The rows side by side, and the columns of a piece, which depend on the length of rows."""
+    constant = at.index.constant
+    fewest = constant(FEWEST_BYTES_OF_ROW // bytes_of_element(whole.op.type))
+    is_long = at.insert(arith.CmpiOp(whole.high, fewest, "sge")).result
+    if not isinstance(large, bool):
+        is_long = all_of(at, [is_long, large])
+    all_ = at.index.add(whole.high, constant(whole.lanes))
+    return (
+        select(at, is_long, constant(ROWS), constant(1)),
+        select(at, is_long, constant(VECTORS_OF_PIECE * whole.lanes), all_),
+    )
+
+
+def _part(at: BodyLowering, whole: Row, begin: SSAValue, length: SSAValue) -> Row:
+    """The columns of a row in a piece; `begin` counts from the line on in which the row begins."""
+    before = whole.columns_before(at)
+    low = difference(at, begin, before)
+    high = at.index.add(low, length)
+    return replace(whole, low=larger(at, whole.low, low), high=smaller(at, whole.high, high))
