@@ -29,6 +29,8 @@ from passes.analysis.costs import CHEAP, FREE
 from passes.scheduling.blocking import Blocking
 from passes.scheduling.costs.frequencies import bytes_of, frequencies, tensor_bytes
 from passes.scheduling.costs.instructions import Instructions
+from passes.scheduling.costs.row_lines import COST_OF_LINE, cost_of_lines_apart
+from passes.scheduling.tiles.squares import square_reads
 from passes.scheduling.tiles.tile import Hoisted, Tile
 from passes.scheduling.tiles.tile_analysis import VECTOR_BYTES, is_slow, stride, tree_of
 
@@ -181,6 +183,7 @@ class _Cycles(Instructions):
             elif isinstance(o, tix.ReadOp):
                 loads += self.issues(o) * self._cost_of_read(o)
                 loads += self._lines(o) * m.loads * m.line
+                on_top += self._lines_of_square(o)
             elif isinstance(o, ew.AddOp | ew.SubOp) and not _adds_product(o):
                 additions += self.issues(o) * self._slots(o)
             elif isinstance(o, ew.UnaryOp | ew.BinaryOp):
@@ -284,6 +287,19 @@ class _Cycles(Instructions):
         by_column = self.tile.column_index in self.uses.of_operation(op)
         lines = rows * (self.tile.columns / self.lanes if by_column else 1)
         return self.found.runs[op] * lines / (self.tile.rows * self.tile.columns)
+
+    def _lines_of_square(self, op: tix.ReadOp) -> float:
+        """The cycles per element for lines of a square that share a place, one for each column.
+
+        Others come while the vectors before them are transposed.
+        """
+        if self.tile is None or op not in square_reads(self.op, self.tile, self.uses):
+            return 0
+        step = stride(op, self.tile.column_index, self.uses, self.sizes)
+        cost = cost_of_lines_apart(abs(step or 0) * self.bytes)
+        more = max(0, cost - COST_OF_LINE)
+        # the unit of costs is an instruction, of which a core takes two in a cycle
+        return more / 2 / self.tile.rows
 
     def _panels(self) -> list[_Panel]:
         """All values that are copied."""

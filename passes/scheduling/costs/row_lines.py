@@ -89,7 +89,11 @@ def _cost_of_line(
     read: tix.ReadOp, last: SSAValue, lanes: int, uses: IndexUses, sizes: Sizes
 ) -> int:
     """The cost of a line of a term; nothing where terms share it."""
-    step = _bytes(read, last, lanes, uses, sizes)
+    return cost_of_lines_apart(_bytes(read, last, lanes, uses, sizes))
+
+
+def cost_of_lines_apart(step: int) -> int:
+    """The cost of a line, so many bytes behind the one before; nothing for what lies in it, too."""
     if step < LINE_BYTES:
         return 0
     if step % (BYTES_OF_PLACE // 2):

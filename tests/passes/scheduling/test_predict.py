@@ -20,6 +20,7 @@ from tadc.runtime.loop_plan import predictions
 from tadc.support.ir_text import context
 
 PRODUCT = "x: f32[N, K]\nw: f32[M, K]\ny[i, j] = sum[k](x[i, k] * w[j, k])"
+TRANSPOSED = "x: f32[N, M]\ny[i in range(M), j in range(N)] = x[j, i]"
 SIZES = {"N": 500, "M": 600, "K": 700}
 
 
@@ -211,3 +212,15 @@ def test_elements_in_two_blocks_take_their_time_twice(
     whole = predicted("y[i, j]: rows i by 8, columns j by 64", {"N": 96, "M": 128, "K": 300}).busy
     found = predicted(plan, {"N": rows, "M": columns, "K": 300}).busy
     assert found == pytest.approx(whole * computed / (96 * 128))
+
+
+def test_transposed_lines_that_share_a_place_of_the_cache_take_longer():
+    """Rows of 1,024 numbers are 4 KB apart; those of 1,040 are not."""
+
+    def nanoseconds(columns: int) -> float:
+        sizes = {"N": 2048, "M": columns}
+        found = predicted("y[i, j]: rows i by 16, columns j by 16", sizes, TRANSPOSED)
+        return found.busy / (2048 * columns) * 1e9
+
+    of_line = 7 / MACHINE.gigahertz / 16
+    assert nanoseconds(1024) - nanoseconds(1040) == pytest.approx(of_line, rel=0.01)
