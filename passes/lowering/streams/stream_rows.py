@@ -63,7 +63,6 @@ class Row:
 
     def emit(self, at: BodyLowering, nontemporal: bool) -> None:
         """The vectors of the row, from the one that holds its first element on."""
-        at.index.values[self.low] = self.low
         begin, end = self._inside(at)
         loaded = [self._for_all_columns(at, phase) for phase in self.phases]
         last = difference(at, end, at.index.constant(self.lanes))

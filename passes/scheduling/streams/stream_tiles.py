@@ -138,7 +138,10 @@ Place = tuple[SSAValue, tuple[Affine, ...]]
 
 
 def _rows(places: Iterable[Place]) -> set[Place]:
-    """The same for vectors that differ in their last coordinate by a number."""
+    """The rows of tensors that vectors at these places lie in.
+
+    Places of one row differ in their last coordinate, and in that by a number.
+    """
     return {(tensor, (*forms[:-1], forms[-1] - forms[-1].constant)) for tensor, forms in places}
 
 
