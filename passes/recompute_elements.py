@@ -10,13 +10,15 @@ becomes
 Storing all pairs takes longer than computing them again (`passes/factoring/recomputation.py`), and
 sums between which nothing is stored may share loops. Definitions move to all that read them if none
 reads an element for more than `MOST_TIMES` values of other indices: blocks of rows compute it once
-for these. Definitions that must round identically stay as they are.
+for these. Nor do they move to windows, as `sum[d in range(3)](r[i + d, j])`: no block computes once
+what several elements of one read. Definitions that must round identically stay as they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
@@ -31,9 +33,14 @@ from passes.inline_definitions import move_definitions
 from passes.rewriting.program_pass import ProgramPass
 from passes.rewriting.programs import definition_around
 from passes.rewriting.written_sizes import parse_sizes
+from passes.scheduling.costs.tile_cost import length_of
 
 MOST_TIMES = 8
 """The number of values of other indices for which an element is read and yet not stored."""
+
+LEAST_WINDOW = 2
+"""The number of points of its own indices at which a read meets each element, so that it reads
+windows: at the ends of windows of one element there are a few more points than elements."""
 
 
 @dataclass(frozen=True)
@@ -70,16 +77,27 @@ def _may_move(op: tix.DefineOp, found: Recomputation, fixed: Container[Operation
         reader = definition_around(read)
         if reader in fixed or reader.type.dtype != op.type.dtype:
             return False
-        if _times(read, reader, found) > MOST_TIMES:
+        if _is_often(read, reader, found):
             return False
     return True
 
 
-def _times(read: tix.ReadOp, reader: tix.DefineOp, found: Recomputation) -> float:
-    """The number of values of other indices for which `reader` reads an element."""
-    path = Path.to(read, reader)
+def _is_often(read: tix.ReadOp, reader: tix.DefineOp, found: Recomputation) -> bool:
+    """True if `reader` reads an element for many values of other indices, or in several windows."""
+    path, used = Path.to(read, reader), IndexUses().of(read.result)
     extents: dict[SSAValue, Affine] = dict(zip(reader.indices, reader.shape, strict=True))
     for around in path.reductions:
         extents.update(boxed_indices(around))
-    used = IndexUses().of(read.result)
-    return found.points(extents.get(v) for v in path.indices if v not in used)
+    times = found.points(extents.get(v) for v in path.indices if v not in used)
+    in_windows = _points_of(used, path, found) >= LEAST_WINDOW * found.elements(read.shape)
+    return times > MOST_TIMES or in_windows
+
+
+def _points_of(indices: Container[SSAValue], path: Path, found: Recomputation) -> float:
+    """The number of points at most that these indices take around a read."""
+    own = path.definition
+    shape = [size for v, size in zip(own.indices, own.shape, strict=True) if v in indices]
+    lengths = (
+        length_of(op, v, found.sizes) for op in path.reductions for v in op.indices if v in indices
+    )
+    return found.elements(shape) * prod(lengths)

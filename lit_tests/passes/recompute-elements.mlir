@@ -43,6 +43,25 @@ tix.program @matrix (%x = "x" : !tix.tensor<[N, N], f64>) {
   tix.return %y
 }
 
+// Windows of three pairs read each pair three times: they are stored.
+tix.program @windows (%x = "x" : !tix.tensor<[N], f64>) {
+  %r = tix.define "r" (%i, %j) : !tix.tensor<[N, N], f64> {
+    %0 = tix.read %x[%i]
+    %1 = tix.read %x[%j]
+    %2 = tix.mul %0, %1
+    %3 = tix.exp %2
+    tix.yield %3
+  }
+  %y = tix.define "y" (%i, %j) : !tix.tensor<[N - 2, N], f64> {
+    %0 = tix.sum (%k) in (%k >= 0, 2 >= %k) {
+      %1 = tix.read %r[%i + %k, %j]
+      tix.yield %1
+    }
+    tix.yield %0
+  }
+  tix.return %y
+}
+
 // CHECK-LABEL: tix.program @kernel
 // CHECK-NOT:     tix.define "r"
 // CHECK:         tix.define "y" (%i)
@@ -52,4 +71,7 @@ tix.program @matrix (%x = "x" : !tix.tensor<[N, N], f64>) {
 // CHECK-NEXT:          tix.read %x[%j, %d]
 // CHECK-LABEL: tix.program @matrix
 // CHECK:         tix.define "e"
+// CHECK:         tix.define "y"
+// CHECK-LABEL: tix.program @windows
+// CHECK:         tix.define "r"
 // CHECK:         tix.define "y"

@@ -44,7 +44,7 @@ class Recomputation:
     """
 
     def __init__(self, sizes: Mapping[str, int]):
-        self._sizes = SizeValues(sizes)
+        self.sizes = SizeValues(sizes)
         self._costs: dict[SSAValue, float] = {}
         self._sources: dict[SSAValue, frozenset[SSAValue]] = {}
         """The tensors that those computed again are made of."""
@@ -61,10 +61,11 @@ class Recomputation:
         return True
 
     def _are_few(self, sources: Iterable[SSAValue], op: tix.DefineOp) -> bool:
-        numbers = sum(self._elements(type_of(tensor).shape) for tensor in sources)
-        return self._elements(op.shape) >= LEAST_SHARE * numbers
+        numbers = sum(self.elements(type_of(tensor).shape) for tensor in sources)
+        return self.elements(op.shape) >= LEAST_SHARE * numbers
 
-    def _elements(self, shape: Iterable[Affine]) -> float:
+    def elements(self, shape: Iterable[Affine]) -> float:
+        """The number of elements of a tensor; sizes that are not known count as long."""
         extents = map(self._extent, shape)
         return prod(ASSUMED_SIZE if n == inf else n for n in extents)
 
@@ -106,6 +107,6 @@ class Recomputation:
 
     def _extent(self, size: Affine) -> float:
         try:
-            return max(0, size.evaluate(self._sizes))
+            return max(0, size.evaluate(self.sizes))
         except KeyError:
             return inf

@@ -77,6 +77,8 @@ POINTS = "x: f32[N, 3]\n"
         ("e[i, j] = exp(x[i, j] - m[i])\ny[i] = sum[j](e[i, j]) / e[i, 0]", ["e", "y"]),
         # an element would be computed for each of many columns
         (f"{POINTS}{PAIRS[0]}\ny[i, k] = sum[j](exp(-r[i, j]) * v[j, k])", ["r", "y"]),
+        # an element would be computed for each window that it is in
+        (f"{POINTS}{PAIRS[0]}\ny[i, j] = sum[k in range(3)](r[i + k, j])", ["r", "y"]),
     ],
 )
 def test_what_is_stored(source: str, labels: list[str]) -> None:
