@@ -106,9 +106,9 @@ class Stream:
 def stream_of(op: tix.DefineOp, sizes: Mapping[str, int]) -> Stream | None:
     """The definition as a stream; None where it is none, or where a plain nest is as fast.
 
-    That is where its elements are few, or take longer than memory does; but for choices along rows,
-    and windows some of whose terms are not there, of which a stream asks at borders alone, and a
-    plain nest for each element. Rows must not be short, those of windows neither for these `sizes`.
+    That is where its elements are few, or take longer than memory does; but for windows, which a
+    plain nest reads again for each element, and for choices along rows, of which a stream asks at
+    borders alone. Rows must not be short, those of windows neither for these `sizes`.
     Quotients of the column, of which a plain nest computes one for each element, pay sooner.
     """
     if not has_long_rows(op, {}, FEWEST_ELEMENTS_OF_PHASES):
@@ -153,6 +153,8 @@ def possible_stream(op: tix.DefineOp) -> Stream | None:
 
 def _computes_much(op: tix.DefineOp) -> bool:
     """True if functions take longer than memory does."""
+    if any(isinstance(o, tix.ReductionOp) for o in _body(op)):
+        return False
     functions = [o for o in _body(op) if not isinstance(o, FREE) and weight(o) >= COST_OF_FUNCTION]
     return len(functions) > MOST_FUNCTIONS
 

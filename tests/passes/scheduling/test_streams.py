@@ -24,6 +24,8 @@ CASES = {
     "backwards": "x: real[N]\ny[i in range(N)] = x[N - 1 - i] + i * x[i]",
     "stencil": f"x: real[H + 2, W + 2]\n{STENCIL} - 4*x[i+1, j+1]",
     "window": "x: real[I, J + 2]\ny[i, j in range(J)] = sum[k in range(3)](x[i, j + k]**2)",
+    "window of functions": "x: real[I, J + 2]\ny[i, j in range(J)] = "
+    "sum[k in range(3)](exp(x[i, j + k]) / (1 + x[i, j]**2)) / exp(x[i, j + 1])",
     "three indices": "y[n, i, j] = x[n, i, j] * x[n, i, 0]",
     "rows": "y[i, j] = x[i, j] if i > 2 else exp(x[i, j])",
     "diagonal": "y[i, j] = x[i, j] if i == j else 0",
@@ -115,6 +117,7 @@ with pytest.MonkeyPatch.context() as patch:
     streams.count_all_calls_as_long(patch)
     patch.setattr(streams.stream_loops, "_goes_past_caches", streams.past_caches)
     for name in ("copy", "one index", "backwards", "stencil", "border", "padded", "every second",
+                 "window of functions",
                  "halves", "thirds", "residues", "pieces", "pooling", "overlaps", "maxima",
                  "segments", "segments of pieces", "segments of windows", "cases",
                  "residues of both"):
@@ -123,6 +126,11 @@ with pytest.MonkeyPatch.context() as patch:
             assert_stays_inside(f, shape)
 print("done")
 """
+
+
+def test_windows_of_functions_are_streams() -> None:
+    f = tadc.compile(CASES["window of functions"])
+    assert "y[i, j]: stream" in f.emit("plan")
 
 
 def test_no_other_memory_is_touched() -> None:
