@@ -31,6 +31,12 @@ MOST_TERMS = 8
 LEAST_SHARE = 16
 """The least number of elements that are made of each number."""
 
+MOST_COST_OF_CHEAP = 8
+"""The cost of an element, in additions, that is about that of reading it from memory."""
+
+LEAST_SHARE_OF_CHEAP = 4
+"""The least number of such elements that are made of each number."""
+
 ASSUMED_SIZE = 512
 """The value of sizes that are not known."""
 
@@ -39,8 +45,9 @@ class Recomputation:
     """The tensors of a program that are better computed again, asked for in its order.
 
     Such a definition has `LEAST_SHARE` times as many elements as all that they are made of, and an
-    element costs at most `MOST_COST` additions, short sums included. What it reads may be computed
-    again itself. `sizes` are those for which that is counted.
+    element costs at most `MOST_COST` additions, short sums included; elements that cost hardly more
+    than to read them may be fewer. What it reads may be computed again itself. `sizes` are those
+    for which that is counted.
     """
 
     def __init__(self, sizes: Mapping[str, int]):
@@ -54,15 +61,16 @@ class Recomputation:
         cost = self._cost(op)
         read = {r.tensor for r in reads_of(op)}
         sources = frozenset(s for t in read for s in self._sources.get(t, (t,)))
-        if op.view is not None or cost > MOST_COST or not self._are_few(sources, op):
+        share = LEAST_SHARE if cost > MOST_COST_OF_CHEAP else LEAST_SHARE_OF_CHEAP
+        if op.view is not None or cost > MOST_COST or not self._are_few(sources, op, share):
             return False
         self._costs[op.result] = cost
         self._sources[op.result] = sources
         return True
 
-    def _are_few(self, sources: Iterable[SSAValue], op: tix.DefineOp) -> bool:
+    def _are_few(self, sources: Iterable[SSAValue], op: tix.DefineOp, share: int) -> bool:
         numbers = sum(self.elements(type_of(tensor).shape) for tensor in sources)
-        return self.elements(op.shape) >= LEAST_SHARE * numbers
+        return self.elements(op.shape) >= share * numbers
 
     def elements(self, shape: Iterable[Affine]) -> float:
         """The number of elements of a tensor; sizes that are not known count as long."""

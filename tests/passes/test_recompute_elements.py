@@ -62,6 +62,7 @@ def stored(source: str) -> list[str]:
 
 
 POINTS = "x: f32[N, 3]\n"
+WEIGHTS = "w[i, j, u in range(9)] = {}\ny[i, j] = sum[u](w[i, j, u]**2)"
 
 
 @pytest.mark.parametrize(
@@ -77,6 +78,9 @@ POINTS = "x: f32[N, 3]\n"
         ("e[i, j] = exp(x[i, j] - m[i])\ny[i] = sum[j](e[i, j]) / e[i, 0]", ["e", "y"]),
         # an element would be computed for each of many columns
         (f"{POINTS}{PAIRS[0]}\ny[i, k] = sum[j](exp(-r[i, j]) * v[j, k])", ["r", "y"]),
+        # elements are few, but cost no more than to read them
+        (WEIGHTS.format("a[i, j] * x[i, j + u]"), ["y"]),
+        (WEIGHTS.format("exp(a[i, j] * x[i, j + u])"), ["w", "y"]),
         # an element would be computed for each window that it is in
         (f"{POINTS}{PAIRS[0]}\ny[i, j] = sum[k in range(3)](r[i + k, j])", ["r", "y"]),
     ],
