@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import signal
-import subprocess
-import sys
 
 import pytest
 
 from tests.support.campaign import seeds
-from tests.support.paths import ROOT
+from tests.support.own_process import output_of, run_python
 
 AT_ONCE = 8
 SEEDS = seeds(5, of=1000)
 
 
-def run(*words: str) -> subprocess.CompletedProcess[str]:
-    """A process that a touched page ends."""
-    command = [sys.executable, "-X", "faulthandler", *words]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-
-
 @pytest.mark.parametrize("first", SEEDS[::AT_ONCE])
 def test_random_programs_touch_their_arrays_alone(first: int):
     batch = [str(seed) for seed in SEEDS if first <= seed < first + AT_ONCE]
-    done = run("-m", "tests.support.guarded_calls", *batch)
+    done = run_python("-m", "tests.support.guarded_calls", *batch)
     last = done.stdout.splitlines()[-1:]
     assert done.returncode == 0, f"exit {done.returncode} at {last}\n{done.stderr[-3000:]}"
     assert all(f"seed {seed}," in done.stdout for seed in batch)
@@ -32,15 +24,13 @@ def test_random_programs_touch_their_arrays_alone(first: int):
 
 def test_lanes_that_a_mask_leaves_out_are_not_read():
     """The last block of a stream has such lanes; its argument of shape [I, 1] has rows apart."""
-    done = run("-m", "tests.support.guarded_calls", "524")
-    assert done.returncode == 0, done.stderr[-3000:]
+    output_of("-m", "tests.support.guarded_calls", "524")
 
 
 def test_numbers_that_a_condition_asks_for_are_not_read_under_masks():
     """Several choices need an element that only some rows of the argument have; in 805, in a phase
     of a stream."""
-    done = run("-m", "tests.support.guarded_calls", "958", "805")
-    assert done.returncode == 0, done.stderr[-3000:]
+    output_of("-m", "tests.support.guarded_calls", "958", "805")
 
 
 NARROW = """
@@ -66,9 +56,8 @@ for n in (17, 24, 31, 50):
 
 
 def test_short_rows_end_with_their_last_element():
-    done = run("-c", SHORT_ROWS)
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert "50 columns of d, behind a page" in done.stdout
+    output = output_of("-c", SHORT_ROWS)
+    assert "50 columns of d, behind a page" in output
 
 
 GROUPS = """
@@ -88,9 +77,8 @@ for channels in (40, 23):
 
 
 def test_groups_of_channels_end_with_the_last_weight():
-    done = run("-c", GROUPS)
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stdout.count("23 channels, behind a page") == 3
+    output = output_of("-c", GROUPS)
+    assert output.count("23 channels, behind a page") == 3
 
 
 SHORT = """
@@ -107,9 +95,8 @@ for rows in (19, 25):
 
 
 def test_short_rows_with_strides_end_with_the_last_weight():
-    done = run("-c", SHORT)
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stdout.count("25 rows, behind a page") == 3
+    output = output_of("-c", SHORT)
+    assert output.count("25 rows, behind a page") == 3
 
 
 BACKWARDS = """
@@ -125,15 +112,13 @@ for step in (-4, -3, -2, -1):
 
 
 def test_rows_that_are_read_backwards_begin_with_the_first_element():
-    done = run("-c", BACKWARDS)
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stdout.count("49 columns, behind a page") == 4
+    output = output_of("-c", BACKWARDS)
+    assert output.count("49 columns, behind a page") == 4
 
 
 def test_narrower_blocks_end_with_the_last_column():
-    done = run("-c", NARROW)
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert "97 columns, behind a page" in done.stdout
+    output = output_of("-c", NARROW)
+    assert "97 columns, behind a page" in output
 
 
 RUNS = """
@@ -148,9 +133,8 @@ for n in (3, 5, 16, 19, 43):
 
 
 def test_squares_end_with_the_last_term():
-    done = run("-c", RUNS)
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert "43 channels, behind a page" in done.stdout
+    output = output_of("-c", RUNS)
+    assert "43 channels, behind a page" in output
 
 
 TOO_LONG = """
@@ -169,7 +153,7 @@ check("too long", f.runner, values)
 
 
 def test_a_tensor_too_long_for_its_place_is_noticed():
-    done = run("-c", TOO_LONG)
+    done = run_python("-c", TOO_LONG)
     assert done.returncode == -signal.SIGSEGV, done.stderr
     *lines, last = done.stdout.splitlines()
     assert "as long as it is, behind a page" in lines
@@ -191,7 +175,7 @@ ctypes.c_float.from_address(at + 4 * {index}).value {touch}
 @pytest.mark.parametrize(("at_end", "index"), [(True, 5), (False, -1)])
 @pytest.mark.parametrize("touch", ["", "= 0"])
 def test_one_element_beside_an_array_is_noticed(at_end: bool, index: int, touch: str):
-    done = run("-c", TOUCH.format(at_end=at_end, index=index, touch=touch))
+    done = run_python("-c", TOUCH.format(at_end=at_end, index=index, touch=touch))
     assert done.returncode == -signal.SIGSEGV, done.stderr
     assert "Segmentation fault" in done.stderr
 
@@ -213,6 +197,5 @@ for sides in ((71, 69, 133), (40, 136, 150)):
 
 
 def test_bands_with_several_results_end_with_their_last_elements():
-    done = run("-c", ROOTS)
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert "40 planes, 3 apart, behind a page" in done.stdout
+    output = output_of("-c", ROOTS)
+    assert "40 planes, 3 apart, behind a page" in output

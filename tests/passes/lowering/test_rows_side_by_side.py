@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import random
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -21,7 +19,7 @@ from tests.passes.scheduling.test_stream_tiles import (
 from tests.passes.scheduling.test_streams import past_caches, unaligned
 from tests.support.campaign import seeds
 from tests.support.long_calls import count_all_calls_as_long, cut_all_steps
-from tests.support.paths import ROOT
+from tests.support.own_process import output_of
 
 HEAD = "y[i in range(I), j in range(J)] = "
 CASES = {
@@ -138,6 +136,4 @@ print("done")
 
 
 def test_no_other_memory_is_touched() -> None:
-    command = [sys.executable, "-X", "faulthandler", "-c", GUARDED]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert done.stdout == "done\n", done.stderr[-3000:]
+    assert output_of("-c", GUARDED) == "done\n"

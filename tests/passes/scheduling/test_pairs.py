@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from random import Random
 
 import numpy as np
@@ -16,7 +14,7 @@ from passes.scheduling.tiles import sum_lengths, tile_analysis
 from tadc.function import Function
 from tests.support.campaign import seeds
 from tests.support.long_calls import count_all_calls_as_long, cut_all_steps
-from tests.support.paths import ROOT
+from tests.support.own_process import output_of
 
 KERNEL = """\
 x: real[N, 3]
@@ -276,6 +274,4 @@ for dtype in "f4", "f8":
 
 
 def test_walks_touch_their_arrays_alone():
-    command = [sys.executable, "-X", "faulthandler", "-c", GUARDED.format(source=KERNEL)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-3000:]
+    output_of("-c", GUARDED.format(source=KERNEL))

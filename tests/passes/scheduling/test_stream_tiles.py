@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import random
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -16,7 +14,7 @@ from passes.scheduling.tiles.tile import Tile
 from tadc.runtime.on_cpu import CpuExecutable
 from tests.support.campaign import seeds
 from tests.support.long_calls import count_all_calls_as_long, cut_all_steps
-from tests.support.paths import ROOT
+from tests.support.own_process import output_of
 
 ROWS = "x: real[H + 1, W]\ny[i in range(H), j in range(W)] = "
 EDGES = (
@@ -246,9 +244,7 @@ print("done")
 
 
 def test_no_other_memory_is_touched() -> None:
-    command = [sys.executable, "-X", "faulthandler", "-c", GUARDED]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert done.stdout == "done\n", done.stderr[-3000:]
+    assert output_of("-c", GUARDED) == "done\n"
 
 
 # --- plans by hand --------------------------------------------------------------------------------

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
@@ -15,7 +12,7 @@ from passes.scheduling.streams.stream_segments import has_segments, segments_of
 from tadc.runtime.on_cpu import CpuExecutable
 from tests.support.campaign import in_turn
 from tests.support.long_calls import count_all_calls_as_long
-from tests.support.paths import ROOT
+from tests.support.own_process import output_of
 
 STENCIL = "y[i in range(H), j in range(W)] = x[i, j+1] + x[i+2, j+1] + x[i+1, j] + x[i+1, j+2]"
 CASES = {
@@ -134,9 +131,7 @@ def test_windows_of_functions_are_streams() -> None:
 
 
 def test_no_other_memory_is_touched() -> None:
-    command = [sys.executable, "-X", "faulthandler", "-c", GUARDED]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert done.stdout == "done\n", done.stderr[-3000:]
+    assert output_of("-c", GUARDED) == "done\n"
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
