@@ -22,6 +22,7 @@ on processors:
 - `vector_speed`: what vectors of 512 bits bring over 256, measured once per machine
 - `llvm_compiler`: a module of LLVM IR to an object file
 - `compilation`: the modules of a program to object files, in this process and in others
+- `recent_objects`: those compiled last, for programs that have functions in common
 - `compiler_process`, `compiler_pool`: a process that compiles for this one, and all of them
 - `compiler_server`: what such a process runs
 - `cpu`: machine code in memory

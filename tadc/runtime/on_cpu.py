@@ -110,9 +110,9 @@ class CpuExecutable(Executable):
 
     def _compiled_code(self) -> MachineCode:
         """The code, of which parts are compiled while others are planned."""
-        from tadc.runtime.compilation import compile_objects
         from tadc.runtime.cpu import CpuModule
         from tadc.runtime.machine import machine
+        from tadc.runtime.recent_objects import objects_of
 
         quick = not self.sizes.tiles
         several = len(self.summary.definitions) > 1
@@ -122,7 +122,7 @@ class CpuExecutable(Executable):
             collect_young()  # now others are at work
 
         with rarely_collecting:
-            objects = compile_objects(modules(), quick, soon=several and not quick)
+            objects = objects_of(modules(), quick, soon=several and not quick)
         steps = kernel_calls(self.module)
         safe = not functions_with_large_numbers(self.functions)
         disk_store().save(self._key, (steps, safe, objects))

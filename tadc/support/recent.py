@@ -35,5 +35,9 @@ class Recent(Generic[K, V]):
                 continue
         self._values[key] = value
 
+    def clear(self) -> None:
+        """Forget all values."""
+        self._values.clear()
+
     def __len__(self) -> int:
         return len(self._values)

@@ -14,6 +14,7 @@ import pytest
 import tadc
 from tadc.runtime import compilation
 from tadc.runtime.machine import machine
+from tadc.runtime.recent_objects import recent
 from tadc.support.disk_store import DiskStore
 from tests.support.cached_calls import cached_call, cached_calls
 from tests.support.campaign import seeds
@@ -36,6 +37,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     tadc.compile("z: f64[2]\nw[i] = z[i]")(np.ones(2))  # the code that runs all plans
     monkeypatch.setattr(compilation, "object_of", recording)
+    recent.clear()
     return texts
 
 
@@ -56,6 +58,7 @@ def test_code_without_a_program_is_freed(compiled: list[str]):
         f = tadc.compile(SOURCE)
         assert f(np.ones(3))[0] == 3.125
         del f
+        recent.clear()
     assert len(compiled) == 2
 
 
@@ -64,6 +67,7 @@ def test_the_disk_has_what_no_program_holds(compiled: list[str], store: DiskStor
         f = tadc.compile(SOURCE)
         assert f(np.ones(3))[0] == 3.125
         del f
+        recent.clear()
     assert len(compiled) == 1
     store.clear()
     assert tadc.compile(SOURCE)(np.ones(3))[0] == 3.125

@@ -23,6 +23,14 @@ def test_a_peek_is_no_use() -> None:
     assert recent.get("a") is None
 
 
+def test_all_are_forgotten() -> None:
+    recent: Recent[str, int] = Recent(2)
+    recent.put("a", 1)
+    recent.clear()
+    assert recent.get("a") is None
+    assert len(recent) == 0
+
+
 def test_several_threads_may_use_it() -> None:
     recent: Recent[int, int] = Recent(8)
 
