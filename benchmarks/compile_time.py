@@ -9,7 +9,8 @@ derivative as text. Then all of the work is in this process. In turns of its own
 way at one go, in which other processes compile what is planned (`tadc/runtime/compilation.py`). The
 last row is that way in a later process, which finds derivatives and machine code on disk. Numbers
 are the least of all turns, in milliseconds: the time of the processor, which other work on the
-machine changes least, and for the whole way at one go the time of the clock.
+machine changes least, and for the whole way at one go the time of the clock: where it is the second
+program of a process, and warm, where the process has compiled others of the kind.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ FIRST = "x: f64[4]\ny = sum[i](exp(x[i]))"
 STEPS = ("parse and check", "derivative", "loops", "LLVM IR", "machine code", "first call")
 """What is between a program and the first gradient."""
 BY_THE_CLOCK = "at one go, by the clock"
+WARM = "the same, warm"
 LATER = "a later process"
 
 
@@ -68,6 +70,14 @@ def programs() -> dict[str, str]:
 def whole_turn(source: str) -> Times:
     """The way to the first gradient by the clock."""
     return way_at_one_go(source, BY_THE_CLOCK, time.perf_counter)
+
+
+def warm_turn(source: str) -> Times:
+    """The way to the first gradient by the clock, of a process that compiled others before."""
+    for text in programs().values():
+        if text != source:
+            way_at_one_go(text, WARM, time.perf_counter)
+    return way_at_one_go(source, WARM, time.perf_counter)
 
 
 def later_turn(source: str) -> Times:
@@ -154,7 +164,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--save", action="store_true", help="write the table to the results")
-    turns_of = {"--one": one_turn, "--whole": whole_turn, "--later": later_turn}
+    turns_of = {
+        "--one": one_turn,
+        "--whole": whole_turn,
+        "--warm": warm_turn,
+        "--later": later_turn,
+    }
     for option in turns_of:
         parser.add_argument(
             option, dest="turn", action="store_const", const=option, help=argparse.SUPPRESS
@@ -167,15 +182,16 @@ def main() -> None:
     for name, program in programs().items():
         alone = {"TADC_CACHE": "off", "TADC_COMPILER_PROCESSES": "0"}
         turns = [fresh(MODULE, "--one", text=program, **alone) for _ in range(options.repeat)]
-        whole = [
-            fresh(MODULE, "--whole", text=program, TADC_CACHE="off") for _ in range(options.repeat)
-        ]
+        whole, warm = (
+            [fresh(MODULE, turn, text=program, TADC_CACHE="off") for _ in range(options.repeat)]
+            for turn in ("--whole", "--warm")
+        )
         with TemporaryDirectory() as folder:
             _, *later = (
                 fresh(MODULE, "--later", text=program, TADC_CACHE=folder)
                 for _ in range(options.repeat + 1)
             )
-        results[name] = {**least(turns), **least(whole), **least(later)}
+        results[name] = {**least(turns), **least(whole), **least(warm), **least(later)}
     text = table(results)
     print(text)
     if options.save:
