@@ -299,8 +299,10 @@ def _loops(outer: BodyLowering, nest: Nest) -> ParallelOp:
         return column_loops(outer, first)
     if nest.pairs:
         return pair_loops(outer, nest, nest.pairs)
+    if nest.streams:
+        return streamed(outer, nest.streams)
     if nest.stream:
-        return streamed(outer, nest.stream)
+        return streamed(outer, [nest.stream])
     if nest.tiles and nest.tiles[0].in_stream:
         return stream_blocks(outer, first, nest.tiles[0])
     if nest.tiles:

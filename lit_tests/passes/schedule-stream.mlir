@@ -2,7 +2,7 @@
 // RUN: tadc-opt %s -p 'schedule{tile=true}' | filecheck %s
 // RUN: tadc-opt %s -p schedule | filecheck %s --check-prefix PLAIN
 
-tix.program @f (%x = "x" : !tix.tensor<[4096, 4096], f32>, %z = "z" : !tix.tensor<[H + 1, W + 1], f32>) {
+tix.program @f (%x = "x" : !tix.tensor<[4096, 4096], f32>, %z = "z" : !tix.tensor<[H + 1, W + 1], f32>, %v = "v" : !tix.tensor<[512, 1024], f32>) {
   %y = tix.define "y" (%i, %j) : !tix.tensor<[4096, 4096], f32> {
     %0 = tix.read %x[%i, %j]
     %1 = tix.exp %0
@@ -35,7 +35,7 @@ tix.program @f (%x = "x" : !tix.tensor<[4096, 4096], f32>, %z = "z" : !tix.tenso
   %window = tix.define "window" (%i, %j) : !tix.tensor<[512, 512], f32> {
     %0 = tix.sum (%k) in (%k >= 0, %k <= 2) {
       %1 = tix.if (%j >= %k) {
-        %2 = tix.read %x[%i, 2 * %j - 2 * %k]
+        %2 = tix.read %v[%i, 2 * %j - 2 * %k]
         tix.yield %2
       } else {
         %3 = tix.constant 0.0

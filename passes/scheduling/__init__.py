@@ -15,6 +15,7 @@ Modules
 - `shared_choices`: values that several choices by values compute, for the same test
 - `shared_values`: values that several bodies compute, and where one computation would do; the pass
   `share_values` asks for it
+- `streams_together`: maps over one space that read the same tensors, a row of each in turn
 - `pairs`: walks over pairs, for sums along both of their indices
 - `scans`: reductions over all terms up to an element, whose loops carry a total
 - `recurrences`: sums weighed by products on the way, each element made of the one before

@@ -94,6 +94,8 @@ class Nest:
     """True if loops carry the totals of scans down columns (`column_scans`)."""
     bands: Bands | None = None
     """The bands that members share: stages, and the roots that need them."""
+    streams: Sequence[Stream] = ()
+    """The streams that members are, where several run together (`streams_together`)."""
     is_small: bool = False
     """True for a small part of the work of a program: short code rather than quick code."""
 

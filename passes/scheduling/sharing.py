@@ -8,8 +8,9 @@
 Sums along both indices of pairs share one walk (`pairs`). Definitions that sum over the same points
 share tiles where that is cheaper (`fusion`); of what is
 in no tiles, neighbours share rows (`rows`), and of what gains nothing there, strips (`strips`).
-Stages of a stencil share bands (`bands`). A
-definition that others are equivalent to has a function of its own, which these call.
+Stages of a stencil share bands (`bands`), and streams that read the same tensors run together
+(`streams_together`). A definition that others are equivalent to has a function of its own, which
+these call.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from collections.abc import Collection, Iterator, Sequence, Set
 from dataclasses import replace
 from itertools import groupby
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from dialects import tix
 from passes.analysis.equivalence import Member
@@ -33,6 +34,7 @@ from passes.scheduling.rows.piece_sums import residue_sum_of, rows_of_pieces
 from passes.scheduling.rows.row_forms import rounding_reductions
 from passes.scheduling.rows.rows import rows_shared
 from passes.scheduling.rows.strips import strips_shared
+from passes.scheduling.streams_together import streams_together
 from passes.scheduling.tiles.tile import Tile
 
 
@@ -74,7 +76,8 @@ def nests_of(
             found = nests(ops, alone, in_order, walks, exact)
             found = strips_shared(rows_shared(found, repeated, plain, far, beside), wide)
             runs.append(found)
-    yield from bands_shared(runs, fixed, in_order)
+    order: dict[SSAValue, int] = {m.op.result: place for place, m in enumerate(members)}
+    yield from streams_together(bands_shared(runs, fixed, in_order), fixed | plain, order)
 
 
 def _walks(

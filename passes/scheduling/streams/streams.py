@@ -77,6 +77,10 @@ MOST_FUNCTIONS = 2
 """Elementary functions of an element that memory still hides."""
 
 
+Shape = tuple[int, Sequence[Affine]]
+"""The bytes of an element of a tensor, and its sizes."""
+
+
 @dataclass(frozen=True)
 class Stream:
     """A definition that is written as a stream."""
@@ -98,9 +102,9 @@ class Stream:
         return any(isinstance(op.parent_op(), tix.ReductionOp) for op in self.guards)
 
     @property
-    def shapes(self) -> list[tuple[int, Sequence[Affine]]]:
-        """The bytes of an element, and the shape, of each tensor that is read or written."""
-        return _shapes(self.op)
+    def tensors(self) -> dict[SSAValue, Shape]:
+        """The tensors that are read or written, the result first."""
+        return _tensors(self.op)
 
 
 def stream_of(op: tix.DefineOp, sizes: Mapping[str, int]) -> Stream | None:
@@ -159,10 +163,10 @@ def _computes_much(op: tix.DefineOp) -> bool:
     return len(functions) > MOST_FUNCTIONS
 
 
-def _shapes(op: tix.DefineOp) -> list[tuple[int, Sequence[Affine]]]:
-    read = dict.fromkeys(o.tensor for o in op.walk() if isinstance(o, tix.ReadOp))
-    types = [op.type, *(type_of(tensor) for tensor in read)]
-    return [(bytes_of_element(type_), list(type_.shape)) for type_ in types]
+def _tensors(op: tix.DefineOp) -> dict[SSAValue, Shape]:
+    read = (o.tensor for o in op.walk() if isinstance(o, tix.ReadOp))
+    types = {op.result: op.type} | {tensor: type_of(tensor) for tensor in read}
+    return {t: (bytes_of_element(type_), list(type_.shape)) for t, type_ in types.items()}
 
 
 def has_long_rows(op: tix.DefineOp, sizes: Mapping[str, int], fewest: int) -> bool:
@@ -175,18 +179,18 @@ def has_long_rows(op: tix.DefineOp, sizes: Mapping[str, int], fewest: int) -> bo
 
 def _may_be_large(op: tix.DefineOp) -> bool:
     """False if numbers say that a result is small."""
-    known = constant_bytes(_shapes(op))
+    known = constant_bytes([*_tensors(op).values()])
     return known is None or known >= FEWEST_BYTES
 
 
 def is_large(op: tix.DefineOp, sizes: Mapping[str, int]) -> bool:
     """True if, for these sizes, stores may go past the caches."""
-    known = [(n, [known_size(size, sizes) for size in shape]) for n, shape in _shapes(op)]
+    known = [(n, [known_size(size, sizes) for size in shape]) for n, shape in _tensors(op).values()]
     count = constant_bytes(known)
     return count is not None and count >= FEWEST_BYTES
 
 
-def constant_bytes(shapes: Sequence[tuple[int, Sequence[Affine]]]) -> int | None:
+def constant_bytes(shapes: Sequence[Shape]) -> int | None:
     """The bytes that are read and written, as a number; None where they are known at run time only.
 
     The result comes first. Of larger tensors about as many elements are read as it has.

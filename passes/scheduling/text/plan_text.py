@@ -54,7 +54,7 @@ def plan_entries(
     as_written = must_round_identically(program)
     members = equivalent_definitions(program, as_written)
     sizes = SizeBounds.in_calls(program)
-    by_rows, by_bands, by_blocks = _shared(nests_of(members, choose, as_written))
+    by_rows, by_bands, by_blocks, by_streams = _shared(nests_of(members, choose, as_written))
     for member in members:
         op, first = member.op, member.first.label.data
         label = op.label.data
@@ -72,6 +72,9 @@ def plan_entries(
             below = [by_bands[op], *below]
         if op in by_blocks:
             below = [by_blocks[op], *below]
+        if op in by_streams:
+            head, rest = f"{header(op)}: stream", []
+            below = [by_streams[op], *below]
         below = [*_whole_sums(op, nest.tiles, sizes), *below]
         line = f"{head:{COLUMN_OF_COMMENTS}}  # {behind}" if behind else head
         entries[label] = [line, *rest, *(f"  # {text}" for text in below)]
@@ -82,11 +85,13 @@ Said = dict[tix.DefineOp, str]
 """Comments on definitions."""
 
 
-def _shared(nests: Iterable[Nest]) -> tuple[Said, Said, Said]:
-    """The comments on definitions that are computed row by row, that share bands, or blocks."""
+def _shared(nests: Iterable[Nest]) -> tuple[Said, Said, Said, Said]:
+    """The comments on definitions that are computed row by row, that share bands, or blocks, or run
+    together."""
     by_rows: dict[tix.DefineOp, str] = {}
     by_bands: dict[tix.DefineOp, str] = {}
     by_blocks: dict[tix.DefineOp, str] = {}
+    by_streams: dict[tix.DefineOp, str] = {}
     for nest in list(nests):
         for op in nest.members:
             others = ", ".join(m.label.data for m in nest.members if m is not op)
@@ -97,10 +102,12 @@ def _shared(nests: Iterable[Nest]) -> tuple[Said, Said, Said]:
             elif others and (nest.tiles or nest.pairs):
                 tile = nest.pairs.tile if nest.pairs else nest.tiles[0]
                 by_blocks[op] = f"with {others}, in {blocks_text(nest.body, tile)}"
+            elif nest.streams:
+                by_streams[op] = f"with {others}"
             elif is_recurrence(op):
                 by_blocks[op] = "carries totals"
         nest.forget()
-    return by_rows, by_bands, by_blocks
+    return by_rows, by_bands, by_blocks, by_streams
 
 
 def _whole_sums(op: tix.DefineOp, tiles: Sequence[Tile], sizes: SizeBounds) -> Iterator[str]:

@@ -1,0 +1,115 @@
+"""Streams that run together: maps over one space that read the same tensors, a row of each in turn.
+
+    da[i, j] = dy[i, j] * s[i, j]               for i:   da[i, all j] = ...
+    db[i, j] = dy[i, j] * a[i, j] * t[i, j]              db[i, all j] = ...
+
+The gradients of a product are like this, and of most formulas of several arguments. Memory reads
+`dy` once: the second row finds it in a near cache. Definitions without indices around a row have
+pieces of it in turn.
+
+A definition may join those before it that stand behind all that it reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from xdsl.ir import SSAValue
+
+from dialects import tix
+from passes.analysis.index_uses import IndexUses
+from passes.rewriting.programs import reads_of
+from passes.scheduling.nest import Nest
+from passes.scheduling.recurrences import is_recurrence
+from passes.scheduling.streams.stream_tiles import shared_rows
+from passes.scheduling.streams.streams import (
+    FEWEST_ELEMENTS_OF_ROW,
+    Stream,
+    has_long_rows,
+    possible_stream,
+)
+
+MOST_STREAMS = 8
+"""The streams that run together at most: what a row of all reads stays in a near cache."""
+
+
+@dataclass
+class _Group:
+    """Nests that run together, or one that does not."""
+
+    nests: list[Nest]
+    streams: list[Stream]
+    """The streams that they are; none where the nest cannot run with others."""
+
+
+def streams_together(
+    nests: Iterable[Nest], alone: Collection[tix.DefineOp], places: Mapping[SSAValue, int]
+) -> list[Nest]:
+    """The given nests in order, where some run together; those in `alone` do not.
+
+    `places` are those of all tensors that the program defines, in the order of its evaluation.
+    """
+    groups: list[_Group] = []
+    for nest in nests:
+        stream = _stream_of(nest) if not {*nest.members} & {*alone} else None
+        group = _group_for(stream, groups, places) if stream else None
+        if group is None or stream is None:
+            groups.append(_Group([nest], [stream] if stream else []))
+        else:
+            group.nests.append(nest)
+            group.streams.append(stream)
+    return [_joined(group) for group in groups]
+
+
+def _joined(group: _Group) -> Nest:
+    first, *others = group.nests
+    if not others:
+        return first
+    members = [nest.body for nest in group.nests]
+    return replace(
+        first, members=members, places=[op.indices for op in members], streams=group.streams
+    )
+
+
+def _group_for(
+    stream: Stream, groups: Iterable[_Group], places: Mapping[SSAValue, int]
+) -> _Group | None:
+    """The first group that a stream may join."""
+    last = max((places.get(read.tensor, -1) for read in reads_of(stream.op)), default=-1)
+    near = _read_in_rows(stream.op)
+    for group in groups:
+        if not 0 < len(group.streams) < MOST_STREAMS:
+            continue
+        first = group.streams[0].op
+        is_alike = first.shape == stream.op.shape and first.type.element == stream.op.type.element
+        shares = any(near & _read_in_rows(other.op) for other in group.streams)
+        if is_alike and shares and last < places[first.result]:
+            return group
+    return None
+
+
+def _stream_of(nest: Nest) -> Stream | None:
+    """The stream that a nest is, or may be, if others can run with it: one of whole rows that
+    share nothing with those beside them."""
+    apart = nest.rows or nest.bands or nest.pairs or nest.has_columns or len(nest.members) > 1
+    op = nest.body
+    if apart or nest.tiles or is_recurrence(op):
+        return None
+    stream = nest.stream or _map_of(op)
+    if stream is None or stream.modulus > 1 or stream.in_segments or shared_rows(op) is not None:
+        return None
+    return stream
+
+
+def _map_of(op: tix.DefineOp) -> Stream | None:
+    """The stream of elements without sums."""
+    if any(isinstance(o, tix.ReductionOp) for o in op.walk()):
+        return None
+    return possible_stream(op) if has_long_rows(op, {}, FEWEST_ELEMENTS_OF_ROW) else None
+
+
+def _read_in_rows(op: tix.DefineOp) -> set[SSAValue]:
+    """The tensors of which each element reads another one."""
+    uses, own = IndexUses(), {*op.indices}
+    return {read.tensor for read in reads_of(op) if own <= uses.of_operation(read)}
