@@ -1,7 +1,7 @@
 """Object files of the modules that were compiled last, for programs that have functions in common.
 
-A value alone and the value that a pullback begins with mostly do, and so do the classes of sizes of
-a program: the code of such a function is the same text, which is compiled once.
+A value alone and the value that a pullback begins with mostly do: the code of such a function is
+the same text, which is compiled once.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tadc.support.disk_store import digest
 from tadc.support.recent import Recent
 
 MOST_OBJECTS = 256
-"""The number of objects that are kept, of some 20 kB each."""
+"""The number of objects that are kept, of a few kB each."""
 
 recent: Recent[str, bytes] = Recent(MOST_OBJECTS)
 """The objects by what they are made of: texts, the machine, and whether compiled quickly."""
@@ -36,7 +36,8 @@ def objects_of(texts: Iterable[str], quick: bool, soon: bool = False) -> list[by
                 new.append(key)
                 yield text
 
-    for key, data in zip(new, compile_objects(unknown(), quick, soon), strict=True):
+    made = compile_objects(unknown(), quick, soon)  # which asks for all texts
+    for key, data in zip(new, made, strict=True):
         found[key] = data
         recent.put(key, data)
     return [found[key] for key in every]
