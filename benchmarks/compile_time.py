@@ -10,7 +10,7 @@ way at one go, in which other processes compile what is planned (`tadc/runtime/c
 last row is that way in a later process, which finds derivatives and machine code on disk. Numbers
 are the least of all turns, in milliseconds: the time of the processor, which other work on the
 machine changes least, and for the whole way at one go the time of the clock: where it is the second
-program of a process, and warm, where the process has compiled others of the kind.
+program of a process, and warm, where the process has compiled all the others.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ def run_python(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 def output_of(*words: str) -> str:
-    """What such a process prints; fails with its errors if it fails."""
+    """The output of a process of Python with these arguments; where it fails, so does the test."""
     done = run_python(*words)
     assert done.returncode == 0, done.stderr[-END_OF_ERRORS:]
     return done.stdout
