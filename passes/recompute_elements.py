@@ -39,8 +39,8 @@ MOST_TIMES = 8
 """The number of values of other indices for which an element is read and yet not stored."""
 
 LEAST_WINDOW = 2
-"""The number of points of its own indices at which a read meets each element, so that it reads
-windows: at the ends of windows of one element there are a few more points than elements."""
+"""The points at least, over the indices that a read of windows depends on, for each element of the
+tensor. A read of one element each may have a few more points than there are elements."""
 
 
 @dataclass(frozen=True)
