@@ -273,8 +273,7 @@ def _strides(index: IndexLowering, nest: Nest, given: Mapping[SSAValue, Sequence
 def _stage(at: BodyLowering, stage: Stage) -> ParallelOp:
     """The loops of the elements that a definition has in a band."""
     nest = Nest.of(stage.op, stage.blocking)
-    if nest.stream:
-        nest = replace(nest, stream=replace(nest.stream, is_near=True))
+    nest = replace(nest, streams=[replace(stream, is_near=True) for stream in nest.streams])
     versions = not nest.tiles
     own = LaneLowering(at.index, stage.op.type, at.buffers, at.strides, versions=versions)
     return _loops(own, nest)
@@ -301,8 +300,6 @@ def _loops(outer: BodyLowering, nest: Nest) -> ParallelOp:
         return pair_loops(outer, nest, nest.pairs)
     if nest.streams:
         return streamed(outer, nest.streams)
-    if nest.stream:
-        return streamed(outer, [nest.stream])
     if nest.tiles and nest.tiles[0].in_stream:
         return stream_blocks(outer, first, nest.tiles[0])
     if nest.tiles:

@@ -85,7 +85,8 @@ class Nest:
     places: Sequence[Sequence[SSAValue]]
     """For each member the indices of the body that are its own."""
     tiles: Sequence[Tile]
-    stream: Stream | None = None
+    streams: Sequence[Stream] = ()
+    """The streams that members are; several run together (`streams_together`)."""
     rows: Rows | None = None
     """The rows that members share, if they do: then their bodies stay apart."""
     pairs: Pairs | None = None
@@ -94,8 +95,6 @@ class Nest:
     """True if loops carry the totals of scans down columns (`column_scans`)."""
     bands: Bands | None = None
     """The bands that members share: stages, and the roots that need them."""
-    streams: Sequence[Stream] = ()
-    """The streams that members are, where several run together (`streams_together`)."""
     is_small: bool = False
     """True for a small part of the work of a program: short code rather than quick code."""
 
@@ -109,7 +108,8 @@ class Nest:
     @staticmethod
     def of(op: tix.DefineOp, blocking: Blocking = PLAIN) -> Nest:
         """The nest of one definition."""
-        return Nest(op, [op], [op.indices], blocking.tiles, blocking.stream)
+        streams = [blocking.stream] if blocking.stream else []
+        return Nest(op, [op], [op.indices], blocking.tiles, streams)
 
     def results(self) -> Iterator[tuple[tix.DefineOp, Sequence[SSAValue], SSAValue]]:
         """Each member, its indices, and its value."""

@@ -31,7 +31,7 @@ from passes.scheduling.streams.streams import (
 )
 
 MOST_STREAMS = 8
-"""The streams that run together at most: what a row of all reads stays in a near cache."""
+"""The streams that run together at most, as a function of them grows with each."""
 
 
 @dataclass
@@ -41,6 +41,8 @@ class _Group:
     nests: list[Nest]
     streams: list[Stream]
     """The streams that they are; none where the nest cannot run with others."""
+    read: set[SSAValue]
+    """The tensors that these read element by element."""
 
 
 def streams_together(
@@ -53,12 +55,17 @@ def streams_together(
     groups: list[_Group] = []
     for nest in nests:
         stream = _stream_of(nest) if not {*nest.members} & {*alone} else None
-        group = _group_for(stream, groups, places) if stream else None
-        if group is None or stream is None:
-            groups.append(_Group([nest], [stream] if stream else []))
+        if stream is None:
+            groups.append(_Group([nest], [], set()))
+            continue
+        read = _read_in_rows(stream.op)
+        group = _group_for(stream, read, groups, places)
+        if group is None:
+            groups.append(_Group([nest], [stream], read))
         else:
             group.nests.append(nest)
             group.streams.append(stream)
+            group.read |= read
     return [_joined(group) for group in groups]
 
 
@@ -67,24 +74,24 @@ def _joined(group: _Group) -> Nest:
     if not others:
         return first
     members = [nest.body for nest in group.nests]
-    return replace(
-        first, members=members, places=[op.indices for op in members], streams=group.streams
-    )
+    places = [op.indices for op in members]
+    return replace(first, members=members, places=places, streams=group.streams)
 
 
 def _group_for(
-    stream: Stream, groups: Iterable[_Group], places: Mapping[SSAValue, int]
+    stream: Stream,
+    read: Collection[SSAValue],
+    groups: Iterable[_Group],
+    places: Mapping[SSAValue, int],
 ) -> _Group | None:
     """The first group that a stream may join."""
-    last = max((places.get(read.tensor, -1) for read in reads_of(stream.op)), default=-1)
-    near = _read_in_rows(stream.op)
+    last = max((places.get(r.tensor, -1) for r in reads_of(stream.op)), default=-1)
     for group in groups:
-        if not 0 < len(group.streams) < MOST_STREAMS:
+        if not 0 < len(group.streams) < MOST_STREAMS or group.read.isdisjoint(read):
             continue
         first = group.streams[0].op
         is_alike = first.shape == stream.op.shape and first.type.element == stream.op.type.element
-        shares = any(near & _read_in_rows(other.op) for other in group.streams)
-        if is_alike and shares and last < places[first.result]:
+        if is_alike and last < places[first.result]:
             return group
     return None
 
@@ -96,7 +103,7 @@ def _stream_of(nest: Nest) -> Stream | None:
     op = nest.body
     if apart or nest.tiles or is_recurrence(op):
         return None
-    stream = nest.stream or _map_of(op)
+    stream = nest.streams[0] if nest.streams else _map_of(op)
     if stream is None or stream.modulus > 1 or stream.in_segments or shared_rows(op) is not None:
         return None
     return stream
@@ -110,6 +117,6 @@ def _map_of(op: tix.DefineOp) -> Stream | None:
 
 
 def _read_in_rows(op: tix.DefineOp) -> set[SSAValue]:
-    """The tensors of which each element reads another one."""
+    """The tensors that a definition reads element by element: for each of its own another one."""
     uses, own = IndexUses(), {*op.indices}
     return {read.tensor for read in reads_of(op) if own <= uses.of_operation(read)}

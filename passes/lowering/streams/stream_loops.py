@@ -6,7 +6,6 @@ from collections.abc import Generator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import reduce
-from itertools import chain
 
 from xdsl.dialects import arith
 from xdsl.ir import Operation, Region, SSAValue
@@ -27,15 +26,15 @@ from passes.scheduling.streams.streams import (
     Shape,
     Stream,
     constant_bytes,
+    shapes_of,
 )
 
 ELEMENTS_OF_PIECE = 1 << 14
 """The elements that an iteration writes where the result has only one index."""
 
 ELEMENTS_OF_PIECE_TOGETHER = 1 << 10
-"""The elements of each result where several streams run together: what one reads is in the nearest
-cache for the next, which for the gradients of gates is a tenth to a third faster than the second
-one."""
+"""The elements of each result where several streams run together: what one of them has read is then
+in the nearest cache for the next."""
 
 
 def streamed(outer: BodyLowering, streams: Sequence[Stream]) -> ParallelOp:
@@ -47,22 +46,19 @@ def streamed(outer: BodyLowering, streams: Sequence[Stream]) -> ParallelOp:
         extent = outer.index.floordiv(first.op.shape[-1] + (first.modulus - 1), first.modulus)
     # vectors of phases do not lie where lines do
     is_near = first.modulus > 1 or any(stream.is_near for stream in streams)
-    large = not is_near and _goes_past_caches(outer, _shapes(streams))
+    large = not is_near and _goes_past_caches(outer, shapes_of(*(s.op for s in streams)))
+    start = outer.index.constant(0)
+    whole = [Row(s.op, (), s.lanes, origin_of(outer, s.op), start, extent) for s in streams]
 
-    def row_of(stream: Stream, low: SSAValue, high: SSAValue) -> Row:
-        return Row(stream.op, (), stream.lanes, origins[stream.op], low, high)
-
-    def emit(at: BodyLowering, stream: Stream, row: Row) -> None:
+    def emit(at: BodyLowering, row: Row, stream: Stream = first) -> None:
         _emit(at, stream, row, outer.as_written, large)
 
-    origins = {stream.op: origin_of(outer, stream.op) for stream in streams}
     shared = shared_rows(first.op) if large is not False and len(streams) == 1 else None
     if shared is not None:
-        whole = row_of(first, outer.index.constant(0), extent)
-        return rows_side_by_side(outer, whole, shared, large, lambda at, row: emit(at, first, row))
+        return rows_side_by_side(outer, whole[0], shared, large, emit)
     body = block_with([INDEX] * max(1, len(limits)))
     inner = outer.inside(body)
-    low, high = inner.index.constant(0), extent
+    low, high = start, extent
     rows = body.args[: len(limits)]
     for new, old in zip(rows, first.op.indices, strict=False):
         new.name_hint = old.name_hint
@@ -74,15 +70,10 @@ def streamed(outer: BodyLowering, streams: Sequence[Stream]) -> ParallelOp:
         body.args[0].name_hint = "piece"
         low = inner.index.mul(body.args[0], piece)
         high = smaller(inner, extent, inner.index.add(low, piece))
-    for stream in streams:
+    for stream, row in zip(streams, whole, strict=True):
         inner.index.values.update(zip(stream.op.indices, rows, strict=False))
-        emit(inner, stream, row_of(stream, low, high))
+        emit(inner, replace(row, low=low, high=high), stream)
     return ParallelOp(limits, Region(body))
-
-
-def _shapes(streams: Sequence[Stream]) -> Sequence[Shape]:
-    """The bytes of an element, and the shape, of each tensor that is read or written."""
-    return [*dict(chain.from_iterable(stream.tensors.items() for stream in streams)).values()]
 
 
 def _emit(

@@ -37,6 +37,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import prod
 
 from xdsl.ir import BlockArgument, Operation, SSAValue
@@ -101,11 +102,6 @@ class Stream:
         """True if it has a window some of whose terms are not there."""
         return any(isinstance(op.parent_op(), tix.ReductionOp) for op in self.guards)
 
-    @property
-    def tensors(self) -> dict[SSAValue, Shape]:
-        """The tensors that are read or written, the result first."""
-        return _tensors(self.op)
-
 
 def stream_of(op: tix.DefineOp, sizes: Mapping[str, int]) -> Stream | None:
     """The definition as a stream; None where it is none, or where a plain nest is as fast.
@@ -163,10 +159,13 @@ def _computes_much(op: tix.DefineOp) -> bool:
     return len(functions) > MOST_FUNCTIONS
 
 
-def _tensors(op: tix.DefineOp) -> dict[SSAValue, Shape]:
-    read = (o.tensor for o in op.walk() if isinstance(o, tix.ReadOp))
-    types = {op.result: op.type} | {tensor: type_of(tensor) for tensor in read}
-    return {t: (bytes_of_element(type_), list(type_.shape)) for t, type_ in types.items()}
+def shapes_of(*ops: tix.DefineOp) -> list[Shape]:
+    """The shapes of all tensors that definitions write or read, each once, the first result
+    first."""
+    written = (op.result for op in ops)
+    read = (o.tensor for op in ops for o in op.walk() if isinstance(o, tix.ReadOp))
+    types = map(type_of, dict.fromkeys(chain(written, read)))
+    return [(bytes_of_element(type_), list(type_.shape)) for type_ in types]
 
 
 def has_long_rows(op: tix.DefineOp, sizes: Mapping[str, int], fewest: int) -> bool:
@@ -179,13 +178,13 @@ def has_long_rows(op: tix.DefineOp, sizes: Mapping[str, int], fewest: int) -> bo
 
 def _may_be_large(op: tix.DefineOp) -> bool:
     """False if numbers say that a result is small."""
-    known = constant_bytes([*_tensors(op).values()])
+    known = constant_bytes(shapes_of(op))
     return known is None or known >= FEWEST_BYTES
 
 
 def is_large(op: tix.DefineOp, sizes: Mapping[str, int]) -> bool:
     """True if, for these sizes, stores may go past the caches."""
-    known = [(n, [known_size(size, sizes) for size in shape]) for n, shape in _tensors(op).values()]
+    known = [(n, [known_size(size, sizes) for size in shape]) for n, shape in shapes_of(op)]
     count = constant_bytes(known)
     return count is not None and count >= FEWEST_BYTES
 

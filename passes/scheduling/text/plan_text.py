@@ -54,7 +54,7 @@ def plan_entries(
     as_written = must_round_identically(program)
     members = equivalent_definitions(program, as_written)
     sizes = SizeBounds.in_calls(program)
-    by_rows, by_bands, by_blocks, by_streams = _shared(nests_of(members, choose, as_written))
+    shared = _shared(nests_of(members, choose, as_written))
     for member in members:
         op, first = member.op, member.first.label.data
         label = op.label.data
@@ -64,50 +64,36 @@ def plan_entries(
         nest = choose(op)
         head, *rest = entry_lines(op, nest, names)
         behind, *below = about(op, nest) or [""]
-        if op in by_rows:
-            head, rest = f"{header(op)}: row by row", []
-            below = [*filter(None, [by_rows[op]]), *below]
-        if op in by_bands:
-            head, rest = f"{header(op)}: in bands", []
-            below = [by_bands[op], *below]
-        if op in by_blocks:
-            below = [by_blocks[op], *below]
-        if op in by_streams:
-            head, rest = f"{header(op)}: stream", []
-            below = [by_streams[op], *below]
+        if op in shared:
+            loops, comment = shared[op]
+            head, rest = (f"{header(op)}: {loops}", []) if loops else (head, rest)
+            below = [*filter(None, [comment]), *below]
         below = [*_whole_sums(op, nest.tiles, sizes), *below]
         line = f"{head:{COLUMN_OF_COMMENTS}}  # {behind}" if behind else head
         entries[label] = [line, *rest, *(f"  # {text}" for text in below)]
     return entries
 
 
-Said = dict[tix.DefineOp, str]
-"""Comments on definitions."""
-
-
-def _shared(nests: Iterable[Nest]) -> tuple[Said, Said, Said, Said]:
-    """The comments on definitions that are computed row by row, that share bands, or blocks, or run
-    together."""
-    by_rows: dict[tix.DefineOp, str] = {}
-    by_bands: dict[tix.DefineOp, str] = {}
-    by_blocks: dict[tix.DefineOp, str] = {}
-    by_streams: dict[tix.DefineOp, str] = {}
+def _shared(nests: Iterable[Nest]) -> dict[tix.DefineOp, tuple[str, str]]:
+    """The loops of definitions that have others than those of their own, and a comment on these;
+    for blocks, which are told anyway, the comment alone."""
+    found: dict[tix.DefineOp, tuple[str, str]] = {}
     for nest in list(nests):
         for op in nest.members:
             others = ", ".join(m.label.data for m in nest.members if m is not op)
             if nest.rows or nest.has_columns:
-                by_rows[op] = _row_comment(op, nest, f"with {others}" if others else "")
+                found[op] = "row by row", _row_comment(op, nest, f"with {others}" if others else "")
             elif nest.bands:
-                by_bands[op] = _band_comment(op, nest.bands, f"with {others}")
+                found[op] = "in bands", _band_comment(op, nest.bands, f"with {others}")
+            elif len(nest.streams) > 1:
+                found[op] = "stream", f"with {others}"
             elif others and (nest.tiles or nest.pairs):
                 tile = nest.pairs.tile if nest.pairs else nest.tiles[0]
-                by_blocks[op] = f"with {others}, in {blocks_text(nest.body, tile)}"
-            elif nest.streams:
-                by_streams[op] = f"with {others}"
+                found[op] = "", f"with {others}, in {blocks_text(nest.body, tile)}"
             elif is_recurrence(op):
-                by_blocks[op] = "carries totals"
+                found[op] = "", "carries totals"
         nest.forget()
-    return by_rows, by_bands, by_blocks, by_streams
+    return found
 
 
 def _whole_sums(op: tix.DefineOp, tiles: Sequence[Tile], sizes: SizeBounds) -> Iterator[str]:

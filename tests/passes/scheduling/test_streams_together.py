@@ -55,6 +55,12 @@ def test_others_run_alone(source: str, why: str) -> None:
     assert "# with" not in tadc.compile(source).emit("plan"), why
 
 
+def test_only_so_many_run_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams_together, "MOST_STREAMS", 2)
+    plan = plan_of_gradients(GATE.replace("b[i, j]))", "b[i, j])) * exp(c[i, j])"))
+    assert plan.count("  # with") == 2
+
+
 def test_a_plan_by_hand_goes_before() -> None:
     source = "y[i, j] = exp(a[i, j])\nz[i, j] = a[i, j] * b[i, j]\nreturn y, z"
     assert "# with" in tadc.compile(source).emit("plan")
