@@ -211,23 +211,15 @@ class Executable(ABC):
     @property
     def functions(self) -> list[FuncOp]:
         """The functions of the scheduled program, in order."""
-        return [f for f in self.module.ops if isinstance(f, FuncOp)]
+        return functions_of(self.module)
 
-    def functions_made(self) -> Iterator[FuncOp]:
-        """The `functions`, each as soon as it is made; `module` has them all in the end."""
-        if "module" in self.__dict__:  # it was asked for before
-            yield from self.functions
-            return
+    def steps_made(self) -> Iterator[FuncOp | CallOp]:
+        """The functions and calls of the scheduled program, each as soon as it is made."""
         (program,) = self._after(self._before_scheduling).ops
         program.detach()
         schedule = self._passes[-1]
         assert isinstance(schedule, SchedulePass) and isinstance(program, ProgramOp)
-        module = ModuleOp([])
-        for step in schedule.steps(program):
-            module.body.block.add_op(step)
-            if isinstance(step, FuncOp):
-                yield step
-        self.module = module
+        yield from schedule.steps(program)
         dissolve(program)
 
     @cached_property
@@ -310,9 +302,14 @@ class Executable(ABC):
     def _print(self) -> str: ...
 
 
+def functions_of(module: ModuleOp) -> list[FuncOp]:
+    """The functions of a scheduled program, in order."""
+    return [f for f in module.ops if isinstance(f, FuncOp)]
+
+
 def kernel_calls(module: ModuleOp) -> Sequence[KernelCall]:
     """The calls that a scheduled program makes."""
-    functions = {f.sym_name.data: f for f in module.ops if isinstance(f, FuncOp)}
+    functions = {f.sym_name.data: f for f in functions_of(module)}
     steps: list[KernelCall] = []
     for op in module.ops:
         name, buffers = kernel_of(op)

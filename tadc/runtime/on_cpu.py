@@ -7,14 +7,17 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
+from dialects.quick import dissolve
 from dialects.tix import Registers
 from tadc.runtime.executable import (
     Executable,
     KernelCall,
     Plan,
     Strides,
+    functions_of,
     functions_with_large_numbers,
     kernel_calls,
 )
@@ -109,24 +112,42 @@ class CpuExecutable(Executable):
         return MachineCode(steps, safe, CpuModule.of_objects(objects))
 
     def _compiled_code(self) -> MachineCode:
-        """The code, of which parts are compiled while others are planned."""
+        """The code, of which parts are compiled while others are planned.
+
+        The loops go then: they are most of what there is of a program, and few ask for them again.
+        """
         from tadc.runtime.cpu import CpuModule
         from tadc.runtime.machine import machine
         from tadc.runtime.recent_objects import objects_of
 
         quick = not self.sizes.tiles
         several = len(self.summary.definitions) > 1
+        facts: list[tuple[Sequence[KernelCall], bool]] = []
 
-        def modules() -> Iterator[str]:
-            yield from self._printer(machine()).modules(self.functions_made(), quick)
-            collect_young()  # now others are at work
+        def texts() -> Iterator[str]:
+            module = ModuleOp([])
+            yield from self._printer(machine()).modules(self._functions_into(module), quick)
+            # now others are at work
+            safe = not functions_with_large_numbers(functions_of(module))
+            facts.append((kernel_calls(module), safe))
+            if safe:
+                dissolve(module)
+            else:
+                self.module = module  # every plan asks its functions
+            collect_young()
 
         with rarely_collecting:
-            objects = objects_of(modules(), quick, soon=several and not quick)
-        steps = kernel_calls(self.module)
-        safe = not functions_with_large_numbers(self.functions)
+            objects = objects_of(texts(), quick, soon=several and not quick)
+        ((steps, safe),) = facts
         disk_store().save(self._key, (steps, safe, objects))
         return MachineCode(steps, safe, CpuModule.of_objects(objects))
+
+    def _functions_into(self, module: ModuleOp) -> Iterator[FuncOp]:
+        """The functions, each as soon as it is made; in the end the module has all steps."""
+        for step in self.steps_made():
+            module.body.block.add_op(step)
+            if isinstance(step, FuncOp):
+                yield step
 
     @cached_property
     def steps(self) -> Sequence[KernelCall]:

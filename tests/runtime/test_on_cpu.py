@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 import tadc
+from dialects.loops import ParallelOp
 from tadc.runtime import compilation
 from tadc.runtime.machine import machine
 from tadc.runtime.recent_objects import recent
@@ -60,6 +62,22 @@ def test_code_without_a_program_is_freed(compiled: list[str]):
         del f
         recent.clear()
     assert len(compiled) == 2
+
+
+@pytest.mark.parametrize(("factor", "kept"), [(2, False), (1 << 40, True)])
+def test_loops_stay_where_plans_ask_for_numbers(store: DiskStore, factor: int, kept: bool):
+    def loops() -> int:
+        return sum(type(thing) is ParallelOp for thing in gc.get_objects())
+
+    f = tadc.compile(f"x: f64[N]\ny[i in range(3)] = x[{factor}*i // {factor}]")
+    gc.collect()
+    before = loops()
+    gc.disable()  # they are let go of at once
+    try:
+        assert f(np.ones(3))[0] == 1
+    finally:
+        gc.enable()
+    assert (loops() > before) == kept
 
 
 def test_the_disk_has_what_no_program_holds(compiled: list[str], store: DiskStore):
