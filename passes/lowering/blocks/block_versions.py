@@ -18,6 +18,13 @@ columns of which all have all terms, as inside of a padded window, x[j + k - 1] 
       s0 + x[j0 - 1 ... j0 + 14] * w[0] where 1 <= j0, ..., j0 + 15 ...
     }
 
+Elsewhere the block adds zeros first: what a mask leaves out is read as 0, and so a term that is a
+product adds 0 to its sum, which needs no instruction. Where the other factor is infinite or no
+number, the term is none either, and so is the sum: then all of them are computed again with masks.
+
+    t = s0 + x[j0 - 1 ... j0 + 14] * w[0] + ...        x is 0 where 1 <= j0 fails
+    if t != t in any lane { s0 + x[j0 - 1 ... j0 + 14] * w[0] where 1 <= j0, ..., j0 + 15 ... }
+
 Tests of rows that move with terms are branches there, one for each row and term; so it has code for
 rows of which all have all terms, too.
 
@@ -37,6 +44,7 @@ from passes.lowering import operations
 from passes.lowering.blocks.sloped_sums import Sums
 from passes.lowering.blocks.tested_terms import tests_of
 from passes.lowering.lanes.lane_choices import LaneChoices
+from passes.lowering.lanes.zero_lanes import any_is_no_number
 from passes.rewriting.guards import is_guard
 
 BlockT = TypeVar("BlockT", bound=LaneChoices)
@@ -51,9 +59,14 @@ def in_versions(
     """The sums with all terms: with code of its own for blocks of which all rows have theirs, and,
     where masks have no registers, for those of which all rows and columns have all terms."""
 
+    def zeros_first(inner: BlockT) -> Sums:
+        return emit(inner) if inner.tile.has_masks else _zeros_first(inner, op, sums, emit)
+
     def by_rows(inner: BlockT) -> Sums:
         tests = _tests_of_rows(inner, op)
-        return _chosen(inner, tests, sums, emit, emit) if len(tests) > 1 else emit(inner)
+        if len(tests) > 1:
+            return _chosen(inner, tests, sums, zeros_first, zeros_first)
+        return zeros_first(inner)
 
     def inside_rows(inner: BlockT) -> Sums:
         row = inner.tile.row_index
@@ -100,6 +113,27 @@ def _chosen(
     others.add_op(operations.end(*otherwise(at.inside(others))))
     holds = at.index.holds([tests])
     branch = operations.branch(holds, whole, others, [at.type] * len(sums))
+    return at.insert(branch).results
+
+
+def _zeros_first(
+    at: BlockT, op: tix.ReductionOp, sums: Sums, emit: Callable[[BlockT], Sums]
+) -> Sums:
+    """The sums with zeros for terms that masks would leave out; with masks where one is no number
+    then."""
+    vanish = (at.at(row, vector).vanishes(op, term) for _, term, row, vector in at.totals(op))
+    if not isinstance(op, tix.SumOp) or not any(vanish):
+        return emit(at)
+    quick = at.apart()
+    quick.adds_zeros = True
+    found = emit(quick)
+    again, enough = Block(), Block()
+    rare = at.inside(again)
+    rare.is_rare = True
+    again.add_op(operations.end(*emit(rare)))
+    enough.add_op(operations.end(*found))
+    test = any_is_no_number(at, op, found)
+    branch = operations.branch(test, again, enough, [at.type] * len(sums))
     return at.insert(branch).results
 
 

@@ -85,6 +85,10 @@ class BlockLowering(LaneChoices):
             load_square(self, op)
         return super().elements(op)
 
+    def is_loaded(self, op: tix.ReadOp) -> bool:
+        """True if a read is there for all lanes; squares are loaded in their own way."""
+        return op in self.squares or super().is_loaded(op)
+
     def starts(self, op: tix.ReductionOp) -> Sums:
         """Sums without terms."""
         return [self.splat(self.constant(op.IDENTITY))] * len(self.totals(op))
@@ -136,14 +140,6 @@ class BlockLowering(LaneChoices):
         if not own:
             return self._add_term(op, sums)
         index, *rest = own
-        if chunk is None and (found := written_out(op, own)):
-            if not rest and index is shared_index(op, self.tile, self.uses):
-                return add_terms(self, op, places_along(index, *found), sums)
-            for k in range(found[0], sum(found)):
-                inner = self.apart()
-                inner.index = self.index.placed({index: Affine(constant=k)})
-                sums = inner.add_terms(op, rest, sums)
-            return sums
 
         def fill(at: BodyLowering, k: SSAValue, carried: Sums) -> Sums:
             assert isinstance(at, BlockLowering)
@@ -151,6 +147,18 @@ class BlockLowering(LaneChoices):
             for read in far_reads(op, self.tile, self.uses) if not rest else ():
                 at.prefetch(read, index)
             return at.add_terms(op, rest, carried)
+
+        if chunk is None and (found := written_out(op, own)):
+            if self.is_rare:
+                first, end, one = map(self.index.constant, (found[0], sum(found), 1))
+                return carrying_loop(self, first, end, one, index.name_hint, sums, fill)
+            if not rest and index is shared_index(op, self.tile, self.uses):
+                return add_terms(self, op, places_along(index, *found), sums)
+            for k in range(found[0], sum(found)):
+                inner = self.apart()
+                inner.index = self.index.placed({index: Affine(constant=k)})
+                sums = inner.add_terms(op, rest, sums)
+            return sums
 
         def inside(low: SSAValue, high: SSAValue, sums: Sums) -> Sums:
             if not rest and self.tile.height == 1 and self._shifts(op, index):

@@ -17,6 +17,7 @@ from dialects.tix import Constraint, Variable
 from passes.lowering import operations
 from passes.lowering.emit import all_of, any_of
 from passes.lowering.lanes.lanes_lowering import LanesLowering
+from passes.lowering.lanes.zero_lanes import has_zeros
 from passes.rewriting.programs import reductions_around
 from passes.rewriting.shallow_copy import shallow_copy
 from passes.scheduling.streams.masked_lanes import (
@@ -36,6 +37,11 @@ class LaneChoices(LanesLowering):
 
     has_branches: bool = True
     """False where masks stand for tests that are the same for all lanes, too."""
+    adds_zeros: bool = False
+    """True where lanes may add 0 for a term that is left out, whatever that makes of an infinity
+    or of what is no number."""
+    is_rare: bool = False
+    """True for code that hardly ever runs, and should be short."""
 
     def choice(self, op: tix.IfOp) -> SSAValue:
         """A branch where all lanes take the same side, else both sides under masks."""
@@ -164,8 +170,9 @@ class LaneChoices(LanesLowering):
         holds = self._mask(tests)
         if self.mask is not None:
             holds = all_of(self, [holds, self.mask])
+        has_zeros = self.adds_zeros and self.vanishes(op, term)
         after = self.add(sum_, self._under(holds, choice.then, tests), op)
-        return self.insert(SelectLanesOp(holds, after, sum_)).result
+        return after if has_zeros else self.insert(SelectLanesOp(holds, after, sum_)).result
 
     def is_left_out(self, term: SSAValue, sum_: tix.ReductionOp) -> bool:
         """True if a term of a sum is a choice between some lanes and 0."""
@@ -180,6 +187,14 @@ class LaneChoices(LanesLowering):
             and not self._is_divided(op)
             and self.is_maskable(op)
         )
+
+    def vanishes(self, sum_: tix.ReductionOp, term: SSAValue) -> bool:
+        """True if a term that lanes leave out is 0 there anyway, as a product of what a mask reads,
+        if the other factors are finite."""
+        choice = term.owner
+        if not self.is_left_out(term, sum_) or not isinstance(choice, tix.IfOp):
+            return False
+        return has_zeros(self, tix.yielded(choice.then))
 
     def depends_on_lanes(self, tests: Sequence[Constraint]) -> bool:
         """True if tests are masks rather than branches."""

@@ -107,6 +107,10 @@ class LaneReads(VectorLowering):
             self.loaded[key] = self.widened(found)
         return self.loaded[key]
 
+    def is_loaded(self, op: tix.ReadOp) -> bool:
+        """True if a read is there for all lanes, without a mask."""
+        return self.key(op, None) in self.loaded
+
     def key(self, op: tix.ReadOp, mask: SSAValue | None) -> object:
         """The key of the elements of a read among those that are loaded."""
         return op.tensor, op.shape, self.lanes, mask, *self._placed(op.forms)
@@ -153,16 +157,24 @@ class LaneReads(VectorLowering):
     def _every(self, step: int, source: SSAValue, first: SSAValue, mask: SSAValue) -> SSAValue:
         """Elements at a distance, of so many vectors of which nothing else is read."""
         width = self.lanes
-        kind: VectorType[I1] = VectorType(i1, [width])
-        none = self.insert(vector.CreateMaskOp([self.index.constant(0)], kind)).mask_vector
         places = [divmod(lane * step, width) for lane in range(width)]
         parts: list[SSAValue] = []
         for n in range(step):
             lanes = {place: lane for lane, (part, place) in enumerate(places) if part == n}
-            taken = self.shuffled(mask, none, [lanes.get(place, width) for place in range(width)])
+            taken = self._spread(mask, tuple(lanes.get(place, width) for place in range(width)))
             begin = self.index.add(first, self.index.constant(n * width))
             parts.append(self.neighbours(source, begin, taken))
         return self.picked(parts, places)
+
+    def _spread(self, mask: SSAValue, order: tuple[int, ...]) -> SSAValue:
+        """Lanes of a mask in another order, where it is computed; those behind its last are not."""
+        at, owner = self.index, mask.owner
+        home = owner.parent_block() if isinstance(owner, Operation) else owner
+        while at.outer and at.block is not home:
+            at = at.outer
+        kind: VectorType[I1] = VectorType(i1, [self.lanes])
+        none = at.once(("none", kind), lambda: vector.CreateMaskOp([at.constant(0)], kind))
+        return at.once(("spread", mask, order), lambda: operations.shuffle(mask, none, order))
 
     def _apart(self, source: SSAValue, first: SSAValue, step: SSAValue | int) -> SSAValue:
         distance = self.index.constant(step) if isinstance(step, int) else step

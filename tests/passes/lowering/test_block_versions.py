@@ -59,6 +59,49 @@ def test_versions_change_no_element(
     assert found.tobytes() == masked.tobytes()
 
 
+@pytest.mark.parametrize("n", [5, 17, 40])
+@pytest.mark.parametrize("number", [np.inf, -np.inf, np.nan])
+@pytest.mark.parametrize("source", WINDOWS.values(), ids=WINDOWS)
+def test_terms_that_are_left_out_multiply_no_infinity(
+    source: str, number: float, n: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Blocks add 0 for them, and are computed again where that is no number."""
+    for place in ((0, 0, 0), (1, 1, 1), (2, 1, 2), (1, 2, 0)):
+        x, w = arrays(n, "float32")
+        w[place] = number
+        masked = tadc.compile(source.format(n=n))(x, w)
+        choose_loops_for(AVX2, monkeypatch)
+        found = tadc.compile(source.format(n=n))(x, w)
+        monkeypatch.undo()
+        np.testing.assert_array_equal(found, masked)
+        assert np.isfinite(found[(place[0] + 1) % 3]).all()
+
+
+@pytest.mark.parametrize("n", [17, 40])
+def test_gradients_by_infinite_results_have_their_own_terms(
+    n: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x, w = arrays(n, "float32")
+    dy = np.ones((3, n, n), "float32")
+    dy[0, 0, 0] = dy[1, n - 1, n // 2] = np.inf
+    source = WINDOWS["3 x 3"].format(n=n)
+    expected = tadc.vjp(tadc.compile(source, target="interpret"), x, w)[1](dy)
+    choose_loops_for(AVX2, monkeypatch)
+    found = tadc.vjp(tadc.compile(source), x, w)[1](dy)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)
+
+
+def test_blocks_at_ends_add_zeros_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = "x: real[C, 56, 56]\nw: real[C, 3, 3]\n" + WINDOWS["3 x 3"].format(n=56)
+    for registers, zeros in ((AVX_512, False), (AVX2, True)):
+        choose_loops_for(registers, monkeypatch)
+        text = tadc.compile(source).emit("scheduled", {"C": 64}, "f32")
+        before, *again = text.split('loops.compare "une"')
+        assert ("loops.select " not in before) is zeros
+        assert (any("loops.select " in part for part in again)) is zeros
+
+
 @pytest.mark.parametrize(("registers", "versions"), [(AVX_512, False), (AVX2, True)])
 def test_columns_that_have_all_terms_need_no_masks(
     registers: Registers, versions: bool, monkeypatch: pytest.MonkeyPatch
