@@ -125,15 +125,17 @@ class CpuExecutable(Executable):
         facts: list[tuple[Sequence[KernelCall], bool]] = []
 
         def texts() -> Iterator[str]:
-            module = ModuleOp([])
-            yield from self._printer(machine()).modules(self._functions_into(module), quick)
+            known: ModuleOp | None = vars(self).get("module")  # where it was asked for before
+            module = known or ModuleOp([])
+            functions = functions_of(module) if known else self._functions_into(module)
+            yield from self._printer(machine()).modules(functions, quick)
             # now others are at work
             safe = not functions_with_large_numbers(functions_of(module))
             facts.append((kernel_calls(module), safe))
-            if safe:
-                dissolve(module)
-            else:
+            if not safe:
                 self.module = module  # every plan asks its functions
+            elif not known:
+                dissolve(module)
             collect_young()
 
         with rarely_collecting:
