@@ -211,7 +211,7 @@ class Executable(ABC):
     @property
     def functions(self) -> list[FuncOp]:
         """The functions of the scheduled program, in order."""
-        return functions_of(self.module)
+        return [f for f in self.module.ops if isinstance(f, FuncOp)]
 
     def steps_made(self) -> Iterator[FuncOp | CallOp]:
         """The functions and calls of the scheduled program, each as soon as it is made."""
@@ -302,14 +302,9 @@ class Executable(ABC):
     def _print(self) -> str: ...
 
 
-def functions_of(module: ModuleOp) -> list[FuncOp]:
-    """The functions of a scheduled program, in order."""
-    return [f for f in module.ops if isinstance(f, FuncOp)]
-
-
 def kernel_calls(module: ModuleOp) -> Sequence[KernelCall]:
     """The calls that a scheduled program makes."""
-    functions = {f.sym_name.data: f for f in functions_of(module)}
+    functions = {f.sym_name.data: f for f in module.ops if isinstance(f, FuncOp)}
     steps: list[KernelCall] = []
     for op in module.ops:
         name, buffers = kernel_of(op)

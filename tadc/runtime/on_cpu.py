@@ -17,7 +17,6 @@ from tadc.runtime.executable import (
     KernelCall,
     Plan,
     Strides,
-    functions_of,
     functions_with_large_numbers,
     kernel_calls,
 )
@@ -119,22 +118,22 @@ class CpuExecutable(Executable):
         from tadc.runtime.cpu import CpuModule
         from tadc.runtime.machine import machine
         from tadc.runtime.recent_objects import objects_of
+        from tadc.targets.llvm import functions_of
 
         quick = not self.sizes.tiles
         several = len(self.summary.definitions) > 1
         facts: list[tuple[Sequence[KernelCall], bool]] = []
 
         def texts() -> Iterator[str]:
-            known: ModuleOp | None = vars(self).get("module")  # where it was asked for before
-            module = known or ModuleOp([])
-            functions = functions_of(module) if known else self._functions_into(module)
+            """The modules of LLVM IR, each as soon as its functions are made."""
+            asked: ModuleOp | None = vars(self).get("module")  # somebody may hold it
+            module = asked or ModuleOp([])
+            functions = functions_of(asked) if asked else self._functions_into(module)
             yield from self._printer(machine()).modules(functions, quick)
             # now others are at work
-            safe = not functions_with_large_numbers(functions_of(module))
+            safe = not functions_with_large_numbers([*functions_of(module)])
             facts.append((kernel_calls(module), safe))
-            if not safe:
-                self.module = module  # every plan asks its functions
-            elif not known:
+            if not asked:
                 dissolve(module)
             collect_young()
 

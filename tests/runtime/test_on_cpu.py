@@ -14,6 +14,7 @@ import pytest
 
 import tadc
 from dialects.loops import ParallelOp
+from passes.schedule import SchedulePass
 from tadc.runtime import compilation
 from tadc.runtime.machine import machine
 from tadc.runtime.recent_objects import recent
@@ -78,6 +79,18 @@ def test_loops_stay_where_plans_ask_for_numbers(store: DiskStore, factor: int, k
     finally:
         gc.enable()
     assert (loops() > before) == kept
+
+
+def test_loops_that_were_asked_for_stay_and_are_not_made_again(
+    store: DiskStore, monkeypatch: pytest.MonkeyPatch
+):
+    f = tadc.compile(SOURCE)
+    executable = f.runner.prepare([np.ones(3)], {})[0].executable
+    module, text = executable.module, str(executable.module)
+    monkeypatch.delattr(SchedulePass, "steps")
+    assert f(np.ones(3))[0] == 3.125
+    assert executable.module is module
+    assert str(module) == text
 
 
 def test_the_disk_has_what_no_program_holds(compiled: list[str], store: DiskStore):
