@@ -1,7 +1,7 @@
-"""Terms that do not contribute to an element multiply no infinity: they are not computed.
+"""Infinite factors of terms that do not contribute to an element of a gradient leave it finite.
 
-Derivatives are asked, where nobody wrote a zero: an element of a gradient is the sum over the
-points that read it, so that it is finite where these are, whatever the other factors are.
+An element is the sum over the points that read it: nobody wrote a zero for others, which an
+infinity could make NaN.
 """
 
 from __future__ import annotations
@@ -11,9 +11,7 @@ import pytest
 
 import tadc
 from dialects.tix import AVX_512, Registers
-from tests.support.registers import choose_loops_for
-
-AVX2 = Registers(16, of_vector=2)
+from tests.support.registers import AVX2, choose_loops_for
 
 ON_LINES = {
     "forwards": "y[i in range({m})] = sum[k in range({k})](x[i + k] * w[k])",

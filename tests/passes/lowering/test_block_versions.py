@@ -9,9 +9,7 @@ import pytest
 
 import tadc
 from dialects.tix import AVX_512, Registers
-from tests.support.registers import choose_loops_for
-
-AVX2 = Registers(16, of_vector=2)
+from tests.support.registers import AVX2, choose_loops_for
 
 WINDOWS = {
     "3 x 3": (
