@@ -19,8 +19,8 @@ columns of which all have all terms, as inside of a padded window, x[j + k - 1] 
     }
 
 Elsewhere the block adds zeros first: what a mask leaves out is read as 0, and so a term that is a
-product adds 0 to its sum, which needs no instruction. Where the other factor is infinite or no
-number, the term is none either, and so is the sum: then all of them are computed again with masks.
+product adds 0 to its sum, which needs no instruction. Where the other factor is infinite or NaN,
+the term is NaN, and so is the sum: then all sums are computed again with masks.
 
     t = s0 + x[j0 - 1 ... j0 + 14] * w[0] + ...        x is 0 where 1 <= j0 fails
     if t != t in any lane { s0 + x[j0 - 1 ... j0 + 14] * w[0] where 1 <= j0, ..., j0 + 15 ... }
@@ -44,7 +44,7 @@ from passes.lowering import operations
 from passes.lowering.blocks.sloped_sums import Sums
 from passes.lowering.blocks.tested_terms import tests_of
 from passes.lowering.lanes.lane_choices import LaneChoices
-from passes.lowering.lanes.zero_lanes import any_is_no_number
+from passes.lowering.lanes.zero_lanes import any_nan
 from passes.rewriting.guards import is_guard
 
 BlockT = TypeVar("BlockT", bound=LaneChoices)
@@ -57,10 +57,11 @@ def in_versions(
     at: BlockT, op: tix.ReductionOp, sums: Sums, emit: Callable[[BlockT], Sums]
 ) -> Sums:
     """The sums with all terms: with code of its own for blocks of which all rows have theirs, and,
-    where masks have no registers, for those of which all rows and columns have all terms."""
+    where masks have no registers, for those of which all rows and columns have all terms; there,
+    others add zeros first."""
 
     def zeros_first(inner: BlockT) -> Sums:
-        return emit(inner) if inner.tile.has_masks else _zeros_first(inner, op, sums, emit)
+        return _zeros_first(inner, op, sums, emit)
 
     def by_rows(inner: BlockT) -> Sums:
         tests = _tests_of_rows(inner, op)
@@ -119,10 +120,10 @@ def _chosen(
 def _zeros_first(
     at: BlockT, op: tix.ReductionOp, sums: Sums, emit: Callable[[BlockT], Sums]
 ) -> Sums:
-    """The sums with zeros for terms that masks would leave out; with masks where one is no number
-    then."""
-    vanish = (at.at(row, vector).vanishes(op, term) for _, term, row, vector in at.totals(op))
-    if not isinstance(op, tix.SumOp) or not any(vanish):
+    """The sums with zeros for terms that masks would leave out, and with masks where one of these
+    sums is NaN; with masks alone where they have registers, or no term is 0 without them."""
+    vanish = (at.at(row, vector).vanishes(term, op) for _, term, row, vector in at.totals(op))
+    if at.tile.has_masks or not isinstance(op, tix.SumOp) or not any(vanish):
         return emit(at)
     quick = at.apart()
     quick.adds_zeros = True
@@ -132,7 +133,7 @@ def _zeros_first(
     rare.is_rare = True
     again.add_op(operations.end(*emit(rare)))
     enough.add_op(operations.end(*found))
-    test = any_is_no_number(at, op, found)
+    test = any_nan(at, op, found)
     branch = operations.branch(test, again, enough, [at.type] * len(sums))
     return at.insert(branch).results
 

@@ -86,7 +86,7 @@ class BlockLowering(LaneChoices):
         return super().elements(op)
 
     def is_loaded(self, op: tix.ReadOp) -> bool:
-        """True if a read is there for all lanes; squares are loaded in their own way."""
+        """True if the elements of a read are loaded without a mask, as those of squares are."""
         return op in self.squares or super().is_loaded(op)
 
     def starts(self, op: tix.ReductionOp) -> Sums:

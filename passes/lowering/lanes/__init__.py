@@ -4,6 +4,6 @@
 - `lane_reads`: reads in the lanes of vectors
 - `lane_choices`: choices in the lanes of vectors, by branches and masks
 - `lane_tests`: which tests of choices hold anyway, and which are left to be made
-- `zero_lanes`: what is 0 in the lanes that a mask leaves out, and sums that are no number
+- `zero_lanes`: which values are 0 in the lanes that a mask leaves out, and whether any is NaN
 - `vector_lowering`: arithmetic on vectors and numbers
 """

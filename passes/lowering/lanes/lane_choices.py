@@ -38,8 +38,7 @@ class LaneChoices(LanesLowering):
     has_branches: bool = True
     """False where masks stand for tests that are the same for all lanes, too."""
     adds_zeros: bool = False
-    """True where lanes may add 0 for a term that is left out, whatever that makes of an infinity
-    or of what is no number."""
+    """True where lanes may add 0 for a term that is left out: an infinite factor makes it NaN."""
     is_rare: bool = False
     """True for code that hardly ever runs, and should be short."""
 
@@ -170,7 +169,7 @@ class LaneChoices(LanesLowering):
         holds = self._mask(tests)
         if self.mask is not None:
             holds = all_of(self, [holds, self.mask])
-        has_zeros = self.adds_zeros and self.vanishes(op, term)
+        has_zeros = self.adds_zeros and self.vanishes(term, op)
         after = self.add(sum_, self._under(holds, choice.then, tests), op)
         return after if has_zeros else self.insert(SelectLanesOp(holds, after, sum_)).result
 
@@ -188,9 +187,9 @@ class LaneChoices(LanesLowering):
             and self.is_maskable(op)
         )
 
-    def vanishes(self, sum_: tix.ReductionOp, term: SSAValue) -> bool:
-        """True if a term that lanes leave out is 0 there anyway, as a product of what a mask reads,
-        if the other factors are finite."""
+    def vanishes(self, term: SSAValue, sum_: tix.ReductionOp) -> bool:
+        """True if a term that some lanes leave out is 0 there without a choice, provided that its
+        factors are finite."""
         choice = term.owner
         if not self.is_left_out(term, sum_) or not isinstance(choice, tix.IfOp):
             return False

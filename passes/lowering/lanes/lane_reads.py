@@ -108,7 +108,7 @@ class LaneReads(VectorLowering):
         return self.loaded[key]
 
     def is_loaded(self, op: tix.ReadOp) -> bool:
-        """True if a read is there for all lanes, without a mask."""
+        """True if the elements of a read are loaded for all lanes, without a mask."""
         return self.key(op, None) in self.loaded
 
     def key(self, op: tix.ReadOp, mask: SSAValue | None) -> object:
@@ -167,7 +167,10 @@ class LaneReads(VectorLowering):
         return self.picked(parts, places)
 
     def _spread(self, mask: SSAValue, order: tuple[int, ...]) -> SSAValue:
-        """Lanes of a mask in another order, where it is computed; those behind its last are not."""
+        """A mask of these lanes of another one, computed where that is, once for all loops inside.
+
+        The number of lanes stands for a lane that is not in the mask.
+        """
         at, owner = self.index, mask.owner
         home = owner.parent_block() if isinstance(owner, Operation) else owner
         while at.outer and at.block is not home:

@@ -1,6 +1,8 @@
 """Values that are 0 in the lanes that a mask leaves out, as what is read there is 0.
 
-x[j - 1 ... j + 14] * w        0 where nothing of x is read, if w is finite
+    x[j - 1 ... j + 14] * w        0 where nothing of x is read, if w is finite
+
+Where `w` is infinite or NaN, they are NaN, and so is every sum to which they are added.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ from passes.scheduling.tiles.sum_lengths import MASKED_STEPS
 
 
 def has_zeros(at: LanesLowering, value: SSAValue) -> bool:
-    """True if a value is 0 in the lanes of which nothing is read, if all factors are finite."""
+    """True if a value is 0 in the lanes that the mask leaves out, provided that the factors of
+    products are finite."""
     match value.owner:
         case tix.ReadOp() as op:
             is_masked = at.tile.column_index in at.uses.of_operation(op)
@@ -34,8 +37,8 @@ def has_zeros(at: LanesLowering, value: SSAValue) -> bool:
             return False
 
 
-def any_is_no_number(at: LanesLowering, sum_: tix.SumOp, values: Iterable[SSAValue]) -> SSAValue:
-    """A bit that says whether any lane of these values is no number."""
+def any_nan(at: LanesLowering, sum_: tix.SumOp, values: Iterable[SSAValue]) -> SSAValue:
+    """A bit that says whether any lane of these values is NaN."""
     lanes = any_of(at, [at.insert(CompareLanesOp("une", v, v)).result for v in values])
     one, zero = (at.splat(at.constant(n)) for n in (1.0, 0.0))
     count = at.all_lanes(sum_, at.insert(SelectLanesOp(lanes, one, zero)).result)
