@@ -28,8 +28,9 @@ Conventions that the printers in `tadc/targets` rely on:
   `results = 2`; a buffer is row-major and flat (rank 1), indices are linear; it is dense,
   or the strides of all dimensions but the last are among the sizes, as `x stride 0`;
 - a function holds exactly one `loops.parallel`, at its top level; what stands before it is pure;
-- every element is written by exactly one iteration of the parallel loop (which may write it twice,
-  with the same bits: so blocks of a fixed size cover a range that they do not divide);
+- every element is written by exactly one iteration of the parallel loop, or of each of its
+  supersteps (an iteration may write it twice, with the same bits: so blocks of a fixed size cover a
+  range that they do not divide); no iteration reads what another one of its superstep writes;
 - a body may hold stack buffers of constant size (`memref.alloca`): registers of a block, panels,
   bands; they begin at a multiple of 64 bytes;
 - `loops.part` is a buffer from an element on, as the rows of a band.

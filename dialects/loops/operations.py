@@ -11,10 +11,12 @@ from xdsl.dialects.builtin import (
     AnyFloatConstr,
     ArrayAttr,
     IndexType,
+    IntegerAttr,
     MemRefType,
     StringAttr,
     SymbolRefAttr,
     VectorType,
+    i64,
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Region, SSAValue
@@ -50,19 +52,31 @@ class ParallelOp(QuickOperation):
 
     `loops.parallel (%i, %j) to (%n, %m) { ... }`; a size below 1 means no iteration. With no
     index the body runs once.
+
+    In supersteps, `loops.parallel (%i) to (%n) in 4 { ... }`, the range of the first index is cut
+    into equal parts: iterations of one part are independent, and know what those of the parts
+    before have written (Valiant, A bridging model for parallel computation, 1990).
     """
 
     name = "loops.parallel"
+    supersteps = prop_def(IntegerAttr, default_value=IntegerAttr(1, i64))
     sizes = var_operand_def(IndexType)
     body = region_def("single_block")
     traits = lazy_traits_def(
         lambda: (SingleBlockImplicitTerminator(EndOp), RecursiveMemoryEffect())
     )
 
-    def __init__(self, sizes: Sequence[SSAValue], body: Region):
-        super().__init__(operands=sizes, regions=[body])
+    def __init__(self, sizes: Sequence[SSAValue], body: Region, supersteps: int = 1):
+        super().__init__(
+            operands=sizes, regions=[body], properties={"supersteps": IntegerAttr(supersteps, i64)}
+        )
         for trait in self.get_traits_of_type(SingleBlockImplicitTerminator):
             ensure_terminator(self, trait)
+
+    @property
+    def is_ordered(self) -> bool:
+        """True if there are several supersteps."""
+        return self.supersteps.value.data > 1
 
     @classmethod
     def parse(cls, parser: Parser) -> ParallelOp:
@@ -74,7 +88,8 @@ class ParallelOp(QuickOperation):
         sizes = parser.parse_comma_separated_list(
             parser.Delimiter.PAREN, lambda: parser.parse_operand(IndexType())
         )
-        return cls(sizes, parser.parse_region(indices))
+        count = parser.parse_integer() if parser.parse_optional_keyword("in") else 1
+        return cls(sizes, parser.parse_region(indices), count)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -83,7 +98,7 @@ class ParallelOp(QuickOperation):
         printer.print_string(" to ")
         with printer.in_parens():
             printer.print_list(self.sizes, printer.print_ssa_value)
-        printer.print_string(" ")
+        printer.print_string(f" in {self.supersteps.value.data} " if self.is_ordered else " ")
         printer.print_region(self.body, print_entry_block_args=False, print_block_terminators=False)
 
     def verify_(self) -> None:
@@ -93,6 +108,8 @@ class ParallelOp(QuickOperation):
             )
         if any(not isinstance(a.type, IndexType) for a in self.body.block.args):
             raise VerifyException("loop indices must be of type index")
+        if self.supersteps.value.data < 1 or (self.is_ordered and not self.sizes):
+            raise VerifyException("supersteps cut the range of an index into one part or more")
 
 
 @operation

@@ -4,14 +4,15 @@
 
 One element after another, in plain Python: slow, and free of everything that code for machines
 gets wrong. A load or store outside its buffer, an address that is not aligned as promised, an
-integer that its type does not hold and two iterations of a parallel loop that write the same
-element are errors.
+integer that its type does not hold and two iterations of a superstep that write the same element
+are errors, and so is one that reads what another one has written.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any, cast
 
 import numpy as np
@@ -81,7 +82,8 @@ class _Execution:
         self.values = values
         self.iteration: tuple[int, ...] | None = None
         self.writers: dict[int, tuple[int, ...]] = {}
-        """The iterations that wrote at addresses."""
+        """The iterations that wrote at addresses, in this superstep."""
+        self.in_supersteps = False
         self.stack: dict[int, Any] = {}
 
     def block(self, block: Block) -> list[Any]:
@@ -186,14 +188,17 @@ class _Execution:
 
     def _get(self, op: Operation, buffer: Array, position: int) -> Any:
         _check_inside(op, buffer, position)
+        if self.in_supersteps:  # elsewhere iterations do not read what they write
+            writer = self.writers.get(_address(buffer, position), self.iteration)
+            if writer != self.iteration:
+                raise LoopsError(op, f"{self.iteration} reads {position}, which {writer} writes")
         return buffer[position]
 
     def _put(self, op: Operation, buffer: Array, position: int, value: Any) -> None:
         _check_inside(op, buffer, position)
         buffer[position] = value
         if self.iteration is not None and id(buffer) not in self.stack:
-            address = buffer.ctypes.data + position * buffer.itemsize
-            writer = self.writers.setdefault(address, self.iteration)
+            writer = self.writers.setdefault(_address(buffer, position), self.iteration)
             if writer != self.iteration:
                 raise LoopsError(op, f"{writer} and {self.iteration} both write {position}")
 
@@ -219,12 +224,22 @@ class _Execution:
         return self.block(region.block) if region.blocks else []
 
     def parallel(self, op: ParallelOp) -> list[Any]:
-        for iteration in itertools.product(*map(range, self.read(op.sizes))):
+        sizes, supersteps = self.read(op.sizes), op.supersteps.value.data
+        self.in_supersteps = supersteps > 1
+        if self.in_supersteps and sizes[0] % supersteps:
+            raise LoopsError(op, f"{sizes[0]} iterations have no {supersteps} equal parts")
+        for number, iteration in enumerate(itertools.product(*map(range, sizes))):
+            if self.in_supersteps and number * supersteps % prod(sizes) == 0:
+                self.writers.clear()
             self.iteration = iteration
             self.values.update(zip(op.body.block.args, iteration, strict=True))
             self.block(op.body.block)
         self.iteration = None
         return []
+
+
+def _address(buffer: Array, position: int) -> int:
+    return buffer.ctypes.data + position * buffer.itemsize
 
 
 def _check_inside(op: Operation, buffer: Array, position: int) -> None:

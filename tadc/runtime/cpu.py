@@ -40,6 +40,8 @@ class Kernel:
     extent_function: int
     grain: int
     """Runs may be cut at multiples of this index."""
+    supersteps: int
+    """The equal parts of a run of which each waits for the one before."""
 
     def extent(self, words: int) -> int:
         """The extent of the outermost index; only the sizes among the words decide it."""
@@ -95,8 +97,12 @@ class CpuModule:
         return Kernel(
             self.address(f"{name}.entry"),
             self.address(f"{name}.extent"),
-            ctypes.c_int64.from_address(self.address(f"{name}.grain")).value,
+            self._constant(f"{name}.grain"),
+            self._constant(f"{name}.supersteps"),
         )
+
+    def _constant(self, symbol: str) -> int:
+        return ctypes.c_int64.from_address(self.address(symbol)).value
 
     def address(self, symbol: str) -> int:
         """The address of a function or constant, which stays there as long as the module lives."""

@@ -114,8 +114,10 @@ class NativePlan(Plan):
         """The steps of a round, in order: those of a turn, and then those of the next one."""
         calls = [c for c in round.calls if any(self.tensors[t].nbytes for t in c.written)]
         whole = [self._step(call, kernels[call.kernel], places) for call in calls]
-        for turn in range(round.turns):
-            yield from (step.turn(turn, round.turns) for step in whole)
+        ordered = (kernels[call.kernel].supersteps for call in calls)
+        turns = max([round.turns, *ordered])  # where there are supersteps, a step is alone
+        for turn in range(turns):
+            yield from (step.turn(turn, turns) for step in whole)
 
     def _step(self, call: KernelCall, kernel: Kernel, places: Places) -> Step:
         operands = list(places.operands(call))
@@ -189,7 +191,9 @@ class NativePlan(Plan):
 
 
 def _grains(kernel: Kernel, call: KernelCall, sizes: Mapping[str, int]) -> int:
-    """The parts that the loops of a step may be cut into at most."""
+    """The parts that the loops of a step may be cut into at most, in any order."""
+    if kernel.supersteps > 1:
+        return 1
     words = np.array([*[0] * len(call.buffers), *(sizes[name] for name in call.sizes)], np.int64)
     return -(-kernel.extent(address(words)) // kernel.grain)
 

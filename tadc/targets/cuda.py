@@ -135,7 +135,7 @@ class KernelPrinter(Variables):
     def statement(self, op: Operation) -> list[str]:
         """One operation: none, one or several lines."""
         match op:
-            case loops.ParallelOp() if op.parent_op() is self.function:
+            case loops.ParallelOp() if op.parent_op() is self.function and not op.is_ordered:
                 return self.parallel(op)
             case scf.ForOp():
                 return self.loop(op)

@@ -8,6 +8,7 @@ Each `func.func @f(buffers..., sizes...)` becomes
     @f.extent  where that index ends, from the same array; 1 if there is no parallel index
     @f.grain   into multiples of how many indices [0, extent) may be cut, so that
                the bits of the result do not depend on the cuts
+    @f.supersteps   into how many equal parts it is cut of which each waits for the one before
 
 Loops go straight from `scf` to blocks with phis, already rotated: test at the bottom, guarded by
 one test on top. When the word at %stop is not 0, long loops leave the function, and its results are
@@ -45,7 +46,7 @@ MOST_ITERATIONS_UNROLLED = 512
 
 @dataclass
 class FunctionPrinter:
-    """Prints one `func.func` with its entry, extent and grain."""
+    """Prints one `func.func` with its entry, extent, grain and supersteps."""
 
     op: func.FuncOp
     needs: Needs
@@ -69,9 +70,13 @@ class FunctionPrinter:
             self._loops(),
             self._entry(),
             self._extent(parallel),
-            f"{symbol(self.name + '.grain')} = constant i64 {grain(parallel)}",
+            self._constant("grain", grain(parallel)),
+            self._constant("supersteps", parallel.supersteps.value.data),
         ]
         return "\n\n".join(parts)
+
+    def _constant(self, what: str, value: int) -> str:
+        return f"{symbol(f'{self.name}.{what}')} = constant i64 {value}"
 
     def _parallel(self) -> ParallelOp:
         found = [op for op in self.op.body.block.ops if isinstance(op, ParallelOp)]

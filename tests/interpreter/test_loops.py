@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from xdsl.utils.exceptions import VerifyException
 
 from tadc.interpreter.loops import LoopsError, run
 from tests.support.scheduled_programs import parse
@@ -76,6 +77,46 @@ def test_two_iterations_that_write_one_element() -> None:
     run(module, "y", [np.empty(1)], [1])
     with pytest.raises(LoopsError, match="both write 0"):
         run(module, "y", [np.empty(2)], [2])
+
+
+SHIFTED = """
+    func.func @y(%y: memref<?xf64>, %n: index, %d: index) {{
+      %two = arith.constant 2 : index
+      %one = arith.constant 1.0 : f64
+      loops.parallel (%i) to (%n) {supersteps}{{
+        %place = arith.remsi %i, %two : index
+        %next = arith.addi %place, %d : index
+        %other = arith.remsi %next, %two : index
+        %a = memref.load %y[%other] : memref<?xf64>
+        %b = arith.addf %a, %one : f64
+        memref.store %b, %y[%place] : memref<?xf64>
+      }}
+      func.return
+    }}"""
+
+
+def test_supersteps_know_what_was_written_before_them() -> None:
+    y = np.zeros(2)
+    run(parse(SHIFTED.format(supersteps="in 3 ")), "y", [y], [6, 0])
+    np.testing.assert_array_equal(y, 3)
+    with pytest.raises(LoopsError, match="both write 0"):
+        run(parse(SHIFTED.format(supersteps="")), "y", [y], [6, 0])
+
+
+def test_no_iteration_reads_what_another_one_of_its_superstep_writes() -> None:
+    module = parse(SHIFTED.format(supersteps="in 3 "))
+    with pytest.raises(LoopsError, match=r"\(1,\) reads 0, which \(0,\) writes"):
+        run(module, "y", [np.zeros(2)], [6, 1])
+    with pytest.raises(LoopsError, match="7 iterations have no 3 equal parts"):
+        run(module, "y", [np.zeros(2)], [7, 0])
+
+
+def test_supersteps_are_printed_and_verified() -> None:
+    module = parse(SHIFTED.format(supersteps="in 3 "))
+    assert "loops.parallel (%i) to (%n) in 3 {" in str(module)
+    assert module.is_structurally_equivalent(parse(str(module)))
+    with pytest.raises(VerifyException, match="one part or more"):
+        parse(SHIFTED.format(supersteps="in 0 "))
 
 
 def integer(op: str, a: int, b: int) -> int:

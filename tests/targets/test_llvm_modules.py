@@ -30,7 +30,7 @@ def scheduled(source: str) -> ModuleOp:
 def assert_whole(modules: Sequence[str], functions: Sequence[FuncOp]) -> None:
     """The modules are good ones for LLVM, of one kind of functions each, and have all of them."""
     assert functions_in(modules) == functions_in([PRINTER.text(functions)])
-    assert len(functions_in(modules)) == 4 * len(functions)
+    assert len(functions_in(modules)) == 5 * len(functions)
     for text in modules:
         assert "" in by_passes(text)
         with llvm.create_context() as context, llvm.parse_assembly(text, context) as module:
