@@ -22,8 +22,8 @@ Sums along both indices of pairs are cut likewise, where a pair has something de
     dx[i] = sum[j](exp(-(x[i] - z[j])**2) * b[j])
     dz[j] = sum[i](exp(-(x[i] - z[j])**2) * a[i])
 
-dz becomes 16 pieces, of every sixteenth row each: dz_pieces[p, j] adds up the rows i = 16 q + p. So
-their memory does not grow with the number of rows.
+dz becomes 2 to 16 pieces, of one row in as many each: dz_pieces[p, j] adds up the rows i = 2 q + p.
+So their memory does not grow with the number of rows.
 
 Pieces stand behind the last definition that runs along the rows, and what they are added up to
 before the first one that reads it. Sums over so many rows that no near cache keeps a strip of them

@@ -1,7 +1,7 @@
 """Sums along both indices of pairs that have something dear for both: one is cut into pieces.
 
 dx[i] = sum[j](exp(-(x[i] - z[j])**2) * b[j])
-dz[j] = sum[i](exp(-(x[i] - z[j])**2) * a[i])        into 16 pieces, of every sixteenth row each
+dz[j] = sum[i](exp(-(x[i] - z[j])**2) * a[i])        into 2 pieces, of every other row each
 """
 
 from __future__ import annotations
@@ -14,14 +14,11 @@ from dialects.tix.affine import SizeValues
 from passes.analysis.pairs import LongSum, long_sums, pairs_along
 from passes.cutting.cut import Cut, Places, definitions_read, first_readers
 from passes.index_sets.sets import boxed_indices
-from passes.scheduling.pairs import Walk, are_walked, walking_sum
+from passes.scheduling.pairs import Walk, are_walked, pieces_for, walking_sum
 from passes.scheduling.rows.row_forms import LONGEST_ROW
 
-PIECES_OF_PAIRS = 16
-"""Pieces of the rows of pairs: threads share them, and each has memory for its own sums."""
-
-FEWEST_ROWS_OF_PAIRS = 32
-"""Rows of such a piece at least."""
+FEWEST_ROWS_OF_PAIRS = 512
+"""Rows of pairs at least: 32 for each unit of the work that threads share."""
 
 FEWEST_COLUMNS = 64
 """Columns of pairs at least: four vectors of f32."""
@@ -61,15 +58,16 @@ def _cut_of_pair(
     pair = pairs_along(first, second, length, height) if is_there else None
     if pair is None:
         return None
-    cut = Cut(second.op, second.definition, places[walker], [height], pair[1], PIECES_OF_PAIRS)
+    pieces = pieces_for(length.evaluate(SizeValues(sizes)))
+    cut = Cut(second.op, second.definition, places[walker], [height], pair[1], pieces)
     return cut if Walk(first, pair[0]).has(cut.shape[:-1]) else None
 
 
 def _are_many(rows: Affine, columns: Affine, sizes: Mapping[str, int]) -> bool:
-    """True if there are enough rows for pieces, and enough columns for vectors."""
+    """True if there are enough rows for units, and enough columns for vectors."""
     if not {*rows.sizes, *columns.sizes} <= sizes.keys():
         return False
     known = SizeValues(sizes)
     along = columns.evaluate(known)
-    is_long = rows.evaluate(known) >= PIECES_OF_PAIRS * FEWEST_ROWS_OF_PAIRS
+    is_long = rows.evaluate(known) >= FEWEST_ROWS_OF_PAIRS
     return is_long and FEWEST_COLUMNS <= along <= LONGEST_ROW

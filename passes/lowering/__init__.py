@@ -14,7 +14,7 @@ The packages
 
 Modules
 -------
-- `pair_loops`: sums over pairs, in blocks of rows and vectors of columns
+- `pair_loops`: sums over pairs, superstep by superstep; `pair_blocks`: blocks of pairs
 - `band_loops`: definitions band by band
 - `roll_loops`: a stage that rolls along with its reader
 - `emit`: short forms for loops, branches and buffers on the stack

@@ -1,136 +1,169 @@
-"""Emits walks over pairs (`pairs`), piece by piece, in blocks of rows and vectors of columns.
+"""Emits walks over pairs (`pairs`), superstep by superstep, strip by strip of their columns.
 
-    loops.parallel (%p) to (16) {
-      dz_pieces[p, all k, all j] = 0
-      scf.for %i = %p to ... step 64 {              four rows, of every sixteenth one
-        %sums:12 = scf.for %j = ... step 16 {       a vector of pairs in each
-          %e0 = exp(...), ..., %e3 = exp(...)
-          %s0 + %e0 * ..., ..., %s11 + %e3 * ...
-          dz_pieces[p, 0, j] = dz_pieces[p, 0, j] + %e0 * ... + %e3 * ...;  ...
+    loops.parallel (%w) to (128) in 8 {             16 units (p, u), for each of 8 supersteps s
+      for each strip of the columns of part u + s:  so few that sums of a strip stay in a near cache
+        sums[all k, columns] = 0
+        scf.for %i = ... step 8 {                   four rows of piece p and part u, every other one
+          %sums:12 = scf.for %j = ... step 16 {     a vector of pairs in each
+            %e0 = exp(...), ..., %e3 = exp(...)
+            %s0 + %e0 * ..., ..., %s11 + %e3 * ...
+            sums[0, j] = sums[0, j] + %e0 * ... + %e3 * ...;  ...
+          }
+          dx[i, 0] = dx[i, 0] + the lanes of %s0 added up; ...
         }
-        dx[i, 0] = the lanes of %s0 added up; ...
-      }
-      scf.for %i = ... step 16 { one row }          rows that are left, one by one
+        scf.for %i = ... step 2 { one row }         rows that are left, one by one
+        dz_pieces[p, all k, columns] = dz_pieces[p, all k, columns] + sums
     }
 
-Sums along rows add their terms in order, whatever the height of blocks is.
+Each element has its terms in one order, whatever the number of threads, and those of a strip are
+added up before others: sums of many terms err less so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from functools import partial, reduce
+from dataclasses import dataclass, replace
+from functools import partial
+from math import prod
 
-from xdsl.dialects import vector
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import Float64Type
 from xdsl.ir import Region, SSAValue
 
-from dialects import tix
 from dialects.loops import ParallelOp
 from dialects.quick import INDEX, block_with
-from dialects.tix import Affine
-from passes.analysis.index_uses import IndexUses
-from passes.lowering.blocks.sloped_sums import Sums
-from passes.lowering.blocks.tile_terms import TermBlock
-from passes.lowering.emit import difference, loop, quotient, store
-from passes.lowering.lanes.vector_lowering import store_vector
+from passes.lowering.emit import (
+    all_of,
+    at_least_one,
+    buffer,
+    difference,
+    divided,
+    end_of_whole,
+    loop,
+    quotient,
+    rounded_up,
+    smaller,
+)
+from passes.lowering.pair_blocks import Strip, counts
 from passes.lowering.scalars.body_lowering import BodyLowering
 from passes.scheduling.nest import Nest
-from passes.scheduling.pairs import PairPiece, Pairs
-from passes.scheduling.tiles.tile import Tile
-from passes.scheduling.tiles.tile_analysis import sum_along
+from passes.scheduling.pairs import Pairs
+
+BYTES_OF_STRIP = 16 << 10
+"""The sums along rows of a strip at most: half of the nearest cache."""
+
+MOST_COLUMNS_OF_STRIP = 512
+
+COLUMNS_OF_LINES = 64
+"""Parts of the columns begin at multiples of it: no two threads write into one line of a cache."""
 
 
 def pair_loops(outer: BodyLowering, nest: Nest, pairs: Pairs) -> ParallelOp:
-    """The loops of a nest: an iteration computes the rows of a piece."""
-    step = pairs.tile.step
-    body = block_with([INDEX])
-    body.args[0].name_hint = "p"
-    at = outer.inside(body)
-    place = body.args[0]
-    for piece in pairs.pieces:
-        _clear(at, piece, place)
-    high = at.index.form(pairs.length)
-    rest = at.index.form(pairs.length + (step - 1))
-    rows = quotient(at, difference(at, rest, place), at.index.constant(step))
-    blocks = quotient(at, rows, at.index.constant(pairs.tile.rows))
-    width = at.index.constant(pairs.tile.rows * step)
-    end = at.index.add(place, at.index.mul(blocks, width))
-    single = replace(pairs.tile, rows=1)
-
-    def block(tile: Tile, inner: BodyLowering, row: SSAValue) -> None:
-        made = PairBlock(inner, nest.body, tile, IndexUses())
-        made.begin(pairs, place)
-        made.index.values[pairs.row] = row
-        made.add_sum(sum_along(nest.body, tile.column_index))
-        made.finish(nest)
-
-    hint = pairs.row.name_hint
-    loop(at, place, end, hint, partial(block, pairs.tile), pairs.tile.rows * step)
-    loop(at, end, high, hint, partial(block, single), step)
-    return ParallelOp([outer.index.constant(step)], Region(body))
+    """The loops of a nest: an iteration is one superstep of a unit."""
+    units, body = pairs.tile.step * pairs.parts, block_with([INDEX])
+    body.args[0].name_hint = "w"
+    at, count = outer.inside(body), outer.index.constant
+    superstep, unit = divided(at, body.args[0], count(units))
+    piece, part = divided(at, unit, count(pairs.parts))
+    _Unit(nest, pairs, superstep, piece, part).emit(at)
+    return ParallelOp([count(units * pairs.parts)], Region(body), pairs.parts)
 
 
-class PairBlock(TermBlock):
-    """Emits a block of pairs."""
+@dataclass(frozen=True)
+class _Unit:
+    """The work of one iteration: a part of the rows of a piece, with a part of the columns."""
 
-    def begin(self, pairs: Pairs, place: SSAValue) -> None:
-        """The block belongs to this piece."""
-        self.pieces = pairs.pieces
-        self.row_index = pairs.row
-        self.place = place
-        self.index.values[place] = place
+    nest: Nest
+    pairs: Pairs
+    superstep: SSAValue
+    piece: SSAValue
+    part: SSAValue
 
-    def _add_term(self, op: tix.ReductionOp, sums: Sums) -> Sums:
-        found = super()._add_term(op, sums)
-        self._add_to_pieces(op)
-        return found
+    def emit(self, at: BodyLowering) -> None:
+        """All strips of the columns, one after the other."""
+        constant, parts = at.index.constant, self.pairs.parts
+        low, high = self._columns(at)
+        rows = self._rows(at)
+        lines: dict[SSAValue, int] = {
+            piece.op.result: prod(counts(piece)) for piece in self.pairs.pieces
+        }
+        width = _width_of_strip(at, sum(lines.values()))
+        sums = {tensor: buffer(at, own * width, "sums") for tensor, own in lines.items()}
+        above = at.index.add(difference(at, high, low), constant(width - 1))
+        # one at least: sums of rows are complete with the last one
+        strips = at_least_one(at, quotient(at, above, constant(width)))
+        last = difference(at, strips, constant(1))
+        begins = _are_equal(at, self.superstep, constant(0))
+        ends = _are_equal(at, self.superstep, constant(parts - 1))
 
-    def _add_first(self, op: tix.ReductionOp, sums: Sums) -> Sums:
-        found = super()._add_first(op, sums)
-        self._add_to_pieces(op)
-        return found
+        def strip(inner: BodyLowering, number: SSAValue) -> None:
+            first = inner.index.add(low, inner.index.mul(number, constant(width)))
+            made = Strip(
+                self.pairs,
+                self.piece,
+                low=first,
+                high=smaller(inner, high, inner.index.add(first, constant(width))),
+                width=width,
+                sums=sums,
+                is_first=all_of(inner, [begins, _are_equal(inner, number, constant(0))]),
+                is_last=all_of(inner, [ends, _are_equal(inner, number, last)]),
+                begins=begins if parts > 1 else None,
+            )
+            self._emit_strip(inner, made, rows)
 
-    def _add_to_pieces(self, op: tix.ReductionOp) -> None:
-        """Add the terms of all rows to sums along rows."""
-        for piece in self.pieces:
-            groups: dict[int | None, list[int | None]] = {}
-            for row in self.tile.rows_in({self.row_index, *piece.places}):
-                groups.setdefault(self.tile.row_like(row, piece.places), []).append(row)
-            for first, rows in groups.items():
-                self.at(first, 0)._add_rows(piece, op, rows, self)
+        loop(at, constant(0), strips, "strip", strip)
 
-    def _add_rows(
-        self,
-        piece: PairPiece,
-        op: tix.ReductionOp,
-        rows: Sequence[int | None],
-        block: PairBlock,
-    ) -> None:
-        """Add the terms of these rows to one sum, of which this is the place."""
-        target, place = self.buffers[piece.op.result], self._position(piece, op)
-        total = self.neighbours(target, place, self.mask)
-        for row in rows:
-            here = block.at(row, 0)
-            total = here.add(total, here.lanes_of(piece.term), op)
-        if self.mask is None:
-            store_vector(self, total, target, place)
-        else:
-            self.insert(vector.MaskedStoreOp(target, [place], self.mask, total))
+    def _emit_strip(self, at: BodyLowering, strip: Strip, rows: _Rows) -> None:
+        """The blocks of a strip: whole ones, and single rows that are left."""
+        tile, hint = self.pairs.tile, self.pairs.row.name_hint
+        single = replace(tile, rows=1)
+        strip.clear(at, self.nest)
+        for own, low, high in (tile, rows.first, rows.end_of_blocks), (single, *rows.left):
+            loop(at, low, high, hint, partial(strip.rows, self.nest, own), own.rows * tile.step)
+        strip.add_to_pieces(at, self.nest)
 
-    def _position(self, piece: PairPiece, op: tix.ReductionOp) -> SSAValue:
-        made = piece.op
-        forms = [Affine.of(v) for v in (self.place, *piece.places, op.indices[0])]
-        return self.index.linear(forms, self.strides[made.result, made.shape])
+    def _columns(self, at: BodyLowering) -> tuple[SSAValue, SSAValue]:
+        """The columns of this superstep, from the first to the one behind the last."""
+        parts, width = self.pairs.parts, self.pairs.width
+        _, part = divided(at, at.index.add(self.part, self.superstep), at.index.constant(parts))
+        each = at.index.floordiv(width + (parts - 1), parts)
+        length = rounded_up(at, each, at.index.constant(COLUMNS_OF_LINES))
+        low = smaller(at, at.index.form(width), at.index.mul(part, length))
+        return low, smaller(at, at.index.form(width), at.index.add(low, length))
+
+    def _rows(self, at: BodyLowering) -> _Rows:
+        """The rows of this unit."""
+        constant, step, rows = at.index.constant, self.pairs.tile.step, self.pairs.tile.rows
+        units = step * self.pairs.parts
+        each = at.index.floordiv(self.pairs.length + (units - 1), units)
+        height = at.index.mul(rounded_up(at, each, constant(rows)), constant(step))
+        begin = at.index.mul(self.part, height)
+        end = smaller(at, at.index.form(self.pairs.length), at.index.add(begin, height))
+        first = at.index.add(begin, self.piece)
+        behind = at.index.add(end, constant(step - 1))
+        return _Rows(first, end_of_whole(at, first, behind, constant(rows * step)), end)
 
 
-def _clear(at: BodyLowering, piece: PairPiece, place: SSAValue) -> None:
-    """Begin the sums of a piece, which lie side by side."""
-    op, index = piece.op, at.index
-    size = reduce(index.mul, [index.form(n) for n in op.shape[1:]])
-    first = index.mul(place, size)
+@dataclass(frozen=True)
+class _Rows:
+    """The rows of a unit, of which each lies so many behind the last one as there are pieces."""
 
-    def zero(inner: BodyLowering, n: SSAValue) -> None:
-        store(inner, inner.constant(0.0), inner.buffers[op.result], n)
+    first: SSAValue
+    end_of_blocks: SSAValue
+    """Behind whole blocks: the first row that is left, if there is one."""
+    end: SSAValue
 
-    loop(at, first, index.add(first, size), "n", zero)
+    @property
+    def left(self) -> tuple[SSAValue, SSAValue]:
+        """The range of rows that whole blocks leave."""
+        return self.end_of_blocks, self.end
+
+
+def _width_of_strip(at: BodyLowering, lines: int) -> int:
+    """The columns of a strip that has so many sums along rows in each."""
+    bytes_of_column = lines * (8 if isinstance(at.element, Float64Type) else 4)
+    most = min(MOST_COLUMNS_OF_STRIP, BYTES_OF_STRIP // bytes_of_column)
+    return max(COLUMNS_OF_LINES, most - most % COLUMNS_OF_LINES)
+
+
+def _are_equal(at: BodyLowering, a: SSAValue, b: SSAValue) -> SSAValue:
+    return at.index.once(("eq", a, b), lambda: arith.CmpiOp(a, b, "eq"))

@@ -1,11 +1,23 @@
 """Walks over pairs: one sum along each of two indices, from values that a pair computes once.
 
     dx[i, k] = sum[j](exp(-d(i, j)) * b[j] * (x[i, k] - z[j, k]))
-    dz_pieces[p, k, j] = sum[q](exp(-d(16*q + p, j)) * ...)             rows i = 16*q + p
+    dz_pieces[p, k, j] = sum[q](exp(-d(2*q + p, j)) * ...)              rows i = 2*q + p
 
 A block has some rows i of a piece p, with all values of k, and a vector of columns j. The sums
-along j are in registers, those along i are added to what their piece has in memory. Pieces are
-independent of each other.
+along j are in registers, those along i are added to what is in memory.
+
+Threads share 16 *units*: of each piece p the rows are cut into parts u, and the columns into as
+many parts, of which a unit takes one after the other. In superstep s, unit (p, u) has the columns
+of part u + s, counted around a circle: so no two units add to the same element of a piece, and each
+element has its terms in an order that is known. Three parts, of one piece:
+
+    columns  0   1   2
+    rows 0  s=0 s=1 s=2
+    rows 1  s=2 s=0 s=1
+    rows 2  s=1 s=2 s=0
+
+The more columns there are, the more parts and the fewer pieces, each of which takes memory for all
+columns.
 """
 
 from __future__ import annotations
@@ -34,6 +46,12 @@ from passes.scheduling.tiles.tile_analysis import constant_extent, lanes_of
 ROWS_OF_PAIRS = 4
 """Rows of a block: what these add to a sum in memory is added up before."""
 
+UNITS_OF_PAIRS = 16
+"""Parts of the rows of pairs, that threads share."""
+
+FEWEST_COLUMNS_OF_PART = 256
+"""Columns of a part at least: for each of them, and each row, the lanes of a sum are added up."""
+
 MOST_SUMS_OF_BLOCK = 16
 """Sums along the columns in a block: with what they read, as many vectors as registers hold."""
 
@@ -56,6 +74,8 @@ class Pairs:
     tile: Tile
     length: Affine
     """The number of rows."""
+    width: Affine
+    """The number of columns."""
     pieces: Sequence[PairPiece]
 
     @property
@@ -63,6 +83,11 @@ class Pairs:
         """The index of rows, of which every one of so many belongs to a piece: the tile's step."""
         assert self.tile.row_index is not None
         return self.tile.row_index
+
+    @property
+    def parts(self) -> int:
+        """The parts into which the rows of a piece are cut, and the columns."""
+        return UNITS_OF_PAIRS // self.tile.step
 
 
 @dataclass(frozen=True)
@@ -100,6 +125,14 @@ class Walk:
     def has(self, sizes: Sequence[Affine]) -> bool:
         """True if blocks have all that a row adds to a column of a sum with these other indices."""
         return self.rows > 0 and self.places_of(sizes) is not None
+
+
+def pieces_for(columns: int) -> int:
+    """The number of pieces of the rows of so many columns: a power of two from 2 on."""
+    parts = 1
+    while 4 * parts <= UNITS_OF_PAIRS and 2 * parts * FEWEST_COLUMNS_OF_PART <= columns:
+        parts *= 2
+    return UNITS_OF_PAIRS // parts
 
 
 def walking_sum(op: tix.DefineOp) -> LongSum | None:
@@ -181,7 +214,8 @@ def _joined(
     whole = tuple((new[v], constant_extent(walk.sizes[v]) or 0) for v in walk.whole)
     lanes, step = lanes_of(op), pieces[0][0].count
     tile = Tile(new[walk.row], sum_.indices[0], walk.rows, lanes, lanes, whole=whole, step=step)
-    return body, Pairs(tile, walk.sizes[walk.row], found)
+    width = boxed_indices(walk.sum.op)[walk.sum.index]
+    return body, Pairs(tile, walk.sizes[walk.row], width, found)
 
 
 def _along_columns(walk: Walk, piece: ResidueSum) -> tix.DefineOp:

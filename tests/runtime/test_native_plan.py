@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,9 @@ import pytest
 import tadc
 from tadc.errors import ArgumentError, SizeError, TargetError
 from tadc.function import Function
-from tadc.runtime import plan_runner
-from tadc.runtime.plan_record import Step
+from tadc.runtime import native_plan as native_plans
+from tadc.runtime import plan_record, plan_runner
+from tadc.runtime.plan_record import Step, Words
 from tadc.runtime.runner import native_plan
 from tadc.sizes import argument_shapes
 from tests.support.campaign import seeds
@@ -292,6 +294,24 @@ def test_large_views_are_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
         np.testing.assert_allclose(f(view), view.sum(1))
     with pytest.raises(TypeError, match="NoneType"):
         f(x[:, ::2])
+
+
+def test_supersteps_are_steps_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each begins when the one before has ended, whatever the number of threads."""
+    steps: list[Step] = []
+
+    def record(found: Sequence[Step], *others: Any) -> Words:
+        steps.extend(found)
+        return plan_record.record(found, *others)
+
+    monkeypatch.setattr(native_plans, "record", record)
+    f = tadc.compile(
+        "u[i] = sum[j](exp(x[i] * z[j]) * b[j])\nv[j] = sum[i](exp(x[i] * z[j]))\nreturn u, v"
+    )
+    f.plan([(1024,), (2048,), (2048,)])
+    ranges = [(step.begin, step.end) for step in steps]
+    assert ranges[:-1] == [(n, n + 16) for n in range(0, 128, 16)]
+    assert ranges[-1][0] == 0
 
 
 # --- parts ----------------------------------------------------------------------------------------

@@ -131,11 +131,8 @@ class TermBlock(BlockLowering):
 
     def _add_rest(self, op: tix.ReductionOp, left: SSAValue, sums: Sums) -> Sums:
         """The sums with a vector more, of which so many lanes are terms."""
-        lanes = smaller(self, left, self.index.constant(self.lanes))
-        kind: VectorType[I1] = VectorType(i1, [self.lanes])
-        mask = self.insert(vector.CreateMaskOp([lanes], kind)).mask_vector
         inner = self.apart()
-        inner.mask = mask
+        inner.mask = first_lanes(self, left)
         return inner._add_first(op, sums)
 
     def _add_first(self, op: tix.ReductionOp, sums: Sums) -> Sums:
@@ -174,3 +171,10 @@ class TermBlock(BlockLowering):
             at = self.at(row, None)
             place = at.index.linear(forms, strides)
             self.insert(memref.StoreOp.get(at.value(value), target, [place]))
+
+
+def first_lanes(at: TermBlock, count: SSAValue) -> SSAValue:
+    """A mask of so many lanes, or of all of them if there are fewer."""
+    lanes = smaller(at, count, at.index.constant(at.lanes))
+    kind: VectorType[I1] = VectorType(i1, [at.lanes])
+    return at.insert(vector.CreateMaskOp([lanes], kind)).mask_vector

@@ -12,9 +12,11 @@ from passes.cutting import pair_cuts
 from passes.scheduling import blocking, pairs
 from passes.scheduling.tiles import sum_lengths, tile_analysis
 from tadc.function import Function
+from tadc.runtime.loop_plan import program_in
 from tests.support.campaign import seeds
 from tests.support.long_calls import count_all_calls_as_long, cut_all_steps
 from tests.support.own_process import output_of
+from tests.support.scheduled_programs import run_scheduled
 
 KERNEL = """\
 x: real[N, 3]
@@ -71,6 +73,21 @@ def test_memory_does_not_grow_with_the_number_of_rows():
     few, many = (f.memory(*(np.zeros(s, "f4") for s in own)) for own in shapes)
     results = 3 * 4 * (65536 - 1024)
     assert many.peak - few.peak == results
+
+
+def test_memory_is_two_pieces_where_there_are_many_columns():
+    f = tadc.compile(KERNEL).derivative()
+    shapes = (1024, 3), (4096, 3), 4096, 1024
+    needed = f.memory(*(np.zeros(s, "f4") for s in shapes))
+    results, pieces = 3 * 1024 + 4 * 4096, 2 * 4 * 4096
+    assert needed.peak == 4 * (results + pieces)
+
+
+@pytest.mark.parametrize(
+    ("columns", "pieces"), [(64, 16), (511, 16), (512, 8), (1024, 4), (2048, 2), (9999, 2)]
+)
+def test_pieces_are_fewer_the_more_columns_there_are(columns: int, pieces: int):
+    assert pairs.pieces_for(columns) == pieces
 
 
 def test_both_sums_may_be_values():
@@ -140,7 +157,7 @@ def kernel_and_gradients(
 
 
 @pytest.mark.parametrize(("dtype", "close"), [("f4", 2e-6), ("f8", 1e-14)])
-@pytest.mark.parametrize(("n", "m"), [(512, 64), (1023, 65), (2051, 127), (515, 1000)])
+@pytest.mark.parametrize(("n", "m"), [(512, 64), (1023, 65), (2051, 127), (515, 1000), (700, 4500)])
 def test_walks_agree_with_numpy(n: int, m: int, dtype: str, close: float):
     f, rng = tadc.compile(KERNEL).derivative(), np.random.default_rng(n)
     values = [rng.normal(size=s).astype(dtype) for s in ((n, 3), (m, 3), m, n)]
@@ -153,7 +170,7 @@ def test_walks_agree_with_numpy(n: int, m: int, dtype: str, close: float):
 def test_bits_depend_on_sizes_alone():
     """Whatever the number of threads, and how far rows of points are from each other."""
     f, rng = tadc.compile(KERNEL).derivative(), np.random.default_rng(0)
-    values = [rng.normal(size=s).astype("f4") for s in ((1111, 3), (777, 3), 777, 1111)]
+    values = [rng.normal(size=s).astype("f4") for s in ((1111, 3), (1777, 3), 1777, 1111)]
     wide = np.full((1111, 7), np.nan, "f4")
     wide[:, 2:5] = values[0]
     expected, before = f.call(values, {}), tadc.get_num_threads()
@@ -173,7 +190,8 @@ def short_walks(monkeypatch: pytest.MonkeyPatch) -> None:
     count_all_calls_as_long(monkeypatch)
     cut_all_steps(monkeypatch)
     monkeypatch.setattr(pair_cuts, "FEWEST_ROWS_OF_PAIRS", 1)
-    monkeypatch.setattr(pair_cuts, "PIECES_OF_PAIRS", 3)
+    monkeypatch.setattr(pairs, "UNITS_OF_PAIRS", 6)
+    monkeypatch.setattr(pairs, "FEWEST_COLUMNS_OF_PART", 3)
     monkeypatch.setattr(pair_cuts, "FEWEST_COLUMNS", 1)
     monkeypatch.setattr(blocking, "FEWEST_ELEMENTS_OF_ROW", 1)
     monkeypatch.setattr(pairs, "ROWS_OF_PAIRS", 2)
@@ -241,6 +259,20 @@ def test_what_reads_a_piece_is_computed_after_the_walk():
     assert agrees(1055)
 
 
+@pytest.mark.usefixtures("short_walks")
+@pytest.mark.parametrize("seed", seeds(4, of=60))
+def test_units_of_a_superstep_do_not_disturb_each_other(seed: int):
+    """The interpreter of loops refuses what they write or read of each other."""
+    source, shapes = random_pairs(seed)
+    f, rng = tadc.compile(source), np.random.default_rng(seed)
+    values = [rng.uniform(0.5, 1.5, shapes[t.name]) for t in f.args]
+    expected = f.with_target("interpret").call(values, {})
+    executable = f.runner.prepare(values, {})[0].executable
+    program = program_in(executable.shaped)
+    for a, b in zip(run_scheduled(executable.module, program, values), expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-12, err_msg=source)
+
+
 def agrees(seed: int) -> bool:
     """Compare a program and its derivative with the interpreter; true if one walks over pairs."""
     source, shapes = random_pairs(seed)
@@ -256,7 +288,7 @@ def agrees(seed: int) -> bool:
         for a, b in zip(g.call(values, {}), expected, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-12, err_msg=source)
         modules = g.emit("scheduled", sizes)
-        walked |= "_pieces" in modules and "loops.parallel (%p)" in modules
+        walked |= "_pieces" in modules and "loops.parallel (%w)" in modules
     return walked
 
 
@@ -266,7 +298,7 @@ from tests.support.guarded_calls import check
 f = tadc.compile({source!r}).derivative()
 rng = np.random.default_rng(0)
 for dtype in "f4", "f8":
-    for n, m in (515, 67), (1025, 64):
+    for n, m in (515, 67), (1025, 64), (513, 1091):
         shapes = (n, 3), (m, 3), m, n
         values = [rng.normal(size=s).astype(dtype) for s in shapes]
         check(f"{{dtype}}, {{n}} x {{m}}", f.runner, values, gap=3)
