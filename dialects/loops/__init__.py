@@ -53,7 +53,8 @@ the same bits. xDSL has some of them for numbers alone; for vectors `loops.compa
 - `vector.load`, `vector.store`, `vector.maskedload` and `vector.maskedstore` take one linear index,
   that of the first lane, and touch neighbouring elements; where the mask is off they touch nothing,
   and the element may lie outside the buffer.
-- `loops.prefetch` is a hint to the caches, and may name any position.
+- `loops.prefetch` is a hint to the caches, and may name any position; `loops.fence` is one to
+  compilers, which then read again what they have read before.
 - `loops.strided_load` reads elements that lie apart, backwards if its stride is negative.
 - An attribute `alignment = 64 : i64` of these promises that the address is a multiple of so many
   bytes; without it, of an element. Buffers of users begin anywhere: the address of one is
@@ -91,6 +92,7 @@ from dialects.loops.lanes import (
 from dialects.loops.operations import (
     CallOp,
     EndOp,
+    FenceOp,
     LibmOp,
     ParallelOp,
     PartOp,
@@ -106,6 +108,7 @@ __all__ = [
     "CompareLanesOp",
     "ConvertLanesOp",
     "EndOp",
+    "FenceOp",
     "LibmOp",
     "Loops",
     "ParallelOp",
@@ -124,7 +127,7 @@ __all__ = [
 Loops = Dialect(
     "loops",
     [
-        *(ParallelOp, EndOp, CallOp, LibmOp, PartOp, PrefetchOp, SharedCacheOp),
+        *(ParallelOp, EndOp, CallOp, LibmOp, PartOp, FenceOp, PrefetchOp, SharedCacheOp),
         *(CompareLanesOp, SelectLanesOp, ConvertLanesOp, StridedLoadOp),
     ],
     [],

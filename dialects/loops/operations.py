@@ -36,6 +36,7 @@ from xdsl.traits import (
     HasParent,
     IsTerminator,
     MemoryReadEffect,
+    MemoryWriteEffect,
     Pure,
     RecursiveMemoryEffect,
     SingleBlockImplicitTerminator,
@@ -226,6 +227,19 @@ class PartOp(QuickOperation):
         type_ = cast("MemRefType[Attribute]", base.type)
         part = MemRefType(type_.element_type, [DYNAMIC_INDEX])
         super().__init__(operands=[base, index], result_types=[part])
+
+
+@operation
+class FenceOp(QuickOperation):
+    """No element that was read before is at hand behind it: `loops.fence`.
+
+    It means nothing, and is no instruction. Compilers read such elements again, rather than keep
+    them where registers are few.
+    """
+
+    name = "loops.fence"
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    assembly_format = "attr-dict"
 
 
 @operation

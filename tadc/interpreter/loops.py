@@ -34,6 +34,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from dialects.loops import (
     EndOp,
+    FenceOp,
     LibmOp,
     ParallelOp,
     PartOp,
@@ -158,7 +159,7 @@ class _Execution:
     def shared_cache(self, op: SharedCacheOp) -> list[Any]:
         return [SHARED_CACHE]
 
-    def prefetch(self, op: PrefetchOp) -> list[Any]:
+    def hint(self, op: PrefetchOp | FenceOp) -> list[Any]:
         return []
 
     def load_strided(self, op: StridedLoadOp) -> list[Any]:
@@ -295,7 +296,8 @@ HANDLERS: dict[type[Operation], Callable[[_Execution, Any], list[Any]]] = {
     scf.IfOp: _Execution.if_else,
     ParallelOp: _Execution.parallel,
     PartOp: _Execution.part,
-    PrefetchOp: _Execution.prefetch,
+    FenceOp: _Execution.hint,
+    PrefetchOp: _Execution.hint,
     SharedCacheOp: _Execution.shared_cache,
     StridedLoadOp: _Execution.load_strided,
     LibmOp: _Execution.library,

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAt
 from xdsl.ir import Operation, SSAValue
 
 from dialects.loops import (
+    FenceOp,
     PartOp,
     PrefetchOp,
     SelectLanesOp,
@@ -29,16 +30,17 @@ LOADS = (memref.LoadOp, vector.LoadOp, vector.MaskedLoadOp, StridedLoadOp)
 STORES = (memref.StoreOp, vector.StoreOp, vector.MaskedStoreOp)
 
 
-def access(buffer: SSAValue) -> str:
+def access(buffer: SSAValue, fenced: bool = False) -> str:
     """The attributes of a parameter that tell what a function does with a buffer, where it holds.
 
-    A function that computes with the address captures that, though not the buffer.
+    A function that computes with the address captures that, though not the buffer. Where it has
+    fences, it does not say that it only reads: LLVM would take loads across them.
     """
     users = [*_users(buffer)]
     captured = any(isinstance(user, memref.ExtractAlignedPointerAsIndexOp) for user in users)
     stored = any(isinstance(user, STORES) for user in users)
     loaded = any(isinstance(user, LOADS) for user in users)
-    way = "" if stored and loaded else " writeonly" if stored else " readonly"
+    way = "" if loaded and (stored or fenced) else " writeonly" if stored else " readonly"
     return f"captures({'address' if captured else 'none'}){way}"
 
 
@@ -149,6 +151,11 @@ def print_prefetch(body: Body, op: Operation) -> None:
     body.line(f"call void @llvm.prefetch.p0(ptr {address}, i32 0, i32 3, i32 1)")
 
 
+def print_fence(body: Body, _op: Operation) -> None:
+    """For this thread alone, which takes no instruction."""
+    body.line('fence syncscope("singlethread") acq_rel')
+
+
 def print_address(body: Body, op: Operation) -> None:
     assert isinstance(op, memref.ExtractAlignedPointerAsIndexOp)
     body.define(op.aligned_pointer, f"ptrtoint {body.typed(op.source)} to i64")
@@ -179,6 +186,7 @@ MEMORY_PRINTERS: dict[type[Operation], OpPrinter] = {
     memref.LoadOp: print_load,
     memref.StoreOp: print_store,
     PartOp: print_part,
+    FenceOp: print_fence,
     PrefetchOp: print_prefetch,
     SharedCacheOp: print_shared_cache,
     vector.LoadOp: print_load,

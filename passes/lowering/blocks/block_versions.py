@@ -36,13 +36,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeVar
 
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, SSAValue
 
 from dialects import tix
 from dialects.tix import Affine, Constraint
 from passes.lowering import operations
 from passes.lowering.blocks.sloped_sums import Sums
-from passes.lowering.blocks.tested_terms import tests_of
+from passes.lowering.blocks.tested_terms import has_quotients_of_terms, tests_of
 from passes.lowering.lanes.lane_choices import LaneChoices
 from passes.lowering.lanes.zero_lanes import any_nan
 from passes.rewriting.guards import is_guard
@@ -89,11 +89,12 @@ def _inside(
     """The sums with code of its own, by `emit`, for blocks in which all tests hold that move with
     an index, that of rows or of columns; `otherwise` makes the code of blocks at the ends."""
     limits = _limits_of_whole(at, op, index)
-    if limits is None:
-        return emit(at)
-    first, last = limits
-    tests = [Constraint(Affine.of(index) - first), Constraint(last - Affine.of(index))]
-    return _chosen(at, tests, sums, emit, otherwise, {**at.limits, index: limits})
+    if limits is not None:
+        first, last = limits
+        tests = [Constraint(Affine.of(index) - first), Constraint(last - Affine.of(index))]
+        return _chosen(at, tests, sums, emit, otherwise, {**at.limits, index: limits})
+    strongest = _strongest_tests(at, op, index)
+    return _chosen(at, strongest, sums, emit, otherwise) if strongest else emit(at)
 
 
 def _chosen(
@@ -161,11 +162,31 @@ def _limits_of_whole(at: LaneChoices, op: tix.ReductionOp, index: SSAValue) -> L
     return None if not room.terms and room.constant < 0 else (first, -end)
 
 
+def _strongest_tests(at: LaneChoices, op: tix.ReductionOp, index: SSAValue) -> list[Constraint]:
+    """The tests from which all others follow that move with rows by more than one element each, as
+    `2*j + v - 3 >= 0` for all v does from `2*j - 3 >= 0`; none where some do not."""
+    if index is at.tile.column_index or index in op.indices or not isinstance(op, tix.SumOp):
+        return []
+    rests: dict[int, Affine] = {}
+    for test in _tests_along(at, op, index):
+        step = test.form[index]
+        form = test.form - Affine.of(index) * step
+        rest = at.least(form) if {*form.indices} <= {*op.indices} else None
+        if rest is None or test.equality or abs(step) == 1:
+            return []
+        more = rest - rests.setdefault(step, rest)
+        if more.terms:
+            return []
+        if more.constant < 0:
+            rests[step] = rest
+    return [Constraint(Affine.of(index) * step + rest) for step, rest in rests.items()]
+
+
 def _tests_along(at: LaneChoices, op: tix.ReductionOp, index: SSAValue) -> Iterator[Constraint]:
     """The tests of terms that move with an index, at each row."""
     for _, term, row, _ in at.totals(op):
         choice = term.owner
-        if is_guard(choice) and not _has_quotients_of_terms(at, op, choice):
+        if is_guard(choice) and not has_quotients_of_terms(at, op, choice):
             here = at.at(row, 0)
             yield from (here.here(c) for c in here.left(choice) or () if c.form[index])
 
@@ -184,18 +205,9 @@ def _tests_of_rows(at: LaneChoices, op: tix.ReductionOp) -> list[Constraint]:
     """The tests of rows that all terms of a sum have, in terms of the first row."""
     found: dict[Constraint, None] = {}
     for _, term, row, vector in at.totals(op):
-        if _has_quotients_of_terms(at, op, term.owner):
+        if has_quotients_of_terms(at, op, term.owner):
             continue  # no term is at hand
         for here, test in tests_of(at, row, vector, op, term).items():
             if not any(at.uses.of(v) & {*op.indices} for v in test.form.indices):
                 found[here] = None
     return list(found)
-
-
-def _has_quotients_of_terms(
-    at: LaneChoices, op: tix.ReductionOp, choice: Operation | Block
-) -> bool:
-    """True if a choice asks for quotients of the indices of a sum."""
-    tests = choice.condition if isinstance(choice, tix.IfOp) else ()
-    asked = {v for disjunct in tests for c in disjunct for v in c.form.indices}
-    return any(v not in op.indices and at.uses.of(v) & {*op.indices} for v in asked)

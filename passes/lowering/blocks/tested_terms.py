@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from itertools import groupby, pairwise
 
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from dialects import tix
 from dialects.tix import Affine, Constraint, Variable
@@ -149,6 +149,13 @@ def tests_of(
         return {}
     here, column = at.at(row, vector), at.tile.column_index
     return {here.here(c): c for c in here.left(choice) or () if not c.form[column]}
+
+
+def has_quotients_of_terms(at: LaneChoices, op: tix.ReductionOp, choice: Operation | Block) -> bool:
+    """True if a choice asks for quotients of the indices of a sum."""
+    tests = choice.condition if isinstance(choice, tix.IfOp) else ()
+    asked = {v for disjunct in tests for c in disjunct for v in c.form.indices}
+    return any(v not in op.indices and at.uses.of(v) & {*op.indices} for v in asked)
 
 
 def _provide_shared(terms: _Terms, totals: Sequence[_Total]) -> None:

@@ -23,14 +23,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Block, BlockArgument, SSAValue
 
 from dialects import tix
-from dialects.loops import PrefetchOp
+from dialects.loops import FenceOp, PrefetchOp
 from dialects.tix import Affine
 from passes.analysis.index_uses import IndexUses
 from passes.lowering import operations
 from passes.lowering.blocks.block_versions import in_versions
+from passes.lowering.blocks.narrow_ranges import narrow_range
 from passes.lowering.blocks.sloped_sums import Sums, add_sloped, provide_range
 from passes.lowering.blocks.square_loads import load_square
 from passes.lowering.blocks.tested_terms import add_terms, places_along
@@ -50,7 +52,7 @@ from passes.lowering.scalars.segments import Segments, add_segment, whole_sum
 from passes.lowering.trees import bounds
 from passes.scheduling.costs.tile_cost import MOST_TERMS_WRITTEN_OUT
 from passes.scheduling.nest import Nest
-from passes.scheduling.tiles.row_terms import rows_last, shared_index
+from passes.scheduling.tiles.row_terms import rows_last, rows_read_again, shared_index
 from passes.scheduling.tiles.squares import square_reads
 from passes.scheduling.tiles.sum_lengths import constant_range
 from passes.scheduling.tiles.tile import Tile
@@ -154,10 +156,15 @@ class BlockLowering(LaneChoices):
                 return carrying_loop(self, first, end, one, index.name_hint, sums, fill)
             if not rest and index is shared_index(op, self.tile, self.uses):
                 return add_terms(self, op, places_along(index, *found), sums)
+            anew = not self.tile.has_masks and rows_read_again(op, index, self.tile, self.uses)
             for k in range(found[0], sum(found)):
                 inner = self.apart()
                 inner.index = self.index.placed({index: Affine(constant=k)})
+                if anew:
+                    inner.loaded = dict(self.loaded)
                 sums = inner.add_terms(op, rest, sums)
+                if anew:
+                    self._forget_numbers(inner)
             return sums
 
         def inside(low: SSAValue, high: SSAValue, sums: Sums) -> Sums:
@@ -166,12 +173,30 @@ class BlockLowering(LaneChoices):
                 if chunk is None and self._is_shared(op, index):
                     return sums
             one = self.index.constant(1)
-            return carrying_loop(self, low, high, one, index.name_hint, sums, fill)
+            tests, (low, high) = narrow_range(self, op, own, (low, high))
+
+            def fill_tested(at: BodyLowering, k: SSAValue, carried: Sums) -> Sums:
+                assert isinstance(at, BlockLowering)
+                at.enter(*tests)
+                return fill(at, k, carried)
+
+            return carrying_loop(self, low, high, one, index.name_hint, sums, fill_tested)
 
         low, high = (chunk.low, chunk.high) if chunk else bounds(self, op, own)
         if not rest and self._slopes(op):
             return add_sloped(self, op, low, high, sums, inside)
         return inside(low, high, sums)
+
+    def _forget_numbers(self, term: BlockLowering) -> None:
+        """Let other terms read again the numbers that this one has read.
+
+        Rows read the same ones for several terms. There are many in a window, and where registers
+        are few they take the place of the sums: what is read again takes an instruction, what
+        waits on the stack takes two.
+        """
+        vectors = {k: v for k, v in term.loaded.items() if isinstance(v.type, VectorType)}
+        self.loaded.update(vectors)
+        self.insert(FenceOp())
 
     def prefetch(self, read: tix.ReadOp, index: SSAValue) -> None:
         """Ask for what the first row reads some terms later."""

@@ -77,7 +77,20 @@ class LaneTests(LaneReads):
         here = self.here(test)
         if here.decided or here in self.assumed:
             return True
-        least = None if test.equality else self.least(test.form)
+        if test.equality:
+            return False
+        least = self.least(test.form)
+        if least is not None and _is_positive(least):
+            return True
+        return any(self._follows(here, other) for other in self.assumed)
+
+    def _follows(self, here: Constraint, other: Constraint) -> bool:
+        """True if a test holds wherever another one does, both in terms of the first row: if what
+        it has more is certainly not negative."""
+        more = here.form - other.form
+        if not self.index.places.keys().isdisjoint(more.indices):
+            return False
+        least = self.least(more)
         return least is not None and _is_positive(least)
 
     def least(self, form: Affine) -> Affine | None:

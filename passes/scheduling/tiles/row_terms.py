@@ -41,6 +41,16 @@ def shared_index(op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> SSAValue |
     )
 
 
+def rows_read_again(op: tix.ReductionOp, index: SSAValue, tile: Tile, uses: IndexUses) -> bool:
+    """True if a row reads for one value of an index a number that another row reads for another."""
+    row = tile.row_index
+    if row is None:
+        return False
+    reads = (o for o in op.body.walk() if isinstance(o, tix.ReadOp))
+    numbers = (r for r in reads if tile.column_index not in uses.of_operation(r))
+    return any(f[index] and f[row] for read in numbers for f in read.forms)
+
+
 def terms_to_next_row(op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> int:
     """The terms by which a row reads sooner what the row before reads, too; below 0: later."""
     index, row = shared_index(op, tile, uses), tile.row_index
