@@ -33,6 +33,7 @@ from passes.analysis.index_uses import IndexUses
 from passes.lowering import operations
 from passes.lowering.blocks.block_versions import in_versions
 from passes.lowering.blocks.narrow_ranges import narrow_range
+from passes.lowering.blocks.shifted_terms import add_shifted, all_are_shifted, shifts
 from passes.lowering.blocks.sloped_sums import Sums, add_sloped, provide_range
 from passes.lowering.blocks.square_loads import load_square
 from passes.lowering.blocks.tested_terms import add_terms, places_along
@@ -41,7 +42,6 @@ from passes.lowering.blocks.tile_stores import store_apart, store_beside
 from passes.lowering.emit import (
     buffer,
     carrying_loop,
-    end_of_whole,
     loop,
     when,
 )
@@ -62,10 +62,6 @@ from passes.scheduling.tiles.tile_analysis import (
     reads_outside_terms,
 )
 from passes.scheduling.tiles.tileable_sums import tileable_sums
-
-SHIFTED_TERMS = 4
-"""Terms at a time that share what they read: as many as registers hold vectors besides sums."""
-
 
 TERMS_AHEAD = 8
 """Terms between asking for an element and reading it: more would not fit a place of the cache."""
@@ -160,17 +156,18 @@ class BlockLowering(LaneChoices):
             for k in range(found[0], sum(found)):
                 inner = self.apart()
                 inner.index = self.index.placed({index: Affine(constant=k)})
-                if anew:
-                    inner.loaded = dict(self.loaded)
+                inner.loaded = dict(self.loaded) if anew else self.loaded
                 sums = inner.add_terms(op, rest, sums)
                 if anew:
-                    self._forget_numbers(inner)
+                    _forget_numbers(self, inner)
             return sums
 
         def inside(low: SSAValue, high: SSAValue, sums: Sums) -> Sums:
-            if not rest and self.tile.height == 1 and self._shifts(op, index):
-                low, sums = self._add_shifted(op, low, high, sums)
-                if chunk is None and self._is_shared(op, index):
+            if not rest and self._shares_along(op, index):
+                low, sums = add_shifted(
+                    self, op, low, high, sums, lambda at, sums: at.add_terms(op, (), sums)
+                )
+                if chunk is None and all_are_shifted(self, op, index, self._slopes(op)):
                     return sums
             one = self.index.constant(1)
             tests, (low, high) = narrow_range(self, op, own, (low, high))
@@ -187,17 +184,6 @@ class BlockLowering(LaneChoices):
             return add_sloped(self, op, low, high, sums, inside)
         return inside(low, high, sums)
 
-    def _forget_numbers(self, term: BlockLowering) -> None:
-        """Let other terms read again the numbers that this one has read.
-
-        Rows read the same ones for several terms. There are many in a window, and where registers
-        are few they take the place of the sums: what is read again takes an instruction, what
-        waits on the stack takes two.
-        """
-        vectors = {k: v for k, v in term.loaded.items() if isinstance(v.type, VectorType)}
-        self.loaded.update(vectors)
-        self.insert(FenceOp())
-
     def prefetch(self, read: tix.ReadOp, index: SSAValue) -> None:
         """Ask for what the first row reads some terms later."""
         if all(isinstance(v, BlockArgument) for form in read.forms for v in form.indices):
@@ -210,51 +196,9 @@ class BlockLowering(LaneChoices):
         column = self.tile.column_index
         return column not in op.indices and any(c.form[column] for c in op.constraints)
 
-    def _shifts(self, op: tix.ReductionOp, index: SSAValue) -> bool:
-        """True if a term reads at some column what another term reads at another column.
-
-        Sharing that makes code several times as long.
-        """
-        if self.is_small:
-            return False
-        column = self.tile.column_index
-        reads = (o for o in op.body.walk() if isinstance(o, tix.ReadOp) and o.forms)
-        return any(abs(r.forms[-1][column]) == abs(r.forms[-1][index]) == 1 for r in reads)
-
-    def _add_shifted(
-        self, op: tix.ReductionOp, low: SSAValue, high: SSAValue, sums: Sums
-    ) -> tuple[SSAValue, Sums]:
-        """Terms a vector apart from each other at a time, which share what they read.
-
-            y[i] = sum[k](x[i + k] * w[k])          x[i + k + 16], of lanes i, is x[i' + k] of i'
-
-        Gives the first term that is left.
-        """
-        index = op.indices[-1]
-        size = SHIFTED_TERMS * self.lanes
-        width, lanes = self.index.constant(size), self.index.constant(self.lanes)
-        end = end_of_whole(self, low, high, width)
-
-        def part(at: BodyLowering, first: SSAValue, carried: Sums) -> Sums:
-            last = at.index.add(first, lanes)
-            return carrying_loop(at, first, last, one, index.name_hint, carried, terms)
-
-        def terms(at: BodyLowering, k: SSAValue, carried: Sums) -> Sums:
-            assert isinstance(at, BlockLowering)
-            at.index.values[index] = k
-            for n in range(SHIFTED_TERMS):
-                inner = at.apart()
-                inner.index = at.index.placed({index: Affine.of(index) + n * at.lanes})
-                carried = inner.add_terms(op, (), carried)
-            return carried
-
-        one = self.index.constant(1)
-        return end, carrying_loop(self, low, end, width, "part", sums, part)
-
-    def _is_shared(self, op: tix.ReductionOp, index: SSAValue) -> bool:
-        """True if all terms are certainly among those that share what they read."""
-        found = None if index in self.ranges or self._slopes(op) else constant_range(op, index)
-        return found is not None and found[1] % (SHIFTED_TERMS * self.lanes) == 0
+    def _shares_along(self, op: tix.ReductionOp, index: SSAValue) -> bool:
+        """True if terms that share what they read are written out: the code gets long."""
+        return not self.is_small and self.tile.height == 1 and shifts(self, op, index)
 
     def _add_term(self, op: tix.ReductionOp, sums: Sums) -> Sums:
         """The sums with one more term."""
@@ -293,6 +237,17 @@ class BlockLowering(LaneChoices):
     def vectors(self) -> range:
         """The vectors of a row of the block."""
         return range(self.tile.columns // self.lanes)
+
+
+def _forget_numbers(at: BlockLowering, term: BlockLowering) -> None:
+    """Let other terms of a block read again the numbers that this one has read.
+
+    Rows read the same ones for several terms. There are many in a window, and where registers are
+    few they take the place of the sums: what is read again takes an instruction, what waits on the
+    stack takes two.
+    """
+    at.loaded.update({k: v for k, v in term.loaded.items() if isinstance(v.type, VectorType)})
+    at.insert(FenceOp())
 
 
 def written_out(op: tix.ReductionOp, own: Sequence[SSAValue]) -> tuple[int, int] | None:

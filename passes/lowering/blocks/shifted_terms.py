@@ -1,0 +1,72 @@
+"""Terms of a block that read at some column what another term reads at another column.
+
+    y[i] = sum[k](x[i + k] * w[k])          x[i + k + 16], of lanes i, is x[i' + k] of i' = i + 16
+
+Terms a vector apart are written out side by side, so that each vector is loaded once for all of
+them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from xdsl.ir import SSAValue
+
+from dialects import tix
+from dialects.tix import Affine
+from passes.lowering.blocks.sloped_sums import Sums
+from passes.lowering.emit import carrying_loop, end_of_whole
+from passes.lowering.lanes.lane_choices import LaneChoices
+from passes.lowering.scalars.body_lowering import BodyLowering
+from passes.scheduling.tiles.sum_lengths import constant_range
+
+BlockT = TypeVar("BlockT", bound=LaneChoices)
+
+SHIFTED_TERMS = 4
+"""Terms at a time that share what they read: as many as registers hold vectors besides sums."""
+
+
+def shifts(at: LaneChoices, op: tix.ReductionOp, index: SSAValue) -> bool:
+    """True if terms along an index share what they read."""
+    column = at.tile.column_index
+    reads = (o for o in op.body.walk() if isinstance(o, tix.ReadOp) and o.forms)
+    return any(abs(r.forms[-1][column]) == abs(r.forms[-1][index]) == 1 for r in reads)
+
+
+def all_are_shifted(at: LaneChoices, op: tix.ReductionOp, index: SSAValue, slopes: bool) -> bool:
+    """True if all terms are certainly among those that share what they read; `slopes` says if
+    columns have different terms."""
+    found = None if index in at.ranges or slopes else constant_range(op, index)
+    return found is not None and found[1] % (SHIFTED_TERMS * at.lanes) == 0
+
+
+def add_shifted(
+    block: BlockT,
+    op: tix.ReductionOp,
+    low: SSAValue,
+    high: SSAValue,
+    sums: Sums,
+    add: Callable[[BlockT, Sums], Sums],
+) -> tuple[SSAValue, Sums]:
+    """Add terms along the innermost index, and give the first one that is left, and the sums;
+    `add` adds one of them."""
+    index = op.indices[-1]
+    size = SHIFTED_TERMS * block.lanes
+    width, lanes = block.index.constant(size), block.index.constant(block.lanes)
+    one, end = block.index.constant(1), end_of_whole(block, low, high, width)
+
+    def part(at: BodyLowering, first: SSAValue, carried: Sums) -> Sums:
+        last = at.index.add(first, lanes)
+        return carrying_loop(at, first, last, one, index.name_hint, carried, terms)
+
+    def terms(at: BodyLowering, k: SSAValue, carried: Sums) -> Sums:
+        assert isinstance(at, type(block))
+        at.index.values[index] = k
+        for n in range(SHIFTED_TERMS):
+            inner = at.apart()
+            inner.index = at.index.placed({index: Affine.of(index) + n * at.lanes})
+            carried = add(inner, carried)
+        return carried
+
+    return end, carrying_loop(block, low, end, width, "part", sums, part)
