@@ -162,27 +162,27 @@ class BlockLowering(LaneChoices):
                     _forget_numbers(self, inner)
             return sums
 
-        def inside(low: SSAValue, high: SSAValue, sums: Sums) -> Sums:
+        def inside(block: BlockLowering, low: SSAValue, high: SSAValue, sums: Sums) -> Sums:
             if not rest and self._shares_along(op, index):
                 low, sums = add_shifted(
-                    self, op, low, high, sums, lambda at, sums: at.add_terms(op, (), sums)
+                    block, op, low, high, sums, lambda at, sums: at.add_terms(op, (), sums)
                 )
-                if chunk is None and all_are_shifted(self, op, index, self._slopes(op)):
+                if chunk is None and all_are_shifted(block, op, index, self._slopes(op)):
                     return sums
-            one = self.index.constant(1)
-            tests, (low, high) = narrow_range(self, op, own, (low, high))
+            one = block.index.constant(1)
+            tests, (low, high) = narrow_range(block, op, own, (low, high))
 
             def fill_tested(at: BodyLowering, k: SSAValue, carried: Sums) -> Sums:
                 assert isinstance(at, BlockLowering)
                 at.enter(*tests)
                 return fill(at, k, carried)
 
-            return carrying_loop(self, low, high, one, index.name_hint, sums, fill_tested)
+            return carrying_loop(block, low, high, one, index.name_hint, sums, fill_tested)
 
         low, high = (chunk.low, chunk.high) if chunk else bounds(self, op, own)
         if not rest and self._slopes(op):
-            return add_sloped(self, op, low, high, sums, inside)
-        return inside(low, high, sums)
+            return add_sloped(self, op, low, high, sums, inside, self.is_small)
+        return inside(self, low, high, sums)
 
     def prefetch(self, read: tix.ReadOp, index: SSAValue) -> None:
         """Ask for what the first row reads some terms later."""
