@@ -91,8 +91,8 @@ tix.program @few (%x = "x" : !tix.tensor<[64, 512], f32>) {
   tix.return %s, %d
 }
 
-// Sums along both indices of pairs, which share an exponential: one of them has 16 pieces, of every
-// sixteenth row each.
+// Sums along both indices of pairs, which share an exponential: one of them has 8 pieces, of every
+// eighth row each: as many as there are units of work for two parts of the columns.
 tix.program @pairs (%x = "x" : !tix.tensor<[I], f32>, %z = "z" : !tix.tensor<[512, 3], f32>) {
   %u = tix.define "u" (%i, %k) : !tix.tensor<[I, 3], f32> {
     %0 = tix.sum (%j) in (%j >= 0, %j <= 511) {
@@ -146,9 +146,9 @@ tix.program @pairs (%x = "x" : !tix.tensor<[I], f32>, %z = "z" : !tix.tensor<[51
 // CHECK-LABEL: tix.program @few
 // CHECK-NOT:     _pieces
 // CHECK-LABEL: tix.program @pairs (
-// CHECK:         %v_pieces = tix.define "v_pieces" (%p, %k_1, %j_1) : !tix.tensor<[16, 3, 512], f32> {
-// CHECK-NEXT:      tix.sum (%q) in (%q >= 0, %p + 16 * %q + 1 <= I) {
-// CHECK-NEXT:        tix.read %x[16 * %q + %p]
+// CHECK:         %v_pieces = tix.define "v_pieces" (%p, %k_1, %j_1) : !tix.tensor<[8, 3, 512], f32> {
+// CHECK-NEXT:      tix.sum (%q) in (%q >= 0, %p + 8 * %q + 1 <= I) {
+// CHECK-NEXT:        tix.read %x[8 * %q + %p]
 // CHECK:         %v = tix.define "v" (%j_2, %k_2)
-// CHECK-NEXT:      tix.sum (%p_1) in (%p_1 >= 0, %p_1 <= 15) {
+// CHECK-NEXT:      tix.sum (%p_1) in (%p_1 >= 0, %p_1 <= 7) {
 // CHECK-NEXT:        tix.read %v_pieces[%p_1, %k_2, %j_2]
