@@ -86,9 +86,11 @@ class LaneTests(LaneReads):
 
     def _follows(self, here: Constraint, other: Constraint) -> bool:
         """True if a test holds wherever another one does, both in terms of the first row: if what
-        it has more is certainly not negative."""
+        it has more is certainly not negative. The other one is no test of lanes, of which branches
+        ask the first alone."""
         more = here.form - other.form
-        if not self.index.places.keys().isdisjoint(more.indices):
+        placed = not self.index.places.keys().isdisjoint(more.indices)
+        if placed or other.form[self.tile.column_index]:
             return False
         least = self.least(more)
         return least is not None and _is_positive(least)
