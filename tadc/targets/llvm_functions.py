@@ -24,7 +24,7 @@ from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import MemRefType, VectorType
 from xdsl.ir import Block, Operation, SSAValue
 
-from dialects.loops import EndOp, FenceOp, ParallelOp, StridedLoadOp
+from dialects.loops import EndOp, ParallelOp, StridedLoadOp
 from dialects.quick import block_in, operands_of, ops_in, walk
 from tadc.targets.llvm_code import Body, Needs, failure, llvm_type, symbol
 from tadc.targets.llvm_loops import STOPPED, Length, Loop, StripLoop, loop_of
@@ -86,21 +86,19 @@ class FunctionPrinter:
 
     def _loops(self) -> str:
         self.body.taken = dict.fromkeys(("begin", "end", "stop", "stopped", "entry"), 0)
-        fenced = any(type(op) is FenceOp for op in walk(self.op))
-        parameters = [self._parameter(argument, fenced) for argument in self.arguments]
-        header = ", ".join([*parameters, *PIECE])
+        names = [*map(self.body.name, self.arguments)]
         print_block(self.body, self.op.body.block)
+        header = ", ".join([*map(self._parameter, self.arguments, names), *PIECE])
         stopped = STOPPED if self.body.stops else ()
         return define(
             f"internal void {symbol(self.name)}({header})",
             [*self.body.allocas, *self.body.lines, *stopped],
         )
 
-    def _parameter(self, argument: SSAValue, fenced: bool) -> str:
-        name = self.body.name(argument)
+    def _parameter(self, argument: SSAValue, name: str) -> str:
         if not isinstance(argument.type, MemRefType):
             return f"{llvm_type(argument.type)} {name}"
-        return f"ptr noalias {access(argument, fenced)} {name}"
+        return f"ptr noalias {access(argument, self.body.fenced)} {name}"
 
     def _entry(self) -> str:
         body = Body(self.needs, taken=dict.fromkeys(("params", "begin", "end", "stop", "entry"), 0))

@@ -153,6 +153,7 @@ def print_prefetch(body: Body, op: Operation) -> None:
 
 def print_fence(body: Body, _op: Operation) -> None:
     """For this thread alone, which takes no instruction."""
+    body.fenced = True
     body.line('fence syncscope("singlethread") acq_rel')
 
 
