@@ -78,44 +78,40 @@ def add_sloped(
         return _masked(at, op, last, high, sums)
     whole, masked = Block(), Block()
     inner = at.inside(whole)
-    found = _first_ends(inner, op, low, first, sums)
+    found = _ends(inner, op, low, first, sums, are_first=True)
     found = inside(inner, first, last, found)
-    whole.add_op(operations.end(*_last_ends(inner, op, last, high, found)))
+    found = _ends(inner, op, last, high, found, are_first=False)
+    whole.add_op(operations.end(*found))
     masked.add_op(operations.end(*_masked(at.inside(masked), op, low, high, sums)))
     some = at.insert(arith.CmpiOp(first, last, "slt")).result
     branch = operations.branch(some, whole, masked, [at.type] * len(sums))
     return at.insert(branch).results
 
 
-def _first_ends(
-    at: LanesLowering, op: tix.ReductionOp, low: SSAValue, high: SSAValue, sums: Sums
+def _ends(
+    at: LanesLowering,
+    op: tix.ReductionOp,
+    low: SSAValue,
+    high: SSAValue,
+    sums: Sums,
+    are_first: bool,
 ) -> Sums:
-    """The terms of each vector before those of all columns."""
-    if not any(c.form[op.indices[-1]] > 0 for c in _moving(at, op)):
+    """The terms of each vector before those of all columns, if they `are_first`, or behind them."""
+    sign = 1 if are_first else -1
+    if not any(c.form[op.indices[-1]] * sign > 0 for c in _moving(at, op)):
         return sums
     found = list(sums)
     for columns, own in _vectors(at, op).items():
-        weak, strong = (_bounds(at, op, columns, weakest)[0] for weakest in (True, False))
+        bounds = (_bounds(at, op, columns, weakest) for weakest in (True, False))
+        weak, strong = (ends[not are_first] for ends in bounds)
         middle = smaller(at, larger(at, strong, low), high)
-        part = _masked(at, op, larger(at, weak, low), middle, [found[n] for n in own], own)
-        part = _whole(at, op, middle, high, part, own)
-        for n, value in zip(own, part, strict=True):
-            found[n] = value
-    return found
-
-
-def _last_ends(
-    at: LanesLowering, op: tix.ReductionOp, low: SSAValue, high: SSAValue, sums: Sums
-) -> Sums:
-    """The terms of each vector behind those of all columns."""
-    if not any(c.form[op.indices[-1]] < 0 for c in _moving(at, op)):
-        return sums
-    found = list(sums)
-    for columns, own in _vectors(at, op).items():
-        weak, strong = (_bounds(at, op, columns, weakest)[1] for weakest in (True, False))
-        middle = smaller(at, larger(at, strong, low), high)
-        part = _whole(at, op, low, middle, [found[n] for n in own], own)
-        part = _masked(at, op, middle, smaller(at, weak, high), part, own)
+        part: Sums = [found[n] for n in own]
+        if are_first:
+            part = _masked(at, op, larger(at, weak, low), middle, part, own)
+            part = _whole(at, op, middle, high, part, own)
+        else:
+            part = _whole(at, op, low, middle, part, own)
+            part = _masked(at, op, middle, smaller(at, weak, high), part, own)
         for n, value in zip(own, part, strict=True):
             found[n] = value
     return found

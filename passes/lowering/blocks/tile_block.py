@@ -163,6 +163,7 @@ class BlockLowering(LaneChoices):
             return sums
 
         def inside(block: BlockLowering, low: SSAValue, high: SSAValue, sums: Sums) -> Sums:
+            """The loop over terms that all columns have, in this block of code."""
             if not rest and self._shares_along(op, index):
                 low, sums = add_shifted(
                     block, op, low, high, sums, lambda at, sums: at.add_terms(op, (), sums)
