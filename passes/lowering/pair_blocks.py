@@ -49,6 +49,7 @@ from passes.scheduling.tiles.tile_analysis import sum_along
 class Strip:
     """Some columns of the pairs of a unit."""
 
+    nest: Nest
     pairs: Pairs
     piece: SSAValue
     """The number of the piece to which the rows of the unit belong."""
@@ -63,30 +64,31 @@ class Strip:
     is_last: SSAValue
     """If rows have no sums yet, and if these are complete now."""
     begins: SSAValue | None
-    """If the piece has no sums of these columns yet; None if it never has."""
+    """If the piece has no sums of these columns yet; None where there is one superstep, before
+    which no piece has any."""
 
-    def rows(self, nest: Nest, tile: Tile, at: BodyLowering, first: SSAValue) -> None:
+    def rows(self, tile: Tile, at: BodyLowering, first: SSAValue) -> None:
         """A block of rows, which begins with this one."""
-        block = self._block(at, nest, tile)
+        nest, block = self.nest, self._block(at, tile)
         block.index.values[self.pairs.row] = first
         block.ranges[tile.column_index] = self.low, self.high
         block.add_sum(sum_along(nest.body, tile.column_index))
         block.finish(nest)
 
-    def clear(self, at: BodyLowering, nest: Nest) -> None:
+    def clear(self, at: BodyLowering) -> None:
         """Begin the sums along rows."""
-        block = self._block(at, nest, self.pairs.tile)
+        block = self._block(at, self.pairs.tile)
         for piece in self.pairs.pieces:
             block.clear(self.sums[piece.op.result], self.width * prod(counts(piece)))
 
-    def add_to_pieces(self, at: BodyLowering, nest: Nest) -> None:
+    def add_to_pieces(self, at: BodyLowering) -> None:
         """Add the sums along rows to those of the piece."""
-        block = self._block(at, nest, self.pairs.tile)
+        block = self._block(at, self.pairs.tile)
         for piece in self.pairs.pieces:
             block.add_to_piece(piece)
 
-    def _block(self, at: BodyLowering, nest: Nest, tile: Tile) -> PairBlock:
-        block = PairBlock(at, nest.body, tile, IndexUses())
+    def _block(self, at: BodyLowering, tile: Tile) -> PairBlock:
+        block = PairBlock(at, self.nest.body, tile, IndexUses())
         block.strip = self
         block.index.values.update({v: v for v in (self.low, self.piece)})
         return block

@@ -96,8 +96,10 @@ class _Unit:
         ends = _are_equal(at, self.superstep, constant(parts - 1))
 
         def strip(inner: BodyLowering, number: SSAValue) -> None:
+            """The strip with this number."""
             first = inner.index.add(low, inner.index.mul(number, constant(width)))
             made = Strip(
+                self.nest,
                 self.pairs,
                 self.piece,
                 low=first,
@@ -116,10 +118,10 @@ class _Unit:
         """The blocks of a strip: whole ones, and single rows that are left."""
         tile, hint = self.pairs.tile, self.pairs.row.name_hint
         single = replace(tile, rows=1)
-        strip.clear(at, self.nest)
+        strip.clear(at)
         for own, low, high in (tile, rows.first, rows.end_of_blocks), (single, *rows.left):
-            loop(at, low, high, hint, partial(strip.rows, self.nest, own), own.rows * tile.step)
-        strip.add_to_pieces(at, self.nest)
+            loop(at, low, high, hint, partial(strip.rows, own), own.rows * tile.step)
+        strip.add_to_pieces(at)
 
     def _columns(self, at: BodyLowering) -> tuple[SSAValue, SSAValue]:
         """The columns of this superstep, from the first to the one behind the last."""
