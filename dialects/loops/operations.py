@@ -231,10 +231,10 @@ class PartOp(QuickOperation):
 
 @operation
 class FenceOp(QuickOperation):
-    """No element that was read before is at hand behind it: `loops.fence`.
+    """A hint to compilers to read again what they have read before: `loops.fence`.
 
-    It means nothing, and is no instruction. Compilers read such elements again, rather than keep
-    them where registers are few.
+    It means nothing, and is no instruction. Where registers are few, elements that stay in them
+    until they are needed again take the place of others.
     """
 
     name = "loops.fence"

@@ -225,6 +225,7 @@ class _Execution:
         return self.block(region.block) if region.blocks else []
 
     def parallel(self, op: ParallelOp) -> list[Any]:
+        """Execute all iterations, of which each superstep forgets who wrote in the one before."""
         sizes, supersteps = self.read(op.sizes), op.supersteps.value.data
         self.in_supersteps = supersteps > 1
         if self.in_supersteps and sizes[0] % supersteps:

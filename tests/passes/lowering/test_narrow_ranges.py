@@ -1,5 +1,5 @@
-"""Where registers are few, loops over terms of windows have no tests, and strided ones share no
-numbers; neither changes what they compute."""
+"""Windows on processors with few registers: loops over terms have no tests, and strided ones share
+no numbers, which changes nothing of what they compute."""
 
 from __future__ import annotations
 
