@@ -39,7 +39,7 @@ from passes.analysis.index_uses import IndexUses
 from passes.analysis.rounding import must_round_identically
 from passes.factoring.equal_tensors import merge_equal_tensors
 from passes.factoring.extracted_sums import Extractions, extracted
-from passes.factoring.partial_sums import Extraction, find_extraction
+from passes.factoring.partial_sums import Extraction, TermsOfSums, find_extraction
 from passes.factoring.shared_sums import shared_extractions
 from passes.rewriting.part_sizes import with_derived_sizes
 from passes.rewriting.program_pass import ProgramPass
@@ -71,18 +71,18 @@ def factor_sums(
 
     With `scans`, sums over all terms up to an index take one term for an element.
     """
-    sizes = with_derived_sizes(program, sizes or {})
+    terms = TermsOfSums(with_derived_sizes(program, sizes or {}))
     given = program
     labels = {op.label.data for op in program.definitions}
     settled: set[str] = set()
     for _ in range(MOST_ROUNDS):
-        if found := _extractions(program, scans, sizes, settled):
+        if found := _extractions(program, scans, terms, settled):
             program = extracted(program, found)
             continue
         if program is not given:
             program = simplify_sums(program) if _has_multiples(program) else program
             program = merge_equal_tensors(program, labels)
-        found = shared_extractions(program, _kept(program), scans, sizes)
+        found = shared_extractions(program, _kept(program), scans, terms)
         if not found:
             return program
         program = merge_equal_tensors(extracted(program, found), labels)
@@ -103,7 +103,7 @@ def _kept(program: tix.ProgramOp) -> set[Operation]:
 
 
 def _extractions(
-    program: tix.ProgramOp, scans: bool, sizes: Mapping[str, int], settled: set[str]
+    program: tix.ProgramOp, scans: bool, terms: TermsOfSums, settled: set[str]
 ) -> Extractions:
     """The next partial sum of each sum that gains by one.
 
@@ -115,7 +115,7 @@ def _extractions(
         if definition.label.data in settled:
             continue
         sums = [op for op in definition.walk() if isinstance(op, tix.SumOp) and op not in fixed]
-        gains = {op: find_extraction(op, definition, scans, sizes) for op in sums}
+        gains = {op: find_extraction(terms.of(op, definition), scans) for op in sums}
         found |= {op: extraction for op, extraction in gains.items() if extraction is not None}
         if found.keys().isdisjoint(sums):
             settled.add(definition.label.data)

@@ -18,7 +18,7 @@ tell whether it has.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf, prod
 
@@ -69,26 +69,36 @@ class Extraction:
     terms, and the sum is 0."""
 
 
-def find_extraction(
-    op: tix.SumOp,
-    definition: tix.DefineOp,
-    scans: bool,
-    sizes: Mapping[str, int],
-) -> Extraction | None:
-    """The first partial sum to store of the first term of `op` that gains by one, for these sizes.
+def find_extraction(terms: Iterable[SumTerm], scans: bool) -> Extraction | None:
+    """The first partial sum to store of the first term of a sum that gains by one.
 
     With `scans`, those that are scans take one term for an element. Terms of extrema stay as they
     are: derivatives compare them with the extremum.
     """
-    terms = terms_of_sum(op, definition, sizes)
     found = (term.extraction(scans) for term in terms)
     return next((e for e in found if e is not None), None)
 
 
-def terms_of_sum(
+@dataclass
+class TermsOfSums:
+    """The terms of sums for these sizes, each looked at once as long as its operation lives."""
+
+    sizes: Mapping[str, int]
+    _known: dict[tix.SumOp, list[SumTerm]] = field(
+        default_factory=dict["tix.SumOp", "list[SumTerm]"], init=False
+    )
+
+    def of(self, op: tix.SumOp, definition: tix.DefineOp) -> list[SumTerm]:
+        """The terms of which there may be partial sums; there are none of sums in extrema."""
+        found = self._known.get(op)
+        if found is None:
+            found = self._known[op] = _terms_of_sum(op, definition, self.sizes)
+        return found
+
+
+def _terms_of_sum(
     op: tix.SumOp, definition: tix.DefineOp, sizes: Mapping[str, int]
 ) -> list[SumTerm]:
-    """The terms of which there may be partial sums; there are none of sums in extrema."""
     place = SumPlace(op, definition, sizes)
     compared = any(isinstance(around, tix.ExtremumOp) for around in place.path.reductions)
     if compared or any(c.equality for c in op.constraints):

@@ -32,7 +32,7 @@ from passes.factoring.contraction_order import (
     subsets,
 )
 from passes.factoring.extracted_sums import Extractions, SumExtractor
-from passes.factoring.partial_sums import Extraction, SumTerm, terms_of_sum
+from passes.factoring.partial_sums import Extraction, SumTerm, TermsOfSums
 from passes.rewriting.cloner import Cloner
 from passes.rewriting.programs import ProgramBuilder, copy_definition, copy_program
 
@@ -137,13 +137,13 @@ def shared_extractions(
     program: tix.ProgramOp,
     fixed: Collection[Operation],
     scans: bool,
-    sizes: Mapping[str, int],
+    terms: TermsOfSums,
 ) -> Extractions:
     """The partial sums that definitions have in common, where it is cheaper to compute them once.
 
     Sums in `fixed` stay as they are, and with `scans` those that are scans.
     """
-    groups = _groups(program, _candidates(_parts(program, fixed, scans, sizes)))
+    groups = _groups(program, _candidates(_parts(program, fixed, scans, terms)))
     gains = [(gain, group.parts) for group in groups if (gain := group.gain()) > 0]
     found: dict[tix.ReductionOp, Extraction] = {}
     for _, parts in sorted(gains, key=lambda pair: pair[0], reverse=True):
@@ -156,7 +156,7 @@ def _parts(
     program: tix.ProgramOp,
     fixed: Collection[Operation],
     scans: bool,
-    sizes: Mapping[str, int],
+    terms: TermsOfSums,
 ) -> Iterator[_Part]:
     """The partial sums of all sums of one term.
 
@@ -165,8 +165,8 @@ def _parts(
     for definition in program.definitions:
         for op in definition.walk():
             if isinstance(op, tix.SumOp) and op not in fixed:
-                terms = terms_of_sum(op, definition, sizes)
-                for term in terms if len(terms) == 1 else ():
+                several = terms.of(op, definition)
+                for term in several if len(several) == 1 else ():
                     yield from (_Part(definition, term, p) for p in _partial_sums(term, scans))
 
 

@@ -11,6 +11,7 @@ import tadc
 from dialects import tix
 from passes.factor_sums import factor_sums
 from passes.factoring import shared_sums
+from passes.factoring.partial_sums import TermsOfSums
 from passes.pipeline import pullback_passes
 from tests.support.campaign import seeds
 from tests.support.derivations import Case
@@ -63,7 +64,7 @@ def test_sums_of_the_same_factors_keep_their_meaning(seed: int) -> None:
 @pytest.mark.usefixtures("everything_shared")
 def test_many_random_sums_are_shared() -> None:
     programs = [random_sums(random.Random(seed)).function.program.op for seed in range(40)]
-    found = [shared_sums.shared_extractions(p, (), False, {}) for p in programs]
+    found = [shared_sums.shared_extractions(p, (), False, TermsOfSums({})) for p in programs]
     assert sum(map(bool, found)) > 20
 
 
