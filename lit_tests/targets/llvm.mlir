@@ -64,7 +64,7 @@ func.func @y(%y: memref<?xf32>, %x: memref<?xf32>, %M: index, %N: index)
 // CHECK:        %x = load ptr, ptr %at.1, align 8
 // CHECK:        call void @y(ptr %y, ptr %x, i64 %M, i64 %N, i64 %begin, i64 %end, ptr %stop)
 
-// CHECK:      define i64 @y.extent(ptr readonly captures(none) %params) #0 {
+// CHECK:      define i64 @y.extent_of(ptr readonly captures(none) %params) #0 {
 // CHECK:        ret i64 %M
 
 // CHECK:      @y.grain = constant i64 1

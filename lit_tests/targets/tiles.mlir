@@ -62,7 +62,7 @@ func.func @c(%c: memref<?xf32>, %a: memref<?xf32>, %b: memref<?xf32>, %M: index,
   func.return
 }
 
-// CHECK-LABEL: define internal void @c(
+// CHECK-LABEL: define void @c.entry(
 // CHECK:       for.k:
 // CHECK-NEXT:    %k = phi i64 [ 0, {{.*}} ], [ %k.next, %for.k ]
 // CHECK-NEXT:    %s0 = phi <64 x float> [ splat (float 0.0), {{.*}} ], [ %t0, %for.k ]
@@ -162,7 +162,7 @@ func.func @y(%y: memref<?xf32>, %x: memref<?xf32>, %w: memref<?xf32>, %H: index,
 }
 
 // Both loops carry the sums; the inner one begins with those of the outer one.
-// CHECK-LABEL: define internal void @y(
+// CHECK-LABEL: define void @y.entry(
 // CHECK:       for.s:
 // CHECK:         %s0 = phi <32 x float> [ splat (float 0.0), {{.*}} ], [ [[NEXT:%.*]], %test.s ]
 // CHECK:       for.c:

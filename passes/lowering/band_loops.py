@@ -29,7 +29,7 @@ from passes.lowering.emit import (
     at_least_one,
     buffer,
     difference,
-    divided,
+    digits,
     larger,
     quotient,
     smaller,
@@ -175,11 +175,9 @@ def _begins(
 ) -> dict[int, tuple[SSAValue, SSAValue]]:
     """The first value of a band along each index of the root, and the end of these."""
     found: dict[int, tuple[SSAValue, SSAValue]] = {}
-    left = band
-    for number, part in reversed([*enumerate(parts)]):
-        place = left
-        if number:
-            left, place = divided(at, left, part.count)
+    last_first = parts[::-1]
+    places = digits(at, band, [part.count for part in last_first])
+    for part, place in zip(last_first, places, strict=True):
         behind = at.index.add(place, at.index.constant(1))
         found[part.side.index] = part.begin(at, place), part.begin(at, behind)
     return found

@@ -11,6 +11,7 @@ from xdsl.ir import Block, SSAValue
 from dialects.quick import INDEX, block_with
 from passes.lowering import operations
 from passes.lowering.scalars.body_lowering import BodyLowering
+from passes.lowering.scalars.index_arithmetic import number_of
 
 Fill = Callable[[BodyLowering, SSAValue], None]
 """Fills the block of a loop: gets its lowering and its index."""
@@ -127,18 +128,30 @@ def any_of(at: BodyLowering, tests: list[SSAValue]) -> SSAValue:
 
 
 def difference(at: BodyLowering, a: SSAValue, b: SSAValue) -> SSAValue:
-    return at.insert(operations.binary(arith.SubiOp, a, b)).result
+    return at.index.sub(a, b)
 
 
 def quotient(at: BodyLowering, a: SSAValue, b: SSAValue) -> SSAValue:
     """`a / b`, rounded down."""
-    return at.insert(operations.binary(arith.FloorDivSIOp, a, b)).result
+    return at.index.quotient(a, b)
 
 
 def divided(at: BodyLowering, a: SSAValue, b: SSAValue) -> tuple[SSAValue, SSAValue]:
     """Quotient and remainder."""
     whole = quotient(at, a, b)
     return whole, difference(at, a, at.index.mul(whole, b))
+
+
+def digits(at: BodyLowering, number: SSAValue, counts: Sequence[SSAValue]) -> list[SSAValue]:
+    """The digits of a number below the product of `counts`, the last one first: digit n has so
+    many values as `counts[n]` says."""
+    places = [n for n, count in enumerate(counts) if number_of(count) != 1]
+    found = [at.index.constant(0) for _ in counts]
+    for n in places[:-1]:
+        number, found[n] = divided(at, number, counts[n])
+    for n in places[-1:]:
+        found[n] = number
+    return found
 
 
 def rounded_up(at: BodyLowering, a: SSAValue, b: SSAValue) -> SSAValue:
@@ -164,11 +177,11 @@ def end_of_whole(at: BodyLowering, low: SSAValue, high: SSAValue, width: SSAValu
 
 
 def smaller(at: BodyLowering, a: SSAValue, b: SSAValue) -> SSAValue:
-    return at.insert(operations.binary(arith.MinSIOp, a, b)).result
+    return at.index.min(a, b)
 
 
 def larger(at: BodyLowering, a: SSAValue, b: SSAValue) -> SSAValue:
-    return at.insert(operations.binary(arith.MaxSIOp, a, b)).result
+    return at.index.max(a, b)
 
 
 def at_least_one(at: BodyLowering, n: SSAValue) -> SSAValue:

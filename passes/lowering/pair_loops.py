@@ -36,6 +36,7 @@ from passes.lowering.emit import (
     at_least_one,
     buffer,
     difference,
+    digits,
     divided,
     end_of_whole,
     loop,
@@ -62,8 +63,8 @@ def pair_loops(outer: BodyLowering, nest: Nest, pairs: Pairs) -> ParallelOp:
     units, body = pairs.tile.step * pairs.parts, block_with([INDEX])
     body.args[0].name_hint = "w"
     at, count = outer.inside(body), outer.index.constant
-    superstep, unit = divided(at, body.args[0], count(units))
-    piece, part = divided(at, unit, count(pairs.parts))
+    counts = [count(n) for n in (pairs.parts, pairs.tile.step, pairs.parts)]
+    part, piece, superstep = digits(at, body.args[0], counts)
     _Unit(nest, pairs, superstep, piece, part).emit(at)
     return ParallelOp([count(units * pairs.parts)], Region(body), pairs.parts)
 

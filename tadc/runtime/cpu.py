@@ -37,7 +37,10 @@ class Kernel:
 
     entry: int
     """Of `void entry(words, begin, end, stop)`: see `tadc/targets/llvm_functions.py`."""
+    extent_known: int | None
+    """The extent of the outermost index, where it is the same for all sizes."""
     extent_function: int
+    """Of `int64 extent_of(words)`, where sizes decide; else 0."""
     grain: int
     """Runs may be cut at multiples of this index."""
     supersteps: int
@@ -45,6 +48,8 @@ class Kernel:
 
     def extent(self, words: int) -> int:
         """The extent of the outermost index; only the sizes among the words decide it."""
+        if self.extent_known is not None:
+            return self.extent_known
         found: int = EXTENT(self.extent_function)(words)
         return found
 
@@ -94,23 +99,33 @@ class CpuModule:
 
     def kernel(self, name: str) -> Kernel:
         """The function of that name in the scheduled program."""
+        extent, function = map(self._find, (f"{name}.extent", f"{name}.extent_of"))
         return Kernel(
             self.address(f"{name}.entry"),
-            self.address(f"{name}.extent"),
+            _number_at(extent) if extent else None,
+            0 if extent else function,
             self._constant(f"{name}.grain"),
             self._constant(f"{name}.supersteps"),
         )
 
     def _constant(self, symbol: str) -> int:
-        return ctypes.c_int64.from_address(self.address(symbol)).value
+        return _number_at(self.address(symbol))
 
     def address(self, symbol: str) -> int:
         """The address of a function or constant, which stays there as long as the module lives."""
-        found: int = self._engine.get_function_address(symbol)
-        found = found or self._engine.get_global_value_address(symbol)
+        found = self._find(symbol)
         if not found:
             raise KeyError(symbol)
         return found
+
+    def _find(self, symbol: str) -> int:
+        """Its address; 0 where there is none of that name."""
+        found: int = self._engine.get_function_address(symbol)
+        return found or self._engine.get_global_value_address(symbol)
+
+
+def _number_at(address: int) -> int:
+    return ctypes.c_int64.from_address(address).value
 
 
 def stored_module(text: str) -> CpuModule:

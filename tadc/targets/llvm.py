@@ -95,8 +95,9 @@ class LlvmPrinter:
 
     def _printed(self, function: func.FuncOp) -> Printed:
         needs = Needs(shared_cache=self.shared_cache or SHARED_CACHE, fused=self.fused)
-        text = FunctionPrinter(function, needs, self.strips).text()
-        return Printed(text, needs, has_vectors(function))
+        explicit = has_vectors(function)
+        text = FunctionPrinter(function, needs, self.strips, explicit).text()
+        return Printed(text, needs, explicit)
 
     def _module(self, functions: Sequence[Printed]) -> str:
         """A module of functions, with all that they refer to."""

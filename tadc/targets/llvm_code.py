@@ -171,8 +171,6 @@ class Body:
     """True if a branch goes to the block `stopped`."""
     streams: bool = False
     """True if a store bypasses the caches."""
-    fenced: bool = False
-    """True if loads stay on their side of a fence."""
 
     def fresh(self, hint: str | None) -> str:
         """A name nobody has, made from the hint; values and blocks share one table in LLVM."""

@@ -2,10 +2,12 @@
 
 Each `func.func @f(buffers..., sizes...)` becomes
 
-    @f         the loops; the outermost parallel index runs over [%begin, %end)
-    @f.entry   the same for callers who hold the arguments in an array of 64-bit words:
+    @f.entry   the loops; the outermost parallel index runs over [%begin, %end). Callers hold the
+               arguments in an array of 64-bit words:
                void @f.entry(ptr %params, i64 %begin, i64 %end, ptr %stop)
-    @f.extent  where that index ends, from the same array; 1 if there is no parallel index
+    @f         the loops that the entry calls, where LLVM is to find the vectors in them
+    @f.extent  where that index ends, a number: 1 if there is no parallel index. Where sizes
+               decide, a function reads them from the same array: i64 @f.extent_of(ptr %params)
     @f.grain   into multiples of how many indices [0, extent) may be cut, so that
                the bits of the result do not depend on the cuts
     @f.supersteps   into how many equal parts it is cut of which each waits for the one before
@@ -37,6 +39,9 @@ from tadc.targets.trip_counts import most_iterations, most_trips, times
 PIECE = ("i64 %begin", "i64 %end", "ptr %stop")
 """The last parameters of functions: what to compute, and a word that is not 0 to stop."""
 
+NAMES = ("begin", "end", "stop", "entry")
+"""The names that each function has."""
+
 # A multiple of every vector width times every interleaving that LLVM chooses.
 VECTOR_GRAIN = 64
 
@@ -51,6 +56,9 @@ class FunctionPrinter:
     op: func.FuncOp
     needs: Needs
     strips: bool = False
+    explicit: bool = False
+    """True for explicit vectors: the entry holds the loops then, which spares LLVM a function. Its
+    own passes need one, as parameters alone can say that buffers do not overlap."""
     body: Body = field(init=False)
 
     def __post_init__(self) -> None:
@@ -67,8 +75,7 @@ class FunctionPrinter:
     def text(self) -> str:
         parallel = self._parallel()
         parts = [
-            self._loops(),
-            self._entry(),
+            *([self._whole()] if self.explicit else [self._loops(), self._call()]),
             self._extent(parallel),
             self._constant("grain", grain(parallel)),
             self._constant("supersteps", parallel.supersteps.value.data),
@@ -84,42 +91,56 @@ class FunctionPrinter:
             raise failure(self.op, f"@{self.name} has {len(found)} loops.parallel, not one")
         return found[0]
 
+    def _whole(self) -> str:
+        """The entry with the loops in it."""
+        self.body.taken = dict.fromkeys((*NAMES, "stopped", "params"), 0)
+        load_arguments(self.body, self.arguments)
+        return self._entry(self._lines())
+
     def _loops(self) -> str:
-        self.body.taken = dict.fromkeys(("begin", "end", "stop", "stopped", "entry"), 0)
+        self.body.taken = dict.fromkeys((*NAMES, "stopped"), 0)
         names = [*map(self.body.name, self.arguments)]
-        print_block(self.body, self.op.body.block)
-        header = ", ".join([*map(self._parameter, self.arguments, names), *PIECE])
-        stopped = STOPPED if self.body.stops else ()
-        return define(
-            f"internal void {symbol(self.name)}({header})",
-            [*self.body.allocas, *self.body.lines, *stopped],
-        )
+        lines = self._lines()
+        header = ", ".join([*map(parameter, self.arguments, names), *PIECE])
+        return define(f"internal void {symbol(self.name)}({header})", lines)
 
-    def _parameter(self, argument: SSAValue, name: str) -> str:
-        if not isinstance(argument.type, MemRefType):
-            return f"{llvm_type(argument.type)} {name}"
-        return f"ptr noalias {access(argument, self.body.fenced)} {name}"
+    def _lines(self) -> list[str]:
+        """The lines of the body, for which the names of arguments are taken already."""
+        body = self.body
+        print_block(body, self.op.body.block)
+        return [*body.allocas, *body.lines, *(STOPPED if body.stops else ())]
 
-    def _entry(self) -> str:
-        body = Body(self.needs, taken=dict.fromkeys(("params", "begin", "end", "stop", "entry"), 0))
+    def _call(self) -> str:
+        """The entry that calls the loops."""
+        body = Body(self.needs, taken=dict.fromkeys((*NAMES, "params"), 0))
         load_arguments(body, self.arguments)
         arguments = [*(body.typed(a) for a in self.arguments), *PIECE]
         body.line(f"call void {symbol(self.name)}({', '.join(arguments)})")
         body.line("ret void")
+        return self._entry(body.lines)
+
+    def _entry(self, lines: Iterable[str]) -> str:
         header = ", ".join(["ptr readonly captures(none) %params", *PIECE])
-        return define(f"void {symbol(self.name + '.entry')}({header})", body.lines)
+        return define(f"void {symbol(self.name + '.entry')}({header})", lines)
 
     def _extent(self, parallel: ParallelOp) -> str:
+        number = constant_integer(parallel.sizes[0]) if parallel.sizes else 1
+        if number is not None:
+            return self._constant("extent", number)
         body = Body(self.needs, taken=dict.fromkeys(("params", "entry"), 0))
-        extent = "1"
-        if parallel.sizes:
-            needed = ancestors(parallel.sizes[0])
-            load_arguments(body, self.arguments, needed)
-            print_ops(body, (op for op in self.op.body.block.ops if set(op.results) & needed))
-            extent = body.value(parallel.sizes[0])
-        body.line(f"ret i64 {extent}")
+        needed = ancestors(parallel.sizes[0])
+        load_arguments(body, self.arguments, needed)
+        print_ops(body, (op for op in self.op.body.block.ops if set(op.results) & needed))
+        body.line(f"ret i64 {body.value(parallel.sizes[0])}")
         header = "ptr readonly captures(none) %params"
-        return define(f"i64 {symbol(self.name + '.extent')}({header})", body.lines)
+        return define(f"i64 {symbol(self.name + '.extent_of')}({header})", body.lines)
+
+
+def parameter(argument: SSAValue, name: str) -> str:
+    """An argument of a function; buffers do not overlap."""
+    if isinstance(argument.type, MemRefType):
+        return f"ptr noalias {access(argument)} {name}"
+    return f"{llvm_type(argument.type)} {name}"
 
 
 def define(header: str, lines: Iterable[str]) -> str:

@@ -30,17 +30,16 @@ LOADS = (memref.LoadOp, vector.LoadOp, vector.MaskedLoadOp, StridedLoadOp)
 STORES = (memref.StoreOp, vector.StoreOp, vector.MaskedStoreOp)
 
 
-def access(buffer: SSAValue, fenced: bool = False) -> str:
+def access(buffer: SSAValue) -> str:
     """The attributes of a parameter that tell what a function does with a buffer, where it holds.
 
-    A function that computes with the address captures that, though not the buffer. Where it has
-    fences, it does not say that it only reads: LLVM would take loads across them.
+    A function that computes with the address captures that, though not the buffer.
     """
     users = [*_users(buffer)]
     captured = any(isinstance(user, memref.ExtractAlignedPointerAsIndexOp) for user in users)
     stored = any(isinstance(user, STORES) for user in users)
     loaded = any(isinstance(user, LOADS) for user in users)
-    way = "" if loaded and (stored or fenced) else " writeonly" if stored else " readonly"
+    way = "" if loaded and stored else " writeonly" if stored else " readonly"
     return f"captures({'address' if captured else 'none'}){way}"
 
 
@@ -153,7 +152,6 @@ def print_prefetch(body: Body, op: Operation) -> None:
 
 def print_fence(body: Body, _op: Operation) -> None:
     """For this thread alone, which takes no instruction."""
-    body.fenced = True
     body.line('fence syncscope("singlethread") acq_rel')
 
 

@@ -26,7 +26,7 @@ from passes.lowering.emit import (
     all_of,
     at_least_one,
     difference,
-    divided,
+    digits,
     quotient,
     select,
     smaller,
@@ -100,14 +100,15 @@ class Grid:
 
     def locate(self, at: BodyLowering, iteration: SSAValue) -> Place:
         """The blocks of an iteration; `at` learns its other indices."""
-        rest, group = divided(at, iteration, self.groups)
-        rest, strip = divided(at, rest, self.strips)
+        others = self.others[::-1]
+        extents = [self.groups, self.strips, *(extent for _, extent in others)]
+        group, strip, *places = digits(at, iteration, extents)
         counts, along = dict(self.tile.along), dict[SSAValue, Span]()
-        for index, extent in reversed(self.others):
-            rest, at.index.values[index] = divided(at, rest, extent)
+        for (index, _), place in zip(others, places, strict=True):
             if index in counts:
-                part = at.index.values.pop(index)
-                along[index] = self._along(at, part, index, counts[index])
+                along[index] = self._along(at, place, index, counts[index])
+            else:
+                at.index.values[index] = place
         columns = self._columns(at, strip) if self.tile.column_index in self.shape else None
         return Place(columns, self._rows(at, group), {v: along[v] for v in counts})
 

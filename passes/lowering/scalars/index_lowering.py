@@ -6,25 +6,22 @@ x[2 * i + k]  of  x: [N, 3]        %0 = arith.muli %i, %c2 : index
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache, reduce
-from typing import TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, IntegerAttr, LocationAttr
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.builtin import LocationAttr
+from xdsl.ir import Block, SSAValue
 
-from dialects.quick import INDEX, append
 from dialects.tix import Affine, Constraint, Variable
 from dialects.tix.affine import factors_of
 from passes.analysis.size_bounds import ANY_SIZE, Bounds, SizeBounds
 from passes.lowering import operations
+from passes.lowering.scalars.index_arithmetic import IndexArithmetic
 from passes.rewriting.shallow_copy import shallow_copy
 
-OpT = TypeVar("OpT", bound=Operation)
 
-
-class IndexLowering:
+class IndexLowering(IndexArithmetic):
     """Emits index arithmetic into a block; equal forms are computed once per block.
 
     An index has a value, or a place: an affine form of others that have, as the third row of a
@@ -32,13 +29,11 @@ class IndexLowering:
     """
 
     def __init__(self, block: Block, location: LocationAttr, sizes: SizeBounds | None = None):
-        self.block = block
-        self.location = location
+        super().__init__(block, location)
         self.sizes = sizes or SizeBounds.unknown()
         """Bounds of sizes that hold in all calls."""
         self.values: dict[Variable, SSAValue] = {}
         self.places: dict[Variable, Affine] = {}
-        self.known: dict[object, SSAValue] = {}
         self.outer: IndexLowering | None = None
         """The lowering of the block around, which ends with the operation of this block so far."""
 
@@ -73,27 +68,6 @@ class IndexLowering:
         found.places = {}
         return found
 
-    def insert(self, op: OpT) -> OpT:
-        op.location = self.location
-        append(self.block, op)
-        return op
-
-    def once(self, key: object, make: Callable[[], Operation]) -> SSAValue:
-        found = self.known.get(key)
-        if found is None:
-            (found,) = self.insert(make()).results
-            self.known[key] = found
-        return found
-
-    def constant(self, value: int) -> SSAValue:
-        return self.once(("constant", value), lambda: _index_constant(value))
-
-    def add(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        return self.once(("+", a, b), lambda: operations.binary(arith.AddiOp, a, b))
-
-    def mul(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        return self.once(("*", a, b), lambda: operations.binary(arith.MuliOp, a, b))
-
     def form(self, form: Affine) -> SSAValue:
         """The value of an affine form of lowered indices and sizes."""
         if self.places:
@@ -112,7 +86,7 @@ class IndexLowering:
             negative.append(self.constant(-form.constant))
         total = reduce(self.add, positive)
         for term in negative:
-            total = self.insert(operations.binary(arith.SubiOp, total, term)).result
+            total = self.sub(total, term)
         return total
 
     def _term(self, key: Variable, coefficient: int) -> SSAValue:
@@ -127,11 +101,7 @@ class IndexLowering:
 
     def floordiv(self, form: Affine, divisor: int) -> SSAValue:
         value = self.form(form)
-        if divisor == 1:
-            return value
-        by = self.constant(divisor)
-        key = "//", value, divisor
-        return self.once(key, lambda: operations.binary(arith.FloorDivSIOp, value, by))
+        return value if divisor == 1 else self.quotient(value, self.constant(divisor))
 
     def strides(self, shape: Sequence[Affine]) -> list[SSAValue | int]:
         """The row-major strides of a shape, as numbers where they are."""
@@ -165,7 +135,7 @@ class IndexLowering:
         ends = [(c.form[index] > 0, self.bound(index, c)) for c in constraints]
         low = [value for is_low, value in ends if is_low]
         high = [value for is_low, value in ends if not is_low]
-        return reduce(self._max, low), reduce(self._min, high)
+        return reduce(self.max, low), reduce(self.min, high)
 
     def lengths(self, index: SSAValue, constraints: Sequence[Constraint]) -> Bounds:
         """The least and the largest number of values of an index under its constraints.
@@ -195,12 +165,6 @@ class IndexLowering:
         # the end is floor(rest / -c) + 1 = floor((rest - c) / -c)
         return self.floordiv(rest + (-c), -c)
 
-    def _max(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        return self.once(("max", a, b), lambda: operations.binary(arith.MaxSIOp, a, b))
-
-    def _min(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        return self.once(("min", a, b), lambda: operations.binary(arith.MinSIOp, a, b))
-
     def holds(self, disjuncts: Sequence[Sequence[Constraint]]) -> SSAValue:
         """A condition in disjunctive form, as one bit."""
         return reduce(self._or, (reduce(self._and, map(self._test, d)) for d in disjuncts))
@@ -216,15 +180,3 @@ class IndexLowering:
 
     def _or(self, a: SSAValue, b: SSAValue) -> SSAValue:
         return self.insert(operations.binary(arith.OrIOp, a, b)).result
-
-
-@lru_cache(maxsize=1024)
-def _index(value: int) -> IntegerAttr[IndexType]:
-    return IntegerAttr(value, INDEX)
-
-
-def _index_constant(value: int) -> arith.ConstantOp:
-    op = operations.constant(_index(value))
-    (result,) = op.results
-    result.name_hint = f"c{value}" if value >= 0 else f"cm{-value}"
-    return op

@@ -1,0 +1,118 @@
+"""Arithmetic of indices gives what Python gives, and is emitted for what is not known alone."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from math import prod
+
+import pytest
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import Float32Type, UnknownLoc
+from xdsl.ir import Block, Operation, SSAValue
+
+from dialects.quick import INDEX, block_with
+from dialects.tix import TensorType
+from passes.lowering.emit import digits
+from passes.lowering.scalars.body_lowering import BodyLowering
+from passes.lowering.scalars.index_arithmetic import (
+    LARGEST_NUMBER,
+    IndexArithmetic,
+    number_of,
+)
+from passes.lowering.scalars.index_lowering import IndexLowering
+from tests.support.campaign import seeds
+
+MEANINGS: dict[type[Operation], Callable[[int, int], int]] = {
+    arith.AddiOp: lambda a, b: a + b,
+    arith.SubiOp: lambda a, b: a - b,
+    arith.MuliOp: lambda a, b: a * b,
+    arith.FloorDivSIOp: lambda a, b: a // b,
+    arith.MaxSIOp: max,
+    arith.MinSIOp: min,
+}
+
+
+def value_of(result: SSAValue, arguments: dict[SSAValue, int]) -> int:
+    """What a block computes of its arguments."""
+    if result in arguments:
+        return arguments[result]
+    if (number := number_of(result)) is not None:
+        return number
+    assert isinstance(result.owner, Operation)
+    a, b = (value_of(v, arguments) for v in result.owner.operands)
+    return MEANINGS[type(result.owner)](a, b)
+
+
+def arithmetic() -> tuple[Block, IndexArithmetic]:
+    """A block of one index, and what emits into it."""
+    block = block_with([INDEX])
+    return block, IndexArithmetic(block, UnknownLoc())
+
+
+@pytest.mark.parametrize("seed", seeds(20, of=400, start=700))
+def test_results_are_those_of_python(seed: int) -> None:
+    rng = random.Random(seed)
+    block, index = arithmetic()
+    (k,) = block.args
+    values = [(k, 13), *((index.constant(n), n) for n in (0, 1, 1, 2, 7))]
+    for _ in range(12):
+        (a, x), (b, y) = rng.choices(values, k=2)
+        kinds = {
+            index.add: x + y,
+            index.sub: x - y,
+            index.mul: x * y,
+            index.max: max(x, y),
+            index.min: min(x, y),
+        }
+        if y > 0:
+            kinds[index.quotient] = x // y
+        emit, expected = rng.choice([*kinds.items()])
+        result = emit(a, b)
+        assert value_of(result, {k: 13}) == expected
+        values.append((result, expected))
+
+
+def test_nothing_is_emitted_for_what_is_known() -> None:
+    block, index = arithmetic()
+    (k,) = block.args
+    zero, one, six = map(index.constant, (0, 1, 6))
+    before = len(block.ops)
+    same = (index.add(k, zero), index.add(zero, k), index.sub(k, zero), index.mul(k, one))
+    assert all(value is k for value in (*same, index.mul(one, k), index.quotient(k, one)))
+    assert index.mul(six, one) is six
+    assert len(block.ops) == before
+    assert number_of(index.sub(k, k)) == 0
+    assert number_of(index.quotient(index.add(six, one), six)) == 1
+    assert all(isinstance(op, arith.ConstantOp) for op in block.ops)
+    assert index.add(k, six) is index.add(k, six)
+
+
+def test_large_numbers_are_left_to_the_machine() -> None:
+    _, index = arithmetic()
+    large = index.constant(LARGEST_NUMBER)
+    assert number_of(index.mul(large, large)) is None
+    assert number_of(index.min(large, large)) == LARGEST_NUMBER
+
+
+def test_nothing_divides_by_zero_while_loops_are_made() -> None:
+    block, index = arithmetic()
+    assert number_of(index.quotient(block.args[0], index.constant(0))) == 0
+    assert number_of(index.quotient(index.constant(5), index.constant(0))) == 0
+
+
+@pytest.mark.parametrize("counts", [(3, 4, 2), (1, 5, 1), (1, 1), (6,), (), (2, 1, 3, 1)])
+def test_digits(counts: tuple[int, ...]) -> None:
+    block = block_with([INDEX])
+    (number,) = block.args
+    index = IndexLowering(block, UnknownLoc())
+    at = BodyLowering(index, TensorType.of((), Float32Type()), {}, {})
+    found = digits(at, number, [index.constant(count) for count in counts])
+    for n in range(prod(counts)):
+        left, expected = n, list[int]()
+        for count in counts:
+            left, digit = divmod(left, count)
+            expected.append(digit)
+        assert [value_of(v, {number: n}) for v in found] == expected
+    divisions = [op for op in block.ops if isinstance(op, arith.FloorDivSIOp)]
+    assert len(divisions) == max(0, sum(count > 1 for count in counts) - 1)
