@@ -149,7 +149,9 @@ class _Region(Region):
     def walk(self, *, reverse: bool = False, region_first: bool = False) -> Iterator[Operation]:
         if reverse or region_first:
             return super().walk(reverse=reverse, region_first=region_first)
-        return _walk_in(self)
+        found: list[Operation] = []
+        _collect((self,), found)
+        return iter(found)
 
 
 INDEX = IndexType()
@@ -277,20 +279,24 @@ def append(block: Block, op: Operation) -> None:
 
 
 def walk(op: Operation) -> Iterator[Operation]:
-    """An operation, and those of its regions in order: quick, as most have no regions."""
-    yield op
-    for region in op.regions:
-        yield from _walk_in(region)
+    """An operation, and those of its regions in order, as they are now: half the time of generators
+    within each other, as most are asked for all."""
+    found = [op]
+    _collect(op.regions, found)
+    return iter(found)
 
 
-def _walk_in(region: Region) -> Iterator[Operation]:
-    for block in _blocks(region):
-        following = block._first_op
-        while (op := following) is not None:
-            following = op._next_op  # before somebody moves the operation
-            yield op
-            for inner in op.regions:
-                yield from _walk_in(inner)
+def _collect(regions: Iterable[Region], found: list[Operation]) -> None:
+    for region in regions:
+        block = region._first_block
+        while block is not None:
+            op = block._first_op
+            while op is not None:
+                found.append(op)
+                if op.regions:
+                    _collect(op.regions, found)
+                op = op._next_op
+            block = block._next_block
 
 
 def ops_in(block: Block) -> Iterator[Operation]:
@@ -316,7 +322,7 @@ def dissolve(op: Operation) -> None:
     As all of them refer to each other, they would wait for Python's collector of garbage, which
     looks at all objects that there are to find them.
     """
-    for inner in list(walk(op)):
+    for inner in walk(op):
         for use in inner._operand_uses:
             use._prev_use = None
         for region in inner.regions:
