@@ -174,7 +174,7 @@ def _cuts_in(op: tix.DefineOp, sizes: Mapping[str, int]) -> list[_Cut]:
     """The reductions of a definition that are worth pieces, beside those that are bands."""
     if op.view is not None:
         return []
-    if _has_few_elements(op):
+    if has_few_elements(op):
         found = (_cut_of(o, sizes) for o in _reductions(op))
     else:
         found = (_cut_for_caches(op, o, sizes) for o in _reductions(op))
@@ -185,7 +185,8 @@ def _reductions(op: tix.DefineOp) -> list[tix.ReductionOp]:
     return [o for o in op.body.block.ops if isinstance(o, tix.ReductionOp)]
 
 
-def _has_few_elements(op: tix.DefineOp) -> bool:
+def has_few_elements(op: tix.DefineOp) -> bool:
+    """True if threads share the elements of a definition, rather than take some each."""
     # sizes are examples, of which differences say nothing
     is_fixed = not any(size.terms for size in op.shape)
     return is_fixed and prod(size.constant for size in op.shape) <= MOST_ELEMENTS
@@ -199,7 +200,7 @@ def _cuts_for_bands(
     alone: dict[tix.DefineOp, Boxes] = {}
     beside: dict[tix.DefineOp, Boxes] = {}
     for op in ops:
-        if op.view is not None or not _has_few_elements(op) or len(_reductions(op)) != 1:
+        if op.view is not None or not has_few_elements(op) or len(_reductions(op)) != 1:
             continue
         (reduction,) = _reductions(op)
         stages = [stage.result for stage in stages_of_pieces(op)]

@@ -23,7 +23,8 @@ by side:
 
 A definition reads copies where its best tile becomes clearly cheaper by it, copying included; where
 it has none, as all its sums are short, if vectors along its last index are quick with copies only,
-of which each element is read often. No copy pays of what sums read once, side by side. Copies are
+of which each element is read often. No copy pays of what sums read once, side by side, unless they
+read as much across: `sum[i, j](a[i, j] * b[j, i])` has no order of loops for both. Copies are
 shared by all definitions that read the same axis of a tensor so. What is asked is the form in which
 it will run: sums over the indices that `shift-sums` chooses, short ones over boxes, and tests of
 terms.
@@ -43,6 +44,7 @@ from dialects.tix import Affine
 from passes.absorb_conditions import bounded_without_conditions
 from passes.analysis.index_uses import IndexUses
 from passes.analysis.rounding import is_free, must_round_identically
+from passes.cut_reductions import has_few_elements
 from passes.rewriting.axis_copies import Axes, Copy, CopyReader, Last, moved_type
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.part_sizes import with_derived_sizes
@@ -180,18 +182,24 @@ def best_axes(op: tix.DefineOp, sizes: Sizes, made: Collection[Copy]) -> Axes:
     priced = priced_tiles(op, sizes, registers) if _has_many_terms(op, sizes) else []
     columns = op.indices if any(p.tile.columns >= FEWEST_COLUMNS for p in priced) else ()
     if not columns and not may_have_tiles(op):
-        return _axes_of_vectors(op, sizes)
+        return _axes_of_vectors(op, sizes) if op.indices else {}
     best: Axes = {}
-    least = MOST_OF_UNPACKED_COST * _cost_without(op, priced, sizes)
+    least = MOST_OF_UNPACKED_COST * _cost_as_it_is(op, priced, sizes)
     for column in (*columns, *_last_terms(op, sizes, least)):
         for axes in _axes_for(op, column, sizes):
             copies = _cost_of_copies(op, axes, sizes, made)
-            if not axes or copies >= least or any(_is_read_once(r, op, sizes) for r in axes):
+            if not axes or copies >= least or _are_read_once(op, axes, sizes):
                 continue
             packed = _alone(op, axes)
             own = packed.indices[op.indices.index(column)] if column in op.indices else None
-            found = [p.cost for p in priced_tiles(packed, sizes, registers, own)]
-            cost = min(found, default=least) + copies
+            found = priced_tiles(packed, sizes, registers, own)
+            # pieces of a reduction to few elements may run without tiles, each beside its copy
+            as_it_is = own is None and has_few_elements(op)
+            cost = copies + (
+                _cost_as_it_is(packed, found, sizes)
+                if as_it_is
+                else min((p.cost for p in found), default=least)
+            )
             if cost < least:
                 best, least = axes, cost
     return best
@@ -219,8 +227,8 @@ def _last_terms(op: tix.DefineOp, sizes: Sizes, most: float) -> Sequence[SSAValu
     return sums[0].indices[-1:] if may_cost_less else ()
 
 
-def _cost_without(op: tix.DefineOp, priced: Sequence[PricedTile], sizes: Sizes) -> float:
-    """The cost of the nest that a definition has without copies: of its best tile, or plain."""
+def _cost_as_it_is(op: tix.DefineOp, priced: Sequence[PricedTile], sizes: Sizes) -> float:
+    """The cost of the nest that a definition has: of its best tile, or plain."""
     if not priced:
         lanes = registers_for(op).lanes(lanes_of(op))
         return plain_cost(list(long_sums(op.body)), lanes, IndexUses(), sizes) + 1 / lanes
@@ -246,13 +254,25 @@ def _axes_of_vectors(op: tix.DefineOp, sizes: Sizes) -> Axes:
     return axes if apart and often and possible_stream(_alone(op, axes)) else {}
 
 
+def _are_read_once(op: tix.DefineOp, axes: Axes, sizes: Sizes) -> bool:
+    """True if a sum reads elements of something to copy once, as they lie side by side: what memory
+    gives anyway.
+
+    Where it reads as many elements along another axis, loops have one order for both.
+    """
+    reads = [r for r in reads_of(op) if _is_read_once(r, op, sizes)]
+    apart = [r for r in reads if r in axes]
+    most = max((_elements(r.shape, sizes) for r in reads if r not in axes), default=0)
+    return any(most < _elements(r.shape, sizes) for r in apart)
+
+
 def _is_read_once(read: tix.ReadOp, op: tix.DefineOp, sizes: Sizes) -> bool:
-    """True if a sum reads no element twice, as they lie side by side: what memory gives anyway."""
+    """True if a sum reads no element twice, along an axis by which they lie side by side."""
     around = read.parent_op()
     if not isinstance(around, tix.ReductionOp) or around.parent_op() is not op:
         return False
     times = _elements(op.shape, sizes) * terms_of(around, sizes)
-    along = any(read.forms[-1][v] for v in around.indices)
+    along = any(form[v] for form in read.forms[-1:] for v in around.indices)
     return along and times <= _elements(read.shape, sizes)
 
 
@@ -288,11 +308,11 @@ def _indices(form: Affine, uses: IndexUses) -> set[SSAValue]:
 
 
 def _may_pack(op: tix.DefineOp) -> bool:
-    """True if another axis could be the last one in a read of a definition with indices.
+    """True if another axis could be the last one in a read of a definition.
 
     Loops that carry totals go by the order of what they read.
     """
-    if op.view is not None or not op.indices or is_scanned(op) or is_recurrence(op):
+    if op.view is not None or is_scanned(op) or is_recurrence(op):
         return False
     indices = *op.indices, *(s.indices[-1] for s in blocked_sums(op.body))
     return any(axis_along(r, v) is not None for r in reads_of(op) for v in indices)

@@ -57,6 +57,34 @@ tix.program @rows (%x = "x" : !tix.tensor<[C, 1024], f32>, %w = "w" : !tix.tenso
   tix.return %y
 }
 
+// Of two matrices that a sum reads across each other, one is read along its rows: the other is copied.
+tix.program @trace (%a = "a" : !tix.tensor<[1024, 1024], f32>, %b = "b" : !tix.tensor<[1024, 1024], f32>) {
+  %t = tix.define "t" () : !tix.tensor<[], f32> {
+    %0 = tix.sum (%i, %j) in (%i >= 0, 1023 >= %i, %j >= 0, 1023 >= %j) {
+      %1 = tix.read %a[%i, %j]
+      %2 = tix.read %b[%j, %i]
+      %3 = tix.mul %1, %2
+      tix.yield %3
+    }
+    tix.yield %0
+  }
+  tix.return %t
+}
+
+// One matrix alone is read along its rows, as soon as loops go so.
+tix.program @alone (%a = "a" : !tix.tensor<[1024], f32>, %b = "b" : !tix.tensor<[1024, 1024], f32>) {
+  %t = tix.define "t" () : !tix.tensor<[], f32> {
+    %0 = tix.sum (%i, %j) in (%i >= 0, 1023 >= %i, %j >= 0, 1023 >= %j) {
+      %1 = tix.read %a[%j]
+      %2 = tix.read %b[%j, %i]
+      %3 = tix.mul %1, %2
+      tix.yield %3
+    }
+    tix.yield %0
+  }
+  tix.return %t
+}
+
 // CHECK-LABEL: tix.program @packed
 // CHECK-NEXT:    %w_packed = tix.define "w_packed" (%0, %1, %2) : !tix.tensor<[C, 3, O], f32> {
 // CHECK-NEXT:      %3 = tix.read %w[%2, %0, %1]
@@ -82,3 +110,13 @@ tix.program @rows (%x = "x" : !tix.tensor<[C, 1024], f32>, %w = "w" : !tix.tenso
 // CHECK-NEXT:    %y = tix.define "y" (%n, %o) : !tix.tensor<[1024, 1024], f32> {
 // CHECK:           tix.read %x_packed[%n, %c]
 // CHECK:           tix.read %w[%c, %o]
+
+// CHECK-LABEL: tix.program @trace
+// CHECK-NEXT:    %b_packed = tix.define "b_packed" (%0, %1)
+// CHECK-NEXT:      %2 = tix.read %b[%1, %0]
+// CHECK:         %t = tix.define "t" ()
+// CHECK:           tix.read %a[%i, %j]
+// CHECK-NEXT:      tix.read %b_packed[%i, %j]
+
+// CHECK-LABEL: tix.program @alone
+// CHECK-NOT:     _packed

@@ -74,6 +74,27 @@ def test_short_sums_read_copies_whose_elements_many_need(
     assert check(Case(source, {"x": x, "w": w})) == copies
 
 
+@pytest.mark.parametrize(
+    ("total", "copies"),
+    [
+        ("sum[i, j](a[i, j] * b[j, i])", 1),
+        ("max[i, j](a[i, j] - b[j, i])", 1),
+        ("sum[i, j]((a[i, j] - a[j, i])**2)", 1),
+        ("sum[i, j](exp(a[j, i] * b[i, j]) * c[i])", 1),
+        ("sum[i, j](a[i, j] * b[i, j])", 0),
+        ("sum[i, j](a[i, j] * c[j])", 0),
+        ("sum[i, j](c[i] * b[j, i])", 0),
+        ("exp(c[3]) * b[2, 5]", 0),
+        ("sum[i, j](a[i, j] * s + b[j, i])", 1),
+    ],
+)
+def test_totals_read_copies_of_what_lies_across(total: str, copies: int) -> None:
+    rng = np.random.default_rng(0)
+    source = f"a: f64[96, 96]\nb: f64[96, 96]\nc: f64[96]\ns: f64[]\nt = {total}"
+    values = {"a": rng.normal(size=(96, 96)), "b": rng.normal(size=(96, 96))}
+    assert check(Case(source, values | {"c": rng.normal(size=96), "s": np.array(1.5)})) == copies
+
+
 @pytest.mark.usefixtures("small_tiles")
 @pytest.mark.parametrize("seed", seeds(4, of=100))
 def test_copies_of_values_and_of_gradients(seed: int) -> None:
