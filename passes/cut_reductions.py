@@ -11,6 +11,8 @@ by  {0, ..., I - 1} = ∪_p {h p, ..., min(h p + h, I) - 1},  for products and e
 Threads share the elements of a result: of a loss there is one. Results depend on sizes alone.
 
 The index that is cut is not the one by which terms lie side by side, unless it is the only one.
+Of several the first ones are cut that have enough values: those behind them stay whole, and may
+become one (`merge-axes`), as for the mean of a channel, `m[c] = sum[n, h, w](x[n, h, w, c])`.
 
 Where a result has more elements, but still few, each of them reads anew what others have read:
 
@@ -255,7 +257,8 @@ def _cut_for_caches(
 
 
 def _cut_of(op: tix.ReductionOp, sizes: Mapping[str, int]) -> _Cut | None:
-    """The cut of a long reduction: by the longest index across rows, or else along these."""
+    """The cut of a long reduction: by the first indices that have enough values, so that what is
+    behind them stays whole, or by the longest one across rows, or else along these."""
     boxes = boxed_indices(op)
     values = _known([*boxes.values()], sizes)
     if not values:
@@ -267,9 +270,25 @@ def _cut_of(op: tix.ReductionOp, sizes: Mapping[str, int]) -> _Cut | None:
     index = max(outer or boxes, key=lengths.__getitem__)
     if lengths[index] < LONG and (terms < FEWEST_TERMS or index in inner):
         return None
-    least = -(-TERMS_OF_PIECE * lengths[index] // max(1, terms))
-    least = max(least, -(-lengths[index] // MOST_PIECES))
-    return _Cut(op, [_Side(index, boxes[index], 1 << (least - 1).bit_length())])
+    *whole, last = _first_across(op, lengths) or [index]
+    pieces = prod(lengths[v] for v in (*whole, last))
+    least = -(-TERMS_OF_PIECE * pieces // max(1, terms))
+    least = max(least, -(-pieces // MOST_PIECES))
+    sides = [*(_Side(v, boxes[v], 1) for v in whole)]
+    return _Cut(op, [*sides, _Side(last, boxes[last], 1 << (least - 1).bit_length())])
+
+
+def _first_across(op: tix.ReductionOp, lengths: Mapping[SSAValue, int]) -> Sequence[SSAValue]:
+    """The first indices with so many values that pieces are enough, if no terms lie side by side
+    along them."""
+    found: list[SSAValue] = []
+    for index in op.indices:
+        if index not in lengths or _lies_along(op, index):
+            return []
+        found.append(index)
+        if prod(lengths[v] for v in found) >= FEWEST_PIECES:
+            return found
+    return []
 
 
 def _known(sizes: Sequence[Affine], values: Mapping[str, int]) -> list[int] | None:

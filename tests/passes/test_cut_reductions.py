@@ -37,11 +37,13 @@ def cut_for(f: Function, size: int = 512) -> list[str]:
 # --- meaning --------------------------------------------------------------------------------------
 
 
-@pytest.fixture(params=["for threads", "for caches", "for bands"])
+@pytest.fixture(params=["for threads", "by several indices", "for caches", "for bands"])
 def short_reductions(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pieces of a few terms, and caches of a few elements: programs here are small."""
     limits = {"TERMS_OF_PIECE": 4, "FEWEST_TERMS": 2, "LONG": 2, "FEWEST_PIECES": 1}
     limits |= {"MOST_ELEMENTS": 99}
+    if request.param == "by several indices":
+        limits["FEWEST_PIECES"] = 8
     if request.param == "for caches":
         limits = {"MOST_ELEMENTS": 0, "ELEMENTS_OF_CORE": 16, "FEWEST_USES": 0}
     if request.param == "for bands":
@@ -107,6 +109,15 @@ CUT = {
 def test_long_reductions_of_few_elements_are_cut(what: str) -> None:
     source, labels = CUT[what]
     assert cut_for(tadc.compile(source)) == labels
+
+
+def test_first_indices_are_cut_so_that_those_behind_them_stay_whole() -> None:
+    source = "x: f64[8, 28, 50, 60, 3]\nm[c] = sum[n, h, i, j](x[n, h, i, j, c])"
+    f = tadc.compile(source)
+    pieces, _ = cut_reductions(f.program.op, {}).definitions
+    assert [size.constant for size in pieces.shape] == [3, 8, 4]
+    x = np.random.default_rng(0).normal(size=(8, 28, 50, 60, 3))
+    np.testing.assert_allclose(f(x), x.sum((0, 1, 2, 3)), atol=1e-9)
 
 
 WEIGHTS = "dw[o, c] = sum[n, h](dy[n, o, h] * x[n, c, h])"
