@@ -99,11 +99,11 @@ class CpuModule:
 
     def kernel(self, name: str) -> Kernel:
         """The function of that name in the scheduled program."""
-        extent, function = map(self._find, (f"{name}.extent", f"{name}.extent_of"))
+        extent = self._find(f"{name}.extent")
         return Kernel(
             self.address(f"{name}.entry"),
             _number_at(extent) if extent else None,
-            0 if extent else function,
+            0 if extent else self.address(f"{name}.extent_of"),
             self._constant(f"{name}.grain"),
             self._constant(f"{name}.supersteps"),
         )
