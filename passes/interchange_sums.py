@@ -1,4 +1,5 @@
-"""`interchange-sums`: a sum runs last over the index along which what it reads lies side by side.
+"""`interchange-sums`: a sum runs last over the index along which what it reads lies side by side,
+and so does an extremum.
 
     s = sum[j, i](x[i, j] * y[i, j])        becomes        s = sum[i, j](x[i, j] * y[i, j])
 
@@ -13,8 +14,9 @@ which vectors can be read:
 
     s = sum[j, v](x[2*j + v] * w[v] * y[j])           s = sum[v, j](x[2*j + v] * w[v] * y[j])
 
-Only the order changes in which terms are added. Sums stay as they are where an index would have
-bounds that depend on one after it, or that must round identically, and so do those inside extrema.
+Only the order changes in which terms are added or compared. Reductions stay as they are where an
+index would have bounds that depend on one after it; and sums that must round identically, or that
+are inside extrema.
 
 On entry and on exit sums are bounded.
 """
@@ -45,7 +47,7 @@ FEWEST_OF_VECTOR = 16
 """The terms of a vector of f32."""
 
 Orders = Mapping[tix.ReductionOp, Sequence[SSAValue]]
-"""The indices of sums in their new order."""
+"""The indices of reductions in their new order."""
 
 
 @dataclass(frozen=True)
@@ -60,13 +62,16 @@ class InterchangeSumsPass(LocalPass):
 
 def interchange_sums(program: tix.ProgramOp) -> tix.ProgramOp:
     """The program with sums whose indices are in order; itself where all are."""
-    sums = [op for d in program.definitions for op in d.walk() if isinstance(op, tix.SumOp)]
-    found = {op: order for op in sums if (order := _order(op)) != list(op.indices)}
+    inner = (op for d in program.definitions for op in d.walk())
+    ordered = (op for op in inner if isinstance(op, tix.SumOp | tix.ExtremumOp))
+    found = {op: order for op in ordered if (order := _order(op)) != list(op.indices)}
     if not found:
         return program
     fixed = must_round_identically(program)
     orders: dict[tix.ReductionOp, Sequence[SSAValue]] = {
-        op: order for op, order in found.items() if op not in fixed and not in_extremum(op)
+        op: order
+        for op, order in found.items()
+        if isinstance(op, tix.ExtremumOp) or (op not in fixed and not in_extremum(op))
     }
 
     def define(builder: ProgramBuilder, tensors: Cloner, op: tix.DefineOp) -> SSAValue:
@@ -75,8 +80,8 @@ def interchange_sums(program: tix.ProgramOp) -> tix.ProgramOp:
     return copy_program(program, define=define) if orders else program
 
 
-def _order(op: tix.SumOp) -> list[SSAValue]:
-    """The indices of a sum, those first along which what is read lies furthest apart."""
+def _order(op: tix.ReductionOp) -> list[SSAValue]:
+    """The indices of a reduction, those first along which what is read lies furthest apart."""
     if len(op.indices) < 2:
         return list(op.indices)
     reads = [o for o in op.body.walk() if isinstance(o, tix.ReadOp)]
@@ -87,7 +92,7 @@ def _order(op: tix.SumOp) -> list[SSAValue]:
     return order if _is_bounded(order, op) else list(op.indices)
 
 
-def _is_window(index: SSAValue, op: tix.SumOp) -> bool:
+def _is_window(index: SSAValue, op: tix.ReductionOp) -> bool:
     """True if an index has fewer values than a vector has terms."""
     length = constant_length(index, op.constraints)
     return length is not None and length < FEWEST_OF_VECTOR
@@ -98,7 +103,7 @@ def _lies_along(index: SSAValue, reads: Sequence[tix.ReadOp]) -> bool:
     return not any(is_slow(stride(read, index, IndexUses())) for read in reads)
 
 
-def _is_bounded(order: Sequence[SSAValue], op: tix.SumOp) -> bool:
+def _is_bounded(order: Sequence[SSAValue], op: tix.ReductionOp) -> bool:
     """True if in this order each index has bounds on both sides that no later one moves."""
     later = {*order}
     for index in order:
@@ -128,7 +133,7 @@ def _depends(form: Affine, index: SSAValue) -> bool:
 
 
 class _Interchanger(Cloner):
-    """Copies; sums get their indices in another order on the way."""
+    """Copies; reductions get their indices in another order on the way."""
 
     def __init__(self, tensors: Cloner, orders: Orders):
         super().__init__(tensors.builder, tensors.values)
@@ -145,4 +150,4 @@ class _Interchanger(Cloner):
         def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
             return self.inner(e, order, own).copy_body(op.body)
 
-        return self.builder.sum([v.name_hint for v in order], domain, body)
+        return self.builder.reduce(type(op), [v.name_hint for v in order], domain, body)

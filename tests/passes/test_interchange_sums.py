@@ -59,9 +59,9 @@ def test_sums_in_any_order_keep_their_meaning(seed: int) -> None:
 
 
 def orders(source: str) -> list[str]:
-    """The indices of each sum."""
+    """The indices of each sum and extremum."""
     program = interchanged(tadc.compile(source).program.op)
-    sums = (op for op in program.walk() if isinstance(op, tix.SumOp))
+    sums = (op for op in program.walk() if isinstance(op, tix.SumOp | tix.ExtremumOp))
     return ["".join(v.name_hint or "_" for v in op.indices) for op in sums]
 
 
@@ -81,13 +81,18 @@ def orders(source: str) -> list[str]:
         ("y = sum[j, i](x[i, 2*j])", "ij"),
         # bounds of one depend on the other
         ("x: f64[N, N]\ny = sum[j, i in range(j)](x[i, j])", "ji"),
-        # a maximum compares its terms
-        ("y = max[k](sum[j, i](x[k, i, j]))", "ji"),
+        # terms may be compared in any order
+        ("y = max[j, i](x[i, j] * z[i])", "ij"),
+        ("y[i] = min[k, j](x[i, j, k]) / i", "jk"),
     ],
 )
 def test_the_last_index_is_that_of_neighbours(source: str, order: str) -> None:
     assert order in orders(source)
     assert len(orders(source)) == 1
+
+
+def test_a_maximum_compares_its_terms() -> None:
+    assert orders("y = max[k](sum[j, i](x[k, i, j]))") == ["k", "ji"]
 
 
 def test_columns_are_summed_row_by_row() -> None:
