@@ -278,6 +278,8 @@ def _for_caches(example: Sizes, precision: str, registers: Registers) -> Sequenc
         Step("tensor-index", OutlineScansPass(example)),
         # of definitions that are there to stay: what their elements have in common is a tensor
         Step("tensor-index", OutlineValuesPass(example)),
+        # copies are for the order in which sums will run
+        Step("tensor-index", InterchangeSumsPass()),
         # when it is known what reads what: a copy is a tensor
         Step("tensor-index", PackReadsPass(example, precision)),
         # last: what runs along rows, and by which copies
