@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from benchmarks.limits import Peaks, Work
 from benchmarks.operations import OPERATIONS, moved
 from benchmarks.timing import least, measure
 from benchmarks.workloads.workload import Array, Workload
+from tests.support.campaign import seeds
 
 
 def entry(minimum: float) -> dict[str, float]:
@@ -55,6 +57,22 @@ def test_a_change_has_what_both_runs_have():
 
 def test_without_the_c_there_are_times_and_no_multiples():
     assert "| W1 | 4 (8) |" in report.report(turns(W1={"tadc": 4.0}))
+
+
+@pytest.mark.parametrize("seed", seeds(15, of=600))
+def test_random_formulas_are_the_same_in_torch(seed: int) -> None:
+    torch = pytest.importorskip("torch")
+    from benchmarks.formulas import formula_of
+
+    formula = formula_of(seed)
+    lengths = {v: 2 + n % 5 for n, v in enumerate(formula.lengths)}
+    small = replace(formula, lengths=lengths)
+    rng = np.random.default_rng(seed)
+    shapes = [[lengths[v] for v in own] for own in small.reads]
+    arrays = dict(zip("abc", (rng.normal(size=shape) for shape in shapes), strict=False))
+    f = tadc.compile(small.source)
+    expected = small.torch(*map(torch.from_numpy, arrays.values()))
+    np.testing.assert_allclose(f(*(arrays[t.name] for t in f.args)), expected.numpy(), rtol=1e-9)
 
 
 def test_functions_take_turns():
