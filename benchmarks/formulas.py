@@ -133,7 +133,8 @@ def _spread(tensor: Any, own: Sequence[str], every: Sequence[str]) -> Any:
 
 
 def formula_of(seed: int) -> Formula:
-    """The formula of a seed, of which each index is read."""
+    """The formula of a seed, of which each index is read; none is a copy, of which torch has a
+    view."""
     rng = random.Random(seed)
     while True:
         lengths = _lengths(rng)
@@ -141,7 +142,9 @@ def formula_of(seed: int) -> Formula:
         reads = [_some(rng, indices, 0.75) or indices[:1] for _ in range(rng.choice([1, 2, 2, 3]))]
         body, reduction = rng.choice([*BODIES]), rng.choice(["sum", "sum", "max"])
         found = Formula(lengths, _some(rng, indices, 0.45), reads, body, reduction)
-        if {*indices} == {v for own in reads for v in own} and prod(lengths.values()) in POINTS:
+        is_read = {*indices} == {v for own in reads for v in own}
+        is_copy = not found.summed and body == "product" and len(reads) == 1
+        if is_read and not is_copy and prod(lengths.values()) in POINTS:
             return found
 
 
