@@ -72,7 +72,7 @@ SIGNS: Mapping[str, str] = {
     "distance": " - ",
     "exponential": " + ",
 }
-"""What joins the reads."""
+"""Texts between the reads of a body."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class Formula:
         return f"y[{', '.join(self.out)}] = {element}" if self.out else f"y = {element}"
 
     def torch(self, *tensors: Any) -> Any:
-        """The same of tensors, by one call where there is one."""
+        """The formula as a function of tensors, by one call of torch where there is one."""
         if self.summed and (self.body, self.reduction) == ("product", "sum"):
             texts = ",".join(map("".join, self.reads))
             return torch.einsum(f"{texts}->{''.join(self.out)}", *tensors)
@@ -184,7 +184,7 @@ def ratio_of(formula: Formula, rounds: int) -> tuple[float, float]:
 
 
 def table(seeds: Sequence[int], rounds: int, show: int) -> str:
-    """What all of them are together, and a row for each of the largest multiples."""
+    """A summary of all multiples of torch's time, and a row for each of the largest."""
     rows: list[tuple[float, float, int]] = []
     for seed in seeds:
         milliseconds, ratio = ratio_of(formula_of(seed), rounds)
@@ -227,9 +227,7 @@ def main() -> None:
     text = table(range(options.first, options.first + options.count), options.rounds, options.show)
     print(f"\n{text}\n\nin {time.perf_counter() - start:.0f} s")
     if options.save:
-        threads = f"- threads: {options.threads}"
-        head = f"# Random formulas beside torch\n\n{tables.listed(machine.about())}\n{threads}"
-        tables.save("formulas", f"{head}\n\n{text}")
+        machine.save("formulas", "Random formulas beside torch", options.threads, text)
 
 
 if __name__ == "__main__":

@@ -369,9 +369,7 @@ def main() -> None:
     text = table(chosen, options.limit, options.rounds)
     print(f"\n{text}\n\nin {time.perf_counter() - start:.0f} s")
     if options.save:
-        threads = f"- threads: {options.threads}"
-        head = f"# Layers of networks beside torch\n\n{tables.listed(machine.about())}\n{threads}"
-        tables.save("layers", f"{head}\n\n{text}")
+        machine.save("layers", "Layers of networks beside torch", options.threads, text)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from benchmarks import tables
+
 ROOT = Path(__file__).parent.parent
 CACHE = ROOT / "build" / "benchmarks"
 """Compiled C and what torch compiles; not tracked."""
@@ -33,6 +35,12 @@ def about() -> dict[str, Any]:
         **versions(),
         "gcc": printed("gcc", "-dumpfullversion"),
     }
+
+
+def save(name: str, title: str, threads: int, text: str) -> Path:
+    """Write a page to `results`, under its title what ran it; returns its path."""
+    about_run = tables.listed({**about(), "threads": threads})
+    return tables.save(name, f"# {title}\n\n{about_run}\n\n{text}")
 
 
 def headline() -> str:
