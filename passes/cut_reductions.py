@@ -274,7 +274,7 @@ def _cut_of(op: tix.ReductionOp, sizes: Mapping[str, int]) -> _Cut | None:
     pieces = prod(lengths[v] for v in (*whole, last))
     least = -(-TERMS_OF_PIECE * pieces // max(1, terms))
     least = max(least, -(-pieces // MOST_PIECES))
-    sides = [*(_Side(v, boxes[v], 1) for v in whole)]
+    sides = [_Side(v, boxes[v], 1) for v in whole]
     return _Cut(op, [*sides, _Side(last, boxes[last], 1 << (least - 1).bit_length())])
 
 
@@ -342,6 +342,7 @@ def _pieces(
     counts = [lengths.of(side.length, side.height, 0, "P") for side in cut.sides]
 
     def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
+        """The reduction over the values that the indices `own` give a piece."""
         number = len(counts)
         places, around = (
             (own[:number], own[number:]) if cut.outside else (own[-number:], own[:-number])
