@@ -22,7 +22,8 @@ from functools import cache, lru_cache
 from operator import attrgetter
 from typing import Any, Self, TypeVar
 
-from xdsl.dialects.builtin import UNKNOWN_LOC, IndexType
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import UNKNOWN_LOC, IndexType, IntegerAttr
 from xdsl.ir import (
     Attribute,
     Block,
@@ -297,6 +298,13 @@ def _collect(regions: Iterable[Region], found: list[Operation]) -> None:
                     _collect(op.regions, found)
                 op = op._next_op
             block = block._next_block
+
+
+def constant_integer(value: SSAValue) -> int | None:
+    """The value, where it is an integer constant."""
+    owner = value.owner
+    attr = owner.properties["value"] if type(owner) is ConstantOp else None
+    return attr.value.data if isinstance(attr, IntegerAttr) else None
 
 
 def ops_in(block: Block) -> Iterator[Operation]:

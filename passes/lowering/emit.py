@@ -8,10 +8,9 @@ from functools import reduce
 from xdsl.dialects import arith, memref
 from xdsl.ir import Block, SSAValue
 
-from dialects.quick import INDEX, block_with
+from dialects.quick import INDEX, block_with, constant_integer
 from passes.lowering import operations
 from passes.lowering.scalars.body_lowering import BodyLowering
-from passes.lowering.scalars.index_arithmetic import number_of
 
 Fill = Callable[[BodyLowering, SSAValue], None]
 """Fills the block of a loop: gets its lowering and its index."""
@@ -145,7 +144,7 @@ def divided(at: BodyLowering, a: SSAValue, b: SSAValue) -> tuple[SSAValue, SSAVa
 def digits(at: BodyLowering, number: SSAValue, counts: Sequence[SSAValue]) -> list[SSAValue]:
     """The digits of a number below the product of `counts`, the last one first: digit n has so
     many values as `counts[n]` says."""
-    places = [n for n, count in enumerate(counts) if number_of(count) != 1]
+    places = [n for n, count in enumerate(counts) if constant_integer(count) != 1]
     found = [at.index.constant(0) for _ in counts]
     for n in places[:-1]:
         number, found[n] = divided(at, number, counts[n])

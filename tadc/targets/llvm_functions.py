@@ -27,11 +27,11 @@ from xdsl.dialects.builtin import MemRefType, VectorType
 from xdsl.ir import Block, Operation, SSAValue
 
 from dialects.loops import EndOp, ParallelOp, StridedLoadOp
-from dialects.quick import block_in, operands_of, ops_in, walk
+from dialects.quick import block_in, constant_integer, operands_of, ops_in, walk
 from tadc.targets.llvm_code import Body, Needs, failure, llvm_type, symbol
 from tadc.targets.llvm_loops import STOPPED, Length, Loop, StripLoop, loop_of
 from tadc.targets.llvm_memory import MEMORY_PRINTERS, access
-from tadc.targets.llvm_ops import OP_PRINTERS, OpPrinter, constant_integer
+from tadc.targets.llvm_ops import OP_PRINTERS, OpPrinter
 from tadc.targets.llvm_strided import print_strided_load
 from tadc.targets.llvm_vectors import VECTOR_PRINTERS
 from tadc.targets.trip_counts import most_iterations, most_trips, times

@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 from functools import cache
 
 from xdsl.dialects import arith, math, vector
-from xdsl.dialects.builtin import IndexType, IntegerAttr, VectorType
+from xdsl.dialects.builtin import IndexType, VectorType
 from xdsl.dialects.utils.fast_math import FastMathAttrBase, FastMathFlag
 from xdsl.ir import Operation, SSAValue
 
 from dialects.loops import FLOAT_PREDICATES, INTEGER_PREDICATES, LibmOp
-from dialects.quick import operands_of
+from dialects.quick import constant_integer, operands_of
 from tadc.targets.llvm_code import Body, failure, literal, number_literal
 from tadc.targets.llvm_quotients import reciprocal_in
 from tadc.targets.llvm_signs import is_never_negative
@@ -266,13 +266,6 @@ def print_float_comparison(body: Body, op: Operation) -> None:
 
 def print_select(body: Body, op: Operation) -> None:
     body.define(op.results[0], "select " + ", ".join(body.typed(v) for v in op.operands))
-
-
-def constant_integer(value: SSAValue) -> int | None:
-    """The value, where it is an integer constant."""
-    owner = value.owner
-    attr = owner.properties["value"] if type(owner) is arith.ConstantOp else None
-    return attr.value.data if isinstance(attr, IntegerAttr) else None
 
 
 def print_rounded_division(body: Body, op: Operation) -> None:

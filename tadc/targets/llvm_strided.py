@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from xdsl.ir import Operation
 
 from dialects.loops import StridedLoadOp
+from dialects.quick import constant_integer
 from tadc.targets.llvm_code import Body
 from tadc.targets.llvm_memory import address_of, alignment
-from tadc.targets.llvm_ops import constant_integer
 from tadc.targets.llvm_types import lanes_and_element
 
 LONGEST_SHUFFLED_STRIDE = 8

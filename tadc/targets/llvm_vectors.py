@@ -10,11 +10,10 @@ from xdsl.dialects.vector import CombiningKindFlag as Kind
 from xdsl.ir import Operation, SSAValue
 
 from dialects.loops import CompareLanesOp, ConvertLanesOp, SelectLanesOp, sums_in_order
-from dialects.quick import operands_of
+from dialects.quick import constant_integer, operands_of
 from tadc.targets.llvm_code import Body, failure
 from tadc.targets.llvm_ops import (
     OpPrinter,
-    constant_integer,
     fast_math,
     print_integer_cast,
     print_select,

@@ -15,8 +15,7 @@ from xdsl.dialects import arith, scf
 from xdsl.ir import Block, Operation, SSAValue
 
 from dialects.loops import ParallelOp
-from dialects.quick import operands_of, ops_in
-from tadc.targets.llvm_ops import constant_integer
+from dialects.quick import constant_integer, operands_of, ops_in
 
 Form = tuple[frozenset[tuple[SSAValue, int]], int]
 """A sum of values with coefficients, and a number."""

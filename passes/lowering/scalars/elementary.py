@@ -14,7 +14,7 @@ from dialects import tix
 from dialects.loops import LibmOp
 from dialects.tix import elementwise as ew
 from passes.lowering import operations
-from passes.lowering.scalars.index_arithmetic import OpT
+from passes.lowering.operations import OpT
 from passes.lowering.scalars.index_lowering import IndexLowering
 
 REASSOCIATED = arith.FastMathFlagsAttr([FastMathFlag.REASSOC, FastMathFlag.ALLOW_CONTRACT])

@@ -8,16 +8,15 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from functools import lru_cache
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerAttr, LocationAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from dialects.quick import INDEX, append
+from dialects.quick import INDEX, append, constant_integer
 from passes.lowering import operations
-
-OpT = TypeVar("OpT", bound=Operation)
+from passes.lowering.operations import OpT
 
 LARGEST_NUMBER = 2**62
 """Numbers beyond are left to the machine, whose words have 64 bits."""
@@ -76,7 +75,7 @@ class IndexArithmetic:
     def quotient(self, a: SSAValue, b: SSAValue) -> SSAValue:
         """`a / b`, rounded down. The divisor is 1 or more where this is computed: no iteration of
         none divides by its number of values."""
-        return self._result(DIVIDE, a, b) if number_of(b) != 0 else self.constant(0)
+        return self._result(DIVIDE, a, b) if constant_integer(b) != 0 else self.constant(0)
 
     def max(self, a: SSAValue, b: SSAValue) -> SSAValue:
         return self._result(MAXIMUM, a, b)
@@ -86,7 +85,7 @@ class IndexArithmetic:
 
     def _result(self, what: Arithmetic, a: SSAValue, b: SSAValue) -> SSAValue:
         """The result of an operation, which is emitted where it is not known here."""
-        x, y = number_of(a), number_of(b)
+        x, y = constant_integer(a), constant_integer(b)
         if x is not None and y is not None and abs(number := what.of(x, y)) <= LARGEST_NUMBER:
             return self.constant(number)
         if what.neutral is not None and y == what.neutral:
@@ -94,13 +93,6 @@ class IndexArithmetic:
         if what.commutes and what.neutral is not None and x == what.neutral:
             return b
         return self.once((what.op, a, b), lambda: operations.binary(what.op, a, b))
-
-
-def number_of(value: SSAValue) -> int | None:
-    """The value of an index that is a number."""
-    owner = value.owner
-    attr = owner.properties["value"] if type(owner) is arith.ConstantOp else None
-    return attr.value.data if isinstance(attr, IntegerAttr) else None
 
 
 @lru_cache(maxsize=1024)

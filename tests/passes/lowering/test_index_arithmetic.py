@@ -11,15 +11,11 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import Float32Type, UnknownLoc
 from xdsl.ir import Block, Operation, SSAValue
 
-from dialects.quick import INDEX, block_with
+from dialects.quick import INDEX, block_with, constant_integer
 from dialects.tix import TensorType
 from passes.lowering.emit import digits
 from passes.lowering.scalars.body_lowering import BodyLowering
-from passes.lowering.scalars.index_arithmetic import (
-    LARGEST_NUMBER,
-    IndexArithmetic,
-    number_of,
-)
+from passes.lowering.scalars.index_arithmetic import LARGEST_NUMBER, IndexArithmetic
 from passes.lowering.scalars.index_lowering import IndexLowering
 from tests.support.campaign import seeds
 
@@ -34,10 +30,10 @@ MEANINGS: dict[type[Operation], Callable[[int, int], int]] = {
 
 
 def value_of(result: SSAValue, arguments: dict[SSAValue, int]) -> int:
-    """What a block computes of its arguments."""
+    """The value of an index, for these values of the arguments of its block."""
     if result in arguments:
         return arguments[result]
-    if (number := number_of(result)) is not None:
+    if (number := constant_integer(result)) is not None:
         return number
     assert isinstance(result.owner, Operation)
     a, b = (value_of(v, arguments) for v in result.owner.operands)
@@ -82,8 +78,8 @@ def test_nothing_is_emitted_for_what_is_known() -> None:
     assert all(value is k for value in (*same, index.mul(one, k), index.quotient(k, one)))
     assert index.mul(six, one) is six
     assert len(block.ops) == before
-    assert number_of(index.sub(k, k)) == 0
-    assert number_of(index.quotient(index.add(six, one), six)) == 1
+    assert constant_integer(index.sub(k, k)) == 0
+    assert constant_integer(index.quotient(index.add(six, one), six)) == 1
     assert all(isinstance(op, arith.ConstantOp) for op in block.ops)
     assert index.add(k, six) is index.add(k, six)
 
@@ -91,14 +87,14 @@ def test_nothing_is_emitted_for_what_is_known() -> None:
 def test_large_numbers_are_left_to_the_machine() -> None:
     _, index = arithmetic()
     large = index.constant(LARGEST_NUMBER)
-    assert number_of(index.mul(large, large)) is None
-    assert number_of(index.min(large, large)) == LARGEST_NUMBER
+    assert constant_integer(index.mul(large, large)) is None
+    assert constant_integer(index.min(large, large)) == LARGEST_NUMBER
 
 
 def test_nothing_divides_by_zero_while_loops_are_made() -> None:
     block, index = arithmetic()
-    assert number_of(index.quotient(block.args[0], index.constant(0))) == 0
-    assert number_of(index.quotient(index.constant(5), index.constant(0))) == 0
+    assert constant_integer(index.quotient(block.args[0], index.constant(0))) == 0
+    assert constant_integer(index.quotient(index.constant(5), index.constant(0))) == 0
 
 
 @pytest.mark.parametrize("counts", [(3, 4, 2), (1, 5, 1), (1, 1), (6,), (), (2, 1, 3, 1)])
