@@ -214,25 +214,29 @@ class TileCost:
         sum[k](x[k] * w[j - k]),  j - 9 <= k <= j      ten terms, 25 of a block of 16 columns
         """
         terms = terms_once(op, self.uses, self.sizes)
-        bounds = self._moving_bounds(op)
-        if not bounds or not terms:
+        slopes = self._slopes(op)
+        if not slopes or not terms:
             return terms * self._of_sum(op)
         length = length_of(op, op.indices[-1], self.sizes)
-        lacking = bounds * (self.tile.columns - 1)
+        lacking = sum(slopes) * (self.tile.columns - 1)
         walked = length + lacking / 2
-        tested = min(walked, lacking) * COST_OF_BOUND * bounds / (self.tile.height * self.lanes)
-        return terms / length * (walked * self._of_sum(op) + tested)
+        tests = COST_OF_BOUND * len(slopes) / (self.tile.height * self.lanes)
+        return terms / length * (walked * self._of_sum(op) + min(walked, lacking) * tests)
 
-    def _moving_bounds(self, op: tix.ReductionOp) -> int:
-        """The bounds of the last index that move with the column; those of short boxes are tests
-        of terms (`shape-loops`)."""
+    def _slopes(self, op: tix.ReductionOp) -> Sequence[int]:
+        """The steps, from column to column, of the bounds of the last index that move; those of
+        short boxes are tests of terms (`shape-loops`)."""
         index, column = op.indices[-1], self.tile.column_index
 
-        def find() -> int:
+        def find() -> Sequence[int]:
             if column in op.indices:
-                return 0
+                return ()
             box = box_around(op, long=False, bands=True)
-            return len([c for c in box or op.constraints if c.form[index] and c.form[column]])
+            return [
+                abs(c.form[column])
+                for c in box or op.constraints
+                if c.form[index] and c.form[column]
+            ]
 
         return self.uses.once((box_around, op, column), find)
 

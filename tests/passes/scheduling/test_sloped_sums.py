@@ -33,6 +33,16 @@ def test_wide_blocks_walk_over_terms_that_most_columns_lack() -> None:
     assert int(columns.split()[0].rstrip(",")) > 16
 
 
+def test_columns_have_no_terms_in_common_where_bounds_move_by_more_than_there_are() -> None:
+    """Pieces of 63 terms: of what a block of 48 of them walks over, each has a 48th part."""
+    f = tadc.compile(
+        "a: f32[700, 2]\nb: f32[2995, 2]\nc: f32[700]\n"
+        "y[j] = sum[k, i](abs(a[i, j] - b[k, j] - c[i]))"
+    )
+    pieces = next(line for line in f.emit("plan").splitlines() if line.startswith("y_pieces"))
+    assert "terms k" in pieces and "columns p" not in pieces
+
+
 @pytest.mark.parametrize("size", [1039, 1040, 1100])
 @pytest.mark.parametrize("body", [MOVED, f"{GUARDED} + {MOVED}"])
 def test_sums_in_such_blocks_are_those_of_numpy(size: int, body: str) -> None:
