@@ -12,7 +12,7 @@ instruction holds for elements side by side along the terms; others have these l
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 
 from xdsl.ir import SSAValue
@@ -51,11 +51,25 @@ def cost_of_row_lines(
 
 def _of_term(op: tix.ReductionOp, tile: Tile, uses: IndexUses, sizes: Sizes) -> float:
     """The cost of the lines of a term of a block."""
-    return sum(
-        _cost_of_line(read, op.indices[-1], tile.lanes, uses, sizes)
-        * _lines_of_rows(read, tile, uses, sizes)
-        for read in _reads_of_rows(op, tile.column_index, uses, sizes)
-    )
+    column, lanes = tile.column_index, tile.lanes
+    apart = uses.once((_apart, op, column, lanes), lambda: _apart(op, column, lanes, uses, sizes))
+    return sum(cost * _lines_of_rows(steps, tile) for cost, steps in apart)
+
+
+def _apart(
+    op: tix.ReductionOp, column: SSAValue, lanes: int, uses: IndexUses, sizes: Sizes
+) -> Sequence[tuple[int, Mapping[SSAValue, int]]]:
+    """The cost of a line of each read that has one for each term, and the bytes between elements at
+    neighbouring values of the indices that it depends on."""
+    costs = [
+        (read, _cost_of_line(read, op.indices[-1], lanes, uses, sizes))
+        for read in _reads_of_rows(op, column, uses, sizes)
+    ]
+    return [
+        (cost, {v: _bytes(read, v, lanes, uses, sizes) for v in uses.of(read.result)})
+        for read, cost in costs
+        if cost
+    ]
 
 
 def reads_in_one_place(
@@ -101,11 +115,10 @@ def cost_of_lines_apart(step: int) -> int:
     return COST_OF_LINE_IN_TWO_PLACES if step % BYTES_OF_PLACE else COST_OF_LINE_IN_ONE_PLACE
 
 
-def _lines_of_rows(read: tix.ReadOp, tile: Tile, uses: IndexUses, sizes: Sizes) -> int:
+def _lines_of_rows(steps: Mapping[SSAValue, int], tile: Tile) -> int:
     """The lines that the rows of a block read for a term."""
-    used = uses.of(read.result)
-    steps = [(_bytes(read, v, tile.lanes, uses, sizes), n) for v, n in tile.axes if v in used]
-    return prod(-(-count * min(step, LINE_BYTES) // LINE_BYTES) for step, count in steps)
+    counts = [(n, steps[v]) for v, n in tile.axes if v in steps]
+    return prod(-(-count * min(step, LINE_BYTES) // LINE_BYTES) for count, step in counts)
 
 
 def _bytes(read: tix.ReadOp, index: SSAValue, lanes: int, uses: IndexUses, sizes: Sizes) -> int:
