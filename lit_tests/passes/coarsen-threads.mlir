@@ -44,7 +44,7 @@ func.func @y(%y: memref<?xf32>, %x: memref<?xf32>, %w: memref<?xf32>, %I: index,
 
 // Two rows and two columns, which are a warp apart; a block of threads computes a rectangle.
 // LANES:      [[WARP:%.*]] = arith.constant 32 : index
-// LANES-NEXT: loops.parallel (%j, %i, %lane) to ({{%.*}}, {{%.*}}, [[WARP]]) {
+// LANES:      loops.parallel (%j, %i, %lane) to ({{%.*}}, {{%.*}}, [[WARP]]) {
 // LANES:        [[PAIR:%.*]] = arith.muli %j, {{%.*}} : index
 // LANES-NEXT:   [[FIRST:%.*]] = arith.addi [[PAIR]], %lane : index
 // LANES:        arith.addi [[FIRST]], [[WARP]] : index

@@ -15,11 +15,11 @@ tix.program @maxima (%x = "x" : !tix.tensor<[I, J], f32>) {
 }
 
 // CHECK-LABEL: func.func @m(
+// CHECK:         [[LEFT:%.*]] = arith.subi %J, %c16
 // CHECK-NOT:     scf.for %j
 // CHECK:         vector.load %x[{{.*}}] : memref
 // CHECK-COUNT-3: vector.load %x[{{.*}}] : memref
-// CHECK:         [[LEFT:%.*]] = arith.subi %J, %c16
-// CHECK-NEXT:    [[MASK:%.*]] = vector.create_mask [[LEFT]] : vector<16xi1>
+// CHECK:         [[MASK:%.*]] = vector.create_mask [[LEFT]] : vector<16xi1>
 // CHECK-COUNT-4: vector.maskedload %x[{{.*}}], [[MASK]]
 // CHECK-COUNT-4: vector.reduction <maximumf>
 

@@ -14,12 +14,12 @@ tix.program @window (%x = "x" : !tix.tensor<[N], f64>) {
   tix.return %y
 }
 // CHECK:      func.func @y(%y: memref<?xf64>, %x: memref<?xf64>, %N: index) attributes {buffers = ["y", "x"], sizes = ["N"]} {
-// CHECK-NEXT:   loops.parallel (%i) to (%N) {
-// CHECK:          [[C:%.*]] = arith.constant 0.000000e+00 : f64
-// CHECK:          [[I:%.*]] = arith.addi %i, %c1 : index
-// CHECK:          [[I2:%.*]] = arith.floordivsi [[I]], %c2 : index
-// CHECK:          [[I3:%.*]] = arith.addi %i, %c10 : index
-// CHECK:          [[I4:%.*]] = arith.floordivsi [[I3]], %c3 : index
+// CHECK:        loops.parallel (%i) to (%N) {
+// CHECK-NEXT:     [[C:%.*]] = arith.constant 0.000000e+00 : f64
+// CHECK-NEXT:     [[I:%.*]] = arith.addi %i, %c1 : index
+// CHECK-NEXT:     [[I2:%.*]] = arith.floordivsi [[I]], %c2 : index
+// CHECK-NEXT:     [[I3:%.*]] = arith.addi %i, %c10 : index
+// CHECK-NEXT:     [[I4:%.*]] = arith.floordivsi [[I3]], %c3 : index
 // CHECK-NEXT:     [[I5:%.*]] = arith.maxsi %c0, [[I2]] : index
 // CHECK-NEXT:     [[I6:%.*]] = arith.minsi %c5, [[I4]] : index
 // CHECK-NEXT:     [[S:%.*]] = scf.for %k = [[I5]] to [[I6]] step %c1 iter_args(%sum = [[C]]) -> (f64) {
@@ -36,7 +36,8 @@ tix.program @window (%x = "x" : !tix.tensor<[N], f64>) {
 // -----
 
 // One function per definition: buffers are the result and what it reads, sizes come in order of
-// name. Elements lie in rows; several indices of a sum share one total. Here the length of the inner
+// name. Elements lie in rows, and what is the same for all of them is computed once, with numbers
+// ahead of all loops; several indices of a sum share one total. Here the length of the inner
 // range depends on the outer index, so that each value of that has segments of its own.
 tix.program @rows (%x = "x" : !tix.tensor<[N, M, 5], f64>) {
   %u = tix.define "u" (%i, %j) : !tix.tensor<[M, 5], f64> {
@@ -54,26 +55,26 @@ tix.program @rows (%x = "x" : !tix.tensor<[N, M, 5], f64>) {
 }
 // CHECK:      func.func @u(%u: memref<?xf64>, %x: memref<?xf64>, %M: index, %N: index) attributes {buffers = ["u", "x"], sizes = ["M", "N"]} {
 // CHECK:        [[I:%.*]] = arith.muli %c5, %M : index
-// CHECK-NEXT:   loops.parallel (%i, %j) to (%M, %c5) {
-// CHECK:          [[I2:%.*]] = arith.subi %N, %c1 : index
-// CHECK-NEXT:     [[I3:%.*]] = arith.muli [[I2]], [[I]] : index
-// CHECK-NEXT:     [[I4:%.*]] = arith.muli %i, %c5 : index
-// CHECK:          [[I5:%.*]] = arith.addi [[I4]], %c4 : index
-// CHECK-NEXT:     [[I6:%.*]] = arith.subi [[I5]], %j : index
-// CHECK-NEXT:     [[I7:%.*]] = arith.addi [[I3]], [[I6]] : index
+// CHECK-NEXT:   [[I2:%.*]] = arith.muli %N, [[I]] : index
+// CHECK:        loops.parallel (%i, %j) to (%M, %c5) {
+// CHECK-NEXT:     [[I3:%.*]] = arith.muli %i, %c5 : index
+// CHECK-NEXT:     [[I4:%.*]] = arith.addi [[I2]], [[I3]] : index
+// CHECK-NEXT:     [[I5:%.*]] = arith.subi [[I4]], %j : index
+// CHECK-NEXT:     [[I6:%.*]] = arith.subi [[I5]], [[I]] : index
+// CHECK-NEXT:     [[I7:%.*]] = arith.addi [[I6]], %c4 : index
 // CHECK-NEXT:     [[X:%.*]] = memref.load %x[[[I7]]] : memref<?xf64>
-// CHECK-NEXT:     [[I8:%.*]] = arith.addi [[I4]], %j : index
+// CHECK-NEXT:     [[I8:%.*]] = arith.addi [[I3]], %j : index
 // CHECK-NEXT:     memref.store [[X]], %u[[[I8]]] : memref<?xf64>
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return
 // CHECK-NEXT: }
 // CHECK:      func.func @y(%y: memref<?xf64>, %u: memref<?xf64>, %M: index) attributes {buffers = ["y", "u"], sizes = ["M"]} {
-// CHECK-NEXT:   loops.parallel () to () {
-// CHECK:          [[C:%.*]] = arith.constant 0.000000e+00 : f64
-// CHECK:          [[S:%.*]], [[E:%.*]] = scf.for %i = %c0 to %M step %c1 iter_args([[S1:%.*]] = [[C]], [[E1:%.*]] = [[C]]) -> (f64, f64) {
-// CHECK:            [[S2:%.*]], [[E2:%.*]] = scf.for %segment = %i to %c5 step %c4096{{.*}} iter_args(%total = [[S1]], %errors = [[E1]]) -> (f64, f64) {
+// CHECK:        loops.parallel () to () {
+// CHECK-NEXT:     [[C:%.*]] = arith.constant 0.000000e+00 : f64
+// CHECK-NEXT:     [[S:%.*]], [[E:%.*]] = scf.for %i = %c0 to %M step %c1 iter_args([[S1:%.*]] = [[C]], [[E1:%.*]] = [[C]]) -> (f64, f64) {
+// CHECK-NEXT:       [[I:%.*]] = arith.muli %i, %c4 : index
+// CHECK-NEXT:       [[S2:%.*]], [[E2:%.*]] = scf.for %segment = %i to %c5 step %c4096{{.*}} iter_args(%total = [[S1]], %errors = [[E1]]) -> (f64, f64) {
 // CHECK:              scf.for %j = %segment to {{.*}} iter_args(%sum = [[C]]) -> (f64) {
-// CHECK:                [[I:%.*]] = arith.muli %i, %c4 : index
 // CHECK-NEXT:           [[I2:%.*]] = arith.addi [[I]], %j : index
 // CHECK-NEXT:           [[U:%.*]] = memref.load %u[[[I2]]] : memref<?xf64>
 // CHECK-NEXT:           [[V:%.*]] = arith.addf %sum, [[U]] fastmath<reassoc,contract> : f64
@@ -115,11 +116,11 @@ tix.program @conditions (%x = "x" : !tix.tensor<[9], f64>) {
 // CHECK-NEXT:     [[I4:%.*]] = arith.muli [[I2]], %c3 : index
 // CHECK-NEXT:     [[B4:%.*]] = arith.cmpi eq, %i, [[I4]] : index
 // CHECK-NEXT:     [[B5:%.*]] = arith.ori [[B3]], [[B4]] : i1
+// CHECK-NEXT:     [[I5:%.*]] = arith.subi %i, [[I2]] : index
 // CHECK-NEXT:     [[B6:%.*]] = scf.if [[B5]] -> (f64) {
 // CHECK-NEXT:       [[X:%.*]] = memref.load %x[[[I2]]] : memref<?xf64>
 // CHECK-NEXT:       scf.yield [[X]] : f64
 // CHECK-NEXT:     } else {
-// CHECK-NEXT:       [[I5:%.*]] = arith.subi %i, [[I2]] : index
 // CHECK-NEXT:       [[I6:%.*]] = arith.index_cast [[I5]] : index to i64
 // CHECK-NEXT:       [[V:%.*]] = arith.sitofp [[I6]] : i64 to f64
 // CHECK-NEXT:       scf.yield [[V]] : f64
@@ -188,8 +189,8 @@ tix.program @powers (%x = "x" : !tix.tensor<[], f64>) {
   tix.return %y
 }
 // CHECK:      func.func @y(%y: memref<?xf64>, %x: memref<?xf64>) attributes {buffers = ["y", "x"], sizes = []} {
-// CHECK-NEXT:   loops.parallel () to () {
-// CHECK:          [[X:%.*]] = memref.load %x[%c0] : memref<?xf64>
+// CHECK:        loops.parallel () to () {
+// CHECK-NEXT:     [[X:%.*]] = memref.load %x[%c0] : memref<?xf64>
 // CHECK:          [[C:%.*]] = arith.constant -5.000000e+00 : f64
 // CHECK-NEXT:     [[V:%.*]] = arith.mulf [[X]], [[X]] fastmath<contract> : f64
 // CHECK-NEXT:     [[V2:%.*]] = arith.mulf [[V]], [[V]] fastmath<contract> : f64
@@ -222,8 +223,8 @@ tix.program @functions (%x = "x" : !tix.tensor<[], f64>) {
   tix.return %for
 }
 // CHECK:      func.func @for_(%for: memref<?xf64>, %x: memref<?xf64>) attributes {buffers = ["for", "x"], sizes = []} {
-// CHECK-NEXT:   loops.parallel () to () {
-// CHECK:          [[X:%.*]] = memref.load %x[%c0] : memref<?xf64>
+// CHECK:        loops.parallel () to () {
+// CHECK-NEXT:     [[X:%.*]] = memref.load %x[%c0] : memref<?xf64>
 // CHECK:          [[ONE:%.*]] = arith.constant 1.000000e+00 : f64
 // CHECK-NEXT:     [[UNIT:%.*]] = math.copysign [[ONE]], [[X]] : f64
 // CHECK:          [[ZERO:%.*]] = arith.constant 0.000000e+00 : f64

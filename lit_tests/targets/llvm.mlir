@@ -25,15 +25,19 @@ func.func @y(%y: memref<?xf32>, %x: memref<?xf32>, %M: index, %N: index)
 // CHECK:      define internal void @y(ptr noalias captures(none) writeonly %y, ptr noalias captures(none) readonly %x, i64 %M, i64 %N, i64 %begin, i64 %end, ptr %stop) #0 {
 // CHECK-NEXT: entry:
 // CHECK-NEXT:   %some = icmp slt i64 %begin, %end
-// CHECK-NEXT:   br i1 %some, label %for.i, label %done.i
+// CHECK-NEXT:   br i1 %some, label %enter.i, label %done.i
+// CHECK-NEXT: enter.i:
+// CHECK-NEXT:   br label %for.i
 // CHECK-NEXT: for.i:
-// CHECK-NEXT:   %i = phi i64 [ %begin, %entry ], [ %i.next, %test.i ]
+// CHECK-NEXT:   %i = phi i64 [ %begin, %enter.i ], [ %i.next, %test.i ]
 // CHECK-NEXT:   %row = mul nsw i64 %i, %N
 // CHECK-NEXT:   %some.1 = icmp slt i64 0, %N
-// CHECK-NEXT:   br i1 %some.1, label %for.k, label %done.k
+// CHECK-NEXT:   br i1 %some.1, label %enter.k, label %done.k
+// CHECK-NEXT: enter.k:
+// CHECK-NEXT:   br label %for.k
 // CHECK-NEXT: for.k:
-// CHECK-NEXT:   %k = phi i64 [ 0, %for.i ], [ %k.next, %for.k ]
-// CHECK-NEXT:   %acc = phi float [ 0.0, %for.i ], [ %next, %for.k ]
+// CHECK-NEXT:   %k = phi i64 [ 0, %enter.k ], [ %k.next, %for.k ]
+// CHECK-NEXT:   %acc = phi float [ 0.0, %enter.k ], [ %next, %for.k ]
 // CHECK-NEXT:   %at = add nsw i64 %row, %k
 // CHECK-NEXT:   %at.1 = getelementptr inbounds float, ptr %x, i64 %at
 // CHECK-NEXT:   %v = load float, ptr %at.1, align 4

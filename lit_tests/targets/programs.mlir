@@ -65,6 +65,7 @@ tix.program @programs (%x = "x" : !tix.tensor<[9], f32>, %z = "z" : !tix.tensor<
 // LLVM-NEXT:   [[Q:%.*]] = add nsw i64 [[QUO]], [[STEP]]
 // LLVM:        [[AND:%.*]] = and i1
 // LLVM:        [[OR:%.*]] = or i1 [[AND]],
+// LLVM-NEXT:   [[INDEX:%.*]] = sub nsw i64 %i, [[Q]]
 // LLVM-NEXT:   br i1 [[OR]], label %then, label %else
 // LLVM-NEXT: then:
 // LLVM-NEXT:   [[AT:%.*]] = add nsw i64 [[Q]], 3
@@ -74,7 +75,6 @@ tix.program @programs (%x = "x" : !tix.tensor<[9], f32>, %z = "z" : !tix.tensor<
 // LLVM-NEXT:   [[SQUARE:%.*]] = fmul contract double [[WIDE]], [[WIDE]]
 // LLVM-NEXT:   [[CUBE:%.*]] = fmul contract double [[SQUARE]], [[WIDE]]
 // LLVM:      else:
-// LLVM-NEXT:   [[INDEX:%.*]] = sub nsw i64 %i, [[Q]]
 // LLVM-NEXT:   [[REAL:%.*]] = sitofp i64 [[INDEX]] to double
 // LLVM:        phi double [ [[CUBE]], %then ], [ [[REAL]], %else ]
 

@@ -166,7 +166,7 @@ func.func @y(%y: memref<?xf32>, %x: memref<?xf32>, %w: memref<?xf32>, %H: index,
 // CHECK:       for.s:
 // CHECK:         %s0 = phi <32 x float> [ splat (float 0.0), {{.*}} ], [ [[NEXT:%.*]], %test.s ]
 // CHECK:       for.c:
-// CHECK:         %p0 = phi <32 x float> [ %s0, %for.s ], [ %t0, %for.c ]
+// CHECK:         %p0 = phi <32 x float> [ %s0, %enter.c ], [ %t0, %for.c ]
 // CHECK-COUNT-12: call <32 x float> @llvm.fma.v32f32
 // CHECK:       done.c:
 // CHECK-NEXT:    [[NEXT]] = phi <32 x float> [ %s0, %for.s ], [ %t0, %for.c ]

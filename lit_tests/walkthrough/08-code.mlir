@@ -7,45 +7,45 @@
 // RUN: tadc-opt %s -t llvm | filecheck %s --check-prefix LLVM
 
 func.func @dy_sum(%dy_sum: memref<?xf64>, %dy: memref<?xf64>, %w: memref<?xf64>, %x: memref<?xf64>, %I: index, %K: index, %N: index) attributes {buffers = ["dy_sum", "dy", "w", "x"], sizes = ["I", "K", "N"]} {
+  %c1 = arith.constant 1 : index
+  %c0 = arith.constant 0 : index
+  %c4096 = arith.constant 4096 : index
+  %c4 = arith.constant 4 : index
+  %c2 = arith.constant 2 : index
   loops.parallel (%i) to (%I) {
     %0 = memref.load %dy[%i] : memref<?xf64>
     %1 = arith.constant 5.000000e-01 : f64
     %2 = arith.mulf %1, %0 fastmath<contract> : f64
     %3 = arith.constant 0.000000e+00 : f64
-    %c0 = arith.constant 0 : index
-    %c4096 = arith.constant 4096 : index
-    %4, %5 = scf.for %segment = %c0 to %K step %c4096 iter_args(%total = %3, %errors = %3) -> (f64, f64) {
-      %6 = arith.addi %segment, %c4096 : index
-      %7 = arith.minsi %6, %K : index
-      %c1 = arith.constant 1 : index
-      %8 = scf.for %k = %segment to %7 step %c1 iter_args(%sum = %3) -> (f64) {
-        %9 = memref.load %w[%k] : memref<?xf64>
-        %c4 = arith.constant 4 : index
-        %10 = arith.muli %i, %c4 : index
-        %c2 = arith.constant 2 : index
+    %4 = arith.muli %i, %c4 : index
+    %5, %6 = scf.for %segment = %c0 to %K step %c4096 iter_args(%total = %3, %errors = %3) -> (f64, f64) {
+      %7 = arith.addi %segment, %c4096 : index
+      %8 = arith.minsi %7, %K : index
+      %9 = scf.for %k = %segment to %8 step %c1 iter_args(%sum = %3) -> (f64) {
+        %10 = memref.load %w[%k] : memref<?xf64>
         %11 = arith.muli %k, %c2 : index
-        %12 = arith.addi %10, %11 : index
+        %12 = arith.addi %4, %11 : index
         %13 = memref.load %x[%12] : memref<?xf64>
         %14 = arith.constant 2.000000e+00 : f64
         %15 = arith.mulf %13, %13 fastmath<contract> : f64
-        %16 = arith.mulf %9, %15 fastmath<contract> : f64
+        %16 = arith.mulf %10, %15 fastmath<contract> : f64
         %17 = arith.addf %sum, %16 fastmath<reassoc,contract> : f64
         scf.yield %17 : f64
       }
-      %18 = arith.addf %total, %8 : f64
+      %18 = arith.addf %total, %9 : f64
       %19 = arith.subf %18, %total : f64
       %20 = arith.subf %18, %19 : f64
       %21 = arith.subf %total, %20 : f64
-      %22 = arith.subf %8, %19 : f64
+      %22 = arith.subf %9, %19 : f64
       %23 = arith.addf %21, %22 : f64
       %24 = arith.addf %errors, %23 : f64
       scf.yield %18, %24 : f64, f64
     }
-    %25 = math.absf %5 : f64
-    %26 = arith.addf %4, %5 : f64
+    %25 = math.absf %6 : f64
+    %26 = arith.addf %5, %6 : f64
     %27 = arith.constant 0x7ff0000000000000 : f64
     %28 = arith.cmpf olt, %25, %27 : f64
-    %29 = arith.select %28, %26, %4 : f64
+    %29 = arith.select %28, %26, %5 : f64
     %30 = math.sqrt %29 : f64
     %31 = arith.divf %2, %30 fastmath<contract> : f64
     memref.store %31, %dy_sum[%i] : memref<?xf64>
@@ -53,33 +53,33 @@ func.func @dy_sum(%dy_sum: memref<?xf64>, %dy: memref<?xf64>, %w: memref<?xf64>,
   func.return
 }
 func.func @dx(%dx: memref<?xf64>, %dy_sum: memref<?xf64>, %w: memref<?xf64>, %x: memref<?xf64>, %I: index, %K: index, %N: index) attributes {buffers = ["dx", "dy_sum", "w", "x"], sizes = ["I", "K", "N"]} {
+  %c1 = arith.constant 1 : index
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %0 = arith.muli %K, %c2 : index
+  %c5 = arith.constant 5 : index
+  %c4 = arith.constant 4 : index
+  %c4096 = arith.constant 4096 : index
   loops.parallel (%p) to (%N) {
-    %c2 = arith.constant 2 : index
-    %0 = arith.floordivsi %p, %c2 : index
-    %1 = arith.muli %0, %c2 : index
-    %2 = arith.cmpi eq, %p, %1 : index
-    %3 = scf.if %2 -> (f64) {
-      %4 = arith.constant 0.000000e+00 : f64
-      %c0 = arith.constant 0 : index
-      %5 = arith.muli %K, %c2 : index
-      %c5 = arith.constant 5 : index
-      %6 = arith.addi %p, %c5 : index
-      %7 = arith.subi %6, %5 : index
-      %c4 = arith.constant 4 : index
-      %8 = arith.floordivsi %7, %c4 : index
-      %9 = arith.addi %p, %c4 : index
-      %10 = arith.floordivsi %9, %c4 : index
-      %11 = arith.maxsi %c0, %8 : index
-      %12 = arith.minsi %I, %10 : index
-      %c4096 = arith.constant 4096 : index
-      %13, %14 = scf.for %segment = %11 to %12 step %c4096 iter_args(%total = %4, %errors = %4) -> (f64, f64) {
+    %1 = arith.floordivsi %p, %c2 : index
+    %2 = arith.muli %1, %c2 : index
+    %3 = arith.cmpi eq, %p, %2 : index
+    %4 = arith.subi %p, %0 : index
+    %5 = arith.addi %4, %c5 : index
+    %6 = arith.floordivsi %5, %c4 : index
+    %7 = arith.addi %p, %c4 : index
+    %8 = arith.floordivsi %7, %c4 : index
+    %9 = arith.maxsi %c0, %6 : index
+    %10 = arith.minsi %I, %8 : index
+    %11 = scf.if %3 -> (f64) {
+      %12 = arith.constant 0.000000e+00 : f64
+      %13, %14 = scf.for %segment = %9 to %10 step %c4096 iter_args(%total = %12, %errors = %12) -> (f64, f64) {
         %15 = arith.addi %segment, %c4096 : index
-        %16 = arith.minsi %15, %12 : index
-        %c1 = arith.constant 1 : index
-        %17 = scf.for %i = %segment to %16 step %c1 iter_args(%sum = %4) -> (f64) {
+        %16 = arith.minsi %15, %10 : index
+        %17 = scf.for %i = %segment to %16 step %c1 iter_args(%sum = %12) -> (f64) {
           %18 = memref.load %dy_sum[%i] : memref<?xf64>
           %19 = arith.muli %i, %c2 : index
-          %20 = arith.subi %0, %19 : index
+          %20 = arith.subi %1, %19 : index
           %21 = memref.load %w[%20] : memref<?xf64>
           %22 = arith.mulf %18, %21 fastmath<contract> : f64
           %23 = arith.addf %sum, %22 fastmath<reassoc,contract> : f64
@@ -100,7 +100,7 @@ func.func @dx(%dx: memref<?xf64>, %dy_sum: memref<?xf64>, %w: memref<?xf64>, %x:
       %34 = arith.cmpf olt, %31, %33 : f64
       %35 = arith.select %34, %32, %13 : f64
       %36 = arith.constant 2.000000e+00 : f64
-      %37 = memref.load %x[%1] : memref<?xf64>
+      %37 = memref.load %x[%2] : memref<?xf64>
       %38 = arith.mulf %36, %37 fastmath<contract> : f64
       %39 = arith.mulf %38, %35 fastmath<contract> : f64
       scf.yield %39 : f64
@@ -108,7 +108,7 @@ func.func @dx(%dx: memref<?xf64>, %dy_sum: memref<?xf64>, %w: memref<?xf64>, %x:
       %40 = arith.constant 0.000000e+00 : f64
       scf.yield %40 : f64
     }
-    memref.store %3, %dx[%p] : memref<?xf64>
+    memref.store %11, %dx[%p] : memref<?xf64>
   }
   func.return
 }
@@ -116,12 +116,13 @@ func.func @dx(%dx: memref<?xf64>, %dy_sum: memref<?xf64>, %w: memref<?xf64>, %x:
 // CUDA:      dy_sum(
 // CUDA:        const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
 // CUDA-NEXT:   if (i >= I) return;
+// CUDA-NEXT:   const long long [[AT:.*]] = i * 4;
 // CUDA-NEXT:   double total = 0.0;
 // CUDA-NEXT:   double errors = 0.0;
 // CUDA-NEXT:   for (long long segment = 0; segment < K; segment += 4096) {
 // CUDA-NEXT:     double sum = 0.0;
 // CUDA-NEXT:     for (long long k = segment; k < min(segment + 4096, K); ++k) {
-// CUDA-NEXT:       const double [[X:.*]] = x[i * 4 + k * 2];
+// CUDA-NEXT:       const double [[X:.*]] = x[[[AT]] + k * 2];
 // CUDA-NEXT:       sum += w[k] * ([[X]] * [[X]]);
 // CUDA-NEXT:     }
 // CUDA-NEXT:     const double [[T1:.*]] = total + sum;
@@ -133,18 +134,19 @@ func.func @dx(%dx: memref<?xf64>, %dy_sum: memref<?xf64>, %w: memref<?xf64>, %x:
 // CUDA-NEXT:   dy_sum[i] = 0.5 * dy[i] / sqrt([[SUM]]);
 // CUDA-NEXT: }
 
-// What may be negative, p + 5 - 2 K, is divided by a function: C rounds towards 0.
+// What may be negative, p - 2 K + 5, is divided by a function: C rounds towards 0.
 // CUDA:      dx(
-// CUDA:        const long long p = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+// CUDA:        const long long [[K2:.*]] = K * 2;
+// CUDA-NEXT:   const long long p = (long long)blockIdx.x * blockDim.x + threadIdx.x;
 // CUDA-NEXT:   if (p >= N) return;
 // CUDA-NEXT:   const long long [[T:.*]] = p / 2;
 // CUDA-NEXT:   const long long [[EVEN:.*]] = [[T]] * 2;
+// CUDA-NEXT:   const long long [[HIGH:.*]] = min(I, (p + 4) / 4);
 // CUDA-NEXT:   double [[RESULT:.*]];
 // CUDA-NEXT:   if (p == [[EVEN]]) {
-// CUDA-NEXT:     const long long [[HIGH:.*]] = min(I, (p + 4) / 4);
 // CUDA-NEXT:     double total = 0.0;
 // CUDA-NEXT:     double errors = 0.0;
-// CUDA-NEXT:     for (long long segment = max(0LL, floor_div(p + 5 - K * 2, 4LL)); segment < [[HIGH]]; segment += 4096) {
+// CUDA-NEXT:     for (long long segment = max(0LL, floor_div(p - [[K2]] + 5, 4LL)); segment < [[HIGH]]; segment += 4096) {
 // CUDA-NEXT:       double sum = 0.0;
 // CUDA-NEXT:       for (long long i = segment; i < min(segment + 4096, [[HIGH]]); ++i) {
 // CUDA-NEXT:         sum += dy_sum[i] * w[[[T]] - i * 2];
@@ -162,7 +164,7 @@ func.func @dx(%dx: memref<?xf64>, %dy_sum: memref<?xf64>, %w: memref<?xf64>, %x:
 // LLVM:        [[T:%.*]] = ashr i64 %p, 1
 // LLVM-NEXT:   [[EVEN:%.*]] = mul nsw i64 [[T]], 2
 // LLVM-NEXT:   [[TEST:%.*]] = icmp eq i64 %p, [[EVEN]]
-// LLVM-NEXT:   br i1 [[TEST]], label %then, label %else
+// LLVM:        br i1 [[TEST]], label %then, label %else
 // LLVM:        %segment{{.*}} = phi i64 [
 // LLVM:        [[I:%.*]] = phi i64 [ %segment
 // LLVM-NEXT:   [[SUM:%.*]] = phi double [ 0.0, %{{.*}} ], [ [[NEXT:%.*]], %{{.*}} ]

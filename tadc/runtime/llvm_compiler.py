@@ -2,6 +2,8 @@
 
 Functions of explicit vectors go without: LLVM has nothing to find there, and what it reorders takes
 more registers than there are. They become a module of their own, which is linked with the other.
+The code generator of LLVM would look for cheaper addresses in their loops, which takes it a quarter
+of its time; they are cheap there as they were emitted (`passes/lowering/scalars`).
 """
 
 from __future__ import annotations
@@ -17,6 +19,11 @@ from tadc.targets.llvm_libmvec import LIBRARY, library, with_vector_variants
 from tadc.targets.llvm_sections import by_passes
 
 llvm = installed("llvmlite.binding", "the target cpu")
+
+
+LATEST_LLVM = 22
+"""The last version that is known to have the option to generate code without looking for cheaper
+addresses: LLVM ends the process where it does not know an option."""
 
 
 @cache
@@ -93,7 +100,23 @@ def _optimized(text: str, quick: bool, m: Machine) -> Generator[tuple[Any, Any]]
         first, *others = modules
         for other in others:
             first.link_in(other)
+        if not plain:
+            made.enter_context(_addresses_as_they_are())
         yield first, target
+
+
+@contextlib.contextmanager
+def _addresses_as_they_are() -> Generator[None]:
+    """Code is generated without strength reduction of loops; an option of the whole process, which
+    is as it was in the end. Code that another library compiles meanwhile is a little slower."""
+    if llvm.llvm_version_info[0] > LATEST_LLVM:
+        yield
+        return
+    llvm.set_option("tadc", "-disable-lsr")
+    try:
+        yield
+    finally:
+        llvm.set_option("tadc", "-disable-lsr=false")
 
 
 def _parsed(text: str, context: Any, target: Any, features: Mapping[str, bool]) -> Any:

@@ -1,5 +1,8 @@
 """Loops as LLVM IR: rotated, with carried values, and left when the word at `%stop` is not 0.
 
+A test on top leaves a loop without iterations out. Behind it a block of its own leads to the loop:
+there LLVM computes vectors that are the same for all iterations.
+
 A loop tests that word between its iterations, unless these are short. A long loop of short ones is
 cut into strips: a loop over strips, which tests, is around the loop itself, which stays as simple
 as it was, so that LLVM unrolls and vectorises it.
@@ -55,7 +58,10 @@ class Loop:
         self.top, self.bottom = body.fresh(f"for.{self.hint}"), body.fresh(f"done.{self.hint}")
         self.before, self.low, self.initial = body.block, low, initial
         some = body.temporary("some", f"icmp slt {self.type} {low}, {self.high}")
-        body.line(f"br i1 {some}, label %{self.top}, label %{self.bottom}")
+        self.ahead = body.fresh(f"enter.{self.hint}")
+        body.line(f"br i1 {some}, label %{self.ahead}, label %{self.bottom}")
+        body.start_block(self.ahead)
+        body.line(f"br label %{self.top}")
         body.start_block(self.top)
         self.first = len(body.lines)
         self.next = f"%{body.fresh(f'{self.hint}.next')}"
@@ -92,7 +98,7 @@ class Loop:
             strict=True,
         )
         self.body.lines[self.first : self.first] = [
-            f"  {name} = phi {type} [ {start}, %{self.before} ], [ {again}, %{last} ]"
+            f"  {name} = phi {type} [ {start}, %{self.ahead} ], [ {again}, %{last} ]"
             for (type, name), start, again in heads
         ]
 

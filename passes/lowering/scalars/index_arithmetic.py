@@ -1,4 +1,8 @@
-"""Arithmetic of indices as `arith` operations of a block, each once.
+"""Arithmetic of indices as `arith` operations, each once, and outside of all loops around it.
+
+    for i in (0, 64):                    %n = i * 512
+      for k in (0, 512):
+        ... x[i * 512 + k] ...           %n + %k: the product is the same for all k
 
 Arithmetic of numbers is done here, and nothing is emitted for `k + 0`, `1 * k` or `k // 1`.
 """
@@ -6,9 +10,9 @@ Arithmetic of numbers is done here, and nothing is emitted for `k + 0`, `1 * k` 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerAttr, LocationAttr
@@ -40,13 +44,38 @@ MAXIMUM = Arithmetic(arith.MaxSIOp, max)
 MINIMUM = Arithmetic(arith.MinSIOp, min)
 
 
+class Term(NamedTuple):
+    """A term of a sum of indices."""
+
+    value: SSAValue
+    is_negative: bool
+
+
 class IndexArithmetic:
-    """Emits arithmetic of indices into a block, which computes nothing twice."""
+    """Emits arithmetic of indices into a block, and what is the same there for all iterations into
+    the blocks around it; none of them computes anything twice.
+
+    The blocks around end with the operation of this block so far.
+    """
 
     def __init__(self, block: Block, location: LocationAttr):
         self.block = block
         self.location = location
         self.known: dict[object, SSAValue] = {}
+        self.outer: Self | None = None
+        """The arithmetic of the block around; another one of the same block first."""
+        self.depth = 0
+        """The number of blocks around this one."""
+        self.depths = {block: 0}
+        """Of this block, of those around it, and of others before it."""
+
+    def stand_in(self, outer: Self) -> None:
+        """Use what is computed so far in the block around this one, or before it in this one."""
+        self.outer = outer
+        self.known = dict(outer.known)
+        self.depth = outer.depth + (self.block is not outer.block)
+        self.depths = outer.depths
+        self.depths[self.block] = self.depth
 
     def insert(self, op: OpT) -> OpT:
         op.location = self.location
@@ -61,7 +90,12 @@ class IndexArithmetic:
         return found
 
     def constant(self, value: int) -> SSAValue:
-        return self.once(("constant", value), lambda: _index_constant(value))
+        """A number, which stands ahead of all loops."""
+        key = "constant", value
+        found = self.known.get(key)
+        if found is None:
+            found = self.known[key] = self._at(0).once(key, lambda: _index_constant(value))
+        return found
 
     def add(self, a: SSAValue, b: SSAValue) -> SSAValue:
         return self._result(ADD, a, b)
@@ -84,7 +118,8 @@ class IndexArithmetic:
         return self._result(MINIMUM, a, b)
 
     def _result(self, what: Arithmetic, a: SSAValue, b: SSAValue) -> SSAValue:
-        """The result of an operation, which is emitted where it is not known here."""
+        """The result of an operation, which is emitted where it is not known here: as far outside
+        as its operands are."""
         x, y = constant_integer(a), constant_integer(b)
         if x is not None and y is not None and abs(number := what.of(x, y)) <= LARGEST_NUMBER:
             return self.constant(number)
@@ -92,7 +127,76 @@ class IndexArithmetic:
             return a
         if what.commutes and what.neutral is not None and x == what.neutral:
             return b
-        return self.once((what.op, a, b), lambda: operations.binary(what.op, a, b))
+        key = what.op, a, b
+        found = self.known.get(key)
+        if found is None:
+            # a divisor may be 0 where this block is not reached
+            stays = what is DIVIDE and y is None
+            level = self if stays else self._at(max(self.depth_of(a), self.depth_of(b)))
+            found = level.once(key, lambda: operations.binary(what.op, a, b))
+            self.known[key] = found
+        return found
+
+    def total(self, terms: Iterable[Term]) -> Term:
+        """The sum of terms, those of outer loops first: what is the same for all iterations of the
+        inner ones is added up outside of them."""
+        ordered = sorted(terms, key=lambda term: self.depth_of(term.value))
+        if not ordered:
+            return Term(self.constant(0), False)
+        total, is_negative = ordered[0]
+        for term in ordered[1:]:
+            if term.is_negative == is_negative:
+                total = self.add(total, term.value)
+            elif is_negative:
+                total, is_negative = self.sub(term.value, total), False
+            else:
+                total = self.sub(total, term.value)
+        return Term(total, is_negative)
+
+    def plus(self, term: Term, number: int) -> SSAValue:
+        """The sum of a term and a number."""
+        value, is_negative = term
+        if is_negative:
+            return self.sub(self.constant(number), value)
+        if number < 0:
+            return self.sub(value, self.constant(-number))
+        return self.add(value, self.constant(number))
+
+    def stepped(self, value: SSAValue, stride: SSAValue, count: int) -> SSAValue:
+        """So many steps further, from one step before where that is known."""
+        key = "steps", value, stride
+        before = self.known.get((*key, count - 1))
+        if before is not None:
+            return self.once((*key, count), lambda: operations.binary(arith.AddiOp, before, stride))
+        kind = arith.AddiOp if count > 0 else arith.SubiOp
+        by = self.mul(stride, self.constant(abs(count)))
+        return self.once((*key, count), lambda: operations.binary(kind, value, by))
+
+    def plus_here(self, value: SSAValue, number: int) -> SSAValue:
+        """The sum with a number, emitted into this block."""
+        if not number or constant_integer(value) is not None:
+            return self.plus(Term(value, False), number)
+        kind = arith.AddiOp if number > 0 else arith.SubiOp
+        by = self.constant(abs(number))
+        return self.once(("here", value, number), lambda: operations.binary(kind, value, by))
+
+    def depth_of(self, value: SSAValue) -> int:
+        """The number of blocks around the one that gives a value."""
+        return self.depths.get(_block_of(value), self.depth)
+
+    def _at(self, depth: int) -> Self:
+        """The arithmetic of the block with so many around it."""
+        found = self
+        while found.outer is not None and found.outer.depth >= depth:
+            found = found.outer
+        return found
+
+
+def _block_of(value: SSAValue) -> Block:
+    owner = value.owner
+    block = owner.parent if isinstance(owner, Operation) else owner
+    assert block is not None
+    return block
 
 
 @lru_cache(maxsize=1024)

@@ -17,12 +17,12 @@ from dialects.tix import Affine, Constraint, Variable
 from dialects.tix.affine import factors_of
 from passes.analysis.size_bounds import ANY_SIZE, Bounds, SizeBounds
 from passes.lowering import operations
-from passes.lowering.scalars.index_arithmetic import IndexArithmetic
+from passes.lowering.scalars.index_arithmetic import IndexArithmetic, Term
 from passes.rewriting.shallow_copy import shallow_copy
 
 
 class IndexLowering(IndexArithmetic):
-    """Emits index arithmetic into a block; equal forms are computed once per block.
+    """Emits index arithmetic of a block; equal forms are computed once.
 
     An index has a value, or a place: an affine form of others that have, as the third row of a
     block is at `i + 2`. So elements that several places share have equal forms.
@@ -34,16 +34,13 @@ class IndexLowering(IndexArithmetic):
         """Bounds of sizes that hold in all calls."""
         self.values: dict[Variable, SSAValue] = {}
         self.places: dict[Variable, Affine] = {}
-        self.outer: IndexLowering | None = None
-        """The lowering of the block around, which ends with the operation of this block so far."""
 
     def inside(self, block: Block) -> IndexLowering:
         """The lowering of a block inside, which can use what this one has computed so far."""
         inner = IndexLowering(block, self.location, self.sizes)
-        inner.outer = self
+        inner.stand_in(self)
         inner.values = dict(self.values)
         inner.places = dict(self.places)
-        inner.known = dict(self.known)
         return inner
 
     def placed(self, places: Mapping[Variable, Affine]) -> IndexLowering:
@@ -78,20 +75,14 @@ class IndexLowering(IndexArithmetic):
         return found
 
     def _sum(self, form: Affine) -> SSAValue:
-        positive = [self._term(k, c) for k, c in form.terms.items() if c > 0]
-        negative = [self._term(k, -c) for k, c in form.terms.items() if c < 0]
-        if form.constant > 0 or not positive:
-            positive.append(self.constant(form.constant))
-        elif form.constant < 0:
-            negative.append(self.constant(-form.constant))
-        total = reduce(self.add, positive)
-        for term in negative:
-            total = self.sub(total, term)
-        return total
+        return self.plus(self.total(self._terms(form)), form.constant)
 
-    def _term(self, key: Variable, coefficient: int) -> SSAValue:
-        value = self._variable(key)
-        return value if coefficient == 1 else self.mul(value, self.constant(coefficient))
+    def _terms(self, form: Affine) -> list[Term]:
+        """The terms of a form, without its constant."""
+        return [Term(self._multiple(key, abs(c)), c < 0) for key, c in form.terms.items()]
+
+    def _multiple(self, key: Variable, times: int) -> SSAValue:
+        return self.mul(self._variable(key), self.constant(times))
 
     def _variable(self, key: Variable) -> SSAValue:
         """The value of an index or a size, which may be a product of sizes."""
@@ -116,19 +107,30 @@ class IndexLowering(IndexArithmetic):
         return strides[::-1][: len(shape)]
 
     def linear(self, forms: Sequence[Affine], strides: Sequence[SSAValue | int]) -> SSAValue:
-        """The position of an element: numbers are multiplied out before anything is emitted."""
+        """The position of an element: numbers are multiplied out before anything is emitted.
+
+        What differs between elements at a fixed distance is added last, in this block: numbers,
+        which are a part of the address then, and steps of a stride, one after the other, so that
+        registers hold the position of one of them alone.
+        """
         parts: list[Affine] = []
-        total: SSAValue | None = None
+        terms: list[Term] = []
+        steps: list[tuple[SSAValue, int]] = []
         for form, stride in zip(forms, strides, strict=True):
+            placed = form.substitute(self.places) if self.places else form
             if isinstance(stride, int):
-                parts.append(form if stride == 1 else form * stride)
-            else:
-                part = self.mul(self.form(form), stride)
-                total = part if total is None else self.add(total, part)
+                parts.append(placed if stride == 1 else placed * stride)
+                continue
+            count = placed.constant
+            if placed.terms:
+                terms.append(Term(self.mul(self._sum(placed - count), stride), False))
+            if count:
+                steps.append((stride, count))
         fixed = parts[0] if len(parts) == 1 else Affine.sum(parts)
-        if total is None:
-            return self.form(fixed)
-        return total if fixed == Affine() else self.add(total, self.form(fixed))
+        total = self.plus(self.total([*terms, *self._terms(fixed)]), 0)
+        for stride, count in steps:
+            total = self.stepped(total, stride, count)
+        return self.plus_here(total, fixed.constant)
 
     def bounds(self, index: SSAValue, constraints: Sequence[Constraint]) -> tuple[SSAValue, ...]:
         """First value, and the value behind the last, of an index under its constraints."""

@@ -1,4 +1,5 @@
-"""Arithmetic of indices gives what Python gives, and is emitted for what is not known alone."""
+"""Arithmetic of indices gives what Python gives, and is emitted for what is not known alone,
+outside of loops where it can be."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from xdsl.dialects.builtin import Float32Type, UnknownLoc
 from xdsl.ir import Block, Operation, SSAValue
 
 from dialects.quick import INDEX, block_with, constant_integer
-from dialects.tix import TensorType
+from dialects.tix import Affine, TensorType
 from passes.lowering.emit import digits
 from passes.lowering.scalars.body_lowering import BodyLowering
 from passes.lowering.scalars.index_arithmetic import LARGEST_NUMBER, IndexArithmetic
@@ -38,6 +39,11 @@ def value_of(result: SSAValue, arguments: dict[SSAValue, int]) -> int:
     assert isinstance(result.owner, Operation)
     a, b = (value_of(v, arguments) for v in result.owner.operands)
     return MEANINGS[type(result.owner)](a, b)
+
+
+def block_of(value: SSAValue) -> Block | None:
+    """The block in which a value is given."""
+    return value.owner.parent if isinstance(value.owner, Operation) else value.owner
 
 
 def arithmetic() -> tuple[Block, IndexArithmetic]:
@@ -112,3 +118,58 @@ def test_digits(counts: tuple[int, ...]) -> None:
         assert [value_of(v, {number: n}) for v in found] == expected
     divisions = [op for op in block.ops if isinstance(op, arith.FloorDivSIOp)]
     assert len(divisions) == max(0, sum(count > 1 for count in counts) - 1)
+
+
+def nested(depth: int) -> list[IndexLowering]:
+    """Blocks of one index each, one inside the other, and what emits into them."""
+    found = [IndexLowering(block_with([INDEX]), UnknownLoc())]
+    for _ in range(depth - 1):
+        found.append(found[-1].inside(block_with([INDEX])))
+    return found
+
+
+def test_what_is_the_same_for_all_iterations_stands_outside() -> None:
+    outer, middle, inner = nested(3)
+    i, j, k = (level.block.args[0] for level in (outer, middle, inner))
+    product = inner.mul(i, inner.constant(512))
+    total = inner.add(product, j)
+    largest = inner.max(total, k)
+    found = [block_of(v) for v in (product, total, largest)]
+    assert found == [outer.block, middle.block, inner.block]
+    assert middle.mul(i, middle.constant(512)) is product
+    assert middle.inside(block_with([INDEX])).add(product, j) is total
+
+
+def test_a_division_by_what_may_be_zero_stays() -> None:
+    outer, inner = nested(2)
+    (i,) = outer.block.args
+    quotient = inner.quotient(i, inner.add(i, inner.constant(1)))
+    assert quotient.owner in inner.block.ops
+    assert inner.quotient(i, inner.constant(3)).owner in outer.block.ops
+
+
+@pytest.mark.parametrize("seed", seeds(40, of=2000, start=7300))
+def test_positions(seed: int) -> None:
+    """Those of elements at fixed distances from each other, with strides that may be sizes."""
+    rng = random.Random(seed)
+    levels = nested(4)
+    inner, indices = levels[-1], [level.block.args[0] for level in levels]
+    numbers = {v: rng.randint(0, 50) for v in indices}
+    inner.values.update(zip(indices, indices, strict=True))
+    for _ in range(3):
+        factors = [-2, -1, 0, 1, 1, 3]
+        bases = [Affine({v: rng.choice(factors) for v in indices}) for _ in range(3)]
+        strides = [rng.choice([1, 7, 64, *indices[:2]]) for _ in bases]
+        for _ in range(5):
+            forms = [base + rng.choice([-1, 0, 0, 1, 2]) for base in bases]
+            moved, steps = rng.choice(indices), rng.choice([0, 0, 1, 2])
+            lowering = inner.placed({moved: Affine.of(moved) + steps}) if steps else inner
+            at = {**numbers, moved: numbers[moved] + steps}
+            expected = sum(
+                form.evaluate(at) * (stride if isinstance(stride, int) else numbers[stride])
+                for form, stride in zip(forms, strides, strict=True)
+            )
+            assert value_of(lowering.linear(forms, strides), numbers) == expected
+    for level in levels[1:-1]:
+        for op in level.block.ops:
+            assert level.block in map(block_of, op.operands), "it is the same for all iterations"
