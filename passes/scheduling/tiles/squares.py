@@ -17,11 +17,14 @@ from xdsl.ir import Operation, SSAValue
 
 from dialects import tix
 from passes.analysis.index_uses import IndexUses
+from passes.scheduling.costs.tile_cost import operations
+from passes.scheduling.tiles.sum_lengths import is_short
 from passes.scheduling.tiles.tile import Tile
 from passes.scheduling.tiles.tile_analysis import is_slow, lanes_of, stride
 
-MOST_OPERATIONS = 12
-"""The operations of an element up to which all rows of a block are written out."""
+MOST_OPERATIONS = 2048
+"""The operations on vectors up to which all rows of a block are written out: LLVM takes some tenths
+of a second for them."""
 
 FEWEST_LANES = 4
 """The lanes of the smallest squares that are worth their shuffles."""
@@ -34,9 +37,9 @@ def square_tile(op: tix.DefineOp) -> Tile | None:
     """The tile with squares of a definition; None where it needs none, or reads more than those."""
     lanes = lanes_of(op)
     inside = [o for o in op.body.walk() if not isinstance(o, tix.YieldOp)]
-    if len(op.indices) < 2 or len(inside) > MOST_OPERATIONS or lanes < FEWEST_LANES:
+    if len(op.indices) < 2 or lanes < FEWEST_LANES or not all(map(_may_be_written_out, inside)):
         return None
-    if not all(map(_may_be_written_out, inside)):
+    if lanes * sum(times for _, times in operations(op.body)) > MOST_OPERATIONS:
         return None
     uses, column = IndexUses(), op.indices[-1]
     reads = [o for o in inside if isinstance(o, tix.ReadOp)]
@@ -57,7 +60,10 @@ def square_reads(op: tix.DefineOp, tile: Tile, uses: IndexUses) -> Collection[ti
 
 
 def _may_be_written_out(op: Operation) -> bool:
-    """True for what is the same operation in all rows, whatever their values."""
+    """True for what is the same operation in all rows, whatever their values; short sums have one
+    for each of their terms."""
+    if isinstance(op, tix.ReductionOp):
+        return is_short(op)
     return isinstance(op, tix.ReadOp | tix.ConstantOp | tix.UnaryOp | tix.BinaryOp)
 
 

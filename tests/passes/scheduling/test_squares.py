@@ -19,6 +19,9 @@ CASES = {
     "shifted": "x: real[I, J]\ny[j in range(J), i in range(I)] = x[I - 1 - i, j] + i",
     "axes": "y[j, n, i] = x[i, n, j]",
     "inner": "y[n, j, i] = x[n, i, j]",
+    "short": "y[k, j] = sum[i in range(3)](exp(x[i, j, k] + z[k, j]))",
+    "most": "y[k, j] = max[i in range(2)](x[j, i, k] * z[k, j]) - min[i in range(2)](x[j, i, k])",
+    "long": "y[i, j] = tanh(0.8 * (x[j, i] + 0.04 * x[j, i]**3)) * x[j, i] * (1 - exp(z[i]) / 2)",
     "mixed": "x: f32[I, J]\nz: f64[J, I]\ny[j, i] = x[i, j] * z[j, i]",
 }
 SIZES = (1, 3, 8, 15, 16, 17, 31, 33, 48, 130)
@@ -68,6 +71,13 @@ def _size(name: str, sizes: dict[str, int], choice: random.Random) -> int:
 def test_other_reads_are_no_squares(source: str) -> None:
     (op,) = tadc.compile(source).program.op.definitions
     assert square_tile(op) is None
+
+
+@pytest.mark.parametrize("terms", [10, 200])
+def test_rows_are_written_out_up_to_so_many_operations(terms: int) -> None:
+    body = " + ".join(f"(x[j, i] - {n}) * (z[i, j] + {n})" for n in range(terms))
+    (op,) = tadc.compile(f"y[i, j] = {body}").program.op.definitions
+    assert (square_tile(op) is not None) == (terms == 10)
 
 
 def test_a_plan_by_hand_may_ask_for_squares() -> None:
