@@ -26,6 +26,17 @@ MOST_OPERATIONS = 2048
 """The operations on vectors up to which all rows of a block are written out: LLVM takes some tenths
 of a second for them."""
 
+WRITTEN_OUT = (
+    tix.ReadOp,
+    tix.ConstantOp,
+    tix.IndexToRealOp,
+    tix.UnaryOp,
+    tix.BinaryOp,
+    tix.WhereOp,
+)
+"""What is the same operation in all rows and lanes, whatever their values: of a choice by values
+both sides are computed."""
+
 FEWEST_LANES = 4
 """The lanes of the smallest squares that are worth their shuffles."""
 
@@ -60,11 +71,8 @@ def square_reads(op: tix.DefineOp, tile: Tile, uses: IndexUses) -> Collection[ti
 
 
 def _may_be_written_out(op: Operation) -> bool:
-    """True for what is the same operation in all rows, whatever their values; short sums have one
-    for each of their terms."""
-    if isinstance(op, tix.ReductionOp):
-        return is_short(op)
-    return isinstance(op, tix.ReadOp | tix.ConstantOp | tix.UnaryOp | tix.BinaryOp)
+    """True for what is the same operation in all rows; short sums have one for each term."""
+    return is_short(op) if isinstance(op, tix.ReductionOp) else isinstance(op, WRITTEN_OUT)
 
 
 def _lies_along(read: tix.ReadOp, row: SSAValue, column: SSAValue, uses: IndexUses) -> bool:

@@ -22,6 +22,8 @@ CASES = {
     "short": "y[k, j] = sum[i in range(3)](exp(x[i, j, k] + z[k, j]))",
     "most": "y[k, j] = max[i in range(2)](x[j, i, k] * z[k, j]) - min[i in range(2)](x[j, i, k])",
     "long": "y[i, j] = tanh(0.8 * (x[j, i] + 0.04 * x[j, i]**3)) * x[j, i] * (1 - exp(z[i]) / 2)",
+    "values": "y[n, c, h] = x[n, h, c] * g[c] if x[n, h, c] > 0 else exp(x[n, h, c]) - h",
+    "powers": "y[i, j] = max(0, x[j, i]) + sum[k in range(2)]((i - j) * x[j, i]**k)",
     "mixed": "x: f32[I, J]\nz: f64[J, I]\ny[j, i] = x[i, j] * z[j, i]",
 }
 SIZES = (1, 3, 8, 15, 16, 17, 31, 33, 48, 130)
