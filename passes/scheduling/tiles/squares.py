@@ -34,7 +34,7 @@ WRITTEN_OUT = (
     tix.BinaryOp,
     tix.WhereOp,
 )
-"""What is the same operation in all rows and lanes, whatever their values: of a choice by values
+"""Operations that are the same in all rows and lanes, whatever their values: of a choice by values
 both sides are computed."""
 
 FEWEST_LANES = 4
