@@ -107,8 +107,8 @@ def _optimized(text: str, quick: bool, m: Machine) -> Generator[tuple[Any, Any]]
 
 @contextlib.contextmanager
 def _addresses_as_they_are() -> Generator[None]:
-    """Code is generated without strength reduction of loops; an option of the whole process, which
-    is as it was in the end. Code that another library compiles meanwhile is a little slower."""
+    """LLVM generates code without strength reduction of loops in this context. That is an option of
+    the whole process: code that another library compiles meanwhile goes without, too."""
     if llvm.llvm_version_info[0] > LATEST_LLVM:
         yield
         return

@@ -67,7 +67,7 @@ class IndexArithmetic:
         self.depth = 0
         """The number of blocks around this one."""
         self.depths = {block: 0}
-        """Of this block, of those around it, and of others before it."""
+        """The number of blocks around this one, those around it, and others before it."""
 
     def stand_in(self, outer: Self) -> None:
         """Use what is computed so far in the block around this one, or before it in this one."""
@@ -163,7 +163,8 @@ class IndexArithmetic:
         return self.add(value, self.constant(number))
 
     def stepped(self, value: SSAValue, stride: SSAValue, count: int) -> SSAValue:
-        """So many steps further, from one step before where that is known."""
+        """The position `count` strides behind a position: one behind that of one stride less, where
+        it is known."""
         key = "steps", value, stride
         before = self.known.get((*key, count - 1))
         if before is not None:
@@ -173,7 +174,8 @@ class IndexArithmetic:
         return self.once((*key, count), lambda: operations.binary(kind, value, by))
 
     def plus_here(self, value: SSAValue, number: int) -> SSAValue:
-        """The sum with a number, emitted into this block."""
+        """The sum of a value and a number, emitted into this block even where it could stand
+        outside."""
         if not number or constant_integer(value) is not None:
             return self.plus(Term(value, False), number)
         kind = arith.AddiOp if number > 0 else arith.SubiOp

@@ -150,7 +150,8 @@ def test_a_division_by_what_may_be_zero_stays() -> None:
 
 @pytest.mark.parametrize("seed", seeds(40, of=2000, start=7300))
 def test_positions(seed: int) -> None:
-    """Those of elements at fixed distances from each other, with strides that may be sizes."""
+    """Positions of elements at fixed distances from each other are those of Python; strides may be
+    sizes."""
     rng = random.Random(seed)
     levels = nested(4)
     inner, indices = levels[-1], [level.block.args[0] for level in levels]
