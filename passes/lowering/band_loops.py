@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 
+from xdsl.dialects import arith
 from xdsl.ir import Region, SSAValue
 
 from dialects.loops import EndOp, ParallelOp, PartOp
@@ -201,25 +202,33 @@ def _locate(at: BodyLowering, stage: Stage, begins: dict[int, tuple[SSAValue, SS
         at.index.values[count_of(stage.of, n)] = larger(at, zero, difference(at, end, begin))
 
 
+MOVABLE = (arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.RemSIOp, arith.MaxSIOp, arith.MinSIOp)
+"""Arithmetic of indices that may stand in front of a loop that may have no iteration. The divisors
+of remainders are numbers."""
+
+
 def _in_order(at: BodyLowering, loops: ParallelOp) -> None:
-    """The iterations of loops, one after the other."""
-    block = loops.body.block
+    """The iterations of loops, one after the other; what the inner ones do not move stands in front
+    of them."""
     zero, one = at.index.constant(0), at.index.constant(1)
-    target = at.index.block
-    for size, old in zip(loops.sizes, block.args, strict=True):
-        inner = block_with([INDEX])
+    blocks, levels = [at.index.block], dict[SSAValue, int]()
+    for level, old in enumerate(loops.body.block.args, 1):
+        blocks.append(inner := block_with([INDEX]))
         inner.args[0].name_hint = old.name_hint
         old.replace_all_uses_with(inner.args[0])
+        levels[inner.args[0]] = level
+    for op in list(loops.body.block.ops):
+        op.detach()
+        if isinstance(op, EndOp):
+            continue
+        level = len(blocks) - 1
+        if isinstance(op, MOVABLE):
+            level = max(1, *(levels.get(v, 0) for v in op.operands))
+        levels |= dict.fromkeys(op.results, level)
+        blocks[level].add_op(op)
+    for size, around, inner in reversed([*zip(loops.sizes, blocks, blocks[1:], strict=False)]):
+        inner.add_op(operations.end())
         made = operations.loop(zero, size, one, (), inner)
         made.location = at.index.location
-        target.add_op(made)
-        if target is not at.index.block:
-            target.add_op(operations.end())
-        target = inner
-    for op in list(block.ops):
-        op.detach()
-        if not isinstance(op, EndOp):
-            target.add_op(op)
-    if target is not at.index.block:
-        target.add_op(operations.end())
+        around.add_op(made)
     loops.erase()
