@@ -11,6 +11,16 @@
 The loops of a stage are those of a definition, one iteration after the other. A band has as many
 elements as the buffers of stages hold, in rows that are as long as possible; bands along an index
 have about as many values each.
+
+A band that slides (`passes/scheduling/bands/slides.py`) has a loop over planes, of which each
+iteration computes one of each stage, in rings:
+
+      scf.for %n = ... {
+        %ahead = loops.part %z[...]              plane i + 4 of z, in its ring of five
+        scf.for %i = ... { ahead[%i, ..] = ... } no iteration where the band has no such plane
+        %plane = loops.part %y[...]              plane i of y
+        scf.for %i = ... { plane[%i, ..] = ... }
+      }
 """
 
 from __future__ import annotations
@@ -32,11 +42,13 @@ from passes.lowering.emit import (
     difference,
     digits,
     larger,
+    loop,
     quotient,
     smaller,
 )
 from passes.lowering.roll_loops import roll_loops
 from passes.lowering.scalars.body_lowering import BodyLowering
+from passes.lowering.scalars.index_lowering import Ring, Stride
 from passes.scheduling.bands.band_stages import Axis, Bands, Side, Stage, count_of, first_of
 
 Emit = Callable[[BodyLowering, Stage], ParallelOp]
@@ -55,30 +67,122 @@ def band_loops(outer: BodyLowering, bands: Bands, emit: Emit) -> ParallelOp:
     body.args[0].name_hint = "band"
     at = outer.inside(body)
     begins = _begins(at, parts, body.args[0])
-    buffers, strides, made = dict(outer.buffers), dict(outer.strides), dict[int, SSAValue]()
+    if bands.slides:
+        _slide(at, bands, begins, emit)
+    else:
+        _fill(at, bands, begins, emit)
+    return ParallelOp([total], Region(body))
+
+
+Ends = dict[int, tuple[SSAValue, SSAValue]]
+"""The first value of a band along each index of the root, and the end of these."""
+
+
+def _fill(at: BodyLowering, bands: Bands, begins: Ends, emit: Emit) -> None:
+    """Compute all elements that a band has of a stage, and then those of the next one."""
+    made = dict[int, SSAValue]()
     for stage in bands.stages:
         _locate(at, stage, begins)
-        own = at.index.strides(stage.op.shape)
         if stage.buffer is None:
-            own = at.index.strides(stage.of.type.shape)
-            forms = [
-                Affine.of(first_of(stage.of, n)) if axis else Affine()
-                for n, axis in enumerate(stage.axes)
-            ]
-            place = at.index.linear(forms, own)
-            buffers[stage.op.result] = at.insert(
-                PartOp(outer.buffers[stage.of.result], place)
-            ).result
-        else:
-            if stage.buffer not in made:
-                hint = stage.of.result.name_hint or "stage"
-                made[stage.buffer] = buffer(at, bands.elements, hint)
-            buffers[stage.op.result] = made[stage.buffer]
-        strides[stage.op.result, stage.op.shape] = own
-    at.buffers, at.strides = buffers, strides
+            _set_memory(at, stage, *_part_of_root(at, stage))
+            continue
+        if stage.buffer not in made:
+            made[stage.buffer] = _buffer_of(at, stage, bands)
+        _set_memory(at, stage, made[stage.buffer], at.index.strides(stage.op.shape))
     for stage in bands.stages:
         _in_order(at, emit(at, stage))
-    return ParallelOp([total], Region(body))
+
+
+def _buffer_of(at: BodyLowering, stage: Stage, bands: Bands) -> SSAValue:
+    """A buffer for what a band has of a stage."""
+    elements = bands.elements
+    if bands.slides:
+        elements = elements // bands.sides[0].planes * stage.planes
+    return buffer(at, elements, stage.of.result.name_hint or "stage")
+
+
+def _part_of_root(at: BodyLowering, stage: Stage) -> tuple[SSAValue, Sequence[Stride]]:
+    """The tensor of a root from the first element of a band on, and its strides."""
+    strides = at.index.strides(stage.of.type.shape)
+    forms = [
+        Affine.of(first_of(stage.of, n)) if axis else Affine() for n, axis in enumerate(stage.axes)
+    ]
+    place = at.index.linear(forms, strides)
+    return at.insert(PartOp(at.buffers[stage.of.result], place)).result, strides
+
+
+def _set_memory(
+    at: BodyLowering, stage: Stage, memory: SSAValue, strides: Sequence[Stride]
+) -> None:
+    """Let it be known where the elements of a stage are."""
+    at.buffers = {**at.buffers, stage.op.result: memory}
+    at.strides = {**at.strides, (stage.op.result, stage.op.shape): strides}
+
+
+# --- bands that slide -----------------------------------------------------------------------------
+
+
+def _slide(at: BodyLowering, bands: Bands, begins: Ends, emit: Emit) -> None:
+    """Compute a plane of each stage, and then the next ones.
+
+    Others read plane n of a stage at the place of plane n in its ring. For itself its plane is the
+    first one, and the only one.
+    """
+    along = bands.sides[0].index
+    begin, end = begins.pop(along)
+    zero = at.index.constant(0)
+    planes = dict[str, tuple[SSAValue, SSAValue, int]]()
+    lead = 0
+    for stage in bands.stages:
+        _locate(at, stage, begins)
+        axis = stage.axes[0]
+        assert axis
+        lead = max(lead, axis.high - axis.low)
+        first = larger(at, zero, at.index.add(begin, at.index.constant(axis.low)))
+        behind = at.index.add(end, at.index.constant(axis.high))
+        behind = smaller(at, behind, at.index.form(stage.of.type.shape[0]))
+        planes[stage.of.label.data] = first, behind, axis.high
+        if stage.buffer is not None:
+            at.index.values[first_of(stage.of, 0)] = zero
+            stride, *others = at.index.strides(stage.op.shape)
+            assert not isinstance(stride, Ring)
+            ring = Ring(stride, stage.planes)
+            _set_memory(at, stage, _buffer_of(at, stage, bands), [ring, *others])
+
+    def step(inner: BodyLowering, n: SSAValue) -> None:
+        for stage in bands.stages:
+            first, behind, high = planes[stage.of.label.data]
+            ahead = at.index.add(begin, at.index.constant(high - lead))
+            _compute_plane(inner, stage, inner.index.add(n, ahead), (first, behind), emit)
+
+    count = at.index.add(difference(at, end, begin), at.index.constant(lead))
+    loop(at, zero, count, "n", step)
+
+
+def _compute_plane(
+    at: BodyLowering, stage: Stage, plane: SSAValue, ends: tuple[SSAValue, SSAValue], emit: Emit
+) -> None:
+    """The loops of a plane of a stage, if it is one between the ends of a band."""
+    first, behind = ends
+    own = at.inside(at.index.block)  # what is known of this stage, others do not know
+    plane = larger(own, plane, first)
+    end = smaller(own, own.index.add(plane, own.index.constant(1)), behind)
+    count = larger(own, own.index.constant(0), difference(own, end, plane))
+    own.index.values[first_of(stage.of, 0)] = plane
+    own.index.values[count_of(stage.of, 0)] = count
+    if stage.buffer is None:
+        _set_memory(own, stage, *_part_of_root(own, stage))
+    else:
+        strides = own.index.strides(stage.op.shape)
+        place = own.index.linear([Affine.of(first_of(stage.of, 0))], [_ring_of(own, stage)])
+        part = own.insert(PartOp(own.buffers[stage.op.result], place)).result
+        _set_memory(own, stage, part, strides)
+    _in_order(own, emit(own, stage))
+
+
+def _ring_of(at: BodyLowering, stage: Stage) -> Stride:
+    """The stride of the planes of a stage, which others read."""
+    return at.strides[stage.op.result, stage.op.shape][0]
 
 
 @dataclass(frozen=True)
@@ -108,8 +212,10 @@ def _parts(at: BodyLowering, bands: Bands) -> list[_Part]:
         for outer in bands.sides[:number]:
             least = at_least_one(at, smaller(at, sizes[outer], at.index.constant(outer.least)))
             left = quotient(at, left, _elements(at, bands, outer, least))
-        most = difference(at, left, at.index.constant(side.reach))
-        most = quotient(at, most, at.index.constant(side.step))
+        most = at.index.constant(side.least)
+        if not side.planes:
+            most = difference(at, left, at.index.constant(side.reach))
+            most = quotient(at, most, at.index.constant(side.step))
         part = _evenly(at, side, sizes[side], at_least_one(at, most))
         room = quotient(at, room, _elements(at, bands, side, part.most))
         found.append(part)
@@ -150,6 +256,8 @@ def _room(bands: Bands) -> int:
 
 def _elements(at: BodyLowering, bands: Bands, side: Side, values: SSAValue) -> SSAValue:
     """The elements of a stage along so many values of a side, at most."""
+    if side.planes:
+        return at.index.constant(side.planes)
     elements = at.index.mul(values, at.index.constant(side.step))
     found = at.index.add(elements, at.index.constant(side.reach))
     if side.step == 1:
@@ -171,9 +279,7 @@ def _rounded_up(at: BodyLowering, a: SSAValue, b: SSAValue) -> SSAValue:
     return quotient(at, at.index.add(a, difference(at, b, at.index.constant(1))), b)
 
 
-def _begins(
-    at: BodyLowering, parts: Sequence[_Part], band: SSAValue
-) -> dict[int, tuple[SSAValue, SSAValue]]:
+def _begins(at: BodyLowering, parts: Sequence[_Part], band: SSAValue) -> Ends:
     """The first value of a band along each index of the root, and the end of these."""
     found: dict[int, tuple[SSAValue, SSAValue]] = {}
     last_first = parts[::-1]
@@ -184,11 +290,11 @@ def _begins(
     return found
 
 
-def _locate(at: BodyLowering, stage: Stage, begins: dict[int, tuple[SSAValue, SSAValue]]) -> None:
-    """Let the sizes that a stage has in a band be known."""
+def _locate(at: BodyLowering, stage: Stage, begins: Ends) -> None:
+    """Let the sizes that a stage has in a band along these indices be known."""
     zero = at.index.constant(0)
     for n, axis in enumerate(stage.axes):
-        if axis is None:
+        if axis is None or axis.index not in begins:
             continue
         begin, end = begins[axis.index]
         step = at.index.constant(axis.step)

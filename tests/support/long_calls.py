@@ -23,10 +23,12 @@ def cut_all_steps(patch: pytest.MonkeyPatch) -> None:
 
 
 def make_bands_small(patch: pytest.MonkeyPatch, room: int) -> None:
-    """Calls of any size have bands, and many, of so many bytes."""
+    """Calls of any size have bands, and many, of so many bytes, which slide by a few planes."""
     count_all_calls_as_long(patch)
     cut_all_steps(patch)
     patch.setattr(blocking, "FEWEST_BYTES_OF_FAR", 0)
     patch.setattr(band_layout, "BYTES_OF_BANDS", room)
     patch.setattr(band_layout, "FEWEST_COLUMNS", 4)
+    patch.setattr(band_layout, "LENGTH", 5)
+    patch.setattr(band_layout, "LENGTH_OF_REACH", 1)
     patch.setattr(bands, "FEWEST_COLUMNS", 4)

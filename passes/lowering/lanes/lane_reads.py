@@ -23,6 +23,7 @@ from passes.analysis.index_uses import IndexUses
 from passes.lowering import operations
 from passes.lowering.emit import select
 from passes.lowering.lanes.vector_lowering import VectorLowering
+from passes.lowering.scalars.index_lowering import Ring
 from passes.scheduling.tiles.sum_lengths import MASKED_STEPS
 
 
@@ -122,9 +123,10 @@ class LaneReads(VectorLowering):
         fixed, rest = 0, None
         for form, stride in zip(op.forms, self.strides[op.tensor, op.shape], strict=True):
             c = form[self.tile.column_index]
+            assert not c or not isinstance(stride, Ring)  # lanes are in one plane
             if c and isinstance(stride, int):
                 fixed += c * stride
-            elif c and not isinstance(stride, int):
+            elif c and isinstance(stride, SSAValue):
                 part = stride if c == 1 else self.index.mul(stride, self.index.constant(c))
                 rest = part if rest is None else self.index.add(rest, part)
         if rest is None:

@@ -20,12 +20,12 @@ from passes.lowering.scalars.elementary import (
     SIGNLESS,
     ScalarLowering,
 )
-from passes.lowering.scalars.index_lowering import IndexLowering
+from passes.lowering.scalars.index_lowering import IndexLowering, Stride
 from passes.rewriting.failure import place
 from passes.rewriting.shallow_copy import shallow_copy
 from passes.scheduling.tiles.sum_lengths import constraints_of
 
-Strides: TypeAlias = Mapping[tuple[SSAValue, tuple[Affine, ...]], Sequence[SSAValue | int]]
+Strides: TypeAlias = Mapping[tuple[SSAValue, tuple[Affine, ...]], Sequence[Stride]]
 """The strides of a tensor that is seen in a shape."""
 
 

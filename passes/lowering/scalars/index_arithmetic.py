@@ -40,6 +40,7 @@ ADD = Arithmetic(arith.AddiOp, operator.add, 0, commutes=True)
 SUBTRACT = Arithmetic(arith.SubiOp, operator.sub, 0)
 MULTIPLY = Arithmetic(arith.MuliOp, operator.mul, 1, commutes=True)
 DIVIDE = Arithmetic(arith.FloorDivSIOp, int.__floordiv__, 1)
+REMAINDER = Arithmetic(arith.RemSIOp, int.__mod__)
 MAXIMUM = Arithmetic(arith.MaxSIOp, max)
 MINIMUM = Arithmetic(arith.MinSIOp, min)
 
@@ -110,6 +111,10 @@ class IndexArithmetic:
         """`a / b`, rounded down. The divisor is 1 or more where this is computed: no iteration of
         none divides by its number of values."""
         return self._result(DIVIDE, a, b) if constant_integer(b) != 0 else self.constant(0)
+
+    def remainder(self, a: SSAValue, divisor: int) -> SSAValue:
+        """The rest of a value that is not negative after division by a number."""
+        return self._result(REMAINDER, a, self.constant(divisor))
 
     def max(self, a: SSAValue, b: SSAValue) -> SSAValue:
         return self._result(MAXIMUM, a, b)

@@ -7,6 +7,7 @@ x[2 * i + k]  of  x: [N, 3]        %0 = arith.muli %i, %c2 : index
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import reduce
 
 from xdsl.dialects import arith
@@ -19,6 +20,18 @@ from passes.analysis.size_bounds import ANY_SIZE, Bounds, SizeBounds
 from passes.lowering import operations
 from passes.lowering.scalars.index_arithmetic import IndexArithmetic, Term
 from passes.rewriting.shallow_copy import shallow_copy
+
+
+@dataclass(frozen=True)
+class Ring:
+    """The stride of planes of which a buffer holds the last ones: each takes the place of the one
+    that came so many before it."""
+
+    stride: SSAValue | int
+    planes: int
+
+
+Stride = SSAValue | int | Ring
 
 
 class IndexLowering(IndexArithmetic):
@@ -106,7 +119,7 @@ class IndexLowering(IndexArithmetic):
                 strides.append(self.mul(last, self.form(size)))
         return strides[::-1][: len(shape)]
 
-    def linear(self, forms: Sequence[Affine], strides: Sequence[SSAValue | int]) -> SSAValue:
+    def linear(self, forms: Sequence[Affine], strides: Sequence[Stride]) -> SSAValue:
         """The position of an element: numbers are multiplied out before anything is emitted.
 
         What differs between elements at a fixed distance is added last, in this block: numbers,
@@ -118,6 +131,9 @@ class IndexLowering(IndexArithmetic):
         steps: list[tuple[SSAValue, int]] = []
         for form, stride in zip(forms, strides, strict=True):
             placed = form.substitute(self.places) if self.places else form
+            if isinstance(stride, Ring):
+                terms.append(Term(self._in_ring(placed, stride), False))
+                continue
             if isinstance(stride, int):
                 parts.append(placed if stride == 1 else placed * stride)
                 continue
@@ -131,6 +147,12 @@ class IndexLowering(IndexArithmetic):
         for stride, count in steps:
             total = self.stepped(total, stride, count)
         return self.plus_here(total, fixed.constant)
+
+    def _in_ring(self, plane: Affine, ring: Ring) -> SSAValue:
+        """The position of a plane in a ring."""
+        place = self.remainder(self._sum(plane), ring.planes)
+        stride = ring.stride
+        return self.mul(place, self.constant(stride) if isinstance(stride, int) else stride)
 
     def bounds(self, index: SSAValue, constraints: Sequence[Constraint]) -> tuple[SSAValue, ...]:
         """First value, and the value behind the last, of an index under its constraints."""

@@ -6,6 +6,7 @@
 - `band_axes`: definitions with an index for each dimension
 - `band_windows`: what an element reads of each dimension of a tensor
 - `band_stages`: the elements that a definition has in a band
+- `slides`: bands that slide along the first dimension, plane by plane
 - `rolls`: stages that roll along with their reader, in registers, in place of bands
 - `band_pieces`: sides of pieces of a sum that are bands of what it alone reads
 """

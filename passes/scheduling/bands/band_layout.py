@@ -9,7 +9,7 @@ element (`band_roots`). All others are stages, which have what roots and later s
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from math import prod
@@ -25,6 +25,8 @@ from passes.scheduling.bands.band_roots import Whole, axes_of_roots
 from passes.scheduling.bands.band_stages import Axis, Roll, Side
 from passes.scheduling.bands.band_windows import Window, terms_around, windows_of
 from passes.scheduling.bands.rolls import roll_of
+from passes.scheduling.bands.slides import LENGTH, planes_of
+from passes.scheduling.bands.slides import TIMES_OF_REACH as LENGTH_OF_REACH
 from passes.scheduling.tiles.tile_analysis import bytes_of_element, constant_extent
 
 BYTES_OF_BANDS = 1 << 18
@@ -47,7 +49,7 @@ MOST_AGAIN = 32
 long for a vector that is written, and read again."""
 
 MOST_AGAIN_OF_SEVERAL = 8
-"""Additions that an element of a stage of several roots may cost more."""
+"""Additions that an element of a stage of several roots may cost more, or of bands that slide."""
 
 Axes = Mapping[tix.DefineOp, Sequence[Axis | None]]
 """For each dimension of definitions which values a band has; None for all of them."""
@@ -63,6 +65,8 @@ class Layout:
     """The elements of a buffer of stages."""
     buffers: Mapping[tix.DefineOp, int] = field(default_factory=dict[tix.DefineOp, int])
     """The number of the buffer of each stage; others are roots."""
+    planes: Mapping[tix.DefineOp, int] = field(default_factory=dict[tix.DefineOp, int])
+    """The planes of each stage that are there at a time, if bands slide."""
     again: float = 1.0
     """The times that an element of a stage is computed, in the mean, at most."""
     roll: Roll | None = None
@@ -94,40 +98,68 @@ def _is_private(op: tix.DefineOp, readers: Collection[tix.DefineOp]) -> bool:
     )
 
 
-def layout_of(ops: Sequence[tix.DefineOp]) -> Layout | None:
-    """The bands of definitions in order, and what each of them has in one of these; None where they
-    cannot share bands, or where these cost more than they save."""
+def layouts_of(ops: Sequence[tix.DefineOp]) -> Iterator[Layout]:
+    """The bands of definitions in order, and what each of them has in one of these: bands that
+    slide, and then such that do not. None where they cannot share bands, or where these cost more
+    than they save."""
     stages = stages_in(ops)
     with all_axes(ops) as whole:
         axes = _axes(whole, ops, stages) if len(whole) == len(ops) else None
-        if axes is not None and (roll := _roll(ops, whole, axes)):
-            return Layout(
-                {op: [None] * len(own) for op, own in axes.items()}, buffers={ops[0]: 0}, roll=roll
-            )
+        roll = _roll(ops, whole, axes) if axes is not None else None
+        planes = planes_of(whole, axes, stages) if axes and stages and not roll else {}
     if axes is None or not stages:
-        return None
+        return
+    if roll:
+        none = {op: [None] * len(own) for op, own in axes.items()}
+        yield Layout(none, buffers={ops[0]: 0}, roll=roll)
+        return
+    axes = _with_common_indices(axes)
+    slides = planes and all(own[0] for own in axes.values())
+    for own in [planes, {}] if slides else [{}]:
+        if found := _layout(ops, stages, axes, own):
+            yield found
+
+
+def _with_common_indices(axes: Axes) -> Axes:
+    """The values of a band along indices that move all definitions."""
     found = [{axis.index for axis in own if axis} for own in axes.values()]
     common = found[0].intersection(*found[1:])
-    axes = {
+    return {
         op: [axis if axis and axis.index in common else None for axis in own]
         for op, own in axes.items()
     }
+
+
+def _layout(
+    ops: Sequence[tix.DefineOp],
+    stages: Sequence[tix.DefineOp],
+    axes: Axes,
+    planes: Mapping[tix.DefineOp, int],
+) -> Layout | None:
+    """The layout of bands that have so many planes of each stage at a time, or all of them; None
+    where these cost more than they save."""
+    common = sorted({axis.index for own in axes.values() for axis in own if axis})
     others = [_elements_beside(op, axes[op]) for op in stages]
-    if not common or None in others:
+    if len(common) < (2 if planes else 1) or None in others:
         return None
-    buffers = _buffers(ops, stages)
-    largest = max(bytes_of_element(op.type) for op in stages)
-    elements = BYTES_OF_BANDS // largest // (1 + max(buffers.values()))
+    buffers = {op: n for n, op in enumerate(planes)} or _buffers(ops, stages)
+    elements = BYTES_OF_BANDS // max(bytes_of_element(op.type) for op in stages)
+    most = max(planes.values(), default=0)
+    elements = (
+        elements // sum(planes.values()) * most
+        if planes
+        else elements // (1 + max(buffers.values()))
+    )
     room = elements // max(1, *(n for n in others if n is not None))
-    sides = _sides(sorted(common), [axes[op] for op in stages], room)
+    sides = _sides(common, [axes[op] for op in stages], room, most)
     if sides is None:
         return None
     again = {op: _times(axes[op], sides) for op in stages}
-    costs = {op: _cost(op) for op in stages}
-    most = MOST_AGAIN if len(ops) == len(stages) + 1 else MOST_AGAIN_OF_SEVERAL
-    if sum((again[op] - 1) * costs[op] for op in stages) > most:
+    alone = len(ops) == len(stages) + 1 and not planes
+    most_again = MOST_AGAIN if alone else MOST_AGAIN_OF_SEVERAL
+    if sum((again[op] - 1) * _cost(op) for op in stages) > most_again:
         return None
-    return Layout(axes, sides, elements, buffers, max(again.values()))
+    return Layout(axes, sides, elements, buffers, planes, max(again.values()))
 
 
 def _times(axes: Sequence[Axis | None], sides: Sequence[Side]) -> float:
@@ -165,13 +197,19 @@ def _roll(ops: Sequence[tix.DefineOp], whole: Whole, axes: Axes) -> Roll | None:
 
 
 def _sides(
-    indices: Sequence[int], axes: Sequence[Sequence[Axis | None]], room: int
+    indices: Sequence[int], axes: Sequence[Sequence[Axis | None]], room: int, planes: int
 ) -> list[Side] | None:
-    """The sides of a band, of which the last one has all elements for which there is `room`."""
+    """The sides of a band, of which the last one has all elements for which there is `room`.
+
+    If there are `planes` at a time, it slides along the first one.
+    """
     found = [Side.of([a for own in axes for a in own if a and a.index == n]) for n in indices]
     # of long sums an element is a band
     is_long = prod(side.elements(1) for side in found) >= FEWEST_ROWS * FEWEST_COLUMNS
     sides = found if is_long else [replace(side, least=_least(side)) for side in found]
+    if planes:
+        long = max(LENGTH, LENGTH_OF_REACH * sides[0].reach)
+        sides[0] = replace(sides[0], least=long, planes=planes)
     last = sides[-1]
     most = last.values(room // prod(side.elements(side.least) for side in sides[:-1]))
     if most < last.least or most * last.step < FEWEST_COLUMNS:

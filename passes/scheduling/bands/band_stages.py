@@ -46,6 +46,8 @@ class Side:
     reach: int
     least: int = 1
     """The values that a band has for all sizes, unless there are fewer."""
+    planes: int = 0
+    """The planes of stages at most that are there at a time, where bands slide along this side."""
 
     @staticmethod
     def of(axes: Sequence[Axis]) -> Side:
@@ -56,7 +58,7 @@ class Side:
 
     def elements(self, values: int) -> int:
         """The elements of stages along so many values of the root, at most."""
-        return self.step * values + self.reach
+        return self.planes or self.step * values + self.reach
 
     def values(self, elements: int) -> int:
         """The values of the root for which there is room beside so many elements of stages."""
@@ -74,6 +76,8 @@ class Stage:
     blocking: Blocking
     buffer: int | None
     """The number of the buffer that holds them; None for a root, whose elements are in a tensor."""
+    planes: int = 0
+    """The planes that the buffer has at a time, where bands slide along the first dimension."""
 
     def has_vectors_along(self, index: int) -> bool:
         """True if loops have explicit vectors, as LLVM makes none beside these, and none of them
@@ -84,6 +88,13 @@ class Stage:
         if self.blocking.stream:
             columns.append(self.op.indices[-1])
         return bool(columns) and across.isdisjoint(columns)
+
+    @property
+    def has_whole_planes(self) -> bool:
+        """True if loops take one value of the first dimension after the other, and vectors run
+        along the last one."""
+        first, *_, last = self.op.indices
+        return all(t.row_index is not first and t.column_index is last for t in self.blocking.tiles)
 
 
 @dataclass(frozen=True)
@@ -114,6 +125,11 @@ class Bands:
     """The roll of the only stage before the root, along with it: then there are no bands."""
 
     @property
+    def slides(self) -> bool:
+        """True if a band slides along the first dimension, plane by plane."""
+        return any(side.planes for side in self.sides)
+
+    @property
     def roots(self) -> Sequence[Stage]:
         """The elements of bands that are stored in tensors."""
         return [stage for stage in self.stages if stage.buffer is None]
@@ -133,10 +149,11 @@ def stages_of(
     whole: Mapping[tix.DefineOp, tix.DefineOp],
     axes: Mapping[tix.DefineOp, Sequence[Axis | None]],
     buffers: Mapping[tix.DefineOp, int],
+    planes: Mapping[tix.DefineOp, int],
     choose: ChooseBlocking,
 ) -> list[Stage]:
     """The stages of definitions, of which `whole` ones have an index for each dimension, and some
-    have numbers of buffers.
+    have numbers of buffers, or of planes in these.
 
     They are added to the program, in front of the first definition.
     """
@@ -148,7 +165,8 @@ def stages_of(
         assert first.parent is not None
         first.parent.insert_op_before(stage, first)
         made[op.result] = stage.result, _begins(op, axes[op])
-        stages.append(Stage(stage, op, axes[op], choose(stage), buffers.get(op)))
+        own = buffers.get(op), planes.get(op, 0)
+        stages.append(Stage(stage, op, axes[op], choose(stage), *own))
     return stages
 
 

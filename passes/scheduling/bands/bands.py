@@ -23,8 +23,10 @@ Then e has no tensor, though two others read it, and what roots read of the same
 from memory once. Stages come as late as they can, so that few of them wait at a time: those that
 wait for nothing leave their buffer to the next one.
 
-A stage is a definition like any other, whose indices begin at that of the band, so that it runs in
-blocks or as a stream (`band_loops`). How many elements a band has, sizes tell at run time.
+Of volumes bands slide along the first dimension, and hold the planes that are read again
+(`slides`). A stage is a definition like any other, whose indices begin at that of the band, so that
+it runs in blocks or as a stream (`band_loops`). How many elements a band has, sizes tell at run
+time.
 """
 
 from __future__ import annotations
@@ -40,8 +42,9 @@ from passes.rewriting.programs import reads_of, type_of
 from passes.scheduling.bands.band_layout import (
     FEWEST_COLUMNS,
     MOST_TERMS,
+    Layout,
     all_axes,
-    layout_of,
+    layouts_of,
     stages_in,
 )
 from passes.scheduling.bands.band_stages import Bands, stages_of
@@ -130,7 +133,7 @@ class _Sharing:
         return (
             all(_is_free(nest, self.alone) for nest in nests)
             and all(map(has_few_terms, stages))
-            and layout_of(_ops(_in_order(nests))) is not None
+            and any(layouts_of(_ops(_in_order(nests))))
             and all(self.choose(op).is_far for op in stages)
             and not any(self.choose(op).alone for op in ops)
             and not any(_has_short_rows(self.choose(op)) for op in stages)
@@ -155,7 +158,7 @@ def _ops(nests: Sequence[Nest]) -> list[tix.DefineOp]:
 
 def _has_bands(group: Group) -> bool:
     """True for definitions that share bands, of which none rolls along with another one."""
-    layout = layout_of(_ops(group)) if len(group) > 1 else None
+    layout = next(layouts_of(_ops(group)), None) if len(group) > 1 else None
     return layout is not None and layout.roll is None
 
 
@@ -226,14 +229,21 @@ def _joined(group: Group, choose: ChooseBlocking) -> Nest | None:
     have no vectors."""
     if len(group) < 2:
         return None
+    found = (_nest_of(group, layout, choose) for layout in layouts_of(_ops(group)))
+    return next(filter(None, found), None)
+
+
+def _nest_of(group: Group, layout: Layout, choose: ChooseBlocking) -> Nest | None:
+    """The nest of definitions that share bands of a layout, if loops have vectors."""
     ops = _ops(group)
-    layout = layout_of(ops)
-    assert layout is not None
     with all_axes(ops) as whole:
-        stages = stages_of(whole, layout.axes, layout.buffers, choose)
+        stages = stages_of(whole, layout.axes, layout.buffers, layout.planes, choose)
     bands = Bands(stages, layout.sides, layout.elements, layout.again, layout.roll)
     nest = Nest(ops[-1], ops, [op.indices for op in ops], (), bands=bands)
-    if layout.roll or all(stage.has_vectors_along(layout.sides[-1].index) for stage in stages):
+    if layout.roll:
+        return nest
+    in_planes = not bands.slides or all(stage.has_whole_planes for stage in stages)
+    if in_planes and all(s.has_vectors_along(layout.sides[-1].index) for s in stages):
         return nest
     nest.forget()
     return None

@@ -110,7 +110,12 @@ def _band_comment(op: tix.DefineOp, bands: Bands, others: str) -> str:
     if bands.roll:
         rows = bands.roll.rows
         loops = f"{rows} rows at a time" if stored else "rolls along with it"
-    return "; ".join([others, loops, *([] if stored else ["not stored"])])
+    comments = [others, loops, "" if stored else "not stored"]
+    if bands.slides:
+        along = index_names(stage.op)[stage.op.indices[0]]
+        kept = f"keeps {stage.planes} plane{'s' if stage.planes > 1 else ''}"
+        comments.append(f"slides along {along}" if stored else kept)
+    return "; ".join(filter(None, comments))
 
 
 def _row_comment(op: tix.DefineOp, nest: Nest, others: str) -> str:

@@ -1,0 +1,73 @@
+"""Bands that slide along the first dimension, plane by plane: nothing is computed twice on the way.
+
+    z[i, j, k] = sum[t in range(5)](b[t] * x[i, j + t, k])      for each i: plane i + 4 of z,
+    y[i, j, k] = sum[s in range(5)](a[s] * z[i + s, j, k])        then plane i of y
+
+A band that has all planes of a box computes those again that the next band has, and its buffers
+hold few of their elements along other dimensions. One that slides is as long as it may be: its
+buffers hold the planes that are read again, five of z here, in a ring, and a plane takes the place
+of the one that nobody reads any more (`Ring` in `passes/lowering/scalars/index_lowering.py`).
+
+Each stage is ahead of the root by as much as this reads of it, from its own plane on, so that a
+plane is there before the first that reads it:
+
+    plane i of a reader, with i + w for w in low .. high    of the stage: ahead by `high` more
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from dialects import tix
+from passes.rewriting.programs import reads_of
+from passes.scheduling.bands.band_stages import Axis
+from passes.scheduling.bands.band_windows import windows_of
+
+LENGTH = 64
+"""The values of the root along which a band slides at least."""
+
+TIMES_OF_REACH = 8
+"""The same, as a multiple of the planes that each of them computes for itself."""
+
+
+def planes_of(
+    whole: Mapping[tix.DefineOp, tix.DefineOp],
+    axes: Mapping[tix.DefineOp, Sequence[Axis | None]],
+    stages: Collection[tix.DefineOp],
+) -> dict[tix.DefineOp, int]:
+    """The planes of each stage that are there at a time; none where bands cannot slide, or where
+    nothing would be computed twice.
+
+    There is one root, the last definition, and all move by one plane as it does, by no other index.
+    """
+    *others, root = whole
+    if any(op not in stages for op in others) or not _is_plain(axes[root]):
+        return {}
+    first = axes[root][0]
+    if not all(own and _moves_with(own[0], first) for own in axes.values()):
+        return {}
+    oldest: dict[tix.DefineOp, int] = {}
+    for reader, like in whole.items():
+        for read in reads_of(like):
+            stage = next((op for op in others if op.result is read.tensor), None)
+            if stage is None:
+                continue
+            form, window = read.forms[0], windows_of(read, like)[0]
+            moved = [v for v in form.indices if v in like.indices]
+            if window is None or moved != [like.indices[0]] or form[moved[0]] != 1:
+                return {}
+            ahead = axes[reader][0]
+            assert ahead
+            oldest[stage] = min(oldest.get(stage, window.low + ahead.high), window.low + ahead.high)
+    found = {op: own[0].high - oldest[op] + 1 for op in others if (own := axes[op])[0]}
+    return found if any(planes > 1 for planes in found.values()) else {}
+
+
+def _is_plain(axes: Sequence[Axis | None]) -> bool:
+    """True if a band has the values of a root that it computes, and no others."""
+    return len(axes) > 2 and all(a is None or (a.step, a.low, a.high) == (1, 0, 0) for a in axes)
+
+
+def _moves_with(own: Axis | None, first: Axis | None) -> bool:
+    """True if a dimension moves with the first one of the root, by as much."""
+    return own is not None and first is not None and (own.index, own.step) == (first.index, 1)
