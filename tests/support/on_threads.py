@@ -15,6 +15,25 @@ def listed(results: Any) -> list[Any]:
     return [*cast("tuple[Any, ...]", results)] if isinstance(results, tuple) else [results]
 
 
+def check_value_and_gradients(
+    f: tadc.Function, values: Sequence[Any], dtype: str, close: float
+) -> None:
+    """Compare results and gradients with those of the interpreter, on any number of threads."""
+    expected, slow = tadc.vjp(f.with_target("interpret"), *values)
+    results = listed(expected)
+    adjoints = [np.cos(np.arange(np.size(r), dtype=float)).reshape(np.shape(r)) for r in results]
+    wanted = [*results, *results, *listed(slow(*adjoints))]
+
+    def run() -> list[Any]:
+        # twice: alone, and with what gradients need, where other stages may be stored
+        own = [v.astype(dtype) for v in values]
+        y, pullback = tadc.vjp(f, *own)
+        gradients = pullback(*(d.astype(dtype) for d in adjoints))
+        return [*listed(f(*own)), *listed(y), *listed(gradients)]
+
+    check_on_threads(run, wanted, close)
+
+
 def check_on_threads(run: Callable[[], Sequence[Any]], wanted: Sequence[Any], close: float) -> None:
     """Compare what a function returns on any number of threads; `close` is relative, and absolute
     as a multiple of the largest element. Raises `AssertionError` where it differs."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from random import Random
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +20,7 @@ from tadc.runtime.executable import kernel_calls
 from tadc.runtime.memory import memory_of
 from tests.support.campaign import seeds
 from tests.support.long_calls import make_bands_small
-from tests.support.on_threads import check_on_threads, listed
+from tests.support.on_threads import check_value_and_gradients, listed
 from tests.support.scheduled_programs import run_scheduled
 
 FILTER = "y[i, j, k] = sum[s, t, u](a[s] * b[t] * c[u] * x[i + s, j + t, k + u])"
@@ -189,22 +188,7 @@ def agrees_with_the_interpreter(seed: int) -> bool:
     f = tadc.compile(text)
     shapes = {"x": [n + 8 for n in sides], "v": sides, "w": [5]}
     values = [rng.uniform(-1, 1, shapes[t.name]) for t in f.args]
-    expected, slow = tadc.vjp(f.with_target("interpret"), *values)
-    results = listed(expected)
-    adjoints = [rng.uniform(-1, 1, np.shape(r)) for r in results]
-    wanted = [*results, *results, *listed(slow(*adjoints))]
-
-    def run() -> list[Any]:
-        # twice: alone, and with what gradients need, where other stages may be stored
-        own = [v.astype(dtype) for v in values]
-        y, pullback = tadc.vjp(f, *own)
-        return [
-            *listed(f(*own)),
-            *listed(y),
-            *listed(pullback(*(d.astype(dtype) for d in adjoints))),
-        ]
-
-    check_on_threads(run, wanted, close)
+    check_value_and_gradients(f, values, dtype, close)
     sizes = dict(zip("NMK", sides, strict=False))
     plan = f.emit("plan", sizes, "f32" if dtype == "f4" else "f64")
     roots = [line for line in plan.splitlines() if "# with" in line and "not stored" not in line]

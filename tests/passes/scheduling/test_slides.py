@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from random import Random
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from passes.scheduling.bands import band_layout
 from tests.passes.scheduling.test_bands import random_stage
 from tests.support.campaign import seeds
 from tests.support.long_calls import make_bands_small
-from tests.support.on_threads import check_on_threads, listed
+from tests.support.on_threads import check_value_and_gradients
 
 FILTER = """\
 w: real[5]
@@ -120,18 +119,7 @@ def agrees_with_the_interpreter(seed: int) -> bool:
     f = tadc.compile(text)
     arrays = {"x": rng.uniform(-1, 1, [n + m for n, m in zip(sides, longer, strict=True)])}
     arrays["w"] = rng.uniform(-1, 1, 5)
-    values = [arrays[t.name] for t in f.args]
-    expected, slow = tadc.vjp(f.with_target("interpret"), *values)
-    (result,) = listed(expected)
-    dy = np.cos(np.arange(int(result.size), dtype=float)).reshape(result.shape)
-    wanted = [result, result, *listed(slow(dy))]
-
-    def run() -> list[Any]:
-        alone = f(*(v.astype(dtype) for v in values))
-        y, pullback = tadc.vjp(f, *(v.astype(dtype) for v in values))
-        return [alone, y, *listed(pullback(dy.astype(dtype)))]
-
-    check_on_threads(run, wanted, close)
+    check_value_and_gradients(f, [arrays[t.name] for t in f.args], dtype, close)
     sizes = dict(zip("NMK", sides, strict=True))
     return "slides along" in f.emit("plan", sizes, "f32" if dtype == "f4" else "f64")
 
