@@ -199,3 +199,21 @@ for sides in ((71, 69, 133), (40, 136, 150)):
 def test_bands_with_several_results_end_with_their_last_elements():
     output = output_of("-c", ROOTS)
     assert "40 planes, 3 apart, behind a page" in output
+
+
+SLIDES = """
+import numpy as np, tadc
+from tests.support.guarded_calls import check
+f = tadc.compile("y[i, j, k] = sum[s, t, u](a[s] * b[t] * c[u] * x[i + s, j + t, k + u])")
+for sides in ((71, 69, 133), (140, 136, 150)):
+    taps, x = [np.ones(5, "f")] * 3, np.ones(sides, "f")
+    sizes = {"S": 5, "T": 5, "U": 5} | dict(zip(("X_0", "X_1", "X_2"), sides))
+    assert "slides along i" in f.emit("plan", sizes, "f32")
+    for gap in (0, 3):
+        check(f"{sides[0]} planes, {gap} apart", f.runner, [*taps, x], gap)
+"""
+
+
+def test_bands_that_slide_end_with_their_last_elements():
+    output = output_of("-c", SLIDES)
+    assert "140 planes, 3 apart, behind a page" in output
