@@ -89,7 +89,7 @@ def warm_turn(source: str) -> Times:
     code = time.perf_counter()
     g(*arrays)
     end = time.perf_counter()
-    return {WARM_CODE: (code - start) * 1e3, WARM: (end - start) * 1e3}
+    return {WARM: (end - start) * 1e3, WARM_CODE: (code - start) * 1e3}
 
 
 def later_turn(source: str) -> Times:
