@@ -18,7 +18,8 @@ def listed(results: Any) -> list[Any]:
 def check_value_and_gradients(
     f: tadc.Function, values: Sequence[Any], dtype: str, close: float
 ) -> None:
-    """Compare results and gradients with those of the interpreter, on any number of threads."""
+    """Compare results and gradients, for arguments of a `dtype`, with those of the interpreter in
+    f64, as `check_on_threads` does."""
     expected, slow = tadc.vjp(f.with_target("interpret"), *values)
     results = listed(expected)
     adjoints = [np.cos(np.arange(np.size(r), dtype=float)).reshape(np.shape(r)) for r in results]
