@@ -122,67 +122,77 @@ def _set_memory(
 # --- bands that slide -----------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class _Planes:
+    """The planes of a stage that a band which slides has."""
+
+    stage: Stage
+    axis: Axis
+    """The values of the first dimension."""
+    stride: Stride
+    """The stride of planes, as others read them."""
+    first: SSAValue
+    end: SSAValue
+
+
 def _slide(at: BodyLowering, bands: Bands, begins: Ends, emit: Emit) -> None:
     """Compute a plane of each stage, and then the next ones.
 
-    Others read plane n of a stage at the place of plane n in its ring. For itself its plane is the
-    first one, and the only one.
+    A stage is ahead of the root by `axis.high` planes, and begins with plane `axis.low` of a band:
+    so the first one begins `lead` iterations before the root does.
     """
     along = bands.sides[0].index
-    begin, end = begins.pop(along)
-    zero = at.index.constant(0)
-    planes = dict[str, tuple[SSAValue, SSAValue, int]]()
-    lead = 0
-    for stage in bands.stages:
-        _locate(at, stage, begins)
-        axis = stage.axes[0]
-        assert axis
-        lead = max(lead, axis.high - axis.low)
-        first = larger(at, zero, at.index.add(begin, at.index.constant(axis.low)))
-        behind = at.index.add(end, at.index.constant(axis.high))
-        behind = smaller(at, behind, at.index.form(stage.of.type.shape[0]))
-        planes[stage.of.label.data] = first, behind, axis.high
-        if stage.buffer is not None:
-            at.index.values[first_of(stage.of, 0)] = zero
-            stride, *others = at.index.strides(stage.op.shape)
-            assert not isinstance(stride, Ring)
-            ring = Ring(stride, stage.planes)
-            _set_memory(at, stage, _buffer_of(at, stage, bands), [ring, *others])
+    begin, end = begins[along]
+    others = {index: ends for index, ends in begins.items() if index != along}
+    planes = [_planes_of(at, stage, bands, (begin, end), others) for stage in bands.stages]
+    lead = max(own.axis.high - own.axis.low for own in planes)
 
     def step(inner: BodyLowering, n: SSAValue) -> None:
-        for stage in bands.stages:
-            first, behind, high = planes[stage.of.label.data]
-            ahead = at.index.add(begin, at.index.constant(high - lead))
-            _compute_plane(inner, stage, inner.index.add(n, ahead), (first, behind), emit)
+        for own in planes:
+            ahead = at.index.add(begin, at.index.constant(own.axis.high - lead))
+            _compute_plane(inner, own, inner.index.add(n, ahead), emit)
 
     count = at.index.add(difference(at, end, begin), at.index.constant(lead))
-    loop(at, zero, count, "n", step)
+    loop(at, at.index.constant(0), count, "n", step)
 
 
-def _compute_plane(
-    at: BodyLowering, stage: Stage, plane: SSAValue, ends: tuple[SSAValue, SSAValue], emit: Emit
-) -> None:
-    """The loops of a plane of a stage, if it is one between the ends of a band."""
-    first, behind = ends
-    own = at.inside(at.index.block)  # what is known of this stage, others do not know
-    plane = larger(own, plane, first)
-    end = smaller(own, own.index.add(plane, own.index.constant(1)), behind)
-    count = larger(own, own.index.constant(0), difference(own, end, plane))
-    own.index.values[first_of(stage.of, 0)] = plane
-    own.index.values[count_of(stage.of, 0)] = count
+def _planes_of(
+    at: BodyLowering, stage: Stage, bands: Bands, ends: tuple[SSAValue, SSAValue], others: Ends
+) -> _Planes:
+    """The planes of a stage between the ends of a band, with memory for them, which others read:
+    plane n at the place of plane n in its ring."""
+    _locate(at, stage, others)
+    axis, zero = stage.axes[0], at.index.constant(0)
+    assert axis
+    begin, end = ends
+    first = larger(at, zero, at.index.add(begin, at.index.constant(axis.low)))
+    end = at.index.add(end, at.index.constant(axis.high))
+    end = smaller(at, end, at.index.form(stage.of.type.shape[0]))
+    stride, *inner = at.index.strides(stage.op.shape)
+    if stage.buffer is not None:
+        at.index.values[first_of(stage.of, 0)] = zero
+        stride = Ring(stride, stage.planes)
+        _set_memory(at, stage, _buffer_of(at, stage, bands), [stride, *inner])
+    return _Planes(stage, axis, stride, first, end)
+
+
+def _compute_plane(at: BodyLowering, own: _Planes, plane: SSAValue, emit: Emit) -> None:
+    """The loops of a plane of a stage, if a band has that."""
+    stage = own.stage
+    at = at.inside(at.index.block)  # for itself, the plane is the first one, and the only one
+    plane = larger(at, plane, own.first)
+    end = smaller(at, at.index.add(plane, at.index.constant(1)), own.end)
+    at.index.values[first_of(stage.of, 0)] = plane
+    at.index.values[count_of(stage.of, 0)] = larger(
+        at, at.index.constant(0), difference(at, end, plane)
+    )
     if stage.buffer is None:
-        _set_memory(own, stage, *_part_of_root(own, stage))
+        _set_memory(at, stage, *_part_of_root(at, stage))
     else:
-        strides = own.index.strides(stage.op.shape)
-        place = own.index.linear([Affine.of(first_of(stage.of, 0))], [_ring_of(own, stage)])
-        part = own.insert(PartOp(own.buffers[stage.op.result], place)).result
-        _set_memory(own, stage, part, strides)
-    _in_order(own, emit(own, stage))
-
-
-def _ring_of(at: BodyLowering, stage: Stage) -> Stride:
-    """The stride of the planes of a stage, which others read."""
-    return at.strides[stage.op.result, stage.op.shape][0]
+        place = at.index.linear([Affine.of(first_of(stage.of, 0))], [own.stride])
+        part = at.insert(PartOp(at.buffers[stage.op.result], place)).result
+        _set_memory(at, stage, part, at.index.strides(stage.op.shape))
+    _in_order(at, emit(at, stage))
 
 
 @dataclass(frozen=True)

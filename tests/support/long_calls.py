@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from passes.scheduling import blocking
-from passes.scheduling.bands import band_layout, bands
+from passes.scheduling.bands import band_layout, bands, slides
 from tadc.runtime import plan_record, size_class
 
 
@@ -29,6 +29,6 @@ def make_bands_small(patch: pytest.MonkeyPatch, room: int) -> None:
     patch.setattr(blocking, "FEWEST_BYTES_OF_FAR", 0)
     patch.setattr(band_layout, "BYTES_OF_BANDS", room)
     patch.setattr(band_layout, "FEWEST_COLUMNS", 4)
-    patch.setattr(band_layout, "LENGTH", 5)
-    patch.setattr(band_layout, "LENGTH_OF_REACH", 1)
     patch.setattr(bands, "FEWEST_COLUMNS", 4)
+    patch.setattr(slides, "LENGTH", 5)
+    patch.setattr(slides, "TIMES_OF_REACH", 1)

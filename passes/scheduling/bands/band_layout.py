@@ -25,8 +25,7 @@ from passes.scheduling.bands.band_roots import Whole, axes_of_roots
 from passes.scheduling.bands.band_stages import Axis, Roll, Side
 from passes.scheduling.bands.band_windows import Window, terms_around, windows_of
 from passes.scheduling.bands.rolls import roll_of
-from passes.scheduling.bands.slides import LENGTH, planes_of
-from passes.scheduling.bands.slides import TIMES_OF_REACH as LENGTH_OF_REACH
+from passes.scheduling.bands.slides import longest, planes_of
 from passes.scheduling.tiles.tile_analysis import bytes_of_element, constant_extent
 
 BYTES_OF_BANDS = 1 << 18
@@ -143,13 +142,12 @@ def _layout(
     if len(common) < (2 if planes else 1) or None in others:
         return None
     buffers = {op: n for n, op in enumerate(planes)} or _buffers(ops, stages)
-    elements = BYTES_OF_BANDS // max(bytes_of_element(op.type) for op in stages)
+    room_for_all = BYTES_OF_BANDS // max(bytes_of_element(op.type) for op in stages)
     most = max(planes.values(), default=0)
-    elements = (
-        elements // sum(planes.values()) * most
-        if planes
-        else elements // (1 + max(buffers.values()))
-    )
+    if planes:
+        elements = room_for_all // sum(planes.values()) * most
+    else:
+        elements = room_for_all // (1 + max(buffers.values()))
     room = elements // max(1, *(n for n in others if n is not None))
     sides = _sides(common, [axes[op] for op in stages], room, most)
     if sides is None:
@@ -208,8 +206,7 @@ def _sides(
     is_long = prod(side.elements(1) for side in found) >= FEWEST_ROWS * FEWEST_COLUMNS
     sides = found if is_long else [replace(side, least=_least(side)) for side in found]
     if planes:
-        long = max(LENGTH, LENGTH_OF_REACH * sides[0].reach)
-        sides[0] = replace(sides[0], least=long, planes=planes)
+        sides[0] = replace(sides[0], least=longest(sides[0].reach), planes=planes)
     last = sides[-1]
     most = last.values(room // prod(side.elements(side.least) for side in sides[:-1]))
     if most < last.least or most * last.step < FEWEST_COLUMNS:

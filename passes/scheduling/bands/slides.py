@@ -18,16 +18,24 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from xdsl.ir import SSAValue
+
 from dialects import tix
 from passes.rewriting.programs import reads_of
 from passes.scheduling.bands.band_stages import Axis
 from passes.scheduling.bands.band_windows import windows_of
 
 LENGTH = 64
-"""The values of the root along which a band slides at least."""
+"""Planes of the root along which a band slides, at most: others share the rest."""
 
 TIMES_OF_REACH = 8
-"""The same, as a multiple of the planes that each of them computes for itself."""
+"""Planes of the root for each plane of a stage that two neighbouring bands compute, at most: where
+these are many, bands are longer."""
+
+
+def longest(reach: int) -> int:
+    """The planes of the root along which a band slides, at most, if stages have `reach` more."""
+    return max(LENGTH, TIMES_OF_REACH * reach)
 
 
 def planes_of(
@@ -46,20 +54,18 @@ def planes_of(
     first = axes[root][0]
     if not all(own and _moves_with(own[0], first) for own in axes.values()):
         return {}
+    made: dict[SSAValue, tix.DefineOp] = {op.result: op for op in others}
+    ahead = {op: axis.high for op, own in axes.items() if (axis := own[0])}
     oldest: dict[tix.DefineOp, int] = {}
     for reader, like in whole.items():
-        for read in reads_of(like):
-            stage = next((op for op in others if op.result is read.tensor), None)
-            if stage is None:
-                continue
+        for read in (r for r in reads_of(like) if r.tensor in made):
             form, window = read.forms[0], windows_of(read, like)[0]
             moved = [v for v in form.indices if v in like.indices]
             if window is None or moved != [like.indices[0]] or form[moved[0]] != 1:
                 return {}
-            ahead = axes[reader][0]
-            assert ahead
-            oldest[stage] = min(oldest.get(stage, window.low + ahead.high), window.low + ahead.high)
-    found = {op: own[0].high - oldest[op] + 1 for op in others if (own := axes[op])[0]}
+            stage, plane = made[read.tensor], ahead[reader] + window.low
+            oldest[stage] = min(oldest.get(stage, plane), plane)
+    found = {op: ahead[op] - oldest[op] + 1 for op in others}
     return found if any(planes > 1 for planes in found.values()) else {}
 
 
