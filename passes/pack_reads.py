@@ -21,11 +21,17 @@ by side:
 
     y[i, j] = sum[k](a[k, i] * b[k, j])                        a_packed[i, k]
 
+So may the terms of what all rows read, where each row reads vectors of its own
+(`costs/row_vectors.py`); then the rows lie side by side:
+
+    z[c, h, p] = sum[d](x[d, h, p - d] * f[c, h, p - d])       f_packed[h, c, p - d]
+
 A definition reads copies where its best tile becomes clearly cheaper by it, copying included; where
 it has none, as all its sums are short, if vectors along its last index are quick with copies only,
 of which each element is read often. No copy pays of what sums read once, side by side, unless they
-read as much across: `sum[i, j](a[i, j] * b[j, i])` has no order of loops for both. Copies are
-shared by all definitions that read the same axis of a tensor so. What is asked is the form in which
+read as much across: `sum[i, j](a[i, j] * b[j, i])` has no order of loops for both. Copies of more
+elements must be clearly faster than those of fewer, as they take memory; they are shared by all
+definitions that read a tensor in the same order. What is asked is the form in which
 it will run: sums over the indices that `shift-sums` chooses, short ones over boxes, and tests of
 terms.
 Definitions that must round identically stay as they are, so that they run alike.
@@ -45,7 +51,7 @@ from passes.absorb_conditions import bounded_without_conditions
 from passes.analysis.index_uses import IndexUses
 from passes.analysis.rounding import is_free, must_round_identically
 from passes.cut_reductions import has_few_elements
-from passes.rewriting.axis_copies import Axes, Copy, CopyReader, Last, moved_type
+from passes.rewriting.axis_copies import Copy, CopyReader, Order, Orders
 from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.part_sizes import with_derived_sizes
 from passes.rewriting.program_pass import ProgramPass
@@ -61,7 +67,6 @@ from passes.rewriting.written_sizes import parse_sizes
 from passes.scheduling.costs.cache_lines import is_large
 from passes.scheduling.costs.far_lines import COST_OF_FAR_LINE
 from passes.scheduling.costs.known_prices import PricedTile
-from passes.scheduling.costs.row_lines import reads_in_one_place
 from passes.scheduling.costs.tile_cost import (
     ASSUMED_EXTENT,
     COST_OF_COPY,
@@ -75,6 +80,7 @@ from passes.scheduling.costs.tile_cost import (
 from passes.scheduling.recurrences import is_recurrence
 from passes.scheduling.scans import is_scanned
 from passes.scheduling.streams.streams import is_window, possible_stream
+from passes.scheduling.tiles.copy_orders import order_along, orders_for
 from passes.scheduling.tiles.sum_lengths import (
     MOST_TERMS_TO_UNROLL,
     blocked_sums,
@@ -82,7 +88,12 @@ from passes.scheduling.tiles.sum_lengths import (
     term_count,
 )
 from passes.scheduling.tiles.tile_analysis import is_slow, lanes_of, registers_for, stride
-from passes.scheduling.tiles.tile_choice import least_cost_of_terms, may_have_tiles, priced_tiles
+from passes.scheduling.tiles.tile_choice import (
+    least_cost_of_terms,
+    may_have_tiles,
+    priced_tiles,
+    sizes_of_ranges,
+)
 from passes.set_precision import set_precision
 from passes.shape_loops import in_boxes
 from passes.shift_sums import shift_sums
@@ -124,14 +135,14 @@ def pack_reads(program: tix.ProgramOp, sizes: Sizes, precision: str = "f64") -> 
     if not any(_may_pack(op) for op in program.definitions):
         return program
     shaped = in_boxes(shift_sums(bounded_without_conditions(program)))
-    axes = _all_axes(shaped, with_derived_sizes(shaped, sizes), precision)
-    if not axes:
+    orders = _all_orders(shaped, with_derived_sizes(shaped, sizes), precision)
+    if not orders:
         return program
     builder, cloner = start_copy(CopyReader, program, shaped)
-    cloner.axes, cloner.copies = axes, {}
+    cloner.orders, cloner.copies = orders, {}
     names = {tensor: f"{name}_packed" for tensor, name in tensor_names(shaped).items()}
     for given, op in zip(program.definitions, shaped.definitions, strict=True):
-        packed = [r for r in reads_of(op) if r in axes]
+        packed = [r for r in reads_of(op) if r in orders]
         cloner.make_copies(builder, packed, names)
         tensor = copy_definition(builder, cloner, op if packed else given)
         cloner.values.update({given.result: tensor, op.result: tensor})
@@ -141,13 +152,13 @@ def pack_reads(program: tix.ProgramOp, sizes: Sizes, precision: str = "f64") -> 
 # --- the choice -----------------------------------------------------------------------------------
 
 
-def _all_axes(program: tix.ProgramOp, sizes: Sizes, precision: str) -> Axes:
-    """The reads of a program that should read copies, each with the axis that comes last.
+def _all_orders(program: tix.ProgramOp, sizes: Sizes, precision: str) -> Orders:
+    """The reads of a program that should read copies, each with the order of its axes.
 
     A copy that one definition needs costs others nothing: these are asked again.
     """
     fixed = must_round_identically(program)
-    found: dict[tix.ReadOp, Last] = {}
+    found: dict[tix.ReadOp, Order] = {}
     made: set[Copy] = set()
     typed = set_precision(program, precision).definitions  # vectors have lanes of a type
     left = [
@@ -159,10 +170,10 @@ def _all_axes(program: tix.ProgramOp, sizes: Sizes, precision: str) -> Axes:
     while asked:
         new: set[Copy] = set()
         for op, own in asked:
-            if axes := best_axes(own, sizes, made | new):
-                new |= {(read.tensor, last) for read, last in axes.items()}
+            if orders := best_orders(own, sizes, made | new):
+                new |= {(read.tensor, order) for read, order in orders.items()}
                 reads = zip(reads_of(op), reads_of(own), strict=True)
-                found |= {given: axes[read] for given, read in reads if read in axes}
+                found |= {given: orders[read] for given, read in reads if read in orders}
                 left.remove((op, own))
         new -= made
         made |= new
@@ -171,51 +182,42 @@ def _all_axes(program: tix.ProgramOp, sizes: Sizes, precision: str) -> Axes:
     return found
 
 
-def best_axes(op: tix.DefineOp, sizes: Sizes, made: Collection[Copy]) -> Axes:
+def best_orders(op: tix.DefineOp, sizes: Sizes, made: Collection[Copy]) -> Orders:
     """The reads of a definition that should read copies; none where that is of no use.
 
     Copies that are `made` anyway cost nothing.
     """
     if is_window(op, sizes):
         return {}
-    registers = registers_for(op)
-    priced = priced_tiles(op, sizes, registers) if _has_many_terms(op, sizes) else []
+    registers, lengths = registers_for(op), sizes_of_ranges(op, sizes)
+    priced = priced_tiles(op, sizes, registers) if _has_many_terms(op, lengths) else []
     columns = op.indices if any(p.tile.columns >= FEWEST_COLUMNS for p in priced) else ()
     if not columns and not may_have_tiles(op):
-        return _axes_of_vectors(op, sizes) if op.indices else {}
-    best: Axes = {}
-    least = MOST_OF_UNPACKED_COST * _cost_as_it_is(op, priced, sizes)
-    for column in (*columns, *_last_terms(op, sizes, least)):
-        for axes in _axes_for(op, column, sizes):
-            copies = _cost_of_copies(op, axes, sizes, made)
-            if not axes or copies >= least or _are_read_once(op, axes, sizes):
-                continue
-            packed = _alone(op, axes)
-            own = packed.indices[op.indices.index(column)] if column in op.indices else None
-            found = priced_tiles(packed, sizes, registers, own)
-            # pieces of a reduction to few elements may run without tiles, each beside its copy
-            as_it_is = own is None and has_few_elements(op)
-            cost = copies + (
-                _cost_as_it_is(packed, found, sizes)
-                if as_it_is
-                else min((p.cost for p in found), default=least)
-            )
-            if cost < least:
-                best, least = axes, cost
+        return _orders_of_vectors(op, sizes) if op.indices else {}
+    best: Orders = {}
+    least, elements = _cost_as_it_is(op, priced, lengths), 0
+    last_terms = _last_terms(op, lengths, MOST_OF_UNPACKED_COST * least)
+    tried = [(c, orders) for c in (*columns, *last_terms) for orders in orders_for(op, c, sizes)]
+    # few elements first: a copy of more must be clearly faster
+    for column, orders in sorted(tried, key=lambda pair: _elements_of_copies(pair[1], sizes)):
+        more = _elements_of_copies(orders, sizes) > elements
+        most = least * (MOST_OF_UNPACKED_COST if more else 1)
+        copies = _cost_of_copies(op, orders, sizes, made)
+        if not orders or copies >= most or _are_read_once(op, orders, sizes):
+            continue
+        packed = _alone(op, orders)
+        own = packed.indices[op.indices.index(column)] if column in op.indices else None
+        found = priced_tiles(packed, sizes, registers, own)
+        # pieces of a reduction to few elements may run without tiles, each beside its copy
+        as_it_is = own is None and has_few_elements(op)
+        cost = copies + (
+            _cost_as_it_is(packed, found, lengths)
+            if as_it_is
+            else min((p.cost for p in found), default=most)
+        )
+        if cost < most:
+            best, least, elements = orders, cost, _elements_of_copies(orders, sizes)
     return best
-
-
-def _axes_for(op: tix.DefineOp, column: SSAValue, sizes: Sizes) -> Sequence[Axes]:
-    """The copies that vectors along a column may read, without those for rows and with them."""
-    axes = {r: last for r in reads_of(op) if (last := axis_along(r, column)) is not None}
-    uses, lanes = IndexUses(), lanes_of(op)
-    rows = {
-        read: last
-        for s in (blocked_sums(op.body) if column in op.indices else ())
-        for read in reads_in_one_place(s, column, lanes, uses, sizes)
-        if (last := axis_along(read, s.indices[-1])) is not None
-    }
-    return [axes, axes | rows] if rows else [axes]
 
 
 def _last_terms(op: tix.DefineOp, sizes: Sizes, most: float) -> Sequence[SSAValue]:
@@ -236,7 +238,7 @@ def _cost_as_it_is(op: tix.DefineOp, priced: Sequence[PricedTile], sizes: Sizes)
     return priced[0].cost if is_tiled else min(min(p.cost, p.plain) for p in priced)
 
 
-def _axes_of_vectors(op: tix.DefineOp, sizes: Sizes) -> Axes:
+def _orders_of_vectors(op: tix.DefineOp, sizes: Sizes) -> Orders:
     """The reads that should read copies so that vectors run along the last index quickly: three or
     four elements apart they are possible, but take longer than all that is done with them.
 
@@ -245,24 +247,24 @@ def _axes_of_vectors(op: tix.DefineOp, sizes: Sizes) -> Axes:
     if _length(op.shape[-1], sizes) < FEWEST_ELEMENTS_OF_ROW:
         return {}
     column, elements = op.indices[-1], _elements(op.shape, sizes)
-    axes = {r: last for r in reads_of(op) if (last := axis_along(r, column)) is not None}
+    orders = {r: last for r in reads_of(op) if (last := order_along(r, column)) is not None}
     often = all(
-        elements * _times(r) >= FEWEST_READS_OF_COPY * _elements(r.shape, sizes) for r in axes
+        elements * _times(r) >= FEWEST_READS_OF_COPY * _elements(r.shape, sizes) for r in orders
     )
     uses = IndexUses()
-    apart = any(is_slow(stride(r, column, uses, sizes)) for r in axes)
-    return axes if apart and often and possible_stream(_alone(op, axes)) else {}
+    apart = any(is_slow(stride(r, column, uses, sizes)) for r in orders)
+    return orders if apart and often and possible_stream(_alone(op, orders)) else {}
 
 
-def _are_read_once(op: tix.DefineOp, axes: Axes, sizes: Sizes) -> bool:
+def _are_read_once(op: tix.DefineOp, orders: Orders, sizes: Sizes) -> bool:
     """True if a sum reads elements of something to copy once, as they lie side by side: what memory
     gives anyway.
 
     Where it reads as many elements along another axis, loops have one order for both.
     """
     reads = [r for r in reads_of(op) if _is_read_once(r, op, sizes)]
-    apart = [r for r in reads if r in axes]
-    most = max((_elements(r.shape, sizes) for r in reads if r not in axes), default=0)
+    apart = [r for r in reads if r in orders]
+    most = max((_elements(r.shape, sizes) for r in reads if r not in orders), default=0)
     return any(most < _elements(r.shape, sizes) for r in apart)
 
 
@@ -271,7 +273,7 @@ def _is_read_once(read: tix.ReadOp, op: tix.DefineOp, sizes: Sizes) -> bool:
     around = read.parent_op()
     if not isinstance(around, tix.ReductionOp) or around.parent_op() is not op:
         return False
-    times = _elements(op.shape, sizes) * terms_of(around, sizes)
+    times = _elements(op.shape, sizes) * terms_of(around, sizes_of_ranges(op, sizes))
     along = any(form[v] for form in read.forms[-1:] for v in around.indices)
     return along and times <= _elements(read.shape, sizes)
 
@@ -290,23 +292,6 @@ def _has_many_terms(op: tix.DefineOp, sizes: Sizes) -> bool:
     return any(terms_of(s, sizes) > MOST_TERMS_TO_UNROLL for s in blocked_sums(op.body))
 
 
-def axis_along(read: tix.ReadOp, column: SSAValue) -> Last | None:
-    """The axis of a read that alone moves with an index, by one; None where it is the last one."""
-    uses = IndexUses()
-    moving = [n for n, form in enumerate(read.forms) if column in _indices(form, uses)]
-    if len(moving) != 1 or moving[0] == len(read.forms) - 1 or read.view is not None:
-        return None
-    form = read.forms[moving[0]]
-    through_quotients = any(column in uses.of(v) for v in form.indices if v is not column)
-    if abs(form[column]) != 1 or through_quotients:
-        return None
-    return Last(moving[0], form[column] == -1)
-
-
-def _indices(form: Affine, uses: IndexUses) -> set[SSAValue]:
-    return {used for v in form.indices for used in uses.of(v)}
-
-
 def _may_pack(op: tix.DefineOp) -> bool:
     """True if another axis could be the last one in a read of a definition.
 
@@ -315,27 +300,37 @@ def _may_pack(op: tix.DefineOp) -> bool:
     if op.view is not None or is_scanned(op) or is_recurrence(op):
         return False
     indices = *op.indices, *(s.indices[-1] for s in blocked_sums(op.body))
-    return any(axis_along(r, v) is not None for r in reads_of(op) for v in indices)
+    return any(order_along(r, v) is not None for r in reads_of(op) for v in indices)
 
 
-def _cost_of_copies(op: tix.DefineOp, axes: Axes, sizes: Sizes, made: Collection[Copy]) -> float:
+def _elements_of_copies(orders: Orders, sizes: Sizes) -> int:
+    """The elements of all copies together."""
+    copied = {(read.tensor, order) for read, order in orders.items()}
+    return sum(_elements(type_of(tensor).shape, sizes) for tensor, _ in copied)
+
+
+def _cost_of_copies(
+    op: tix.DefineOp, orders: Orders, sizes: Sizes, made: Collection[Copy]
+) -> float:
     """The cost of all copies that are not made yet, per element of the result."""
     copied = {
-        (r.tensor, last): _cost_of_copy(r.shape, last.axis, op, sizes) for r, last in axes.items()
+        (r.tensor, order): _cost_of_copy(r.shape, order, op, sizes) for r, order in orders.items()
     }
     new = (cost for copy, cost in copied.items() if copy not in made)
     return sum(new) / _elements(op.shape, sizes)
 
 
-def _cost_of_copy(shape: Sequence[Affine], axis: int, op: tix.DefineOp, sizes: Sizes) -> float:
-    """The cost of a copy of a tensor of this shape, with the axis at the end, for a definition: in
-    squares where there is room for these (`squares`), else element by element."""
-    lanes, registers = lanes_of(op), registers_for(op)
+def _cost_of_copy(shape: Sequence[Affine], order: Order, op: tix.DefineOp, sizes: Sizes) -> float:
+    """The cost of a copy of a tensor of this shape for a definition. With another axis at the end
+    it is made in squares where there is room for these (`squares`), else element by element."""
+    lanes, registers, axis = lanes_of(op), registers_for(op), order.last
     rows, columns = (_elements(s, sizes) for s in (shape[axis + 1 :], shape[axis : axis + 1]))
+    is_moved = axis != len(shape) - 1
     cost = COST_OF_FAR_ELEMENT + COST_OF_STORE
-    if min(rows, columns) >= lanes:
+    if not is_moved or min(rows, columns) >= lanes:
         far = 2 * COST_OF_FAR_LINE if is_large(shape, lanes, sizes) else 0  # it is read, and stored
-        cost = (COST_OF_TRANSPOSED + COST_OF_COPY + far) / registers.lanes(lanes)
+        turned = COST_OF_TRANSPOSED if is_moved else 0
+        cost = (turned + COST_OF_COPY + far) / registers.lanes(lanes)
     return COST_OF_DEFINITION + cost * _elements(shape, sizes)
 
 
@@ -350,14 +345,14 @@ def _length(size: Affine, sizes: Sizes) -> int:
     return size.evaluate({name: sizes[name] for name in size.sizes})
 
 
-def _alone(op: tix.DefineOp, axes: Axes) -> tix.DefineOp:
+def _alone(op: tix.DefineOp, orders: Orders) -> tix.DefineOp:
     """The definition as it would be with copies, in a program of its own."""
-    tensors = {(r.tensor, last): type_of(r.tensor) for r, last in axes.items()}
-    types = [moved_type(t, last.axis) for (_, last), t in tensors.items()]
+    tensors = {(r.tensor, order): type_of(r.tensor) for r, order in orders.items()}
+    types = [order.type_of_copy(type) for (_, order), type in tensors.items()]
     place = op.location
     builder = ProgramBuilder([(f"t{n}", type, place) for n, type in enumerate(types)])
     reader = CopyReader(BodyBuilder(builder.block, place))
-    reader.axes, reader.copies = axes, dict(zip(tensors, builder.block.args, strict=True))
+    reader.orders, reader.copies = orders, dict(zip(tensors, builder.block.args, strict=True))
     copy_definition(builder, reader, op)
     program = op.parent_op()
     assert isinstance(program, tix.ProgramOp)

@@ -25,7 +25,7 @@ from math import prod
 from dialects import tix
 from passes.analysis.size_bounds import SizeBounds
 from passes.index_sets.sets import boxed_indices
-from passes.rewriting.axis_copies import CopyReader, Last
+from passes.rewriting.axis_copies import CopyReader, Order
 from passes.rewriting.program_pass import ProgramPass
 from passes.rewriting.programs import copy_definition, reads_of, start_copy, tensor_names
 from passes.rewriting.written_sizes import parse_sizes
@@ -54,14 +54,14 @@ def transpose_reads(
 ) -> tix.ProgramOp:
     """The program with copies of tensors that are read across their rows; itself without any."""
     bounds = SizeBounds(program, least, most)
-    axes = {read: last for op in program.definitions for read, last in _axes_in(op, bounds)}
-    if not axes:
+    orders = dict(found for op in program.definitions for found in _orders_in(op, bounds))
+    if not orders:
         return program
     builder, cloner = start_copy(CopyReader, program)
-    cloner.axes, cloner.copies = axes, {}
+    cloner.orders, cloner.copies = orders, {}
     names = {tensor: f"{name}_turned" for tensor, name in tensor_names(program).items()}
     for op in program.definitions:
-        cloner.make_copies(builder, [read for read in reads_of(op) if read in axes], names)
+        cloner.make_copies(builder, [read for read in reads_of(op) if read in orders], names)
         cloner.values[op.result] = copy_definition(builder, cloner, op)
     return builder.finish(program, [cloner.value(v) for v in program.returned])
 
@@ -69,8 +69,8 @@ def transpose_reads(
 # --- which reads ----------------------------------------------------------------------------------
 
 
-def _axes_in(op: tix.DefineOp, bounds: SizeBounds) -> Iterator[tuple[tix.ReadOp, Last]]:
-    """The reads of a definition that are to be from a copy, each with the axis that comes last."""
+def _orders_in(op: tix.DefineOp, bounds: SizeBounds) -> Iterator[tuple[tix.ReadOp, Order]]:
+    """The reads of a definition that are to be from a copy, each with the order of its axes."""
     if not op.indices or op.view is not None or bounds.of(op.shape[-1])[0] < WARP:
         return
     elements = prod(max(1, bounds.of(size)[0]) for size in op.shape)
@@ -84,7 +84,7 @@ def _axes_in(op: tix.DefineOp, bounds: SizeBounds) -> Iterator[tuple[tix.ReadOp,
                 continue
             axis, size = _axis_across(op, read), prod(bounds.of(n)[1] for n in read.shape)
             if axis is not None and elements * terms >= FEWEST_READS * size:
-                yield read, Last(axis)
+                yield read, Order.with_last(axis, len(read.forms))
 
 
 def _axis_across(op: tix.DefineOp, read: tix.ReadOp) -> int | None:

@@ -85,6 +85,20 @@ tix.program @alone (%a = "a" : !tix.tensor<[1024], f32>, %b = "b" : !tix.tensor<
   tix.return %t
 }
 
+// Rows c of f, and terms d of x, are a multiple of 4 KB apart: in a copy these rows lie side by side.
+tix.program @places (%x = "x" : !tix.tensor<[33, 64, 256], f32>, %f = "f" : !tix.tensor<[32, 64, 256], f32>) {
+  %z = tix.define "z" (%c, %h, %p) : !tix.tensor<[32, 64, 200], f32> {
+    %0 = tix.sum (%d) in (%d >= 0, 32 >= %d) {
+      %1 = tix.read %x[%d, %h, %p - %d + 32]
+      %2 = tix.read %f[%c, %h, %p - %d + 32]
+      %3 = tix.mul %1, %2
+      tix.yield %3
+    }
+    tix.yield %0
+  }
+  tix.return %z
+}
+
 // CHECK-LABEL: tix.program @packed
 // CHECK-NEXT:    %w_packed = tix.define "w_packed" (%0, %1, %2) : !tix.tensor<[C, 3, O], f32> {
 // CHECK-NEXT:      %3 = tix.read %w[%2, %0, %1]
@@ -120,3 +134,10 @@ tix.program @alone (%a = "a" : !tix.tensor<[1024], f32>, %b = "b" : !tix.tensor<
 
 // CHECK-LABEL: tix.program @alone
 // CHECK-NOT:     _packed
+
+// CHECK-LABEL: tix.program @places
+// CHECK-NEXT:    %f_packed = tix.define "f_packed" (%0, %1, %2) : !tix.tensor<[64, 32, 256], f32> {
+// CHECK-NEXT:      %3 = tix.read %f[%1, %0, %2]
+// CHECK:         %z = tix.define "z" (%c, %h, %p)
+// CHECK:           tix.read %x[%d, %h, -%d + %p + 32]
+// CHECK-NEXT:      {{%.*}} = tix.read %f_packed[%h, %c, %p - %d + 32]

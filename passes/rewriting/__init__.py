@@ -15,7 +15,7 @@ program as it was.
 - `shallow_copy`: another cloner, or lowering, of the same fields
 - `programs`: whole programs: arguments, definitions and results, and copies of all of them
 - `program_pass`: the kinds of passes: on modules, on programs, on single definitions
-- `axis_copies`: copies of tensors with another axis at the end, and what reads them
+- `axis_copies`: copies of tensors with their axes in another order, and what reads them
 - `guards`: `E if condition else 0`, and taking one branch of a choice
 - `terms`: the terms of a sum, taken apart and added up again
 - `products`: the factors of a product, taken apart and multiplied again

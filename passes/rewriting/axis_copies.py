@@ -1,4 +1,4 @@
-"""Copies of tensors with another axis at the end, and definitions that read them.
+"""Copies of tensors with their axes in another order, and definitions that read them.
 
     y[i, j] = sum[k](a[i, k] * b[j, k])
 
@@ -7,7 +7,7 @@ with a copy of b, in which neighbours along j lie side by side:
     b_packed[k, j] = b[j, k]
     y[i, j] = sum[k](a[i, k] * b_packed[k, j])
 
-The other axes keep their order. Which reads want a copy is for passes to say.
+Which reads want a copy is for passes to say.
 """
 
 from __future__ import annotations
@@ -23,32 +23,67 @@ from passes.rewriting.builder import BodyBuilder
 from passes.rewriting.cloner import Cloner
 from passes.rewriting.programs import ProgramBuilder, index_names, location_of, type_of
 
-
-class Last(NamedTuple):
-    """The axis of a tensor that comes last in a copy."""
-
-    axis: int
-    backwards: bool = False
-    """True if its elements are in reverse order: then reads at `i - j` are neighbours along j."""
-
-    def place(self, form: Affine, size: Affine) -> Affine:
-        """The place in the copy of what the tensor, of this size along the axis, has at `form`."""
-        return size - 1 - form if self.backwards else form
-
-
-Axes = Mapping[tix.ReadOp, Last]
-"""The reads that are to read a copy, each with the axis that comes last in it."""
-
-Copy = tuple[SSAValue, Last]
-"""A copy: of which tensor, and which of its axes comes last."""
-
 T = TypeVar("T")
+
+
+class Order(NamedTuple):
+    """The axes of a tensor in the order in which a copy has them."""
+
+    axes: tuple[int, ...]
+    backwards: bool = False
+    """True if the elements along the last one are in reverse order: then reads at `i - j` are
+    neighbours along j."""
+
+    @staticmethod
+    def with_last(axis: int, rank: int, backwards: bool = False) -> Order:
+        """The order in which an axis comes last."""
+        return Order((*(n for n in range(rank) if n != axis), axis), backwards)
+
+    @staticmethod
+    def with_rows(axis: int, rank: int) -> Order:
+        """The order in which an axis comes last but for the one that is last anyway."""
+        *others, last = (n for n in range(rank) if n != axis)
+        return Order((*others, axis, last))
+
+    @property
+    def last(self) -> int:
+        """The axis that comes last."""
+        return self.axes[-1]
+
+    def of(self, items: Sequence[T]) -> list[T]:
+        """The items of all axes of the tensor, in the order of the copy."""
+        return [items[axis] for axis in self.axes]
+
+    def places(self, forms: Sequence[Affine], shape: Sequence[Affine]) -> list[Affine]:
+        """The place in the copy of what the tensor of this shape has at these forms."""
+        *others, form = self.of(forms)
+        return [*others, self._along_last(form, shape)]
+
+    def origins(self, forms: Sequence[Affine], shape: Sequence[Affine]) -> list[Affine]:
+        """The place in the tensor of this shape of what the copy has at these forms."""
+        *others, form = forms
+        at = dict(zip(self.axes, [*others, self._along_last(form, shape)], strict=True))
+        return [at[axis] for axis in range(len(forms))]
+
+    def type_of_copy(self, type: TensorType) -> TensorType:
+        """The type of the copy of a tensor of this type."""
+        return TensorType.of(self.of(type.shape), tix.ELEMENT_TYPES[type.dtype])
+
+    def _along_last(self, form: Affine, shape: Sequence[Affine]) -> Affine:
+        return shape[self.last] - 1 - form if self.backwards else form
+
+
+Orders = Mapping[tix.ReadOp, Order]
+"""The reads that are to read a copy, each with the order of its axes."""
+
+Copy = tuple[SSAValue, Order]
+"""A copy: of which tensor, and in which order."""
 
 
 class CopyReader(Cloner):
     """Copies bodies; some reads read copies on the way."""
 
-    axes: Axes
+    orders: Orders
     copies: dict[Copy, SSAValue]
     """The copies that are there, by their tensors in the program as it was."""
 
@@ -57,37 +92,25 @@ class CopyReader(Cloner):
     ) -> None:
         """Append the copies that are not there yet, with these names of tensors as labels."""
         for read in reads:
-            copy = read.tensor, self.axes[read]
+            copy = read.tensor, self.orders[read]
             if copy not in self.copies:
                 self.copies[copy] = self._define(builder, copy, names[read.tensor])
 
     def _define(self, builder: ProgramBuilder, copy: Copy, name: str) -> SSAValue:
-        old, last = copy
-        axis, size, tensor = last.axis, type_of(old).shape[last.axis], self.value(old)
+        old, order = copy
+        tensor, shape = self.value(old), type_of(old).shape
 
         def element(e: BodyBuilder, own: Sequence[SSAValue]) -> SSAValue:
-            forms = [Affine.of(v) for v in own]
-            return e.read(tensor, [*forms[:axis], last.place(forms[-1], size), *forms[axis:-1]])
+            return e.read(tensor, order.origins([Affine.of(v) for v in own], shape))
 
-        label, type = builder.fresh_label(name), moved_type(type_of(tensor), axis)
-        names = _moved(index_names(tensor), axis)
+        label, type = builder.fresh_label(name), order.type_of_copy(type_of(tensor))
+        names = order.of(index_names(tensor))
         return builder.define(label, type, names, location_of(tensor), element)
 
     def copy_read(self, op: tix.ReadOp) -> SSAValue:
         """Copy a read, or read from the copy if there is one for it."""
-        if op not in self.axes:
+        if op not in self.orders:
             return super().copy_read(op)
-        last = self.axes[op]
-        *others, form = _moved([self.form(f) for f in op.forms], last.axis)
-        place = last.place(form, op.shape[last.axis])
-        return self.builder.read(self.copies[op.tensor, last], [*others, place])
-
-
-def moved_type(type: TensorType, axis: int) -> TensorType:
-    """The type of a tensor with the axis at the end."""
-    return TensorType.of(_moved(type.shape, axis), tix.ELEMENT_TYPES[type.dtype])
-
-
-def _moved(items: Sequence[T], axis: int) -> list[T]:
-    """The items of all axes, that of the axis at the end."""
-    return [*items[:axis], *items[axis + 1 :], items[axis]]
+        order = self.orders[op]
+        places = order.places([self.form(f) for f in op.forms], op.shape)
+        return self.builder.read(self.copies[op.tensor, order], places)

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import tadc
+from dialects import tix
 from passes import pack_reads as pack
 from passes.pack_reads import pack_reads
+from passes.rewriting.axis_copies import Order
 from passes.rewriting.programs import reads_of
 from passes.scheduling.tiles import block_sizes, sum_lengths, tile_analysis
 from tests.support.campaign import seeds
@@ -47,6 +49,20 @@ def test_random_sums_keep_their_meaning(seed: int) -> None:
 @pytest.mark.parametrize("seed", seeds(4, of=400, start=1000))
 def test_random_programs_keep_their_meaning(seed: int) -> None:
     check(random_case(seed, **(EVERYTHING if seed % 2 else {})))
+
+
+@pytest.mark.parametrize("seed", seeds(4, of=400, start=2000))
+def test_copies_have_their_axes_in_any_order(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(seed)
+
+    def any_orders(program: tix.ProgramOp, *_: object) -> dict[tix.ReadOp, Order]:
+        reads = [read for op in program.definitions for read in reads_of(op)]
+        axes = {r: tuple(rng.sample(range(len(r.forms)), len(r.forms))) for r in reads if r.forms}
+        return {r: Order(order, rng.random() < 0.5) for r, order in axes.items() if not r.view}
+
+    monkeypatch.setattr(pack, "_may_pack", lambda _: True)
+    monkeypatch.setattr(pack, "_all_orders", any_orders)
+    assert check(random_case(seed, **(EVERYTHING if seed % 2 else {}))) > 0
 
 
 @pytest.fixture
@@ -143,6 +159,16 @@ ROWS = "a: f32[N, {0}]\nb: f32[N, {0}]\ny[i, j] = sum[k](a[k, i] * b[k, j])"
 @pytest.mark.parametrize(("columns", "found"), [(1024, ["a_packed"]), (64, [])])
 def test_rows_read_copies_where_their_terms_lie_far_apart(columns: int, found: list[str]) -> None:
     assert copies(ROWS.format(columns)) == found
+
+
+@pytest.mark.parametrize(("width", "found"), [(256, ["f_packed"]), (260, [])])
+def test_rows_of_vectors_read_copies_where_terms_take_their_place(
+    width: int, found: list[str]
+) -> None:
+    """Rows c of f are a multiple of 4 KB apart, and so are terms d of x."""
+    shapes = f"f: f32[32, 64, {width}]\nx: f32[33, 64, {width}]\n"
+    correlation = "z[c, h, p in range(200)] = sum[d](x[d, h, p + 32 - d] * f[c, h, p + 32 - d])"
+    assert copies(shapes + correlation) == found
 
 
 def test_totals_that_loops_carry_read_no_copies() -> None:

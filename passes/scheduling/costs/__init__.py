@@ -5,6 +5,7 @@
 - `cache_lines`: whether blocks find in a cache what others read, or copy it
 - `far_lines`: what lines cost that no cache near the core keeps
 - `row_lines`: what lines cost that rows read for a term each
+- `row_vectors`: what vectors cost that rows have in one place of a cache, where others come between
 - `frequencies`: how often each operation of a definition runs
 - `instructions`: the instructions of an element, as lanes and rows share them
 - `predict`: the time that a definition takes in a nest

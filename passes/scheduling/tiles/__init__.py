@@ -10,6 +10,7 @@
 - `sum_lengths`: which sums are short, and unrolled where they stand
 - `panel_runs`: terms of panels that lie side by side, while columns lie apart
 - `panel_choice`: what blocks copy, in which chunks, and how many blocks share it
+- `copy_orders`: orders of axes in which copies of tensors may be better to read
 - `row_terms`: terms that read for one row of a block what others read for the next
 - `squares`: elements that are read across rows, in blocks that are square
 """

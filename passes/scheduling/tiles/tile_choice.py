@@ -33,9 +33,11 @@ from passes.rewriting.written_sizes import parse_sizes
 from passes.scheduling.costs.far_lines import cost_of_far_lines
 from passes.scheduling.costs.known_prices import KnownPrices, PricedTile
 from passes.scheduling.costs.row_lines import cost_of_row_lines
+from passes.scheduling.costs.row_vectors import cost_of_row_vectors
 from passes.scheduling.costs.tile_cost import (
     COST_OF_FAR_ELEMENT,
     COST_OF_STORE,
+    NO_SIZES,
     Sizes,
     TileCost,
     extent_of,
@@ -146,11 +148,12 @@ def tile_without_sums(op: tix.DefineOp, sizes: Sizes) -> Tile | None:
     return square_tile(op) or stream_tile(op, sizes)
 
 
-def _tells_lengths(op: tix.DefineOp, example: Sizes) -> bool:
-    """True if ranges are about as long as in an example: differences of long sizes may not be."""
+def sizes_of_ranges(op: tix.DefineOp, example: Sizes) -> Sizes:
+    """The sizes of an example if they tell how long ranges are: differences of long ones do not."""
     sums = (s for s in op.walk() if isinstance(s, tix.ReductionOp))
     forms = (*op.shape, *(c.form for s in sums for c in s.constraints))
-    return not any(f[n] < 0 and is_long(example.get(n, 0)) for f in forms for n in f.sizes)
+    unknown = any(f[n] < 0 and is_long(example.get(n, 0)) for f in forms for n in f.sizes)
+    return NO_SIZES if unknown else example
 
 
 def _until_one_fits(op: tix.DefineOp, tiles: Sequence[Tile], least: Sizes) -> list[Tile]:
@@ -183,18 +186,17 @@ def priced_for(op: tix.DefineOp, example: Sizes, registers: tix.Registers) -> li
     program = op.parent_op()
     if example and isinstance(program, tix.ProgramOp):
         example = with_derived_sizes(program, example)
-    sizes = example if example and _tells_lengths(op, example) else {}
-    return priced_tiles(op, sizes, registers)
+    return priced_tiles(op, example, registers)
 
 
 def priced_tiles(
-    op: tix.DefineOp, sizes: Sizes, registers: tix.Registers, along: SSAValue | None = None
+    op: tix.DefineOp, example: Sizes, registers: tix.Registers, along: SSAValue | None = None
 ) -> list[PricedTile]:
     """All tiles that are tried, the cheapest first, or those with columns `along` an index; none
     for scans, whose loops carry totals."""
     if not may_have_tiles(op):
         return []
-    prices, known = _Prices(op, sizes, registers), KnownPrices(op, sizes, registers)
+    prices, known = _Prices(op, example, registers), KnownPrices(op, example, registers)
     columns = [*reversed(op.indices), None] if along is None else [along]
     found = [known.of(column, partial(prices.along, column)) for column in columns]
     return sorted(chain.from_iterable(found), key=lambda priced: priced.cost)
@@ -203,9 +205,10 @@ def priced_tiles(
 class _Prices:
     """The tiles that are tried for a definition, and what they cost, in operations on registers."""
 
-    def __init__(self, op: tix.DefineOp, sizes: Sizes, registers: tix.Registers):
+    def __init__(self, op: tix.DefineOp, example: Sizes, registers: tix.Registers):
         self.op = op
-        self.sizes = sizes
+        self.example = example
+        self.sizes = sizes_of_ranges(op, example)
         self.registers = registers
         self.lanes = registers.lanes(lanes_of(op))
         self.uses = IndexUses()
@@ -250,6 +253,7 @@ class _Prices:
             cost = _mean_cost(full, cost, narrow, likely_extent(op, tile.column_index, sizes))
         cost += cost_of_far_lines(sums, full, uses, sizes)
         cost += cost_of_row_lines(sums, full, uses, sizes) + _store_cost(op, tile, lanes)
+        cost += cost_of_row_vectors(sums, full, uses, sizes, self.example)
         cost += _cost_beside(op, sums, tile, uses)
         cost *= _waste(op, tile, sizes, self.registers)
         others = [s for s in self._sums if s not in sums]

@@ -1,0 +1,76 @@
+"""Orders of axes in which copies of tensors may pay: what vectors and rows of blocks read.
+
+    y[n, o] = sum[c, k](x[n, c, k] * w[o, c, k])          columns o: w[c, k, o]
+    y[i, j] = sum[k](a[k, i] * b[k, j])                   rows i: a[i, k], where terms lie far apart
+
+Which of them does is for `pack-reads` to find out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import SSAValue
+
+from dialects import tix
+from dialects.tix import Affine
+from passes.analysis.index_uses import IndexUses
+from passes.rewriting.axis_copies import Order, Orders
+from passes.rewriting.programs import reads_of
+from passes.scheduling.costs.row_lines import reads_in_one_place
+from passes.scheduling.costs.row_vectors import displaced_rows
+from passes.scheduling.costs.tile_cost import Sizes
+from passes.scheduling.tiles.sum_lengths import blocked_sums
+from passes.scheduling.tiles.tile_analysis import lanes_of
+
+
+def orders_for(op: tix.DefineOp, column: SSAValue, sizes: Sizes) -> Sequence[Orders]:
+    """The copies that vectors along a column may read: without those for rows, and with them."""
+    vectors = {r: order for r in reads_of(op) if (order := order_along(r, column)) is not None}
+    sums = blocked_sums(op.body) if column in op.indices else []
+    uses, lanes = IndexUses(), lanes_of(op)
+    elements = {
+        read: order
+        for s in sums
+        for read in reads_in_one_place(s, column, lanes, uses, sizes)
+        if (order := order_along(read, s.indices[-1])) is not None
+    }
+    rows = [
+        {
+            read: order
+            for s in sums
+            for read in displaced_rows(s, [row], column, lanes, uses, sizes)[0]
+            if (order := _order_of_rows(read, row)) is not None
+        }
+        for row in op.indices
+        if row is not column
+    ]
+    return [vectors, *(vectors | copies for copies in (elements, *rows) if copies)]
+
+
+def order_along(read: tix.ReadOp, column: SSAValue) -> Order | None:
+    """The order that ends with the axis which alone moves with an index, by one; None where a read
+    has none, or has it at the end as it is."""
+    uses = IndexUses()
+    moving = [n for n, form in enumerate(read.forms) if column in _indices(form, uses)]
+    if len(moving) != 1 or moving[0] == len(read.forms) - 1 or read.view is not None:
+        return None
+    form = read.forms[moving[0]]
+    through_quotients = any(column in uses.of(v) for v in form.indices if v is not column)
+    if abs(form[column]) != 1 or through_quotients:
+        return None
+    return Order.with_last(moving[0], len(read.forms), form[column] == -1)
+
+
+def _order_of_rows(read: tix.ReadOp, row: SSAValue) -> Order | None:
+    """The order in which the axis that alone moves with an index comes last but one; None where a
+    read has none, or has it there as it is."""
+    uses = IndexUses()
+    moving = [n for n, form in enumerate(read.forms) if row in _indices(form, uses)]
+    if len(moving) != 1 or moving[0] >= len(read.forms) - 2 or read.view is not None:
+        return None
+    return Order.with_rows(moving[0], len(read.forms))
+
+
+def _indices(form: Affine, uses: IndexUses) -> set[SSAValue]:
+    return {used for v in form.indices for used in uses.of(v)}
