@@ -25,6 +25,10 @@ MOST_TERMS_OF_WINDOW = 32
 """So many are where each term reads what lies beside that of the next: x[i + k]. Vectors find these
 in the same lines, so that blocks would share no more."""
 
+MOST_TERMS_OF_SHARED_WINDOW = 16
+"""So many are where rows share one of several windows. Blocks of rows that have all terms written
+out share it, too (`stream_tiles`), but not those of more terms."""
+
 FEWEST_ELEMENTS_OF_STREAM = 256
 """The length of the shortest rows whose windows are streams: shorter ones have borders in most of
 their vectors, and blocks of several rows share what they load (`row_terms`)."""
@@ -113,22 +117,28 @@ def is_short(op: tix.ReductionOp) -> bool:
 
 def _is_short(op: tix.ReductionOp) -> bool:
     count = term_count(op)
-    most = MOST_TERMS_OF_WINDOW if _is_window(op) else MOST_TERMS_TO_UNROLL
-    if count is None or count > most:
+    if count is None or count > _most_terms(op):
         return False
     return all(is_short(o) for o in op.body.walk() if isinstance(o, tix.ReductionOp))
 
 
-def _is_window(op: tix.ReductionOp) -> bool:
-    """True if each index of a sum moves a read beside one of another index, x[i + k], and no other
-    elements read the same there: those of several channels share it. Neither do rows of blocks."""
+def _most_terms(op: tix.ReductionOp) -> int:
+    """The most terms of a short sum.
+
+    They are more where each index of it moves a read beside one of another index, x[i + k], and no
+    other elements read the same there: those of several channels share it. Neither do rows of
+    blocks.
+    """
     own = {*op.indices}
     reads = [r for r in op.walk() if isinstance(r, tix.ReadOp)]
     windows = [r for r in reads if any(_is_shifted(f, own) for f in r.forms)]
+    shifted = {v for r in windows for f in r.forms if _is_shifted(f, own) for v in f.indices}
+    if not own <= shifted or _are_shared(windows, op):
+        return MOST_TERMS_TO_UNROLL
     if _are_in_short_rows(windows, op) or any(_is_shared(r, op) for r in reads):
-        return False
-    shifted = [f.indices for r in windows for f in r.forms if _is_shifted(f, own)]
-    return all(any(v in used for used in shifted) for v in own) and not _are_shared(windows, op)
+        return MOST_TERMS_TO_UNROLL
+    shares = any(_are_shared([window], op) for window in windows)
+    return MOST_TERMS_OF_SHARED_WINDOW if shares else MOST_TERMS_OF_WINDOW
 
 
 def _are_in_short_rows(windows: Sequence[tix.ReadOp], op: tix.ReductionOp) -> bool:

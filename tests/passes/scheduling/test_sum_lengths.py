@@ -26,3 +26,22 @@ def test_sums_in_short_sums_agree_with_the_interpreter(experts: int, other: str)
     arguments = {name: rng.normal(size=shape) for name, shape in shapes.items()}
     found = [tadc.compile(source, target=target)(**arguments) for target in ("cpu", "interpret")]
     np.testing.assert_allclose(*found, rtol=1e-12, atol=1e-12)
+
+
+SHARED = (
+    "x: f64[{0}, W]\nf: f64[C, W]\nz[c, p in range(W + {0} - 1)] = "
+    "sum[d in range(max(0, p - W + 1), min({0}, p + 1))](x[d, p - d] * f[c, p - d])"
+)
+"""Rows c share the windows of x."""
+
+
+@pytest.mark.parametrize(("terms", "panels"), [(8, 0), (16, 0), (17, 1), (32, 1)])
+def test_rows_share_one_of_several_long_windows(terms: int, panels: int) -> None:
+    """A panel holds it, with zeros where it has no terms; short ones are written out."""
+    f = tadc.compile(SHARED.format(terms))
+    assert f.emit("plan", {"C": 32, "W": 512}, "f32").count(": panel (x[") == panels
+    rng = np.random.default_rng(terms)
+    for channels, width in ((5, 100), (32, 512), (3, 7)):
+        arguments = {"x": rng.normal(size=(terms, width)), "f": rng.normal(size=(channels, width))}
+        expected = f.with_target("interpret")(**arguments)
+        np.testing.assert_allclose(f(**arguments), expected, rtol=1e-12, atol=1e-12)
