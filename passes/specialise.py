@@ -1,4 +1,4 @@
-"""`specialise`: sizes become numbers, or other sizes that they equal, wherever they stand.
+"""`specialise`: sizes become numbers, or others and a number, wherever they stand.
 
     %y = tix.define "y" (%i) : !tix.tensor<[N - K + 1], f64> {
       %0 = tix.sum (%k) in (%k >= 0, %k <= K - 1) {
@@ -18,11 +18,11 @@ becomes, with `specialise{sizes="K=3"}`,
       tix.yield %0
     }
 
-The same substitution, N := n, or N := M, in every affine form, is made in types, reads, index sets,
-conditions, indices as real numbers and the bounds of derived sizes; a derived size whose bounds are
-numbers is a number too. Constraints without variables then hold or they do not: those that hold are
-left out, sums over no point are their identity, and a condition that is decided is the branch that
-it takes.
+The same substitution, N := n, or N := M + n, in every affine form, is made in types, reads, index
+sets, conditions, indices as real numbers and the bounds of derived sizes; a derived size whose
+bounds are numbers is a number too. Constraints without variables then hold or they do not: those
+that hold are left out, sums over no point are their identity, and a condition that is decided is
+the branch that it takes.
 
 Of other sizes it may be known what they are at least: `least="N=65"` leaves out `N >= 1`. What they
 are at most, the program then says: `tix.program @f most {N = 127}`.
@@ -58,8 +58,8 @@ EVERY_SIZE: Mapping[str, int] = {}
 
 @dataclass(frozen=True)
 class SpecialisePass(ProgramPass):
-    """`specialise{sizes="N=3","K=L" least="M=65" most="M=127"}`: values of sizes; some may not be
-    there.
+    """`specialise{sizes="N=3","K=L+8" least="M=65" most="M=127"}`: values of sizes; some may not
+    be there.
 
     A derived size may be among them where nothing says that it is another number.
     """
@@ -76,12 +76,12 @@ class SpecialisePass(ProgramPass):
 
 def specialise(
     program: tix.ProgramOp,
-    sizes: Mapping[str, int | str],
+    sizes: Mapping[str, int | Affine],
     least: Mapping[str, int] = EVERY_SIZE,
     most: Mapping[str, int] | None = None,
 ) -> tix.ProgramOp:
-    """The program where sizes have these values, numbers or others, and others are the `least` or
-    more, and `most` or less: itself if nothing changes.
+    """The program where sizes have these values, and others are the `least` or more, and `most` or
+    less: itself if nothing changes.
 
     Raises `PassFailedException` for a derived size that the other ones contradict.
     """
@@ -105,11 +105,11 @@ def specialise(
 
 
 def _substituted(
-    program: tix.ProgramOp, sizes: Mapping[str, int | str]
+    program: tix.ProgramOp, sizes: Mapping[str, int | Affine]
 ) -> tuple[dict[Variable, Affine], list[DerivedSizeAttr]]:
     """All sizes that have values now, and what is left of the derived sizes."""
     numbers: dict[Variable, Affine] = {
-        s: Affine(constant=n) if isinstance(n, int) else Affine.of(n) for s, n in sizes.items()
+        s: Affine(constant=n) if isinstance(n, int) else n for s, n in sizes.items()
     }
     left: list[DerivedSizeAttr] = []
     for size in program.derived:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from dialects.tix import DerivedSizeAttr, ProgramOp, TensorType
 from dialects.tix.types import ELEMENT_TYPES
-from passes.analysis.compared_sizes import compared_sizes
+from passes.analysis.compared_sizes import compared_sizes, size_differences
 from passes.rewriting.programs import label_of, reads_of, type_of
 from tadc.cost import Cost, cost_of
 from tadc.sizes import shape_of
@@ -45,6 +45,8 @@ class Summary:
     compared_sizes: tuple[tuple[str, str | int], ...]
     """Pairs of sizes, none of them derived, or of a size and a number, of which one ends a range
     where the other one may."""
+    size_differences: tuple[tuple[str, str, int], ...]
+    """Sizes N and M, none of them derived, and a number c, for each length N - M + c."""
 
     @staticmethod
     def of(program: ProgramOp) -> Summary:
@@ -58,6 +60,7 @@ class Summary:
             tuple(label_of(v) for v in program.returned),
             frozenset(name for name, v in program.arguments.items() if v in read),
             compared_sizes(program),
+            size_differences(program),
         )
 
     @property

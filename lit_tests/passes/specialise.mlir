@@ -1,6 +1,7 @@
 // Sizes become numbers wherever they stand; what these numbers decide is decided.
 // RUN: tadc-opt %s -p 'specialise{sizes="K=3","M=2"}' | filecheck %s
 // RUN: tadc-opt %s -p 'specialise{sizes="N=9"}' | filecheck %s --check-prefix DERIVED
+// RUN: tadc-opt %s -p 'specialise{sizes="N=M+8"}' | filecheck %s --check-prefix SHIFTED
 // RUN: tadc-opt %s -p 'specialise{sizes="M=0"}' | filecheck %s --check-prefix EMPTY
 // RUN: tadc-opt %s -p specialise | filecheck %s --check-prefix SAME
 // RUN: tadc-opt %s -p 'specialise{least="K=2","M=9","N=9"}' | filecheck %s --check-prefix SAME
@@ -8,6 +9,7 @@
 // RUN: tadc-opt %s -p 'specialise{sizes="K=3" most="N=127"},specialise{sizes="M=2"}' | filecheck %s --check-prefix MOST
 // RUN: not tadc-opt %s -p 'specialise{sizes="N=9","R=5"}' 2>&1 | filecheck %s --check-prefix OTHER
 // RUN: not tadc-opt %s -p 'specialise{sizes="K"}' 2>&1 | filecheck %s --check-prefix BAD
+// RUN: not tadc-opt %s -p 'specialise{sizes="K=M+"}' 2>&1 | filecheck %s --check-prefix BAD-SUM
 
 tix.program @f sizes (#tix.size<R = min((N - 1) floordiv 2)>) (%w = "w" : !tix.tensor<[K], f64>, %x = "x" : !tix.tensor<[N, M], f32>) {
   %y = tix.define "y" (%i, %j) : !tix.tensor<[R, M + 1], f64> {
@@ -73,6 +75,10 @@ tix.program @f sizes (#tix.size<R = min((N - 1) floordiv 2)>) (%w = "w" : !tix.t
 // DERIVED-NEXT:   tix.define "y" (%i, %j) : !tix.tensor<[4, M + 1], f64> {
 // DERIVED:        tix.if (M == 2) {
 
+// The derived size stays: its bound has another size now.
+// SHIFTED:      tix.program @f sizes (#tix.size<R = min((M + 7) floordiv 2)>) (%w = "w" : !tix.tensor<[K], f64>, %x = "x" : !tix.tensor<[M + 8, M], f32>) {
+// SHIFTED:        tix.sum (%k) in (%k >= 0, %k + 1 <= K, %k <= 2 * M + 8) {
+
 // EMPTY:      %x = "x" : !tix.tensor<[N, 0], f32>) {
 // EMPTY:      tix.if (K >= 3, [[I:%.*]] >= 0) or ([[I]] <= -1) {
 // EMPTY:      tix.define "e" () : !tix.tensor<[], f64> {
@@ -93,3 +99,4 @@ tix.program @f sizes (#tix.size<R = min((N - 1) floordiv 2)>) (%w = "w" : !tix.t
 
 // OTHER: the size R is 4, not 5
 // BAD: a size is written as N=512, not 'K'
+// BAD-SUM: a size is written as N=512, not 'K=M+'

@@ -12,7 +12,7 @@
 - `pairs`: sums along each of two indices, whose terms compute the same values for their pairs
 - `element_counts`: numbers of elements as polynomials in symbolic sizes
 - `size_bounds`: bounds of forms, from how large sizes are at least and at most
-- `compared_sizes`: sizes that end the same range, of which the smaller one counts
+- `compared_sizes`: sizes that end the same range, and those whose difference is a length
 - `window_strides`: by how much windows move over an index, as those of transposed convolutions do
 - `quotient_splits`: indices that count by quotients and remainders
 - `index_ranges`: the interval of each integer of a scheduled function

@@ -1,4 +1,4 @@
-"""Sizes that a program compares: ends of the same range, of which the smaller one counts.
+"""Sizes that a program compares: ends of a range, of which the smaller counts, and differences.
 
     y[i] = sum[k](a[i, k] * b[k])       a: real[N, K], b: real[L]: k runs below K and below L
                                         a: real[N, K], b: real[96]: k runs below K and below 96
@@ -49,6 +49,23 @@ def compared_sizes(program: tix.ProgramOp) -> tuple[tuple[str, str | int], ...]:
             if names and derived.isdisjoint(names):
                 found[names] = None
         found |= {pair: None for pair in _likely_lengths(op) if pair[0] not in derived}
+    return tuple(found)
+
+
+def size_differences(program: tix.ProgramOp) -> tuple[tuple[str, str, int], ...]:
+    """Sizes N and M, and a number c, for each length N - M + c of a dimension: N - M + 1 windows of
+    M elements lie in N of them.
+
+    They come in order of first use, without derived sizes. Takes linear time.
+    """
+    derived = {d.data.name for d in program.derived}
+    values = *program.arguments.values(), *(op.result for op in program.definitions)
+    forms = (form for v in values for form in type_of(v).shape)
+    found: dict[tuple[str, str, int], None] = {}
+    for form in forms:
+        names = {c: v for v, c in form.terms.items() if isinstance(v, str) and v not in derived}
+        if names.keys() == {1, -1} and len(form.terms) == 2:
+            found[names[1], names[-1], form.constant] = None
     return tuple(found)
 
 

@@ -1,4 +1,4 @@
-"""Sizes as options of passes have them: `N=512`, and `N=M` for a size that equals another."""
+"""Sizes as options of passes have them: `N=512`, and `N=M` or `N=M+8`, where M is another size."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ from collections.abc import Iterable, Mapping
 
 from xdsl.utils.exceptions import PassFailedException
 
+from dialects.tix import Affine
+
 
 def parse_sizes(texts: Iterable[str]) -> dict[str, int]:
     """The sizes by name; raises `PassFailedException` where a text is not such a size."""
     return dict(map(_size, texts))
 
 
-def parse_values(texts: Iterable[str]) -> dict[str, int | str]:
-    """Numbers or other sizes by name; raises `PassFailedException` where a text is neither."""
+def parse_values(texts: Iterable[str]) -> dict[str, int | Affine]:
+    """Numbers, or forms of other sizes, by name; raises `PassFailedException` where a text is
+    neither a number nor another size, and a number more."""
     return dict(map(_value, texts))
 
 
@@ -29,6 +32,9 @@ def _size(text: str) -> tuple[str, int]:
     return name, int(number)
 
 
-def _value(text: str) -> tuple[str, int | str]:
-    name, _, other = text.partition("=")
-    return (name, other) if name and other.isidentifier() else _size(text)
+def _value(text: str) -> tuple[str, int | Affine]:
+    name, _, value = text.partition("=")
+    other, _, more = value.partition("+")
+    if name and other.isidentifier() and (more.isdecimal() or value == other):
+        return name, Affine.of(other) + int(more or 0)
+    return _size(text)

@@ -52,7 +52,7 @@ class Factored:
         )
         if not (self._kind.factors_sums and is_changed):
             return self._program
-        key = precision if own.tiles else "", own.numbers, own.equal, own.tiles, own.example
+        key = precision if own.tiles else "", own.numbers, own.others, own.tiles, own.example
         if key not in self._made:
             passes = self._passes(precision, own)
             (made,) = self._program.derive(passes, before)

@@ -9,12 +9,14 @@ x 1024 matrices takes as long with 1024 in the code as with a variable). So shor
 usual widths of tensors are numbers in the code; others stay variables, and the code is made best
 for the example of their bucket. Sizes that end one range, as the columns of a matrix and the rows
 of another do in their product, are one size in the code where they are equal, and a number where
-that ends the range. Short calls all share one class without numbers, whose code is compiled fast.
+that ends the range. Where the difference of two is a length that is short, or usual, as the number
+of displacements of two images is, one is the other and a number. Short calls all share one class
+without numbers, whose code is compiled fast.
 
 The class of a call depends on nothing but its sizes, neither on calls before it nor on their order,
 and so do the bits of its results. Of each size there are 33 classes, of programs whose sizes are
-numbers two, and twice as many with sizes in the millions: a stream of ever new shapes soon finds
-all its code compiled.
+numbers two, twice as many with sizes in the millions, and of each difference 20: a stream of ever
+new shapes soon finds all its code compiled.
 
 On a GPU, where the number of elements says how a reduction is shared, buckets go on by powers of
 two without end.
@@ -56,8 +58,8 @@ class SizeClass:
     """True if code may take longer to compile."""
     numbers: tuple[tuple[str, int], ...] = ()
     """The sizes that are numbers in the code."""
-    equal: tuple[tuple[str, str], ...] = ()
-    """The sizes that are another size in the code, which they equal."""
+    others: tuple[tuple[str, str], ...] = ()
+    """The sizes that are another size in the code, which they equal, or another and a number."""
     example: tuple[tuple[str, int], ...] = ()
     """Sizes, like those of its calls, for which the code is made best."""
     strided: bool = False
@@ -68,7 +70,7 @@ class SizeClass:
     @property
     def values(self) -> Mapping[str, int | str]:
         """The values that sizes have in the code."""
-        return {**dict(self.numbers), **dict(self.equal)}
+        return {**dict(self.numbers), **dict(self.others)}
 
     @property
     def least(self) -> dict[str, int]:
@@ -100,25 +102,39 @@ def size_class(
     if not is_long(program, sizes):
         return SizeClass()
     ends = set(program.compared_sizes)
-    numbers = {n: size for n, size in sizes.items() if is_number(size) or (n, size) in ends}
-    example = {n: size if n in numbers else _example(size, largest) for n, size in sizes.items()}
-    equal = _equal_sizes(program, {n: size for n, size in sizes.items() if n not in numbers})
-    huge = any(size >= HUGE_SIZE for size in sizes.values())
+    base = _bases(program, {n: size for n, size in sizes.items() if size > LARGEST_NUMBER})
+    known = {n for n, size in sizes.items() if is_number(size) or (n, size) in ends}
+    known |= {n for n, of in base.items() if any(base.get(name) == of for name in known)}
+    left = {n: of for n, of in base.items() if n not in known}
+    example = {n: size if n in known else _example(size, largest) for n, size in sizes.items()}
+    example |= {n: example[of] + sizes[n] - sizes[of] for n, of in left.items()}
     return SizeClass(
-        True, tuple(numbers.items()), tuple(equal.items()), tuple(example.items()), huge=huge
+        True,
+        tuple((n, size) for n, size in sizes.items() if n in known),
+        tuple((n, _form(of, sizes[n] - sizes[of])) for n, of in left.items() if n != of),
+        tuple(example.items()),
+        huge=any(size >= HUGE_SIZE for size in sizes.values()),
     )
 
 
-def _equal_sizes(program: Summary, sizes: Mapping[str, int]) -> dict[str, str]:
-    """The sizes that end the same ranges as others and equal them: one of them is enough."""
-    found: dict[str, str] = {}
-    for a, b in program.compared_sizes:
-        if isinstance(b, int):
-            continue
-        one, other = (found.get(name, name) for name in (a, b))
-        if one != other and a in sizes and sizes[a] == sizes.get(b):
-            found |= {name: one for name, same in found.items() if same == other} | {other: one}
+def _bases(program: Summary, sizes: Mapping[str, int]) -> dict[str, str]:
+    """For each of these sizes the one that it is in the code, or that and a number: the smallest
+    of those that end the same ranges and are equal, or differ by a length that is a number."""
+    compared = (pair for pair in program.compared_sizes if sizes.keys() >= {*pair})
+    equal = [(a, str(b)) for a, b in compared if sizes[a] == sizes[str(b)]]
+    lengths = (found for found in program.size_differences if sizes.keys() >= {*found[:2]})
+    near = [(a, b) for a, b, more in lengths if _is_length(sizes[a] - sizes[b] + more)]
+    found = {name: name for name in sizes}
+    for pair in (*equal, *near):
+        one, other = (found[name] for name in pair)
+        smaller, larger = (one, other) if sizes[one] <= sizes[other] else (other, one)
+        found = {name: smaller if of == larger else of for name, of in found.items()}
     return found
+
+
+def _form(size: str, more: int) -> str:
+    """A size, and a number more if there is one, as options of passes have them."""
+    return f"{size}+{more}" if more else size
 
 
 def is_long(program: Summary, sizes: Mapping[str, int]) -> bool:
@@ -138,6 +154,11 @@ def short_sizes(program: Summary, sizes: Mapping[str, int]) -> dict[str, int]:
 def is_number(size: int) -> bool:
     """True if code for this size has no variable for it."""
     return size <= LARGEST_NUMBER or size in WIDTHS
+
+
+def _is_length(difference: int) -> bool:
+    """True if code for a dimension of this length has no variable for it."""
+    return difference > 0 and is_number(difference)
 
 
 def _example(size: int, largest: int) -> int:

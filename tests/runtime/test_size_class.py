@@ -50,10 +50,10 @@ def test_sizes_that_end_the_same_range_are_one_where_they_are_equal():
     program = tadc.compile("y[n] = sum[c](pad(x[n, c]) * w[c])").program.summary
     sizes = {"N": 10_000, "X_1": 700, "C": 700}
     assert program.size_names() == list(sizes)
-    assert size_class(program, sizes).equal == (("X_1", "C"),)
-    assert not size_class(program, sizes | {"C": 701}).equal
-    assert not size_class(program, sizes | {"N": 700, "C": 701}).equal  # no range ends at both
-    assert not size_class(program, {"N": 10_000, "X_1": 64, "C": 64}).equal  # they are numbers
+    assert size_class(program, sizes).others == (("X_1", "C"),)
+    assert not size_class(program, sizes | {"C": 701}).others
+    assert not size_class(program, sizes | {"N": 700, "C": 701}).others  # no range ends at both
+    assert not size_class(program, {"N": 10_000, "X_1": 64, "C": 64}).others  # they are numbers
 
 
 def test_a_size_is_the_number_that_ends_the_same_range_where_it_equals_that():
@@ -62,7 +62,31 @@ def test_a_size_is_the_number_that_ends_the_same_range_where_it_equals_that():
     assert program.size_names() == list(sizes)
     assert size_class(program, sizes).numbers == (("X_1", 96),)
     assert not size_class(program, sizes | {"X_1": 97}).numbers
-    assert not size_class(program, sizes | {"N": 96 * 96}).equal
+    assert not size_class(program, sizes | {"N": 96 * 96}).others
+
+
+CORRELATION = tadc.compile("y[d, w] = sum[c](f[c, w] * g[c, w + d])").program.summary
+
+
+@pytest.mark.parametrize(("displacements", "is_number"), [(9, True), (17, False), (32, True)])
+def test_a_size_is_another_and_a_number_where_their_difference_is_a_length(
+    displacements: int, is_number: bool
+):
+    sizes = {"C": 100, "W": 1000, "G_1": 1000 + displacements - 1}
+    found = size_class(CORRELATION, sizes)
+    more = displacements - 1
+    assert found.others == ((("G_1", f"W+{more}"),) if is_number else ())
+    assert dict(found.example)["G_1"] == 512 + (more if is_number else 0)
+    assert ("G_1" in found.least) is not is_number
+    assert found == size_class(CORRELATION, sizes | {"W": 700, "G_1": 700 + more})
+
+
+def test_a_size_is_a_number_where_its_difference_to_one_is_a_length():
+    numbers = dict(size_class(CORRELATION, {"C": 100, "W": 64, "G_1": 72}).numbers)
+    assert numbers == {"W": 64, "G_1": 72}
+    short = size_class(CORRELATION, {"C": 100_000, "W": 3, "G_1": 66})  # 64 windows of three
+    assert dict(short.numbers) == {"W": 3}
+    assert not short.others
 
 
 @pytest.mark.parametrize(("text", "number"), [("2*i + u - 1", 56), ("i + u", 28)])
@@ -138,6 +162,27 @@ def test_neighbours_at_all_borders_of_classes():
         np.testing.assert_allclose(y, np.einsum("ck,ncik->ni", w, windows), atol=1e-12)
         given = dict(zip([t.name for t in f.args], pullback(y), strict=True))
         np.testing.assert_allclose(given["w"], np.einsum("ni,ncik->ck", y, windows), atol=1e-10)
+
+
+@pytest.mark.usefixtures("long_calls")
+def test_differences_of_sizes_at_all_borders_of_classes():
+    """One function for all calls: code for one difference must not run for another."""
+    rng = np.random.default_rng(0)
+    f = tadc.compile("y[p, q, i, j] = sum[c](f[c, i, j] * g[c, i + p, j + q])")
+    lengths = [1, 2, 3, 4, 5, 8, 9, 21]
+    shapes = [random.Random(n).choices(lengths, k=5) for n in seeds(6, of=60)]
+    for channels, *image, rows, columns in shapes:
+        some = rng.standard_normal((channels, *image))
+        other = rng.standard_normal((channels, image[0] + rows - 1, image[1] + columns - 1))
+        windows = np.lib.stride_tricks.sliding_window_view(other, image, (1, 2))
+        y, pullback = tadc.vjp(f, f=some, g=other)
+        np.testing.assert_allclose(y, np.einsum("cij,cpqij->pqij", some, windows), atol=1e-12)
+        given = dict(zip([t.name for t in f.args], pullback(y), strict=True))
+        np.testing.assert_allclose(given["f"], np.einsum("pqij,cpqij->cij", y, windows), atol=1e-10)
+        expected = np.zeros(other.shape)
+        for p, q in np.ndindex(rows, columns):
+            expected[:, p : p + image[0], q : q + image[1]] += y[p, q] * some
+        np.testing.assert_allclose(given["g"], expected, atol=1e-10)
 
 
 @pytest.mark.usefixtures("long_calls")

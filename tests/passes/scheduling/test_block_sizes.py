@@ -34,16 +34,18 @@ def test_the_rows_of_known_processors() -> None:
 
 
 @pytest.mark.parametrize(
-    ("taps", "blocks"),
+    ("taps", "length", "blocks"),
     [
         # seven rows and three taps read x[v + t] at nine places, each for all columns
-        (3, "rows v by 7, columns o by 48"),
+        (3, 15, "rows v by 7, columns o by 48"),
         # so many taps are a loop, which reads each place anew
-        (20, "rows v by 6, columns o by 64"),
+        (20, 18, "rows v by 6, columns o by 64"),
+        # two blocks have room for so many rows
+        (20, 15, "rows v by 8, columns o by 48"),
     ],
 )
-def test_rows_that_taps_share_are_in_registers(taps: int, blocks: str) -> None:
+def test_rows_that_taps_share_are_in_registers(taps: int, length: int, blocks: str) -> None:
     source = "y[o, v] = sum[c, t](w[c, t, o] * x[c, v + t])"
-    sizes = {"O": 80, "C": 500, "T": taps, "X_1": 14 + taps}
+    sizes = {"O": 80, "C": 500, "T": taps, "X_1": length + taps - 1}
     plan = tadc.compile(source).emit("plan", sizes, "f32")
     assert blocks in plan
