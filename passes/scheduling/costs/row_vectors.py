@@ -86,7 +86,8 @@ def displaced_rows(
 
     reads = [o for o in op.body.walk() if isinstance(o, tix.ReadOp)]
     vectors = [read for read in reads if stride(read, column, uses) in (1, -1)]
-    displaced = list(filter(is_displaced, vectors))
+    own = [read for read in vectors if not uses.of_operation(read).isdisjoint(rows)]
+    displaced = list(filter(is_displaced, own))
     others = list(filter(fills_place, vectors)) if displaced else []
     return (displaced, others) if others else ([], [])
 
