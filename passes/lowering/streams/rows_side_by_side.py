@@ -11,8 +11,8 @@
           the vectors of the row in the piece          (`stream_rows`)
 
 Pieces end where lines of memory do, for each row at its own columns: stores past the caches write
-whole lines. Short rows, which stay in the nearest cache, and streams through the caches run one
-after the other: then an iteration has one row, and a piece is all of it.
+whole lines. Short rows, which stay in the nearest cache, run one after the other: then an iteration
+has one row, and a piece is all of it. So do rows of streams through the caches, without pieces.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from xdsl.ir import Region, SSAValue
 
 from dialects.loops import ParallelOp
 from dialects.quick import INDEX, block_with
-from passes.lowering.emit import all_of, difference, larger, loop, quotient, select, smaller
+from passes.lowering.emit import all_of, difference, either, larger, loop, quotient, select, smaller
 from passes.lowering.scalars.body_lowering import BodyLowering
 from passes.lowering.streams.stream_rows import Row
 from passes.scheduling.tiles.tile_analysis import bytes_of_element
@@ -39,7 +39,7 @@ VECTORS_OF_PIECE = 4
 FEWEST_BYTES_OF_ROW = 6 << 10
 """The bytes of long rows: at 4 kB both orders take as long, at 1 kB this one twice as long."""
 
-EmitRow = Callable[[BodyLowering, Row], None]
+EmitRow = Callable[[BodyLowering, Row, bool], None]
 """Emits the vectors of a row, past the caches or not."""
 
 
@@ -65,13 +65,23 @@ def rows_side_by_side(
     def piece(at: BodyLowering, begin: SSAValue) -> None:
         def row(inner: BodyLowering, own: SSAValue) -> None:
             inner.index.values[shared] = own
-            emit(inner, _part(inner, whole, begin, length))
+            emit(inner, _part(inner, whole, begin, length), True)
 
         loop(at, first, end, shared.name_hint, row)
 
-    # the last piece of a row ends up to a vector before where its columns do
-    most = inner.index.add(whole.high, inner.index.constant(whole.lanes - 1))
-    loop(inner, whole.low, most, "piece", piece, length)
+    def in_pieces(at: BodyLowering) -> None:
+        # the last piece of a row ends up to a vector before where its columns do
+        most = at.index.add(whole.high, at.index.constant(whole.lanes - 1))
+        loop(at, whole.low, most, "piece", piece, length)
+
+    def alone(at: BodyLowering) -> None:
+        at.index.values[shared] = first
+        emit(at, whole, False)
+
+    if isinstance(large, bool):
+        in_pieces(inner)
+    else:
+        either(inner, large, in_pieces, alone)
     return ParallelOp(limits, Region(body))
 
 

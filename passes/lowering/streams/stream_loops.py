@@ -50,11 +50,12 @@ def streamed(outer: BodyLowering, streams: Sequence[Stream]) -> ParallelOp:
     start = outer.index.constant(0)
     whole = [Row(s.op, (), s.lanes, origin_of(outer, s.op), start, extent) for s in streams]
 
-    def emit(at: BodyLowering, row: Row, stream: Stream = first) -> None:
-        _emit(at, stream, row, outer.as_written, large)
-
     shared = shared_rows(first.op) if large is not False and len(streams) == 1 else None
     if shared is not None:
+
+        def emit(at: BodyLowering, row: Row, nontemporal: bool) -> None:
+            _emit(at, first, row, outer.as_written, nontemporal)
+
         return rows_side_by_side(outer, whole[0], shared, large, emit)
     body = block_with([INDEX] * max(1, len(limits)))
     inner = outer.inside(body)
@@ -72,7 +73,7 @@ def streamed(outer: BodyLowering, streams: Sequence[Stream]) -> ParallelOp:
         high = smaller(inner, extent, inner.index.add(low, piece))
     for stream, row in zip(streams, whole, strict=True):
         inner.index.values.update(zip(stream.op.indices, rows, strict=False))
-        emit(inner, replace(row, low=low, high=high), stream)
+        _emit(inner, stream, replace(row, low=low, high=high), outer.as_written, large)
     return ParallelOp(limits, Region(body))
 
 

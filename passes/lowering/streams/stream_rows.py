@@ -62,24 +62,46 @@ class Row:
     high: SSAValue
 
     def emit(self, at: BodyLowering, nontemporal: bool) -> None:
-        """The vectors of the row, from the one that holds its first element on."""
+        """The vectors of the row, from the one that holds its first element on; past the caches
+        they lie where lines do."""
+        is_aligned = nontemporal and self._modulus == 1
+        start = difference(at, self.low, self.columns_before(at)) if is_aligned else self.low
         begin, end = self._inside(at)
         loaded = [self._for_all_columns(at, phase) for phase in self.phases]
         last = difference(at, end, at.index.constant(self.lanes))
+        hint = self.op.indices[-1].name_hint
+        if self._modulus == 1 and begin is start and end is self.high:
+            (phase,) = self.phases
+
+            def vector(inner: BodyLowering, column: SSAValue) -> None:
+                inner.index.values[phase.column] = smaller(inner, column, last)
+                self._whole(inner, loaded, nontemporal)
+
+            def short(inner: BodyLowering) -> None:
+                inner.index.values[phase.column] = start
+                self._part(inner, loaded, start, is_aligned)
+
+            either(
+                at,
+                _compare(at, "sle", start, last),
+                lambda inner: loop(inner, start, self.high, hint, vector, self.lanes),
+                short,
+            )
+            return
 
         def one(inner: BodyLowering, column: SSAValue) -> None:
             for phase in self.phases:
                 inner.index.values[phase.column] = column
-            tests = [_compare(inner, "sge", column, begin), _compare(inner, "sle", column, last)]
+            tests = [] if begin is start else [_compare(inner, "sge", column, begin)]
+            tests.append(_compare(inner, "sle", column, last))
             either(
                 inner,
                 all_of(inner, tests),
                 lambda at: self._whole(at, loaded, nontemporal),
-                lambda at: self._part(at, loaded, column),
+                lambda at: self._part(at, loaded, column, is_aligned),
             )
 
-        hint = self.op.indices[-1].name_hint
-        loop(at, self._start(at), self.high, hint, one, self.lanes)
+        loop(at, start, self.high, hint, one, self.lanes)
 
     @property
     def _modulus(self) -> int:
@@ -89,10 +111,6 @@ class Row:
     def _end(self) -> Affine:
         """The number of columns of a whole row."""
         return self.op.shape[-1]
-
-    def _start(self, at: BodyLowering) -> SSAValue:
-        """The first element of the first vector."""
-        return self.low if self._modulus > 1 else difference(at, self.low, self.columns_before(at))
 
     def columns_before(self, at: BodyLowering) -> SSAValue:
         """The elements of a line of memory that come before the first one of the row."""
@@ -139,9 +157,12 @@ class Row:
             place = self._position(at, place)
             at.insert(vector.StoreOp(value, at.buffers[self.op.result], [place], flag))
 
-    def _part(self, at: BodyLowering, loaded: Sequence[Loaded], first: SSAValue) -> None:
+    def _part(
+        self, at: BodyLowering, loaded: Sequence[Loaded], first: SSAValue, is_aligned: bool
+    ) -> None:
         lanes = self._lowerings(at, loaded, BorderLowering)
-        masks = [self._mask(o, p, first) for o, p in zip(lanes, self.phases, strict=True)]
+        pairs = zip(lanes, self.phases, strict=True)
+        masks = [self._mask(own, phase, first, is_aligned) for own, phase in pairs]
         for own, mask in zip(lanes, masks, strict=True):
             own.mask = mask
         target = at.buffers[self.op.result]
@@ -179,13 +200,18 @@ class Row:
         lanes.as_written = {*phase.as_written, *not_fused(phase.guards)}
         return lanes
 
-    def _mask(self, at: VectorLowering, phase: Phase, first: SSAValue) -> SSAValue:
-        """The lanes of a phase that are elements of the row."""
+    def _mask(
+        self, at: VectorLowering, phase: Phase, first: SSAValue, is_aligned: bool
+    ) -> SSAValue:
+        """The lanes of a phase that are elements of the row, before which those begin that are
+        aligned."""
         if self._modulus > 1:
             rest = self._end - phase.residue + (self._modulus - 1)
             return first_lanes(at, at.index.floordiv(rest, self._modulus), first)
-        before = first_lanes(at, self.low, first)
-        return all_of(at, [first_lanes(at, self.high, first), at.others(before)])
+        there = first_lanes(at, self.high, first)
+        if not is_aligned:
+            return there
+        return all_of(at, [there, at.others(first_lanes(at, self.low, first))])
 
 
 def _provide_quotients(at: BodyLowering, form: Affine) -> None:
