@@ -50,6 +50,7 @@ class Summary:
 
     @staticmethod
     def of(program: ProgramOp) -> Summary:
+        """The summary of a program; takes time linear in its length."""
         returned = zip(program.result_names, program.returned, strict=True)
         read = {r.tensor for d in program.definitions for r in reads_of(d)}
         return Summary(

@@ -18,6 +18,10 @@ tix.program @f (%x = "x" : !tix.tensor<[4096, 4096], f32>, %z = "z" : !tix.tenso
     }
     tix.yield %0
   }
+  %moved = tix.define "moved" (%i, %j) : !tix.tensor<[H, W], f32> {
+    %0 = tix.read %z[%i + 1, %j + 1]
+    tix.yield %0
+  }
   %shifted = tix.define "shifted" (%i, %j) : !tix.tensor<[512, 512], f32> {
     %0 = tix.if (%j >= 1) {
       %1 = tix.read %x[%i, %j - 1]
@@ -91,8 +95,24 @@ tix.program @f (%x = "x" : !tix.tensor<[4096, 4096], f32>, %z = "z" : !tix.tenso
 // CHECK:               } else {
 // CHECK:                 loops.select
 // CHECK:           } else {
-// CHECK:             scf.for %j
+// CHECK:             scf.for {{%.*}} = %c0
 // CHECK-NOT:           nontemporal
+
+// In the caches a row begins where it does, and its last vector where that ends with the row.
+// CHECK-LABEL: func.func @moved(
+// CHECK:         [[LAST:%.*]] = arith.subi %W, %c16
+// CHECK:             vector.store {{.*}} {nontemporal = true}
+// CHECK:           [[HAS_ROOM:%.*]] = arith.cmpi sle, %c0, [[LAST]]
+// CHECK-NEXT:      scf.if [[HAS_ROOM]] {
+// CHECK-NEXT:        scf.for [[J:%.*]] = %c0 to %W step %c16
+// CHECK-NEXT:          arith.minsi [[J]], [[LAST]]
+// CHECK-NOT:             scf.if
+// CHECK:                 vector.store
+// CHECK-NOT:             nontemporal
+// CHECK:               } else {
+// CHECK:                 vector.create_mask
+// CHECK-NOT:             vector.create_mask
+// CHECK:                 vector.maskedstore
 
 // A stream of choices asks at borders alone, however small the result is. It stays in the caches.
 // CHECK-LABEL: func.func @shifted(

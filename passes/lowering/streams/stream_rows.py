@@ -6,8 +6,9 @@
       else
         vector.maskedstore f(...) where lanes are elements
 
-Vectors lie where lines of memory do, wherever the row begins; those of several phases, which lie
-side by side, begin with the row.
+Past the caches, vectors lie where lines of memory do, wherever the row begins. Through them, and
+in several phases, which lie side by side, they begin with the row; where no guard is in the way,
+the last one ends with it, and has elements of the one before.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from dialects import tix
 from dialects.tix import Affine, Constraint, Variable
 from passes.index_sets.context import stays_inside
 from passes.index_sets.sets import quotient_constraints, quotients_of, within
-from passes.lowering.emit import all_of, difference, either, loop, quotient, select, smaller
+from passes.lowering.emit import Fill, all_of, difference, either, loop, quotient, select, smaller
 from passes.lowering.lanes.vector_lowering import VectorLowering
 from passes.lowering.scalars.body_lowering import BodyLowering
 from passes.lowering.streams.stream_lanes import BorderLowering, InsideLowering, not_fused
@@ -62,32 +63,42 @@ class Row:
     high: SSAValue
 
     def emit(self, at: BodyLowering, nontemporal: bool) -> None:
-        """The vectors of the row, from the one that holds its first element on; past the caches
-        they lie where lines do."""
-        is_aligned = nontemporal and self._modulus == 1
-        start = difference(at, self.low, self.columns_before(at)) if is_aligned else self.low
+        """The vectors of the row, past the caches or through them."""
         begin, end = self._inside(at)
         loaded = [self._for_all_columns(at, phase) for phase in self.phases]
         last = difference(at, end, at.index.constant(self.lanes))
-        hint = self.op.indices[-1].name_hint
-        if self._modulus == 1 and begin is start and end is self.high:
-            (phase,) = self.phases
+        if not nontemporal and self._modulus == 1 and (begin, end) == (self.low, self.high):
+            self._whole_vectors(at, loaded, last)
+        else:
+            self._vectors(at, loaded, (begin, last), nontemporal)
 
-            def vector(inner: BodyLowering, column: SSAValue) -> None:
-                inner.index.values[phase.column] = smaller(inner, column, last)
-                self._whole(inner, loaded, nontemporal)
+    def _whole_vectors(self, at: BodyLowering, loaded: Sequence[Loaded], last: SSAValue) -> None:
+        """Vectors from the first element on, none beyond the `last` one for which there is room; a
+        part of one where there is none."""
 
-            def short(inner: BodyLowering) -> None:
-                inner.index.values[phase.column] = start
-                self._part(inner, loaded, start, is_aligned)
+        def one(inner: BodyLowering, column: SSAValue) -> None:
+            inner.index.values[self.phases[0].column] = smaller(inner, column, last)
+            self._whole(inner, loaded, nontemporal=False)
 
-            either(
-                at,
-                _compare(at, "sle", start, last),
-                lambda inner: loop(inner, start, self.high, hint, vector, self.lanes),
-                short,
-            )
-            return
+        def short(inner: BodyLowering) -> None:
+            inner.index.values[self.phases[0].column] = self.low
+            self._part(inner, loaded, self.low, is_aligned=False)
+
+        has_room = _compare(at, "sle", self.low, last)
+        either(at, has_room, lambda inner: self._loop(inner, self.low, one), short)
+
+    def _vectors(
+        self,
+        at: BodyLowering,
+        loaded: Sequence[Loaded],
+        inside: tuple[SSAValue, SSAValue],
+        nontemporal: bool,
+    ) -> None:
+        """Vectors from the one that holds the first element on, which past the caches begins where
+        a line does; the first and the last one `inside` are whole, and those between them."""
+        is_aligned = nontemporal and self._modulus == 1
+        start = difference(at, self.low, self.columns_before(at)) if is_aligned else self.low
+        begin, last = inside
 
         def one(inner: BodyLowering, column: SSAValue) -> None:
             for phase in self.phases:
@@ -101,7 +112,11 @@ class Row:
                 lambda at: self._part(at, loaded, column, is_aligned),
             )
 
-        loop(at, start, self.high, hint, one, self.lanes)
+        self._loop(at, start, one)
+
+    def _loop(self, at: BodyLowering, start: SSAValue, one: Fill) -> None:
+        """A loop over the columns from the start on, a vector at a time."""
+        loop(at, start, self.high, self.op.indices[-1].name_hint, one, self.lanes)
 
     @property
     def _modulus(self) -> int:

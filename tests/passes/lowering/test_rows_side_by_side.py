@@ -86,8 +86,8 @@ def test_values_and_gradients_are_those_of_the_interpreter(name: str, dtype: str
             np.testing.assert_array_equal(f(x, out=out), y)
 
 
-@pytest.mark.parametrize("seed", seeds(24, of=400))
-def test_random_stencils_are_those_of_the_interpreter(seed: int) -> None:
+def check_random_stencil(seed: int) -> None:
+    """A stencil, or a window, and its gradient are those of the interpreter."""
     choice = random.Random(seed)
     source, shape = (random_stencil if seed % 3 else random_window)(choice)
     x = np.random.default_rng(seed).uniform(-1, 1, shape).astype(("f4", "f8")[seed % 2])
@@ -96,6 +96,11 @@ def test_random_stencils_are_those_of_the_interpreter(seed: int) -> None:
     tolerance = 1e-5 if x.dtype == "f4" else 1e-13
     for a, b in zip(found, reference, strict=True):
         np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("seed", seeds(24, of=400))
+def test_random_stencils_are_those_of_the_interpreter(seed: int) -> None:
+    check_random_stencil(seed)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -123,17 +128,19 @@ def test_bits_do_not_depend_on_threads_nor_on_the_length_of_rows(
 
 GUARDED = """
 import pytest, tadc
-from tests.passes.lowering import test_rows_side_by_side as own
+from tests.passes.lowering import {module} as own
 from tests.support.guarded_memory import assert_stays_inside
 with pytest.MonkeyPatch.context() as patch:
-    own.all_calls_are_large.__wrapped__(patch)
+    own.{fixture}.__wrapped__(patch)
     for name, source in own.CASES.items():
         f = tadc.compile(source)
         for shape in own.SHAPES[len(f.args[0].shape)]:
             assert_stays_inside(f, shape)
 print("done")
 """
+"""Runs the cases of a module of tests under one of its fixtures, with guard pages."""
 
 
 def test_no_other_memory_is_touched() -> None:
-    assert output_of("-c", GUARDED) == "done\n"
+    text = GUARDED.format(module="test_rows_side_by_side", fixture="all_calls_are_large")
+    assert output_of("-c", text) == "done\n"
