@@ -42,6 +42,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from math import prod
+from operator import itemgetter
 
 from xdsl.ir import SSAValue
 
@@ -197,13 +198,17 @@ def best_orders(op: tix.DefineOp, sizes: Sizes, made: Collection[Copy]) -> Order
     best: Orders = {}
     least, elements = _cost_as_it_is(op, priced, lengths), 0
     last_terms = _last_terms(op, lengths, MOST_OF_UNPACKED_COST * least)
-    tried = [(c, orders) for c in (*columns, *last_terms) for orders in orders_for(op, c, sizes)]
+    tried = [
+        (_elements_of_copies(orders, sizes), column, orders)
+        for column in (*columns, *last_terms)
+        for orders in orders_for(op, column, sizes)
+        if orders
+    ]
     # few elements first: a copy of more must be clearly faster
-    for column, orders in sorted(tried, key=lambda pair: _elements_of_copies(pair[1], sizes)):
-        more = _elements_of_copies(orders, sizes) > elements
-        most = least * (MOST_OF_UNPACKED_COST if more else 1)
+    for copied, column, orders in sorted(tried, key=itemgetter(0)):
+        most = least * (MOST_OF_UNPACKED_COST if copied > elements else 1)
         copies = _cost_of_copies(op, orders, sizes, made)
-        if not orders or copies >= most or _are_read_once(op, orders, sizes):
+        if copies >= most or _are_read_once(op, orders, sizes):
             continue
         packed = _alone(op, orders)
         own = packed.indices[op.indices.index(column)] if column in op.indices else None
@@ -216,7 +221,7 @@ def best_orders(op: tix.DefineOp, sizes: Sizes, made: Collection[Copy]) -> Order
             else min((p.cost for p in found), default=most)
         )
         if cost < most:
-            best, least, elements = orders, cost, _elements_of_copies(orders, sizes)
+            best, least, elements = orders, cost, copied
     return best
 
 

@@ -218,8 +218,8 @@ class Row:
     def _mask(
         self, at: VectorLowering, phase: Phase, first: SSAValue, is_aligned: bool
     ) -> SSAValue:
-        """The lanes of a phase that are elements of the row, before which those begin that are
-        aligned."""
+        """The lanes of a phase that are elements of the row; a vector that is aligned may begin
+        before its first element."""
         if self._modulus > 1:
             rest = self._end - phase.residue + (self._modulus - 1)
             return first_lanes(at, at.index.floordiv(rest, self._modulus), first)

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from xdsl.ir import SSAValue
 
 from dialects import tix
-from dialects.tix import Affine
 from passes.analysis.index_uses import IndexUses
 from passes.rewriting.axis_copies import Order, Orders
 from passes.rewriting.programs import reads_of
@@ -51,26 +50,27 @@ def orders_for(op: tix.DefineOp, column: SSAValue, sizes: Sizes) -> Sequence[Ord
 def order_along(read: tix.ReadOp, column: SSAValue) -> Order | None:
     """The order that ends with the axis which alone moves with an index, by one; None where a read
     has none, or has it at the end as it is."""
-    uses = IndexUses()
-    moving = [n for n, form in enumerate(read.forms) if column in _indices(form, uses)]
-    if len(moving) != 1 or moving[0] == len(read.forms) - 1 or read.view is not None:
+    uses, rank = IndexUses(), len(read.forms)
+    axis = _axis_alone(read, column, uses)
+    if axis is None or axis == rank - 1:
         return None
-    form = read.forms[moving[0]]
+    form = read.forms[axis]
     through_quotients = any(column in uses.of(v) for v in form.indices if v is not column)
     if abs(form[column]) != 1 or through_quotients:
         return None
-    return Order.with_last(moving[0], len(read.forms), form[column] == -1)
+    return Order.with_last(axis, rank, form[column] == -1)
 
 
 def _order_of_rows(read: tix.ReadOp, row: SSAValue) -> Order | None:
     """The order in which the axis that alone moves with an index comes last but one; None where a
     read has none, or has it there as it is."""
-    uses = IndexUses()
-    moving = [n for n, form in enumerate(read.forms) if row in _indices(form, uses)]
-    if len(moving) != 1 or moving[0] >= len(read.forms) - 2 or read.view is not None:
-        return None
-    return Order.with_rows(moving[0], len(read.forms))
+    axis, rank = _axis_alone(read, row, IndexUses()), len(read.forms)
+    return None if axis is None or axis >= rank - 2 else Order.with_rows(axis, rank)
 
 
-def _indices(form: Affine, uses: IndexUses) -> set[SSAValue]:
-    return {used for v in form.indices for used in uses.of(v)}
+def _axis_alone(read: tix.ReadOp, index: SSAValue, uses: IndexUses) -> int | None:
+    """The only axis of a read that moves with an index; None where others do, or none, and where
+    the read is of a view."""
+    forms = [{used for v in form.indices for used in uses.of(v)} for form in read.forms]
+    moving = [axis for axis, used in enumerate(forms) if index in used]
+    return moving[0] if len(moving) == 1 and read.view is None else None
