@@ -20,8 +20,8 @@ import tadc
 from benchmarks import hand_written
 from benchmarks.limits import LANES, SUMS, least
 from benchmarks.workloads.workload import Array, aligned
-from dialects.tix import elementwise as ew
-from passes.scheduling.costs.predict import FUNCTION_SLOTS, MACHINE, Machine
+from tadc.dialects.tix import elementwise as ew
+from tadc.passes.scheduling.costs.predict import FUNCTION_SLOTS, MACHINE, Machine
 
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 UNITS = {"K": 1 << 10, "M": 1 << 20}

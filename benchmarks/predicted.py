@@ -26,8 +26,8 @@ from benchmarks import machine, tables
 from benchmarks.machine_facts import facts
 from benchmarks.workloads import WORKLOADS
 from benchmarks.workloads.workload import Array, Workload, aligned
-from dialects.tix import elementwise as ew
-from passes.scheduling.costs.predict import MACHINE, Machine
+from tadc.dialects.tix import elementwise as ew
+from tadc.passes.scheduling.costs.predict import MACHINE, Machine
 from tadc.runtime.cpu import Kernel
 from tadc.runtime.loop_plan import predictions
 from tadc.runtime.native_plan import NativePlan

@@ -5,16 +5,16 @@ Only passes lie here, beside `pipeline`, which holds their order with a reason f
 
 The way of a program, pass by pass
 ----------------------------------
-A program comes as tensors that are defined element by element (`dialects.tix`). First `factor_sums`
-makes tensors of sums within sums, where that saves operations; it does so again at the end. Then
-`outline_reductions` gives a name to every sum whose value a derivative will need. `differentiate`
-defines adjoints beside it: each read `x[A i + a]` adds a sum over the points with `A i = p - a`, an
-equation in the sum's own indices that is not solved yet; in other modes it defines tangents, or
-what inverts the program. `solve_index_kernels` solves these equations in integers and leaves
-guards. `absorb_conditions` makes conditions inside a sum part of its index set, and `infer_ranges`
-gives each index bounds, so that a sum runs over exactly the points that contribute. Then
-`simplify_sums` reads single points, moves factors and merges guards, and `join_guards` makes one
-choice of terms that exclude each other.
+A program comes as tensors that are defined element by element (`tadc.dialects.tix`). First
+`factor_sums` makes tensors of sums within sums, where that saves operations; it does so again at
+the end. Then `outline_reductions` gives a name to every sum whose value a derivative will need.
+`differentiate` defines adjoints beside it: each read `x[A i + a]` adds a sum over the points with
+`A i = p - a`, an equation in the sum's own indices that is not solved yet; in other modes it
+defines tangents, or what inverts the program. `solve_index_kernels` solves these equations in
+integers and leaves guards. `absorb_conditions` makes conditions inside a sum part of its index set,
+and `infer_ranges` gives each index bounds, so that a sum runs over exactly the points that
+contribute. Then `simplify_sums` reads single points, moves factors and merges guards, and
+`join_guards` makes one choice of terms that exclude each other.
 
 For a value and its pullback `split_pullback` cuts the program in two, and `zero_arguments` leaves
 out of the pullback what adjoints would contribute that are not there. For inverse modes
@@ -50,8 +50,8 @@ equal values of a definition once. `shape_loops` decides between narrow loops an
 `merge_axes` which neighbouring indices are one in memory; then `elide_copies` writes what is only
 copied where the copy would be. `order_factors` multiplies first what rows or columns of a block
 share; `schedule` makes a function of loops over flat buffers of each definition
-(`dialects.loops`). For GPUs `coarsen_threads` lets a thread compute several elements, with what
-they have in common read once.
+(`tadc.dialects.loops`). For GPUs `coarsen_threads` lets a thread compute several elements, with
+what they have in common read once.
 
 The packages, each of which knows those below it alone
 ------------------------------------------------------

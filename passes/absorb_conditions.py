@@ -63,26 +63,30 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
-from dialects import tix
-from dialects.tix import Constraint
-from dialects.tix import elementwise as ew
-from passes.analysis.rounding import must_round_identically
-from passes.index_sets.cells import MOST_CANDIDATES, Cell, Cutter, is_inside
-from passes.index_sets.conditional_constants import Condition, ConditionalConstants, set_conditions
-from passes.index_sets.context import ContextCloner
-from passes.index_sets.disjuncts import Disjunct, complement, disjoint, with_equations
-from passes.infer_ranges import infer_ranges
-from passes.rewriting.builder import Body, BodyBuilder
-from passes.rewriting.cloner import Cloner
-from passes.rewriting.program_pass import LocalPass
-from passes.rewriting.programs import (
+from tadc.dialects import tix
+from tadc.dialects.tix import Constraint
+from tadc.dialects.tix import elementwise as ew
+from tadc.passes.analysis.rounding import must_round_identically
+from tadc.passes.index_sets.cells import MOST_CANDIDATES, Cell, Cutter, is_inside
+from tadc.passes.index_sets.conditional_constants import (
+    Condition,
+    ConditionalConstants,
+    set_conditions,
+)
+from tadc.passes.index_sets.context import ContextCloner
+from tadc.passes.index_sets.disjuncts import Disjunct, complement, disjoint, with_equations
+from tadc.passes.infer_ranges import infer_ranges
+from tadc.passes.rewriting.builder import Body, BodyBuilder
+from tadc.passes.rewriting.cloner import Cloner
+from tadc.passes.rewriting.program_pass import LocalPass
+from tadc.passes.rewriting.programs import (
     ProgramBuilder,
     copy_definition,
     copy_program,
 )
-from passes.rewriting.terms import Term, add_terms, terms_of
-from passes.simplify_sums import simplify_sums
-from passes.solve_index_kernels import solve_index_kernels
+from tadc.passes.rewriting.terms import Term, add_terms, terms_of
+from tadc.passes.simplify_sums import simplify_sums
+from tadc.passes.solve_index_kernels import solve_index_kernels
 
 MOST_ROUNDS = 4
 """The number of times that a program is rewritten: an inner reduction that absorbs a condition may

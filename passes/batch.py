@@ -52,17 +52,17 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, TensorType
-from passes.analysis.activity import varied
-from passes.analysis.stage_checks import require_no_views
-from passes.index_sets.paths import Path
-from passes.outline_reductions import outline_reductions
-from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.cloner import Cloner
-from passes.rewriting.failure import PassFailure
-from passes.rewriting.program_pass import ProgramPass
-from passes.rewriting.programs import (
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, TensorType
+from tadc.passes.analysis.activity import varied
+from tadc.passes.analysis.stage_checks import require_no_views
+from tadc.passes.index_sets.paths import Path
+from tadc.passes.outline_reductions import outline_reductions
+from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.rewriting.cloner import Cloner
+from tadc.passes.rewriting.failure import PassFailure
+from tadc.passes.rewriting.program_pass import ProgramPass
+from tadc.passes.rewriting.programs import (
     ProgramBuilder,
     arguments_of,
     copy_definition,

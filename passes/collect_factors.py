@@ -33,26 +33,26 @@ from functools import reduce
 
 from xdsl.ir import Operation, SSAValue
 
-from dialects import tix
-from dialects.tix import Constraint
-from dialects.tix import elementwise as ew
-from passes.analysis.costs import COST_OF_FUNCTION, weight
-from passes.analysis.index_uses import IndexUses
-from passes.analysis.lower_bounds import is_far_from_zero
-from passes.analysis.rounding import must_round_identically
-from passes.analysis.value_numbers import ValueNumbers
-from passes.factoring.monomials import Factored, Monomial, Power
-from passes.factoring.nested_sums import nest_short_sums
-from passes.factoring.scalar_monomials import Chosen, Leaf, Scalars, factors_in
-from passes.index_sets.context import stays_inside
-from passes.index_sets.sets import index_set
-from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.cloner import Cloner, operations_behind
-from passes.rewriting.program_pass import LocalPass
-from passes.rewriting.programs import definition_around, rewrite_definition
-from passes.rewriting.terms import terms_of
-from passes.scheduling.tiles.sum_lengths import blocked_sums
-from passes.shift_sums import in_extremum
+from tadc.dialects import tix
+from tadc.dialects.tix import Constraint
+from tadc.dialects.tix import elementwise as ew
+from tadc.passes.analysis.costs import COST_OF_FUNCTION, weight
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.analysis.lower_bounds import is_far_from_zero
+from tadc.passes.analysis.rounding import must_round_identically
+from tadc.passes.analysis.value_numbers import ValueNumbers
+from tadc.passes.factoring.monomials import Factored, Monomial, Power
+from tadc.passes.factoring.nested_sums import nest_short_sums
+from tadc.passes.factoring.scalar_monomials import Chosen, Leaf, Scalars, factors_in
+from tadc.passes.index_sets.context import stays_inside
+from tadc.passes.index_sets.sets import index_set
+from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.rewriting.cloner import Cloner, operations_behind
+from tadc.passes.rewriting.program_pass import LocalPass
+from tadc.passes.rewriting.programs import definition_around, rewrite_definition
+from tadc.passes.rewriting.terms import terms_of
+from tadc.passes.scheduling.tiles.sum_lengths import blocked_sums
+from tadc.passes.shift_sums import in_extremum
 
 
 @dataclass(frozen=True)

@@ -42,17 +42,17 @@ from typing import TypeVar
 from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Operation, SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, TensorType, between
-from dialects.tix.affine import SizeValues
-from passes.analysis.index_uses import IndexUses
-from passes.analysis.rounding import is_free, must_round_identically
-from passes.index_sets.sets import boxed_indices
-from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.cloner import Cloner
-from passes.rewriting.part_sizes import PartSizes, with_derived_sizes
-from passes.rewriting.program_pass import ProgramPass
-from passes.rewriting.programs import (
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, TensorType, between
+from tadc.dialects.tix.affine import SizeValues
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.analysis.rounding import is_free, must_round_identically
+from tadc.passes.index_sets.sets import boxed_indices
+from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.rewriting.cloner import Cloner
+from tadc.passes.rewriting.part_sizes import PartSizes, with_derived_sizes
+from tadc.passes.rewriting.program_pass import ProgramPass
+from tadc.passes.rewriting.programs import (
     ProgramBuilder,
     copy_definition,
     definition_around,
@@ -60,8 +60,8 @@ from passes.rewriting.programs import (
     start_copy,
     type_of,
 )
-from passes.rewriting.written_sizes import parse_sizes
-from passes.scheduling.bands.band_pieces import (
+from tadc.passes.rewriting.written_sizes import parse_sizes
+from tadc.passes.scheduling.bands.band_pieces import (
     Boxes,
     boxes_of,
     sides_of_pieces,

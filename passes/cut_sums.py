@@ -40,24 +40,24 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, TensorType, between
-from passes.analysis.rounding import is_free, must_round_identically
-from passes.cutting.cut import Cut, definitions_read
-from passes.cutting.pair_cuts import pair_cuts
-from passes.cutting.row_cuts import row_cuts
-from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.cloner import Cloner
-from passes.rewriting.part_sizes import PartSizes
-from passes.rewriting.program_pass import ProgramPass
-from passes.rewriting.programs import (
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, TensorType, between
+from tadc.passes.analysis.rounding import is_free, must_round_identically
+from tadc.passes.cutting.cut import Cut, definitions_read
+from tadc.passes.cutting.pair_cuts import pair_cuts
+from tadc.passes.cutting.row_cuts import row_cuts
+from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.rewriting.cloner import Cloner
+from tadc.passes.rewriting.part_sizes import PartSizes
+from tadc.passes.rewriting.program_pass import ProgramPass
+from tadc.passes.rewriting.programs import (
     ProgramBuilder,
     copy_changed,
     start_copy,
     type_of,
 )
-from passes.rewriting.written_sizes import parse_sizes
-from passes.scheduling.rows.piece_sums import ROWS_OF_PIECE
+from tadc.passes.rewriting.written_sizes import parse_sizes
+from tadc.passes.scheduling.rows.piece_sums import ROWS_OF_PIECE
 
 
 @dataclass(frozen=True)

@@ -54,21 +54,21 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from dialects import tix
-from passes.analysis.activity import varied
-from passes.analysis.stage_checks import require_no_views
-from passes.differentiation.cancelled_extrema import cancelled_extrema
-from passes.differentiation.extended_program import ExtendedProgram
-from passes.differentiation.forward_sweep import ForwardSweep
-from passes.differentiation.names import adjoint_names, tangent_names
-from passes.differentiation.reverse_sweep import ReverseSweep
-from passes.inversion.determinant import log_abs_det
-from passes.inversion.inverse_forward import inverse_jvp
-from passes.inversion.inverse_program import InverseProgram
-from passes.inversion.inverse_reverse import inverse_vjp
-from passes.rewriting.failure import PassFailure
-from passes.rewriting.program_pass import ProgramPass
-from passes.rewriting.programs import label_of, location_of
+from tadc.dialects import tix
+from tadc.passes.analysis.activity import varied
+from tadc.passes.analysis.stage_checks import require_no_views
+from tadc.passes.differentiation.cancelled_extrema import cancelled_extrema
+from tadc.passes.differentiation.extended_program import ExtendedProgram
+from tadc.passes.differentiation.forward_sweep import ForwardSweep
+from tadc.passes.differentiation.names import adjoint_names, tangent_names
+from tadc.passes.differentiation.reverse_sweep import ReverseSweep
+from tadc.passes.inversion.determinant import log_abs_det
+from tadc.passes.inversion.inverse_forward import inverse_jvp
+from tadc.passes.inversion.inverse_program import InverseProgram
+from tadc.passes.inversion.inverse_reverse import inverse_vjp
+from tadc.passes.rewriting.failure import PassFailure
+from tadc.passes.rewriting.program_pass import ProgramPass
+from tadc.passes.rewriting.programs import label_of, location_of
 
 
 @dataclass(frozen=True)

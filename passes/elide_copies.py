@@ -26,10 +26,10 @@ from itertools import pairwise
 
 from xdsl.ir import Operation, SSAValue
 
-from dialects import tix
-from passes.rewriting.cloner import Cloner
-from passes.rewriting.program_pass import ProgramPass
-from passes.rewriting.programs import (
+from tadc.dialects import tix
+from tadc.passes.rewriting.cloner import Cloner
+from tadc.passes.rewriting.program_pass import ProgramPass
+from tadc.passes.rewriting.programs import (
     ProgramBuilder,
     copy_definition,
     copy_program,

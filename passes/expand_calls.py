@@ -23,12 +23,12 @@ from dataclasses import dataclass
 from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 
-from dialects import tix
-from passes.rewriting.cloner import Cloner
-from passes.rewriting.failure import PassFailure
-from passes.rewriting.formulas import emit_formula
-from passes.rewriting.program_pass import ProgramPass
-from passes.rewriting.programs import copy_program
+from tadc.dialects import tix
+from tadc.passes.rewriting.cloner import Cloner
+from tadc.passes.rewriting.failure import PassFailure
+from tadc.passes.rewriting.formulas import emit_formula
+from tadc.passes.rewriting.program_pass import ProgramPass
+from tadc.passes.rewriting.programs import copy_program
 
 
 @dataclass(frozen=True)

@@ -34,18 +34,18 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
-from dialects import tix
-from passes.analysis.index_uses import IndexUses
-from passes.analysis.rounding import must_round_identically
-from passes.factoring.equal_tensors import merge_equal_tensors
-from passes.factoring.extracted_sums import Extractions, extracted
-from passes.factoring.partial_sums import Extraction, TermsOfSums, find_extraction
-from passes.factoring.shared_sums import shared_extractions
-from passes.rewriting.part_sizes import with_derived_sizes
-from passes.rewriting.program_pass import ProgramPass
-from passes.rewriting.written_sizes import parse_sizes
-from passes.scheduling.recurrences import is_recurrence
-from passes.simplify_sums import simplify_sums
+from tadc.dialects import tix
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.analysis.rounding import must_round_identically
+from tadc.passes.factoring.equal_tensors import merge_equal_tensors
+from tadc.passes.factoring.extracted_sums import Extractions, extracted
+from tadc.passes.factoring.partial_sums import Extraction, TermsOfSums, find_extraction
+from tadc.passes.factoring.shared_sums import shared_extractions
+from tadc.passes.rewriting.part_sizes import with_derived_sizes
+from tadc.passes.rewriting.program_pass import ProgramPass
+from tadc.passes.rewriting.written_sizes import parse_sizes
+from tadc.passes.scheduling.recurrences import is_recurrence
+from tadc.passes.simplify_sums import simplify_sums
 
 MOST_ROUNDS = 100
 """Each round makes a sum cheaper, so that a few are enough; more are a mistake."""

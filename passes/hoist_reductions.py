@@ -24,15 +24,15 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, Region, SSAValue
 
-from dialects import tix
-from passes.analysis.rounding import must_round_identically
-from passes.index_sets.context import stays_inside
-from passes.index_sets.disjuncts import complement, is_thin
-from passes.index_sets.sets import index_set
-from passes.rewriting.cloner import Cloner, free_values
-from passes.rewriting.program_pass import ProgramPass
-from passes.rewriting.programs import ProgramBuilder, copy_definition, copy_program
-from passes.split_residues import FEWEST_TERMS, count_terms, rounds
+from tadc.dialects import tix
+from tadc.passes.analysis.rounding import must_round_identically
+from tadc.passes.index_sets.context import stays_inside
+from tadc.passes.index_sets.disjuncts import complement, is_thin
+from tadc.passes.index_sets.sets import index_set
+from tadc.passes.rewriting.cloner import Cloner, free_values
+from tadc.passes.rewriting.program_pass import ProgramPass
+from tadc.passes.rewriting.programs import ProgramBuilder, copy_definition, copy_program
+from tadc.passes.split_residues import FEWEST_TERMS, count_terms, rounds
 
 MOST_OF_NEEDED = 2
 """Reductions that an element computes then at most, as a multiple of those that it needs."""

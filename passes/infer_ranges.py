@@ -27,17 +27,17 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from dialects.tix import Constraint
-from passes.index_sets.context import ContextCloner
-from passes.index_sets.space import Space, require_short_numbers
-from passes.polyhedral.fourier_motzkin import BudgetError
-from passes.polyhedral.loop_nests import LoopNest, Unbounded, implied_by_integers, loop_nest
-from passes.polyhedral.matrix import Row
-from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.failure import PassFailure
-from passes.rewriting.program_pass import LocalPass
-from passes.rewriting.programs import copy_program, has_reductions
+from tadc.dialects import tix
+from tadc.dialects.tix import Constraint
+from tadc.passes.index_sets.context import ContextCloner
+from tadc.passes.index_sets.space import Space, require_short_numbers
+from tadc.passes.polyhedral.fourier_motzkin import BudgetError
+from tadc.passes.polyhedral.loop_nests import LoopNest, Unbounded, implied_by_integers, loop_nest
+from tadc.passes.polyhedral.matrix import Row
+from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.rewriting.failure import PassFailure
+from tadc.passes.rewriting.program_pass import LocalPass
+from tadc.passes.rewriting.programs import copy_program, has_reductions
 
 MOST_INEQUALITIES = 500
 """The number of inequalities between the other indices that may follow from those of one index."""

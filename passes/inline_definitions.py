@@ -31,15 +31,15 @@ from dataclasses import dataclass
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from dialects import tix
-from dialects.tix import Affine, Constraint
-from passes.index_sets.disjuncts import negate
-from passes.index_sets.paths import Path
-from passes.polyhedral.images import rank
-from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.cloner import Cloner
-from passes.rewriting.program_pass import ProgramPass
-from passes.rewriting.programs import definition_around, reads_of, rewrite_definition
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Constraint
+from tadc.passes.index_sets.disjuncts import negate
+from tadc.passes.index_sets.paths import Path
+from tadc.passes.polyhedral.images import rank
+from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.rewriting.cloner import Cloner
+from tadc.passes.rewriting.program_pass import ProgramPass
+from tadc.passes.rewriting.programs import definition_around, reads_of, rewrite_definition
 
 _Condition = frozenset[frozenset[Constraint]]
 """Constraints that hold in at least one of several sets."""

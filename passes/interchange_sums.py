@@ -28,17 +28,17 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, Constraint
-from passes.analysis.index_uses import IndexUses
-from passes.analysis.rounding import must_round_identically
-from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.cloner import Cloner
-from passes.rewriting.program_pass import LocalPass
-from passes.rewriting.programs import ProgramBuilder, copy_definition, copy_program
-from passes.scheduling.tiles.boxes import constant_length
-from passes.scheduling.tiles.tile_analysis import is_slow, stride
-from passes.shift_sums import in_extremum
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Constraint
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.analysis.rounding import must_round_identically
+from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.rewriting.cloner import Cloner
+from tadc.passes.rewriting.program_pass import LocalPass
+from tadc.passes.rewriting.programs import ProgramBuilder, copy_definition, copy_program
+from tadc.passes.scheduling.tiles.boxes import constant_length
+from tadc.passes.scheduling.tiles.tile_analysis import is_slow, stride
+from tadc.passes.shift_sums import in_extremum
 
 COST_OF_LINE = 8
 """The cost of an element on another cache line as a multiple of one on the same line."""

@@ -22,15 +22,15 @@ from dataclasses import dataclass
 from xdsl.ir import Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
-from dialects import tix
-from dialects.tix import Constraint
-from dialects.tix import elementwise as ew
-from passes.index_sets.context import ContextCloner
-from passes.index_sets.disjuncts import complement, negate
-from passes.index_sets.space import feasible
-from passes.rewriting.guards import is_guard, take_branch
-from passes.rewriting.program_pass import LocalPass
-from passes.rewriting.programs import copy_program
+from tadc.dialects import tix
+from tadc.dialects.tix import Constraint
+from tadc.dialects.tix import elementwise as ew
+from tadc.passes.index_sets.context import ContextCloner
+from tadc.passes.index_sets.disjuncts import complement, negate
+from tadc.passes.index_sets.space import feasible
+from tadc.passes.rewriting.guards import is_guard, take_branch
+from tadc.passes.rewriting.program_pass import LocalPass
+from tadc.passes.rewriting.programs import copy_program
 
 
 @dataclass(frozen=True)

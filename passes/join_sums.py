@@ -26,20 +26,20 @@ from functools import reduce
 
 from xdsl.ir import Operation, SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, Constraint, Variable
-from dialects.tix import elementwise as ew
-from passes.analysis.costs import COST_OF_FUNCTION, FREE, weight
-from passes.analysis.index_uses import IndexUses
-from passes.analysis.rounding import must_round_identically
-from passes.analysis.value_numbers import ValueNumbers
-from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.cloner import Cloner
-from passes.rewriting.products import Product
-from passes.rewriting.program_pass import LocalPass
-from passes.rewriting.programs import rewrite_definition
-from passes.rewriting.terms import Term, add_terms, terms_of
-from passes.scheduling.tiles.sum_lengths import is_short, term_count
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Constraint, Variable
+from tadc.dialects.tix import elementwise as ew
+from tadc.passes.analysis.costs import COST_OF_FUNCTION, FREE, weight
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.analysis.rounding import must_round_identically
+from tadc.passes.analysis.value_numbers import ValueNumbers
+from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.rewriting.cloner import Cloner
+from tadc.passes.rewriting.products import Product
+from tadc.passes.rewriting.program_pass import LocalPass
+from tadc.passes.rewriting.programs import rewrite_definition
+from tadc.passes.rewriting.terms import Term, add_terms, terms_of
+from tadc.passes.scheduling.tiles.sum_lengths import is_short, term_count
 
 LEAST_SHARED = COST_OF_FUNCTION
 """The least cost of what the terms of two sums share: one elementary function."""

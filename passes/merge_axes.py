@@ -36,14 +36,14 @@ from itertools import pairwise
 
 from xdsl.ir import Operation, SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, Constraint, between
-from dialects.tix.affine import product
-from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.cloner import Cloner
-from passes.rewriting.program_pass import LocalPass
-from passes.rewriting.programs import ProgramBuilder, copy_program
-from passes.scheduling.rows.piece_sums import rows_of_pieces
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Constraint, between
+from tadc.dialects.tix.affine import product
+from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.rewriting.cloner import Cloner
+from tadc.passes.rewriting.program_pass import LocalPass
+from tadc.passes.rewriting.programs import ProgramBuilder, copy_program
+from tadc.passes.scheduling.rows.piece_sums import rows_of_pieces
 
 
 @dataclass(frozen=True)

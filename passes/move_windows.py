@@ -31,18 +31,18 @@ from typing import NamedTuple
 
 from xdsl.ir import Operation, SSAValue
 
-from dialects import tix
-from dialects.tix import Affine
-from passes.analysis.costs import FREE
-from passes.analysis.rounding import must_round_identically
-from passes.factor_sums import factor_sums
-from passes.factoring.sum_places import SumPlace
-from passes.rewriting.part_sizes import with_derived_sizes
-from passes.rewriting.products import Product
-from passes.rewriting.program_pass import ProgramPass
-from passes.rewriting.programs import forms_of
-from passes.rewriting.written_sizes import parse_sizes
-from passes.shift_sums import Indices, in_extremum, with_indices
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine
+from tadc.passes.analysis.costs import FREE
+from tadc.passes.analysis.rounding import must_round_identically
+from tadc.passes.factor_sums import factor_sums
+from tadc.passes.factoring.sum_places import SumPlace
+from tadc.passes.rewriting.part_sizes import with_derived_sizes
+from tadc.passes.rewriting.products import Product
+from tadc.passes.rewriting.program_pass import ProgramPass
+from tadc.passes.rewriting.programs import forms_of
+from tadc.passes.rewriting.written_sizes import parse_sizes
+from tadc.passes.shift_sums import Indices, in_extremum, with_indices
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
-from dialects import tix
-from passes.rewriting.programs import reads_of, type_of
+from tadc.dialects import tix
+from tadc.passes.rewriting.programs import reads_of, type_of
 
 ASSUMED_SIZE = 64
 """The number that stands for every symbolic size when elements are counted."""

@@ -32,18 +32,18 @@ from math import inf
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from dialects import tix
-from dialects.tix import elementwise as ew
-from passes.analysis.index_uses import IndexUses
-from passes.analysis.rounding import must_round_identically
-from passes.rewriting.program_pass import LocalPass
-from passes.rewriting.written_sizes import parse_sizes
-from passes.scheduling.costs.known_prices import PricedTile
-from passes.scheduling.costs.tile_cost import Sizes
-from passes.scheduling.tiles.sum_lengths import blocked_sums
-from passes.scheduling.tiles.tile import Tile
-from passes.scheduling.tiles.tile_choice import priced_for
-from passes.shift_sums import in_extremum
+from tadc.dialects import tix
+from tadc.dialects.tix import elementwise as ew
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.analysis.rounding import must_round_identically
+from tadc.passes.rewriting.program_pass import LocalPass
+from tadc.passes.rewriting.written_sizes import parse_sizes
+from tadc.passes.scheduling.costs.known_prices import PricedTile
+from tadc.passes.scheduling.costs.tile_cost import Sizes
+from tadc.passes.scheduling.tiles.sum_lengths import blocked_sums
+from tadc.passes.scheduling.tiles.tile import Tile
+from tadc.passes.scheduling.tiles.tile_choice import priced_for
+from tadc.passes.shift_sums import in_extremum
 
 FEWEST_FACTORS = 3
 """Factors of the shortest products whose order matters."""

@@ -24,16 +24,16 @@ from dataclasses import dataclass, replace
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from dialects import tix
-from dialects.tix import Affine, Constraint, TensorType
-from passes.analysis.index_uses import IndexUses
-from passes.analysis.rounding import must_round_identically
-from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.cloner import Cloner
-from passes.rewriting.products import Product, multiply
-from passes.rewriting.program_pass import ProgramPass
-from passes.rewriting.programs import definition_around, rewrite_definition
-from passes.scheduling.bands.band_windows import Window, windows_of
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Constraint, TensorType
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.analysis.rounding import must_round_identically
+from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.rewriting.cloner import Cloner
+from tadc.passes.rewriting.products import Product, multiply
+from tadc.passes.rewriting.program_pass import ProgramPass
+from tadc.passes.rewriting.programs import definition_around, rewrite_definition
+from tadc.passes.scheduling.bands.band_windows import Window, windows_of
 
 MOST_TERMS = 16
 """The terms of the longest windows: those that are written out."""

@@ -46,29 +46,29 @@ from typing import TypeAlias
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, TensorType
-from dialects.tix import elementwise as ew
-from passes.analysis.index_uses import IndexUses
-from passes.analysis.rounding import must_round_identically
-from passes.analysis.value_numbers import ValueNumbers
-from passes.factoring.block_sums import has_blocks_alone
-from passes.factoring.crossing_sums import crosses_another
-from passes.factoring.equal_tensors import merge_equal_tensors
-from passes.factoring.needed_elements import Branches, NeededElements, needed_elements
-from passes.index_sets.paths import Path
-from passes.index_sets.sets import boxed_indices
-from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.cloner import Cloner
-from passes.rewriting.part_sizes import with_derived_sizes
-from passes.rewriting.program_pass import ProgramPass
-from passes.rewriting.programs import (
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, TensorType
+from tadc.dialects.tix import elementwise as ew
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.analysis.rounding import must_round_identically
+from tadc.passes.analysis.value_numbers import ValueNumbers
+from tadc.passes.factoring.block_sums import has_blocks_alone
+from tadc.passes.factoring.crossing_sums import crosses_another
+from tadc.passes.factoring.equal_tensors import merge_equal_tensors
+from tadc.passes.factoring.needed_elements import Branches, NeededElements, needed_elements
+from tadc.passes.index_sets.paths import Path
+from tadc.passes.index_sets.sets import boxed_indices
+from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.rewriting.cloner import Cloner
+from tadc.passes.rewriting.part_sizes import with_derived_sizes
+from tadc.passes.rewriting.program_pass import ProgramPass
+from tadc.passes.rewriting.programs import (
     ProgramBuilder,
     copy_definition,
     copy_program,
 )
-from passes.rewriting.written_sizes import parse_sizes
-from passes.scheduling.recurrences import is_recurrence, recurrence_in
+from tadc.passes.rewriting.written_sizes import parse_sizes
+from tadc.passes.scheduling.recurrences import is_recurrence, recurrence_in
 
 MOST_TERMS_TO_RECOMPUTE = 8
 """The number of terms up to which a sum inside a sum is computed again rather than stored."""

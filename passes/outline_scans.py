@@ -41,28 +41,28 @@ from typing import NamedTuple
 
 from xdsl.ir import Operation, SSAValue
 
-from dialects import tix
-from dialects.quick import operands_of
-from dialects.tix import Affine, Constraint, TensorType, between
-from passes.absorb_conditions import bounded_without_conditions
-from passes.analysis.index_uses import IndexUses
-from passes.analysis.rounding import is_free, must_round_identically
-from passes.factoring.separate_sums import separate_sums
-from passes.index_sets.sets import index_set
-from passes.index_sets.space import conditions_of_a_point, implied_by
-from passes.infer_ranges import infer_ranges
-from passes.outline_reductions import outline_reductions
-from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.cloner import Cloner
-from passes.rewriting.products import Product, multiply
-from passes.rewriting.program_pass import ProgramPass
-from passes.rewriting.programs import ProgramBuilder, copy_definition, copy_program, reads_of
-from passes.rewriting.written_sizes import parse_sizes
-from passes.scheduling.powers_of_distances import with_products
-from passes.scheduling.recurrences import recurrence_in
-from passes.scheduling.rows.row_forms import long_reductions
-from passes.scheduling.scans import Scan, bounded_along, is_scanned, scan_along
-from passes.simplify_sums import simplify_sums
+from tadc.dialects import tix
+from tadc.dialects.quick import operands_of
+from tadc.dialects.tix import Affine, Constraint, TensorType, between
+from tadc.passes.absorb_conditions import bounded_without_conditions
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.analysis.rounding import is_free, must_round_identically
+from tadc.passes.factoring.separate_sums import separate_sums
+from tadc.passes.index_sets.sets import index_set
+from tadc.passes.index_sets.space import conditions_of_a_point, implied_by
+from tadc.passes.infer_ranges import infer_ranges
+from tadc.passes.outline_reductions import outline_reductions
+from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.rewriting.cloner import Cloner
+from tadc.passes.rewriting.products import Product, multiply
+from tadc.passes.rewriting.program_pass import ProgramPass
+from tadc.passes.rewriting.programs import ProgramBuilder, copy_definition, copy_program, reads_of
+from tadc.passes.rewriting.written_sizes import parse_sizes
+from tadc.passes.scheduling.powers_of_distances import with_products
+from tadc.passes.scheduling.recurrences import recurrence_in
+from tadc.passes.scheduling.rows.row_forms import long_reductions
+from tadc.passes.scheduling.scans import Scan, bounded_along, is_scanned, scan_along
+from tadc.passes.simplify_sums import simplify_sums
 
 FEWEST_ELEMENTS = 32
 """The number of elements along its index from which on a scan is worth definitions of its own."""

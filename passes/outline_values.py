@@ -28,24 +28,24 @@ from math import prod
 
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from dialects import tix
-from dialects.quick import block_in
-from dialects.tix import Affine, Constraint, TensorType
-from dialects.tix.affine import SizeValues
-from passes.analysis.costs import COST_OF_FUNCTION, FREE, weight
-from passes.analysis.index_uses import IndexUses
-from passes.analysis.rounding import is_free, must_round_identically
-from passes.factoring.equal_tensors import merge_equal_tensors
-from passes.index_sets.context import stays_inside
-from passes.index_sets.sets import boxed_indices, index_set
-from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.cloner import Cloner, operations_behind
-from passes.rewriting.part_sizes import with_derived_sizes
-from passes.rewriting.program_pass import ProgramPass
-from passes.rewriting.programs import ProgramBuilder, copy_definition, copy_program
-from passes.rewriting.written_sizes import parse_sizes
-from passes.scheduling.rows.row_parts import is_long
-from passes.scheduling.scans import is_scanned
+from tadc.dialects import tix
+from tadc.dialects.quick import block_in
+from tadc.dialects.tix import Affine, Constraint, TensorType
+from tadc.dialects.tix.affine import SizeValues
+from tadc.passes.analysis.costs import COST_OF_FUNCTION, FREE, weight
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.analysis.rounding import is_free, must_round_identically
+from tadc.passes.factoring.equal_tensors import merge_equal_tensors
+from tadc.passes.index_sets.context import stays_inside
+from tadc.passes.index_sets.sets import boxed_indices, index_set
+from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.rewriting.cloner import Cloner, operations_behind
+from tadc.passes.rewriting.part_sizes import with_derived_sizes
+from tadc.passes.rewriting.program_pass import ProgramPass
+from tadc.passes.rewriting.programs import ProgramBuilder, copy_definition, copy_program
+from tadc.passes.rewriting.written_sizes import parse_sizes
+from tadc.passes.scheduling.rows.row_parts import is_long
+from tadc.passes.scheduling.scans import is_scanned
 
 FEWEST_IN_COMMON = 16
 """Elements or terms that share a value at least: blocks have it once for four or six of them."""

@@ -46,17 +46,17 @@ from operator import itemgetter
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from dialects.tix import Affine
-from passes.absorb_conditions import bounded_without_conditions
-from passes.analysis.index_uses import IndexUses
-from passes.analysis.rounding import is_free, must_round_identically
-from passes.cut_reductions import has_few_elements
-from passes.rewriting.axis_copies import Copy, CopyReader, Order, Orders
-from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.part_sizes import with_derived_sizes
-from passes.rewriting.program_pass import ProgramPass
-from passes.rewriting.programs import (
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine
+from tadc.passes.absorb_conditions import bounded_without_conditions
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.analysis.rounding import is_free, must_round_identically
+from tadc.passes.cut_reductions import has_few_elements
+from tadc.passes.rewriting.axis_copies import Copy, CopyReader, Order, Orders
+from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.rewriting.part_sizes import with_derived_sizes
+from tadc.passes.rewriting.program_pass import ProgramPass
+from tadc.passes.rewriting.programs import (
     ProgramBuilder,
     copy_definition,
     reads_of,
@@ -64,11 +64,11 @@ from passes.rewriting.programs import (
     tensor_names,
     type_of,
 )
-from passes.rewriting.written_sizes import parse_sizes
-from passes.scheduling.costs.cache_lines import is_large
-from passes.scheduling.costs.far_lines import COST_OF_FAR_LINE
-from passes.scheduling.costs.known_prices import PricedTile
-from passes.scheduling.costs.tile_cost import (
+from tadc.passes.rewriting.written_sizes import parse_sizes
+from tadc.passes.scheduling.costs.cache_lines import is_large
+from tadc.passes.scheduling.costs.far_lines import COST_OF_FAR_LINE
+from tadc.passes.scheduling.costs.known_prices import PricedTile
+from tadc.passes.scheduling.costs.tile_cost import (
     ASSUMED_EXTENT,
     COST_OF_COPY,
     COST_OF_FAR_ELEMENT,
@@ -78,26 +78,26 @@ from passes.scheduling.costs.tile_cost import (
     plain_cost,
     terms_of,
 )
-from passes.scheduling.recurrences import is_recurrence
-from passes.scheduling.scans import is_scanned
-from passes.scheduling.streams.streams import is_window, possible_stream
-from passes.scheduling.tiles.copy_orders import order_along, orders_for
-from passes.scheduling.tiles.sum_lengths import (
+from tadc.passes.scheduling.recurrences import is_recurrence
+from tadc.passes.scheduling.scans import is_scanned
+from tadc.passes.scheduling.streams.streams import is_window, possible_stream
+from tadc.passes.scheduling.tiles.copy_orders import order_along, orders_for
+from tadc.passes.scheduling.tiles.sum_lengths import (
     MOST_TERMS_TO_UNROLL,
     blocked_sums,
     long_sums,
     term_count,
 )
-from passes.scheduling.tiles.tile_analysis import is_slow, lanes_of, registers_for, stride
-from passes.scheduling.tiles.tile_choice import (
+from tadc.passes.scheduling.tiles.tile_analysis import is_slow, lanes_of, registers_for, stride
+from tadc.passes.scheduling.tiles.tile_choice import (
     least_cost_of_terms,
     may_have_tiles,
     priced_tiles,
     sizes_of_ranges,
 )
-from passes.set_precision import set_precision
-from passes.shape_loops import in_boxes
-from passes.shift_sums import shift_sums
+from tadc.passes.set_precision import set_precision
+from tadc.passes.shape_loops import in_boxes
+from tadc.passes.shift_sums import shift_sums
 
 COST_OF_DEFINITION = 10_000
 """The cost of a definition more, for all its elements: up to two microseconds until it runs."""

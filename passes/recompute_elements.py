@@ -22,18 +22,18 @@ from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
-from dialects import tix
-from dialects.tix import Affine
-from passes.analysis.index_uses import IndexUses
-from passes.analysis.rounding import must_round_identically
-from passes.factoring.recomputation import Recomputation
-from passes.index_sets.paths import Path
-from passes.index_sets.sets import boxed_indices
-from passes.inline_definitions import move_definitions
-from passes.rewriting.program_pass import ProgramPass
-from passes.rewriting.programs import definition_around
-from passes.rewriting.written_sizes import parse_sizes
-from passes.scheduling.costs.tile_cost import length_of
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.analysis.rounding import must_round_identically
+from tadc.passes.factoring.recomputation import Recomputation
+from tadc.passes.index_sets.paths import Path
+from tadc.passes.index_sets.sets import boxed_indices
+from tadc.passes.inline_definitions import move_definitions
+from tadc.passes.rewriting.program_pass import ProgramPass
+from tadc.passes.rewriting.programs import definition_around
+from tadc.passes.rewriting.written_sizes import parse_sizes
+from tadc.passes.scheduling.costs.tile_cost import length_of
 
 MOST_TIMES = 8
 """The number of values of other indices for which an element is read and yet not stored."""

@@ -17,9 +17,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from dialects import tix
-from passes.analysis.equivalence import Deduplicated
-from passes.rewriting.program_pass import LocalPass
+from tadc.dialects import tix
+from tadc.passes.analysis.equivalence import Deduplicated
+from tadc.passes.rewriting.program_pass import LocalPass
 
 FEWEST_DEFINITIONS_TO_DEDUPLICATE = 16
 """Programs of fewer definitions hold too few that are equivalent to look for them."""

@@ -66,37 +66,37 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
-from dialects import tix
-from dialects.loops import CallOp, ParallelOp
-from dialects.quick import INDEX, block_with, dissolve, make
-from dialects.tix.affine import factors_of
-from passes.analysis.equivalence import Member, equivalent_definitions
-from passes.analysis.rounding import compared_definitions, must_round_identically
-from passes.analysis.size_bounds import SizeBounds
-from passes.analysis.stage_checks import require_bounded, require_precision
-from passes.lowering.band_loops import band_loops
-from passes.lowering.blocks.tile_loops import tiled
-from passes.lowering.pair_loops import pair_loops
-from passes.lowering.rows.column_scans import column_loops
-from passes.lowering.rows.recurrence_loops import recurrence_loops
-from passes.lowering.rows.row_loops import RowLowering, row_loops
-from passes.lowering.rows.strip_loops import strip_loops
-from passes.lowering.scalars.body_lowering import BodyLowering, Strides
-from passes.lowering.scalars.index_lowering import IndexLowering
-from passes.lowering.scalars.lane_sums import LaneLowering
-from passes.lowering.scalars.segments import SegmentLowering
-from passes.lowering.streams.stream_blocks import stream_blocks
-from passes.lowering.streams.stream_loops import streamed
-from passes.rewriting.programs import forms_of, is_hint, reads_of, tensor_names, type_of
-from passes.rewriting.written_sizes import parse_sizes
-from passes.scheduling.bands.band_stages import Stage
-from passes.scheduling.blocking import ChooseBlocking, blocking_chooser
-from passes.scheduling.nest import Nest
-from passes.scheduling.recurrences import recurrence_of
-from passes.scheduling.sharing import nests_of
-from passes.scheduling.small_parts import is_small_part
-from passes.scheduling.text.plan_parser import parse_plan
-from passes.scheduling.text.planned import planned
+from tadc.dialects import tix
+from tadc.dialects.loops import CallOp, ParallelOp
+from tadc.dialects.quick import INDEX, block_with, dissolve, make
+from tadc.dialects.tix.affine import factors_of
+from tadc.passes.analysis.equivalence import Member, equivalent_definitions
+from tadc.passes.analysis.rounding import compared_definitions, must_round_identically
+from tadc.passes.analysis.size_bounds import SizeBounds
+from tadc.passes.analysis.stage_checks import require_bounded, require_precision
+from tadc.passes.lowering.band_loops import band_loops
+from tadc.passes.lowering.blocks.tile_loops import tiled
+from tadc.passes.lowering.pair_loops import pair_loops
+from tadc.passes.lowering.rows.column_scans import column_loops
+from tadc.passes.lowering.rows.recurrence_loops import recurrence_loops
+from tadc.passes.lowering.rows.row_loops import RowLowering, row_loops
+from tadc.passes.lowering.rows.strip_loops import strip_loops
+from tadc.passes.lowering.scalars.body_lowering import BodyLowering, Strides
+from tadc.passes.lowering.scalars.index_lowering import IndexLowering
+from tadc.passes.lowering.scalars.lane_sums import LaneLowering
+from tadc.passes.lowering.scalars.segments import SegmentLowering
+from tadc.passes.lowering.streams.stream_blocks import stream_blocks
+from tadc.passes.lowering.streams.stream_loops import streamed
+from tadc.passes.rewriting.programs import forms_of, is_hint, reads_of, tensor_names, type_of
+from tadc.passes.rewriting.written_sizes import parse_sizes
+from tadc.passes.scheduling.bands.band_stages import Stage
+from tadc.passes.scheduling.blocking import ChooseBlocking, blocking_chooser
+from tadc.passes.scheduling.nest import Nest
+from tadc.passes.scheduling.recurrences import recurrence_of
+from tadc.passes.scheduling.sharing import nests_of
+from tadc.passes.scheduling.small_parts import is_small_part
+from tadc.passes.scheduling.text.plan_parser import parse_plan
+from tadc.passes.scheduling.text.planned import planned
 
 Names = Mapping[SSAValue, str]
 

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from dialects import tix
-from dialects.tix import TensorType
-from passes.rewriting.program_pass import ProgramPass
-from passes.rewriting.programs import type_of
+from tadc.dialects import tix
+from tadc.dialects.tix import TensorType
+from tadc.passes.rewriting.program_pass import ProgramPass
+from tadc.passes.rewriting.programs import type_of
 
 
 @dataclass(frozen=True)

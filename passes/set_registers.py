@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 from xdsl.utils.exceptions import PassFailedException
 
-from dialects import tix
-from passes.rewriting.program_pass import ProgramPass
+from tadc.dialects import tix
+from tadc.passes.rewriting.program_pass import ProgramPass
 
 
 @dataclass(frozen=True)

@@ -50,30 +50,30 @@ from itertools import chain
 
 from xdsl.ir import Operation, SSAValue
 
-from dialects import tix
-from dialects.tix import Constraint, between
-from passes.absorb_conditions import bounded_without_conditions
-from passes.analysis.index_uses import IndexUses
-from passes.index_sets.context import ContextCloner
-from passes.index_sets.paths import Path
-from passes.index_sets.sets import index_set
-from passes.index_sets.space import implied_by
-from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.cloner import Cloner, free_values
-from passes.rewriting.guards import is_guard
-from passes.rewriting.program_pass import LocalPass
-from passes.rewriting.programs import choose_definitions, copy_program, definition_around
-from passes.rewriting.written_sizes import parse_sizes
-from passes.scheduling.recurrences import is_recurrence
-from passes.scheduling.rows.piece_sums import piece_sum_of, residue_sum_of
-from passes.scheduling.scans import is_scanned
-from passes.scheduling.streams.stream_guards import guards_of
-from passes.scheduling.streams.streams import has_long_rows, is_window
-from passes.scheduling.tiles.boxes import box_around
-from passes.scheduling.tiles.sum_lengths import is_short
-from passes.scheduling.tiles.tile import Tile
-from passes.scheduling.tiles.tile_analysis import rows_share
-from passes.scheduling.tiles.tile_choice import ChooseTiles, tile_chooser
+from tadc.dialects import tix
+from tadc.dialects.tix import Constraint, between
+from tadc.passes.absorb_conditions import bounded_without_conditions
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.index_sets.context import ContextCloner
+from tadc.passes.index_sets.paths import Path
+from tadc.passes.index_sets.sets import index_set
+from tadc.passes.index_sets.space import implied_by
+from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.rewriting.cloner import Cloner, free_values
+from tadc.passes.rewriting.guards import is_guard
+from tadc.passes.rewriting.program_pass import LocalPass
+from tadc.passes.rewriting.programs import choose_definitions, copy_program, definition_around
+from tadc.passes.rewriting.written_sizes import parse_sizes
+from tadc.passes.scheduling.recurrences import is_recurrence
+from tadc.passes.scheduling.rows.piece_sums import piece_sum_of, residue_sum_of
+from tadc.passes.scheduling.scans import is_scanned
+from tadc.passes.scheduling.streams.stream_guards import guards_of
+from tadc.passes.scheduling.streams.streams import has_long_rows, is_window
+from tadc.passes.scheduling.tiles.boxes import box_around
+from tadc.passes.scheduling.tiles.sum_lengths import is_short
+from tadc.passes.scheduling.tiles.tile import Tile
+from tadc.passes.scheduling.tiles.tile_analysis import rows_share
+from tadc.passes.scheduling.tiles.tile_choice import ChooseTiles, tile_chooser
 
 FEWEST_ELEMENTS_BEFORE_TILES = 128
 """The length of the shortest rows that are faster as streams than in tiles with masks."""

@@ -36,15 +36,15 @@ from typing import Self
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from dialects import tix
-from passes.analysis.value_numbers import ValueNumbers
-from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.cloner import Cloner
-from passes.rewriting.program_pass import LocalPass
-from passes.rewriting.programs import rewrite_definition
-from passes.rewriting.scoped_map import ScopedMap
-from passes.scheduling.shared_choices import ChoicePlan, choice_plan
-from passes.scheduling.shared_values import Plan, Shared, sharing_plan
+from tadc.dialects import tix
+from tadc.passes.analysis.value_numbers import ValueNumbers
+from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.rewriting.cloner import Cloner
+from tadc.passes.rewriting.program_pass import LocalPass
+from tadc.passes.rewriting.programs import rewrite_definition
+from tadc.passes.rewriting.scoped_map import ScopedMap
+from tadc.passes.scheduling.shared_choices import ChoicePlan, choice_plan
+from tadc.passes.scheduling.shared_values import Plan, Shared, sharing_plan
 
 
 @dataclass(frozen=True)

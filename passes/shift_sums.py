@@ -40,24 +40,24 @@ from typing import TypeAlias, TypeGuard
 
 from xdsl.ir import Operation, SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, Constraint, Variable
-from passes.analysis.index_uses import IndexUses
-from passes.analysis.rounding import must_round_identically
-from passes.infer_ranges import infer_ranges
-from passes.rewriting.builder import BodyBuilder, whole_part
-from passes.rewriting.cloner import Cloner
-from passes.rewriting.program_pass import LocalPass
-from passes.rewriting.programs import (
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Constraint, Variable
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.analysis.rounding import must_round_identically
+from tadc.passes.infer_ranges import infer_ranges
+from tadc.passes.rewriting.builder import BodyBuilder, whole_part
+from tadc.passes.rewriting.cloner import Cloner
+from tadc.passes.rewriting.program_pass import LocalPass
+from tadc.passes.rewriting.programs import (
     ProgramBuilder,
     copy_definition,
     copy_program,
     definition_around,
 )
-from passes.scheduling.rows.piece_sums import piece_sum_of, residue_sum_of
-from passes.scheduling.tiles.sum_lengths import MOST_TERMS_OF_WINDOW
-from passes.scheduling.tiles.tile_analysis import is_slow
-from passes.simplify_sums import simplify_sums
+from tadc.passes.scheduling.rows.piece_sums import piece_sum_of, residue_sum_of
+from tadc.passes.scheduling.tiles.sum_lengths import MOST_TERMS_OF_WINDOW
+from tadc.passes.scheduling.tiles.tile_analysis import is_slow
+from tadc.passes.simplify_sums import simplify_sums
 
 MOST_FORMS = 64
 """The number of forms of a sum up to which changes are tried: it takes time as their square."""

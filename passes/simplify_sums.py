@@ -25,19 +25,19 @@ from itertools import product
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from dialects.quick import QuickOperation, operands_of
-from dialects.tix import Affine, Constraint, between
-from passes.analysis.speculation import is_speculatable, is_speculatable_product
-from passes.index_sets.context import ContextCloner
-from passes.index_sets.disjuncts import negate, tightened
-from passes.index_sets.space import conditions_of_a_point, implied_by
-from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.guards import is_guard
-from passes.rewriting.products import Product, multiply
-from passes.rewriting.program_pass import LocalPass
-from passes.rewriting.programs import copy_program, type_of
-from passes.scheduling.tiles.boxes import constant_length
+from tadc.dialects import tix
+from tadc.dialects.quick import QuickOperation, operands_of
+from tadc.dialects.tix import Affine, Constraint, between
+from tadc.passes.analysis.speculation import is_speculatable, is_speculatable_product
+from tadc.passes.index_sets.context import ContextCloner
+from tadc.passes.index_sets.disjuncts import negate, tightened
+from tadc.passes.index_sets.space import conditions_of_a_point, implied_by
+from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.rewriting.guards import is_guard
+from tadc.passes.rewriting.products import Product, multiply
+from tadc.passes.rewriting.program_pass import LocalPass
+from tadc.passes.rewriting.programs import copy_program, type_of
+from tadc.passes.scheduling.tiles.boxes import constant_length
 
 
 @dataclass(frozen=True)

@@ -21,14 +21,14 @@ from math import prod
 
 from xdsl.ir import Operation
 
-from dialects import tix
-from passes.absorb_conditions import bounded_without_conditions
-from passes.analysis.index_uses import IndexUses
-from passes.rewriting.program_pass import LocalPass
-from passes.rewriting.programs import choose_definitions, reductions_around
-from passes.rewriting.written_sizes import parse_sizes
-from passes.scheduling.costs.tile_cost import length_of, terms_of
-from passes.scheduling.tiles.tile_analysis import indices_of
+from tadc.dialects import tix
+from tadc.passes.absorb_conditions import bounded_without_conditions
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.rewriting.program_pass import LocalPass
+from tadc.passes.rewriting.programs import choose_definitions, reductions_around
+from tadc.passes.rewriting.written_sizes import parse_sizes
+from tadc.passes.scheduling.costs.tile_cost import length_of, terms_of
+from tadc.passes.scheduling.tiles.tile_analysis import indices_of
 
 TIMES_AS_FEW = 4
 """The terms of a definition, as a multiple of those that conditions leave, from which on these are

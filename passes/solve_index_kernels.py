@@ -33,16 +33,16 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, Constraint, Variable
-from passes.index_sets.disjuncts import with_equations
-from passes.index_sets.space import require_short_numbers
-from passes.polyhedral.diophantine import Solution, solve
-from passes.polyhedral.matrix import Row
-from passes.rewriting.builder import BodyBuilder, whole_part
-from passes.rewriting.cloner import Cloner
-from passes.rewriting.program_pass import LocalPass
-from passes.rewriting.programs import copy_program, has_reductions
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Constraint, Variable
+from tadc.passes.index_sets.disjuncts import with_equations
+from tadc.passes.index_sets.space import require_short_numbers
+from tadc.passes.polyhedral.diophantine import Solution, solve
+from tadc.passes.polyhedral.matrix import Row
+from tadc.passes.rewriting.builder import BodyBuilder, whole_part
+from tadc.passes.rewriting.cloner import Cloner
+from tadc.passes.rewriting.program_pass import LocalPass
+from tadc.passes.rewriting.programs import copy_program, has_reductions
 
 MOST_VALUES_OF_A_SHORT_LOOP = 8
 """The number of values of an index up to which a loop over it is preferred to one over others."""

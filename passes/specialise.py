@@ -41,16 +41,16 @@ from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from dialects import tix
-from dialects.tix import Affine, Constraint, DerivedSizeAttr, TensorType, Variable
-from dialects.tix.affine import least_value
-from passes.analysis.stage_checks import require_no_views
-from passes.index_sets.space import feasible
-from passes.rewriting.builder import Body, BodyBuilder
-from passes.rewriting.cloner import Cloner
-from passes.rewriting.program_pass import ProgramPass
-from passes.rewriting.programs import ProgramBuilder, arguments_of, index_names
-from passes.rewriting.written_sizes import parse_sizes, parse_values
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Constraint, DerivedSizeAttr, TensorType, Variable
+from tadc.dialects.tix.affine import least_value
+from tadc.passes.analysis.stage_checks import require_no_views
+from tadc.passes.index_sets.space import feasible
+from tadc.passes.rewriting.builder import Body, BodyBuilder
+from tadc.passes.rewriting.cloner import Cloner
+from tadc.passes.rewriting.program_pass import ProgramPass
+from tadc.passes.rewriting.programs import ProgramBuilder, arguments_of, index_names
+from tadc.passes.rewriting.written_sizes import parse_sizes, parse_values
 
 EVERY_SIZE: Mapping[str, int] = {}
 """The least values of sizes of which nothing is known."""

@@ -42,10 +42,10 @@ from math import gcd, prod
 from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Operation, SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, Constraint, TensorType, Variable, between
-from passes.absorb_conditions import bounded_without_conditions
-from passes.analysis.quotient_splits import (
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Constraint, TensorType, Variable, between
+from tadc.passes.absorb_conditions import bounded_without_conditions
+from tadc.passes.analysis.quotient_splits import (
     Split,
     Splits,
     decide_places_alone,
@@ -53,20 +53,20 @@ from passes.analysis.quotient_splits import (
     indices_of_rows,
     split_by,
 )
-from passes.analysis.rounding import is_free, must_round_identically
-from passes.analysis.window_strides import window_strides
-from passes.index_sets.sets import within
-from passes.index_sets.space import implied_by
-from passes.infer_ranges import infer_ranges
-from passes.rewriting.builder import BodyBuilder, whole_part
-from passes.rewriting.cloner import Cloner
-from passes.rewriting.guards import is_guard
-from passes.rewriting.part_sizes import PartSizes
-from passes.rewriting.program_pass import ProgramPass
-from passes.rewriting.programs import ProgramBuilder, start_copy
-from passes.rewriting.written_sizes import parse_sizes
-from passes.simplify_sums import simplify_sums
-from passes.split_residues import (
+from tadc.passes.analysis.rounding import is_free, must_round_identically
+from tadc.passes.analysis.window_strides import window_strides
+from tadc.passes.index_sets.sets import within
+from tadc.passes.index_sets.space import implied_by
+from tadc.passes.infer_ranges import infer_ranges
+from tadc.passes.rewriting.builder import BodyBuilder, whole_part
+from tadc.passes.rewriting.cloner import Cloner
+from tadc.passes.rewriting.guards import is_guard
+from tadc.passes.rewriting.part_sizes import PartSizes
+from tadc.passes.rewriting.program_pass import ProgramPass
+from tadc.passes.rewriting.programs import ProgramBuilder, start_copy
+from tadc.passes.rewriting.written_sizes import parse_sizes
+from tadc.passes.simplify_sums import simplify_sums
+from tadc.passes.split_residues import (
     FEWEST_TERMS,
     MOST_RESIDUES,
     best_moduli,

@@ -38,15 +38,15 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from dialects import tix
-from dialects.tix import elementwise as ew
-from passes.analysis.activity import useful, varied
-from passes.analysis.costs import COST_OF_FUNCTION, FREE, weight
-from passes.analysis.rounding import has_equality
-from passes.factoring.recomputation import Recomputation
-from passes.rewriting.failure import PassFailure
-from passes.rewriting.programs import ProgramBuilder, exchange, location_of, reads_of, type_of
-from passes.rewriting.running_totals import accumulate_early
+from tadc.dialects import tix
+from tadc.dialects.tix import elementwise as ew
+from tadc.passes.analysis.activity import useful, varied
+from tadc.passes.analysis.costs import COST_OF_FUNCTION, FREE, weight
+from tadc.passes.analysis.rounding import has_equality
+from tadc.passes.factoring.recomputation import Recomputation
+from tadc.passes.rewriting.failure import PassFailure
+from tadc.passes.rewriting.programs import ProgramBuilder, exchange, location_of, reads_of, type_of
+from tadc.passes.rewriting.running_totals import accumulate_early
 
 MOST_OPERATIONS_TO_RECOMPUTE = 10
 """The number of quick operations up to which an element is computed again rather than saved."""

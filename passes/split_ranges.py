@@ -31,18 +31,18 @@ from itertools import pairwise
 from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Operation, SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, Constraint, TensorType
-from dialects.tix.affine import SizeValues, factors_of
-from passes.analysis.rounding import must_round_identically
-from passes.index_sets.paths import Path
-from passes.rewriting.builder import Body, BodyBuilder
-from passes.rewriting.cloner import Cloner
-from passes.rewriting.part_sizes import PartSizes, is_never_negative, with_derived_sizes
-from passes.rewriting.program_pass import ProgramPass
-from passes.rewriting.programs import ProgramBuilder, copy_definition, start_copy
-from passes.rewriting.written_sizes import parse_sizes
-from passes.split_residues import FEWEST_TERMS, MOST_PARTS, count_terms, rounds
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Constraint, TensorType
+from tadc.dialects.tix.affine import SizeValues, factors_of
+from tadc.passes.analysis.rounding import must_round_identically
+from tadc.passes.index_sets.paths import Path
+from tadc.passes.rewriting.builder import Body, BodyBuilder
+from tadc.passes.rewriting.cloner import Cloner
+from tadc.passes.rewriting.part_sizes import PartSizes, is_never_negative, with_derived_sizes
+from tadc.passes.rewriting.program_pass import ProgramPass
+from tadc.passes.rewriting.programs import ProgramBuilder, copy_definition, start_copy
+from tadc.passes.rewriting.written_sizes import parse_sizes
+from tadc.passes.split_residues import FEWEST_TERMS, MOST_PARTS, count_terms, rounds
 
 MOST_OF_ALL = 0.75
 """The share of all reductions of all elements that are needed, at most, where bounds could do."""

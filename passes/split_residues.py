@@ -37,17 +37,17 @@ from math import prod
 from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Operation, SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, Constraint, TensorType, Variable
-from passes.absorb_conditions import bounded_without_conditions
-from passes.analysis.rounding import must_round_identically
-from passes.rewriting.builder import Body, BodyBuilder, whole_part
-from passes.rewriting.cloner import Cloner
-from passes.rewriting.part_sizes import PartSizes
-from passes.rewriting.program_pass import ProgramPass
-from passes.rewriting.programs import ProgramBuilder, copy_definition, forms_of, start_copy
-from passes.rewriting.written_sizes import parse_sizes
-from passes.shift_sums import SumView, ranges_of_numbers
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Constraint, TensorType, Variable
+from tadc.passes.absorb_conditions import bounded_without_conditions
+from tadc.passes.analysis.rounding import must_round_identically
+from tadc.passes.rewriting.builder import Body, BodyBuilder, whole_part
+from tadc.passes.rewriting.cloner import Cloner
+from tadc.passes.rewriting.part_sizes import PartSizes
+from tadc.passes.rewriting.program_pass import ProgramPass
+from tadc.passes.rewriting.programs import ProgramBuilder, copy_definition, forms_of, start_copy
+from tadc.passes.rewriting.written_sizes import parse_sizes
+from tadc.passes.shift_sums import SumView, ranges_of_numbers
 
 MOST_RESIDUES = 8
 """Parts along one index."""

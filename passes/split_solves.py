@@ -30,9 +30,9 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from dialects import tix
-from passes.rewriting.programs import label_of, reads_of
-from passes.split_pullback import program_part
+from tadc.dialects import tix
+from tadc.passes.rewriting.programs import label_of, reads_of
+from tadc.passes.split_pullback import program_part
 
 
 @dataclass(frozen=True)

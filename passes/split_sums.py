@@ -21,17 +21,17 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from passes.analysis.index_uses import IndexUses
-from passes.analysis.rounding import must_round_identically
-from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.cloner import Cloner
-from passes.rewriting.program_pass import LocalPass
-from passes.rewriting.programs import ProgramBuilder, copy_definition, copy_program
-from passes.rewriting.terms import Term, add_terms, terms_of
-from passes.scheduling.tiles.sum_lengths import is_short
-from passes.shift_sums import in_extremum
-from passes.simplify_sums import simplify_sums
+from tadc.dialects import tix
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.analysis.rounding import must_round_identically
+from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.rewriting.cloner import Cloner
+from tadc.passes.rewriting.program_pass import LocalPass
+from tadc.passes.rewriting.programs import ProgramBuilder, copy_definition, copy_program
+from tadc.passes.rewriting.terms import Term, add_terms, terms_of
+from tadc.passes.scheduling.tiles.sum_lengths import is_short
+from tadc.passes.shift_sums import in_extremum
+from tadc.passes.simplify_sums import simplify_sums
 
 
 @dataclass(frozen=True)

@@ -30,21 +30,21 @@ from typing import TypeVar
 
 from xdsl.ir import Operation, SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, TensorType, between
-from passes.analysis.rounding import is_free, must_round_identically
-from passes.analysis.size_bounds import Bounds, SizeBounds
-from passes.index_sets.sets import boxed_indices
-from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.cloner import Cloner
-from passes.rewriting.program_pass import ProgramPass
-from passes.rewriting.programs import (
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, TensorType, between
+from tadc.passes.analysis.rounding import is_free, must_round_identically
+from tadc.passes.analysis.size_bounds import Bounds, SizeBounds
+from tadc.passes.index_sets.sets import boxed_indices
+from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.rewriting.cloner import Cloner
+from tadc.passes.rewriting.program_pass import ProgramPass
+from tadc.passes.rewriting.programs import (
     ProgramBuilder,
     copy_definition,
     definition_around,
     start_copy,
 )
-from passes.rewriting.written_sizes import parse_sizes
+from tadc.passes.rewriting.written_sizes import parse_sizes
 
 THREADS = 1 << 18
 """Threads that a GPU of 2023 keeps busy: as many as its multiprocessors hold at a time."""

@@ -22,13 +22,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 
-from dialects import tix
-from passes.analysis.size_bounds import SizeBounds
-from passes.index_sets.sets import boxed_indices
-from passes.rewriting.axis_copies import CopyReader, Order
-from passes.rewriting.program_pass import ProgramPass
-from passes.rewriting.programs import copy_definition, reads_of, start_copy, tensor_names
-from passes.rewriting.written_sizes import parse_sizes
+from tadc.dialects import tix
+from tadc.passes.analysis.size_bounds import SizeBounds
+from tadc.passes.index_sets.sets import boxed_indices
+from tadc.passes.rewriting.axis_copies import CopyReader, Order
+from tadc.passes.rewriting.program_pass import ProgramPass
+from tadc.passes.rewriting.programs import copy_definition, reads_of, start_copy, tensor_names
+from tadc.passes.rewriting.written_sizes import parse_sizes
 
 FEWEST_READS = 16
 """Reads of an element of a tensor that is copied at least: the copy reads it badly, too."""

@@ -30,15 +30,15 @@ from typing import NamedTuple
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, TensorType
-from passes.analysis.rounding import is_free, must_round_identically
-from passes.index_sets.paths import Path
-from passes.index_sets.wraps import Wrap, is_at_most, wraps_of
-from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.cloner import Cloner
-from passes.rewriting.program_pass import ProgramPass
-from passes.rewriting.programs import (
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, TensorType
+from tadc.passes.analysis.rounding import is_free, must_round_identically
+from tadc.passes.index_sets.paths import Path
+from tadc.passes.index_sets.wraps import Wrap, is_at_most, wraps_of
+from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.rewriting.cloner import Cloner
+from tadc.passes.rewriting.program_pass import ProgramPass
+from tadc.passes.rewriting.programs import (
     ProgramBuilder,
     copy_definition,
     index_names,

@@ -4,10 +4,11 @@ The way of a program from its text to numbers
 ---------------------------------------------
 A user calls what `api` offers: `tadc.api.compile` for a program, `tadc.api.vjp` and others for its
 derivatives. The text goes to `language`: `tadc.language.parse` makes it a program of the dialect
-`dialects.tix`, with all ranges inferred, or raises one of the `errors`, which point into the text.
-`program` keeps both together, as `tadc.program.Program`: what runs passes over the IR, prints it
-back in the language, and finds the place of an error. The passes themselves are `passes`; their
-order is `passes.pipeline`.
+`tadc.dialects.tix`, with all ranges inferred, or raises one of the `errors`, which point into the
+text. `program` keeps both together, as `tadc.program.Program`: what runs passes over the IR, prints
+it back in the language, and finds the place of an error. The passes themselves are `passes`, what
+they read and write is `dialects`; their order is `tadc.passes.pipeline`. (Both folders lie at the
+top of the repository, and come in here by links.)
 
 `function` gives the user a face of all that, `tadc.function.Function`: called (by `runnable`),
 derived, printed and looked at. A call goes through `runtime`: arguments become arrays, their shapes

@@ -10,17 +10,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
-from passes.analysis.equivalence import equivalent_definitions
-from passes.analysis.rounding import must_round_identically
-from passes.rewriting.programs import tensor_names
-from passes.scheduling.blocking import PLAIN
-from passes.scheduling.text.plan_parser import PLAN, Entry, LoopPlan, PlanFailure, Token, parse_plan
-from passes.scheduling.text.planned import blocking_of
 from tadc.errors import PlanError, Span, TadcError, did_you_mean
 from tadc.function import Function
 from tadc.inverse.text import steps
 from tadc.language.source import Source
 from tadc.modes import INVERSE_MODES
+from tadc.passes.analysis.equivalence import equivalent_definitions
+from tadc.passes.analysis.rounding import must_round_identically
+from tadc.passes.rewriting.programs import tensor_names
+from tadc.passes.scheduling.blocking import PLAIN
+from tadc.passes.scheduling.text.plan_parser import (
+    PLAN,
+    Entry,
+    LoopPlan,
+    PlanFailure,
+    Token,
+    parse_plan,
+)
+from tadc.passes.scheduling.text.planned import blocking_of
 from tadc.program import Program
 from tadc.runtime.compiled import Compiled
 from tadc.runtime.loop_plan import program_in

@@ -9,7 +9,7 @@ from typing import TypeAlias, cast
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from dialects.tix import (
+from tadc.dialects.tix import (
     Affine,
     CallOp,
     Constraint,
@@ -20,8 +20,8 @@ from dialects.tix import (
     Variable,
     WhereOp,
 )
-from dialects.tix import elementwise as ew
-from passes.analysis.costs import CHEAP, COST_OF_FUNCTION, weight
+from tadc.dialects.tix import elementwise as ew
+from tadc.passes.analysis.costs import CHEAP, COST_OF_FUNCTION, weight
 
 Quotient: TypeAlias = tuple[Affine, int]
 """A form in the sizes, and what it is divided by."""

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from passes.batch import BatchPass
-from passes.differentiate import DifferentiatePass
-from passes.pipeline import derivative_passes, zeroing_passes
-from passes.zero_arguments import ZeroArgumentsPass
 from tadc.emit import emit
 from tadc.errors import ArgumentError, check_names, unknown_name
 from tadc.modes import INVERSE_MODES
+from tadc.passes.batch import BatchPass
+from tadc.passes.differentiate import DifferentiatePass
+from tadc.passes.pipeline import derivative_passes, zeroing_passes
+from tadc.passes.zero_arguments import ZeroArgumentsPass
 from tadc.program import Program, Tensor, recursing
 from tadc.runnable import Runnable
 from tadc.runtime.size_class import is_long

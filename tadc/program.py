@@ -13,18 +13,18 @@ from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, ModuleO
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
-from dialects.quick import clone
-from dialects.tix import ProgramOp, TensorType
-from dialects.tix.affine import show
-from passes.rewriting.failure import PassFailure
-from passes.rewriting.written_sizes import write_sizes
-from passes.run_passes import run_passes
-from passes.specialise import SpecialisePass
+from tadc.dialects.quick import clone
+from tadc.dialects.tix import ProgramOp, TensorType
+from tadc.dialects.tix.affine import show
 from tadc.errors import Span, TargetError, UnsupportedError, check_names
 from tadc.language.check import check_ranges
 from tadc.language.custom_functions import known_functions
 from tadc.language.printing.program import print_program
 from tadc.language.source import PROGRAM, Source
+from tadc.passes.rewriting.failure import PassFailure
+from tadc.passes.rewriting.written_sizes import write_sizes
+from tadc.passes.run_passes import run_passes
+from tadc.passes.specialise import SpecialisePass
 from tadc.summary import Summary
 from tadc.support.disk_store import compiler_version, digest, disk_store
 from tadc.support.garbage import rarely_collecting

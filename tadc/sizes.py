@@ -16,8 +16,8 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from dialects.tix import Affine, DerivedSizeAttr, TensorType
-from dialects.tix.affine import show
+from tadc.dialects.tix import Affine, DerivedSizeAttr, TensorType
+from tadc.dialects.tix.affine import show
 
 Size: TypeAlias = Any
 """A size or dimension: a number, or a symbolic integer of a framework."""

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import NamedTuple
 
-from dialects.tix import DerivedSizeAttr, ProgramOp, TensorType
-from dialects.tix.types import ELEMENT_TYPES
-from passes.analysis.compared_sizes import compared_sizes, size_differences
-from passes.rewriting.programs import label_of, reads_of, type_of
 from tadc.cost import Cost, cost_of
+from tadc.dialects.tix import DerivedSizeAttr, ProgramOp, TensorType
+from tadc.dialects.tix.types import ELEMENT_TYPES
+from tadc.passes.analysis.compared_sizes import compared_sizes, size_differences
+from tadc.passes.rewriting.programs import label_of, reads_of, type_of
 from tadc.sizes import shape_of
 
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from dialects.tix import AVX_512, Registers
-from passes.scheduling.costs import known_prices
 from tadc.commands import cli
+from tadc.dialects.tix import AVX_512, Registers
 from tadc.language import custom_functions
+from tadc.passes.scheduling.costs import known_prices
 from tadc.runtime import compilation
 from tadc.support.disk_store import DiskStore, disk_store
 from tests.support.few_threads import pretend_few_threads

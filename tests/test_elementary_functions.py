@@ -10,13 +10,13 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import tadc
-from dialects.tix import BINARY, UNARY
-from passes.differentiation.rules import RULES
-from passes.lowering.scalars.elementary import ScalarLowering
-from passes.schedule import schedule
-from passes.set_precision import set_precision
+from tadc.dialects.tix import BINARY, UNARY
 from tadc.interpreter.arrays import FUNCTIONS
 from tadc.interpreter.loops import run
+from tadc.passes.differentiation.rules import RULES
+from tadc.passes.lowering.scalars.elementary import ScalarLowering
+from tadc.passes.schedule import schedule
+from tadc.passes.set_precision import set_precision
 from tadc.targets.cuda import print_cuda
 from tadc.targets.llvm import print_llvm
 from tests.support.paths import ROOT

@@ -8,11 +8,11 @@ from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr, UnknownLo
 from xdsl.utils.exceptions import PassFailedException
 
 import tadc
-from passes import infer_ranges
-from passes.infer_ranges import InferRangesPass
-from passes.rewriting.failure import PassFailure
 from tadc.commands.opt import main
 from tadc.errors import TargetError, UnsupportedError
+from tadc.passes import infer_ranges
+from tadc.passes.infer_ranges import InferRangesPass
+from tadc.passes.rewriting.failure import PassFailure
 
 SOURCE = "x: f64[9]\ny[i] = x[i] * 2"
 

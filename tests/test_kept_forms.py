@@ -5,9 +5,9 @@ from __future__ import annotations
 import pickle
 
 import tadc
-from dialects import tix
-from dialects.tix import Affine, MapAttr
-from dialects.tix.attributes import map_over
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, MapAttr
+from tadc.dialects.tix.attributes import map_over
 
 SOURCE = "x: f64[40, 40]\ny[i in range(9), j in range(9)] = sum[k in range(j, 9)](x[i + 2 * j, k])"
 

@@ -9,7 +9,7 @@ from functools import cache
 
 import pytest
 
-from passes.pipeline import STAGES
+from tadc.passes.pipeline import STAGES
 from tests.support.paths import ROOT
 
 FLOW = "tadc.ode.flow(tadc.compile('x: f64[]\\ny = -x', target='interpret'), 0, 1)"

@@ -11,8 +11,8 @@ from xdsl.ir import Block, Operation, SSAValue, Use
 from xdsl.irdl.operations import get_accessors_from_op_def
 from xdsl.parser import Parser
 
-from dialects.quick import QuickOperation, append, block_with, clone, make, walk
-from dialects.tix import BINARY, ConstantOp, UnaryOp
+from tadc.dialects.quick import QuickOperation, append, block_with, clone, make, walk
+from tadc.dialects.tix import BINARY, ConstantOp, UnaryOp
 from tadc.support.ir_text import context
 from tests.support.paths import ROOT
 

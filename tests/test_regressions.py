@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import tadc
-from dialects.tix import Affine, Constraint
-from passes.index_sets.disjuncts import complement, disjoint
+from tadc.dialects.tix import Affine, Constraint
+from tadc.passes.index_sets.disjuncts import complement, disjoint
 from tadc.runtime import size_class
 from tests.support.derivations import (
     Case,

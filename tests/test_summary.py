@@ -5,7 +5,7 @@ import pickle
 import pytest
 
 import tadc
-from passes.analysis.costs import COST_OF_FUNCTION
+from tadc.passes.analysis.costs import COST_OF_FUNCTION
 from tadc.sizes import bind_sizes
 from tadc.summary import Summary
 from tests.support.derivations import random_case

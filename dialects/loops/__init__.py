@@ -75,7 +75,7 @@ the same bits. xDSL has some of them for numbers alone; for vectors `loops.compa
 
 from xdsl.ir import Dialect
 
-from dialects.loops.lanes import (
+from tadc.dialects.loops.lanes import (
     FLOAT_PREDICATES,
     INTEGER_PREDICATES,
     LANES,
@@ -89,7 +89,7 @@ from dialects.loops.lanes import (
     vector_of,
     vector_type,
 )
-from dialects.loops.operations import (
+from tadc.dialects.loops.operations import (
     CallOp,
     EndOp,
     FenceOp,

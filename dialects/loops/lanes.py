@@ -33,7 +33,7 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryReadEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from dialects.quick import QuickOperation, operation
+from tadc.dialects.quick import QuickOperation, operation
 
 LANES = {(lanes,) for lanes in (2, 4, 8, 16, 32, 64)}
 """The shapes of vectors."""

@@ -44,7 +44,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from dialects.quick import INDEX, QuickOperation, operation
+from tadc.dialects.quick import INDEX, QuickOperation, operation
 
 
 @operation

@@ -18,12 +18,12 @@
 
 from xdsl.ir import Dialect
 
-from dialects.tix.access import FloorDivOp, IndexToRealOp, ReadOp
-from dialects.tix.affine import Affine, Variable
-from dialects.tix.attributes import MapAttr, SetAttr
-from dialects.tix.bodies import YieldOp, all_yielded, yielded
-from dialects.tix.constraints import Constraint, between
-from dialects.tix.elementwise import (
+from tadc.dialects.tix.access import FloorDivOp, IndexToRealOp, ReadOp
+from tadc.dialects.tix.affine import Affine, Variable
+from tadc.dialects.tix.attributes import MapAttr, SetAttr
+from tadc.dialects.tix.bodies import YieldOp, all_yielded, yielded
+from tadc.dialects.tix.constraints import Constraint, between
+from tadc.dialects.tix.elementwise import (
     BINARY,
     ELEMENTWISE,
     UNARY,
@@ -32,9 +32,9 @@ from dialects.tix.elementwise import (
     UnaryOp,
     constant_value,
 )
-from dialects.tix.functions import CallOp, FunctionOp, functions_of
-from dialects.tix.linear import DeterminantOp, MatrixForm, SolveOp
-from dialects.tix.regions import (
+from tadc.dialects.tix.functions import CallOp, FunctionOp, functions_of
+from tadc.dialects.tix.linear import DeterminantOp, MatrixForm, SolveOp
+from tadc.dialects.tix.regions import (
     ExtremumOp,
     IfOp,
     MaxOp,
@@ -45,9 +45,9 @@ from dialects.tix.regions import (
     SumOp,
     WhereOp,
 )
-from dialects.tix.registers import AVX_512, Registers, registers_property
-from dialects.tix.structure import DefineOp, ProgramOp, ReturnOp, size_limits
-from dialects.tix.types import (
+from tadc.dialects.tix.registers import AVX_512, Registers, registers_property
+from tadc.dialects.tix.structure import DefineOp, ProgramOp, ReturnOp, size_limits
+from tadc.dialects.tix.types import (
     ELEMENT_TYPES,
     DerivedSizeAttr,
     ElementType,

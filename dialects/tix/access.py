@@ -20,10 +20,10 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from dialects.quick import INDEX, QuickOperation, make, operands_of, operation
-from dialects.tix.affine import Affine
-from dialects.tix.attributes import MapAttr, kept, map_over, shape_map
-from dialects.tix.text import (
+from tadc.dialects.quick import INDEX, QuickOperation, make, operands_of, operation
+from tadc.dialects.tix.affine import Affine
+from tadc.dialects.tix.attributes import MapAttr, kept, map_over, shape_map
+from tadc.dialects.tix.text import (
     parse_form,
     parse_forms,
     parse_tensor,
@@ -32,7 +32,7 @@ from dialects.tix.text import (
     print_view,
     verify_view,
 )
-from dialects.tix.types import TensorType, real
+from tadc.dialects.tix.types import TensorType, real
 
 
 @operation

@@ -16,8 +16,16 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from dialects.tix.affine import Affine, FormRow, ParseVariable, Variable, parse_affine, show, split
-from dialects.tix.constraints import Constraint, parse_constraint, show_constraint
+from tadc.dialects.tix.affine import (
+    Affine,
+    FormRow,
+    ParseVariable,
+    Variable,
+    parse_affine,
+    show,
+    split,
+)
+from tadc.dialects.tix.constraints import Constraint, parse_constraint, show_constraint
 
 T = TypeVar("T")
 Parts = TypeVarTuple("Parts")

@@ -13,8 +13,8 @@ from xdsl.irdl import eq, traits_def, var_operand_def
 from xdsl.traits import IsTerminator, OpTrait
 from xdsl.utils.exceptions import VerifyException
 
-from dialects.quick import QuickOperation, block_in, operands_of, operation
-from dialects.tix.types import real
+from tadc.dialects.quick import QuickOperation, block_in, operands_of, operation
+from tadc.dialects.tix.types import real
 
 
 class HasBody(OpTrait):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from xdsl.ir import SSAValue
 from xdsl.parser import AttrParser
 
-from dialects.tix.affine import Affine, ParseVariable, Variable, parse_affine, show
+from tadc.dialects.tix.affine import Affine, ParseVariable, Variable, parse_affine, show
 
 
 class Constraint(NamedTuple):

@@ -27,8 +27,8 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Commutative, Pure
 
-from dialects.quick import QuickOperation, operation
-from dialects.tix.elementary import (
+from tadc.dialects.quick import QuickOperation, operation
+from tadc.dialects.tix.elementary import (
     APPROXIMATE,
     CONTRACT,
     Elementary,
@@ -38,7 +38,7 @@ from dialects.tix.elementary import (
     sigmoid,
     sign,
 )
-from dialects.tix.types import real
+from tadc.dialects.tix.types import real
 
 
 @operation

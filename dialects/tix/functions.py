@@ -40,12 +40,12 @@ from xdsl.printer import Printer
 from xdsl.traits import HasParent, IsolatedFromAbove, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from dialects.quick import QuickOperation, operation
-from dialects.tix.bodies import HasBody, YieldOp
-from dialects.tix.regions import WhereOp
-from dialects.tix.structure import ProgramOp
-from dialects.tix.text import print_body
-from dialects.tix.types import real
+from tadc.dialects.quick import QuickOperation, operation
+from tadc.dialects.tix.bodies import HasBody, YieldOp
+from tadc.dialects.tix.regions import WhereOp
+from tadc.dialects.tix.structure import ProgramOp
+from tadc.dialects.tix.text import print_body
+from tadc.dialects.tix.types import real
 
 
 @operation

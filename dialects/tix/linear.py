@@ -34,7 +34,7 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
-from dialects.quick import QuickOperation, operation
+from tadc.dialects.quick import QuickOperation, operation
 
 KINDS = ("dense", "lower", "upper", "banded", "permutation")
 

@@ -32,13 +32,13 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
-from dialects.quick import QuickOperation, arguments_in, operands_of, operation
-from dialects.tix.affine import Affine, ParseVariable, Variable
-from dialects.tix.attributes import SetAttr, constraints_of, kept, set_over
-from dialects.tix.bodies import HasBody, YieldOp, verify_yields
-from dialects.tix.constraints import Constraint
-from dialects.tix.text import operand_or_size, parse_constraints, print_body, print_constraints
-from dialects.tix.types import real
+from tadc.dialects.quick import QuickOperation, arguments_in, operands_of, operation
+from tadc.dialects.tix.affine import Affine, ParseVariable, Variable
+from tadc.dialects.tix.attributes import SetAttr, constraints_of, kept, set_over
+from tadc.dialects.tix.bodies import HasBody, YieldOp, verify_yields
+from tadc.dialects.tix.constraints import Constraint
+from tadc.dialects.tix.text import operand_or_size, parse_constraints, print_body, print_constraints
+from tadc.dialects.tix.types import real
 
 
 class ReductionOp(QuickOperation, ABC):

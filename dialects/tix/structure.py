@@ -50,12 +50,12 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from dialects.quick import QuickOperation, arguments_in, block_in, operation, ops_in
-from dialects.tix.affine import Affine
-from dialects.tix.attributes import MapAttr, shape_map
-from dialects.tix.bodies import HasBody, verify_yields
-from dialects.tix.constraints import Constraint, between
-from dialects.tix.registers import (
+from tadc.dialects.quick import QuickOperation, arguments_in, block_in, operation, ops_in
+from tadc.dialects.tix.affine import Affine
+from tadc.dialects.tix.attributes import MapAttr, shape_map
+from tadc.dialects.tix.bodies import HasBody, verify_yields
+from tadc.dialects.tix.constraints import Constraint, between
+from tadc.dialects.tix.registers import (
     AVX_512,
     Registers,
     parse_optional_registers,
@@ -63,7 +63,7 @@ from dialects.tix.registers import (
     registers_from,
     registers_property,
 )
-from dialects.tix.text import (
+from tadc.dialects.tix.text import (
     parse_optional_tensor,
     parse_tensor,
     parse_view,
@@ -71,7 +71,7 @@ from dialects.tix.text import (
     print_view,
     verify_view,
 )
-from dialects.tix.types import DerivedSizeAttr, TensorType
+from tadc.dialects.tix.types import DerivedSizeAttr, TensorType
 
 
 @operation

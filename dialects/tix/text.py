@@ -15,9 +15,9 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from dialects.tix.affine import Affine, ParseVariable, Variable, parse_affine, product, show
-from dialects.tix.attributes import MapAttr
-from dialects.tix.constraints import Constraint, parse_constraint, show_constraint
+from tadc.dialects.tix.affine import Affine, ParseVariable, Variable, parse_affine, product, show
+from tadc.dialects.tix.attributes import MapAttr
+from tadc.dialects.tix.constraints import Constraint, parse_constraint, show_constraint
 
 
 def _print_named(printer: Printer, render: Callable[[Callable[[Variable], str]], str]) -> None:

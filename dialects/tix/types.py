@@ -13,8 +13,8 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from dialects.tix.affine import Affine, FormRow, parse_affine, show, split
-from dialects.tix.attributes import MapAttr, shape_map
+from tadc.dialects.tix.affine import Affine, FormRow, parse_affine, show, split
+from tadc.dialects.tix.attributes import MapAttr, shape_map
 
 ElementType: TypeAlias = "Float32Type | Float64Type | RealType"
 

@@ -32,7 +32,9 @@ def docstrings() -> dict[str, str]:
 
 
 def name_of(path: Path) -> str:
-    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    """The module of a file: `passes` and `dialects` are packages inside of `tadc`."""
+    name = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    return name if name.partition(".")[0] == "tadc" else f"tadc.{name}"
 
 
 def is_package(name: str) -> bool:
@@ -70,7 +72,9 @@ def shown(module: str, package: str) -> Iterator[str]:
 def link(module: str, package: str, code: re.Match[str]) -> str:
     """The code with a link, if it names a module other than the one whose docstring this is."""
     named = code[1].removesuffix(".py").replace("/", ".")
-    names = (name for name in (f"{package}.{named}", named) if name in docstrings())
+    names = (
+        name for name in (f"{package}.{named}", named, f"tadc.{named}") if name in docstrings()
+    )
     return next((f":part:`{code[1]} <{name}>`" for name in names if name != module), code[0])
 
 

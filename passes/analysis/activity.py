@@ -6,8 +6,8 @@ from collections.abc import Container, Iterable
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from passes.rewriting.programs import reads_of
+from tadc.dialects import tix
+from tadc.passes.rewriting.programs import reads_of
 
 
 def varied(

@@ -18,9 +18,9 @@ from itertools import combinations, product
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, Constraint, Variable, between
-from passes.rewriting.programs import reads_of, type_of
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Constraint, Variable, between
+from tadc.passes.rewriting.programs import reads_of, type_of
 
 
 def compared_sizes(program: tix.ProgramOp) -> tuple[tuple[str, str | int], ...]:

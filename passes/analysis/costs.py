@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
-from dialects import tix
-from dialects.tix import elementwise as ew
+from tadc.dialects import tix
+from tadc.dialects.tix import elementwise as ew
 
 COST_OF_FUNCTION = 12
 """The cost of an elementary function, and of all that has no other cost."""

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
-from dialects.tix import Affine, TensorType, Variable
+from tadc.dialects.tix import Affine, TensorType, Variable
 
 Factor: TypeAlias = str | Affine
 """The name of a size, or a form that may be negative."""

@@ -19,12 +19,12 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import FloatData, LocationAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from dialects import tix
-from dialects.quick import block_in, operands_of, ops_in
-from passes.analysis.rounding import compared_definitions, has_equality
-from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.cloner import Cloner
-from passes.rewriting.programs import (
+from tadc.dialects import tix
+from tadc.dialects.quick import block_in, operands_of, ops_in
+from tadc.passes.analysis.rounding import compared_definitions, has_equality
+from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.rewriting.cloner import Cloner
+from tadc.passes.rewriting.programs import (
     ProgramBuilder,
     arguments_of,
     copy_definition,

@@ -15,7 +15,7 @@ from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, Region, SSAValue
 
-from dialects import loops
+from tadc.dialects import loops
 
 Range = tuple[int, int]
 INT32: Range = (-(2**31), 2**31 - 1)

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 from xdsl.ir import Operation, SSAValue
 
-from dialects import tix
-from dialects.quick import QuickOperation, operands_of, walk
+from tadc.dialects import tix
+from tadc.dialects.quick import QuickOperation, operands_of, walk
 
 Found = TypeVar("Found")
 

@@ -11,8 +11,8 @@ import math
 
 from xdsl.ir import Operation, SSAValue
 
-from dialects import tix
-from dialects.tix import elementwise as ew
+from tadc.dialects import tix
+from tadc.dialects.tix import elementwise as ew
 
 LEAST_DIVISOR = 2.0**-64
 """The least value that is far from 0: its reciprocal, and powers of that, are numbers in f32."""

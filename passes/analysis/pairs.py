@@ -14,15 +14,15 @@ from itertools import product
 
 from xdsl.ir import Operation, Region, SSAValue
 
-from dialects import tix
-from dialects.quick import INDEX, block_with
-from dialects.tix import Affine
-from passes.analysis.costs import COST_OF_FUNCTION, FREE, weight
-from passes.analysis.index_uses import IndexUses
-from passes.analysis.value_numbers import ValueNumbers
-from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.cloner import Cloner
-from passes.rewriting.programs import view_of
+from tadc.dialects import tix
+from tadc.dialects.quick import INDEX, block_with
+from tadc.dialects.tix import Affine
+from tadc.passes.analysis.costs import COST_OF_FUNCTION, FREE, weight
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.analysis.value_numbers import ValueNumbers
+from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.rewriting.cloner import Cloner
+from tadc.passes.rewriting.programs import view_of
 
 LEAST_SHARED = COST_OF_FUNCTION
 """The least cost of what a pair computes for both sums: one elementary function."""

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from xdsl.ir import Operation, SSAValue
 
-from dialects import tix
-from dialects.tix import Affine
-from passes.analysis.index_uses import IndexUses
-from passes.rewriting.programs import forms_of, reads_of
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.rewriting.programs import forms_of, reads_of
 
 
 class Split(NamedTuple):

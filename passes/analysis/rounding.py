@@ -12,7 +12,7 @@ from collections.abc import Set
 
 from xdsl.ir import Operation, SSAValue
 
-from dialects import tix
+from tadc.dialects import tix
 
 
 def must_round_identically(

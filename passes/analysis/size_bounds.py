@@ -12,9 +12,9 @@ from math import inf, prod
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, DerivedSizeAttr
-from dialects.tix.affine import factors_of
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, DerivedSizeAttr
+from tadc.dialects.tix.affine import factors_of
 
 Bounds = tuple[float, float]
 ANY_SIZE: Bounds = (0, inf)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from xdsl.ir import Operation, SSAValue
 
-from dialects import tix
-from dialects.tix import elementwise as ew
-from passes.rewriting.products import Product
+from tadc.dialects import tix
+from tadc.dialects.tix import elementwise as ew
+from tadc.passes.rewriting.products import Product
 
 _EVERYWHERE = (
     *(ew.AddOp, ew.SubOp, ew.MulOp, ew.NegOp, ew.AbsOp, ew.StepOp, ew.MaximumOp, ew.MinimumOp),

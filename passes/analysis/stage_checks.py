@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from dialects.tix import Constraint
-from passes.rewriting.failure import PassFailure
-from passes.rewriting.programs import type_of
+from tadc.dialects import tix
+from tadc.dialects.tix import Constraint
+from tadc.passes.rewriting.failure import PassFailure
+from tadc.passes.rewriting.programs import type_of
 
 
 def require_bounded(program: tix.ProgramOp) -> None:

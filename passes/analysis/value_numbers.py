@@ -28,12 +28,12 @@ from xdsl.dialects.builtin import FloatData
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.traits import Commutative
 
-from dialects import tix
-from dialects.quick import operands_of, ops_in
-from dialects.tix import Affine, Constraint, Variable
-from dialects.tix import elementwise as ew
-from passes.rewriting.scoped_map import ScopedMap
-from passes.rewriting.shallow_copy import shallow_copy
+from tadc.dialects import tix
+from tadc.dialects.quick import operands_of, ops_in
+from tadc.dialects.tix import Affine, Constraint, Variable
+from tadc.dialects.tix import elementwise as ew
+from tadc.passes.rewriting.scoped_map import ScopedMap
+from tadc.passes.rewriting.shallow_copy import shallow_copy
 
 Key: TypeAlias = object
 """Hashable: what is computed, and the numbers of what it is computed from."""

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from dialects.tix import Affine
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine
 
 ASSUMED_LENGTH = 512
 """The value assumed of a size that is not known."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
-from dialects import tix
-from dialects.tix import Affine
-from passes.rewriting.cloner import free_values
-from passes.rewriting.programs import reads_of
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine
+from tadc.passes.rewriting.cloner import free_values
+from tadc.passes.rewriting.programs import reads_of
 
 
 @dataclass(frozen=True)

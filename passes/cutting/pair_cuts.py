@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dialects import tix
-from dialects.tix import Affine
-from dialects.tix.affine import SizeValues
-from passes.analysis.pairs import LongSum, long_sums, pairs_along
-from passes.cutting.cut import Cut, Places, definitions_read, first_readers
-from passes.index_sets.sets import boxed_indices
-from passes.scheduling.pairs import Walk, are_walked, pieces_for, walking_sum
-from passes.scheduling.rows.row_forms import LONGEST_ROW
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine
+from tadc.dialects.tix.affine import SizeValues
+from tadc.passes.analysis.pairs import LongSum, long_sums, pairs_along
+from tadc.passes.cutting.cut import Cut, Places, definitions_read, first_readers
+from tadc.passes.index_sets.sets import boxed_indices
+from tadc.passes.scheduling.pairs import Walk, are_walked, pieces_for, walking_sum
+from tadc.passes.scheduling.rows.row_forms import LONGEST_ROW
 
 FEWEST_ROWS_OF_PAIRS = 512
 """Rows of pairs at least: 32 for each unit of the work that threads share."""

@@ -15,15 +15,15 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from dialects.tix import Affine
-from dialects.tix.affine import SizeValues
-from passes.cutting.cut import Cut, Places, definitions_read, first_readers
-from passes.index_sets.sets import boxed_indices
-from passes.rewriting.programs import reads_of
-from passes.scheduling.blocking import FEWEST_ELEMENTS_OF_ROW, MOST_TERMS_OF_STRIP
-from passes.scheduling.rows.piece_sums import ROWS_OF_PIECE
-from passes.scheduling.rows.row_forms import LONGEST_ROW, long_reductions
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine
+from tadc.dialects.tix.affine import SizeValues
+from tadc.passes.cutting.cut import Cut, Places, definitions_read, first_readers
+from tadc.passes.index_sets.sets import boxed_indices
+from tadc.passes.rewriting.programs import reads_of
+from tadc.passes.scheduling.blocking import FEWEST_ELEMENTS_OF_ROW, MOST_TERMS_OF_STRIP
+from tadc.passes.scheduling.rows.piece_sums import ROWS_OF_PIECE
+from tadc.passes.scheduling.rows.row_forms import LONGEST_ROW, long_reductions
 
 FEWEST_ROWS = 2 * ROWS_OF_PIECE
 """The length of the shortest index that is cut."""

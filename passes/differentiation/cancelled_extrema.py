@@ -28,10 +28,10 @@ from typing import TypeAlias
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, Variable
-from dialects.tix import elementwise as ew
-from passes.index_sets.paths import elements
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Variable
+from tadc.dialects.tix import elementwise as ew
+from tadc.passes.index_sets.paths import elements
 
 Element: TypeAlias = tuple[SSAValue, tuple[Affine, ...]]
 """An element of t: the extremum, and where it is read."""

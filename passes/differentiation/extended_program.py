@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from passes.differentiation.names import Labels
-from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.cloner import Cloner
-from passes.rewriting.programs import (
+from tadc.dialects import tix
+from tadc.passes.differentiation.names import Labels
+from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.rewriting.cloner import Cloner
+from tadc.passes.rewriting.programs import (
     ProgramBuilder,
     arguments_of,
     copy_definition,

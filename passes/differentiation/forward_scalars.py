@@ -15,12 +15,12 @@ from typing import TypeAlias
 
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, Constraint
-from passes.differentiation.forward_values import Frame, LocalValues, count_ties, hints, number
-from passes.differentiation.rules import rule_of
-from passes.rewriting.builder import Body, BodyBuilder
-from passes.rewriting.cloner import Cloner
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Constraint
+from tadc.passes.differentiation.forward_values import Frame, LocalValues, count_ties, hints, number
+from tadc.passes.differentiation.rules import rule_of
+from tadc.passes.rewriting.builder import Body, BodyBuilder
+from tadc.passes.rewriting.cloner import Cloner
 
 Tangent: TypeAlias = Callable[[BodyBuilder, Sequence[Affine]], SSAValue]
 """Emits one element of a tensor's tangent, given the indices of the element."""

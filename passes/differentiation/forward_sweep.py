@@ -16,15 +16,15 @@ from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, TensorType
-from passes.differentiation.forward_scalars import LocalForward, Tangent
-from passes.differentiation.forward_values import number
-from passes.differentiation.names import Labels
-from passes.index_sets.paths import elements
-from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.cloner import Cloner
-from passes.rewriting.programs import label_of
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, TensorType
+from tadc.passes.differentiation.forward_scalars import LocalForward, Tangent
+from tadc.passes.differentiation.forward_values import number
+from tadc.passes.differentiation.names import Labels
+from tadc.passes.index_sets.paths import elements
+from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.rewriting.cloner import Cloner
+from tadc.passes.rewriting.programs import label_of
 
 Seed: TypeAlias = Callable[[BodyBuilder, Sequence[Affine], Sequence[Affine]], SSAValue]
 """Emits one element of a tangent, given the indices of the tensor and those of the columns."""

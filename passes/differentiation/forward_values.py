@@ -14,11 +14,11 @@ from functools import reduce
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, Constraint
-from passes.analysis.costs import ARITHMETIC
-from passes.rewriting.builder import Body, BodyBuilder
-from passes.rewriting.cloner import Cloner, free_values
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Constraint
+from tadc.passes.analysis.costs import ARITHMETIC
+from tadc.passes.rewriting.builder import Body, BodyBuilder
+from tadc.passes.rewriting.cloner import Cloner, free_values
 
 
 @dataclass

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dialects import tix
-from passes.rewriting.programs import ProgramBuilder, fresh_name
+from tadc.dialects import tix
+from tadc.passes.rewriting.programs import ProgramBuilder, fresh_name
 
 
 class Labels:

@@ -14,10 +14,10 @@ from functools import reduce
 
 from xdsl.ir import Block, Operation, SSAValue, Use
 
-from dialects import tix
-from dialects.tix import Affine, Constraint
-from dialects.tix import elementwise as ew
-from passes.differentiation.forward_values import (
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Constraint
+from tadc.dialects.tix import elementwise as ew
+from tadc.passes.differentiation.forward_values import (
     Frame,
     LocalValues,
     block_of,
@@ -25,10 +25,10 @@ from passes.differentiation.forward_values import (
     hints,
     number,
 )
-from passes.differentiation.rules import rule_of
-from passes.index_sets.paths import Path
-from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.cloner import Cloner
+from tadc.passes.differentiation.rules import rule_of
+from tadc.passes.index_sets.paths import Path
+from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.rewriting.cloner import Cloner
 
 
 @dataclass(frozen=True)

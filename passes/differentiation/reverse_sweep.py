@@ -17,19 +17,19 @@ from collections.abc import Callable, Iterable, Sequence
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Block, Region, SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, Constraint, Variable
-from passes.differentiation.forward_values import count_ties
-from passes.differentiation.names import Labels
-from passes.differentiation.reverse_scalars import Adjoint, LocalReverse
-from passes.differentiation.shared_adjoints import Gathered, Part, SharedAdjoints
-from passes.index_sets.disjuncts import Disjunct
-from passes.index_sets.paths import Path, elements
-from passes.index_sets.sets import quotient_constraints, quotients_of
-from passes.rewriting.builder import Body, BodyBuilder
-from passes.rewriting.cloner import Cloner
-from passes.rewriting.programs import index_names, reads_of, type_of
-from passes.rewriting.scoped_map import ScopedMap
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Constraint, Variable
+from tadc.passes.differentiation.forward_values import count_ties
+from tadc.passes.differentiation.names import Labels
+from tadc.passes.differentiation.reverse_scalars import Adjoint, LocalReverse
+from tadc.passes.differentiation.shared_adjoints import Gathered, Part, SharedAdjoints
+from tadc.passes.index_sets.disjuncts import Disjunct
+from tadc.passes.index_sets.paths import Path, elements
+from tadc.passes.index_sets.sets import quotient_constraints, quotients_of
+from tadc.passes.rewriting.builder import Body, BodyBuilder
+from tadc.passes.rewriting.cloner import Cloner
+from tadc.passes.rewriting.programs import index_names, reads_of, type_of
+from tadc.passes.rewriting.scoped_map import ScopedMap
 
 Contribution = Callable[[BodyBuilder, list[Affine]], SSAValue]
 """Emits the sum that a read adds to the adjoint of its tensor, at the element of these forms."""

@@ -17,10 +17,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 from xdsl.ir import Operation, Region, SSAValue
 
-from dialects import tix
-from dialects.tix import elementwise as ew
-from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.formulas import emit_formula
+from tadc.dialects import tix
+from tadc.dialects.tix import elementwise as ew
+from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.rewriting.formulas import emit_formula
 
 Value = Callable[[], SSAValue]
 Partial = Callable[[SSAValue], SSAValue]

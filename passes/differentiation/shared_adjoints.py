@@ -21,13 +21,13 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import LocationAttr, StringAttr
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, TensorType
-from passes.analysis.equivalence import CanonicalForm, canonical_form
-from passes.differentiation.reverse_scalars import Adjoint, adjoint_element
-from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.cloner import Cloner
-from passes.rewriting.programs import ProgramBuilder, reads_of
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, TensorType
+from tadc.passes.analysis.equivalence import CanonicalForm, canonical_form
+from tadc.passes.differentiation.reverse_scalars import Adjoint, adjoint_element
+from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.rewriting.cloner import Cloner
+from tadc.passes.rewriting.programs import ProgramBuilder, reads_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,14 +16,14 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from passes.analysis.index_uses import IndexUses
-from passes.analysis.machine_facts import MACHINE
-from passes.factoring.contraction_order import storing
-from passes.factoring.sum_places import SumPlace
-from passes.index_sets.disjuncts import complement, is_thin
-from passes.index_sets.half_boxes import is_triangle
-from passes.rewriting.programs import type_of
+from tadc.dialects import tix
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.analysis.machine_facts import MACHINE
+from tadc.passes.factoring.contraction_order import storing
+from tadc.passes.factoring.sum_places import SumPlace
+from tadc.passes.index_sets.disjuncts import complement, is_thin
+from tadc.passes.index_sets.half_boxes import is_triangle
+from tadc.passes.rewriting.programs import type_of
 
 FEWEST_IN_BLOCK = 4
 """Elements along an index that share what does not depend on it: as many as rows of a low block."""

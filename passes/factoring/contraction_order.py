@@ -53,8 +53,8 @@ from typing import NamedTuple, TypeVar
 
 from xdsl.ir import SSAValue
 
-from passes.analysis.costs import COST_OF_FUNCTION
-from passes.analysis.machine_facts import MACHINE
+from tadc.passes.analysis.costs import COST_OF_FUNCTION
+from tadc.passes.analysis.machine_facts import MACHINE
 
 MOST_FACTORS = 8
 """The number of factors up to which an order is looked for."""

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Set
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from passes.analysis.index_uses import IndexUses
+from tadc.dialects import tix
+from tadc.passes.analysis.index_uses import IndexUses
 
 
 def crosses_another(op: tix.SumOp, definition: tix.DefineOp, uses: IndexUses) -> bool:

@@ -12,9 +12,9 @@ from collections.abc import Container
 from xdsl.ir import SSAValue
 from xdsl.rewriter import Rewriter
 
-from dialects import tix
-from passes.analysis.equivalence import canonical_form
-from passes.rewriting.programs import exchange
+from tadc.dialects import tix
+from tadc.passes.analysis.equivalence import canonical_form
+from tadc.passes.rewriting.programs import exchange
 
 
 def merge_equal_tensors(program: tix.ProgramOp, kept: Container[str]) -> tix.ProgramOp:

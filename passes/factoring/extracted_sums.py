@@ -14,14 +14,14 @@ from collections.abc import Callable, Mapping, Sequence
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from dialects.tix import Constraint, TensorType
-from passes.factoring.partial_sums import Extraction
-from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.cloner import Cloner
-from passes.rewriting.products import multiply
-from passes.rewriting.programs import ProgramBuilder, copy_changed, copy_program
-from passes.rewriting.terms import add_terms, terms_of
+from tadc.dialects import tix
+from tadc.dialects.tix import Constraint, TensorType
+from tadc.passes.factoring.partial_sums import Extraction
+from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.rewriting.cloner import Cloner
+from tadc.passes.rewriting.products import multiply
+from tadc.passes.rewriting.programs import ProgramBuilder, copy_changed, copy_program
+from tadc.passes.rewriting.terms import add_terms, terms_of
 
 Extractions = Mapping[tix.ReductionOp, Extraction]
 """The partial sum to take out of some sums."""

@@ -15,15 +15,15 @@ from typing import TypeAlias
 
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, Constraint, between
-from passes.index_sets.context import stays_inside
-from passes.index_sets.disjuncts import complement, disjoint
-from passes.index_sets.half_boxes import boxes_around, half_boxes_around
-from passes.index_sets.paths import Path
-from passes.index_sets.sets import index_set, quotient_constraints
-from passes.index_sets.space import conditions_of_a_point, implied_by
-from passes.rewriting.cloner import free_values
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Constraint, between
+from tadc.passes.index_sets.context import stays_inside
+from tadc.passes.index_sets.disjuncts import complement, disjoint
+from tadc.passes.index_sets.half_boxes import boxes_around, half_boxes_around
+from tadc.passes.index_sets.paths import Path
+from tadc.passes.index_sets.sets import index_set, quotient_constraints
+from tadc.passes.index_sets.space import conditions_of_a_point, implied_by
+from tadc.passes.rewriting.cloner import free_values
 
 Branches: TypeAlias = Sequence[tuple[tix.IfOp, bool]]
 """Conditions, and True for each whose first body is meant."""

@@ -17,14 +17,14 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
-from dialects import tix
-from dialects.tix import Constraint
-from passes.analysis.index_uses import IndexUses
-from passes.index_sets.sets import boxed_indices
-from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.cloner import Cloner
-from passes.rewriting.products import Product, multiply
-from passes.rewriting.programs import rewrite_definition
+from tadc.dialects import tix
+from tadc.dialects.tix import Constraint
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.index_sets.sets import boxed_indices
+from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.rewriting.cloner import Cloner
+from tadc.passes.rewriting.products import Product, multiply
+from tadc.passes.rewriting.programs import rewrite_definition
 
 MOST_TERMS = 8
 """The length of a range up to which a sum over it is unrolled."""

@@ -24,19 +24,19 @@ from math import inf, prod
 
 from xdsl.ir import Operation, SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, Constraint, between
-from passes.analysis.costs import COST_OF_FUNCTION, FREE, weight
-from passes.analysis.speculation import is_speculatable_product
-from passes.factoring.contraction_order import FEW_RESULTS, Contraction, PartialSum
-from passes.factoring.sum_images import forms_in, image_of, operations_of
-from passes.factoring.sum_places import SumPlace
-from passes.index_sets.context import stays_inside
-from passes.index_sets.images import Dimension, Image
-from passes.index_sets.sets import quotient_constraints, quotients_of, within
-from passes.index_sets.space import conditions_of_a_point, implied_by
-from passes.rewriting.products import Product
-from passes.rewriting.terms import Term, terms_of
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Constraint, between
+from tadc.passes.analysis.costs import COST_OF_FUNCTION, FREE, weight
+from tadc.passes.analysis.speculation import is_speculatable_product
+from tadc.passes.factoring.contraction_order import FEW_RESULTS, Contraction, PartialSum
+from tadc.passes.factoring.sum_images import forms_in, image_of, operations_of
+from tadc.passes.factoring.sum_places import SumPlace
+from tadc.passes.index_sets.context import stays_inside
+from tadc.passes.index_sets.images import Dimension, Image
+from tadc.passes.index_sets.sets import quotient_constraints, quotients_of, within
+from tadc.passes.index_sets.space import conditions_of_a_point, implied_by
+from tadc.passes.rewriting.products import Product
+from tadc.passes.rewriting.terms import Term, terms_of
 
 MOST_TERMS_WITH_TESTS = 16
 """Terms of a sum that are written out, each with a test; longer ranges are loops."""

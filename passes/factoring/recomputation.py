@@ -13,14 +13,14 @@ from math import inf, prod
 
 from xdsl.ir import Operation, SSAValue
 
-from dialects import tix
-from dialects.tix import Affine
-from dialects.tix.affine import SizeValues
-from passes.analysis.costs import FREE, weight
-from passes.analysis.index_uses import IndexUses
-from passes.analysis.value_numbers import ValueNumbers
-from passes.index_sets.sets import boxed_indices
-from passes.rewriting.programs import reads_of, type_of
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine
+from tadc.dialects.tix.affine import SizeValues
+from tadc.passes.analysis.costs import FREE, weight
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.analysis.value_numbers import ValueNumbers
+from tadc.passes.index_sets.sets import boxed_indices
+from tadc.passes.rewriting.programs import reads_of, type_of
 
 MOST_COST = 128
 """The cost of an element, in additions, up to which it is computed again rather than stored."""

@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import Operation, SSAValue
 
-from dialects import tix
-from dialects.tix import Constraint
-from dialects.tix import elementwise as ew
-from passes.analysis.lower_bounds import is_far_from_zero
-from passes.analysis.value_numbers import ODD, ValueNumbers
-from passes.factoring.monomials import Collector, Factored, Monomial, Power
-from passes.rewriting.terms import terms_of
+from tadc.dialects import tix
+from tadc.dialects.tix import Constraint
+from tadc.dialects.tix import elementwise as ew
+from tadc.passes.analysis.lower_bounds import is_far_from_zero
+from tadc.passes.analysis.value_numbers import ODD, ValueNumbers
+from tadc.passes.factoring.monomials import Collector, Factored, Monomial, Power
+from tadc.passes.rewriting.terms import terms_of
 
 LARGEST_EXPONENT = 16
 """The largest exponent of a power that is a product of equal factors."""

@@ -20,16 +20,16 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from dialects.tix import Constraint
-from passes.analysis.index_uses import IndexUses
-from passes.index_sets.context import stays_inside
-from passes.index_sets.sets import index_set
-from passes.index_sets.space import conditions_of_a_point, implied_by
-from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.cloner import Cloner, operations_behind
-from passes.rewriting.products import Product, multiply
-from passes.rewriting.programs import rewrite_definition
+from tadc.dialects import tix
+from tadc.dialects.tix import Constraint
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.index_sets.context import stays_inside
+from tadc.passes.index_sets.sets import index_set
+from tadc.passes.index_sets.space import conditions_of_a_point, implied_by
+from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.rewriting.cloner import Cloner, operations_behind
+from tadc.passes.rewriting.products import Product, multiply
+from tadc.passes.rewriting.programs import rewrite_definition
 
 
 @dataclass(frozen=True)

@@ -22,19 +22,19 @@ from dataclasses import dataclass, field, replace
 
 from xdsl.ir import Operation, SSAValue
 
-from dialects import tix
-from passes.analysis.equivalence import canonical_form
-from passes.factoring.contraction_order import (
+from tadc.dialects import tix
+from tadc.passes.analysis.equivalence import canonical_form
+from tadc.passes.factoring.contraction_order import (
     MOST_FACTORS,
     MOST_INDICES,
     PartialSum,
     storing,
     subsets,
 )
-from passes.factoring.extracted_sums import Extractions, SumExtractor
-from passes.factoring.partial_sums import Extraction, SumTerm, TermsOfSums
-from passes.rewriting.cloner import Cloner
-from passes.rewriting.programs import ProgramBuilder, copy_definition, copy_program
+from tadc.passes.factoring.extracted_sums import Extractions, SumExtractor
+from tadc.passes.factoring.partial_sums import Extraction, SumTerm, TermsOfSums
+from tadc.passes.rewriting.cloner import Cloner
+from tadc.passes.rewriting.programs import ProgramBuilder, copy_definition, copy_program
 
 FEWEST_TERMS = 16
 """The terms of the shortest partial sums that are stored for several readers."""

@@ -20,11 +20,11 @@ from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
-from dialects import tix
-from dialects.quick import QuickOperation, operands_of
-from dialects.tix import Affine
-from passes.factoring.sum_places import SumPlace
-from passes.index_sets.images import Dimension, Image
+from tadc.dialects import tix
+from tadc.dialects.quick import QuickOperation, operands_of
+from tadc.dialects.tix import Affine
+from tadc.passes.factoring.sum_places import SumPlace
+from tadc.passes.index_sets.images import Dimension, Image
 
 
 def image_of(

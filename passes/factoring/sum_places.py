@@ -9,11 +9,11 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, Constraint
-from passes.analysis.machine_facts import ASSUMED_LENGTH
-from passes.index_sets.paths import Path
-from passes.index_sets.sets import (
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Constraint
+from tadc.passes.analysis.machine_facts import ASSUMED_LENGTH
+from tadc.passes.index_sets.paths import Path
+from tadc.passes.index_sets.sets import (
     boxed_indices,
     boxes_before,
     index_set,

@@ -15,17 +15,17 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, Constraint
-from passes.index_sets.conditional_constants import (
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Constraint
+from tadc.passes.index_sets.conditional_constants import (
     Condition,
     ConditionalConstants,
     owner_of,
     set_conditions,
 )
-from passes.index_sets.context import ContextCloner
-from passes.index_sets.disjuncts import Disjunct, complement, disjoint
-from passes.index_sets.sets import quotient_constraints
+from tadc.passes.index_sets.context import ContextCloner
+from tadc.passes.index_sets.disjuncts import Disjunct, complement, disjoint
+from tadc.passes.index_sets.sets import quotient_constraints
 
 MOST_CUTS = 32
 """The number of cuts on the way to the cells of one reduction."""

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
-from dialects import tix
-from dialects.tix import Constraint
-from dialects.tix import elementwise as ew
+from tadc.dialects import tix
+from tadc.dialects.tix import Constraint
+from tadc.dialects.tix import elementwise as ew
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ from collections.abc import Iterable, Sequence
 
 from xdsl.ir import Operation, Region, SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, Constraint, between
-from passes.index_sets.disjuncts import complement
-from passes.index_sets.sets import index_set, quotient_constraints
-from passes.index_sets.space import Space, implied_by
-from passes.rewriting.builder import Body, BodyBuilder
-from passes.rewriting.cloner import Cloner
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Constraint, between
+from tadc.passes.index_sets.disjuncts import complement
+from tadc.passes.index_sets.sets import index_set, quotient_constraints
+from tadc.passes.index_sets.space import Space, implied_by
+from tadc.passes.rewriting.builder import Body, BodyBuilder
+from tadc.passes.rewriting.cloner import Cloner
 
 
 class ContextCloner(Cloner):

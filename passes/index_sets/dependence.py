@@ -21,13 +21,13 @@ from functools import cached_property
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, Constraint, Variable, between
-from dialects.tix import elementwise as ew
-from passes.index_sets.paths import Path
-from passes.index_sets.sets import index_set, quotient_constraints, quotients_of
-from passes.index_sets.space import Space, feasible
-from passes.polyhedral.inequalities import implied, solve_equations
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Constraint, Variable, between
+from tadc.dialects.tix import elementwise as ew
+from tadc.passes.index_sets.paths import Path
+from tadc.passes.index_sets.sets import index_set, quotient_constraints, quotients_of
+from tadc.passes.index_sets.space import Space, feasible
+from tadc.passes.polyhedral.inequalities import implied, solve_equations
 
 MOST_CHAINS_OF_READS = 200
 """The number of chains of reads that are followed between two tensors."""

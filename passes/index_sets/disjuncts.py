@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import gcd
 
-from dialects.tix import Affine, Constraint
-from passes.index_sets.space import feasible
+from tadc.dialects.tix import Affine, Constraint
+from tadc.passes.index_sets.space import feasible
 
 Disjunct = list[Constraint]
 """A convex set: all constraints hold."""

@@ -14,10 +14,10 @@ from collections.abc import Mapping, Sequence
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, Constraint, Variable
-from passes.index_sets.paths import Path
-from passes.index_sets.sets import boxed_indices
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Constraint, Variable
+from tadc.passes.index_sets.paths import Path
+from tadc.passes.index_sets.sets import boxed_indices
 
 MOST_LEFT_OUT = 8
 """The largest number at which a range begins whose box begins at 0."""

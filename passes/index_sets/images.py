@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from dialects.tix import Affine, Variable
-from passes.polyhedral.images import coordinates
+from tadc.dialects.tix import Affine, Variable
+from tadc.passes.polyhedral.images import coordinates
 
 Dimension = tuple[Affine, Affine]
 """A form, and the size below which it stays; it is at least 0."""

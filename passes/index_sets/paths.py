@@ -8,9 +8,9 @@ from functools import cached_property
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from dialects import tix
-from dialects.tix import Constraint
-from passes.index_sets.disjuncts import Disjunct, complement, disjoint, tidied
+from tadc.dialects import tix
+from tadc.dialects.tix import Constraint
+from tadc.passes.index_sets.disjuncts import Disjunct, complement, disjoint, tidied
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, Constraint, between
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Constraint, between
 
 
 def index_set(op: tix.DefineOp) -> list[Constraint]:

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import SSAValue
 
-from dialects.tix import Affine, Constraint, Variable
-from passes.polyhedral.inequalities import implied, rows_feasible
-from passes.polyhedral.matrix import Row
-from passes.rewriting.failure import PassFailure
+from tadc.dialects.tix import Affine, Constraint, Variable
+from tadc.passes.polyhedral.inequalities import implied, rows_feasible
+from tadc.passes.polyhedral.matrix import Row
+from tadc.passes.rewriting.failure import PassFailure
 
 MOST_BITS_OF_A_NUMBER = 62
 """The length of numbers in an index or a bound: loops compute with 64 bits."""

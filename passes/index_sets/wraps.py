@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, Constraint
-from passes.index_sets.paths import Path
-from passes.index_sets.sets import index_set, quotients_of
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Constraint
+from tadc.passes.index_sets.paths import Path
+from tadc.passes.index_sets.sets import index_set, quotients_of
 
 Ends = tuple[int, int]
 """The first and the last value of an index."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dialects.tix import Affine
-from passes.inversion.sparsity import SparsityPattern
-from passes.inversion.structures import Blocks
-from passes.rewriting.programs import type_of
+from tadc.dialects.tix import Affine
+from tadc.passes.inversion.sparsity import SparsityPattern
+from tadc.passes.inversion.structures import Blocks
+from tadc.passes.rewriting.programs import type_of
 
 MOST_TRIALS = 1000
 """Dimensions that are tried as parts of one batch index: the search is exponential."""

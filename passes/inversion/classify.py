@@ -24,15 +24,15 @@ from collections.abc import Hashable, Sequence
 
 from xdsl.ir import SSAValue
 
-from passes.analysis import equivalence
-from passes.index_sets.dependence import differentiable_reads
-from passes.inversion.batches import blocks
-from passes.inversion.lumps import Lump
-from passes.inversion.monomial import is_monomial
-from passes.inversion.one_to_one import Pair
-from passes.inversion.singularity import require_entries
-from passes.inversion.sparsity import SparsityPattern, sparsity_pattern
-from passes.inversion.structures import Dense, Monomial, Structure
+from tadc.passes.analysis import equivalence
+from tadc.passes.index_sets.dependence import differentiable_reads
+from tadc.passes.inversion.batches import blocks
+from tadc.passes.inversion.lumps import Lump
+from tadc.passes.inversion.monomial import is_monomial
+from tadc.passes.inversion.one_to_one import Pair
+from tadc.passes.inversion.singularity import require_entries
+from tadc.passes.inversion.sparsity import SparsityPattern, sparsity_pattern
+from tadc.passes.inversion.structures import Dense, Monomial, Structure
 
 
 def classify_all(lumps: Sequence[Lump]) -> list[Structure]:

@@ -18,20 +18,20 @@ from itertools import combinations
 
 from xdsl.ir import Operation, SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, Constraint, TensorType, between
-from dialects.tix import elementwise as ew
-from dialects.tix.linear import DeterminantOp
-from passes.differentiation.extended_program import ExtendedProgram
-from passes.inversion import structures
-from passes.inversion.classify import classify_all
-from passes.inversion.inverse_program import InverseProgram
-from passes.inversion.lump_matrix import LumpMatrix
-from passes.inversion.lumps import Lump, lumps
-from passes.inversion.parity import Factor, permutation_factors, sign, swap_factors
-from passes.inversion.state import state_of
-from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.programs import fresh_name, label_of, location_of, type_of
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Constraint, TensorType, between
+from tadc.dialects.tix import elementwise as ew
+from tadc.dialects.tix.linear import DeterminantOp
+from tadc.passes.differentiation.extended_program import ExtendedProgram
+from tadc.passes.inversion import structures
+from tadc.passes.inversion.classify import classify_all
+from tadc.passes.inversion.inverse_program import InverseProgram
+from tadc.passes.inversion.lump_matrix import LumpMatrix
+from tadc.passes.inversion.lumps import Lump, lumps
+from tadc.passes.inversion.parity import Factor, permutation_factors, sign, swap_factors
+from tadc.passes.inversion.state import state_of
+from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.rewriting.programs import fresh_name, label_of, location_of, type_of
 
 NAMES = SIGN, LOGARITHM = "signdet", "logdet"
 """The results, unless arguments have these names; `sign` is a word of the language."""

@@ -18,21 +18,21 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from dialects.tix import Affine
-from passes.differentiation.forward_sweep import ForwardSweep, stored
-from passes.differentiation.names import tangent_names
-from passes.differentiation.reverse_sweep import ReverseSweep
-from passes.inversion.inverse_program import (
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine
+from tadc.passes.differentiation.forward_sweep import ForwardSweep, stored
+from tadc.passes.differentiation.names import tangent_names
+from tadc.passes.differentiation.reverse_sweep import ReverseSweep
+from tadc.passes.inversion.inverse_program import (
     InverseBuilder,
     InverseProgram,
     elements_of,
     index_names,
 )
-from passes.inversion.lump_matrix import LumpMatrix
-from passes.inversion.structures import Diagonal, DiagonalPlusNilpotent, Monomial
-from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.programs import location_of
+from tadc.passes.inversion.lump_matrix import LumpMatrix
+from tadc.passes.inversion.structures import Diagonal, DiagonalPlusNilpotent, Monomial
+from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.rewriting.programs import location_of
 
 
 def inverse_jvp(program: tix.ProgramOp, keep_pivots: bool) -> InverseProgram:

@@ -22,16 +22,16 @@ from dataclasses import dataclass, field
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Operation, SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, TensorType
-from dialects.tix.linear import Axis, SolveOp
-from passes.differentiation.extended_program import ExtendedProgram
-from passes.inversion.classify import classify_all
-from passes.inversion.lump_matrix import Axes, LumpMatrix
-from passes.inversion.lumps import lumps
-from passes.inversion.state import name_of, state_of
-from passes.rewriting.builder import Body, BodyBuilder
-from passes.rewriting.programs import label_of, location_of, tensor_names, type_of
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, TensorType
+from tadc.dialects.tix.linear import Axis, SolveOp
+from tadc.passes.differentiation.extended_program import ExtendedProgram
+from tadc.passes.inversion.classify import classify_all
+from tadc.passes.inversion.lump_matrix import Axes, LumpMatrix
+from tadc.passes.inversion.lumps import lumps
+from tadc.passes.inversion.state import name_of, state_of
+from tadc.passes.rewriting.builder import Body, BodyBuilder
+from tadc.passes.rewriting.programs import label_of, location_of, tensor_names, type_of
 
 
 @dataclass

@@ -19,18 +19,18 @@ from functools import cached_property
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, Constraint, MatrixForm, TensorType
-from passes.differentiation.forward_sweep import ForwardSweep, Seed, number_everywhere
-from passes.differentiation.names import Labels
-from passes.index_sets.dependence import differentiable_reads
-from passes.inversion import structures
-from passes.inversion.lumps import Lump
-from passes.inversion.signed_permutations import SignedPermutation
-from passes.inversion.singularity import require_nonzero
-from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.cloner import Cloner
-from passes.rewriting.programs import reads_of, type_of
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Constraint, MatrixForm, TensorType
+from tadc.passes.differentiation.forward_sweep import ForwardSweep, Seed, number_everywhere
+from tadc.passes.differentiation.names import Labels
+from tadc.passes.index_sets.dependence import differentiable_reads
+from tadc.passes.inversion import structures
+from tadc.passes.inversion.lumps import Lump
+from tadc.passes.inversion.signed_permutations import SignedPermutation
+from tadc.passes.inversion.singularity import require_nonzero
+from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.rewriting.cloner import Cloner
+from tadc.passes.rewriting.programs import reads_of, type_of
 
 
 @dataclass(frozen=True)

@@ -36,12 +36,12 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from passes.analysis.element_counts import Polynomial, count, difference, value
-from passes.inversion.separators import Separators, Step, separators
-from passes.inversion.singularity import require_used, require_width
-from passes.inversion.state import ActiveReads, active_reads, state_of
-from passes.rewriting.programs import type_of
+from tadc.dialects import tix
+from tadc.passes.analysis.element_counts import Polynomial, count, difference, value
+from tadc.passes.inversion.separators import Separators, Step, separators
+from tadc.passes.inversion.singularity import require_used, require_width
+from tadc.passes.inversion.state import ActiveReads, active_reads, state_of
+from tadc.passes.rewriting.programs import type_of
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,11 @@ from itertools import product
 
 from xdsl.ir import SSAValue
 
-from dialects.tix import Affine, Constraint, Variable
-from passes.index_sets.dependence import Dependence
-from passes.index_sets.space import feasible
-from passes.inversion.one_to_one import fresh_indices, renamed
-from passes.inversion.sparsity import SparsityPattern
+from tadc.dialects.tix import Affine, Constraint, Variable
+from tadc.passes.index_sets.dependence import Dependence
+from tadc.passes.index_sets.space import feasible
+from tadc.passes.inversion.one_to_one import fresh_indices, renamed
+from tadc.passes.inversion.sparsity import SparsityPattern
 
 MOST_DEPENDENCES_COMPARED = 8
 """Every two of them are compared, by up to one system of inequalities for each dimension."""

@@ -7,14 +7,14 @@ from itertools import product
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from dialects.quick import INDEX, block_with
-from dialects.tix import Affine, Constraint
-from passes.index_sets.dependence import Dependence, differentiable_reads
-from passes.index_sets.space import feasible
-from passes.inversion.signed_permutations import SignedPermutation
-from passes.inversion.structures import Banded, Diagonal, DiagonalPlusNilpotent, Triangular
-from passes.rewriting.programs import type_of
+from tadc.dialects import tix
+from tadc.dialects.quick import INDEX, block_with
+from tadc.dialects.tix import Affine, Constraint
+from tadc.passes.index_sets.dependence import Dependence, differentiable_reads
+from tadc.passes.index_sets.space import feasible
+from tadc.passes.inversion.signed_permutations import SignedPermutation
+from tadc.passes.inversion.structures import Banded, Diagonal, DiagonalPlusNilpotent, Triangular
+from tadc.passes.rewriting.programs import type_of
 
 WIDEST_REACH = 32
 """Elements before or behind the diagonal that a band may reach."""

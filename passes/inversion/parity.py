@@ -17,10 +17,10 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, Constraint
-from passes.inversion.signed_permutations import SignedPermutation
-from passes.rewriting.builder import BodyBuilder
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Constraint
+from tadc.passes.inversion.signed_permutations import SignedPermutation
+from tadc.passes.rewriting.builder import BodyBuilder
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dialects.tix import Affine
+from tadc.dialects.tix import Affine
 
 
 @dataclass(frozen=True)

@@ -25,17 +25,17 @@ from math import prod
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, Constraint, Variable
-from passes.analysis.element_counts import count, difference, is_positive, show
-from passes.index_sets.dependence import Dependence
-from passes.index_sets.sets import index_set
-from passes.index_sets.space import Space, feasible
-from passes.inversion.sparsity import SparsityPattern
-from passes.inversion.state import ActiveReads, name_of
-from passes.inversion.structures import Banded, Structure, Triangular
-from passes.rewriting.failure import PassFailure
-from passes.rewriting.programs import location_of, type_of
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Constraint, Variable
+from tadc.passes.analysis.element_counts import count, difference, is_positive, show
+from tadc.passes.index_sets.dependence import Dependence
+from tadc.passes.index_sets.sets import index_set
+from tadc.passes.index_sets.space import Space, feasible
+from tadc.passes.inversion.sparsity import SparsityPattern
+from tadc.passes.inversion.state import ActiveReads, name_of
+from tadc.passes.inversion.structures import Banded, Structure, Triangular
+from tadc.passes.rewriting.failure import PassFailure
+from tadc.passes.rewriting.programs import location_of, type_of
 
 MOST_ELEMENTS_TRIED = 64
 """Elements of a tensor that are looked at, one by one."""

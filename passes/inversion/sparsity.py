@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from passes.index_sets.dependence import Dependence, dependences
+from tadc.dialects import tix
+from tadc.passes.index_sets.dependence import Dependence, dependences
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ from typing import TypeAlias
 
 from xdsl.ir import Block, SSAValue
 
-from dialects import tix
-from passes.index_sets.dependence import differentiable_reads
-from passes.rewriting.failure import PassFailure
-from passes.rewriting.programs import location_of
+from tadc.dialects import tix
+from tadc.passes.index_sets.dependence import differentiable_reads
+from tadc.passes.rewriting.failure import PassFailure
+from tadc.passes.rewriting.programs import location_of
 
 _UPDATE = (
     "let each result be the new value of a declared argument, made from the old one as in "

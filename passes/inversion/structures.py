@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from passes.inversion.signed_permutations import SignedPermutation
+from tadc.passes.inversion.signed_permutations import SignedPermutation
 
 
 @dataclass(frozen=True)

@@ -32,11 +32,11 @@ from functools import partial, reduce
 from xdsl.dialects import arith
 from xdsl.ir import Region, SSAValue
 
-from dialects.loops import EndOp, ParallelOp, PartOp
-from dialects.quick import INDEX, block_with
-from dialects.tix import Affine
-from passes.lowering import operations
-from passes.lowering.emit import (
+from tadc.dialects.loops import EndOp, ParallelOp, PartOp
+from tadc.dialects.quick import INDEX, block_with
+from tadc.dialects.tix import Affine
+from tadc.passes.lowering import operations
+from tadc.passes.lowering.emit import (
     at_least_one,
     buffer,
     difference,
@@ -46,10 +46,10 @@ from passes.lowering.emit import (
     quotient,
     smaller,
 )
-from passes.lowering.roll_loops import roll_loops
-from passes.lowering.scalars.body_lowering import BodyLowering
-from passes.lowering.scalars.index_lowering import Ring, Stride
-from passes.scheduling.bands.band_stages import Axis, Bands, Side, Stage, count_of, first_of
+from tadc.passes.lowering.roll_loops import roll_loops
+from tadc.passes.lowering.scalars.body_lowering import BodyLowering
+from tadc.passes.lowering.scalars.index_lowering import Ring, Stride
+from tadc.passes.scheduling.bands.band_stages import Axis, Bands, Side, Stage, count_of, first_of
 
 Emit = Callable[[BodyLowering, Stage], ParallelOp]
 """Gives the loops of a stage, which a lowering knows the sizes of."""

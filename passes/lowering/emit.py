@@ -8,9 +8,9 @@ from functools import reduce
 from xdsl.dialects import arith, memref
 from xdsl.ir import Block, SSAValue
 
-from dialects.quick import INDEX, block_with, constant_integer
-from passes.lowering import operations
-from passes.lowering.scalars.body_lowering import BodyLowering
+from tadc.dialects.quick import INDEX, block_with, constant_integer
+from tadc.passes.lowering import operations
+from tadc.passes.lowering.scalars.body_lowering import BodyLowering
 
 Fill = Callable[[BodyLowering, SSAValue], None]
 """Fills the block of a loop: gets its lowering and its index."""

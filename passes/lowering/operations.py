@@ -14,7 +14,7 @@ from xdsl.dialects import arith, memref, scf, vector
 from xdsl.dialects.builtin import DenseArrayBase, MemRefType, VectorType, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from dialects.quick import make, region_with
+from tadc.dialects.quick import make, region_with
 
 OpT = TypeVar("OpT", bound=Operation)
 

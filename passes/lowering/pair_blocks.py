@@ -22,12 +22,12 @@ from operator import mul
 from xdsl.dialects import arith, vector
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from dialects.tix import Affine
-from passes.analysis.index_uses import IndexUses
-from passes.lowering.blocks.sloped_sums import Sums
-from passes.lowering.blocks.tile_terms import TermBlock, first_lanes
-from passes.lowering.emit import (
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.lowering.blocks.sloped_sums import Sums
+from tadc.passes.lowering.blocks.tile_terms import TermBlock, first_lanes
+from tadc.passes.lowering.emit import (
     difference,
     either,
     end_of_whole,
@@ -37,12 +37,12 @@ from passes.lowering.emit import (
     select,
     store,
 )
-from passes.lowering.lanes.vector_lowering import load_vector, store_vector
-from passes.lowering.scalars.body_lowering import BodyLowering
-from passes.scheduling.nest import Nest
-from passes.scheduling.pairs import PairPiece, Pairs
-from passes.scheduling.tiles.tile import Tile
-from passes.scheduling.tiles.tile_analysis import sum_along
+from tadc.passes.lowering.lanes.vector_lowering import load_vector, store_vector
+from tadc.passes.lowering.scalars.body_lowering import BodyLowering
+from tadc.passes.scheduling.nest import Nest
+from tadc.passes.scheduling.pairs import PairPiece, Pairs
+from tadc.passes.scheduling.tiles.tile import Tile
+from tadc.passes.scheduling.tiles.tile_analysis import sum_along
 
 
 @dataclass(frozen=True)

@@ -29,9 +29,9 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import Float64Type
 from xdsl.ir import Region, SSAValue
 
-from dialects.loops import ParallelOp
-from dialects.quick import INDEX, block_with
-from passes.lowering.emit import (
+from tadc.dialects.loops import ParallelOp
+from tadc.dialects.quick import INDEX, block_with
+from tadc.passes.lowering.emit import (
     all_of,
     at_least_one,
     buffer,
@@ -44,10 +44,10 @@ from passes.lowering.emit import (
     rounded_up,
     smaller,
 )
-from passes.lowering.pair_blocks import Strip, counts
-from passes.lowering.scalars.body_lowering import BodyLowering
-from passes.scheduling.nest import Nest
-from passes.scheduling.pairs import Pairs
+from tadc.passes.lowering.pair_blocks import Strip, counts
+from tadc.passes.lowering.scalars.body_lowering import BodyLowering
+from tadc.passes.scheduling.nest import Nest
+from tadc.passes.scheduling.pairs import Pairs
 
 BYTES_OF_STRIP = 16 << 10
 """The sums along rows of a strip at most: half of the nearest cache."""

@@ -21,13 +21,13 @@ from dataclasses import dataclass, replace
 from xdsl.dialects import arith, vector
 from xdsl.ir import Block, Region, SSAValue
 
-from dialects import tix
-from dialects.loops import ParallelOp
-from dialects.quick import INDEX, block_with
-from dialects.tix import Affine, Constraint
-from passes.analysis.index_uses import IndexUses
-from passes.lowering import operations
-from passes.lowering.emit import (
+from tadc.dialects import tix
+from tadc.dialects.loops import ParallelOp
+from tadc.dialects.quick import INDEX, block_with
+from tadc.dialects.tix import Affine, Constraint
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.lowering import operations
+from tadc.passes.lowering.emit import (
     all_of,
     at_least_one,
     carrying_loop,
@@ -38,14 +38,14 @@ from passes.lowering.emit import (
     quotient,
     smaller,
 )
-from passes.lowering.lanes.vector_lowering import store_vector
-from passes.lowering.scalars.body_lowering import BodyLowering
-from passes.lowering.streams.stream_lanes import BorderLowering, not_fused
-from passes.lowering.streams.stream_rows import first_lanes
-from passes.scheduling.bands.band_stages import Bands, Roll
-from passes.scheduling.bands.rolls import tile_of
-from passes.scheduling.streams.stream_guards import for_all_terms, guards_of
-from passes.scheduling.tiles.tile_analysis import lanes_of
+from tadc.passes.lowering.lanes.vector_lowering import store_vector
+from tadc.passes.lowering.scalars.body_lowering import BodyLowering
+from tadc.passes.lowering.streams.stream_lanes import BorderLowering, not_fused
+from tadc.passes.lowering.streams.stream_rows import first_lanes
+from tadc.passes.scheduling.bands.band_stages import Bands, Roll
+from tadc.passes.scheduling.bands.rolls import tile_of
+from tadc.passes.scheduling.streams.stream_guards import for_all_terms, guards_of
+from tadc.passes.scheduling.tiles.tile_analysis import lanes_of
 
 VECTORS_OF_PIECE = 256
 """Vectors of each row, at most, that one iteration computes, one behind the other."""

@@ -6,9 +6,9 @@ from collections.abc import Container, Iterable, Sequence
 
 from xdsl.ir import Operation, SSAValue
 
-from dialects import tix
-from passes.lowering.scalars.body_lowering import BodyLowering
-from passes.rewriting.cloner import free_values
+from tadc.dialects import tix
+from tadc.passes.lowering.scalars.body_lowering import BodyLowering
+from tadc.passes.rewriting.cloner import free_values
 
 
 def bounds(

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import lcm
 
-from passes.polyhedral.division import nearest
-from passes.polyhedral.lattice import normal_basis, shortest
-from passes.polyhedral.matrix import Matrix, Row, add_multiple, negate, transpose
-from passes.polyhedral.particular import Particular, QuotientTerm, ZeroGuards
+from tadc.passes.polyhedral.division import nearest
+from tadc.passes.polyhedral.lattice import normal_basis, shortest
+from tadc.passes.polyhedral.matrix import Matrix, Row, add_multiple, negate, transpose
+from tadc.passes.polyhedral.particular import Particular, QuotientTerm, ZeroGuards
 
 
 def canonicalize(

@@ -16,10 +16,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import gcd
 
-from passes.polyhedral.canonical import canonicalize
-from passes.polyhedral.division import nearest
-from passes.polyhedral.lattice import normal_basis
-from passes.polyhedral.matrix import (
+from tadc.passes.polyhedral.canonical import canonicalize
+from tadc.passes.polyhedral.division import nearest
+from tadc.passes.polyhedral.lattice import normal_basis
+from tadc.passes.polyhedral.matrix import (
     Matrix,
     Row,
     add_multiple,
@@ -32,8 +32,8 @@ from passes.polyhedral.matrix import (
     unit,
     zeros,
 )
-from passes.polyhedral.particular import Particular, QuotientTerm, ZeroGuards
-from passes.polyhedral.smith import Smith, smith_normal_form
+from tadc.passes.polyhedral.particular import Particular, QuotientTerm, ZeroGuards
+from tadc.passes.polyhedral.smith import Smith, smith_normal_form
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,8 @@ dropped for any other reason.
 from collections.abc import Callable, Iterable, Sequence
 from itertools import product
 
-from passes.polyhedral.inequalities import irredundant, tidy
-from passes.polyhedral.matrix import Matrix, Row, negate
+from tadc.passes.polyhedral.inequalities import irredundant, tidy
+from tadc.passes.polyhedral.matrix import Matrix, Row, negate
 
 
 class BudgetError(Exception):

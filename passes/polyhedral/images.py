@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import combinations
 
-from passes.polyhedral.diophantine import solve
-from passes.polyhedral.matrix import Matrix, Row, identity, multiply
-from passes.polyhedral.smith import smith_normal_form
+from tadc.passes.polyhedral.diophantine import solve
+from tadc.passes.polyhedral.matrix import Matrix, Row, identity, multiply
+from tadc.passes.polyhedral.smith import smith_normal_form
 
 MOST_CHOICES = 64
 """The number of sets of coordinates that are tried."""

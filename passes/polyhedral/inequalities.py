@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import gcd
 
-from passes.polyhedral.diophantine import solve
-from passes.polyhedral.matrix import Matrix, Row, dot, negate, transpose
-from passes.polyhedral.simplex import Tableau
+from tadc.passes.polyhedral.diophantine import solve
+from tadc.passes.polyhedral.matrix import Matrix, Row, dot, negate, transpose
+from tadc.passes.polyhedral.simplex import Tableau
 
 _ROWS_PRUNED_AT_ONCE = 24
 """Rows that join the survivors of those before in one dictionary of the simplex method, whose every

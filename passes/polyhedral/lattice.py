@@ -12,8 +12,8 @@ from fractions import Fraction
 from math import comb, gcd
 from typing import TypeAlias
 
-from passes.polyhedral.division import nearest
-from passes.polyhedral.matrix import Matrix, Row, add_multiple, dot, negate, transpose
+from tadc.passes.polyhedral.division import nearest
+from tadc.passes.polyhedral.matrix import Matrix, Row, add_multiple, dot, negate, transpose
 
 _MOST_SETS_OF_PIVOTS_TO_SEARCH = 5_000
 """Beyond so many sets of rows, unit pivots are chosen greedily."""

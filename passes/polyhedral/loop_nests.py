@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from passes.polyhedral.diophantine import solve
-from passes.polyhedral.division import lower_bound, upper_bound
-from passes.polyhedral.fourier_motzkin import BudgetError, eliminate_column, split_by_sign
-from passes.polyhedral.inequalities import implied, irredundant, rows_feasible, tidy
-from passes.polyhedral.matrix import Matrix, Row, dot, negate
-from passes.polyhedral.steady_bounds import steady
+from tadc.passes.polyhedral.diophantine import solve
+from tadc.passes.polyhedral.division import lower_bound, upper_bound
+from tadc.passes.polyhedral.fourier_motzkin import BudgetError, eliminate_column, split_by_sign
+from tadc.passes.polyhedral.inequalities import implied, irredundant, rows_feasible, tidy
+from tadc.passes.polyhedral.matrix import Matrix, Row, dot, negate
+from tadc.passes.polyhedral.steady_bounds import steady
 
 _MOST_POINTS_TO_DECIDE_A_BOUND = 1000
 """Points that a scan meets before it gives up proving that a row holds for all integers."""

@@ -8,8 +8,8 @@ vanish there: any row may be replaced by one of equal value.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from passes.polyhedral.division import nearest
-from passes.polyhedral.matrix import Matrix, Row, add_multiple
+from tadc.passes.polyhedral.division import nearest
+from tadc.passes.polyhedral.matrix import Matrix, Row, add_multiple
 
 
 @dataclass(frozen=True, slots=True)

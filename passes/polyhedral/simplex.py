@@ -28,7 +28,7 @@ v is dropped and s_1 = -s_0 - 1 is left: at s_0 = 0 it is violated, and no entry
 
 from collections.abc import Sequence
 
-from passes.polyhedral.matrix import Row
+from tadc.passes.polyhedral.matrix import Row
 
 
 class Tableau:

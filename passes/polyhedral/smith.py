@@ -14,8 +14,8 @@ end is diag(1, 6).
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from passes.polyhedral.division import nearest
-from passes.polyhedral.matrix import Matrix, identity, matrix, transpose
+from tadc.passes.polyhedral.division import nearest
+from tadc.passes.polyhedral.matrix import Matrix, identity, matrix, transpose
 
 _Rows: TypeAlias = list[list[int]]
 

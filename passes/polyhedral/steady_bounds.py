@@ -11,7 +11,7 @@ largest value of h have the same whole part, so has each between them, and it ta
 
 from collections.abc import Sequence
 
-from passes.polyhedral.matrix import Row
+from tadc.passes.polyhedral.matrix import Row
 
 
 def steady(row: Row, variable: int, known: Sequence[Row]) -> Row:

@@ -17,11 +17,11 @@ from typing import NamedTuple, TypeVar
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, TensorType
-from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.cloner import Cloner
-from passes.rewriting.programs import ProgramBuilder, index_names, location_of, type_of
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, TensorType
+from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.rewriting.cloner import Cloner
+from tadc.passes.rewriting.programs import ProgramBuilder, index_names, location_of, type_of
 
 T = TypeVar("T")
 

@@ -12,11 +12,11 @@ from typing import TypeAlias
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Block, Region, SSAValue
 
-from dialects import tix
-from dialects.quick import INDEX, block_with, ops_in, region_with
-from dialects.tix import Affine, Constraint, elementwise
-from passes.rewriting.scalar_builder import ScalarBuilder
-from passes.rewriting.scoped_map import ScopedMap
+from tadc.dialects import tix
+from tadc.dialects.quick import INDEX, block_with, ops_in, region_with
+from tadc.dialects.tix import Affine, Constraint, elementwise
+from tadc.passes.rewriting.scalar_builder import ScalarBuilder
+from tadc.passes.rewriting.scoped_map import ScopedMap
 
 Body = Callable[["BodyBuilder", list[SSAValue]], SSAValue]
 """Fills the block of a region operation: gets its builder and its own indices, gives its value."""

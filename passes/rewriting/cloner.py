@@ -12,13 +12,13 @@ from typing import Self
 
 from xdsl.ir import Operation, Region, SSAValue
 
-from dialects import tix
-from dialects.quick import block_in, operands_of, ops_in
-from dialects.tix import Affine, Constraint, Variable
-from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.failure import place
-from passes.rewriting.scoped_map import ScopedMap
-from passes.rewriting.shallow_copy import shallow_copy
+from tadc.dialects import tix
+from tadc.dialects.quick import block_in, operands_of, ops_in
+from tadc.dialects.tix import Affine, Constraint, Variable
+from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.rewriting.failure import place
+from tadc.passes.rewriting.scoped_map import ScopedMap
+from tadc.passes.rewriting.shallow_copy import shallow_copy
 
 
 class Cloner:

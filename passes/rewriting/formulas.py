@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from xdsl.ir import Region, SSAValue
 
-from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.cloner import Cloner
+from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.rewriting.cloner import Cloner
 
 Argument = Callable[[], SSAValue]
 """Emits a value; asked only where the formula needs it."""

@@ -7,7 +7,7 @@ from typing import TypeGuard
 from xdsl.ir import Region
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from dialects import tix
+from tadc.dialects import tix
 
 
 def is_guard(op: object) -> TypeGuard[tix.IfOp]:

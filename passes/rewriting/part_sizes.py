@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from dialects import tix
-from dialects.tix import Affine, DerivedSizeAttr
-from passes.rewriting.programs import fresh_name, type_of
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, DerivedSizeAttr
+from tadc.passes.rewriting.programs import fresh_name, type_of
 
 
 class PartSizes:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import Block, SSAValue
 
-from dialects.tix import elementwise as ew
-from passes.rewriting.cloner import Cloner
+from tadc.dialects.tix import elementwise as ew
+from tadc.passes.rewriting.cloner import Cloner
 
 
 @dataclass

@@ -9,8 +9,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from dialects import tix
-from passes.rewriting.programs import rewrite_programs
+from tadc.dialects import tix
+from tadc.passes.rewriting.programs import rewrite_programs
 
 
 @dataclass(frozen=True)

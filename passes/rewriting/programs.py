@@ -10,11 +10,11 @@ from xdsl.dialects.builtin import LocationAttr, ModuleOp, StringAttr
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
-from dialects import tix
-from dialects.quick import block_in, block_with, clone, dissolve, ops_in
-from dialects.tix import Affine, TensorType
-from passes.rewriting.builder import Body, BodyBuilder
-from passes.rewriting.cloner import Cloner
+from tadc.dialects import tix
+from tadc.dialects.quick import block_in, block_with, clone, dissolve, ops_in
+from tadc.dialects.tix import Affine, TensorType
+from tadc.passes.rewriting.builder import Body, BodyBuilder
+from tadc.passes.rewriting.cloner import Cloner
 
 Kind = TypeVar("Kind", bound=Cloner)
 """A kind of cloners."""

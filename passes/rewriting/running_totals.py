@@ -19,12 +19,12 @@ from collections.abc import Sequence
 from xdsl.ir import SSAValue
 from xdsl.rewriter import Rewriter
 
-from dialects import tix
-from dialects.tix import Affine
-from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.cloner import Cloner
-from passes.rewriting.programs import fresh_name, reads_of, set_hint
-from passes.rewriting.terms import Term, add_terms, running_terms
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine
+from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.rewriting.cloner import Cloner
+from tadc.passes.rewriting.programs import fresh_name, reads_of, set_hint
+from tadc.passes.rewriting.terms import Term, add_terms, running_terms
 
 MOST_TERMS_OF_A_SUM = 8
 """The number of terms up to which a sum stays whole: a total is read and written once for so many.

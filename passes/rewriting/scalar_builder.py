@@ -12,9 +12,9 @@ from typing import TypeVar
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from dialects import tix
-from dialects.quick import append
-from dialects.tix import elementwise
+from tadc.dialects import tix
+from tadc.dialects.quick import append
+from tadc.dialects.tix import elementwise
 
 OpT = TypeVar("OpT", bound=Operation)
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from xdsl.ir import Block, SSAValue
 
-from dialects.tix import elementwise as ew
-from passes.rewriting.cloner import Cloner
+from tadc.dialects.tix import elementwise as ew
+from tadc.passes.rewriting.cloner import Cloner
 
 
 class Term(NamedTuple):

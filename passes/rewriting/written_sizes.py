@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from xdsl.utils.exceptions import PassFailedException
 
-from dialects.tix import Affine
+from tadc.dialects.tix import Affine
 
 
 def parse_sizes(texts: Iterable[str]) -> dict[str, int]:

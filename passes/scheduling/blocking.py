@@ -12,18 +12,18 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
 
-from dialects import tix
-from dialects.tix.affine import SizeValues
-from passes.rewriting.written_sizes import parse_sizes
-from passes.scheduling.costs.tile_cost import Sizes, length_of
-from passes.scheduling.recurrences import is_recurrence
-from passes.scheduling.rows.piece_sums import piece_sum_of
-from passes.scheduling.rows.row_forms import MOST_BYTES_BESIDE, ROWS_BESIDE, long_reductions
-from passes.scheduling.scans import is_scanned
-from passes.scheduling.streams.streams import Stream, is_window, stream_of
-from passes.scheduling.tiles.tile import Tile
-from passes.scheduling.tiles.tile_analysis import bytes_of_element, rows_share
-from passes.scheduling.tiles.tile_choice import ChooseTiles, tile_chooser
+from tadc.dialects import tix
+from tadc.dialects.tix.affine import SizeValues
+from tadc.passes.rewriting.written_sizes import parse_sizes
+from tadc.passes.scheduling.costs.tile_cost import Sizes, length_of
+from tadc.passes.scheduling.recurrences import is_recurrence
+from tadc.passes.scheduling.rows.piece_sums import piece_sum_of
+from tadc.passes.scheduling.rows.row_forms import MOST_BYTES_BESIDE, ROWS_BESIDE, long_reductions
+from tadc.passes.scheduling.scans import is_scanned
+from tadc.passes.scheduling.streams.streams import Stream, is_window, stream_of
+from tadc.passes.scheduling.tiles.tile import Tile
+from tadc.passes.scheduling.tiles.tile_analysis import bytes_of_element, rows_share
+from tadc.passes.scheduling.tiles.tile_choice import ChooseTiles, tile_chooser
 
 
 @dataclass(frozen=True)

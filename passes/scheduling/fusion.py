@@ -19,19 +19,19 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from dialects.tix import Affine
-from passes.analysis.index_uses import IndexUses
-from passes.rewriting.programs import reads_of
-from passes.scheduling.blocking import ChooseBlocking
-from passes.scheduling.costs.tile_cost import ASSUMED_EXTENT, TileCost, plain_cost
-from passes.scheduling.joined_bodies import Places, joined
-from passes.scheduling.nest import Nest
-from passes.scheduling.scans import is_scanned
-from passes.scheduling.tiles.sum_lengths import blocked_sums
-from passes.scheduling.tiles.tile import Tile
-from passes.scheduling.tiles.tile_analysis import constant_extent, lanes_of, registers_for
-from passes.scheduling.tiles.tile_choice import sums_of_blocks
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.rewriting.programs import reads_of
+from tadc.passes.scheduling.blocking import ChooseBlocking
+from tadc.passes.scheduling.costs.tile_cost import ASSUMED_EXTENT, TileCost, plain_cost
+from tadc.passes.scheduling.joined_bodies import Places, joined
+from tadc.passes.scheduling.nest import Nest
+from tadc.passes.scheduling.scans import is_scanned
+from tadc.passes.scheduling.tiles.sum_lengths import blocked_sums
+from tadc.passes.scheduling.tiles.tile import Tile
+from tadc.passes.scheduling.tiles.tile_analysis import constant_extent, lanes_of, registers_for
+from tadc.passes.scheduling.tiles.tile_choice import sums_of_blocks
 
 MOST_OF_SEPARATE_COST = 0.85
 """The highest cost of loops that are shared, as a share of the cost of separate ones."""

@@ -21,16 +21,16 @@ from typing import Self
 
 from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 
-from dialects import tix
-from dialects.quick import INDEX, block_with
-from dialects.tix import Affine, Variable
-from passes.analysis.value_numbers import ValueNumbers
-from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.cloner import Cloner, free_values
-from passes.rewriting.programs import view_of
-from passes.rewriting.scoped_map import ScopedMap
-from passes.scheduling.shared_choices import ChoicePlan, choice_plan
-from passes.scheduling.tiles.sum_lengths import blocked_sums
+from tadc.dialects import tix
+from tadc.dialects.quick import INDEX, block_with
+from tadc.dialects.tix import Affine, Variable
+from tadc.passes.analysis.value_numbers import ValueNumbers
+from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.rewriting.cloner import Cloner, free_values
+from tadc.passes.rewriting.programs import view_of
+from tadc.passes.rewriting.scoped_map import ScopedMap
+from tadc.passes.scheduling.shared_choices import ChoicePlan, choice_plan
+from tadc.passes.scheduling.tiles.sum_lengths import blocked_sums
 
 Places = Sequence[Sequence[int]]
 """For each definition the positions of its indices among those of the widest one."""

@@ -15,16 +15,16 @@ from dataclasses import dataclass, field
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from dialects import tix
-from dialects.tix import Affine
-from passes.scheduling.bands.band_stages import Bands
-from passes.scheduling.blocking import PLAIN, Blocking
-from passes.scheduling.pairs import Pairs
-from passes.scheduling.rows.piece_sums import PieceSum
-from passes.scheduling.rows.row_parts import Along, Part
-from passes.scheduling.streams.streams import Stream
-from passes.scheduling.tiles.tile import Tile
-from passes.scheduling.tiles.tile_analysis import constant_extent
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine
+from tadc.passes.scheduling.bands.band_stages import Bands
+from tadc.passes.scheduling.blocking import PLAIN, Blocking
+from tadc.passes.scheduling.pairs import Pairs
+from tadc.passes.scheduling.rows.piece_sums import PieceSum
+from tadc.passes.scheduling.rows.row_parts import Along, Part
+from tadc.passes.scheduling.streams.streams import Stream
+from tadc.passes.scheduling.tiles.tile import Tile
+from tadc.passes.scheduling.tiles.tile_analysis import constant_extent
 
 
 @dataclass(frozen=True)

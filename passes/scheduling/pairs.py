@@ -29,19 +29,19 @@ from math import prod
 
 from xdsl.ir import Region, SSAValue
 
-from dialects import tix
-from dialects.quick import INDEX, block_with
-from dialects.tix import Affine, Constraint, between
-from passes.analysis.pairs import LongSum, long_sums, share_terms
-from passes.index_sets.sets import boxed_indices
-from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.cloner import Cloner
-from passes.rewriting.programs import view_of
-from passes.scheduling.joined_bodies import joined
-from passes.scheduling.rows.piece_sums import ResidueSum
-from passes.scheduling.tiles.sum_lengths import blocked_sums, is_short
-from passes.scheduling.tiles.tile import Tile
-from passes.scheduling.tiles.tile_analysis import constant_extent, lanes_of
+from tadc.dialects import tix
+from tadc.dialects.quick import INDEX, block_with
+from tadc.dialects.tix import Affine, Constraint, between
+from tadc.passes.analysis.pairs import LongSum, long_sums, share_terms
+from tadc.passes.index_sets.sets import boxed_indices
+from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.rewriting.cloner import Cloner
+from tadc.passes.rewriting.programs import view_of
+from tadc.passes.scheduling.joined_bodies import joined
+from tadc.passes.scheduling.rows.piece_sums import ResidueSum
+from tadc.passes.scheduling.tiles.sum_lengths import blocked_sums, is_short
+from tadc.passes.scheduling.tiles.tile import Tile
+from tadc.passes.scheduling.tiles.tile_analysis import constant_extent, lanes_of
 
 ROWS_OF_PAIRS = 4
 """Rows of a block: what these add to a sum in memory is added up before."""

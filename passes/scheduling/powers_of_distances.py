@@ -23,18 +23,18 @@ from dataclasses import dataclass
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from dialects import tix
-from dialects.tix import Affine, Constraint, between
-from dialects.tix import elementwise as ew
-from passes.analysis.index_uses import IndexUses
-from passes.index_sets.sets import index_set
-from passes.index_sets.space import conditions_of_a_point, implied_by
-from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.cloner import Cloner
-from passes.rewriting.products import Product
-from passes.rewriting.programs import set_hint
-from passes.scheduling.recurrences import recurrence_in
-from passes.scheduling.scans import Scan, bounded_along
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Constraint, between
+from tadc.dialects.tix import elementwise as ew
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.index_sets.sets import index_set
+from tadc.passes.index_sets.space import conditions_of_a_point, implied_by
+from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.rewriting.cloner import Cloner
+from tadc.passes.rewriting.products import Product
+from tadc.passes.rewriting.programs import set_hint
+from tadc.passes.scheduling.recurrences import recurrence_in
+from tadc.passes.scheduling.scans import Scan, bounded_along
 
 
 @dataclass(frozen=True)

@@ -22,14 +22,14 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, Constraint, Variable, between
-from passes.analysis.index_uses import IndexUses
-from passes.index_sets.sets import index_set
-from passes.index_sets.space import implied_by
-from passes.rewriting.products import Product
-from passes.scheduling.scans import Scan, bounded_along
-from passes.scheduling.tiles.sum_lengths import is_short
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Constraint, Variable, between
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.index_sets.sets import index_set
+from tadc.passes.index_sets.space import implied_by
+from tadc.passes.rewriting.products import Product
+from tadc.passes.scheduling.scans import Scan, bounded_along
+from tadc.passes.scheduling.tiles.sum_lengths import is_short
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from typing import TypeAlias
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from dialects import tix
-from passes.analysis.costs import COST_OF_FUNCTION, FREE, weight
-from passes.analysis.value_numbers import ValueNumbers
+from tadc.dialects import tix
+from tadc.passes.analysis.costs import COST_OF_FUNCTION, FREE, weight
+from tadc.passes.analysis.value_numbers import ValueNumbers
 
 ChoicePlan: TypeAlias = Mapping[Operation, Sequence[SSAValue]]
 """The values that move, by the choice that they move in front of, operands first."""

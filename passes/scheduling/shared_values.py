@@ -16,15 +16,15 @@ from typing import TypeAlias
 
 from xdsl.ir import Block, Operation, Region
 
-from dialects import tix
-from dialects.tix import Affine, Constraint
-from passes.analysis.costs import COST_OF_FUNCTION, FREE, weight
-from passes.analysis.value_numbers import ValueNumbers
-from passes.index_sets.context import stays_inside
-from passes.index_sets.disjuncts import Disjunct, complement, negate, tidied
-from passes.index_sets.paths import Path
-from passes.index_sets.sets import quotient_constraints
-from passes.index_sets.space import feasible
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Constraint
+from tadc.passes.analysis.costs import COST_OF_FUNCTION, FREE, weight
+from tadc.passes.analysis.value_numbers import ValueNumbers
+from tadc.passes.index_sets.context import stays_inside
+from tadc.passes.index_sets.disjuncts import Disjunct, complement, negate, tidied
+from tadc.passes.index_sets.paths import Path
+from tadc.passes.index_sets.sets import quotient_constraints
+from tadc.passes.index_sets.space import feasible
 
 MOST_CONVEX_SETS = 3
 """The number of convex sets up to which a condition is asked for a value that moves."""

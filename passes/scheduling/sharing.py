@@ -22,20 +22,20 @@ from itertools import groupby
 
 from xdsl.ir import Operation, SSAValue
 
-from dialects import tix
-from passes.analysis.equivalence import Member
-from passes.rewriting.programs import reads_of
-from passes.scheduling.bands.bands import bands_shared
-from passes.scheduling.blocking import Blocking, ChooseBlocking
-from passes.scheduling.fusion import nests
-from passes.scheduling.nest import Nest
-from passes.scheduling.pairs import walk_of
-from passes.scheduling.rows.piece_sums import residue_sum_of, rows_of_pieces
-from passes.scheduling.rows.row_forms import rounding_reductions
-from passes.scheduling.rows.rows import rows_shared
-from passes.scheduling.rows.strips import strips_shared
-from passes.scheduling.streams_together import streams_together
-from passes.scheduling.tiles.tile import Tile
+from tadc.dialects import tix
+from tadc.passes.analysis.equivalence import Member
+from tadc.passes.rewriting.programs import reads_of
+from tadc.passes.scheduling.bands.bands import bands_shared
+from tadc.passes.scheduling.blocking import Blocking, ChooseBlocking
+from tadc.passes.scheduling.fusion import nests
+from tadc.passes.scheduling.nest import Nest
+from tadc.passes.scheduling.pairs import walk_of
+from tadc.passes.scheduling.rows.piece_sums import residue_sum_of, rows_of_pieces
+from tadc.passes.scheduling.rows.row_forms import rounding_reductions
+from tadc.passes.scheduling.rows.rows import rows_shared
+from tadc.passes.scheduling.rows.strips import strips_shared
+from tadc.passes.scheduling.streams_together import streams_together
+from tadc.passes.scheduling.tiles.tile import Tile
 
 
 def nests_of(

@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import prod
 
-from dialects import tix
-from dialects.tix.attributes import kept
-from passes.rewriting.part_sizes import with_derived_sizes
-from passes.scheduling.costs.tile_cost import Sizes, extent_of, terms_of
-from passes.scheduling.tiles.sum_lengths import constant_range
-from passes.scheduling.tiles.tile import Tile
+from tadc.dialects import tix
+from tadc.dialects.tix.attributes import kept
+from tadc.passes.rewriting.part_sizes import with_derived_sizes
+from tadc.passes.scheduling.costs.tile_cost import Sizes, extent_of, terms_of
+from tadc.passes.scheduling.tiles.sum_lengths import constant_range
+from tadc.passes.scheduling.tiles.tile import Tile
 
 SMALL_PART = 200
 """The others have so many times as many terms at least."""

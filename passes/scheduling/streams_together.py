@@ -17,13 +17,13 @@ from dataclasses import dataclass, replace
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from passes.analysis.index_uses import IndexUses
-from passes.rewriting.programs import reads_of
-from passes.scheduling.nest import Nest
-from passes.scheduling.recurrences import is_recurrence
-from passes.scheduling.streams.stream_tiles import shared_rows
-from passes.scheduling.streams.streams import (
+from tadc.dialects import tix
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.rewriting.programs import reads_of
+from tadc.passes.scheduling.nest import Nest
+from tadc.passes.scheduling.recurrences import is_recurrence
+from tadc.passes.scheduling.streams.stream_tiles import shared_rows
+from tadc.passes.scheduling.streams.streams import (
     FEWEST_ELEMENTS_OF_ROW,
     Stream,
     has_long_rows,

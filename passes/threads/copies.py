@@ -25,9 +25,9 @@ from itertools import product
 from xdsl.dialects import arith, memref, scf
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from dialects.loops import EndOp
-from dialects.quick import append, block_with, make, operands_of, ops_in
-from passes.analysis.index_ranges import yielded
+from tadc.dialects.loops import EndOp
+from tadc.dialects.quick import append, block_with, make, operands_of, ops_in
+from tadc.passes.analysis.index_ranges import yielded
 
 Coordinates = tuple[int, ...]
 """A number for each index that has copies: that of one of them."""

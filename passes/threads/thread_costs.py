@@ -23,10 +23,10 @@ from xdsl.dialects import arith, math, memref, scf
 from xdsl.dialects.builtin import IndexType, f64
 from xdsl.ir import Block, Operation, SSAValue
 
-from dialects.loops import LibmOp
-from dialects.quick import ops_in
-from passes.analysis.index_ranges import Range, Ranges
-from passes.threads.copies import Dependence, Dependences
+from tadc.dialects.loops import LibmOp
+from tadc.dialects.quick import ops_in
+from tadc.passes.analysis.index_ranges import Range, Ranges
+from tadc.passes.threads.copies import Dependence, Dependences
 
 WARP = 32
 """Threads that read memory together."""

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 
-from passes.pipeline import STAGES
 from tadc.choices import DERIVATIVE_STAGES
 from tadc.commands.programs import load
 from tadc.commands.streams import say
@@ -16,6 +15,7 @@ from tadc.errors import ArgumentError, FileError, check_names
 from tadc.function import Function
 from tadc.inverse.text import COMMENTS
 from tadc.modes import INVERSE_MODES, OTHER_WORDS
+from tadc.passes.pipeline import STAGES
 from tadc.support.stopwatch import Stopwatch, timed
 
 

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from dialects import tix
-from dialects.tix import Affine, Variable
-from passes.rewriting.programs import definition_around, fresh_name
-from passes.solve_index_kernels import Derivation, System
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Variable
 from tadc.errors import Span
 from tadc.explain.guards import Reasons
 from tadc.explain.notation import Notation
 from tadc.explain.records import Equations, Guard, Range, Record, Solution
+from tadc.passes.rewriting.programs import definition_around, fresh_name
+from tadc.passes.solve_index_kernels import Derivation, System
 
 
 @dataclass

@@ -13,13 +13,13 @@ from functools import cached_property
 
 from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, ModuleOp
 
-from dialects import tix
-from dialects.tix import Variable
-from passes.rewriting.programs import fresh_name
+from tadc.dialects import tix
+from tadc.dialects.tix import Variable
 from tadc.errors import unknown_name
 from tadc.explain.contribution import Contribution
 from tadc.explain.records import Record
 from tadc.function import Function
+from tadc.passes.rewriting.programs import fresh_name
 from tadc.stages import Derivation
 
 Place = tuple[int, int]

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, Constraint, FloorDivOp
-from passes.solve_index_kernels import Derivation, Exact
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Constraint, FloorDivOp
 from tadc.explain.notation import Notation
 from tadc.explain.records import SEVERAL, Bound, Condition, Guard, Range
+from tadc.passes.solve_index_kernels import Derivation, Exact
 
 
 class Reasons:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from passes.scheduling.text.plan_text import without_comments
 from tadc.function import Function
 from tadc.inverse.text import steps
 from tadc.modes import INVERSE_MODES
+from tadc.passes.scheduling.text.plan_text import without_comments
 from tadc.program import Program
 from tadc.runtime.compiled import Compiled
 from tadc.runtime.loop_plan import loop_plan

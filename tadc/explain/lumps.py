@@ -10,18 +10,18 @@ from collections.abc import Callable, Container, Iterator, Sequence
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, Variable
-from dialects.tix.affine import show
-from passes.inversion import structures
-from passes.inversion.classify import classify_all
-from passes.inversion.lumps import Lump, lumps
-from passes.inversion.signed_permutations import SignedPermutation
-from passes.inversion.state import name_of
-from passes.outline_reductions import OutlineReductionsPass
-from passes.rewriting.programs import fresh_name
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Variable
+from tadc.dialects.tix.affine import show
 from tadc.function import Function
 from tadc.inverse import structures as sentences
+from tadc.passes.inversion import structures
+from tadc.passes.inversion.classify import classify_all
+from tadc.passes.inversion.lumps import Lump, lumps
+from tadc.passes.inversion.signed_permutations import SignedPermutation
+from tadc.passes.inversion.state import name_of
+from tadc.passes.outline_reductions import OutlineReductionsPass
+from tadc.passes.rewriting.programs import fresh_name
 
 INTRODUCTION = """\
 The program is a sequence of lumps: steps after which its state has as many values as before. In a

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dialects.tix import Affine, Constraint, FloorDivOp, Variable
-from dialects.tix.affine import show
-from dialects.tix.constraints import show_constraint
-from passes.index_sets.disjuncts import tightened
+from tadc.dialects.tix import Affine, Constraint, FloorDivOp, Variable
+from tadc.dialects.tix.affine import show
+from tadc.dialects.tix.constraints import show_constraint
+from tadc.passes.index_sets.disjuncts import tightened
 
 LONGEST_LINE = 96
 """Characters of the longest line, if no word is longer."""

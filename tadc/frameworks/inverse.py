@@ -24,7 +24,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from dialects.tix import DeterminantOp, MatrixForm, SolveOp
+from tadc.dialects.tix import DeterminantOp, MatrixForm, SolveOp
 from tadc.frameworks.operation import Operation
 from tadc.function import Function
 from tadc.inverse.inverse import Inverse

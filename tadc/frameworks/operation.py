@@ -24,8 +24,8 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
-from passes.batch import BatchPass
 from tadc.function import Function
+from tadc.passes.batch import BatchPass
 from tadc.program import Program, Tensor
 from tadc.runtime.value_and_gradients import Pullbacks
 

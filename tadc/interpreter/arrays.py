@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from xdsl.ir import Operation
 
-from dialects.tix import BINARY, UNARY
+from tadc.dialects.tix import BINARY, UNARY
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 

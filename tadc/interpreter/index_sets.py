@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 from xdsl.ir import SSAValue
 
-from dialects.tix import Affine, Constraint
+from tadc.dialects.tix import Affine, Constraint
 from tadc.interpreter.arrays import Array
 from tadc.interpreter.points import POINTS_AT_ONCE, Points
 

@@ -32,7 +32,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from dialects.loops import (
+from tadc.dialects.loops import (
     EndOp,
     FenceOp,
     LibmOp,

@@ -15,7 +15,7 @@ import numpy as np
 from xdsl.dialects import arith, math
 from xdsl.ir import Operation
 
-from dialects.tix import UNARY
+from tadc.dialects.tix import UNARY
 
 Function: TypeAlias = Callable[..., Any]
 

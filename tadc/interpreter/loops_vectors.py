@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import VectorType
 from xdsl.dialects.vector import CombiningKindFlag as Kind
 from xdsl.ir import Operation
 
-from dialects.loops import (
+from tadc.dialects.loops import (
     LANES,
     CompareLanesOp,
     ConvertLanesOp,

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from xdsl.ir import SSAValue
 
-from dialects.tix import Affine, Constraint
+from tadc.dialects.tix import Affine, Constraint
 from tadc.interpreter.arrays import Array
 
 POINTS_AT_ONCE = 1 << 17

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Operation, Region, SSAValue
 
-from dialects.tix import (
+from tadc.dialects.tix import (
     CallOp,
     ConstantOp,
     Constraint,
@@ -37,7 +37,7 @@ from dialects.tix import (
     WhereOp,
     YieldOp,
 )
-from dialects.tix.affine import SizeValues
+from tadc.dialects.tix.affine import SizeValues
 from tadc.interpreter.arrays import FUNCTIONS, Array
 from tadc.interpreter.index_sets import expand
 from tadc.interpreter.points import Points, box

@@ -17,10 +17,10 @@ import numpy as np
 from xdsl.dialects.builtin import LocationAttr, ModuleOp
 from xdsl.ir import Operation, SSAValue
 
-from dialects.tix import DeterminantOp, ProgramOp, SolveOp
-from passes.pipeline import splitting_passes, whole_inverse_passes
+from tadc.dialects.tix import DeterminantOp, ProgramOp, SolveOp
 from tadc.errors import ArgumentError, IllConditionedWarning, SingularError, Span
 from tadc.inverse.text import texts
+from tadc.passes.pipeline import splitting_passes, whole_inverse_passes
 from tadc.program import Program
 from tadc.runtime.arguments import DTYPES, Array, is_number
 from tadc.runtime.compiled import Compiled

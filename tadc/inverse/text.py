@@ -14,14 +14,14 @@ from collections.abc import Iterator, Mapping
 
 from xdsl.dialects.builtin import LocationAttr, ModuleOp, StringAttr
 
-from dialects import tix
-from dialects.tix import DeterminantOp, MatrixForm, ProgramOp, SolveOp
-from passes.analysis.element_counts import count, show
-from passes.pipeline import inverse_passes
-from passes.rewriting.programs import reads_of, type_of
-from passes.split_pullback import program_part
+from tadc.dialects import tix
+from tadc.dialects.tix import DeterminantOp, MatrixForm, ProgramOp, SolveOp
 from tadc.emit import emit
 from tadc.inverse import structures
+from tadc.passes.analysis.element_counts import count, show
+from tadc.passes.pipeline import inverse_passes
+from tadc.passes.rewriting.programs import reads_of, type_of
+from tadc.passes.split_pullback import program_part
 from tadc.program import Program
 from tadc.runtime.compiled import Compiled
 

@@ -6,7 +6,7 @@ import ast
 
 from xdsl.ir import BlockArgument
 
-from dialects.tix import Affine
+from tadc.dialects.tix import Affine
 from tadc.errors import (
     AffineError,
     TadcError,

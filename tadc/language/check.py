@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from xdsl.ir import SSAValue
 
-from dialects.tix import Affine, Constraint, ProgramOp, Variable
-from passes.index_sets.space import Space
-from passes.polyhedral.division import ceildiv
+from tadc.dialects.tix import Affine, Constraint, ProgramOp, Variable
 from tadc.language.describe import Describer
 from tadc.language.reads import Access, Ranges, component, computed, reads, some_point
 from tadc.language.source import Source
+from tadc.passes.index_sets.space import Space
+from tadc.passes.polyhedral.division import ceildiv
 
 Interval = tuple[int, int]
 """Both ends inclusive; empty where the first is above the second."""

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from xdsl.ir import Block, Region, SSAValue
 
-from dialects.tix import ConstantOp, IfOp, Predicate, WhereOp, YieldOp
+from tadc.dialects.tix import ConstantOp, IfOp, Predicate, WhereOp, YieldOp
 from tadc.language.conditions import (
     TRUE,
     Condition,

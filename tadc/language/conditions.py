@@ -9,14 +9,14 @@ import ast
 from collections.abc import Sequence
 from itertools import product
 
-from dialects.tix import Affine, Constraint, FloorDivOp
-from passes.index_sets.disjuncts import Disjunct
-from passes.index_sets.space import Space
-from passes.polyhedral.inequalities import rows_feasible
+from tadc.dialects.tix import Affine, Constraint, FloorDivOp
 from tadc.errors import TadcSyntaxError, UnsupportedError
 from tadc.language.affine import affine
 from tadc.language.scope import Scope
 from tadc.language.source import names_in
+from tadc.passes.index_sets.disjuncts import Disjunct
+from tadc.passes.index_sets.space import Space
+from tadc.passes.polyhedral.inequalities import rows_feasible
 
 Condition = list[Disjunct]
 """A condition: it holds where all constraints of at least one disjunct hold."""

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from dialects.tix import FunctionOp
+from tadc.dialects.tix import FunctionOp
 from tadc.errors import ArgumentError, RankError, TadcSyntaxError, UnknownNameError, did_you_mean
 from tadc.language.formulas import Formula, read_formula
 from tadc.language.names import RESERVED

@@ -6,8 +6,8 @@ import ast
 
 from xdsl.ir import Block
 
-from dialects.tix import Affine
-from dialects.tix.types import ELEMENT_TYPES, ElementType
+from tadc.dialects.tix import Affine
+from tadc.dialects.tix.types import ELEMENT_TYPES, ElementType
 from tadc.errors import AffineError, DtypeError, SizeError, TadcSyntaxError, did_you_mean
 from tadc.language.affine import affine
 from tadc.language.names import ELEMENT_WORDS

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import f32, f64
 from xdsl.ir import Block, Region, SSAValue
 
-from dialects.tix import Affine, Constraint, ReadOp, ReductionOp, YieldOp, between, real
-from dialects.tix.attributes import set_over
-from dialects.tix.types import ElementType
+from tadc.dialects.tix import Affine, Constraint, ReadOp, ReductionOp, YieldOp, between, real
+from tadc.dialects.tix.attributes import set_over
+from tadc.dialects.tix.types import ElementType
 from tadc.errors import RankError, SizeError, TadcSyntaxError
 from tadc.language.describe import Describer
 from tadc.language.ranges import infer

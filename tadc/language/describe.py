@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from xdsl.dialects.builtin import FileLineColLoc
 from xdsl.ir import BlockArgument, SSAValue
 
-from dialects.tix import Affine, Variable
-from dialects.tix.affine import show
+from tadc.dialects.tix import Affine, Variable
+from tadc.dialects.tix.affine import show
 from tadc.errors import RangeError, Span
 from tadc.language.reads import Access
 from tadc.language.sizes import Bound

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
-from dialects.tix import Affine, Constraint, IfOp, between
-from passes.index_sets.space import Space
+from tadc.dialects.tix import Affine, Constraint, IfOp, between
 from tadc.errors import SizeError
 from tadc.language.reads import Access
 from tadc.language.statement import Progress
+from tadc.passes.index_sets.space import Space
 
 _SURE, _CONDITIONAL, _PADDED = range(3)
 """A read happens always, under a condition, or under the condition that it is inside."""

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
-from dialects.tix import (
+from tadc.dialects.tix import (
     Affine,
     ConstantOp,
     Constraint,
@@ -25,10 +25,10 @@ from dialects.tix import (
     WhereOp,
     constant_value,
 )
-from dialects.tix.attributes import map_over, set_over
-from dialects.tix.elementwise import compare
-from passes.rewriting.guards import take_branch
+from tadc.dialects.tix.attributes import map_over, set_over
+from tadc.dialects.tix.elementwise import compare
 from tadc.language.conditions import decided
+from tadc.passes.rewriting.guards import take_branch
 
 Resolve = Callable[[Affine], Affine]
 

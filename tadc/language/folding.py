@@ -6,7 +6,7 @@ so that a printed program is read back as what it was.
 
 from __future__ import annotations
 
-from dialects.tix import Affine
+from tadc.dialects.tix import Affine
 
 LARGEST_EXACT_INTEGER = 2**53
 """The largest integer that is exact as float64 with all before it; the next one is not."""

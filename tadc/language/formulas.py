@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 from xdsl.ir import Region, SSAValue
 
-from dialects.quick import block_with
-from dialects.tix import YieldOp, real
-from passes.rewriting.programs import set_hint
+from tadc.dialects.quick import block_with
+from tadc.dialects.tix import YieldOp, real
 from tadc.errors import TadcSyntaxError, UnknownNameError, did_you_mean
 from tadc.language.finalize import settle
 from tadc.language.scope import Frame, Scope, SymbolTable, Tensor
 from tadc.language.source import Source
 from tadc.language.values import scalar
+from tadc.passes.rewriting.programs import set_hint
 
 
 @dataclass(frozen=True)

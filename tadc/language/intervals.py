@@ -16,16 +16,16 @@ from math import inf
 
 from xdsl.ir import SSAValue
 
-from dialects.tix import Affine, Constraint
-from passes.index_sets.sets import quotients_of
-from passes.index_sets.space import Space, feasible
-from passes.polyhedral.division import lower_bound
-from passes.polyhedral.fourier_motzkin import project_bounds
-from passes.polyhedral.loop_nests import integer_point
+from tadc.dialects.tix import Affine, Constraint
 from tadc.errors import RangeError
 from tadc.language.reads import Access, component, some_point
 from tadc.language.sizes import Bound
 from tadc.language.statement import Progress
+from tadc.passes.index_sets.sets import quotients_of
+from tadc.passes.index_sets.space import Space, feasible
+from tadc.passes.polyhedral.division import lower_bound
+from tadc.passes.polyhedral.fourier_motzkin import project_bounds
+from tadc.passes.polyhedral.loop_nests import integer_point
 
 _MOST_POINTS_TO_TRY = 64
 """Values above the rational bound of an index at which an integer point is looked for."""

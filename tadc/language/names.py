@@ -5,7 +5,7 @@ from __future__ import annotations
 import keyword
 from collections.abc import Collection
 
-from dialects.tix import UNARY
+from tadc.dialects.tix import UNARY
 
 ELEMENT_WORDS = ("f32", "f64", "real")
 UNARY_FUNCTIONS = tuple(word for word in UNARY if word != "neg")

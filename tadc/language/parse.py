@@ -23,9 +23,8 @@ from pathlib import PurePath
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Region, SSAValue
 
-from dialects.quick import block_with
-from dialects.tix import Affine, DefineOp, ProgramOp, ReturnOp, TensorType
-from passes.rewriting.programs import fresh_name, set_hint
+from tadc.dialects.quick import block_with
+from tadc.dialects.tix import Affine, DefineOp, ProgramOp, ReturnOp, TensorType
 from tadc.errors import SizeError, TadcError, TadcSyntaxError, UnknownNameError, did_you_mean
 from tadc.language.check import check_ranges
 from tadc.language.custom_functions import (
@@ -39,6 +38,7 @@ from tadc.language.definitions import Definition, define, target_name
 from tadc.language.finalize import settle
 from tadc.language.scope import SymbolTable, Tensor
 from tadc.language.source import PROGRAM, Source, items
+from tadc.passes.rewriting.programs import fresh_name, set_hint
 from tadc.support.recursion import with_large_stack
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from xdsl.ir import SSAValue
 
-from dialects.tix import Affine
+from tadc.dialects.tix import Affine
 from tadc.language.describe import Describer
 from tadc.language.dimensions import Dimensions
 from tadc.language.intervals import Intervals

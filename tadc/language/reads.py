@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from dialects.tix import (
+from tadc.dialects.tix import (
     Affine,
     Constraint,
     IfOp,
@@ -22,11 +22,11 @@ from dialects.tix import (
     between,
     yielded,
 )
-from passes.index_sets.disjuncts import Disjunct, complement
-from passes.index_sets.paths import branches_around, reductions_around
-from passes.index_sets.sets import quotient_constraints, quotients_of
-from passes.index_sets.space import Space, feasible
-from passes.polyhedral.loop_nests import integer_point
+from tadc.passes.index_sets.disjuncts import Disjunct, complement
+from tadc.passes.index_sets.paths import branches_around, reductions_around
+from tadc.passes.index_sets.sets import quotient_constraints, quotients_of
+from tadc.passes.index_sets.space import Space, feasible
+from tadc.passes.polyhedral.loop_nests import integer_point
 
 Blocks = tuple[Block, ...]
 """The blocks of reductions and conditions that are entered on the way to a place, outermost first.

@@ -10,8 +10,8 @@ from typing import TypeVar
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
-from dialects.tix import Affine, Constraint, FloorDivOp, ReductionOp, Variable, real
-from dialects.tix.types import ElementType
+from tadc.dialects.tix import Affine, Constraint, FloorDivOp, ReductionOp, Variable, real
+from tadc.dialects.tix.types import ElementType
 from tadc.errors import RankError, TadcError, TadcSyntaxError, UnknownNameError
 from tadc.language.names import FUNCTIONS, REDUCTIONS, RESERVED
 from tadc.language.sizes import Sizes

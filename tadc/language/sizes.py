@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import gcd
 
-from dialects.tix import Affine, DerivedSizeAttr, Variable
+from tadc.dialects.tix import Affine, DerivedSizeAttr, Variable
 from tadc.language.names import fresh
 
 Bound = tuple[Affine, int]

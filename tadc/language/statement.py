@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import Region, SSAValue
 
-from dialects.tix import Affine, Constraint, ReductionOp
+from tadc.dialects.tix import Affine, Constraint, ReductionOp
 from tadc.language.describe import Describer
 from tadc.language.reads import Access, Ranges, reads, used
 from tadc.language.sizes import Sizes

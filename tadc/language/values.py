@@ -7,7 +7,7 @@ from math import inf
 
 from xdsl.ir import Block, Region, SSAValue
 
-from dialects.tix import (
+from tadc.dialects.tix import (
     BINARY,
     UNARY,
     Affine,

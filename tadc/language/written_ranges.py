@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ast
 
-from dialects.tix import Affine, Constraint, Variable
+from tadc.dialects.tix import Affine, Constraint, Variable
 from tadc.errors import AffineError, RangeError, TadcSyntaxError
 from tadc.language.affine import affine, own_division
 from tadc.language.scope import Scope

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 
-from dialects.tix import Affine
+from tadc.dialects.tix import Affine
 from tadc.errors import ArgumentError, SizeError, unknown_name
 from tadc.program import Program, recursing
 from tadc.runtime.executable import Executable

@@ -20,14 +20,14 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
-from dialects.loops import CallOp
-from dialects.quick import dissolve, walk
-from dialects.tix import AVX_512, ProgramOp, Registers
-from passes.analysis.index_ranges import INT64, Ranges, indices
-from passes.pipeline import code_passes
-from passes.run_passes import run_passes
-from passes.schedule import SchedulePass, names_in, results_of, stride_names
+from tadc.dialects.loops import CallOp
+from tadc.dialects.quick import dissolve, walk
+from tadc.dialects.tix import AVX_512, ProgramOp, Registers
 from tadc.errors import SizeError
+from tadc.passes.analysis.index_ranges import INT64, Ranges, indices
+from tadc.passes.pipeline import code_passes
+from tadc.passes.run_passes import run_passes
+from tadc.passes.schedule import SchedulePass, names_in, results_of, stride_names
 from tadc.program import Program
 from tadc.runtime.buffer_assignment import BufferAssignment, Tensor, assign_buffers
 from tadc.runtime.size_class import LONG_CALLS, SizeClass

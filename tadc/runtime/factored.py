@@ -1,7 +1,7 @@
 """`Factored`: a program in the definitions that its target runs: partial sums, parts of results.
 
-The passes are those of `passes.pipeline.summing_passes`. Only long calls on targets with tiles have
-blocks, parts and copies.
+The passes are those of `tadc.passes.pipeline.summing_passes`. Only long calls on targets with tiles
+have blocks, parts and copies.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from xdsl.passes import ModulePass
 
-from passes.pipeline import summing_passes
+from tadc.passes.pipeline import summing_passes
 from tadc.program import Program, nothing
 from tadc.runtime.executable import Executable
 from tadc.runtime.size_class import SizeClass

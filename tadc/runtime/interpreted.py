@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.func import FuncOp
 
-from dialects.tix import ProgramOp
-from passes.rewriting.programs import forms_of
-from passes.set_precision import set_precision
+from tadc.dialects.tix import ProgramOp
+from tadc.passes.rewriting.programs import forms_of
+from tadc.passes.set_precision import set_precision
 from tadc.runtime.executable import LARGEST_SAFE_FACTOR, Executable, KernelCall, Plan, Strides, into
 
 if TYPE_CHECKING:

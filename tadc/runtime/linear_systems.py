@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from dialects.tix import MatrixForm
+from tadc.dialects.tix import MatrixForm
 from tadc.runtime.arguments import Array
 
 

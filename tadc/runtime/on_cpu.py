@@ -10,8 +10,8 @@ from weakref import WeakValueDictionary
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
-from dialects.quick import dissolve
-from dialects.tix import Registers
+from tadc.dialects.quick import dissolve
+from tadc.dialects.tix import Registers
 from tadc.runtime.executable import (
     Executable,
     KernelCall,

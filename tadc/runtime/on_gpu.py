@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.func import FuncOp
 
-from passes.analysis.size_bounds import SizeBounds
-from passes.schedule import names_in
+from tadc.passes.analysis.size_bounds import SizeBounds
+from tadc.passes.schedule import names_in
 from tadc.runtime.executable import Executable, Plan, Strides, into
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from passes.differentiation.names import adjoint_names
-from passes.pipeline import pullback_passes
+from tadc.passes.differentiation.names import adjoint_names
+from tadc.passes.pipeline import pullback_passes
 from tadc.program import Program, Tensor, recursing
 from tadc.runtime.arguments import Array
 from tadc.runtime.buffer_pool import FEWEST_BYTES_LEASED, pool

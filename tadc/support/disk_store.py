@@ -44,7 +44,6 @@ SECONDS_BETWEEN_MARKS = 3600
 
 DIGEST_BYTES = 32
 SUFFIX = ".entry"
-PACKAGES = ("dialects", "passes", "tadc")
 
 
 # --- keys -----------------------------------------------------------------------------------------
@@ -67,8 +66,7 @@ def compiler_version() -> str:
     Size and time of change stand for the content of a file, as they do for Python's own bytecode:
     to read all of them takes longer than many a call.
     """
-    root = Path(__file__).parents[2]
-    files = [file for package in PACKAGES for file in _sources(str(root / package))]
+    files = _sources(str(Path(__file__).parents[1]))
     return digest(repr(sorted(files)), repr(sorted(_installed(xdsl.__path__[0]))), sys.version)
 
 

@@ -13,8 +13,8 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from dialects.loops import Loops
-from dialects.tix import Tix
+from tadc.dialects.loops import Loops
+from tadc.dialects.tix import Tix
 
 
 @cache

@@ -31,9 +31,9 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.utils.hints import isa
 from xdsl.utils.target import Target
 
-from dialects import loops
-from passes.analysis.index_ranges import Range, Ranges, fits, yielded
-from passes.schedule import names_in
+from tadc.dialects import loops
+from tadc.passes.analysis.index_ranges import Range, Ranges, fits, yielded
+from tadc.passes.schedule import names_in
 from tadc.targets import c_text as c
 from tadc.targets.c_text import Expr
 from tadc.targets.cuda_ops import HELPERS, failure, helper

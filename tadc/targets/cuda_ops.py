@@ -12,9 +12,9 @@ from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, f32, f64, i
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from dialects.loops import LibmOp
-from passes.analysis.index_ranges import Range, Ranges
-from passes.rewriting.failure import PassFailure
+from tadc.dialects.loops import LibmOp
+from tadc.passes.analysis.index_ranges import Range, Ranges
+from tadc.passes.rewriting.failure import PassFailure
 from tadc.targets import c_text as c
 from tadc.targets.c_text import Expr
 

@@ -16,8 +16,8 @@ from collections.abc import Mapping, Sequence
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.ir import Block, Operation, SSAValue
 
-from dialects import loops
-from passes.analysis.index_ranges import Range, yielded
+from tadc.dialects import loops
+from tadc.passes.analysis.index_ranges import Range, yielded
 from tadc.targets import c_text as c
 from tadc.targets.c_text import Expr
 from tadc.targets.cuda_ops import COMPOUND, REPEATING, Expressions

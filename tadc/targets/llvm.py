@@ -15,7 +15,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.target import Target
 
-from dialects.loops import CallOp
+from tadc.dialects.loops import CallOp
 from tadc.targets.llvm_code import SHARED_CACHE, Needs, failure
 from tadc.targets.llvm_functions import FunctionPrinter, has_vectors
 from tadc.targets.llvm_math import vector_math_function

@@ -26,8 +26,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from dialects.loops import LANES
-from passes.rewriting.failure import PassFailure
+from tadc.dialects.loops import LANES
+from tadc.passes.rewriting.failure import PassFailure
 from tadc.targets.llvm_types import lanes_and_element, splat, vector_of
 
 

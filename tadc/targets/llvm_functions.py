@@ -26,8 +26,8 @@ from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import MemRefType, VectorType
 from xdsl.ir import Block, Operation, SSAValue
 
-from dialects.loops import EndOp, ParallelOp, StridedLoadOp
-from dialects.quick import block_in, constant_integer, operands_of, ops_in, walk
+from tadc.dialects.loops import EndOp, ParallelOp, StridedLoadOp
+from tadc.dialects.quick import block_in, constant_integer, operands_of, ops_in, walk
 from tadc.targets.llvm_code import Body, Needs, failure, llvm_type, symbol
 from tadc.targets.llvm_loops import STOPPED, Length, Loop, StripLoop, loop_of
 from tadc.targets.llvm_memory import MEMORY_PRINTERS, access

@@ -9,7 +9,7 @@ from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, MemRefType
 from xdsl.ir import Operation, SSAValue
 
-from dialects.loops import (
+from tadc.dialects.loops import (
     FenceOp,
     PartOp,
     PrefetchOp,
@@ -19,7 +19,7 @@ from dialects.loops import (
     alignment_of,
     is_nontemporal,
 )
-from dialects.quick import operands_of
+from tadc.dialects.quick import operands_of
 from tadc.targets.llvm_code import Body, failure
 from tadc.targets.llvm_ops import OpPrinter
 from tadc.targets.llvm_types import overload

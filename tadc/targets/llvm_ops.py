@@ -13,8 +13,8 @@ from xdsl.dialects.builtin import IndexType, VectorType
 from xdsl.dialects.utils.fast_math import FastMathAttrBase, FastMathFlag
 from xdsl.ir import Operation, SSAValue
 
-from dialects.loops import FLOAT_PREDICATES, INTEGER_PREDICATES, LibmOp
-from dialects.quick import constant_integer, operands_of
+from tadc.dialects.loops import FLOAT_PREDICATES, INTEGER_PREDICATES, LibmOp
+from tadc.dialects.quick import constant_integer, operands_of
 from tadc.targets.llvm_code import Body, failure, literal, number_literal
 from tadc.targets.llvm_quotients import reciprocal_in
 from tadc.targets.llvm_signs import is_never_negative

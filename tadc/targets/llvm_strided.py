@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 from xdsl.ir import Operation
 
-from dialects.loops import StridedLoadOp
-from dialects.quick import constant_integer
+from tadc.dialects.loops import StridedLoadOp
+from tadc.dialects.quick import constant_integer
 from tadc.targets.llvm_code import Body
 from tadc.targets.llvm_memory import address_of, alignment
 from tadc.targets.llvm_types import lanes_and_element

@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import VectorType
 from xdsl.dialects.vector import CombiningKindFlag as Kind
 from xdsl.ir import Operation, SSAValue
 
-from dialects.loops import CompareLanesOp, ConvertLanesOp, SelectLanesOp, sums_in_order
-from dialects.quick import constant_integer, operands_of
+from tadc.dialects.loops import CompareLanesOp, ConvertLanesOp, SelectLanesOp, sums_in_order
+from tadc.dialects.quick import constant_integer, operands_of
 from tadc.targets.llvm_code import Body, failure
 from tadc.targets.llvm_ops import (
     OpPrinter,

@@ -14,8 +14,8 @@ from itertools import product
 from xdsl.dialects import arith, scf
 from xdsl.ir import Block, Operation, SSAValue
 
-from dialects.loops import ParallelOp
-from dialects.quick import constant_integer, operands_of, ops_in
+from tadc.dialects.loops import ParallelOp
+from tadc.dialects.quick import constant_integer, operands_of, ops_in
 
 Form = tuple[frozenset[tuple[SSAValue, int]], int]
 """A sum of values with coefficients, and a number."""

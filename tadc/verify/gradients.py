@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 from xdsl.rewriter import Rewriter
 
-from dialects.tix import ELEMENT_TYPES, ProgramOp, TensorType
-from passes.rewriting.programs import type_of
+from tadc.dialects.tix import ELEMENT_TYPES, ProgramOp, TensorType
 from tadc.errors import ArgumentError, RangeError, SizeError, UnknownNameError
 from tadc.function import Function
 from tadc.language.check import check_ranges
+from tadc.passes.rewriting.programs import type_of
 from tadc.program import Program
 from tadc.runtime.arguments import Array
 from tadc.sizes import SizeMismatch, SizeUnknown, bind_sizes, shape_of

@@ -18,10 +18,10 @@ from math import inf
 
 import numpy as np
 
-from passes.rewriting.programs import type_of
 from tadc.errors import IllConditionedWarning, SingularError, UnsupportedError
 from tadc.function import Function
 from tadc.modes import INVERSE_MODES
+from tadc.passes.rewriting.programs import type_of
 from tadc.runtime.arguments import Array
 from tadc.sizes import bind_sizes, shape_of
 from tadc.summary import Summary

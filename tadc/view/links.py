@@ -14,10 +14,10 @@ from collections.abc import Iterator, Mapping
 from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from dialects.tix import Affine, DefineOp, ProgramOp, ReadOp, ReductionOp, Variable, YieldOp
-from passes.analysis.value_numbers import ValueNumbers
+from tadc.dialects.tix import Affine, DefineOp, ProgramOp, ReadOp, ReductionOp, Variable, YieldOp
 from tadc.language.printing.program import print_marked_program
 from tadc.language.printing.values import Marker
+from tadc.passes.analysis.value_numbers import ValueNumbers
 from tadc.program import Program
 from tadc.support.ir_text import text_and_places
 

@@ -10,7 +10,7 @@ from bisect import bisect
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from dialects.tix import ProgramOp
+from tadc.dialects.tix import ProgramOp
 from tadc.program import Program
 from tadc.support.ir_text import text_and_places
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import tadc
-from dialects.tix import elementwise as ew
-from passes.differentiation import rules
 from tadc.commands import check
+from tadc.dialects.tix import elementwise as ew
+from tadc.passes.differentiation import rules
 from tadc.verify.gradients import verify
 from tests.support.paths import ROOT
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import tadc
-from passes.differentiate import DifferentiatePass
-from passes.pipeline import code_passes, derivative_passes
+from tadc.passes.differentiate import DifferentiatePass
+from tadc.passes.pipeline import code_passes, derivative_passes
 from tests.support.paths import ROOT
 
 EXAMPLES = sorted((ROOT / "examples").rglob("*.tad"))

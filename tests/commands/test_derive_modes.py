@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import tadc
-from passes.pipeline import STAGES
 from tadc import emit
 from tadc.choices import DERIVATIVE_STAGES, EMITS
 from tadc.errors import UnknownNameError
 from tadc.modes import INVERSE_MODES
+from tadc.passes.pipeline import STAGES
 from tests.support.paths import ROOT
 
 PAPER = str(ROOT / "examples" / "paper.tad")

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 import pytest
 
 import tadc
-from passes.differentiate import DifferentiatePass
 from tadc.errors import ArgumentError, UnknownNameError
 from tadc.explain.gradients import explain
+from tadc.passes.differentiate import DifferentiatePass
 from tests.support.random_programs import random_program
 
 REACH = range(-9, 13)

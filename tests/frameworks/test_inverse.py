@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tadc
-from dialects.tix import MatrixForm
+from tadc.dialects.tix import MatrixForm
 from tadc.frameworks.inverse import Arrays, InverseMode, log_abs_det, permutation_sign
 from tadc.frameworks.operation import Operation
 from tadc.runtime.linear_systems import log_abs_det as expected_log_abs_det

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import tadc
-from passes.batch import BatchPass
 from tadc.frameworks.operation import Operation
 from tadc.function import Function
+from tadc.passes.batch import BatchPass
 
 Arrays = Sequence[np.ndarray]
 

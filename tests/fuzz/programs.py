@@ -26,8 +26,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 import tadc
-from passes.differentiate import DifferentiatePass
-from passes.pipeline import derivative_passes
+from tadc.passes.differentiate import DifferentiatePass
+from tadc.passes.pipeline import derivative_passes
 from tadc.program import Program
 from tadc.support.ir_text import context
 from tests.fuzz.failures import Failure, report, signature

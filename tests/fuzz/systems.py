@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from passes.polyhedral.loop_nests import loop_nest
+from tadc.passes.polyhedral.loop_nests import loop_nest
 from tests.fuzz.failures import Failure, report, signature
 from tests.passes.polyhedral.boxed_systems import (
     brute_force,

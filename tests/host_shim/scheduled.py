@@ -14,7 +14,7 @@ from xdsl.dialects.memref import MemRef
 from xdsl.dialects.scf import Scf
 from xdsl.parser import Parser
 
-from dialects.loops import Loops
+from tadc.dialects.loops import Loops
 from tadc.runtime import nvrtc
 
 

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from tests.house.sources import (
     CODE,
-    PRODUCTION,
     comments,
     docstrings,
+    module_name,
     modules,
     packages,
     python_files,
@@ -29,15 +29,17 @@ from tests.support.paths import ROOT
 NAMED_FOLDERS = (*CODE, "docs")
 PATH = re.compile(rf"(?<![\w./-])(?:{'|'.join(NAMED_FOLDERS)})/[\w./-]*\w")
 FILE = re.compile(r"(?<![\w./*-])[\w./-]+\.(?:py|md)\b(?!\w)")
-MODULE = re.compile(rf"(?<![\w./@-])(?:{'|'.join(PRODUCTION)}|tests)(?:\.[A-Za-z_]\w*)+")
+MODULE = re.compile(r"(?<![\w./@-])(?:tadc|tests)(?:\.[A-Za-z_]\w*)+")
 DOTTED = re.compile(r"`([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)`")
 
 INVENTED = {
-    *("passes/multiply_squares.py", "passes.multiply_squares"),
+    *("passes/multiply_squares.py", "tadc.passes.multiply_squares"),
     "lit_tests/passes/multiply-squares.mlir",
     *("results.md", "docs/gallery", "docs/tour"),
+    "passes.py",
 }
-"""Names in examples: the pass of docs/new-pass.md, what benchmarks write, and the site's tools."""
+"""Names in examples: the pass of docs/new-pass.md, what benchmarks write, the site's tools, and a
+file of a user's."""
 
 
 @cache
@@ -81,14 +83,12 @@ def named_modules_exist() -> Iterator[str]:
 def tours_name_what_there_is() -> Iterator[str]:
     """Dotted names in the docstring of a package, in full or from the package on."""
     for folder in packages():
-        package = ".".join(folder.relative_to(ROOT).parts)
+        package = module_name(folder / "__init__.py")
         text = ast.get_docstring(tree(folder / "__init__.py")) or ""
         for name in DOTTED.findall(text):
             first = name.partition(".")[0]
             inner = f"{package}.{first}" in modules()
-            if (inner or first in PRODUCTION) and not resolves(
-                f"{package}.{name}" if inner else name
-            ):
+            if (inner or first == "tadc") and not resolves(f"{package}.{name}" if inner else name):
                 yield f"{package}: {name}"
 
 

@@ -15,6 +15,8 @@ import pytest
 from tests.support.paths import ROOT
 
 PRODUCTION = ("dialects", "passes", "tadc")
+INNER = ("dialects", "passes")
+"""Folders at the top of the repository that are packages inside of `tadc`."""
 CODE = (*PRODUCTION, "tests", "lit_tests", "examples", "benchmarks")
 FOLDERS = (*CODE, "docs", ".ci")
 
@@ -92,8 +94,12 @@ def comments(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def module_name(path: Path) -> str:
-    """`tadc.language.parse` for its file, `tadc.language` for its `__init__.py`."""
-    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    """`tadc.language.parse` for its file, `tadc.language` for its `__init__.py`.
+
+    The folders `passes` and `dialects` are packages inside of `tadc`.
+    """
+    name = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    return f"tadc.{name}" if name.partition(".")[0] in INNER else name
 
 
 @cache

@@ -106,7 +106,7 @@ def module_of(name: str) -> str:
 def a_pass_is_one_file_one_name() -> Iterator[str]:
     for name, (module, cls) in PASSES.items():
         found = getattr(importlib.import_module(module), cls)
-        expected = f"passes.{module_of(name)}", f"{name.title().replace('-', '')}Pass", name
+        expected = f"tadc.passes.{module_of(name)}", f"{name.title().replace('-', '')}Pass", name
         if (module, cls, found.name) != expected or not issubclass(found, ModulePass):
             yield name
 

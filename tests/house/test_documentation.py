@@ -31,8 +31,8 @@ from typing import Any
 import pytest
 
 import tadc
-from dialects.tix import AVX_512
 from tadc.commands.cli import main
+from tadc.dialects.tix import AVX_512
 from tests.support.frameworks import missing, settings_kept
 from tests.support.paths import ROOT
 from tests.support.registers import choose_loops_for
@@ -205,7 +205,7 @@ def test_differences_are_noticed():
 
 
 def test_every_row_of_stages_is_a_stage():
-    from passes.pipeline import STAGES
+    from tadc.passes.pipeline import STAGES
 
     rows = re.findall(r"^\| `([a-z-]+)` \|", (ROOT / "README.md").read_text(), re.MULTILINE)
     assert [row for row in rows if row in STAGES] == list(STAGES)

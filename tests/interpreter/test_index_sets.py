@@ -10,7 +10,7 @@ import pytest
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, SSAValue
 
-from dialects.tix import Affine, Constraint, Variable
+from tadc.dialects.tix import Affine, Constraint, Variable
 from tadc.interpreter import index_sets
 from tadc.interpreter.index_sets import expand
 from tadc.interpreter.points import Points

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dialects.tix import ProgramOp
+from tadc.dialects.tix import ProgramOp
 from tadc.sizes import SizeMismatch, SizeUnknown, bind_sizes, shape_of
 from tests.interpreter.tix_text import parse
 

@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from dialects.tix import ProgramOp
+from tadc.dialects.tix import ProgramOp
 from tadc.interpreter.tensor_index import evaluate
 from tests.support.campaign import seeds
 from tests.support.random_programs import EVERYTHING, random_program, reference

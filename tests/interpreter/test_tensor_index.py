@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dialects.tix import BINARY, UNARY, ProgramOp
+from tadc.dialects.tix import BINARY, UNARY, ProgramOp
 from tadc.interpreter import index_sets, points
 from tadc.interpreter.index_sets import Unbounded
 from tadc.interpreter.tensor_index import OutOfRange, count_operations, evaluate

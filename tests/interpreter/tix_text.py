@@ -6,7 +6,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin
 from xdsl.parser import Parser
 
-from dialects.tix import ProgramOp, Tix
+from tadc.dialects.tix import ProgramOp, Tix
 
 
 def parse(text: str) -> ProgramOp:

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from dialects.tix import ProgramOp
 from tadc import errors
+from tadc.dialects.tix import ProgramOp
 from tadc.errors import Span, TadcError
 from tadc.language import parse, print_program
 from tadc.language.hints import SAID_DIFFERENTLY

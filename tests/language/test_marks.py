@@ -7,7 +7,7 @@ import random
 from xdsl.ir import Operation
 
 import tadc
-from dialects.tix import ReadOp
+from tadc.dialects.tix import ReadOp
 from tadc.language.printing.marks import Mark, marked, unmarked
 from tadc.language.printing.program import print_marked_program
 from tests.support.random_programs import random_program

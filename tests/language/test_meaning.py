@@ -10,7 +10,7 @@ import random
 import numpy as np
 import pytest
 
-from dialects.tix import ProgramOp
+from tadc.dialects.tix import ProgramOp
 from tadc.interpreter.tensor_index import evaluate
 from tadc.language import parse, print_program
 from tests.support.campaign import seeds

@@ -3,7 +3,7 @@
 import pytest
 from xdsl.dialects.builtin import FileLineColLoc
 
-from dialects.tix import DefineOp, ProgramOp, ReadOp
+from tadc.dialects.tix import DefineOp, ProgramOp, ReadOp
 from tadc.language import parse
 
 PAPER = """\

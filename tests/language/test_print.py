@@ -7,7 +7,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin
 from xdsl.parser import Parser
 
-from dialects.tix import ProgramOp, Tix
+from tadc.dialects.tix import ProgramOp, Tix
 from tadc.language import parse, print_program
 
 PROGRAMS = Path(__file__).with_name("programs.tad").read_text().split("# ---\n")

@@ -6,11 +6,11 @@ import pytest
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block
 
-from dialects.tix import Affine, Constraint, IfOp, ProgramOp, SumOp
-from passes.index_sets.space import feasible
-from passes.polyhedral.diophantine import solve
+from tadc.dialects.tix import Affine, Constraint, IfOp, ProgramOp, SumOp
 from tadc.errors import RangeError
 from tadc.language import check_ranges, parse, print_program
+from tadc.passes.index_sets.space import feasible
+from tadc.passes.polyhedral.diophantine import solve
 
 
 def program(text):

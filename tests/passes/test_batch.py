@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import tadc
-from passes.batch import BatchPass
 from tadc import errors
+from tadc.passes.batch import BatchPass
 from tadc.program import Tensor
 from tests.support.campaign import seeds
 from tests.support.derivations import Case, check_seeds, random_case

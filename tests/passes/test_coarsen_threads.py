@@ -10,11 +10,11 @@ from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import ModuleOp
 
 import tadc
-from dialects import tix
-from passes.coarsen_threads import CoarsenThreadsPass
-from passes.pipeline import code_passes
-from passes.rewriting.written_sizes import write_sizes
-from passes.threads import thread_costs
+from tadc.dialects import tix
+from tadc.passes.coarsen_threads import CoarsenThreadsPass
+from tadc.passes.pipeline import code_passes
+from tadc.passes.rewriting.written_sizes import write_sizes
+from tadc.passes.threads import thread_costs
 from tadc.sizes import bind_sizes
 from tadc.support.ir_text import context
 from tests.support.campaign import seeds

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import tadc
-from dialects import tix
-from dialects.tix import elementwise as ew
-from passes.absorb_conditions import bounded_without_conditions
-from passes.collect_factors import collect_factors
-from passes.join_sums import join_sums
-from passes.recompute_elements import recompute_elements
+from tadc.dialects import tix
+from tadc.dialects.tix import elementwise as ew
+from tadc.passes.absorb_conditions import bounded_without_conditions
+from tadc.passes.collect_factors import collect_factors
+from tadc.passes.join_sums import join_sums
+from tadc.passes.recompute_elements import recompute_elements
 from tests.support.campaign import seeds
 from tests.support.derivations import Case, random_case
 from tests.support.long_calls import count_all_calls_as_long, cut_all_steps

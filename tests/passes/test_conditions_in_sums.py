@@ -12,9 +12,9 @@ from xdsl.dialects import scf
 from xdsl.ir import Operation
 
 import tadc
-from dialects import tix
-from passes.absorb_conditions import absorb_conditions, bounded_without_conditions
-from passes.shape_loops import shape_loops
+from tadc.dialects import tix
+from tadc.passes.absorb_conditions import absorb_conditions, bounded_without_conditions
+from tadc.passes.shape_loops import shape_loops
 from tadc.sizes import bind_sizes
 from tests.support.campaign import seeds
 from tests.support.derivations import (

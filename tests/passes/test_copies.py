@@ -6,9 +6,9 @@ import pytest
 from xdsl.ir import SSAValue
 
 import tadc
-from dialects import tix
-from passes.rewriting.cloner import Cloner
-from passes.rewriting.programs import copy_changed, copy_program, start_copy
+from tadc.dialects import tix
+from tadc.passes.rewriting.cloner import Cloner
+from tadc.passes.rewriting.programs import copy_changed, copy_program, start_copy
 from tests.support.workloads import WORKLOADS
 
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import tadc
-from dialects import tix
-from passes import cut_reductions as cut
-from passes.cut_reductions import cut_reductions
-from passes.scheduling.bands import band_pieces
 from tadc.cost import cost_of
+from tadc.dialects import tix
 from tadc.function import Function
+from tadc.passes import cut_reductions as cut
+from tadc.passes.cut_reductions import cut_reductions
+from tadc.passes.scheduling.bands import band_pieces
 from tadc.runtime.memory import memory_of
 from tests.support.campaign import seeds
 from tests.support.derivations import Case, random_case

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import tadc
-from dialects import tix
-from dialects.tix import Affine
-from passes import cut_sums as cut
-from passes.cut_sums import cut_sums
-from passes.cutting import row_cuts
-from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.cloner import Cloner
-from passes.rewriting.programs import ProgramBuilder, arguments_of, copy_definition
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine
+from tadc.passes import cut_sums as cut
+from tadc.passes.cut_sums import cut_sums
+from tadc.passes.cutting import row_cuts
+from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.rewriting.cloner import Cloner
+from tadc.passes.rewriting.programs import ProgramBuilder, arguments_of, copy_definition
 from tests.support.campaign import seeds
 from tests.support.derivations import Case
 from tests.support.reduction_chains import random_chain

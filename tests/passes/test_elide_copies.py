@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import tadc
-from passes.elide_copies import elide_copies
-from passes.merge_axes import merge_axes
-from passes.set_precision import set_precision
-from passes.split_axes import split_axes
+from tadc.passes.elide_copies import elide_copies
+from tadc.passes.merge_axes import merge_axes
+from tadc.passes.set_precision import set_precision
+from tadc.passes.split_axes import split_axes
 from tests.support.campaign import seeds
 from tests.support.derivations import Case, assert_close, interpret
 

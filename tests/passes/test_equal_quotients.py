@@ -8,9 +8,9 @@ import pytest
 from xdsl.ir import Block
 
 import tadc
-from dialects import tix
-from dialects.tix import Affine
-from passes.rewriting.builder import BodyBuilder
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine
+from tadc.passes.rewriting.builder import BodyBuilder
 from tests.support.random_programs import random_program
 
 

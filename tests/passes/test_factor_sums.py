@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import tadc
-from dialects import tix
-from passes.analysis.machine_facts import MachineFacts
-from passes.factor_sums import factor_sums
-from passes.factoring import contraction_order, partial_sums
-from passes.pipeline import pullback_passes
+from tadc.dialects import tix
+from tadc.passes.analysis.machine_facts import MachineFacts
+from tadc.passes.factor_sums import factor_sums
+from tadc.passes.factoring import contraction_order, partial_sums
+from tadc.passes.pipeline import pullback_passes
 from tadc.sizes import bind_sizes
 from tadc.summary import Summary
 from tests.support.campaign import seeds

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import tadc
-from passes import hoist_reductions as hoist
-from passes.hoist_reductions import hoist_reductions, hoisted
-from passes.outline_reductions import OutlineReductionsPass
+from tadc.passes import hoist_reductions as hoist
+from tadc.passes.hoist_reductions import hoist_reductions, hoisted
+from tadc.passes.outline_reductions import OutlineReductionsPass
 from tadc.support.ir_text import context
 from tests.support.campaign import seeds
 from tests.support.derivations import program_of, random_case

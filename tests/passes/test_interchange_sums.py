@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import tadc
-from dialects import tix
-from passes.absorb_conditions import bounded_without_conditions
-from passes.interchange_sums import interchange_sums
+from tadc.dialects import tix
+from tadc.passes.absorb_conditions import bounded_without_conditions
+from tadc.passes.interchange_sums import interchange_sums
 from tests.support.campaign import seeds
 from tests.support.derivations import Case, random_case
 from tests.support.random_programs import EVERYTHING

@@ -19,22 +19,22 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import tadc
-from dialects import tix
-from dialects.tix import Affine
-from passes import outline_values
-from passes.factoring import block_sums
-from passes.pipeline import code_passes, summing_passes
-from passes.scheduling.costs import cache_lines, tile_cost
-from passes.scheduling.tiles import (
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine
+from tadc.function import Function
+from tadc.passes import outline_values
+from tadc.passes.factoring import block_sums
+from tadc.passes.pipeline import code_passes, summing_passes
+from tadc.passes.scheduling.costs import cache_lines, tile_cost
+from tadc.passes.scheduling.tiles import (
     block_sizes,
     panel_choice,
     sum_lengths,
     tile_analysis,
     tile_choice,
 )
-from passes.set_precision import set_precision
-from passes.specialise import specialise
-from tadc.function import Function
+from tadc.passes.set_precision import set_precision
+from tadc.passes.specialise import specialise
 from tadc.sizes import bind_sizes
 from tadc.support.ir_text import context, module_text, parse_module
 from tests.support.campaign import seeds

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import tadc
-from dialects import tix
-from dialects.tix import Affine
-from dialects.tix.affine import SizeValues, product
-from passes.merge_axes import merge_axes
-from passes.rewriting.programs import reads_of
-from passes.set_precision import set_precision
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine
+from tadc.dialects.tix.affine import SizeValues, product
+from tadc.passes.merge_axes import merge_axes
+from tadc.passes.rewriting.programs import reads_of
+from tadc.passes.set_precision import set_precision
 from tests.support.campaign import seeds
 from tests.support.derivations import Arrays, check_seeds, interpret
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import tadc
-from dialects import tix
-from passes.factor_sums import factor_sums
-from passes.move_windows import move_windows
+from tadc.dialects import tix
+from tadc.passes.factor_sums import factor_sums
+from tadc.passes.move_windows import move_windows
 from tests.support.derivations import interpret
 
 SIZES = {"N": 128, "M": 128}

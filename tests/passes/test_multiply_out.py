@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import tadc
-from dialects import tix
-from dialects.tix import elementwise as ew
-from passes.absorb_conditions import bounded_without_conditions
-from passes.factor_sums import factor_sums
-from passes.multiply_out import multiply_out
+from tadc.dialects import tix
+from tadc.dialects.tix import elementwise as ew
+from tadc.passes.absorb_conditions import bounded_without_conditions
+from tadc.passes.factor_sums import factor_sums
+from tadc.passes.multiply_out import multiply_out
 from tests.support.campaign import seeds
 from tests.support.derivations import Case, random_case
 from tests.support.random_programs import EVERYTHING

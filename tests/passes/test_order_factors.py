@@ -11,13 +11,13 @@ import pytest
 from xdsl.ir import SSAValue
 
 import tadc
-from dialects import tix
-from dialects.tix import elementwise as ew
-from passes.absorb_conditions import bounded_without_conditions
-from passes.order_factors import order_factors
-from passes.rewriting.programs import tensor_names
-from passes.scheduling.tiles import tile_choice
-from passes.set_precision import set_precision
+from tadc.dialects import tix
+from tadc.dialects.tix import elementwise as ew
+from tadc.passes.absorb_conditions import bounded_without_conditions
+from tadc.passes.order_factors import order_factors
+from tadc.passes.rewriting.programs import tensor_names
+from tadc.passes.scheduling.tiles import tile_choice
+from tadc.passes.set_precision import set_precision
 from tests.support.campaign import seeds
 from tests.support.derivations import Case, random_case
 from tests.support.long_calls import count_all_calls_as_long

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import tadc
-from dialects import tix
-from passes.order_windows import order_windows
+from tadc.dialects import tix
+from tadc.passes.order_windows import order_windows
 from tests.support.derivations import interpret
 
 GRADIENT = """\

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import tadc
-from dialects import tix
-from passes import outline_reductions as outline
-from passes.factoring import block_sums
-from passes.outline_reductions import OutlineReductionsPass
-from passes.rewriting.written_sizes import write_sizes
+from tadc.dialects import tix
+from tadc.passes import outline_reductions as outline
+from tadc.passes.factoring import block_sums
+from tadc.passes.outline_reductions import OutlineReductionsPass
+from tadc.passes.rewriting.written_sizes import write_sizes
 from tests.support.campaign import seeds
 from tests.support.derivations import Case, random_case
 from tests.support.random_programs import EVERYTHING

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import tadc
-from dialects import tix
-from passes import outline_scans as scans
-from passes.outline_scans import outline_scans
-from passes.scheduling.scans import is_scanned
+from tadc.dialects import tix
+from tadc.passes import outline_scans as scans
+from tadc.passes.outline_scans import outline_scans
+from tadc.passes.scheduling.scans import is_scanned
 from tests.support.campaign import seeds
 from tests.support.derivations import Case, random_case
 from tests.support.random_programs import EVERYTHING

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import tadc
-from dialects import tix
-from passes import outline_values as outline
-from passes.outline_values import outline_values
-from passes.rewriting.programs import reads_of
+from tadc.dialects import tix
+from tadc.passes import outline_values as outline
+from tadc.passes.outline_values import outline_values
+from tadc.passes.rewriting.programs import reads_of
 from tadc.runtime.loop_plan import loop_plan
 from tests.support.campaign import seeds
 from tests.support.derivations import Case, random_case

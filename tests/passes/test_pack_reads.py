@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import tadc
-from dialects import tix
-from passes import pack_reads as pack
-from passes.pack_reads import pack_reads
-from passes.rewriting.axis_copies import Order
-from passes.rewriting.programs import reads_of
-from passes.scheduling.tiles import block_sizes, sum_lengths, tile_analysis
+from tadc.dialects import tix
+from tadc.passes import pack_reads as pack
+from tadc.passes.pack_reads import pack_reads
+from tadc.passes.rewriting.axis_copies import Order
+from tadc.passes.rewriting.programs import reads_of
+from tadc.passes.scheduling.tiles import block_sizes, sum_lengths, tile_analysis
 from tests.support.campaign import seeds
 from tests.support.derivations import Case, interpret, random_case
 from tests.support.random_programs import EVERYTHING

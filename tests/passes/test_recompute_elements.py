@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import tadc
-from dialects import tix
-from passes.recompute_elements import recompute_elements
+from tadc.dialects import tix
+from tadc.passes.recompute_elements import recompute_elements
 from tests.support.campaign import seeds
 from tests.support.derivations import Case, random_case
 from tests.support.random_programs import EVERYTHING

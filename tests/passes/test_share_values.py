@@ -9,13 +9,13 @@ import pytest
 from xdsl.ir import Block, Operation
 
 import tadc
-from dialects import tix
-from dialects.tix import elementwise as ew
-from passes.analysis.costs import FREE, weight
-from passes.analysis.value_numbers import ValueNumbers
-from passes.rewriting.programs import copy_program
-from passes.share_values import share_values
+from tadc.dialects import tix
+from tadc.dialects.tix import elementwise as ew
 from tadc.interpreter import tensor_index
+from tadc.passes.analysis.costs import FREE, weight
+from tadc.passes.analysis.value_numbers import ValueNumbers
+from tadc.passes.rewriting.programs import copy_program
+from tadc.passes.share_values import share_values
 from tests.support.campaign import seeds
 from tests.support.derivations import Arrays, check_seeds, interpret, random_case
 from tests.support.random_programs import EVERYTHING

@@ -10,12 +10,12 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block
 
 import tadc
-from dialects import tix
-from dialects.tix import Affine
-from passes.absorb_conditions import bounded_without_conditions
-from passes.analysis.stage_checks import require_bounded
-from passes.shift_sums import best_indices, ranges_of_numbers, shift_sums
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine
 from tadc.language.printing.program import print_program
+from tadc.passes.absorb_conditions import bounded_without_conditions
+from tadc.passes.analysis.stage_checks import require_bounded
+from tadc.passes.shift_sums import best_indices, ranges_of_numbers, shift_sums
 from tests.support.campaign import seeds
 from tests.support.derivations import Case, assert_close, interpret, random_case
 from tests.support.random_programs import EVERYTHING

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import tadc
-from passes import split_axes as split
-from passes.split_axes import split_axes
+from tadc.passes import split_axes as split
+from tadc.passes.split_axes import split_axes
 from tests.support.campaign import seeds
 from tests.support.derivations import Case, random_case
 from tests.support.random_programs import EVERYTHING

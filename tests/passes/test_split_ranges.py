@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import tadc
-from passes import split_ranges as split
-from passes.split_ranges import ranges_of, split_ranges
+from tadc.passes import split_ranges as split
+from tadc.passes.split_ranges import ranges_of, split_ranges
 from tests.support.campaign import seeds
 from tests.support.derivations import Case, random_case
 from tests.support.random_choices import random_choice

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import tadc
-from dialects import tix
-from passes import split_residues as split
-from passes.absorb_conditions import bounded_without_conditions
-from passes.split_residues import best_moduli, split_residues
+from tadc.dialects import tix
+from tadc.passes import split_residues as split
+from tadc.passes.absorb_conditions import bounded_without_conditions
+from tadc.passes.split_residues import best_moduli, split_residues
 from tests.support.campaign import seeds
 from tests.support.derivations import Case, random_case
 from tests.support.random_programs import EVERYTHING

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import tadc
-from dialects import tix
-from passes.split_sums import split_sums
+from tadc.dialects import tix
+from tadc.passes.split_sums import split_sums
 
 TERMS = "sum[t in range(40)](x[i, t] - z[k, t])"
 ARGUMENTS = "x: f32[11, 40]\nz: f32[13, 40]\n"

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import tadc
-from dialects import tix
-from passes import spread_reductions as spread
-from passes.analysis.size_bounds import SizeBounds
-from passes.spread_reductions import spread_reductions
+from tadc.dialects import tix
+from tadc.passes import spread_reductions as spread
+from tadc.passes.analysis.size_bounds import SizeBounds
+from tadc.passes.spread_reductions import spread_reductions
 from tests.support.campaign import seeds
 from tests.support.derivations import Case, random_case
 from tests.support.random_programs import EVERYTHING

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 import tadc
-from passes.transpose_reads import transpose_reads
+from tadc.passes.transpose_reads import transpose_reads
 from tests.support.campaign import seeds
 from tests.support.derivations import random_case
 from tests.support.random_programs import EVERYTHING

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import tadc
-from dialects import tix
-from passes.unwrap_indices import unwrap_indices
+from tadc.dialects import tix
+from tadc.passes.unwrap_indices import unwrap_indices
 from tests.support.campaign import seeds
 from tests.support.derivations import Case, random_case
 from tests.support.random_programs import EVERYTHING

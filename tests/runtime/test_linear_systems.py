@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dialects.tix import MatrixForm
+from tadc.dialects.tix import MatrixForm
 from tadc.runtime.linear_systems import (
     MOST_EQUATIONS_SOLVED_AT_ONCE,
     Matrix,

@@ -12,8 +12,8 @@ import pytest
 import tadc
 from benchmarks.workloads import WORKLOADS
 from benchmarks.workloads.workload import Workload
-from passes.scheduling.text.plan_text import without_comments
 from tadc.explain.loops import explain_loops
+from tadc.passes.scheduling.text.plan_text import without_comments
 from tadc.program import deserialised, serialised
 from tests.support.paths import ROOT
 

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import tadc
-from dialects.loops import ParallelOp
-from passes.schedule import SchedulePass
+from tadc.dialects.loops import ParallelOp
+from tadc.passes.schedule import SchedulePass
 from tadc.runtime import compilation
 from tadc.runtime.machine import machine
 from tadc.runtime.recent_objects import recent

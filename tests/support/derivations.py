@@ -19,10 +19,10 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 import tadc
-from dialects.tix import ProgramOp
-from passes.differentiate import DifferentiatePass
-from passes.pipeline import derivative_passes
+from tadc.dialects.tix import ProgramOp
 from tadc.interpreter.tensor_index import evaluate
+from tadc.passes.differentiate import DifferentiatePass
+from tadc.passes.pipeline import derivative_passes
 from tadc.support.ir_text import context
 from tests.support.random_programs import random_program
 

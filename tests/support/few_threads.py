@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from passes import spread_reductions, transpose_reads
-from passes.threads import thread_costs
+from tadc.passes import spread_reductions, transpose_reads
+from tadc.passes.threads import thread_costs
 
 LIMITS = {
     spread_reductions: {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from passes.scheduling import blocking
-from passes.scheduling.bands import band_layout, bands, slides
+from tadc.passes.scheduling import blocking
+from tadc.passes.scheduling.bands import band_layout, bands, slides
 from tadc.runtime import plan_record, size_class
 
 

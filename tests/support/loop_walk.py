@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from xdsl.ir import Operation, Region, SSAValue
 
-from dialects import tix
-from dialects.tix import Constraint, Variable
+from tadc.dialects import tix
+from tadc.dialects.tix import Constraint, Variable
 from tadc.sizes import shape_of
 
 

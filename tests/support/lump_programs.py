@@ -12,12 +12,12 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 import tadc
-from dialects.tix import DefineOp, ProgramOp
-from passes.inversion.lumps import Lump
-from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.cloner import Cloner
-from passes.rewriting.programs import ProgramBuilder, copy_definition, type_of
+from tadc.dialects.tix import DefineOp, ProgramOp
 from tadc.interpreter.tensor_index import evaluate
+from tadc.passes.inversion.lumps import Lump
+from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.rewriting.cloner import Cloner
+from tadc.passes.rewriting.programs import ProgramBuilder, copy_definition, type_of
 
 Array = np.ndarray
 

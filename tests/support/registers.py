@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dialects.tix import Registers
+from tadc.dialects.tix import Registers
 from tadc.runtime.on_cpu import CpuExecutable
 
 AVX2 = Registers(16, of_vector=2)

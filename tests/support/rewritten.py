@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dialects import tix
-from passes.absorb_conditions import bounded_without_conditions
-from passes.analysis.stage_checks import require_bounded
-from passes.shift_sums import shift_sums
+from tadc.dialects import tix
+from tadc.passes.absorb_conditions import bounded_without_conditions
+from tadc.passes.analysis.stage_checks import require_bounded
+from tadc.passes.shift_sums import shift_sums
 from tests.support.derivations import Case, assert_close, interpret
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
-from passes.schedule import schedule
-from passes.scheduling.blocking import blocking_chooser
-from passes.set_precision import set_precision
 from tadc.function import Function
+from tadc.passes.schedule import schedule
+from tadc.passes.scheduling.blocking import blocking_chooser
+from tadc.passes.set_precision import set_precision
 from tadc.runtime.executable import kernel_calls
 
 SOFTMAX = """\

@@ -10,10 +10,10 @@ from xdsl.dialects import arith, builtin, func, math, memref, scf, vector
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
-from dialects.loops import Loops
-from dialects.tix import ProgramOp
-from passes.rewriting.programs import label_of
+from tadc.dialects.loops import Loops
+from tadc.dialects.tix import ProgramOp
 from tadc.interpreter.loops import run
+from tadc.passes.rewriting.programs import label_of
 from tadc.runtime.arguments import DTYPES
 from tadc.runtime.executable import kernel_calls
 from tadc.sizes import bind_sizes, shape_of

@@ -9,12 +9,12 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 import tadc
-from dialects.tix import Affine, DefineOp, ProgramOp, Variable
-from passes.index_sets.dependence import Dependence, dependences, differentiable_reads
-from passes.inversion import structures
-from passes.inversion.classify import classify
-from passes.inversion.lumps import Lump, lumps
-from passes.rewriting.failure import PassFailure
+from tadc.dialects.tix import Affine, DefineOp, ProgramOp, Variable
+from tadc.passes.index_sets.dependence import Dependence, dependences, differentiable_reads
+from tadc.passes.inversion import structures
+from tadc.passes.inversion.classify import classify
+from tadc.passes.inversion.lumps import Lump, lumps
+from tadc.passes.rewriting.failure import PassFailure
 from tests.support.lump_programs import jacobian, part, program, values_of
 
 Array = np.ndarray

@@ -38,14 +38,14 @@ from typing import TypeVar
 
 from xdsl.ir import Block, SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, Constraint
-from passes.lowering import operations
-from passes.lowering.blocks.sloped_sums import Sums
-from passes.lowering.blocks.tested_terms import has_quotients_of_terms, tests_of
-from passes.lowering.lanes.lane_choices import LaneChoices
-from passes.lowering.lanes.zero_lanes import any_nan
-from passes.rewriting.guards import is_guard
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Constraint
+from tadc.passes.lowering import operations
+from tadc.passes.lowering.blocks.sloped_sums import Sums
+from tadc.passes.lowering.blocks.tested_terms import has_quotients_of_terms, tests_of
+from tadc.passes.lowering.lanes.lane_choices import LaneChoices
+from tadc.passes.lowering.lanes.zero_lanes import any_nan
+from tadc.passes.rewriting.guards import is_guard
 
 BlockT = TypeVar("BlockT", bound=LaneChoices)
 

@@ -21,11 +21,11 @@ from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from dialects.tix import Constraint
-from passes.lowering.blocks.tested_terms import has_quotients_of_terms, tests_of
-from passes.lowering.emit import larger, smaller
-from passes.lowering.lanes.lane_choices import LaneChoices
+from tadc.dialects import tix
+from tadc.dialects.tix import Constraint
+from tadc.passes.lowering.blocks.tested_terms import has_quotients_of_terms, tests_of
+from tadc.passes.lowering.emit import larger, smaller
+from tadc.passes.lowering.lanes.lane_choices import LaneChoices
 
 Range = tuple[SSAValue, SSAValue]
 """The first value of an index, and the one behind the last."""

@@ -13,13 +13,13 @@ from typing import TypeVar
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from dialects.tix import Affine
-from passes.lowering.blocks.sloped_sums import Sums
-from passes.lowering.emit import carrying_loop, end_of_whole
-from passes.lowering.lanes.lane_choices import LaneChoices
-from passes.lowering.scalars.body_lowering import BodyLowering
-from passes.scheduling.tiles.sum_lengths import constant_range
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine
+from tadc.passes.lowering.blocks.sloped_sums import Sums
+from tadc.passes.lowering.emit import carrying_loop, end_of_whole
+from tadc.passes.lowering.lanes.lane_choices import LaneChoices
+from tadc.passes.lowering.scalars.body_lowering import BodyLowering
+from tadc.passes.scheduling.tiles.sum_lengths import constant_range
 
 BlockT = TypeVar("BlockT", bound=LaneChoices)
 

@@ -29,15 +29,15 @@ from typing import TypeVar
 from xdsl.dialects import arith
 from xdsl.ir import Block, SSAValue
 
-from dialects import tix
-from dialects.loops import SelectLanesOp
-from dialects.tix import Affine, Constraint, Variable
-from passes.lowering import operations
-from passes.lowering.emit import all_of, carrying_loop, larger, smaller
-from passes.lowering.lanes.lanes_lowering import LanesLowering
-from passes.lowering.scalars.body_lowering import BodyLowering
-from passes.lowering.trees import provide_bounds
-from passes.scheduling.tiles.sum_lengths import constraints_of
+from tadc.dialects import tix
+from tadc.dialects.loops import SelectLanesOp
+from tadc.dialects.tix import Affine, Constraint, Variable
+from tadc.passes.lowering import operations
+from tadc.passes.lowering.emit import all_of, carrying_loop, larger, smaller
+from tadc.passes.lowering.lanes.lanes_lowering import LanesLowering
+from tadc.passes.lowering.scalars.body_lowering import BodyLowering
+from tadc.passes.lowering.trees import provide_bounds
+from tadc.passes.scheduling.tiles.sum_lengths import constraints_of
 
 Sums = Sequence[SSAValue]
 """A vector for each point of a block: row by row, from the first vector to the last."""

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from passes.lowering.lanes.lanes_lowering import LanesLowering
+from tadc.dialects import tix
+from tadc.passes.lowering.lanes.lanes_lowering import LanesLowering
 
 
 def load_square(at: LanesLowering, op: tix.ReadOp) -> None:

@@ -30,13 +30,13 @@ from itertools import groupby, pairwise
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, Constraint, Variable
-from passes.lowering import operations
-from passes.lowering.blocks.sloped_sums import Sums
-from passes.lowering.lanes.lane_choices import LaneChoices
-from passes.rewriting.guards import is_guard
-from passes.scheduling.tiles.row_terms import terms_to_next_row
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Constraint, Variable
+from tadc.passes.lowering import operations
+from tadc.passes.lowering.blocks.sloped_sums import Sums
+from tadc.passes.lowering.lanes.lane_choices import LaneChoices
+from tadc.passes.rewriting.guards import is_guard
+from tadc.passes.scheduling.tiles.row_terms import terms_to_next_row
 
 MOST_MASKS = 8
 """Tests that are masks at most: processors have as many registers for these. Where more rows are

@@ -26,42 +26,42 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Block, BlockArgument, SSAValue
 
-from dialects import tix
-from dialects.loops import FenceOp, PrefetchOp
-from dialects.tix import Affine
-from passes.analysis.index_uses import IndexUses
-from passes.lowering import operations
-from passes.lowering.blocks.block_versions import in_versions
-from passes.lowering.blocks.narrow_ranges import narrow_range
-from passes.lowering.blocks.shifted_terms import add_shifted, all_are_shifted, shifts
-from passes.lowering.blocks.sloped_sums import Sums, add_sloped, provide_range
-from passes.lowering.blocks.square_loads import load_square
-from passes.lowering.blocks.tested_terms import add_terms, places_along
-from passes.lowering.blocks.tile_panels import Chunk
-from passes.lowering.blocks.tile_stores import store_apart, store_beside
-from passes.lowering.emit import (
+from tadc.dialects import tix
+from tadc.dialects.loops import FenceOp, PrefetchOp
+from tadc.dialects.tix import Affine
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.lowering import operations
+from tadc.passes.lowering.blocks.block_versions import in_versions
+from tadc.passes.lowering.blocks.narrow_ranges import narrow_range
+from tadc.passes.lowering.blocks.shifted_terms import add_shifted, all_are_shifted, shifts
+from tadc.passes.lowering.blocks.sloped_sums import Sums, add_sloped, provide_range
+from tadc.passes.lowering.blocks.square_loads import load_square
+from tadc.passes.lowering.blocks.tested_terms import add_terms, places_along
+from tadc.passes.lowering.blocks.tile_panels import Chunk
+from tadc.passes.lowering.blocks.tile_stores import store_apart, store_beside
+from tadc.passes.lowering.emit import (
     buffer,
     carrying_loop,
     loop,
     when,
 )
-from passes.lowering.lanes.lane_choices import LaneChoices
-from passes.lowering.lanes.vector_lowering import load_vector, store_vector
-from passes.lowering.scalars.body_lowering import BodyLowering
-from passes.lowering.scalars.segments import Segments, add_segment, whole_sum
-from passes.lowering.trees import bounds
-from passes.scheduling.costs.tile_cost import MOST_TERMS_WRITTEN_OUT
-from passes.scheduling.nest import Nest
-from passes.scheduling.tiles.row_terms import rows_last, rows_read_again, shared_index
-from passes.scheduling.tiles.squares import square_reads
-from passes.scheduling.tiles.sum_lengths import constant_range
-from passes.scheduling.tiles.tile import Tile
-from passes.scheduling.tiles.tile_analysis import (
+from tadc.passes.lowering.lanes.lane_choices import LaneChoices
+from tadc.passes.lowering.lanes.vector_lowering import load_vector, store_vector
+from tadc.passes.lowering.scalars.body_lowering import BodyLowering
+from tadc.passes.lowering.scalars.segments import Segments, add_segment, whole_sum
+from tadc.passes.lowering.trees import bounds
+from tadc.passes.scheduling.costs.tile_cost import MOST_TERMS_WRITTEN_OUT
+from tadc.passes.scheduling.nest import Nest
+from tadc.passes.scheduling.tiles.row_terms import rows_last, rows_read_again, shared_index
+from tadc.passes.scheduling.tiles.squares import square_reads
+from tadc.passes.scheduling.tiles.sum_lengths import constant_range
+from tadc.passes.scheduling.tiles.tile import Tile
+from tadc.passes.scheduling.tiles.tile_analysis import (
     far_reads,
     hoisted_values,
     reads_outside_terms,
 )
-from passes.scheduling.tiles.tileable_sums import tileable_sums
+from tadc.passes.scheduling.tiles.tileable_sums import tileable_sums
 
 TERMS_AHEAD = 8
 """Terms between asking for an element and reading it: more would not fit a place of the cache."""

@@ -20,9 +20,9 @@ from math import prod
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from dialects.tix import Affine
-from passes.lowering.emit import (
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine
+from tadc.passes.lowering.emit import (
     all_of,
     at_least_one,
     difference,
@@ -31,9 +31,9 @@ from passes.lowering.emit import (
     select,
     smaller,
 )
-from passes.lowering.scalars.body_lowering import BodyLowering
-from passes.scheduling.tiles.tile import Tile
-from passes.scheduling.tiles.tile_analysis import constant_extent
+from tadc.passes.lowering.scalars.body_lowering import BodyLowering
+from tadc.passes.scheduling.tiles.tile import Tile
+from tadc.passes.scheduling.tiles.tile_analysis import constant_extent
 
 
 @dataclass(frozen=True)

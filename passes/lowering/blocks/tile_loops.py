@@ -35,16 +35,16 @@ from collections.abc import Callable, Sequence
 
 from xdsl.ir import Region, SSAValue
 
-from dialects import tix
-from dialects.loops import ParallelOp
-from dialects.quick import INDEX, block_with
-from passes.lowering.blocks.tile_grid import Grid, Place, Span
-from passes.lowering.blocks.tile_strip import ChunkedStrip, Strip
-from passes.lowering.blocks.tile_terms import emit_rows
-from passes.lowering.emit import either, loop, select
-from passes.lowering.scalars.body_lowering import BodyLowering
-from passes.scheduling.nest import Nest
-from passes.scheduling.tiles.tile import Tile
+from tadc.dialects import tix
+from tadc.dialects.loops import ParallelOp
+from tadc.dialects.quick import INDEX, block_with
+from tadc.passes.lowering.blocks.tile_grid import Grid, Place, Span
+from tadc.passes.lowering.blocks.tile_strip import ChunkedStrip, Strip
+from tadc.passes.lowering.blocks.tile_terms import emit_rows
+from tadc.passes.lowering.emit import either, loop, select
+from tadc.passes.lowering.scalars.body_lowering import BodyLowering
+from tadc.passes.scheduling.nest import Nest
+from tadc.passes.scheduling.tiles.tile import Tile
 
 Store = Callable[[BodyLowering, tix.DefineOp], None]
 """Computes and stores an element of a definition, whose indices the lowering knows."""

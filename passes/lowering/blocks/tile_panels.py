@@ -24,16 +24,16 @@ from xdsl.dialects import vector
 from xdsl.dialects.builtin import I1, VectorType, i1
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from dialects.tix import Affine
-from passes.lowering.blocks.square_loads import places_across, square
-from passes.lowering.emit import buffer, difference, loop, quotient, repeat
-from passes.lowering.lanes.lanes_lowering import LanesLowering, Panel
-from passes.lowering.lanes.vector_lowering import store_vector
-from passes.lowering.scalars.body_lowering import BodyLowering
-from passes.scheduling.tiles.panel_runs import run_of
-from passes.scheduling.tiles.sum_lengths import constant_range
-from passes.scheduling.tiles.tile import Hoisted
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine
+from tadc.passes.lowering.blocks.square_loads import places_across, square
+from tadc.passes.lowering.emit import buffer, difference, loop, quotient, repeat
+from tadc.passes.lowering.lanes.lanes_lowering import LanesLowering, Panel
+from tadc.passes.lowering.lanes.vector_lowering import store_vector
+from tadc.passes.lowering.scalars.body_lowering import BodyLowering
+from tadc.passes.scheduling.tiles.panel_runs import run_of
+from tadc.passes.scheduling.tiles.sum_lengths import constant_range
+from tadc.passes.scheduling.tiles.tile import Hoisted
 
 
 @dataclass(frozen=True)

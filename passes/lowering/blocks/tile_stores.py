@@ -18,15 +18,15 @@ from itertools import product
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from dialects.loops import vector_of
-from dialects.tix import Affine
-from passes.lowering import operations
-from passes.lowering.emit import buffer, load, loop, store
-from passes.lowering.lanes.lanes_lowering import LanesLowering
-from passes.lowering.lanes.vector_lowering import store_vector
-from passes.lowering.scalars.body_lowering import BodyLowering
-from passes.scheduling.tiles.tile import Tile
+from tadc.dialects import tix
+from tadc.dialects.loops import vector_of
+from tadc.dialects.tix import Affine
+from tadc.passes.lowering import operations
+from tadc.passes.lowering.emit import buffer, load, loop, store
+from tadc.passes.lowering.lanes.lanes_lowering import LanesLowering
+from tadc.passes.lowering.lanes.vector_lowering import store_vector
+from tadc.passes.lowering.scalars.body_lowering import BodyLowering
+from tadc.passes.scheduling.tiles.tile import Tile
 
 
 def store_beside(

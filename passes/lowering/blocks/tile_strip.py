@@ -26,23 +26,23 @@ from collections.abc import Callable, Mapping, Sequence
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from passes.analysis.index_uses import IndexUses
-from passes.lowering.blocks.block_versions import in_versions
-from passes.lowering.blocks.sloped_sums import Sums
-from passes.lowering.blocks.tile_block import BlockLowering
-from passes.lowering.blocks.tile_grid import Span, most_blocks
-from passes.lowering.blocks.tile_panels import Chunk, fill_panel
-from passes.lowering.blocks.tile_totals import Totals
-from passes.lowering.emit import buffer, loop, smaller
-from passes.lowering.lanes.lanes_lowering import Panel
-from passes.lowering.scalars.body_lowering import BodyLowering
-from passes.lowering.scalars.segments import Segments
-from passes.lowering.trees import bounds, provide_bounds
-from passes.scheduling.nest import Nest
-from passes.scheduling.tiles.tile import Tile
-from passes.scheduling.tiles.tile_analysis import has_one_chunk, vectors_of_sums
-from passes.scheduling.tiles.tileable_sums import tileable_sums
+from tadc.dialects import tix
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.lowering.blocks.block_versions import in_versions
+from tadc.passes.lowering.blocks.sloped_sums import Sums
+from tadc.passes.lowering.blocks.tile_block import BlockLowering
+from tadc.passes.lowering.blocks.tile_grid import Span, most_blocks
+from tadc.passes.lowering.blocks.tile_panels import Chunk, fill_panel
+from tadc.passes.lowering.blocks.tile_totals import Totals
+from tadc.passes.lowering.emit import buffer, loop, smaller
+from tadc.passes.lowering.lanes.lanes_lowering import Panel
+from tadc.passes.lowering.scalars.body_lowering import BodyLowering
+from tadc.passes.lowering.scalars.segments import Segments
+from tadc.passes.lowering.trees import bounds, provide_bounds
+from tadc.passes.scheduling.nest import Nest
+from tadc.passes.scheduling.tiles.tile import Tile
+from tadc.passes.scheduling.tiles.tile_analysis import has_one_chunk, vectors_of_sums
+from tadc.passes.scheduling.tiles.tileable_sums import tileable_sums
 
 FillBlock = Callable[[BlockLowering, SSAValue], None]
 """Emits a block: its lowering and its number in the strip."""

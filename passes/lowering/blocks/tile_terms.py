@@ -24,24 +24,24 @@ from xdsl.dialects import memref, vector
 from xdsl.dialects.builtin import I1, VectorType, i1
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from dialects.loops import SelectLanesOp
-from dialects.tix import Affine
-from dialects.tix import elementwise as ew
-from passes.analysis.index_uses import IndexUses
-from passes.lowering.blocks.sloped_sums import Sums
-from passes.lowering.blocks.tested_terms import add_terms
-from passes.lowering.blocks.tile_block import BlockLowering
-from passes.lowering.blocks.tile_grid import Span
-from passes.lowering.blocks.tile_panels import Chunk
-from passes.lowering.emit import carrying_loop, difference, end_of_whole, loop, smaller
-from passes.lowering.scalars.body_lowering import BodyLowering
-from passes.lowering.trees import bounds
-from passes.rewriting.shallow_copy import shallow_copy
-from passes.scheduling.nest import Nest
-from passes.scheduling.tiles.sum_lengths import constant_range
-from passes.scheduling.tiles.tile import Tile
-from passes.scheduling.tiles.tile_analysis import sum_along
+from tadc.dialects import tix
+from tadc.dialects.loops import SelectLanesOp
+from tadc.dialects.tix import Affine
+from tadc.dialects.tix import elementwise as ew
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.lowering.blocks.sloped_sums import Sums
+from tadc.passes.lowering.blocks.tested_terms import add_terms
+from tadc.passes.lowering.blocks.tile_block import BlockLowering
+from tadc.passes.lowering.blocks.tile_grid import Span
+from tadc.passes.lowering.blocks.tile_panels import Chunk
+from tadc.passes.lowering.emit import carrying_loop, difference, end_of_whole, loop, smaller
+from tadc.passes.lowering.scalars.body_lowering import BodyLowering
+from tadc.passes.lowering.trees import bounds
+from tadc.passes.rewriting.shallow_copy import shallow_copy
+from tadc.passes.scheduling.nest import Nest
+from tadc.passes.scheduling.tiles.sum_lengths import constant_range
+from tadc.passes.scheduling.tiles.tile import Tile
+from tadc.passes.scheduling.tiles.tile_analysis import sum_along
 
 MOST_VECTORS_WRITTEN_OUT = 4
 """Vectors of terms of the innermost index that are written out one after the other."""

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from passes.lowering.emit import Fill, buffer, load, loop, store, when
-from passes.lowering.scalars.body_lowering import BodyLowering
-from passes.lowering.scalars.segments import Segments, add_segment, whole_sum
+from tadc.passes.lowering.emit import Fill, buffer, load, loop, store, when
+from tadc.passes.lowering.scalars.body_lowering import BodyLowering
+from tadc.passes.lowering.scalars.segments import Segments, add_segment, whole_sum
 
 
 @dataclass(frozen=True)

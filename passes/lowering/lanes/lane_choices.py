@@ -11,22 +11,22 @@ from typing import Self
 
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from dialects import tix
-from dialects.loops import CompareLanesOp, SelectLanesOp
-from dialects.tix import Constraint, Variable
-from passes.lowering import operations
-from passes.lowering.emit import all_of, any_of
-from passes.lowering.lanes.lanes_lowering import LanesLowering
-from passes.lowering.lanes.zero_lanes import has_zeros
-from passes.rewriting.programs import reductions_around
-from passes.rewriting.shallow_copy import shallow_copy
-from passes.scheduling.streams.masked_lanes import (
+from tadc.dialects import tix
+from tadc.dialects.loops import CompareLanesOp, SelectLanesOp
+from tadc.dialects.tix import Constraint, Variable
+from tadc.passes.lowering import operations
+from tadc.passes.lowering.emit import all_of, any_of
+from tadc.passes.lowering.lanes.lanes_lowering import LanesLowering
+from tadc.passes.lowering.lanes.zero_lanes import has_zeros
+from tadc.passes.rewriting.programs import reductions_around
+from tadc.passes.rewriting.shallow_copy import shallow_copy
+from tadc.passes.scheduling.streams.masked_lanes import (
     UNDER_MASKS,
     is_there,
     is_there_ahead,
     reads_ahead,
 )
-from passes.scheduling.tiles.sum_lengths import MASKED_STEPS, is_short
+from tadc.passes.scheduling.tiles.sum_lengths import MASKED_STEPS, is_short
 
 Tests = Sequence[Sequence[Constraint]]
 """A condition in disjunctive form."""

@@ -16,15 +16,15 @@ from xdsl.dialects import vector
 from xdsl.dialects.builtin import I1, MemRefType, VectorType, i1
 from xdsl.ir import Operation, SSAValue
 
-from dialects import tix
-from dialects.loops import StridedLoadOp, vector_of
-from dialects.tix import Affine
-from passes.analysis.index_uses import IndexUses
-from passes.lowering import operations
-from passes.lowering.emit import select
-from passes.lowering.lanes.vector_lowering import VectorLowering
-from passes.lowering.scalars.index_lowering import Ring
-from passes.scheduling.tiles.sum_lengths import MASKED_STEPS
+from tadc.dialects import tix
+from tadc.dialects.loops import StridedLoadOp, vector_of
+from tadc.dialects.tix import Affine
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.lowering import operations
+from tadc.passes.lowering.emit import select
+from tadc.passes.lowering.lanes.vector_lowering import VectorLowering
+from tadc.passes.lowering.scalars.index_lowering import Ring
+from tadc.passes.scheduling.tiles.sum_lengths import MASKED_STEPS
 
 
 class LaneReads(VectorLowering):

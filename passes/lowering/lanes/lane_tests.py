@@ -13,12 +13,12 @@ from collections.abc import Mapping
 
 from xdsl.ir import Block, SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, Constraint
-from passes.lowering.lanes.lane_reads import LaneReads
-from passes.scheduling.streams.masked_lanes import is_there_at
-from passes.scheduling.tiles.sum_lengths import constant_range
-from passes.scheduling.tiles.tile import Tile
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Constraint
+from tadc.passes.lowering.lanes.lane_reads import LaneReads
+from tadc.passes.scheduling.streams.masked_lanes import is_there_at
+from tadc.passes.scheduling.tiles.sum_lengths import constant_range
+from tadc.passes.scheduling.tiles.tile import Tile
 
 Limits = Mapping[SSAValue, tuple[Affine, Affine]]
 """The least and the largest value of indices, in terms of sizes."""

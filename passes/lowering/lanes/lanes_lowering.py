@@ -23,21 +23,21 @@ from typing import Self
 from xdsl.dialects import arith
 from xdsl.ir import Block, Operation, SSAValue
 
-from dialects import tix
-from dialects.loops import ConvertLanesOp, SelectLanesOp
-from dialects.quick import operands_of
-from dialects.tix import Affine, Variable
-from passes.analysis.index_uses import IndexUses
-from passes.lowering.emit import buffer, either, load, loop, store
-from passes.lowering.lanes.lane_tests import LaneTests, block_limits
-from passes.lowering.lanes.vector_lowering import load_vector, store_vector
-from passes.lowering.scalars.body_lowering import BodyLowering
-from passes.lowering.scalars.elementary import AS_WRITTEN, CONTRACT
-from passes.lowering.trees import missing
-from passes.rewriting.shallow_copy import shallow_copy
-from passes.scheduling.tiles.sum_lengths import is_short
-from passes.scheduling.tiles.tile import Tile
-from passes.scheduling.tiles.tile_analysis import points_of
+from tadc.dialects import tix
+from tadc.dialects.loops import ConvertLanesOp, SelectLanesOp
+from tadc.dialects.quick import operands_of
+from tadc.dialects.tix import Affine, Variable
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.lowering.emit import buffer, either, load, loop, store
+from tadc.passes.lowering.lanes.lane_tests import LaneTests, block_limits
+from tadc.passes.lowering.lanes.vector_lowering import load_vector, store_vector
+from tadc.passes.lowering.scalars.body_lowering import BodyLowering
+from tadc.passes.lowering.scalars.elementary import AS_WRITTEN, CONTRACT
+from tadc.passes.lowering.trees import missing
+from tadc.passes.rewriting.shallow_copy import shallow_copy
+from tadc.passes.scheduling.tiles.sum_lengths import is_short
+from tadc.passes.scheduling.tiles.tile import Tile
+from tadc.passes.scheduling.tiles.tile_analysis import points_of
 
 Key = tuple[SSAValue, int | None, int | None]
 """A value, and its row and vector, where it depends on them."""

@@ -20,13 +20,13 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from dialects import tix
-from dialects.loops import CompareLanesOp, SelectLanesOp, vector_of, vector_type
-from dialects.tix import Affine
-from passes.lowering import operations
-from passes.lowering.scalars.elementary import AS_WRITTEN, CONTRACT, REASSOCIATED, SIGNLESS
-from passes.lowering.scalars.segments import SegmentLowering
-from passes.scheduling.tiles.tile import Tile
+from tadc.dialects import tix
+from tadc.dialects.loops import CompareLanesOp, SelectLanesOp, vector_of, vector_type
+from tadc.dialects.tix import Affine
+from tadc.passes.lowering import operations
+from tadc.passes.lowering.scalars.elementary import AS_WRITTEN, CONTRACT, REASSOCIATED, SIGNLESS
+from tadc.passes.lowering.scalars.segments import SegmentLowering
+from tadc.passes.scheduling.tiles.tile import Tile
 
 KINDS: dict[type[tix.ReductionOp], CombiningKindFlag] = {
     tix.SumOp: CombiningKindFlag.ADD,

@@ -12,12 +12,12 @@ from collections.abc import Iterable
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from dialects.loops import CompareLanesOp, SelectLanesOp
-from dialects.tix import elementwise as ew
-from passes.lowering.emit import any_of
-from passes.lowering.lanes.lanes_lowering import LanesLowering
-from passes.scheduling.tiles.sum_lengths import MASKED_STEPS
+from tadc.dialects import tix
+from tadc.dialects.loops import CompareLanesOp, SelectLanesOp
+from tadc.dialects.tix import elementwise as ew
+from tadc.passes.lowering.emit import any_of
+from tadc.passes.lowering.lanes.lanes_lowering import LanesLowering
+from tadc.passes.scheduling.tiles.sum_lengths import MASKED_STEPS
 
 
 def has_zeros(at: LanesLowering, value: SSAValue) -> bool:

@@ -19,13 +19,13 @@ from functools import partial
 
 from xdsl.ir import Region, SSAValue
 
-from dialects import tix
-from dialects.loops import ParallelOp
-from dialects.quick import INDEX, block_with
-from dialects.tix import Affine, Constraint
-from passes.analysis.index_uses import IndexUses
-from passes.analysis.size_bounds import ANY_SIZE
-from passes.lowering.emit import (
+from tadc.dialects import tix
+from tadc.dialects.loops import ParallelOp
+from tadc.dialects.quick import INDEX, block_with
+from tadc.dialects.tix import Affine, Constraint
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.analysis.size_bounds import ANY_SIZE
+from tadc.passes.lowering.emit import (
     buffer,
     difference,
     load,
@@ -37,14 +37,14 @@ from passes.lowering.emit import (
     store,
     when,
 )
-from passes.lowering.lanes.vector_lowering import load_vector, store_vector
-from passes.lowering.rows.lane_loops import Lanes, over_vectors, store_elements
-from passes.lowering.rows.row_lanes import KnownNumbers, RowLanes
-from passes.lowering.scalars.body_lowering import BodyLowering
-from passes.lowering.scalars.segments import SEGMENT_TERMS, add_segment, whole_sum
-from passes.scheduling.scans import Scan, column_scans
-from passes.scheduling.tiles.tile import Tile
-from passes.scheduling.tiles.tile_analysis import constant_extent, indices_of, lanes_of
+from tadc.passes.lowering.lanes.vector_lowering import load_vector, store_vector
+from tadc.passes.lowering.rows.lane_loops import Lanes, over_vectors, store_elements
+from tadc.passes.lowering.rows.row_lanes import KnownNumbers, RowLanes
+from tadc.passes.lowering.scalars.body_lowering import BodyLowering
+from tadc.passes.lowering.scalars.segments import SEGMENT_TERMS, add_segment, whole_sum
+from tadc.passes.scheduling.scans import Scan, column_scans
+from tadc.passes.scheduling.tiles.tile import Tile
+from tadc.passes.scheduling.tiles.tile_analysis import constant_extent, indices_of, lanes_of
 
 COLUMNS_OF_STRIP = 512
 """Columns that have totals at the same time: their buffers take 8 KB of the nearest cache."""

@@ -18,11 +18,11 @@ from xdsl.dialects import vector
 from xdsl.dialects.builtin import I1, VectorType, i1
 from xdsl.ir import Region, SSAValue
 
-from dialects import tix
-from dialects.tix import Affine
-from passes.analysis.costs import FREE, weight
-from passes.analysis.size_bounds import Bounds
-from passes.lowering.emit import (
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine
+from tadc.passes.analysis.costs import FREE, weight
+from tadc.passes.analysis.size_bounds import Bounds
+from tadc.passes.lowering.emit import (
     carrying_loop,
     difference,
     larger,
@@ -31,9 +31,9 @@ from passes.lowering.emit import (
     rounded_up,
     smaller,
 )
-from passes.lowering.lanes.vector_lowering import store_vector
-from passes.lowering.rows.row_lanes import RowLanes
-from passes.lowering.scalars.body_lowering import BodyLowering
+from tadc.passes.lowering.lanes.vector_lowering import store_vector
+from tadc.passes.lowering.rows.row_lanes import RowLanes
+from tadc.passes.lowering.scalars.body_lowering import BodyLowering
 
 Lanes = Sequence[SSAValue]
 """Vectors of partial results."""

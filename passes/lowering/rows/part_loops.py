@@ -21,32 +21,32 @@ from functools import reduce
 
 from xdsl.ir import Region, SSAValue
 
-from dialects import tix
-from dialects.loops import SelectLanesOp
-from dialects.tix import Constraint
-from passes.analysis.index_uses import IndexUses
-from passes.analysis.size_bounds import ANY_SIZE, Bounds
-from passes.index_sets.sets import index_set
-from passes.lowering.emit import carrying_loop, one_of
-from passes.lowering.rows.lane_loops import Lanes, is_heavy, over_vectors, store_elements
-from passes.lowering.rows.piece_loops import add_terms
-from passes.lowering.rows.row_group import RowGroup
-from passes.lowering.rows.row_lanes import RowLanes
-from passes.lowering.scalars.body_lowering import BodyLowering
-from passes.lowering.scalars.segments import (
+from tadc.dialects import tix
+from tadc.dialects.loops import SelectLanesOp
+from tadc.dialects.tix import Constraint
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.analysis.size_bounds import ANY_SIZE, Bounds
+from tadc.passes.index_sets.sets import index_set
+from tadc.passes.lowering.emit import carrying_loop, one_of
+from tadc.passes.lowering.rows.lane_loops import Lanes, is_heavy, over_vectors, store_elements
+from tadc.passes.lowering.rows.piece_loops import add_terms
+from tadc.passes.lowering.rows.row_group import RowGroup
+from tadc.passes.lowering.rows.row_lanes import RowLanes
+from tadc.passes.lowering.scalars.body_lowering import BodyLowering
+from tadc.passes.lowering.scalars.segments import (
     SEGMENT_TERMS,
     Segments,
     add_segment,
     whole_sum,
 )
-from passes.lowering.trees import missing
-from passes.rewriting.cloner import free_values
-from passes.scheduling.nest import Rows
-from passes.scheduling.rows.piece_sums import PieceSum
-from passes.scheduling.rows.row_parts import Part
-from passes.scheduling.tiles.sum_lengths import constraints_of
-from passes.scheduling.tiles.tile import Tile
-from passes.scheduling.tiles.tile_analysis import lanes_of
+from tadc.passes.lowering.trees import missing
+from tadc.passes.rewriting.cloner import free_values
+from tadc.passes.scheduling.nest import Rows
+from tadc.passes.scheduling.rows.piece_sums import PieceSum
+from tadc.passes.scheduling.rows.row_parts import Part
+from tadc.passes.scheduling.tiles.sum_lengths import constraints_of
+from tadc.passes.scheduling.tiles.tile import Tile
+from tadc.passes.scheduling.tiles.tile_analysis import lanes_of
 
 MOST_VECTORS_OF_REDUCTION = 4
 """Vectors of partial results of a row at most: an addition waits four cycles for the one before."""

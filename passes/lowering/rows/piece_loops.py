@@ -13,14 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dialects import tix
-from dialects.tix import Affine
-from passes.analysis.index_uses import IndexUses
-from passes.lowering.rows.lane_loops import Lanes, over_vectors, store_elements
-from passes.lowering.rows.row_lanes import KnownNumbers, RowLanes
-from passes.scheduling.rows.piece_sums import PieceSum
-from passes.scheduling.tiles.tile import Tile
-from passes.scheduling.tiles.tile_analysis import lanes_of
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.lowering.rows.lane_loops import Lanes, over_vectors, store_elements
+from tadc.passes.lowering.rows.row_lanes import KnownNumbers, RowLanes
+from tadc.passes.scheduling.rows.piece_sums import PieceSum
+from tadc.passes.scheduling.tiles.tile import Tile
+from tadc.passes.scheduling.tiles.tile_analysis import lanes_of
 
 VECTORS_TO_CLEAR = 2
 """Vectors of sums that begin one after the other."""

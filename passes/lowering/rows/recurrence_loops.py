@@ -19,17 +19,17 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Region, SSAValue
 
-from dialects import tix
-from dialects.loops import ParallelOp
-from dialects.tix import Affine, Constraint
-from passes.index_sets.sets import index_set
-from passes.lowering import operations
-from passes.lowering.emit import carrying_loop, mirrored, one_of, store
-from passes.lowering.scalars.body_lowering import BodyLowering
-from passes.lowering.scalars.elementary import CONTRACT
-from passes.lowering.trees import missing
-from passes.rewriting.cloner import free_values
-from passes.scheduling.recurrences import Recurrence
+from tadc.dialects import tix
+from tadc.dialects.loops import ParallelOp
+from tadc.dialects.tix import Affine, Constraint
+from tadc.passes.index_sets.sets import index_set
+from tadc.passes.lowering import operations
+from tadc.passes.lowering.emit import carrying_loop, mirrored, one_of, store
+from tadc.passes.lowering.scalars.body_lowering import BodyLowering
+from tadc.passes.lowering.scalars.elementary import CONTRACT
+from tadc.passes.lowering.trees import missing
+from tadc.passes.rewriting.cloner import free_values
+from tadc.passes.scheduling.recurrences import Recurrence
 
 
 def recurrence_loops(outer: BodyLowering, op: tix.DefineOp, found: Recurrence) -> ParallelOp:

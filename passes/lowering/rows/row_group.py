@@ -11,9 +11,9 @@ from typing import Any, Self
 
 from xdsl.ir import Block, SSAValue
 
-from dialects import tix
-from passes.lowering.rows.row_lanes import KnownNumbers
-from passes.rewriting.shallow_copy import shallow_copy
+from tadc.dialects import tix
+from tadc.passes.lowering.rows.row_lanes import KnownNumbers
+from tadc.passes.rewriting.shallow_copy import shallow_copy
 
 
 class RowGroup(KnownNumbers):

@@ -15,17 +15,17 @@ from typing import Self
 
 from xdsl.ir import Operation, Region, SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, Variable
-from dialects.tix import elementwise as ew
-from passes.analysis.index_uses import IndexUses
-from passes.index_sets.context import stays_inside
-from passes.lowering.lanes.lane_choices import LaneChoices
-from passes.lowering.lanes.lane_tests import block_limits
-from passes.lowering.rows.row_quotients import quotient_of
-from passes.lowering.scalars.segments import SegmentLowering
-from passes.rewriting.cloner import free_values
-from passes.scheduling.tiles.tile import Tile
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Variable
+from tadc.dialects.tix import elementwise as ew
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.index_sets.context import stays_inside
+from tadc.passes.lowering.lanes.lane_choices import LaneChoices
+from tadc.passes.lowering.lanes.lane_tests import block_limits
+from tadc.passes.lowering.rows.row_quotients import quotient_of
+from tadc.passes.lowering.scalars.segments import SegmentLowering
+from tadc.passes.rewriting.cloner import free_values
+from tadc.passes.scheduling.tiles.tile import Tile
 
 
 class KnownNumbers(SegmentLowering):

@@ -27,27 +27,27 @@ from typing import Any
 from xdsl.dialects import arith, memref
 from xdsl.ir import Operation, Region, SSAValue
 
-from dialects import tix
-from dialects.loops import ParallelOp
-from dialects.quick import INDEX, block_with
-from dialects.tix import Affine
-from passes.analysis.index_uses import IndexUses
-from passes.index_sets.sets import index_set
-from passes.lowering.emit import difference, either, loop, quotient, select, smaller
-from passes.lowering.rows.lane_loops import Lanes, is_heavy, over_vectors, store_elements
-from passes.lowering.rows.part_loops import VECTORS_OF_ELEMENTS, PartLoop
-from passes.lowering.rows.piece_loops import clear
-from passes.lowering.rows.row_group import RowGroup
-from passes.lowering.rows.row_lanes import RowLanes
-from passes.lowering.rows.row_quotients import are_safe, divisors, reciprocal
-from passes.lowering.rows.row_scans import RowScans
-from passes.lowering.scalars.body_lowering import BodyLowering
-from passes.rewriting.programs import definition_around
-from passes.scheduling.nest import Rows
-from passes.scheduling.rows.row_parts import Part, has_loops_of_its_own, is_long
-from passes.scheduling.scans import is_scanned
-from passes.scheduling.tiles.tile import Tile
-from passes.scheduling.tiles.tile_analysis import constant_extent, lanes_of
+from tadc.dialects import tix
+from tadc.dialects.loops import ParallelOp
+from tadc.dialects.quick import INDEX, block_with
+from tadc.dialects.tix import Affine
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.index_sets.sets import index_set
+from tadc.passes.lowering.emit import difference, either, loop, quotient, select, smaller
+from tadc.passes.lowering.rows.lane_loops import Lanes, is_heavy, over_vectors, store_elements
+from tadc.passes.lowering.rows.part_loops import VECTORS_OF_ELEMENTS, PartLoop
+from tadc.passes.lowering.rows.piece_loops import clear
+from tadc.passes.lowering.rows.row_group import RowGroup
+from tadc.passes.lowering.rows.row_lanes import RowLanes
+from tadc.passes.lowering.rows.row_quotients import are_safe, divisors, reciprocal
+from tadc.passes.lowering.rows.row_scans import RowScans
+from tadc.passes.lowering.scalars.body_lowering import BodyLowering
+from tadc.passes.rewriting.programs import definition_around
+from tadc.passes.scheduling.nest import Rows
+from tadc.passes.scheduling.rows.row_parts import Part, has_loops_of_its_own, is_long
+from tadc.passes.scheduling.scans import is_scanned
+from tadc.passes.scheduling.tiles.tile import Tile
+from tadc.passes.scheduling.tiles.tile_analysis import constant_extent, lanes_of
 
 
 def row_loops(outer: RowLowering, members: Sequence[tix.DefineOp], rows: Rows) -> ParallelOp:

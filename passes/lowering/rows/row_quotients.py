@@ -28,14 +28,14 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import Float64Type
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from dialects.loops import CompareLanesOp, SelectLanesOp
-from dialects.tix import elementwise as ew
-from passes.analysis.index_uses import IndexUses
-from passes.lowering.emit import all_of
-from passes.lowering.lanes.vector_lowering import VectorLowering
-from passes.lowering.scalars.body_lowering import BodyLowering
-from passes.lowering.scalars.elementary import AS_WRITTEN
+from tadc.dialects import tix
+from tadc.dialects.loops import CompareLanesOp, SelectLanesOp
+from tadc.dialects.tix import elementwise as ew
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.lowering.emit import all_of
+from tadc.passes.lowering.lanes.vector_lowering import VectorLowering
+from tadc.passes.lowering.scalars.body_lowering import BodyLowering
+from tadc.passes.lowering.scalars.elementary import AS_WRITTEN
 
 MOST_BITS = {32: 40, 64: 400}
 """For numbers of so many bits, divisors are at most 2 to this power, and at least 1 over that."""

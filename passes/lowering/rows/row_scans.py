@@ -25,18 +25,18 @@ from collections.abc import Callable, Iterable
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from dialects.loops import SelectLanesOp
-from dialects.tix import Affine
-from passes.analysis.index_uses import IndexUses
-from passes.index_sets.sets import index_set
-from passes.lowering.emit import all_of, carrying_loop, mirrored, rounded_up, smaller
-from passes.lowering.rows.lane_loops import Lanes
-from passes.lowering.rows.row_lanes import KnownNumbers, RowLanes
-from passes.lowering.scalars.body_lowering import BodyLowering
-from passes.lowering.scalars.segments import SEGMENT_TERMS, add_segment, whole_sum
-from passes.scheduling.scans import Scan, row_scans
-from passes.scheduling.tiles.tile import Tile
+from tadc.dialects import tix
+from tadc.dialects.loops import SelectLanesOp
+from tadc.dialects.tix import Affine
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.index_sets.sets import index_set
+from tadc.passes.lowering.emit import all_of, carrying_loop, mirrored, rounded_up, smaller
+from tadc.passes.lowering.rows.lane_loops import Lanes
+from tadc.passes.lowering.rows.row_lanes import KnownNumbers, RowLanes
+from tadc.passes.lowering.scalars.body_lowering import BodyLowering
+from tadc.passes.lowering.scalars.segments import SEGMENT_TERMS, add_segment, whole_sum
+from tadc.passes.scheduling.scans import Scan, row_scans
+from tadc.passes.scheduling.tiles.tile import Tile
 
 EmitPart = Callable[[RowLanes, SSAValue, SSAValue, Lanes], Lanes]
 """Emits the elements from a place to another one: gets the totals before, gives those behind."""

@@ -19,23 +19,23 @@ from typing import TypeGuard
 
 from xdsl.ir import Region, SSAValue
 
-from dialects import tix
-from dialects.loops import ParallelOp
-from dialects.quick import INDEX, block_with
-from passes.analysis.index_uses import IndexUses
-from passes.analysis.size_bounds import ANY_SIZE
-from passes.index_sets.context import stays_inside
-from passes.index_sets.sets import index_set
-from passes.lowering.emit import carrying_loop, loop, quotient, rounded_up, smaller
-from passes.lowering.rows.lane_loops import Lanes, over_vectors, store_elements
-from passes.lowering.rows.row_lanes import KnownNumbers, RowLanes
-from passes.lowering.scalars.body_lowering import BodyLowering
-from passes.lowering.scalars.segments import Segments, add_segment, whole_sum
-from passes.rewriting.cloner import free_values
-from passes.scheduling.nest import Rows
-from passes.scheduling.tiles.sum_lengths import is_short
-from passes.scheduling.tiles.tile import Tile
-from passes.scheduling.tiles.tile_analysis import lanes_of
+from tadc.dialects import tix
+from tadc.dialects.loops import ParallelOp
+from tadc.dialects.quick import INDEX, block_with
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.analysis.size_bounds import ANY_SIZE
+from tadc.passes.index_sets.context import stays_inside
+from tadc.passes.index_sets.sets import index_set
+from tadc.passes.lowering.emit import carrying_loop, loop, quotient, rounded_up, smaller
+from tadc.passes.lowering.rows.lane_loops import Lanes, over_vectors, store_elements
+from tadc.passes.lowering.rows.row_lanes import KnownNumbers, RowLanes
+from tadc.passes.lowering.scalars.body_lowering import BodyLowering
+from tadc.passes.lowering.scalars.segments import Segments, add_segment, whole_sum
+from tadc.passes.rewriting.cloner import free_values
+from tadc.passes.scheduling.nest import Rows
+from tadc.passes.scheduling.tiles.sum_lengths import is_short
+from tadc.passes.scheduling.tiles.tile import Tile
+from tadc.passes.scheduling.tiles.tile_analysis import lanes_of
 
 VECTORS_OF_STRIP = 4
 """Vectors side by side: an addition waits four cycles for the one before."""

@@ -9,21 +9,21 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import Float64Type, f32, f64, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from dialects import tix
-from dialects.quick import INDEX, block_with
-from dialects.tix import Affine, TensorType
-from passes.lowering import operations
-from passes.lowering.scalars.elementary import (
+from tadc.dialects import tix
+from tadc.dialects.quick import INDEX, block_with
+from tadc.dialects.tix import Affine, TensorType
+from tadc.passes.lowering import operations
+from tadc.passes.lowering.scalars.elementary import (
     AS_WRITTEN,
     CONTRACT,
     REASSOCIATED,
     SIGNLESS,
     ScalarLowering,
 )
-from passes.lowering.scalars.index_lowering import IndexLowering, Stride
-from passes.rewriting.failure import place
-from passes.rewriting.shallow_copy import shallow_copy
-from passes.scheduling.tiles.sum_lengths import constraints_of
+from tadc.passes.lowering.scalars.index_lowering import IndexLowering, Stride
+from tadc.passes.rewriting.failure import place
+from tadc.passes.rewriting.shallow_copy import shallow_copy
+from tadc.passes.scheduling.tiles.sum_lengths import constraints_of
 
 Strides: TypeAlias = Mapping[tuple[SSAValue, tuple[Affine, ...]], Sequence[Stride]]
 """The strides of a tensor that is seen in a shape."""

@@ -10,12 +10,12 @@ from xdsl.dialects.builtin import Float32Type, Float64Type, FloatAttr
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Operation, SSAValue
 
-from dialects import tix
-from dialects.loops import LibmOp
-from dialects.tix import elementwise as ew
-from passes.lowering import operations
-from passes.lowering.operations import OpT
-from passes.lowering.scalars.index_lowering import IndexLowering
+from tadc.dialects import tix
+from tadc.dialects.loops import LibmOp
+from tadc.dialects.tix import elementwise as ew
+from tadc.passes.lowering import operations
+from tadc.passes.lowering.operations import OpT
+from tadc.passes.lowering.scalars.index_lowering import IndexLowering
 
 REASSOCIATED = arith.FastMathFlagsAttr([FastMathFlag.REASSOC, FastMathFlag.ALLOW_CONTRACT])
 """Terms of a sum may be added in any order, which lets a loop use vectors."""

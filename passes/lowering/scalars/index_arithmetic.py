@@ -18,9 +18,9 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerAttr, LocationAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from dialects.quick import INDEX, append, constant_integer
-from passes.lowering import operations
-from passes.lowering.operations import OpT
+from tadc.dialects.quick import INDEX, append, constant_integer
+from tadc.passes.lowering import operations
+from tadc.passes.lowering.operations import OpT
 
 LARGEST_NUMBER = 2**62
 """Numbers beyond are left to the machine, whose words have 64 bits."""

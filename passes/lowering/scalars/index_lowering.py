@@ -14,12 +14,12 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Block, SSAValue
 
-from dialects.tix import Affine, Constraint, Variable
-from dialects.tix.affine import factors_of
-from passes.analysis.size_bounds import ANY_SIZE, Bounds, SizeBounds
-from passes.lowering import operations
-from passes.lowering.scalars.index_arithmetic import IndexArithmetic, Term
-from passes.rewriting.shallow_copy import shallow_copy
+from tadc.dialects.tix import Affine, Constraint, Variable
+from tadc.dialects.tix.affine import factors_of
+from tadc.passes.analysis.size_bounds import ANY_SIZE, Bounds, SizeBounds
+from tadc.passes.lowering import operations
+from tadc.passes.lowering.scalars.index_arithmetic import IndexArithmetic, Term
+from tadc.passes.rewriting.shallow_copy import shallow_copy
 
 
 @dataclass(frozen=True)

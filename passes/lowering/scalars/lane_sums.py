@@ -20,16 +20,16 @@ from typing import Any
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from dialects.quick import INDEX, block_with
-from passes.analysis.index_uses import IndexUses
-from passes.lowering import operations
-from passes.lowering.emit import load, loop, one_of, store, zeros
-from passes.lowering.scalars.body_lowering import BodyLowering
-from passes.lowering.scalars.elementary import CONTRACT, REASSOCIATED
-from passes.lowering.scalars.segments import SegmentLowering, Segments
-from passes.scheduling.tiles.sum_lengths import constant_range, is_short
-from passes.scheduling.tiles.tile_analysis import stride
+from tadc.dialects import tix
+from tadc.dialects.quick import INDEX, block_with
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.lowering import operations
+from tadc.passes.lowering.emit import load, loop, one_of, store, zeros
+from tadc.passes.lowering.scalars.body_lowering import BodyLowering
+from tadc.passes.lowering.scalars.elementary import CONTRACT, REASSOCIATED
+from tadc.passes.lowering.scalars.segments import SegmentLowering, Segments
+from tadc.passes.scheduling.tiles.sum_lengths import constant_range, is_short
+from tadc.passes.scheduling.tiles.tile_analysis import stride
 
 FEWEST_LANES, MOST_LANES = 16, 256
 """Lengths of the innermost index for which this pays."""

@@ -60,13 +60,20 @@ from math import inf, prod
 from xdsl.dialects import arith, math
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from passes.analysis.size_bounds import SizeBounds
-from passes.lowering import operations
-from passes.lowering.emit import any_of, at_least_one, carrying_loop, difference, quotient, smaller
-from passes.lowering.scalars.body_lowering import BodyLowering
-from passes.lowering.scalars.elementary import AS_WRITTEN
-from passes.scheduling.tiles.sum_lengths import constraints_of, most_values
+from tadc.dialects import tix
+from tadc.passes.analysis.size_bounds import SizeBounds
+from tadc.passes.lowering import operations
+from tadc.passes.lowering.emit import (
+    any_of,
+    at_least_one,
+    carrying_loop,
+    difference,
+    quotient,
+    smaller,
+)
+from tadc.passes.lowering.scalars.body_lowering import BodyLowering
+from tadc.passes.lowering.scalars.elementary import AS_WRITTEN
+from tadc.passes.scheduling.tiles.sum_lengths import constraints_of, most_values
 
 SEGMENT_TERMS = 4096
 """Terms of a segment at most."""

@@ -23,12 +23,21 @@ from dataclasses import replace
 from xdsl.dialects import arith
 from xdsl.ir import Region, SSAValue
 
-from dialects.loops import ParallelOp
-from dialects.quick import INDEX, block_with
-from passes.lowering.emit import all_of, difference, either, larger, loop, quotient, select, smaller
-from passes.lowering.scalars.body_lowering import BodyLowering
-from passes.lowering.streams.stream_rows import Row
-from passes.scheduling.tiles.tile_analysis import bytes_of_element
+from tadc.dialects.loops import ParallelOp
+from tadc.dialects.quick import INDEX, block_with
+from tadc.passes.lowering.emit import (
+    all_of,
+    difference,
+    either,
+    larger,
+    loop,
+    quotient,
+    select,
+    smaller,
+)
+from tadc.passes.lowering.scalars.body_lowering import BodyLowering
+from tadc.passes.lowering.streams.stream_rows import Row
+from tadc.passes.scheduling.tiles.tile_analysis import bytes_of_element
 
 ROWS = 4
 """Rows side by side: eight are a tenth faster on one thread, and a tenth slower on two."""

@@ -17,18 +17,18 @@ from dataclasses import dataclass
 
 from xdsl.ir import Region, SSAValue
 
-from dialects import tix
-from dialects.loops import ParallelOp
-from dialects.quick import INDEX, block_with
-from passes.analysis.index_uses import IndexUses
-from passes.lowering.blocks.tile_block import BlockLowering
-from passes.lowering.emit import either, loop, smaller
-from passes.lowering.scalars.body_lowering import BodyLowering
-from passes.lowering.streams.stream_rows import Row, origin_of
-from passes.scheduling.nest import Nest
-from passes.scheduling.streams.stream_phases import phases_of
-from passes.scheduling.streams.stream_tiles import tests_of_block
-from passes.scheduling.tiles.tile import Tile
+from tadc.dialects import tix
+from tadc.dialects.loops import ParallelOp
+from tadc.dialects.quick import INDEX, block_with
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.lowering.blocks.tile_block import BlockLowering
+from tadc.passes.lowering.emit import either, loop, smaller
+from tadc.passes.lowering.scalars.body_lowering import BodyLowering
+from tadc.passes.lowering.streams.stream_rows import Row, origin_of
+from tadc.passes.scheduling.nest import Nest
+from tadc.passes.scheduling.streams.stream_phases import phases_of
+from tadc.passes.scheduling.streams.stream_tiles import tests_of_block
+from tadc.passes.scheduling.tiles.tile import Tile
 
 BLOCKS_OF_PIECE = 64
 """Blocks that one iteration computes, one behind the other."""

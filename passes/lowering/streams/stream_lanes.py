@@ -17,12 +17,12 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Block, Operation, SSAValue
 
-from dialects import tix
-from dialects.loops import CompareLanesOp
-from dialects.tix import Affine, Constraint
-from passes.lowering import operations
-from passes.lowering.lanes.lane_choices import LaneChoices
-from passes.scheduling.streams.stream_guards import is_guard
+from tadc.dialects import tix
+from tadc.dialects.loops import CompareLanesOp
+from tadc.dialects.tix import Affine, Constraint
+from tadc.passes.lowering import operations
+from tadc.passes.lowering.lanes.lane_choices import LaneChoices
+from tadc.passes.scheduling.streams.stream_guards import is_guard
 
 FURTHEST_COLUMN = 1 << 19
 """The largest number that columns are compared with in 32 bits. Of code with larger ones than twice

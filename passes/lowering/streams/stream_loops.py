@@ -10,17 +10,17 @@ from functools import reduce
 from xdsl.dialects import arith
 from xdsl.ir import Operation, Region, SSAValue
 
-from dialects.loops import ParallelOp, SharedCacheOp
-from dialects.quick import INDEX, block_with
-from dialects.tix import Affine
-from passes.lowering.emit import either, larger, quotient, smaller
-from passes.lowering.scalars.body_lowering import BodyLowering
-from passes.lowering.streams.rows_side_by_side import rows_side_by_side
-from passes.lowering.streams.stream_rows import Row, origin_of
-from passes.scheduling.streams.stream_phases import phases_of
-from passes.scheduling.streams.stream_segments import segments_of
-from passes.scheduling.streams.stream_tiles import shared_rows
-from passes.scheduling.streams.streams import (
+from tadc.dialects.loops import ParallelOp, SharedCacheOp
+from tadc.dialects.quick import INDEX, block_with
+from tadc.dialects.tix import Affine
+from tadc.passes.lowering.emit import either, larger, quotient, smaller
+from tadc.passes.lowering.scalars.body_lowering import BodyLowering
+from tadc.passes.lowering.streams.rows_side_by_side import rows_side_by_side
+from tadc.passes.lowering.streams.stream_rows import Row, origin_of
+from tadc.passes.scheduling.streams.stream_phases import phases_of
+from tadc.passes.scheduling.streams.stream_segments import segments_of
+from tadc.passes.scheduling.streams.stream_tiles import shared_rows
+from tadc.passes.scheduling.streams.streams import (
     FEWEST_BYTES,
     MOST_BYTES,
     Shape,

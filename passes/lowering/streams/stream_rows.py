@@ -21,19 +21,28 @@ from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import BoolAttr, VectorType, i1
 from xdsl.ir import Block, SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, Constraint, Variable
-from passes.index_sets.context import stays_inside
-from passes.index_sets.sets import quotient_constraints, quotients_of, within
-from passes.lowering.emit import Fill, all_of, difference, either, loop, quotient, select, smaller
-from passes.lowering.lanes.vector_lowering import VectorLowering
-from passes.lowering.scalars.body_lowering import BodyLowering
-from passes.lowering.streams.stream_lanes import BorderLowering, InsideLowering, not_fused
-from passes.rewriting.programs import forms_of
-from passes.scheduling.streams.stream_guards import for_all_terms
-from passes.scheduling.streams.stream_phases import Phase
-from passes.scheduling.tiles.tile import Tile
-from passes.scheduling.tiles.tile_analysis import bytes_of_element, points_of
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Constraint, Variable
+from tadc.passes.index_sets.context import stays_inside
+from tadc.passes.index_sets.sets import quotient_constraints, quotients_of, within
+from tadc.passes.lowering.emit import (
+    Fill,
+    all_of,
+    difference,
+    either,
+    loop,
+    quotient,
+    select,
+    smaller,
+)
+from tadc.passes.lowering.lanes.vector_lowering import VectorLowering
+from tadc.passes.lowering.scalars.body_lowering import BodyLowering
+from tadc.passes.lowering.streams.stream_lanes import BorderLowering, InsideLowering, not_fused
+from tadc.passes.rewriting.programs import forms_of
+from tadc.passes.scheduling.streams.stream_guards import for_all_terms
+from tadc.passes.scheduling.streams.stream_phases import Phase
+from tadc.passes.scheduling.tiles.tile import Tile
+from tadc.passes.scheduling.tiles.tile_analysis import bytes_of_element, points_of
 
 
 def origin_of(outer: BodyLowering, op: tix.DefineOp) -> SSAValue:

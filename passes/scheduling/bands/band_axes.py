@@ -14,12 +14,12 @@ from functools import reduce
 
 from xdsl.ir import Operation, SSAValue
 
-from dialects import tix
-from dialects.tix import Affine
-from dialects.tix.affine import product
-from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.cloner import Cloner
-from passes.rewriting.programs import forms_of
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine
+from tadc.dialects.tix.affine import product
+from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.rewriting.cloner import Cloner
+from tadc.passes.rewriting.programs import forms_of
 
 Shape = Sequence[Affine]
 

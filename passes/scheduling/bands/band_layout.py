@@ -17,16 +17,16 @@ from math import prod
 from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 
-from dialects import tix
-from passes.analysis.costs import FREE, weight
-from passes.rewriting.programs import definition_around, reads_of
-from passes.scheduling.bands.band_axes import with_all_axes
-from passes.scheduling.bands.band_roots import Whole, axes_of_roots
-from passes.scheduling.bands.band_stages import Axis, Roll, Side
-from passes.scheduling.bands.band_windows import Window, terms_around, windows_of
-from passes.scheduling.bands.rolls import roll_of
-from passes.scheduling.bands.slides import longest, planes_of
-from passes.scheduling.tiles.tile_analysis import bytes_of_element, constant_extent
+from tadc.dialects import tix
+from tadc.passes.analysis.costs import FREE, weight
+from tadc.passes.rewriting.programs import definition_around, reads_of
+from tadc.passes.scheduling.bands.band_axes import with_all_axes
+from tadc.passes.scheduling.bands.band_roots import Whole, axes_of_roots
+from tadc.passes.scheduling.bands.band_stages import Axis, Roll, Side
+from tadc.passes.scheduling.bands.band_windows import Window, terms_around, windows_of
+from tadc.passes.scheduling.bands.rolls import roll_of
+from tadc.passes.scheduling.bands.slides import longest, planes_of
+from tadc.passes.scheduling.tiles.tile_analysis import bytes_of_element, constant_extent
 
 BYTES_OF_BANDS = 1 << 18
 """Bytes of the buffers of a band: a part of a near cache, beside what a band reads and writes."""

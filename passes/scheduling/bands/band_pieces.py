@@ -19,15 +19,15 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from dialects.tix.affine import SizeValues
-from passes.index_sets.sets import boxed_indices
-from passes.rewriting.programs import definition_around, reads_of
-from passes.scheduling.bands.band_layout import FEWEST_COLUMNS
-from passes.scheduling.bands.band_stages import Axis, Side
-from passes.scheduling.bands.band_windows import windows_by
-from passes.scheduling.bands.bands import has_few_terms
-from passes.scheduling.tiles.tile_analysis import constant_extent
+from tadc.dialects import tix
+from tadc.dialects.tix.affine import SizeValues
+from tadc.passes.index_sets.sets import boxed_indices
+from tadc.passes.rewriting.programs import definition_around, reads_of
+from tadc.passes.scheduling.bands.band_layout import FEWEST_COLUMNS
+from tadc.passes.scheduling.bands.band_stages import Axis, Side
+from tadc.passes.scheduling.bands.band_windows import windows_by
+from tadc.passes.scheduling.bands.bands import has_few_terms
+from tadc.passes.scheduling.tiles.tile_analysis import constant_extent
 
 ELEMENTS_OF_BOX = 1 << 15
 """Elements of the box of a stage that a piece reads: in f64 as many as a band has room for."""

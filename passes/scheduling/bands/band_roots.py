@@ -19,10 +19,10 @@ from math import lcm
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from passes.rewriting.programs import reads_of, type_of
-from passes.scheduling.bands.band_stages import Axis
-from passes.scheduling.bands.band_windows import windows_of
+from tadc.dialects import tix
+from tadc.passes.rewriting.programs import reads_of, type_of
+from tadc.passes.scheduling.bands.band_stages import Axis
+from tadc.passes.scheduling.bands.band_windows import windows_of
 
 Whole = Mapping[tix.DefineOp, tix.DefineOp]
 """Definitions, and what they are with an index for each dimension."""

@@ -22,10 +22,10 @@ from math import inf, prod
 
 from xdsl.ir import Operation, SSAValue
 
-from dialects import tix
-from dialects.tix import Affine
-from passes.rewriting.programs import definition_around, reductions_around
-from passes.scheduling.tiles.tile_analysis import constant_extent
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine
+from tadc.passes.rewriting.programs import definition_around, reductions_around
+from tadc.passes.scheduling.tiles.tile_analysis import constant_extent
 
 
 @dataclass(frozen=True)

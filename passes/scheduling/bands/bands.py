@@ -37,9 +37,9 @@ from itertools import chain
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from passes.rewriting.programs import reads_of, type_of
-from passes.scheduling.bands.band_layout import (
+from tadc.dialects import tix
+from tadc.passes.rewriting.programs import reads_of, type_of
+from tadc.passes.scheduling.bands.band_layout import (
     FEWEST_COLUMNS,
     MOST_TERMS,
     Layout,
@@ -47,11 +47,11 @@ from passes.scheduling.bands.band_layout import (
     layouts_of,
     stages_in,
 )
-from passes.scheduling.bands.band_stages import Bands, stages_of
-from passes.scheduling.bands.band_windows import most_terms
-from passes.scheduling.blocking import Blocking, ChooseBlocking
-from passes.scheduling.nest import Nest
-from passes.scheduling.scans import is_scanned
+from tadc.passes.scheduling.bands.band_stages import Bands, stages_of
+from tadc.passes.scheduling.bands.band_windows import most_terms
+from tadc.passes.scheduling.blocking import Blocking, ChooseBlocking
+from tadc.passes.scheduling.nest import Nest
+from tadc.passes.scheduling.scans import is_scanned
 
 MOST_STAGES = 4
 """Definitions in a row that share bands at most: the first ones reach over the windows of all

@@ -19,14 +19,14 @@ from dataclasses import replace
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from dialects.tix import Affine
-from passes.rewriting.programs import reads_of
-from passes.scheduling.bands.band_stages import Axis, Roll
-from passes.scheduling.streams.stream_tiles import loads_of, may_be_written_out, operations_of
-from passes.scheduling.streams.streams import possible_stream
-from passes.scheduling.tiles.tile import Tile
-from passes.scheduling.tiles.tile_analysis import lanes_of
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine
+from tadc.passes.rewriting.programs import reads_of
+from tadc.passes.scheduling.bands.band_stages import Axis, Roll
+from tadc.passes.scheduling.streams.stream_tiles import loads_of, may_be_written_out, operations_of
+from tadc.passes.scheduling.streams.streams import possible_stream
+from tadc.passes.scheduling.tiles.tile import Tile
+from tadc.passes.scheduling.tiles.tile_analysis import lanes_of
 
 ROWS = 8
 """Rows that advance together: two vectors of z for each are half of the registers of AVX-512. Sums

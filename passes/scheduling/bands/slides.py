@@ -20,10 +20,10 @@ from collections.abc import Collection, Mapping, Sequence
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from passes.rewriting.programs import reads_of
-from passes.scheduling.bands.band_stages import Axis
-from passes.scheduling.bands.band_windows import windows_of
+from tadc.dialects import tix
+from tadc.passes.rewriting.programs import reads_of
+from tadc.passes.scheduling.bands.band_stages import Axis
+from tadc.passes.scheduling.bands.band_windows import windows_of
 
 LENGTH = 64
 """Planes of the root along which a band slides, at most: others share the rest."""

@@ -14,12 +14,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import prod
 
-from dialects import tix
-from dialects.tix import Affine
-from passes.analysis.index_uses import IndexUses
-from passes.scheduling.costs.tile_cost import ASSUMED_EXTENT, Sizes, length_of
-from passes.scheduling.tiles.tile import Hoisted, Tile
-from passes.scheduling.tiles.tile_analysis import VECTOR_BYTES, constant_extent, known_size, stride
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.scheduling.costs.tile_cost import ASSUMED_EXTENT, Sizes, length_of
+from tadc.passes.scheduling.tiles.tile import Hoisted, Tile
+from tadc.passes.scheduling.tiles.tile_analysis import (
+    VECTOR_BYTES,
+    constant_extent,
+    known_size,
+    stride,
+)
 
 LINE_BYTES = 64
 """The bytes of a line."""

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dialects import tix
-from passes.analysis.index_uses import IndexUses
-from passes.scheduling.costs.cache_lines import LINE_BYTES, is_far, is_large
-from passes.scheduling.costs.tile_cost import Sizes, terms_once
-from passes.scheduling.tiles.tile import Tile
-from passes.scheduling.tiles.tile_analysis import VECTOR_BYTES, stride, tree_of
+from tadc.dialects import tix
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.scheduling.costs.cache_lines import LINE_BYTES, is_far, is_large
+from tadc.passes.scheduling.costs.tile_cost import Sizes, terms_once
+from tadc.passes.scheduling.tiles.tile import Tile
+from tadc.passes.scheduling.tiles.tile_analysis import VECTOR_BYTES, stride, tree_of
 
 COST_OF_FAR_LINE = 6
 """The cost of a line that comes in order: three cycles, some of them beside computing."""

@@ -18,11 +18,11 @@ from math import floor
 
 from xdsl.ir import Operation, Region, SSAValue
 
-from dialects import tix
-from dialects.tix.affine import SizeValues
-from passes.rewriting.programs import type_of
-from passes.scheduling.recurrences import carried_reductions
-from passes.scheduling.scans import carried_scans
+from tadc.dialects import tix
+from tadc.dialects.tix.affine import SizeValues
+from tadc.passes.rewriting.programs import type_of
+from tadc.passes.scheduling.recurrences import carried_reductions
+from tadc.passes.scheduling.scans import carried_scans
 
 POINTS = 64
 """Elements over which means are taken, where numbers do not tell."""

@@ -15,13 +15,13 @@ from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
-from dialects import tix
-from dialects.tix.affine import SizeValues
-from passes.analysis.index_uses import IndexUses
-from passes.scheduling.blocking import Blocking
-from passes.scheduling.costs.frequencies import Frequencies
-from passes.scheduling.tiles.tile import Tile
-from passes.scheduling.tiles.tile_analysis import VECTOR_BYTES, lanes_of, stride
+from tadc.dialects import tix
+from tadc.dialects.tix.affine import SizeValues
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.scheduling.blocking import Blocking
+from tadc.passes.scheduling.costs.frequencies import Frequencies
+from tadc.passes.scheduling.tiles.tile import Tile
+from tadc.passes.scheduling.tiles.tile_analysis import VECTOR_BYTES, lanes_of, stride
 
 LONGEST_STEP = 4
 """Steps between elements that LLVM makes a vector of."""

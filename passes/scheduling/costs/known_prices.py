@@ -19,10 +19,10 @@ from typing import Any
 
 from xdsl.ir import Operation, SSAValue
 
-from dialects import tix
-from passes.analysis.equivalence import canonical_form
-from passes.rewriting.shallow_copy import changed
-from passes.scheduling.tiles.tile import Hoisted, Neighbour, Tile
+from tadc.dialects import tix
+from tadc.passes.analysis.equivalence import canonical_form
+from tadc.passes.rewriting.shallow_copy import changed
+from tadc.passes.scheduling.tiles.tile import Hoisted, Neighbour, Tile
 
 
 @dataclass(frozen=True)

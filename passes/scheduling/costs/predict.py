@@ -22,17 +22,17 @@ from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
-from dialects import tix
-from dialects.tix import elementwise as ew
-from dialects.tix.affine import SizeValues
-from passes.analysis.costs import CHEAP, FREE
-from passes.scheduling.blocking import Blocking
-from passes.scheduling.costs.frequencies import bytes_of, frequencies, tensor_bytes
-from passes.scheduling.costs.instructions import Instructions
-from passes.scheduling.costs.row_lines import COST_OF_LINE, cost_of_lines_apart
-from passes.scheduling.tiles.squares import square_reads
-from passes.scheduling.tiles.tile import Hoisted, Tile
-from passes.scheduling.tiles.tile_analysis import VECTOR_BYTES, is_slow, stride, tree_of
+from tadc.dialects import tix
+from tadc.dialects.tix import elementwise as ew
+from tadc.dialects.tix.affine import SizeValues
+from tadc.passes.analysis.costs import CHEAP, FREE
+from tadc.passes.scheduling.blocking import Blocking
+from tadc.passes.scheduling.costs.frequencies import bytes_of, frequencies, tensor_bytes
+from tadc.passes.scheduling.costs.instructions import Instructions
+from tadc.passes.scheduling.costs.row_lines import COST_OF_LINE, cost_of_lines_apart
+from tadc.passes.scheduling.tiles.squares import square_reads
+from tadc.passes.scheduling.tiles.tile import Hoisted, Tile
+from tadc.passes.scheduling.tiles.tile_analysis import VECTOR_BYTES, is_slow, stride, tree_of
 
 FUNCTION_SLOTS: Mapping[type[Operation], float] = {
     ew.ExpOp: 20,

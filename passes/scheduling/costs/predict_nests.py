@@ -10,11 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from passes.rewriting.programs import reads_of, type_of
-from passes.scheduling.blocking import Blocking, ChooseBlocking
-from passes.scheduling.costs.frequencies import tensor_bytes
-from passes.scheduling.costs.predict import MACHINE, Machine, Prediction, predict, seconds_to_move
-from passes.scheduling.nest import Nest
+from tadc.passes.rewriting.programs import reads_of, type_of
+from tadc.passes.scheduling.blocking import Blocking, ChooseBlocking
+from tadc.passes.scheduling.costs.frequencies import tensor_bytes
+from tadc.passes.scheduling.costs.predict import (
+    MACHINE,
+    Machine,
+    Prediction,
+    predict,
+    seconds_to_move,
+)
+from tadc.passes.scheduling.nest import Nest
 
 
 def predict_nest(

@@ -17,13 +17,13 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from passes.analysis.index_uses import IndexUses
-from passes.scheduling.costs.cache_lines import LINE_BYTES
-from passes.scheduling.costs.row_lines import BYTES_OF_PLACE, COST_OF_LINE_IN_TWO_PLACES
-from passes.scheduling.costs.tile_cost import NO_SIZES, Sizes, length_of, terms_once
-from passes.scheduling.tiles.tile import Tile
-from passes.scheduling.tiles.tile_analysis import VECTOR_BYTES, stride, tree_of
+from tadc.dialects import tix
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.scheduling.costs.cache_lines import LINE_BYTES
+from tadc.passes.scheduling.costs.row_lines import BYTES_OF_PLACE, COST_OF_LINE_IN_TWO_PLACES
+from tadc.passes.scheduling.costs.tile_cost import NO_SIZES, Sizes, length_of, terms_once
+from tadc.passes.scheduling.tiles.tile import Tile
+from tadc.passes.scheduling.tiles.tile_analysis import VECTOR_BYTES, stride, tree_of
 
 LINES_OF_PLACE = 8
 """The lines for which a place has room."""

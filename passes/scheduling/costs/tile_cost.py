@@ -12,16 +12,21 @@ from math import prod
 
 from xdsl.ir import Operation, Region, SSAValue
 
-from dialects import tix
-from dialects.quick import arguments_in
-from passes.analysis.costs import FREE, weight
-from passes.analysis.index_uses import IndexUses
-from passes.scheduling.tiles.boxes import box_around
-from passes.scheduling.tiles.panel_runs import run_of
-from passes.scheduling.tiles.row_terms import vectors_of_rows
-from passes.scheduling.tiles.sum_lengths import constant_range, is_short, most_values, term_count
-from passes.scheduling.tiles.tile import Hoisted, Tile
-from passes.scheduling.tiles.tile_analysis import (
+from tadc.dialects import tix
+from tadc.dialects.quick import arguments_in
+from tadc.passes.analysis.costs import FREE, weight
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.scheduling.tiles.boxes import box_around
+from tadc.passes.scheduling.tiles.panel_runs import run_of
+from tadc.passes.scheduling.tiles.row_terms import vectors_of_rows
+from tadc.passes.scheduling.tiles.sum_lengths import (
+    constant_range,
+    is_short,
+    most_values,
+    term_count,
+)
+from tadc.passes.scheduling.tiles.tile import Hoisted, Tile
+from tadc.passes.scheduling.tiles.tile_analysis import (
     constant_extent,
     hoisted_values,
     is_lane_by_lane,

@@ -17,10 +17,10 @@ from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from passes.analysis.costs import COST_OF_FUNCTION, FREE, weight
-from passes.analysis.value_numbers import ValueNumbers
-from passes.scheduling.tiles.tile import Neighbour, Tile
+from tadc.dialects import tix
+from tadc.passes.analysis.costs import COST_OF_FUNCTION, FREE, weight
+from tadc.passes.analysis.value_numbers import ValueNumbers
+from tadc.passes.scheduling.tiles.tile import Neighbour, Tile
 
 MOST_SHIFTS = 8
 """The distances that are tried: each takes the time to number all values."""

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, Constraint
-from passes.rewriting.programs import forms_of, reads_of
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Constraint
+from tadc.passes.rewriting.programs import forms_of, reads_of
 
 ROWS_OF_PIECE = 32
 """Rows of a piece at least: sums over fewer are windows, or means of neighbours. Adding up the sums

@@ -11,10 +11,10 @@ from collections.abc import Iterable
 
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from dialects import tix
-from passes.analysis.index_uses import IndexUses
-from passes.scheduling.tiles.sum_lengths import is_short
-from passes.scheduling.tiles.tile_analysis import stride
+from tadc.dialects import tix
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.scheduling.tiles.sum_lengths import is_short
+from tadc.passes.scheduling.tiles.tile_analysis import stride
 
 ROWS_BESIDE = 4
 """Rows that go side by side: each hides what others wait for."""

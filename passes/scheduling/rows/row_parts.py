@@ -20,14 +20,14 @@ from typing import TypeGuard
 
 from xdsl.ir import Operation, Region, SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, Constraint
-from dialects.tix import elementwise as ew
-from passes.analysis.index_uses import IndexUses
-from passes.rewriting.cloner import free_values
-from passes.scheduling.rows.piece_sums import PieceSum
-from passes.scheduling.scans import is_scanned
-from passes.scheduling.tiles.sum_lengths import is_short
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Constraint
+from tadc.dialects.tix import elementwise as ew
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.rewriting.cloner import free_values
+from tadc.passes.scheduling.rows.piece_sums import PieceSum
+from tadc.passes.scheduling.scans import is_scanned
+from tadc.passes.scheduling.tiles.sum_lengths import is_short
 
 
 @dataclass(frozen=True)

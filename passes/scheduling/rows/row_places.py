@@ -14,11 +14,11 @@ from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, Variable
-from passes.analysis.index_uses import IndexUses
-from passes.rewriting.programs import definition_around, reads_of
-from passes.scheduling.scans import row_scans
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Variable
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.rewriting.programs import definition_around, reads_of
+from tadc.passes.scheduling.scans import row_scans
 
 
 def places_of(

@@ -30,23 +30,23 @@ from itertools import combinations, islice
 
 from xdsl.ir import Operation, SSAValue
 
-from dialects import tix
-from dialects.tix import Affine
-from passes.analysis.index_uses import IndexUses
-from passes.rewriting.programs import reads_of
-from passes.scheduling.nest import Nest, Rows
-from passes.scheduling.rows.piece_sums import PieceSum, piece_sum_of
-from passes.scheduling.rows.row_forms import (
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.rewriting.programs import reads_of
+from tadc.passes.scheduling.nest import Nest, Rows
+from tadc.passes.scheduling.rows.piece_sums import PieceSum, piece_sum_of
+from tadc.passes.scheduling.rows.row_forms import (
     LONGEST_ROW,
     MOST_BYTES_BESIDE,
     ROWS_BESIDE,
     long_reductions,
     run_along,
 )
-from passes.scheduling.rows.row_parts import box, parts_along
-from passes.scheduling.rows.row_places import places_of
-from passes.scheduling.scans import column_scans, row_scans
-from passes.scheduling.tiles.tile_analysis import bytes_of_element
+from tadc.passes.scheduling.rows.row_parts import box, parts_along
+from tadc.passes.scheduling.rows.row_places import places_of
+from tadc.passes.scheduling.scans import column_scans, row_scans
+from tadc.passes.scheduling.tiles.tile_analysis import bytes_of_element
 
 MOST_MEMBERS = 16
 """The definitions that share rows at most."""

@@ -21,14 +21,14 @@ from itertools import combinations
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from passes.analysis.index_uses import IndexUses
-from passes.rewriting.programs import reads_of
-from passes.scheduling.nest import Nest, Rows
-from passes.scheduling.rows.row_forms import long_reductions, run_along
-from passes.scheduling.rows.row_places import places_of
-from passes.scheduling.rows.rows import MOST_MEMBERS, Shared, are_apart
-from passes.scheduling.scans import is_scanned
+from tadc.dialects import tix
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.rewriting.programs import reads_of
+from tadc.passes.scheduling.nest import Nest, Rows
+from tadc.passes.scheduling.rows.row_forms import long_reductions, run_along
+from tadc.passes.scheduling.rows.row_places import places_of
+from tadc.passes.scheduling.rows.rows import MOST_MEMBERS, Shared, are_apart
+from tadc.passes.scheduling.scans import is_scanned
 
 
 def strips_shared(nests: Sequence[Nest], alone: Collection[tix.DefineOp]) -> list[Nest]:

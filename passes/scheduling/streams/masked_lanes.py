@@ -6,13 +6,13 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 
 from xdsl.ir import Operation, SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, Constraint, Variable, between
-from passes.index_sets.context import stays_inside
-from passes.index_sets.sets import index_set, quotient_constraints, quotients_of
-from passes.index_sets.space import implied_by
-from passes.rewriting.programs import definition_around, reductions_around
-from passes.scheduling.tiles.sum_lengths import is_short
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Constraint, Variable, between
+from tadc.passes.index_sets.context import stays_inside
+from tadc.passes.index_sets.sets import index_set, quotient_constraints, quotients_of
+from tadc.passes.index_sets.space import implied_by
+from tadc.passes.rewriting.programs import definition_around, reductions_around
+from tadc.passes.scheduling.tiles.sum_lengths import is_short
 
 UNDER_MASKS = (
     tix.UnaryOp,

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, Constraint, Variable
-from passes.analysis.index_uses import IndexUses
-from passes.scheduling.tiles.sum_lengths import constant_range
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Constraint, Variable
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.scheduling.tiles.sum_lengths import constant_range
 
 
 def is_guard(op: tix.IfOp, column: SSAValue, uses: IndexUses) -> bool:

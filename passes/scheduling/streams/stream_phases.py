@@ -20,14 +20,14 @@ from math import lcm
 
 from xdsl.ir import Operation, Region, SSAValue
 
-from dialects import tix
-from dialects.quick import INDEX, block_with
-from dialects.tix import Affine
-from passes.analysis.index_uses import IndexUses
-from passes.rewriting.builder import BodyBuilder
-from passes.rewriting.cloner import Cloner
-from passes.rewriting.programs import view_of
-from passes.scheduling.streams.stream_guards import guards_of
+from tadc.dialects import tix
+from tadc.dialects.quick import INDEX, block_with
+from tadc.dialects.tix import Affine
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.rewriting.cloner import Cloner
+from tadc.passes.rewriting.programs import view_of
+from tadc.passes.scheduling.streams.stream_guards import guards_of
 
 MOST_PHASES = 4
 """The vectors of an iteration: as many as may be interleaved in a few instructions."""

@@ -18,10 +18,10 @@ from functools import partial
 
 from xdsl.ir import Operation, SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, Constraint, Variable
-from passes.rewriting.builder import BodyBuilder
-from passes.scheduling.streams.stream_phases import Phase, PhaseCloner, made_phase, modulus_of
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Constraint, Variable
+from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.scheduling.streams.stream_phases import Phase, PhaseCloner, made_phase, modulus_of
 
 MOST_SEGMENTS = 4
 """The segments of a row at most: each has code of its own."""

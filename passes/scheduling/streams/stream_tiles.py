@@ -21,17 +21,17 @@ from math import prod
 
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, Constraint
-from passes.analysis.costs import FREE, weight
-from passes.rewriting.programs import reductions_around
-from passes.scheduling.rows.neighbours import neighbours_of
-from passes.scheduling.scans import is_scanned
-from passes.scheduling.streams.stream_guards import for_all_terms
-from passes.scheduling.streams.streams import has_long_rows, is_large, possible_stream
-from passes.scheduling.tiles.sum_lengths import is_short, term_count
-from passes.scheduling.tiles.tile import Tile
-from passes.scheduling.tiles.tile_analysis import lanes_of, points_of
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Constraint
+from tadc.passes.analysis.costs import FREE, weight
+from tadc.passes.rewriting.programs import reductions_around
+from tadc.passes.scheduling.rows.neighbours import neighbours_of
+from tadc.passes.scheduling.scans import is_scanned
+from tadc.passes.scheduling.streams.stream_guards import for_all_terms
+from tadc.passes.scheduling.streams.streams import has_long_rows, is_large, possible_stream
+from tadc.passes.scheduling.tiles.sum_lengths import is_short, term_count
+from tadc.passes.scheduling.tiles.tile import Tile
+from tadc.passes.scheduling.tiles.tile_analysis import lanes_of, points_of
 
 ROWS = 4
 """Rows of a block: a value that rows share is computed five times for four of them."""

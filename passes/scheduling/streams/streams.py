@@ -43,22 +43,27 @@ from math import prod
 
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from dialects import tix
-from dialects.tix import Affine
-from passes.analysis.costs import COST_OF_FUNCTION, FREE, weight
-from passes.analysis.index_uses import IndexUses
-from passes.rewriting.programs import type_of
-from passes.scheduling.streams.masked_lanes import (
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine
+from tadc.passes.analysis.costs import COST_OF_FUNCTION, FREE, weight
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.rewriting.programs import type_of
+from tadc.passes.scheduling.streams.masked_lanes import (
     UNDER_MASKS,
     is_there,
     is_there_ahead,
     reads_ahead,
 )
-from passes.scheduling.streams.stream_guards import guards_of, is_guard
-from passes.scheduling.streams.stream_phases import MOST_PHASES, Phase, modulus_of, phases_of
-from passes.scheduling.streams.stream_segments import has_segments, segments_of
-from passes.scheduling.tiles.sum_lengths import MASKED_STEPS, is_short
-from passes.scheduling.tiles.tile_analysis import bytes_of_element, known_size, lanes_of, stride
+from tadc.passes.scheduling.streams.stream_guards import guards_of, is_guard
+from tadc.passes.scheduling.streams.stream_phases import MOST_PHASES, Phase, modulus_of, phases_of
+from tadc.passes.scheduling.streams.stream_segments import has_segments, segments_of
+from tadc.passes.scheduling.tiles.sum_lengths import MASKED_STEPS, is_short
+from tadc.passes.scheduling.tiles.tile_analysis import (
+    bytes_of_element,
+    known_size,
+    lanes_of,
+    stride,
+)
 
 FEWEST_BYTES = 32 << 20
 """The bytes of large streams: fewer stay in most machines' largest cache until the next reader

@@ -11,16 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from dialects import tix
-from passes.scheduling.blocking import Blocking, ChooseBlocking
-from passes.scheduling.costs.predict import predict
-from passes.scheduling.rows.neighbours import dear_values
-from passes.scheduling.text.plan_parser import PlanFailure
-from passes.scheduling.text.plan_text import nest_text
-from passes.scheduling.text.value_text import index_names
-from passes.scheduling.tiles.tile import Tile
-from passes.scheduling.tiles.tile_analysis import registers_for
-from passes.scheduling.tiles.tile_choice import priced_tiles
+from tadc.dialects import tix
+from tadc.passes.scheduling.blocking import Blocking, ChooseBlocking
+from tadc.passes.scheduling.costs.predict import predict
+from tadc.passes.scheduling.rows.neighbours import dear_values
+from tadc.passes.scheduling.text.plan_parser import PlanFailure
+from tadc.passes.scheduling.text.plan_text import nest_text
+from tadc.passes.scheduling.text.value_text import index_names
+from tadc.passes.scheduling.tiles.tile import Tile
+from tadc.passes.scheduling.tiles.tile_analysis import registers_for
+from tadc.passes.scheduling.tiles.tile_choice import priced_tiles
 
 MOST_REJECTED = 2
 """Rejected pairs of rows and columns that are told."""

@@ -32,7 +32,7 @@ from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
 
-from passes.rewriting.failure import PassFailure
+from tadc.passes.rewriting.failure import PassFailure
 
 PLAN = "<plan>"
 """The file name of plans in errors."""

@@ -17,21 +17,21 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from passes.analysis.equivalence import equivalent_definitions
-from passes.analysis.rounding import must_round_identically
-from passes.analysis.size_bounds import SizeBounds
-from passes.rewriting.programs import tensor_names
-from passes.scheduling.bands.band_stages import Bands
-from passes.scheduling.blocking import Blocking, ChooseBlocking
-from passes.scheduling.nest import Nest
-from passes.scheduling.recurrences import is_recurrence
-from passes.scheduling.scans import is_scanned
-from passes.scheduling.sharing import nests_of
-from passes.scheduling.text.value_text import ValueText, index_names
-from passes.scheduling.tiles.sum_lengths import blocked_sums
-from passes.scheduling.tiles.tile import Tile
-from passes.scheduling.tiles.tile_analysis import has_one_chunk
+from tadc.dialects import tix
+from tadc.passes.analysis.equivalence import equivalent_definitions
+from tadc.passes.analysis.rounding import must_round_identically
+from tadc.passes.analysis.size_bounds import SizeBounds
+from tadc.passes.rewriting.programs import tensor_names
+from tadc.passes.scheduling.bands.band_stages import Bands
+from tadc.passes.scheduling.blocking import Blocking, ChooseBlocking
+from tadc.passes.scheduling.nest import Nest
+from tadc.passes.scheduling.recurrences import is_recurrence
+from tadc.passes.scheduling.scans import is_scanned
+from tadc.passes.scheduling.sharing import nests_of
+from tadc.passes.scheduling.text.value_text import ValueText, index_names
+from tadc.passes.scheduling.tiles.sum_lengths import blocked_sums
+from tadc.passes.scheduling.tiles.tile import Tile
+from tadc.passes.scheduling.tiles.tile_analysis import has_one_chunk
 
 COLUMN_OF_COMMENTS = 56
 """The column at which comments behind entries begin, or behind the entry where that is longer."""

@@ -19,12 +19,12 @@ from functools import cached_property
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from passes.analysis.index_uses import IndexUses
-from passes.rewriting.programs import tensor_names
-from passes.scheduling.blocking import PLAIN, Blocking, ChooseBlocking
-from passes.scheduling.streams.streams import possible_stream
-from passes.scheduling.text.plan_parser import (
+from tadc.dialects import tix
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.rewriting.programs import tensor_names
+from tadc.passes.scheduling.blocking import PLAIN, Blocking, ChooseBlocking
+from tadc.passes.scheduling.streams.streams import possible_stream
+from tadc.passes.scheduling.text.plan_parser import (
     Axis,
     Blocks,
     Count,
@@ -33,21 +33,21 @@ from passes.scheduling.text.plan_parser import (
     PlanFailure,
     Token,
 )
-from passes.scheduling.text.plan_text import blocks_text
-from passes.scheduling.text.planned_sums import MOST_ELEMENTS, PlannedSum
-from passes.scheduling.text.value_text import ValueText, index_names
-from passes.scheduling.tiles.panel_choice import is_same_along
-from passes.scheduling.tiles.sum_lengths import blocked_sums
-from passes.scheduling.tiles.term_choice import lies_along
-from passes.scheduling.tiles.tile import Hoisted, Tile
-from passes.scheduling.tiles.tile_analysis import (
+from tadc.passes.scheduling.text.plan_text import blocks_text
+from tadc.passes.scheduling.text.planned_sums import MOST_ELEMENTS, PlannedSum
+from tadc.passes.scheduling.text.value_text import ValueText, index_names
+from tadc.passes.scheduling.tiles.panel_choice import is_same_along
+from tadc.passes.scheduling.tiles.sum_lengths import blocked_sums
+from tadc.passes.scheduling.tiles.term_choice import lies_along
+from tadc.passes.scheduling.tiles.tile import Hoisted, Tile
+from tadc.passes.scheduling.tiles.tile_analysis import (
     constant_extent,
     is_rectangular,
     lanes_of,
     registers_for,
 )
-from passes.scheduling.tiles.tile_choice import may_have_tiles, tile_without_sums
-from passes.scheduling.tiles.tileable_sums import tileable_sums
+from tadc.passes.scheduling.tiles.tile_choice import may_have_tiles, tile_without_sums
+from tadc.passes.scheduling.tiles.tileable_sums import tileable_sums
 
 MOST_VECTORS_OF_SUMS = 64
 """Vectors of sums in a block: more than registers hold, and few enough to be written out."""

@@ -7,13 +7,17 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from passes.analysis.index_uses import IndexUses
-from passes.scheduling.text.plan_parser import Axis, PlanFailure, SumLine, as_written, words
-from passes.scheduling.text.value_text import ValueText
-from passes.scheduling.tiles.sum_lengths import blocked_sums, constant_range
-from passes.scheduling.tiles.tile import Hoisted, Tile
-from passes.scheduling.tiles.tile_analysis import PANEL_ELEMENTS, hoisted_values, is_rectangular
+from tadc.dialects import tix
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.scheduling.text.plan_parser import Axis, PlanFailure, SumLine, as_written, words
+from tadc.passes.scheduling.text.value_text import ValueText
+from tadc.passes.scheduling.tiles.sum_lengths import blocked_sums, constant_range
+from tadc.passes.scheduling.tiles.tile import Hoisted, Tile
+from tadc.passes.scheduling.tiles.tile_analysis import (
+    PANEL_ELEMENTS,
+    hoisted_values,
+    is_rectangular,
+)
 
 MOST_ELEMENTS = 2 * PANEL_ELEMENTS
 """Elements of a panel, and of sums that wait in memory, at most: they lie on the stack."""

@@ -13,11 +13,11 @@ from itertools import count
 
 from xdsl.ir import BlockArgument, SSAValue
 
-from dialects import tix
-from dialects.tix import Variable
-from dialects.tix import elementwise as ew
-from dialects.tix.affine import show
-from dialects.tix.constraints import show_constraint
+from tadc.dialects import tix
+from tadc.dialects.tix import Variable
+from tadc.dialects.tix import elementwise as ew
+from tadc.dialects.tix.affine import show
+from tadc.dialects.tix.constraints import show_constraint
 
 SIGNS: Mapping[type[ew.BinaryOp], str] = {
     ew.AddOp: "+",

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from passes.analysis.costs import weight
-from passes.analysis.index_uses import IndexUses
-from passes.scheduling.costs.tile_cost import (
+from tadc.dialects import tix
+from tadc.passes.analysis.costs import weight
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.scheduling.costs.tile_cost import (
     ADDITIONS_UNDER_WAY,
     SHARE_OF_SUMS,
     Sizes,
@@ -25,8 +25,8 @@ from passes.scheduling.costs.tile_cost import (
     operations,
     terms_like_rows,
 )
-from passes.scheduling.tiles.tile import Tile
-from passes.scheduling.tiles.tile_analysis import constant_extent
+from tadc.passes.scheduling.tiles.tile import Tile
+from tadc.passes.scheduling.tiles.tile_analysis import constant_extent
 
 SHARE_OF_DEAR_SUMS = 0.5
 """The share of sums where a term needs more: elementary functions, several vectors of reads."""

@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence, Set
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from dialects.tix import Affine, Constraint
-from passes.rewriting.programs import definition_around
-from passes.scheduling.tiles.sum_lengths import MOST_TERMS_OF_WINDOW
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Constraint
+from tadc.passes.rewriting.programs import definition_around
+from tadc.passes.scheduling.tiles.sum_lengths import MOST_TERMS_OF_WINDOW
 
 MOST_MOVES = 8
 """A box of a long index holds at least so many times as many values as its bounds move by."""

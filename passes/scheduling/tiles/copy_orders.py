@@ -12,15 +12,15 @@ from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from passes.analysis.index_uses import IndexUses
-from passes.rewriting.axis_copies import Order, Orders
-from passes.rewriting.programs import reads_of
-from passes.scheduling.costs.row_lines import reads_in_one_place
-from passes.scheduling.costs.row_vectors import displaced_rows
-from passes.scheduling.costs.tile_cost import Sizes
-from passes.scheduling.tiles.sum_lengths import blocked_sums
-from passes.scheduling.tiles.tile_analysis import lanes_of
+from tadc.dialects import tix
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.rewriting.axis_copies import Order, Orders
+from tadc.passes.rewriting.programs import reads_of
+from tadc.passes.scheduling.costs.row_lines import reads_in_one_place
+from tadc.passes.scheduling.costs.row_vectors import displaced_rows
+from tadc.passes.scheduling.costs.tile_cost import Sizes
+from tadc.passes.scheduling.tiles.sum_lengths import blocked_sums
+from tadc.passes.scheduling.tiles.tile_analysis import lanes_of
 
 
 def orders_for(op: tix.DefineOp, column: SSAValue, sizes: Sizes) -> Sequence[Orders]:

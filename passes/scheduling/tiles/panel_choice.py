@@ -12,14 +12,14 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from passes.analysis.index_uses import IndexUses
-from passes.rewriting.shallow_copy import changed
-from passes.scheduling.costs.cache_lines import FEWEST_ROWS_OF_COPY, is_copied, lies_along
-from passes.scheduling.costs.tile_cost import Sizes, extent_of, length_of, terms_of
-from passes.scheduling.tiles.panel_runs import run_of
-from passes.scheduling.tiles.tile import Hoisted, Tile
-from passes.scheduling.tiles.tile_analysis import (
+from tadc.dialects import tix
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.rewriting.shallow_copy import changed
+from tadc.passes.scheduling.costs.cache_lines import FEWEST_ROWS_OF_COPY, is_copied, lies_along
+from tadc.passes.scheduling.costs.tile_cost import Sizes, extent_of, length_of, terms_of
+from tadc.passes.scheduling.tiles.panel_runs import run_of
+from tadc.passes.scheduling.tiles.tile import Hoisted, Tile
+from tadc.passes.scheduling.tiles.tile_analysis import (
     chunk_of,
     far_reads,
     hoisted_values,

@@ -15,16 +15,16 @@ from math import inf
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from passes.analysis.index_uses import IndexUses
-from passes.scheduling.tiles.sum_lengths import (
+from tadc.dialects import tix
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.scheduling.tiles.sum_lengths import (
     MOST_TERMS_OF_ROWS,
     MOST_TERMS_OF_WINDOW,
     constant_range,
     is_short,
     term_count,
 )
-from passes.scheduling.tiles.tile import Tile
+from tadc.passes.scheduling.tiles.tile import Tile
 
 
 def rows_last(op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> Sequence[SSAValue]:

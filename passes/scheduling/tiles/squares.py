@@ -15,12 +15,12 @@ from collections.abc import Collection, Iterator
 
 from xdsl.ir import Operation, SSAValue
 
-from dialects import tix
-from passes.analysis.index_uses import IndexUses
-from passes.scheduling.costs.tile_cost import operations
-from passes.scheduling.tiles.sum_lengths import is_short
-from passes.scheduling.tiles.tile import Tile
-from passes.scheduling.tiles.tile_analysis import is_slow, lanes_of, stride
+from tadc.dialects import tix
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.scheduling.costs.tile_cost import operations
+from tadc.passes.scheduling.tiles.sum_lengths import is_short
+from tadc.passes.scheduling.tiles.tile import Tile
+from tadc.passes.scheduling.tiles.tile_analysis import is_slow, lanes_of, stride
 
 MOST_OPERATIONS = 2048
 """The operations on vectors up to which all rows of a block are written out: LLVM takes some tenths

@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 from xdsl.ir import Region, SSAValue
 
-from dialects import tix
-from dialects.quick import arguments_in, operands_of
-from dialects.tix.affine import FormRow
-from passes.analysis.size_bounds import SizeBounds
-from passes.rewriting.programs import definition_around
+from tadc.dialects import tix
+from tadc.dialects.quick import arguments_in, operands_of
+from tadc.dialects.tix.affine import FormRow
+from tadc.passes.analysis.size_bounds import SizeBounds
+from tadc.passes.rewriting.programs import definition_around
 
 MOST_TERMS_TO_UNROLL = 8
 """Sums of at most so many terms are unrolled where they stand."""

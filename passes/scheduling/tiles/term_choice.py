@@ -14,14 +14,14 @@ from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
-from dialects import tix
-from passes.analysis.index_uses import IndexUses
-from passes.rewriting.guards import is_guard
-from passes.rewriting.programs import definition_around
-from passes.scheduling.costs.tile_cost import ELEMENTS_OF_LINE
-from passes.scheduling.tiles.sum_lengths import blocked_sums
-from passes.scheduling.tiles.tile import Tile
-from passes.scheduling.tiles.tile_analysis import (
+from tadc.dialects import tix
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.rewriting.guards import is_guard
+from tadc.passes.rewriting.programs import definition_around
+from tadc.passes.scheduling.costs.tile_cost import ELEMENTS_OF_LINE
+from tadc.passes.scheduling.tiles.sum_lengths import blocked_sums
+from tadc.passes.scheduling.tiles.tile import Tile
+from tadc.passes.scheduling.tiles.tile_analysis import (
     constant_extent,
     is_rectangular,
     is_slow,

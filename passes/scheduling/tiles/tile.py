@@ -13,8 +13,8 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
-from dialects import tix
-from passes.rewriting.shallow_copy import changed
+from tadc.dialects import tix
+from tadc.passes.rewriting.shallow_copy import changed
 
 
 @dataclass(frozen=True)

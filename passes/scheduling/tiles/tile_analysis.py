@@ -17,17 +17,17 @@ from functools import cache
 from xdsl.dialects.builtin import Float32Type
 from xdsl.ir import BlockArgument, Operation, Region, SSAValue
 
-from dialects import tix
-from dialects.quick import operands_of
-from dialects.tix import Affine
-from passes.analysis.costs import FREE, weight
-from passes.analysis.index_uses import IndexUses
-from passes.analysis.size_bounds import SizeBounds
-from passes.index_sets.context import stays_inside
-from passes.index_sets.sets import index_set
-from passes.rewriting.cloner import free_values
-from passes.rewriting.programs import definition_around
-from passes.scheduling.tiles.sum_lengths import (
+from tadc.dialects import tix
+from tadc.dialects.quick import operands_of
+from tadc.dialects.tix import Affine
+from tadc.passes.analysis.costs import FREE, weight
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.analysis.size_bounds import SizeBounds
+from tadc.passes.index_sets.context import stays_inside
+from tadc.passes.index_sets.sets import index_set
+from tadc.passes.rewriting.cloner import free_values
+from tadc.passes.rewriting.programs import definition_around
+from tadc.passes.scheduling.tiles.sum_lengths import (
     MASKED_STEPS,
     blocked_sums,
     constant_range,
@@ -35,7 +35,7 @@ from passes.scheduling.tiles.sum_lengths import (
     most_values,
     term_count,
 )
-from passes.scheduling.tiles.tile import Hoisted, Tile
+from tadc.passes.scheduling.tiles.tile import Hoisted, Tile
 
 VECTOR_BYTES = 64
 """The width of vectors to count with; narrower ones only make a block more vectors."""

@@ -24,17 +24,17 @@ from itertools import chain
 
 from xdsl.ir import Operation, SSAValue
 
-from dialects import tix
-from dialects.tix.affine import least_value
-from passes.analysis.index_uses import IndexUses
-from passes.rewriting.part_sizes import with_derived_sizes
-from passes.rewriting.shallow_copy import changed
-from passes.rewriting.written_sizes import parse_sizes
-from passes.scheduling.costs.far_lines import cost_of_far_lines
-from passes.scheduling.costs.known_prices import KnownPrices, PricedTile
-from passes.scheduling.costs.row_lines import cost_of_row_lines
-from passes.scheduling.costs.row_vectors import cost_of_row_vectors
-from passes.scheduling.costs.tile_cost import (
+from tadc.dialects import tix
+from tadc.dialects.tix.affine import least_value
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.rewriting.part_sizes import with_derived_sizes
+from tadc.passes.rewriting.shallow_copy import changed
+from tadc.passes.rewriting.written_sizes import parse_sizes
+from tadc.passes.scheduling.costs.far_lines import cost_of_far_lines
+from tadc.passes.scheduling.costs.known_prices import KnownPrices, PricedTile
+from tadc.passes.scheduling.costs.row_lines import cost_of_row_lines
+from tadc.passes.scheduling.costs.row_vectors import cost_of_row_vectors
+from tadc.passes.scheduling.costs.tile_cost import (
     COST_OF_FAR_ELEMENT,
     COST_OF_STORE,
     NO_SIZES,
@@ -45,11 +45,11 @@ from passes.scheduling.costs.tile_cost import (
     plain_cost,
     terms_of,
 )
-from passes.scheduling.recurrences import is_recurrence
-from passes.scheduling.scans import is_scanned
-from passes.scheduling.small_parts import has_few_vectors, is_small_part
-from passes.scheduling.streams.stream_tiles import stream_tile
-from passes.scheduling.tiles.block_sizes import (
+from tadc.passes.scheduling.recurrences import is_recurrence
+from tadc.passes.scheduling.scans import is_scanned
+from tadc.passes.scheduling.small_parts import has_few_vectors, is_small_part
+from tadc.passes.scheduling.streams.stream_tiles import stream_tile
+from tadc.passes.scheduling.tiles.block_sizes import (
     Room,
     height,
     is_known,
@@ -60,19 +60,19 @@ from passes.scheduling.tiles.block_sizes import (
     width_of_row,
     widths,
 )
-from passes.scheduling.tiles.panel_choice import with_panels
-from passes.scheduling.tiles.squares import square_tile
-from passes.scheduling.tiles.sum_lengths import blocked_sums, is_short, long_sums
-from passes.scheduling.tiles.term_choice import single_row, term_candidates
-from passes.scheduling.tiles.tile import Tile
-from passes.scheduling.tiles.tile_analysis import (
+from tadc.passes.scheduling.tiles.panel_choice import with_panels
+from tadc.passes.scheduling.tiles.squares import square_tile
+from tadc.passes.scheduling.tiles.sum_lengths import blocked_sums, is_short, long_sums
+from tadc.passes.scheduling.tiles.term_choice import single_row, term_candidates
+from tadc.passes.scheduling.tiles.tile import Tile
+from tadc.passes.scheduling.tiles.tile_analysis import (
     is_slow,
     lanes_of,
     stride,
     sum_along,
     vectors_of_sums,
 )
-from passes.scheduling.tiles.tileable_sums import tileable_sums
+from tadc.passes.scheduling.tiles.tileable_sums import tileable_sums
 
 COST_OF_TERMS = 2
 """The cost of vectors along terms as a multiple of others': they begin anywhere in memory."""

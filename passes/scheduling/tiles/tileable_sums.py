@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from xdsl.ir import Region
 
-from dialects import tix
-from passes.analysis.index_uses import IndexUses
-from passes.index_sets.context import is_bounded_inside
-from passes.index_sets.sets import index_set
-from passes.rewriting.programs import definition_around
-from passes.scheduling.tiles.sum_lengths import MASKED_STEPS, blocked_sums, is_short
-from passes.scheduling.tiles.tile import Tile
-from passes.scheduling.tiles.tile_analysis import (
+from tadc.dialects import tix
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.index_sets.context import is_bounded_inside
+from tadc.passes.index_sets.sets import index_set
+from tadc.passes.rewriting.programs import definition_around
+from tadc.passes.scheduling.tiles.sum_lengths import MASKED_STEPS, blocked_sums, is_short
+from tadc.passes.scheduling.tiles.tile import Tile
+from tadc.passes.scheduling.tiles.tile_analysis import (
     indices_of,
     is_rectangular,
     reads_outside_terms,

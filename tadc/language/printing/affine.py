@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from xdsl.ir import SSAValue
 
-from dialects.tix import Affine, FloorDivOp, Variable
+from tadc.dialects.tix import Affine, FloorDivOp, Variable
 from tadc.language.sizes import Bound
 
 CONDITION, OR, AND, COMPARISON, SUM, PRODUCT, SIGN, POWER, ATOM = range(9)

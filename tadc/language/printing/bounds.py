@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from xdsl.ir import SSAValue
 
-from dialects.tix import Affine, Constraint, Variable
+from tadc.dialects.tix import Affine, Constraint, Variable
 from tadc.language.printing.affine import SUM, NamesInScope, extreme
 from tadc.language.sizes import Bound
 from tadc.language.written_ranges import RangeBound, lower, upper

@@ -7,13 +7,13 @@ from itertools import product
 
 from xdsl.ir import SSAValue
 
-from dialects.tix import Constraint, IfOp, Predicate, WhereOp, constant_value, yielded
-from passes.index_sets.disjuncts import complement
-from passes.index_sets.sets import quotient_constraints, quotients_of
-from passes.index_sets.space import feasible
+from tadc.dialects.tix import Constraint, IfOp, Predicate, WhereOp, constant_value, yielded
 from tadc.language.conditions import Condition, decided
 from tadc.language.printing.affine import AND, COMPARISON, OR, SUM, NamesInScope, Text
 from tadc.language.printing.conditions import condition
+from tadc.passes.index_sets.disjuncts import complement
+from tadc.passes.index_sets.sets import quotient_constraints, quotients_of
+from tadc.passes.index_sets.space import feasible
 
 SIGNS: dict[Predicate, str] = {
     "lt": "<",

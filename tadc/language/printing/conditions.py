@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from dialects.tix import Affine, Constraint
+from tadc.dialects.tix import Affine, Constraint
 from tadc.language.printing.affine import AND, COMPARISON, OR, NamesInScope, Part, Text, total
 
 

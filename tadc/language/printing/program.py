@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from xdsl.dialects.builtin import f32, f64
 from xdsl.ir import SSAValue
 
-from dialects.tix import (
+from tadc.dialects.tix import (
     Affine,
     Constraint,
     DefineOp,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
-from dialects.tix import (
+from tadc.dialects.tix import (
     BINARY,
     UNARY,
     Affine,
@@ -29,7 +29,7 @@ from dialects.tix import (
     between,
     yielded,
 )
-from dialects.tix.elementwise import NegOp
+from tadc.dialects.tix.elementwise import NegOp
 from tadc.language import folding
 from tadc.language.conditions import decided
 from tadc.language.names import INFINITY, fresh

@@ -1,7 +1,7 @@
 """Exact geometry of the plane and of lattices: vertices, shadows, integer points, cut lines.
 
-A row `(a, ..., c)` stands for the half space `a·v + c >= 0`, as everywhere in `passes.polyhedral`.
-Coordinates are `int` or `Fraction`, nothing is rounded.
+A row `(a, ..., c)` stands for the half space `a·v + c >= 0`, as everywhere in
+`tadc.passes.polyhedral`. Coordinates are `int` or `Fraction`, nothing is rounded.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from itertools import combinations
 from math import gcd
 from typing import NamedTuple, TypeAlias
 
-from passes.polyhedral.division import lower_bound, upper_bound
-from passes.polyhedral.fourier_motzkin import project
-from passes.polyhedral.inequalities import tightened
-from passes.polyhedral.loop_nests import LoopNest, loop_nest
-from passes.polyhedral.matrix import Row
+from tadc.passes.polyhedral.division import lower_bound, upper_bound
+from tadc.passes.polyhedral.fourier_motzkin import project
+from tadc.passes.polyhedral.inequalities import tightened
+from tadc.passes.polyhedral.loop_nests import LoopNest, loop_nest
+from tadc.passes.polyhedral.matrix import Row
 
 Vertex: TypeAlias = tuple[Fraction, Fraction]
 Lattice: TypeAlias = tuple[int, ...]

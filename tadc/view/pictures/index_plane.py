@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from dialects.tix import Constraint
-from passes.polyhedral.division import ceildiv, floordiv
+from tadc.dialects.tix import Constraint
+from tadc.passes.polyhedral.division import ceildiv, floordiv
 from tadc.view.pictures.geometry import (
     MOST_POINTS,
     Lattice,

@@ -9,13 +9,13 @@ from functools import cached_property
 
 from xdsl.ir import SSAValue
 
-from dialects.tix import Affine, Constraint, FloorDivOp, Variable
-from dialects.tix.affine import factors_of
-from dialects.tix.constraints import show_constraint
-from passes.polyhedral.matrix import Row, negate
-from passes.rewriting.programs import definition_around, fresh_name
-from passes.solve_index_kernels import Derivation, Exact
+from tadc.dialects.tix import Affine, Constraint, FloorDivOp, Variable
+from tadc.dialects.tix.affine import factors_of
+from tadc.dialects.tix.constraints import show_constraint
 from tadc.explain.contribution import Contribution
+from tadc.passes.polyhedral.matrix import Row, negate
+from tadc.passes.rewriting.programs import definition_around, fresh_name
+from tadc.passes.solve_index_kernels import Derivation, Exact
 from tadc.view.pictures.geometry import has_point
 
 TENSOR = re.compile(r"(\w+)\s*\[")

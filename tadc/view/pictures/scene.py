@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Literal, TypeAlias
 
-from passes.polyhedral.matrix import Row
+from tadc.passes.polyhedral.matrix import Row
 from tadc.view.pictures.geometry import Vertex
 
 DotKind: TypeAlias = Literal["hit", "outside", "inside"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from passes.polyhedral.matrix import Row
+from tadc.passes.polyhedral.matrix import Row
 from tadc.view.pictures.geometry import Lattice, edge, plane_points, polygon, shadow
 from tadc.view.pictures.instance import Instance, Solved
 from tadc.view.pictures.scene import Axis, Dot, Line, Scene

@@ -15,9 +15,9 @@ from math import ceil, floor
 
 from xdsl.ir import SSAValue
 
-from dialects.tix import Affine
-from passes.polyhedral.division import lower_bound, upper_bound
-from passes.polyhedral.matrix import Row
+from tadc.dialects.tix import Affine
+from tadc.passes.polyhedral.division import lower_bound, upper_bound
+from tadc.passes.polyhedral.matrix import Row
 from tadc.view.pictures.geometry import MOST_POINTS, cut, edge, has_point, line_of, polygon
 from tadc.view.pictures.instance import Instance, Solved, Values
 from tadc.view.pictures.scene import Axis, Dot, Line, Scene, Tick, frame

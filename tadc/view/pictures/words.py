@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dialects.tix import Affine, Constraint
-from dialects.tix.constraints import show_constraint
-from passes.polyhedral.inequalities import tightened
-from passes.polyhedral.matrix import Row
+from tadc.dialects.tix import Affine, Constraint
+from tadc.dialects.tix.constraints import show_constraint
+from tadc.passes.polyhedral.inequalities import tightened
+from tadc.passes.polyhedral.matrix import Row
 
 MOST_LISTED = 12
 """The number of points that a description lists."""

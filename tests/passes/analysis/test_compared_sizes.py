@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tadc
-from passes.analysis.compared_sizes import compared_sizes
+from tadc.passes.analysis.compared_sizes import compared_sizes
 
 PROJECTED = (
     "s[b, h in range(4), i, j] = sum[d in range(32)](p[b, i, 32*h + d] * p[b, j, 128 + 32*h + d])"

@@ -9,8 +9,8 @@ from math import prod
 import pytest
 from xdsl.ir import Block, SSAValue
 
-from dialects.tix import Affine, TensorType, real
-from passes.analysis.element_counts import count, difference, is_positive, show, value
+from tadc.dialects.tix import Affine, TensorType, real
+from tadc.passes.analysis.element_counts import count, difference, is_positive, show, value
 
 SIZES = [{"N": n, "M": m} for n, m in product(range(5), repeat=2)]
 

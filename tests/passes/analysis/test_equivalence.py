@@ -10,12 +10,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 import tadc
-from dialects.loops import CallOp
-from passes import run_passes
-from passes.analysis.equivalence import Deduplicated, equivalent_definitions
-from passes.differentiation.shared_adjoints import SharedAdjoints
-from passes.rewriting.program_pass import LocalPass
-from passes.simplify_sums import simplify_sums
+from tadc.dialects.loops import CallOp
+from tadc.passes import run_passes
+from tadc.passes.analysis.equivalence import Deduplicated, equivalent_definitions
+from tadc.passes.differentiation.shared_adjoints import SharedAdjoints
+from tadc.passes.rewriting.program_pass import LocalPass
+from tadc.passes.simplify_sums import simplify_sums
 from tadc.program import Program
 from tadc.universe import PASSES
 from tests.host_shim import host_shim

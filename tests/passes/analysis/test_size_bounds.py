@@ -12,10 +12,10 @@ from xdsl.ir import Block
 from xdsl.utils.test_value import create_ssa_value
 
 import tadc
-from dialects.tix import Affine, Constraint
-from dialects.tix.affine import SizeValues
-from passes.analysis.size_bounds import SizeBounds
-from passes.lowering.scalars.index_lowering import IndexLowering
+from tadc.dialects.tix import Affine, Constraint
+from tadc.dialects.tix.affine import SizeValues
+from tadc.passes.analysis.size_bounds import SizeBounds
+from tadc.passes.lowering.scalars.index_lowering import IndexLowering
 
 PROGRAM = tadc.compile("y[i] = sum[k](w[k] * x[3*i + k])").program.op
 

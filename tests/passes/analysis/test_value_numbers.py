@@ -7,8 +7,8 @@ import pytest
 from numpy.typing import DTypeLike
 
 import tadc
-from dialects.tix import elementwise as ew
-from passes.analysis.value_numbers import EVEN, ODD, ValueNumbers
+from tadc.dialects.tix import elementwise as ew
+from tadc.passes.analysis.value_numbers import EVEN, ODD, ValueNumbers
 
 HEAD = "x: f64[6]\ny: f64[6]\nz: f64[6]\nw: f64[6, 6]\n"
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import tadc
-from passes.differentiation.cancelled_extrema import cancelled_extrema
-from passes.rewriting.programs import label_of
+from tadc.passes.differentiation.cancelled_extrema import cancelled_extrema
+from tadc.passes.rewriting.programs import label_of
 from tests.support.derivations import Case, assert_derivative, interpret
 
 SCORES = "s[i, j] = sum[d](x[i, d] * x[j, d]) * 0.125\nm[i] = max[j in range(i + 1)](s[i, j]){t}\n"

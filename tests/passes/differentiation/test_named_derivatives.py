@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import tadc
-from dialects import tix
+from tadc.dialects import tix
 from tadc.sizes import bind_sizes
 from tests.support.derivations import derivative_stages, interpret, program_of
 from tests.support.guarded_memory import before_a_locked_page, between_nan

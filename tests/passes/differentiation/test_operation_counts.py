@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 import tadc
-from passes.rewriting.programs import type_of
 from tadc.interpreter.tensor_index import count_operations
+from tadc.passes.rewriting.programs import type_of
 from tadc.program import Program
 from tadc.sizes import shape_of
 from tadc.verify.gradients import named_sizes, widened

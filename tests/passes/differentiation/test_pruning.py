@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import tadc
-from dialects import tix
-from passes.differentiate import DifferentiatePass
-from passes.outline_reductions import OutlineReductionsPass
-from passes.split_pullback import MOST_COST_TO_RECOMPUTE_RESULT
+from tadc.dialects import tix
 from tadc.errors import UnknownNameError
 from tadc.interpreter.tensor_index import count_operations
+from tadc.passes.differentiate import DifferentiatePass
+from tadc.passes.outline_reductions import OutlineReductionsPass
+from tadc.passes.split_pullback import MOST_COST_TO_RECOMPUTE_RESULT
 from tadc.support.ir_text import context
 from tests.support.campaign import seeds
 from tests.support.derivations import Case, assert_close, check_seeds, program_of, random_case

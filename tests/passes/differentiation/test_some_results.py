@@ -10,7 +10,7 @@ import pytest
 from xdsl.rewriter import Rewriter
 
 import tadc
-from dialects import tix
+from tadc.dialects import tix
 from tadc.errors import UnknownNameError
 from tadc.function import Function
 from tadc.program import Program

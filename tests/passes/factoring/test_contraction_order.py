@@ -11,9 +11,9 @@ import pytest
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, SSAValue
 
-from passes.analysis.machine_facts import MachineFacts
-from passes.factoring import contraction_order
-from passes.factoring.contraction_order import Contraction, PartialSum
+from tadc.passes.analysis.machine_facts import MachineFacts
+from tadc.passes.factoring import contraction_order
+from tadc.passes.factoring.contraction_order import Contraction, PartialSum
 from tests.support.campaign import seeds
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import tadc
-from passes.outline_reductions import OutlineReductionsPass
-from passes.rewriting.written_sizes import write_sizes
+from tadc.passes.outline_reductions import OutlineReductionsPass
+from tadc.passes.rewriting.written_sizes import write_sizes
 
 ROWS, COLUMNS = "sum[j](w[i, j] * x[j])", "sum[j](w[j, i] * x[j])"
 DECLARED = "w: f64[N, N]\nx: f64[N]\n"

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import tadc
-from dialects import tix
-from passes.outline_reductions import outline_reductions
+from tadc.dialects import tix
+from tadc.passes.outline_reductions import outline_reductions
 from tests.support.campaign import seeds
 from tests.support.derivations import interpret
 

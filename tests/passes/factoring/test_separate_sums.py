@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import tadc
-from dialects import tix
-from passes.factoring.separate_sums import separate_sums
+from tadc.dialects import tix
+from tadc.passes.factoring.separate_sums import separate_sums
 
 LEFT = "a[s] * prod[k in range(s + 1, r)](w[k])"
 RIGHT = "a[t] * prod[k in range(r + 1, t + 1)](w[k])"

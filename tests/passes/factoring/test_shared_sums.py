@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import tadc
-from dialects import tix
-from passes.factor_sums import factor_sums
-from passes.factoring import shared_sums
-from passes.factoring.partial_sums import TermsOfSums
-from passes.pipeline import pullback_passes
+from tadc.dialects import tix
+from tadc.passes.factor_sums import factor_sums
+from tadc.passes.factoring import shared_sums
+from tadc.passes.factoring.partial_sums import TermsOfSums
+from tadc.passes.pipeline import pullback_passes
 from tests.support.campaign import seeds
 from tests.support.derivations import Case
 from tests.support.rewritten import check_meaning

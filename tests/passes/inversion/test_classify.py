@@ -7,12 +7,12 @@ from time import process_time
 
 import pytest
 
-from dialects.tix import Affine
-from passes.inversion import structures
-from passes.inversion.classify import classify, classify_all
-from passes.inversion.lumps import lumps
-from passes.inversion.signed_permutations import SignedPermutation
-from passes.rewriting.failure import PassFailure
+from tadc.dialects.tix import Affine
+from tadc.passes.inversion import structures
+from tadc.passes.inversion.classify import classify, classify_all
+from tadc.passes.inversion.lumps import lumps
+from tadc.passes.inversion.signed_permutations import SignedPermutation
+from tadc.passes.rewriting.failure import PassFailure
 from tests.support.campaign import seeds
 from tests.support.lump_programs import program
 from tests.support.structure_checks import check_structures

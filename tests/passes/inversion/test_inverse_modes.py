@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 
 import tadc
-from passes.inversion import structures
-from passes.inversion.classify import classify_all
-from passes.inversion.lumps import Lump, lumps
-from passes.rewriting.programs import type_of
 from tadc.errors import IllConditionedWarning, SingularError, UnsupportedError
+from tadc.passes.inversion import structures
+from tadc.passes.inversion.classify import classify_all
+from tadc.passes.inversion.lumps import Lump, lumps
+from tadc.passes.rewriting.programs import type_of
 from tests.support.campaign import CAMPAIGN, seeds
 from tests.support.derivations import check_seeds
 from tests.support.inverse_checks import (

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from xdsl.ir import SSAValue
 
-from dialects.tix import DefineOp, ProgramOp, Variable
-from passes.inversion.lumps import Lump, lumps
-from passes.inversion.state import active_reads, state_of
-from passes.rewriting.failure import PassFailure
-from passes.rewriting.programs import type_of
+from tadc.dialects.tix import DefineOp, ProgramOp, Variable
+from tadc.passes.inversion.lumps import Lump, lumps
+from tadc.passes.inversion.state import active_reads, state_of
+from tadc.passes.rewriting.failure import PassFailure
+from tadc.passes.rewriting.programs import type_of
 from tests.support.campaign import seeds
 from tests.support.lump_programs import (
     jacobian,

@@ -8,8 +8,8 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import tadc
-from dialects.tix import DeterminantOp, ProgramOp, SolveOp
-from passes.pipeline import splitting_passes, whole_inverse_passes
+from tadc.dialects.tix import DeterminantOp, ProgramOp, SolveOp
+from tadc.passes.pipeline import splitting_passes, whole_inverse_passes
 from tests.support.campaign import seeds
 from tests.support.random_updates import random_update
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tadc
-from dialects.tix import AVX_512, Registers
+from tadc.dialects.tix import AVX_512, Registers
 from tests.support.registers import AVX2, choose_loops_for
 
 WINDOWS = {

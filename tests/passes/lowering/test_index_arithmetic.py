@@ -12,12 +12,12 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import Float32Type, UnknownLoc
 from xdsl.ir import Block, Operation, SSAValue
 
-from dialects.quick import INDEX, block_with, constant_integer
-from dialects.tix import Affine, TensorType
-from passes.lowering.emit import digits
-from passes.lowering.scalars.body_lowering import BodyLowering
-from passes.lowering.scalars.index_arithmetic import LARGEST_NUMBER, IndexArithmetic
-from passes.lowering.scalars.index_lowering import IndexLowering
+from tadc.dialects.quick import INDEX, block_with, constant_integer
+from tadc.dialects.tix import Affine, TensorType
+from tadc.passes.lowering.emit import digits
+from tadc.passes.lowering.scalars.body_lowering import BodyLowering
+from tadc.passes.lowering.scalars.index_arithmetic import LARGEST_NUMBER, IndexArithmetic
+from tadc.passes.lowering.scalars.index_lowering import IndexLowering
 from tests.support.campaign import seeds
 
 MEANINGS: dict[type[Operation], Callable[[int, int], int]] = {

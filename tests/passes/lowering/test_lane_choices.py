@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
-from passes.schedule import schedule
-from passes.scheduling.blocking import blocking_chooser
 from tadc.interpreter.tensor_index import evaluate
+from tadc.passes.schedule import schedule
+from tadc.passes.scheduling.blocking import blocking_chooser
 from tests.interpreter.tix_text import parse
 from tests.support.scheduled_programs import run_scheduled
 

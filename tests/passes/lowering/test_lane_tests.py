@@ -7,7 +7,7 @@ import pytest
 from xdsl.dialects import scf, vector
 
 import tadc
-from dialects.loops import CompareLanesOp
+from tadc.dialects.loops import CompareLanesOp
 from tadc.sizes import bind_sizes
 
 WINDOW = (

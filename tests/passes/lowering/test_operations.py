@@ -9,9 +9,9 @@ from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import Float32Type, FloatAttr, IndexType, IntegerAttr, MemRefType
 from xdsl.ir import Block, Operation
 
-from dialects.loops import vector_of
-from passes.lowering import operations
-from passes.lowering.scalars.elementary import AS_WRITTEN, CONTRACT
+from tadc.dialects.loops import vector_of
+from tadc.passes.lowering import operations
+from tadc.passes.lowering.scalars.elementary import AS_WRITTEN, CONTRACT
 
 f32, index = Float32Type(), IndexType()
 LANES = vector_of(f32, 8)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import tadc
-from passes.lowering.streams import rows_side_by_side, stream_loops
-from passes.scheduling.streams import stream_tiles, streams
-from passes.scheduling.streams.stream_tiles import shared_rows
+from tadc.passes.lowering.streams import rows_side_by_side, stream_loops
+from tadc.passes.scheduling.streams import stream_tiles, streams
+from tadc.passes.scheduling.streams.stream_tiles import shared_rows
 from tests.passes.scheduling.test_stream_tiles import (
     random_stencil,
     random_window,

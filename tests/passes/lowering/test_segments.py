@@ -11,11 +11,11 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import tadc
-from dialects import tix
-from passes.lowering.scalars import segments
-from passes.schedule import schedule
-from passes.set_precision import set_precision
+from tadc.dialects import tix
 from tadc.interpreter.loops import run
+from tadc.passes.lowering.scalars import segments
+from tadc.passes.schedule import schedule
+from tadc.passes.set_precision import set_precision
 from tadc.runtime import size_class
 from tadc.runtime.on_cpu import CpuExecutable
 from tests.interpreter.tix_text import parse

@@ -9,10 +9,10 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import tadc
-from dialects.tix import AVX_512, Registers
-from passes.schedule import schedule
-from passes.scheduling.blocking import blocking_chooser
+from tadc.dialects.tix import AVX_512, Registers
 from tadc.interpreter.tensor_index import evaluate
+from tadc.passes.schedule import schedule
+from tadc.passes.scheduling.blocking import blocking_chooser
 from tests.interpreter.tix_text import parse
 from tests.support.registers import AVX2, choose_loops_for
 from tests.support.scheduled_programs import run_scheduled

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import tadc
-from passes.lowering.streams import stream_loops
-from passes.scheduling.streams import stream_tiles, streams
+from tadc.passes.lowering.streams import stream_loops
+from tadc.passes.scheduling.streams import stream_tiles, streams
 from tests.passes.lowering.test_rows_side_by_side import CASES, GUARDED, check_random_stencil
 from tests.passes.scheduling.test_stream_tiles import value_and_gradient
 from tests.support.campaign import seeds

@@ -7,10 +7,10 @@ from itertools import product
 import islpy as isl
 import numpy as np
 
-from passes.polyhedral.division import lower_bound, upper_bound
-from passes.polyhedral.inequalities import implied, tightened
-from passes.polyhedral.loop_nests import LoopNest
-from passes.polyhedral.matrix import Row, dot, negate
+from tadc.passes.polyhedral.division import lower_bound, upper_bound
+from tadc.passes.polyhedral.inequalities import implied, tightened
+from tadc.passes.polyhedral.loop_nests import LoopNest
+from tadc.passes.polyhedral.matrix import Row, dot, negate
 
 Point = tuple[int, ...]
 

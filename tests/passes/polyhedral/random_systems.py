@@ -27,13 +27,13 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from dialects import tix
-from dialects.tix import Affine, Constraint
-from passes.index_sets.disjuncts import negate
-from passes.index_sets.sets import quotient_constraints
-from passes.infer_ranges import InferRangesPass
-from passes.simplify_sums import SimplifySumsPass
-from passes.solve_index_kernels import SolveIndexKernelsPass
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Constraint
+from tadc.passes.index_sets.disjuncts import negate
+from tadc.passes.index_sets.sets import quotient_constraints
+from tadc.passes.infer_ranges import InferRangesPass
+from tadc.passes.simplify_sums import SimplifySumsPass
+from tadc.passes.solve_index_kernels import SolveIndexKernelsPass
 from tadc.support.ir_text import context, parse_module
 from tests.support.loop_walk import walk
 
@@ -316,7 +316,7 @@ def derived(text: str, passes: Sequence[ModulePass] = PASSES) -> ModuleOp:
     """The module after the passes that solve, bound and simplify, with numbers of any length."""
     module = parse_module(text)
     module.verify()
-    with patch("passes.index_sets.space.MOST_BITS_OF_A_NUMBER", 10_000):
+    with patch("tadc.passes.index_sets.space.MOST_BITS_OF_A_NUMBER", 10_000):
         for step in passes:
             step.apply(context(), module)
             module.verify()

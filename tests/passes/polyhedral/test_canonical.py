@@ -2,11 +2,11 @@
 
 import pytest
 
-from passes.polyhedral import canonical
-from passes.polyhedral.canonical import canonicalize
-from passes.polyhedral.diophantine import Quotient, solve
-from passes.polyhedral.matrix import Matrix
-from passes.polyhedral.particular import Particular, QuotientTerm, ZeroGuards
+from tadc.passes.polyhedral import canonical
+from tadc.passes.polyhedral.canonical import canonicalize
+from tadc.passes.polyhedral.diophantine import Quotient, solve
+from tadc.passes.polyhedral.matrix import Matrix
+from tadc.passes.polyhedral.particular import Particular, QuotientTerm, ZeroGuards
 
 GUARD = ZeroGuards(((-1, 1, 0),), (1,))
 """q - p = 0, for parameters (p, q)."""

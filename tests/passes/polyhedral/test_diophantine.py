@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from passes.polyhedral.diophantine import Quotient, Solution, solve
-from passes.polyhedral.matrix import Matrix, apply, dot, hstack, multiply, negate, transpose
+from tadc.passes.polyhedral.diophantine import Quotient, Solution, solve
+from tadc.passes.polyhedral.matrix import Matrix, apply, dot, hstack, multiply, negate, transpose
 
 exact = settings(derandomize=True, deadline=None, max_examples=250)
 

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from passes.polyhedral.division import lower_bound, upper_bound
-from passes.polyhedral.fourier_motzkin import project_bounds
+from tadc.passes.polyhedral.division import lower_bound, upper_bound
+from tadc.passes.polyhedral.fourier_motzkin import project_bounds
 from tests.passes.polyhedral.boxed_systems import brute_force, parameter_points, random_system
 
 

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from passes.polyhedral.images import coordinates, rank
-from passes.polyhedral.matrix import Row, identity, multiply
+from tadc.passes.polyhedral.images import coordinates, rank
+from tadc.passes.polyhedral.matrix import Row, identity, multiply
 from tests.support.campaign import seeds
 
 

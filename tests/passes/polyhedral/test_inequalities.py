@@ -5,8 +5,8 @@ import random
 import islpy as isl
 import pytest
 
-from passes.polyhedral.inequalities import implied, irredundant, rows_feasible, tidy, tightened
-from passes.polyhedral.matrix import Row, negate
+from tadc.passes.polyhedral.inequalities import implied, irredundant, rows_feasible, tidy, tightened
+from tadc.passes.polyhedral.matrix import Row, negate
 
 
 def exclusive(rows: list[Row], width: int) -> bool:

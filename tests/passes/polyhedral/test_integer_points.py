@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from passes.polyhedral.loop_nests import Unbounded, integer_point
-from passes.polyhedral.matrix import Row, dot, negate
+from tadc.passes.polyhedral.loop_nests import Unbounded, integer_point
+from tadc.passes.polyhedral.matrix import Row, dot, negate
 from tests.passes.polyhedral.boxed_systems import box, to_isl
 
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from passes.polyhedral.lattice import normal_basis, shortest
-from passes.polyhedral.matrix import Matrix, multiply, transpose
-from passes.polyhedral.smith import smith_normal_form
+from tadc.passes.polyhedral.lattice import normal_basis, shortest
+from tadc.passes.polyhedral.matrix import Matrix, multiply, transpose
+from tadc.passes.polyhedral.smith import smith_normal_form
 
 exact = settings(derandomize=True, deadline=None, max_examples=250)
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import pytest
 
 import tadc
-from dialects import tix
-from passes.polyhedral.diophantine import solve
-from passes.polyhedral.fourier_motzkin import BudgetError, project
-from passes.polyhedral.loop_nests import LoopNest, Unbounded, loop_nest
-from passes.polyhedral.matrix import Matrix, Row, dot, negate
+from tadc.dialects import tix
+from tadc.passes.polyhedral.diophantine import solve
+from tadc.passes.polyhedral.fourier_motzkin import BudgetError, project
+from tadc.passes.polyhedral.loop_nests import LoopNest, Unbounded, loop_nest
+from tadc.passes.polyhedral.matrix import Matrix, Row, dot, negate
 from tests.passes.polyhedral.boxed_systems import (
     box,
     brute_force,

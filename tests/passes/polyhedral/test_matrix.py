@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from passes.polyhedral import division
-from passes.polyhedral.matrix import (
+from tadc.passes.polyhedral import division
+from tadc.passes.polyhedral.matrix import (
     apply,
     dot,
     hstack,

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from passes.polyhedral.matrix import Matrix, identity, multiply
-from passes.polyhedral.smith import smith_normal_form
+from tadc.passes.polyhedral.matrix import Matrix, identity, multiply
+from tadc.passes.polyhedral.smith import smith_normal_form
 
 exact = settings(derandomize=True, deadline=None, max_examples=300)
 

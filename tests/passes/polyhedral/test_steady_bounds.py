@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 
 import tadc
-from passes.polyhedral.steady_bounds import steady
+from tadc.passes.polyhedral.steady_bounds import steady
 from tests.support.campaign import seeds
 
 

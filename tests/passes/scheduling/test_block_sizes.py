@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import tadc
-from dialects.tix import AVX_512, Registers
-from passes.scheduling.tiles.block_sizes import MOST_ROWS, Room
+from tadc.dialects.tix import AVX_512, Registers
+from tadc.passes.scheduling.tiles.block_sizes import MOST_ROWS, Room
 
 
 @pytest.mark.parametrize("registers", [AVX_512, Registers(16, 2), Registers(16, 4)])

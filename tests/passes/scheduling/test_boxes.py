@@ -7,9 +7,9 @@ from itertools import product
 import pytest
 from xdsl.rewriter import Rewriter
 
-from dialects import tix
-from passes.analysis.stage_checks import require_bounded
-from passes.scheduling.tiles.boxes import box_around
+from tadc.dialects import tix
+from tadc.passes.analysis.stage_checks import require_bounded
+from tadc.passes.scheduling.tiles.boxes import box_around
 from tests.interpreter.tix_text import parse
 
 SUM = """

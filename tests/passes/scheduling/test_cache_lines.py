@@ -8,17 +8,17 @@ from itertools import pairwise, product
 import pytest
 
 import tadc
-from dialects import tix
-from passes.analysis.index_uses import IndexUses
-from passes.scheduling.costs.cache_lines import (
+from tadc.dialects import tix
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.scheduling.costs.cache_lines import (
     BYTES_BETWEEN,
     BYTES_IN_ORDER,
     FEWEST_ROWS_OF_COPY,
     LINES_APART,
     is_copied,
 )
-from passes.scheduling.tiles.sum_lengths import blocked_sums
-from passes.scheduling.tiles.tile import Hoisted, Tile
+from tadc.passes.scheduling.tiles.sum_lengths import blocked_sums
+from tadc.passes.scheduling.tiles.tile import Hoisted, Tile
 
 LINE = 64
 

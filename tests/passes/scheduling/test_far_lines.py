@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 import tadc
-from passes.analysis.index_uses import IndexUses
-from passes.scheduling.costs.far_lines import COST_OF_FAR_LINE, cost_of_far_lines
-from passes.scheduling.tiles.sum_lengths import blocked_sums
-from passes.scheduling.tiles.tile import Hoisted, Tile
-from passes.scheduling.tiles.tile_choice import choose_tiles
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.scheduling.costs.far_lines import COST_OF_FAR_LINE, cost_of_far_lines
+from tadc.passes.scheduling.tiles.sum_lengths import blocked_sums
+from tadc.passes.scheduling.tiles.tile import Hoisted, Tile
+from tadc.passes.scheduling.tiles.tile_choice import choose_tiles
 
 SOURCE = "y[k, r] = sum[i, j](x[i, j, k] * d[i, j, r])"
 

@@ -12,19 +12,19 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import tadc
-from passes.schedule import schedule
-from passes.scheduling import fusion
-from passes.scheduling.blocking import blocking_chooser
-from passes.scheduling.costs import cache_lines
-from passes.scheduling.tiles import (
+from tadc.function import Function
+from tadc.passes.schedule import schedule
+from tadc.passes.scheduling import fusion
+from tadc.passes.scheduling.blocking import blocking_chooser
+from tadc.passes.scheduling.costs import cache_lines
+from tadc.passes.scheduling.tiles import (
     block_sizes,
     panel_choice,
     sum_lengths,
     tile_analysis,
     tile_choice,
 )
-from passes.set_precision import set_precision
-from tadc.function import Function
+from tadc.passes.set_precision import set_precision
 from tadc.runtime.executable import kernel_calls
 from tadc.runtime.on_cpu import CpuExecutable
 from tests.support.campaign import seeds

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import tadc
-from passes.cutting import pair_cuts
-from passes.scheduling import blocking, pairs
-from passes.scheduling.tiles import sum_lengths, tile_analysis
 from tadc.function import Function
+from tadc.passes.cutting import pair_cuts
+from tadc.passes.scheduling import blocking, pairs
+from tadc.passes.scheduling.tiles import sum_lengths, tile_analysis
 from tadc.runtime.loop_plan import program_in
 from tests.support.campaign import seeds
 from tests.support.long_calls import count_all_calls_as_long, cut_all_steps

@@ -7,8 +7,8 @@ import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
 import tadc
-from dialects.tix import AVX_512
-from passes.scheduling.tiles.tile_choice import priced_tiles
+from tadc.dialects.tix import AVX_512
+from tadc.passes.scheduling.tiles.tile_choice import priced_tiles
 
 STRIDED = """\
 w: f32[128, 2, 9, 64]

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import tadc
-from dialects import tix
-from passes.analysis.index_uses import IndexUses
-from passes.scheduling.tiles.panel_runs import run_of
-from passes.scheduling.tiles.sum_lengths import blocked_sums
-from passes.scheduling.tiles.tile import Hoisted
+from tadc.dialects import tix
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.scheduling.tiles.panel_runs import run_of
+from tadc.passes.scheduling.tiles.sum_lengths import blocked_sums
+from tadc.passes.scheduling.tiles.tile import Hoisted
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,13 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import tadc
-from dialects import tix
-from passes.pipeline import code_passes
-from passes.rewriting.programs import tensor_names
-from passes.scheduling.blocking import PLAIN
-from passes.scheduling.text import planned
-from passes.scheduling.text.plan_parser import PlanFailure, parse_plan
-from passes.scheduling.text.planned import blocking_of
+from tadc.dialects import tix
+from tadc.passes.pipeline import code_passes
+from tadc.passes.rewriting.programs import tensor_names
+from tadc.passes.scheduling.blocking import PLAIN
+from tadc.passes.scheduling.text import planned
+from tadc.passes.scheduling.text.plan_parser import PlanFailure, parse_plan
+from tadc.passes.scheduling.text.planned import blocking_of
 from tadc.support.ir_text import context
 
 PRODUCT = "x: f32[70, 300]\nw: f32[90, 300]\ny[i, j] = sum[k](x[i, k] * w[j, k])"

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import tadc
-from dialects import tix
-from passes.outline_scans import outline_scans
-from passes.scheduling.recurrences import is_recurrence
+from tadc.dialects import tix
+from tadc.passes.outline_scans import outline_scans
+from tadc.passes.scheduling.recurrences import is_recurrence
 from tests.support.derivations import Case
 from tests.support.rewritten import check_meaning
 

@@ -8,14 +8,14 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import tadc
-from dialects import tix
-from passes.pipeline import code_passes
-from passes.rewriting.programs import tensor_names
-from passes.scheduling.blocking import PLAIN, Blocking
-from passes.scheduling.costs.frequencies import bytes_of, frequencies
-from passes.scheduling.costs.predict import MACHINE, Prediction, predict
-from passes.scheduling.text.plan_parser import parse_plan
-from passes.scheduling.text.planned import blocking_of
+from tadc.dialects import tix
+from tadc.passes.pipeline import code_passes
+from tadc.passes.rewriting.programs import tensor_names
+from tadc.passes.scheduling.blocking import PLAIN, Blocking
+from tadc.passes.scheduling.costs.frequencies import bytes_of, frequencies
+from tadc.passes.scheduling.costs.predict import MACHINE, Prediction, predict
+from tadc.passes.scheduling.text.plan_parser import parse_plan
+from tadc.passes.scheduling.text.planned import blocking_of
 from tadc.runtime.loop_plan import predictions
 from tadc.support.ir_text import context
 

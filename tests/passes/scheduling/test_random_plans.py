@@ -10,15 +10,15 @@ import pytest
 from xdsl.ir import SSAValue
 
 import tadc
-from dialects import tix
-from passes.rewriting.programs import tensor_names
-from passes.scheduling.text.plan_parser import PlanFailure, parse_plan
-from passes.scheduling.text.plan_text import entry_lines, header
-from passes.scheduling.text.planned import blocking_of
-from passes.scheduling.text.value_text import ValueText, index_names
-from passes.scheduling.tiles import sum_lengths, tile_analysis
-from passes.scheduling.tiles.sum_lengths import blocked_sums
-from passes.scheduling.tiles.tile_analysis import hoisted_values, lanes_of
+from tadc.dialects import tix
+from tadc.passes.rewriting.programs import tensor_names
+from tadc.passes.scheduling.text.plan_parser import PlanFailure, parse_plan
+from tadc.passes.scheduling.text.plan_text import entry_lines, header
+from tadc.passes.scheduling.text.planned import blocking_of
+from tadc.passes.scheduling.text.value_text import ValueText, index_names
+from tadc.passes.scheduling.tiles import sum_lengths, tile_analysis
+from tadc.passes.scheduling.tiles.sum_lengths import blocked_sums
+from tadc.passes.scheduling.tiles.tile_analysis import hoisted_values, lanes_of
 from tadc.runtime import size_class
 from tadc.runtime.runner import Runner
 from tests.support.campaign import in_turn, seeds

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import tadc
-from dialects import tix
-from passes.scheduling.recurrences import is_recurrence
+from tadc.dialects import tix
+from tadc.passes.scheduling.recurrences import is_recurrence
 from tadc.runtime.compiled import Compiled
 from tadc.runtime.loop_plan import program_in
 

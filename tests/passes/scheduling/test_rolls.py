@@ -10,13 +10,13 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import tadc
-from passes.analysis.equivalence import equivalent_definitions
-from passes.schedule import schedule
-from passes.scheduling.bands.rolls import ROWS
-from passes.scheduling.blocking import blocking_chooser
-from passes.scheduling.sharing import nests_of
-from passes.set_precision import set_precision
-from passes.shape_loops import shape_loops
+from tadc.passes.analysis.equivalence import equivalent_definitions
+from tadc.passes.schedule import schedule
+from tadc.passes.scheduling.bands.rolls import ROWS
+from tadc.passes.scheduling.blocking import blocking_chooser
+from tadc.passes.scheduling.sharing import nests_of
+from tadc.passes.set_precision import set_precision
+from tadc.passes.shape_loops import shape_loops
 from tadc.runtime.compiled import Compiled
 from tadc.runtime.loop_plan import program_in
 from tests.support.campaign import seeds

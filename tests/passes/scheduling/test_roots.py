@@ -9,13 +9,13 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import tadc
-from passes.cut_reductions import cut_reductions
-from passes.schedule import schedule
-from passes.scheduling.bands import band_layout, band_pieces
-from passes.scheduling.blocking import blocking_chooser
-from passes.set_precision import set_precision
-from passes.shape_loops import shape_loops
 from tadc.function import Function
+from tadc.passes.cut_reductions import cut_reductions
+from tadc.passes.schedule import schedule
+from tadc.passes.scheduling.bands import band_layout, band_pieces
+from tadc.passes.scheduling.blocking import blocking_chooser
+from tadc.passes.set_precision import set_precision
+from tadc.passes.shape_loops import shape_loops
 from tadc.runtime.executable import kernel_calls
 from tadc.runtime.memory import memory_of
 from tests.support.campaign import seeds

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 import tadc
-from passes.analysis.index_uses import IndexUses
-from passes.scheduling.costs.row_lines import (
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.scheduling.costs.row_lines import (
     COST_OF_LINE,
     COST_OF_LINE_IN_ONE_PLACE,
     COST_OF_LINE_IN_TWO_PLACES,
     cost_of_row_lines,
 )
-from passes.scheduling.tiles.sum_lengths import blocked_sums
-from passes.scheduling.tiles.tile import Tile
+from tadc.passes.scheduling.tiles.sum_lengths import blocked_sums
+from tadc.passes.scheduling.tiles.tile import Tile
 
 
 def cost(source: str, row: str | None, column: str) -> float:

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import tadc
-from dialects import tix
-from passes.analysis.equivalence import equivalent_definitions
-from passes.rewriting.programs import definition_around
-from passes.scheduling.blocking import blocking_chooser
-from passes.scheduling.nest import Rows
-from passes.scheduling.sharing import nests_of
-from passes.set_precision import set_precision
+from tadc.dialects import tix
+from tadc.passes.analysis.equivalence import equivalent_definitions
+from tadc.passes.rewriting.programs import definition_around
+from tadc.passes.scheduling.blocking import blocking_chooser
+from tadc.passes.scheduling.nest import Rows
+from tadc.passes.scheduling.sharing import nests_of
+from tadc.passes.set_precision import set_precision
 from tests.support.long_calls import count_all_calls_as_long
 from tests.support.row_programs import LAYER_NORM, SOFTMAX
 

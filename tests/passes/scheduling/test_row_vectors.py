@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 import tadc
-from dialects import tix
-from passes.analysis.index_uses import IndexUses
-from passes.scheduling.costs.row_lines import COST_OF_LINE_IN_TWO_PLACES
-from passes.scheduling.costs.row_vectors import cost_of_row_vectors
-from passes.scheduling.tiles.sum_lengths import blocked_sums
-from passes.scheduling.tiles.tile import Hoisted, Tile
+from tadc.dialects import tix
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.scheduling.costs.row_lines import COST_OF_LINE_IN_TWO_PLACES
+from tadc.passes.scheduling.costs.row_vectors import cost_of_row_vectors
+from tadc.passes.scheduling.tiles.sum_lengths import blocked_sums
+from tadc.passes.scheduling.tiles.tile import Hoisted, Tile
 
 CORRELATION = "z[c, h, p in range(64)] = sum[d in range(64)](x[d, h, p] * f[c, h, p + d])"
 

@@ -11,14 +11,14 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import tadc
-from passes import cut_sums
-from passes.cutting import row_cuts
-from passes.schedule import schedule
-from passes.scheduling import blocking
-from passes.scheduling.blocking import blocking_chooser
-from passes.scheduling.rows import piece_sums
-from passes.set_precision import set_precision
 from tadc.function import Function
+from tadc.passes import cut_sums
+from tadc.passes.cutting import row_cuts
+from tadc.passes.schedule import schedule
+from tadc.passes.scheduling import blocking
+from tadc.passes.scheduling.blocking import blocking_chooser
+from tadc.passes.scheduling.rows import piece_sums
+from tadc.passes.set_precision import set_precision
 from tests.support.campaign import CAMPAIGN, in_turn, seeds
 from tests.support.long_calls import count_all_calls_as_long
 from tests.support.reduction_chains import random_chain

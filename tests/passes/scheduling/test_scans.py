@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import tadc
-from passes.analysis.index_uses import IndexUses
-from passes.scheduling.scans import column_scans, is_scanned, row_scans
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.scheduling.scans import column_scans, is_scanned, row_scans
 from tests.support.campaign import in_turn, seeds
 from tests.support.long_calls import count_all_calls_as_long, cut_all_steps
 from tests.support.random_scans import random_scan

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tadc
-from passes.scheduling.bands import band_layout
+from tadc.passes.scheduling.bands import band_layout
 from tests.passes.scheduling.test_bands import random_stage
 from tests.support.campaign import seeds
 from tests.support.long_calls import make_bands_small

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tadc
-from passes.scheduling.tiles.squares import square_tile
+from tadc.passes.scheduling.tiles.squares import square_tile
 from tadc.runtime.on_cpu import CpuExecutable
 from tests.support.long_calls import count_all_calls_as_long
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import tadc
-from passes.scheduling.streams import stream_tiles
-from passes.scheduling.streams.stream_tiles import stream_tile
-from passes.scheduling.tiles.tile import Tile
+from tadc.passes.scheduling.streams import stream_tiles
+from tadc.passes.scheduling.streams.stream_tiles import stream_tile
+from tadc.passes.scheduling.tiles.tile import Tile
 from tadc.runtime.on_cpu import CpuExecutable
 from tests.support.campaign import seeds
 from tests.support.long_calls import count_all_calls_as_long, cut_all_steps

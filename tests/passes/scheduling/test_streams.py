@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import tadc
-from passes.lowering.streams import stream_loops
-from passes.scheduling.streams import streams
-from passes.scheduling.streams.stream_segments import has_segments, segments_of
+from tadc.passes.lowering.streams import stream_loops
+from tadc.passes.scheduling.streams import streams
+from tadc.passes.scheduling.streams.stream_segments import has_segments, segments_of
 from tadc.runtime.on_cpu import CpuExecutable
 from tests.support.campaign import in_turn
 from tests.support.long_calls import count_all_calls_as_long

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tadc
-from passes.scheduling import streams_together
+from tadc.passes.scheduling import streams_together
 from tests.support.long_calls import count_all_calls_as_long
 from tests.support.own_process import output_of
 

@@ -10,10 +10,10 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import tadc
-from passes.schedule import schedule
-from passes.scheduling.blocking import blocking_chooser
-from passes.set_precision import set_precision
 from tadc.function import Function
+from tadc.passes.schedule import schedule
+from tadc.passes.scheduling.blocking import blocking_chooser
+from tadc.passes.set_precision import set_precision
 from tadc.runtime.executable import kernel_calls
 from tests.support.campaign import CAMPAIGN, in_turn, seeds
 from tests.support.long_calls import count_all_calls_as_long

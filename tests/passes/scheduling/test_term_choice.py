@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import tadc
-from dialects.tix import AVX_512
-from passes.lowering.blocks import tile_terms
-from passes.scheduling.tiles.sum_lengths import blocked_sums
-from passes.scheduling.tiles.term_choice import MOST_ROWS_APART
-from passes.scheduling.tiles.tile_analysis import lanes_of
-from passes.scheduling.tiles.tile_choice import choose_tiles, least_cost_of_terms, priced_tiles
+from tadc.dialects.tix import AVX_512
+from tadc.passes.lowering.blocks import tile_terms
+from tadc.passes.scheduling.tiles.sum_lengths import blocked_sums
+from tadc.passes.scheduling.tiles.term_choice import MOST_ROWS_APART
+from tadc.passes.scheduling.tiles.tile_analysis import lanes_of
+from tadc.passes.scheduling.tiles.tile_choice import choose_tiles, least_cost_of_terms, priced_tiles
 
 
 @pytest.mark.parametrize(

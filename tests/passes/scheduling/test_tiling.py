@@ -12,17 +12,17 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import tadc
-from passes.schedule import schedule
-from passes.scheduling.blocking import blocking_chooser, chosen_blocking
-from passes.scheduling.costs import cache_lines, tile_cost
-from passes.scheduling.tiles import (
+from tadc.passes.schedule import schedule
+from tadc.passes.scheduling.blocking import blocking_chooser, chosen_blocking
+from tadc.passes.scheduling.costs import cache_lines, tile_cost
+from tadc.passes.scheduling.tiles import (
     block_sizes,
     panel_choice,
     sum_lengths,
     tile_analysis,
     tile_choice,
 )
-from passes.set_precision import set_precision
+from tadc.passes.set_precision import set_precision
 from tadc.runtime import size_class
 from tadc.runtime.cpu import CpuModule
 from tadc.runtime.on_cpu import CpuExecutable

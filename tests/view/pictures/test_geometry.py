@@ -9,8 +9,8 @@ from itertools import combinations, product
 import islpy as isl
 import pytest
 
-from passes.polyhedral.inequalities import tightened
-from passes.polyhedral.matrix import Row, dot
+from tadc.passes.polyhedral.inequalities import tightened
+from tadc.passes.polyhedral.matrix import Row, dot
 from tadc.view.pictures.geometry import (
     MOST_POINTS,
     Vertex,
