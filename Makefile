@@ -48,7 +48,7 @@ demo: $(VENV)/core ## derive and verify the example of the paper
 	@$(BIN)/tadc check examples/paper.tad
 
 .PHONY: check
-check: lint quick ## before a commit, in about a minute: the linters and the quick tests
+check: lint quick ## before a commit, in a minute or two: the linters and the quick tests
 
 .PHONY: quick
 quick: $(VENV)/test

@@ -14,7 +14,6 @@ from sphinx.application import Sphinx
 
 PAGES = {
     "README.md": "index",
-    "README.md#how-the-compiler-is-laid-out": "architecture",
     "CONTRIBUTING.md": "contributing",
     "CHANGELOG.md": "changelog",
     "docs/decisions": "decisions",

@@ -127,8 +127,8 @@ def without_code(page: Path) -> str:
     return re.sub(r"```.*?```|`[^`]*`", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
 
 
-def readme_names_every_make_target() -> Iterator[str]:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+def contributing_names_every_make_target() -> Iterator[str]:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     for target in re.findall(r"^([a-z-]+):.*##", (ROOT / "Makefile").read_text(), re.MULTILINE):
-        if f"make {target}" not in readme:
+        if f"make {target}" not in text:
             yield target

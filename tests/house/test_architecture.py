@@ -236,7 +236,7 @@ RULES: tuple[Rule, ...] = (
     mentions.named_modules_exist,
     mentions.tours_name_what_there_is,
     mentions.links_exist,
-    mentions.readme_names_every_make_target,
+    mentions.contributing_names_every_make_target,
 )
 
 
