@@ -75,6 +75,17 @@ def test_random_formulas_are_the_same_in_torch(seed: int) -> None:
     np.testing.assert_allclose(f(*(arrays[t.name] for t in f.args)), expected.numpy(), rtol=1e-9)
 
 
+def test_methods_have_their_inputs_as_arguments() -> None:
+    pytest.importorskip("torch")
+    from benchmarks.methods import METHODS
+
+    assert len({method.name for method in METHODS}) == len(METHODS) == 36
+    for method in METHODS:
+        arrays = method.inputs(np.random.default_rng(0))
+        ranks = {t.name: len(t.shape) for t in tadc.compile(method.source).args}
+        assert ranks == {name: a.ndim for name, a in arrays.items()}, method.name
+
+
 def test_functions_take_turns():
     calls: list[str] = []
     runs = {name: lambda name=name: calls.append(name) for name in ("a", "b")}
