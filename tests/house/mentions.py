@@ -132,3 +132,14 @@ def contributing_names_every_make_target() -> Iterator[str]:
     for target in re.findall(r"^([a-z-]+):.*##", (ROOT / "Makefile").read_text(), re.MULTILINE):
         if f"make {target}" not in text:
             yield target
+
+
+def decisions_have_their_place() -> Iterator[str]:
+    """Each one has the number of its file in its title, and stands once in docs/decisions.md."""
+    page = (ROOT / "docs" / "decisions.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^decisions/(.+)$", page, re.MULTILINE)
+    for path in sorted((ROOT / "docs" / "decisions").glob("*.md")):
+        if not path.read_text(encoding="utf-8").startswith(f"# {int(path.name[:4])}. "):
+            yield f"{short(path)}: its title does not begin with its number"
+        if listed.count(path.stem) != 1:
+            yield f"{short(path)}: docs/decisions.md lists it {listed.count(path.stem)} times"

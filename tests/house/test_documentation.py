@@ -207,7 +207,8 @@ def test_differences_are_noticed():
 def test_every_row_of_stages_is_a_stage():
     from tadc.passes.pipeline import STAGES
 
-    rows = re.findall(r"^\| `([a-z-]+)` \|", (ROOT / "docs" / "architecture.md").read_text(), re.MULTILINE)
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    rows = re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE)
     assert [row for row in rows if row in STAGES] == list(STAGES)
 
 
