@@ -267,7 +267,8 @@ def _for_caches(example: Sizes, precision: str, registers: Registers) -> Sequenc
     return [
         # before the first choice of blocks
         Step("tensor-index", _set(registers)),
-        # what is no longer in a sum need not be computed for each range, or for each residue
+        # copies sums for each range, as the next ones for each choice and each residue: what has
+        # left a sum before is not copied
         Step("tensor-index", SplitRangesPass(example)),
         # of choices that no range decides
         Step("tensor-index", HoistReductionsPass()),

@@ -1,4 +1,4 @@
-"""Copies of objects with the same fields: places in a body have one for each, and prices tiles."""
+"""A quick `copy.copy`: lowerings copy themselves for each region, tiles are copied with prices."""
 
 from __future__ import annotations
 

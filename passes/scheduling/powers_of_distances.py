@@ -1,4 +1,4 @@
-"""Powers of a distance between two elements as products on the way from one to the other.
+"""Rewrites `c**(j - k)` as a product of j - k factors c, so that a recurrence can carry it along.
 
     y[j] = sum[k in range(j + 1)](c ** (j - k) * x[k])
 

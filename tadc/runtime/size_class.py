@@ -118,8 +118,8 @@ def size_class(
 
 
 def _bases(program: Summary, sizes: Mapping[str, int]) -> dict[str, str]:
-    """For each of these sizes the one that it is in the code, or that and a number: the smallest
-    of those that end the same ranges and are equal, or differ by a length that is a number."""
+    """The size that replaces each size in the code, plus a constant: the smallest of those that end
+    the same ranges and are equal, or differ by a constant."""
     compared = (pair for pair in program.compared_sizes if sizes.keys() >= {*pair})
     equal = [(a, str(b)) for a, b in compared if sizes[a] == sizes[str(b)]]
     lengths = (found for found in program.size_differences if sizes.keys() >= {*found[:2]})
@@ -174,5 +174,5 @@ def _least_like(example: int) -> int:
 
 
 def _most_like(example: int) -> int:
-    """The largest size of the bucket of an example below the largest one."""
+    """The largest size of the bucket of an example, unless it is the last bucket."""
     return example + STEP - 1 if example < WIDTHS[-1] else 2 * example - 1

@@ -49,3 +49,16 @@ def test_blocks_get_their_class():
     assert source[0] == page.replace(
         "```tad derivative\n", "```{code-block} tad\n:class: derivative\n\n"
     ).replace("```text\n", "```{code-block} text\n   :class: printed\n\n")
+
+
+def test_what_commands_print_has_no_colours():
+    from pygments.token import Generic, Text
+
+    lexer = site("lexers")["ConsoleLexer"]()
+    shown = "$ tadc derive f.tad --explain-plan\n# the program\ny[i]: plain  # 1.3 times\n"
+    assert list(lexer.get_tokens(shown)) == [
+        (Generic.Prompt, "$ "),
+        (Text, "tadc derive f.tad --explain-plan\n"),
+        (Text, "# the program\n"),
+        (Text, "y[i]: plain  # 1.3 times\n"),
+    ]

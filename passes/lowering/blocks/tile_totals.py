@@ -1,4 +1,4 @@
-"""Running totals of sums that wait in memory: these are emptied into them by segments.
+"""Sums that wait in memory are added to running totals every 4096 terms, with rounding errors.
 
     total[n], errors[n] = 0, 0                     n: an element of the block, or of the strip
     for segment = ... {

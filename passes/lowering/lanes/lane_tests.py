@@ -57,8 +57,8 @@ class LaneTests(LaneReads):
         self.branches |= {*tests}
 
     def is_there_anyway(self, op: tix.ReadOp) -> bool:
-        """True if what a number reads is inside of its tensor wherever this code runs: by branches
-        around it, and as blocks lie inside of the result."""
+        """True if a load of one number needs no test: the branches around it and the bounds of
+        blocks imply that it is inside of its tensor."""
         places = self.index.places
         tests = self.branches | {
             Constraint(form)

@@ -103,8 +103,8 @@ class Row:
         inside: tuple[SSAValue, SSAValue],
         nontemporal: bool,
     ) -> None:
-        """Vectors from the one that holds the first element on, which past the caches begins where
-        a line does; the first and the last one `inside` are whole, and those between them."""
+        """Emits all vectors of the row. With stores past the caches they begin at lines of memory.
+        Those between the bounds `inside` are whole, and need no mask."""
         is_aligned = nontemporal and self._modulus == 1
         start = difference(at, self.low, self.columns_before(at)) if is_aligned else self.low
         begin, last = inside

@@ -37,8 +37,8 @@ Rates = list[Rate | None]
 def axes_of_roots(
     whole: Whole, roots: Sequence[tix.DefineOp], ops: Sequence[tix.DefineOp]
 ) -> dict[tix.DefineOp, list[Axis | None]] | None:
-    """The boxes of some definitions, of these that share bands; None where nothing says what those
-    of one are, or where they would be diagonals."""
+    """The boxes of some definitions, of these that share bands; None if no dimension of a root
+    follows an index of the last root, or two follow the same one."""
     rates = _rates(whole, ops)
     if not all(any(rates[op]) and _are_apart(rates[op]) for op in roots):
         return None

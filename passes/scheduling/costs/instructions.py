@@ -57,7 +57,8 @@ class Instructions:
         return all(size is None or size.evaluate(known) >= width for size, width in extents)
 
     def computed(self) -> float:
-        """The elements that blocks compute per element of the result: those in two are twice."""
+        """Elements computed for each one of the result: more than 1 where the last blocks overlap
+        those before, or are not full."""
         if self.tile is None or self.tile.in_stream:
             return 1.0
         known, tile = SizeValues(self.sizes), self.tile
