@@ -1,5 +1,20 @@
 """tadc: tensor functions written element by element, and their exact derivatives.
 
+    import numpy as np
+    import tadc
+
+    f = tadc.compile("y[i] = sum[k](w[k] * x[i + k])")   # a function of the arrays w and x
+    w, x = np.ones(3), np.arange(8.0)
+    y = f(w, x)                                          # or by name: f(x=x, w=w)
+    y, pullback = tadc.vjp(f, w, x)                      # the value, and a function that makes
+    dw, dx = pullback(np.ones_like(y))                   # gradients by w and x from one by y
+    print(f.derivative("x"))                             # what that runs, as a program
+
+`tadc.grad` gives the gradient of a program whose result is one number, `tadc.torch.op` and
+`tadc.jax.op` make operations for PyTorch and JAX; `help(tadc.compile)` and `help(tadc.Function)`
+say more, and docs/tutorial.md begins at the beginning. The rest of this text is for those who read
+or change the compiler.
+
 The way of a program from its text to numbers
 ---------------------------------------------
 A user calls what `api` offers: `tadc.api.compile` for a program, `tadc.api.vjp` and others for its

@@ -196,6 +196,13 @@ def test_the_example_of_the_paper_is_the_one_of_the_paper():
     assert last == "f[i, j] = exp(-sum[k]((a[i, k] + b[j, k])**2 * c[i, i] + d[i + k]**3))"
 
 
+def test_help_begins_with_a_program_that_runs():
+    shown = re.search(r"^(    .*\n|\n)+", (tadc.__doc__ or "").partition("\n")[2], re.MULTILINE)
+    assert shown
+    printed = printed_by(exec, dedent(shown[0]), {})
+    assert printed.rstrip().endswith("return dx")
+
+
 def test_differences_are_noticed():
     assert same("a = 1.0000001", "a  =  1.0")
     assert same("1.3e-12 ok", "2.7e-12 ok")
