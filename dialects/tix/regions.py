@@ -268,9 +268,9 @@ class WhereOp(QuickOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> WhereOp:
-        lhs = parser.parse_operand(real)
+        lhs = parser.resolve_operand(parser.parse_unresolved_operand(), real)
         predicate = cast(Predicate, parser.parse_identifier())
-        rhs = parser.parse_operand(real)
+        rhs = parser.resolve_operand(parser.parse_unresolved_operand(), real)
         return cls(predicate, lhs, rhs, *_parse_branches(parser))
 
     def print(self, printer: Printer) -> None:
