@@ -68,6 +68,11 @@ class TadcError(Exception):
             lines.append(f"hint: {self.hint}")
         return "\n".join(lines)
 
+    def __repr__(self) -> str:
+        # `torch.compile` shows this of an error that it meets
+        text = self.message if self.hint is None else f"{self.message}; hint: {self.hint}"
+        return f"{type(self).__name__}({text!r})"
+
     def __reduce__(self) -> tuple[object, ...]:
         # exceptions pickle by their positional arguments, which would lose the facts
         return _restore, (type(self), self.message, self.__dict__)

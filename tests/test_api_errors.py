@@ -80,6 +80,23 @@ def test_errors_of_names() -> None:
     assert "4 arguments for 3" in str(error_of(ArgumentError, X, Y, Z, Z))
 
 
+@pytest.mark.parametrize(
+    ("dtype", "beside", "hint"),
+    [
+        (np.int64, np.float32, "x.astype(numpy.float32) converts it"),
+        (np.float16, np.float32, "x.astype(numpy.float32) converts it"),
+        (np.float16, np.float64, "x.astype(numpy.float64) converts it"),
+        (np.float16, np.float16, "x.astype(numpy.float32) converts it"),
+        (bool, np.int64, "x.astype(numpy.float64) converts it"),
+        (np.complex64, np.float32, "x.real is its real part; programs compute in real numbers"),
+    ],
+)
+def test_hints_of_dtypes_know_the_arrays_beside(dtype: type, beside: type, hint: str):
+    with pytest.raises(DtypeError) as caught:
+        tadc.compile("y[i] = x[i] * z[i]")(np.ones(3, dtype), np.ones(3, beside))
+    assert caught.value.hint == hint
+
+
 def test_numbers_that_are_too_large() -> None:
     f = tadc.compile("f = x * 2")
     with pytest.raises(ArgumentError, match="x"):

@@ -11,7 +11,7 @@ from tadc.errors import DtypeError
 from tadc.frameworks.operation import Operation
 from tadc.jax.package import Array, jax
 from tadc.jax.package import numpy as jnp
-from tadc.runtime.arguments import DTYPES, as_array, is_number
+from tadc.runtime.arguments import DTYPES, as_array, conversion, is_number
 from tadc.runtime.parameters import Parameter
 
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
@@ -88,11 +88,10 @@ def _check(parameter: Parameter, array: Array, wanted: np.dtype[Any] | None) -> 
     is_weak_number = array.weak_type and array.dtype.kind in "if"
     if array.dtype == wanted or (wanted is None and array.dtype in NAMES) or is_weak_number:
         return
-    name = "float32" if wanted is None else wanted.name
     raise DtypeError(
         f"the argument {parameter.name} has dtype {array.dtype}, "
-        f"not {'float32 or float64' if wanted is None else wanted.name}",
+        f"not {wanted or 'float32 or float64'}",
         parameter.span,
-        f"{parameter.name}.astype(jax.numpy.{name}) converts it",
+        conversion(parameter.name, array.dtype, wanted or DTYPES["f32"], "jax.numpy"),
         argument=parameter.name,
     )

@@ -20,8 +20,16 @@ Array = npt.NDArray[Any]
 DTYPES: dict[str, np.dtype[Any]] = {"f32": np.dtype(np.float32), "f64": np.dtype(np.float64)}
 
 
-def as_array(parameter: Parameter, value: Any) -> Array:
-    """The value as a NumPy array of a float type, not copied where it is one."""
+def as_arrays(parameters: Sequence[Parameter], values: Sequence[Any]) -> list[Array]:
+    """The values as NumPy arrays of float types, not copied where they are."""
+    return [as_array(p, v, values) for p, v in zip(parameters, values, strict=True)]
+
+
+def as_array(parameter: Parameter, value: Any, beside: Sequence[Any] = ()) -> Array:
+    """The value as a NumPy array of a float type, not copied where it is one.
+
+    An error about its type names the precision of the values `beside` it.
+    """
     array: Array
     if isinstance(value, np.ndarray):
         array = cast(Array, value)
@@ -37,7 +45,7 @@ def as_array(parameter: Parameter, value: Any) -> Array:
             argument=parameter.name,
         )
     _check_mask(parameter, array)
-    _check_dtype(parameter, array)
+    _check_dtype(parameter, array, beside)
     if array.ndim != parameter.rank:
         raise ArgumentError(
             f"the argument {parameter.name} has rank {array.ndim}, not {parameter.rank}",
@@ -85,18 +93,32 @@ def _check_mask(parameter: Parameter, array: Array) -> None:
         )
 
 
-def _check_dtype(parameter: Parameter, array: Array) -> None:
+def _check_dtype(parameter: Parameter, array: Array, beside: Sequence[Any]) -> None:
     wanted = DTYPES.get(parameter.dtype)
     if array.dtype == wanted or (wanted is None and array.dtype in DTYPES.values()):
         return
-    name = "float64" if wanted is None else wanted.name
-    expected = "float32 or float64" if wanted is None else name
     raise DtypeError(
-        f"the argument {parameter.name} has dtype {array.dtype}, not {expected}",
+        f"the argument {parameter.name} has dtype {array.dtype}, "
+        f"not {wanted or 'float32 or float64'}",
         parameter.span,
-        f"{parameter.name}.astype(numpy.{name}) converts it",
+        conversion(parameter.name, array.dtype, wanted or _precision_beside(array.dtype, beside)),
         argument=parameter.name,
     )
+
+
+def _precision_beside(dtype: np.dtype[Any], values: Sequence[Any]) -> np.dtype[Any]:
+    """The precision to convert an array to: the widest beside it, else the next that holds it."""
+    beside = {cast(Array, v).dtype for v in values if isinstance(v, np.ndarray)}
+    known = [name for name, wide in DTYPES.items() if wide in beside]
+    is_half = dtype.kind not in "iub" and dtype.itemsize == 2
+    return DTYPES[known[-1] if known else "f32" if is_half else "f64"]
+
+
+def conversion(name: str, dtype: np.dtype[Any], wanted: np.dtype[Any], numpy: str = "numpy") -> str:
+    """The hint that says how to make an array one of this precision, by functions of `numpy`."""
+    if dtype.kind == "c":
+        return f"{name}.real is its real part; programs compute in real numbers"
+    return f"{name}.astype({numpy}.{wanted}) converts it"
 
 
 def common_precision(

@@ -18,7 +18,7 @@ from tadc.program import Program, recursing
 from tadc.runtime.arguments import (
     DTYPES,
     Array,
-    as_array,
+    as_arrays,
     common_precision,
     order_of_axes,
     strides_to_read,
@@ -122,7 +122,7 @@ class Runner(Compiled):
     def prepare(self, positional: Sequence[Any], named: Mapping[str, Any]) -> Prepared:
         """Find what runs for these arguments; nothing is run."""
         values = self.bind(positional, named)
-        arrays = [as_array(p, v) for p, v in zip(self.parameters, values, strict=True)]
+        arrays = as_arrays(self.parameters, values)
         precision = common_precision(self.parameters, values, arrays)
         with self.program.located_errors():
             return Prepared(self._plan_of(precision, arrays), arrays)
@@ -163,8 +163,7 @@ class Runner(Compiled):
     def sizes(self, positional: Sequence[Any], named: Mapping[str, Any]) -> Mapping[str, int]:
         """Every size of the program for the arguments of a call."""
         values = self.bind(positional, named)
-        arrays = (as_array(p, v) for p, v in zip(self.parameters, values, strict=True))
-        return self.sizes_of([a.shape for a in arrays])
+        return self.sizes_of([a.shape for a in as_arrays(self.parameters, values)])
 
 
 @cache

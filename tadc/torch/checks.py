@@ -1,5 +1,7 @@
-"""Checks of the tensors of a call: errors name the argument and point to its place in the program,
-and say what to do about it in terms of PyTorch.
+"""The tensors of a call: numbers become tensors, autocast widens halves, and the rest is checked.
+
+Errors name the argument and point to its place in the program, and say what to do about it in
+terms of PyTorch.
 """
 
 from __future__ import annotations
@@ -10,21 +12,22 @@ from typing import Any
 from tadc.errors import ArgumentError, DtypeError
 from tadc.runtime.arguments import is_number
 from tadc.runtime.parameters import Parameter
-from tadc.torch.package import torch
+from tadc.torch.package import Dtype, torch
 
 DTYPES = {"f32": torch.float32, "f64": torch.float64}
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
+HALVES = (torch.float16, torch.bfloat16)
 DEVICES = ("cpu", "meta")
 
 
 def check(parameters: Sequence[Parameter], values: Sequence[Any]) -> None:
     """Raise `ArgumentError` or `DtypeError` for what is no tensor that an operation can take."""
     for parameter, value in zip(parameters, values, strict=True):
-        check_tensor(parameter, value)
+        check_tensor(parameter, value, values)
 
 
-def check_tensor(p: Parameter, value: Any) -> None:
-    """Raise where a value is no dense tensor of the CPU, of the right precision and rank."""
+def check_tensor(p: Parameter, value: Any, values: Sequence[Any]) -> None:
+    """Raise where one of the values is no dense tensor of the CPU that fits the parameter."""
     if not isinstance(value, torch.Tensor):
         _refuse(p, f"is a {type(value).__name__}, not a tensor", "torch.as_tensor(...) makes one")
     if value.is_nested:
@@ -35,12 +38,11 @@ def check_tensor(p: Parameter, value: Any) -> None:
         _refuse(p, f"is on the device {value.device}", f"{p.name}.cpu() copies it to the CPU")
     wanted = DTYPES.get(p.dtype)
     if value.dtype not in NAMES or (wanted or value.dtype) is not value.dtype:
-        name = str(wanted or torch.float64)
         raise DtypeError(
             f"the argument {p.name} has dtype {value.dtype}, "
-            f"not {name if wanted else 'torch.float32 or torch.float64'}",
+            f"not {wanted or 'torch.float32 or torch.float64'}",
             p.span,
-            f"{p.name}.to({name}) converts it",
+            _conversion(p.name, value.dtype, wanted or _precision_beside(value.dtype, values)),
             argument=p.name,
         )
     if value.dim() != p.rank:
@@ -51,8 +53,31 @@ def _refuse(p: Parameter, reason: str, hint: str) -> None:
     raise ArgumentError(f"the argument {p.name} {reason}", p.span, hint, argument=p.name)
 
 
+def _precision_beside(dtype: Dtype, values: Sequence[Any]) -> Dtype:
+    """The precision to convert a tensor to: the widest beside it, else the usual one."""
+    beside = {v.dtype for v in values if isinstance(v, torch.Tensor)} & NAMES.keys()
+    if not beside:
+        return torch.float32 if dtype in HALVES else torch.get_default_dtype()
+    return torch.float64 if torch.float64 in beside else torch.float32
+
+
+def _conversion(name: str, dtype: Dtype, wanted: Dtype) -> str:
+    """The hint that says how to make a tensor one of this precision."""
+    if dtype.is_complex:
+        return f"{name}.real is its real part; programs compute in real numbers"
+    if wanted is torch.float64:
+        return f"{name}.double() converts it"
+    hint = f"{name}.float() converts it"
+    return f"{hint}, as torch.autocast does" if dtype in HALVES else hint
+
+
 def as_tensors(parameters: Sequence[Parameter], values: Sequence[Any]) -> Sequence[Any]:
-    """The values, with tensors for numbers: of the precision of the tensors beside them."""
+    """The values, with tensors for numbers, of the precision of the tensors beside them; and under
+    autocast with float32 for half precision, as operations of PyTorch that need it have it."""
+    values = [
+        v.float() if p.dtype != "f64" and _is_autocast(v) else v
+        for p, v in zip(parameters, values, strict=True)
+    ]
     if not any(map(is_scalar, values)):
         return values
     tensors = [v for v in values if isinstance(v, torch.Tensor)]
@@ -69,6 +94,14 @@ def as_tensors(parameters: Sequence[Parameter], values: Sequence[Any]) -> Sequen
         else v
         for p, v in zip(parameters, values, strict=True)
     ]
+
+
+def _is_autocast(value: Any) -> bool:
+    """True for a tensor of half precision, in a region of `torch.autocast` for its device."""
+    if not isinstance(value, torch.Tensor) or value.dtype not in HALVES:
+        return False
+    device = value.device.type
+    return torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)
 
 
 def is_scalar(value: Any) -> bool:

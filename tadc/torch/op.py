@@ -35,7 +35,8 @@ class Op:
     A tensor of the device `meta` gives results that have shapes alone.
 
     Raises `TadcError` for tensors that do not fit: of other devices, sparse ones, integers, complex
-    numbers, and half precision, which programs do not compute in. Under autocast, precision stays.
+    numbers, and half precision, which programs do not compute in. Under autocast, halves are
+    widened to float32, and gradients come back in the precision of the argument.
 
     Every order of gradients and tangents is exact; of `autograd` and `torch.func` all works, and so
     do `torch.compile(fullgraph=True)`, for all sizes at once, `torch.export`, checkpoints and

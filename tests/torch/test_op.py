@@ -147,7 +147,7 @@ WRONG = {
     "half": (
         lambda: rand(3).half(),
         DtypeError,
-        r"w has dtype torch.float16.*\n.*\n.*\nhint: w.to",
+        r"w has dtype torch.float16.*\n.*\n.*\nhint: w.double",
     ),
     "bfloat16": (lambda: rand(3).bfloat16(), DtypeError, "w has dtype torch.bfloat16"),
     "integers": (lambda: torch.arange(3), DtypeError, "w has dtype torch.int64"),
