@@ -72,11 +72,15 @@ if TYPE_CHECKING:
     from tadc.function import Function
     from tadc.runtime.team import get_num_threads, set_num_threads
 
+__version__ = "0.1.0"
+"""The version, which `pyproject.toml` takes from here."""
+
 __all__ = [
     "Function",
     "IllConditionedWarning",
     "SingularError",
     "TadcError",
+    "__version__",
     "compile",
     "compile_file",
     "define_function",

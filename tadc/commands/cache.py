@@ -14,9 +14,9 @@ def run(options: Namespace) -> int:
     """The command; its exit code. Raises `OSError` for a folder that is none, or that one keeps."""
     store = disk_store()
     if store.folder is None:
-        print(f"nothing is kept: {_why_not()}")
+        print(f"nothing is kept: {why_nothing_is_kept()}")
     elif options.action == "clear":
-        print(f"{_entries(store.clear())} removed from {store.folder}")
+        print(f"{entries(store.clear())} removed from {store.folder}")
     else:
         _show(store)
     return 0
@@ -25,20 +25,20 @@ def run(options: Namespace) -> int:
 def _show(store: DiskStore) -> None:
     used = store.usage()
     print(f"folder   {store.folder}")
-    print(f"holds    {_entries(used.entries)}, {_megabytes(used.nbytes)}")
-    print(f"limit    {_megabytes(store.limit)}: beyond it, what was not used for longest goes")
+    print(f"holds    {entries(used.entries)}, {megabytes(used.nbytes)}")
+    print(f"limit    {megabytes(store.limit)}: beyond it, what was not used for longest goes")
     print(MOVE)
 
 
-def _why_not() -> str:
+def why_nothing_is_kept() -> str:
     if os.environ.get("TADC_CACHE") == "off":
         return "TADC_CACHE=off"
     return "there is no home folder; TADC_CACHE=FOLDER in the environment chooses one"
 
 
-def _entries(count: int) -> str:
+def entries(count: int) -> str:
     return "1 entry" if count == 1 else f"{count} entries"
 
 
-def _megabytes(nbytes: int) -> str:
+def megabytes(nbytes: int) -> str:
     return f"{nbytes / 1e6:.3g} MB"

@@ -11,7 +11,6 @@ from __future__ import annotations
 from argparse import ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib.metadata import PackageNotFoundError, version
 from io import BytesIO
 from textwrap import fill
 from typing import IO
@@ -21,6 +20,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError
 from xdsl.xdsl_opt_main import xDSLOptMain
 
+from tadc import __version__
 from tadc.commands.endings import exit_code
 from tadc.commands.streams import standard_input
 from tadc.errors import TargetError
@@ -45,17 +45,10 @@ def _path(text: str) -> str:
     return text
 
 
-def _version() -> str:
-    try:
-        return version("tadc")
-    except PackageNotFoundError:
-        return "(not installed)"
-
-
 class TadcOpt(xDSLOptMain):
     """The driver; xDSL's own may know this project already, as an installed plugin."""
 
-    version_format = f"tadc-opt {_version()} (xDSL {{xdsl_version}})"
+    version_format = f"tadc-opt {__version__} (xDSL {{xdsl_version}})"
 
     def __init__(self, args: Sequence[str] | None = None):
         super().__init__(description=DESCRIPTION, args=args)

@@ -150,6 +150,15 @@ class DiskStore:
         sizes = [status.st_size for _, status in self._files()]
         return Usage(len(sizes), sum(sizes))
 
+    def works(self) -> bool:
+        """True if what is saved now is found again."""
+        key = digest("works", str(os.getpid()))
+        self.save(key, key)
+        found = self.load(key)
+        with suppress(OSError):
+            os.unlink(self._path(key))
+        return found == key
+
     def clear(self) -> int:
         """Remove all entries; returns their number. Raises `OSError` for what cannot be removed."""
         removed = 0

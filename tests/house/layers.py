@@ -12,7 +12,8 @@ from tests.house.sources import imports, modules
 
 LAYERS = (
     ("tadc.__main__",),
-    ("tadc", "tadc.commands"),
+    ("tadc.commands",),
+    ("tadc",),
     ("tadc.api",),
     ("tadc.torch", "tadc.jax"),
     ("tadc.frameworks",),
