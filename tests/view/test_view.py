@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 
+import numpy as np
 import pytest
 
 import tadc
@@ -108,6 +109,22 @@ def test_chosen_sizes_stay():
 def test_sizes_at_which_the_program_can_be_called():
     source = "x: f64[N]\ny[i in range(12)] = x[i]"
     assert view(source, parts=())["sizes"][0]["value"] == 16
+
+
+INVOLUTION = "sum[u in range(7), v in range(7)](k[b, u, v, i, j] * {}(x[b, c, i + u{}, j + v{}]))"
+
+
+@pytest.mark.parametrize("source", [
+    "x: f64[B, C, H, W]\n"
+    "y[b, c, i in range(H), j in range(W)] = " + INVOLUTION.format("pad", -3, -3),
+    "y[b, c, i, j] = " + INVOLUTION.format("", "", ""),
+])  # fmt: skip
+def test_several_sizes_grow_until_the_program_can_be_called(source: str):
+    """No size alone makes a call of it: both dimensions of the kernel have 7 elements or more."""
+    function = tadc.compile(source)
+    sizes = {s["name"]: s["value"] for s in view(source, parts=())["sizes"]}
+    shapes = [tuple(sizes.get(str(n), n) for n in t.shape) for t in function.args]
+    assert function(*map(np.ones, shapes)).size
 
 
 # --- errors ---------------------------------------------------------------------------------------
