@@ -25,7 +25,7 @@ ANSWER = 30_000
 """The milliseconds that an answer may take there."""
 
 SHORT = "x: f64[N]\ny[i] = x[2*i]\n"
-TABS = ("why", "pictures", "stages", "loops", "plan", "llvm", "cuda")
+TABS = ("pictures", "why", "stages", "loops", "plan", "llvm", "cuda")
 DEADLY = "y[i] = " + " + ".join(["x[i]"] * 5000)
 SLOW = "y[i] = " + " * ".join(["x[i]"] * 800)
 VIOLATIONS = """
@@ -296,12 +296,12 @@ def test_the_keyboard_alone_reaches_everything(page: Page):
     for _ in range(40):
         page.tab.keyboard.press("Tab")
         reached.add(page.tab.evaluate(FOCUSED))
-    wanted = {"examples", "share", "theme", "formula", "python", "part-text", "part-python"}
+    wanted = {"help", "examples", "share", "theme", "formula", "python", "part-text", "part-python"}
     assert wanted | {"tab-why", "panel", "link lit"} <= reached
     page.tab.focus("#tab-why")
-    page.tab.keyboard.press("ArrowRight")
-    assert page.tab.evaluate(FOCUSED) == "tab-pictures"
     page.tab.keyboard.press("ArrowLeft")
+    assert page.tab.evaluate(FOCUSED) == "tab-pictures"
+    page.tab.keyboard.press("ArrowRight")
 
 
 @pytest.mark.parametrize("name", TABS)
@@ -314,6 +314,16 @@ def test_copies_run_in_python(page: Page, name: str):
             exec(program, {})
         assert "dx" in out.getvalue()
     page.open_tab("why")
+
+
+def test_reasons_are_not_cut_off(page: Page):
+    page.tab.set_viewport_size({"width": 360, "height": 800})
+    page.write(examples()[0].source)
+    page.open_tab("why")
+    hidden = "found => found.filter((each) => each.scrollWidth > each.clientWidth).length"
+    assert page.tab.locator("#panel :is(dd, article)").evaluate_all(hidden) == 0
+    assert page.tab.locator("#panel dd td:has-text('from')").count() > 3
+    page.tab.set_viewport_size({"width": 1280, "height": 800})
 
 
 @pytest.mark.parametrize("width", [360, 800, 1600])

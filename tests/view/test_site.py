@@ -6,10 +6,12 @@ import json
 import re
 import shutil
 import subprocess
+from html import unescape
 from pathlib import Path
 
 import pytest
 
+import tadc
 from tadc.errors import FileError, TargetError
 from tadc.view import site as sites
 from tests.house.built_site import faults
@@ -32,6 +34,14 @@ def version(folder: Path) -> str:
 
 def test_links_lead_somewhere_and_to_no_other_host(site: Path):
     assert list(faults(site)) == []
+
+
+def test_programs_of_the_help_can_be_derived():
+    text = (sites.PAGE / "help.html").read_text(encoding="utf-8")
+    programs = re.findall(r'<pre class="(?:paper )?tad">(.*?)</pre>', text, re.DOTALL)
+    assert len(programs) == 10
+    for program in programs:
+        tadc.compile(unescape(program)).derivative()
 
 
 def test_a_first_visit_is_small(site: Path):

@@ -4,6 +4,12 @@ import { lineDiff } from "./diff.mjs";
 import { heading, reasons } from "./links.mjs";
 import { drawing, element, painted, painter, spansOfLinks } from "./text.mjs";
 
+/** What is said above reasons and pictures. */
+const ABOUT_REASONS = "Each read of the formula adds a sum to the derivative: over the points at which it reads the element. "
+  + "Equations between indices say which these are; each end of a range comes from a condition.";
+const ABOUT_PICTURES = "Each dot is a point, a value for each index. Red ones read the element of the gradient that the sliders "
+  + "choose: its sum is over these. Where an element has an index k, that of a point is k'.";
+
 /** The lines around a change that are shown. */
 const AROUND = 2;
 
@@ -13,16 +19,16 @@ const AROUND = 2;
  */
 export const TABS = [
   {
-    name: "why", title: "Why", part: "explanation", show: showReasons,
-    text: (part) => part.text,
-    python: "from tadc.explain.gradients import explain\n\nprint(explain(f))",
-  },
-  {
     name: "pictures", title: "Pictures", part: "pictures", show: showPictures, update: updatePictures,
     text: (part) => part.map((picture) => picture.svg).join("\n"),
     python: "from tadc.view import view\n\n"
       + 'for picture in view(str(f), parts=["pictures"])["pictures"]:\n'
       + '    print(picture["of"], picture["title"], picture["svg"], sep="\\n")',
+  },
+  {
+    name: "why", title: "Why", part: "explanation", show: showReasons,
+    text: (part) => part.text,
+    python: "from tadc.explain.gradients import explain\n\nprint(explain(f))",
   },
   {
     name: "stages", title: "Stages", part: "stages", show: showStages,
@@ -63,7 +69,7 @@ function showReasons({ records, text }) {
   const cards = records.map((record) =>
     element("article", { "data-link": record.link }, element("h3", {}, heading(record)), reasons(record)),
   );
-  return [element("div", { class: "cards" }, ...cards)];
+  return [element("p", { class: "says" }, ABOUT_REASONS), element("div", { class: "cards" }, ...cards)];
 }
 
 // --- pictures -------------------------------------------------------------------------------------
@@ -77,7 +83,8 @@ function showPictures(pictures, { sizes, choose }) {
       element("div", { class: "figures" }, ...group.map(figure)),
     ),
   );
-  return [element("div", { class: "sliders" }, ...sliders(sizes, "sizes", choose)), ...groups];
+  const about = element("p", { class: "says" }, ABOUT_PICTURES);
+  return [about, element("div", { class: "sliders" }, ...sliders(sizes, "sizes", choose)), ...groups];
 }
 
 /** Draw other sizes or another element; false where the sliders are not those for them. */

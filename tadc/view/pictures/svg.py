@@ -33,7 +33,7 @@ HIT = "var(--tadc-hit,#d9442f)"
 BOUND = "var(--tadc-bound,#2f9e5b)"
 ARROW = "var(--tadc-arrow,#2f7fd9)"
 
-WIDTH, HEIGHT = 520, 300
+WIDTH, HEIGHT = 360, 300
 """The most pixels of the plane between the axes, unless points would be too near to each other."""
 NEAREST, FARTHEST = 5, 30
 """The least and the greatest distance of points, in pixels."""
@@ -43,7 +43,7 @@ LEFT, TOP, RIGHT, LINE = 36, 22, 26, 18
 """Margins, and the height of a line of words, in pixels."""
 CHARACTER = 6.4
 """The width of a character in pixels, about."""
-LONGEST_NOTE = 90
+LONGEST_NOTE = 52
 """Characters of a line of words."""
 
 
@@ -211,7 +211,7 @@ class _Drawing:
 
     def _mark(self, mark: Mark, dx: float, dy: float) -> str:
         x, y = self.at(mark.at)
-        diamond = f'<path d="M{_n(x - 8)} {_n(y)}l8 -8l8 8l-8 8z" fill="none" stroke="{BOUND}"/>'
+        diamond = DIAMOND.format(_n(x), _n(y - 8))
         look = ' font-style="italic" text-anchor="middle"'
         return f"{_title(mark.says)}{diamond}{_text(x + dx, y + dy + 4, mark.name, look)}"
 
@@ -232,6 +232,13 @@ class _Drawing:
             if kind in kinds:
                 radius = RADII[kind]
                 yield f'<circle cx="6" cy="-4" r="{radius}" {LOOKS[kind]}/>', text
+        if self.scene.marks:
+            yield DIAMOND.format(6, -10), "l and h: the ends of the line of solutions in the set"
+        if self.scene.arrows:
+            names = ", ".join(dict.fromkeys(arrow.name for arrow in self.scene.arrows))
+            yield ARROW_SYMBOL, f"from one solution to the next: {names} grows by 1"
+        if any(line.active for line in self.scene.lines):
+            yield BOUND_SYMBOL, "bounds of the sum, thick: at this element"
         ticks = {tick.kind for tick in self.scene.ticks}
         for kind, text in self.scene.tick_legend.items():
             if kind in ticks:
@@ -268,6 +275,13 @@ def _cross(x: float, y: float) -> str:
 def _ring(x: float, y: float) -> str:
     return f'<circle cx="{_n(x)}" cy="{_n(y)}" r="2.5" fill="none"/>'
 
+
+DIAMOND = f'<path d="M{{}} {{}}l8 8l-8 8l-8 -8z" fill="none" stroke="{BOUND}"/>'
+ARROW_SYMBOL = (
+    f'<path d="M-1 -1L7 -6" stroke="{ARROW}" stroke-width="2"/>'
+    f'<path d="M13 -9l-8 0l4 6z" fill="{ARROW}"/>'
+)
+BOUND_SYMBOL = f'<path d="M0 -4h12" stroke="{BOUND}" stroke-width="4"/>'
 
 TICKS: Mapping[TickKind, Callable[[float, float], str]] = {
     "read": _filled,
