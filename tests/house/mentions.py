@@ -137,9 +137,9 @@ def contributing_names_every_make_target() -> Iterator[str]:
 def decisions_have_their_place() -> Iterator[str]:
     """Each one has the number of its file in its title, and stands once in docs/decisions.md."""
     page = (ROOT / "docs" / "decisions.md").read_text(encoding="utf-8")
-    listed = re.findall(r"^decisions/(.+)$", page, re.MULTILINE)
     for path in sorted((ROOT / "docs" / "decisions").glob("*.md")):
-        if not path.read_text(encoding="utf-8").startswith(f"# {int(path.name[:4])}. "):
-            yield f"{short(path)}: its title does not begin with its number"
-        if listed.count(path.stem) != 1:
-            yield f"{short(path)}: docs/decisions.md lists it {listed.count(path.stem)} times"
+        title = path.read_text(encoding="utf-8").partition("\n")[0]
+        if not title.startswith(f"# {int(path.name[:4])}. "):
+            yield f"{short(path)}: its title does not begin with `# {int(path.name[:4])}. `"
+        if page.count(entry := f"- [{title[2:]}](decisions/{path.name})\n") != 1:
+            yield f"docs/decisions.md lacks, in one of its groups: {entry.rstrip()}"
