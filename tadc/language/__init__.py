@@ -8,6 +8,7 @@
 - `parse`: a whole program, from its names to its results
 - `declarations`: `a: f32[N, 5]`
 - `definitions`: `f[i, j] = E` and `p[i] += E`
+- `precisions`: the precision of definitions that the text does not declare
 - `values`: scalar expressions to operations
 - `affine`: index expressions to affine forms
 - `folding`: which parts of an expression are one affine form, for reading and printing

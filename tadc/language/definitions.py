@@ -9,14 +9,13 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import f32, f64
 from xdsl.ir import Block, Region, SSAValue
 
-from tadc.dialects.tix import Affine, Constraint, ReadOp, ReductionOp, YieldOp, between, real
+from tadc.dialects.tix import Affine, Constraint, ReductionOp, YieldOp, between
 from tadc.dialects.tix.attributes import set_over
-from tadc.dialects.tix.types import ElementType
 from tadc.errors import RankError, SizeError, TadcSyntaxError
 from tadc.language.describe import Describer
+from tadc.language.precisions import tensors_read
 from tadc.language.ranges import infer
 from tadc.language.reads import used
 from tadc.language.scope import Declaration, Frame, Scope, SymbolTable, Tensor
@@ -32,6 +31,10 @@ class Definition:
 
     tensor: Tensor
     body: Region
+    before: SSAValue | None
+    """The version that it updates."""
+    reads: frozenset[SSAValue]
+    """The tensors that its text reads, also in branches that are never taken."""
 
 
 def target_name(
@@ -75,9 +78,10 @@ def define(node: ast.Assign | ast.AugAssign, names: SymbolTable) -> Definition:
     body = Region(block)
     found = _infer(body, given, pinned, old.value if old else None, frame, names)
     shape = [(given | found)[index] for index in own.values()]
-    element = model.element if model else _promoted(body, names)
+    element = model.element if model else None
     tensor = Tensor(name.id, names.placeholder(), shape, element, name, argument=False)
-    return Definition(names.add(tensor), body)
+    before = old.value if old else None
+    return Definition(names.add(tensor), body, before, tensors_read(body))
 
 
 _UPDATES = (ast.Add, ast.Sub, ast.Mult, ast.Div)
@@ -172,12 +176,3 @@ def _complete(
     for index, given in ranges.items():
         constraints += between(0, Affine.of(index), found[index]) if given is None else given
     op.domain = set_over(constraints, [*op.free_indices, *op.indices])
-
-
-def _promoted(body: Region, names: SymbolTable) -> ElementType:
-    """The element type of a definition is the widest of what it reads."""
-    tensors = {tensor.value: tensor for tensor in names.tensors.values()}
-    elements = {tensors[op.tensor].element for op, _ in used(body) if isinstance(op, ReadOp)}
-    if f64 in elements or not elements:
-        return f64
-    return real if real in elements else f32

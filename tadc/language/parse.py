@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Region, SSAValue
 
 from tadc.dialects.quick import block_with
-from tadc.dialects.tix import Affine, DefineOp, ProgramOp, ReturnOp, TensorType
+from tadc.dialects.tix import DefineOp, ProgramOp, ReturnOp, TensorType
 from tadc.errors import SizeError, TadcError, TadcSyntaxError, UnknownNameError, did_you_mean
 from tadc.language.check import check_ranges
 from tadc.language.custom_functions import (
@@ -36,6 +36,7 @@ from tadc.language.custom_functions import (
 from tadc.language.declarations import declare
 from tadc.language.definitions import Definition, define, target_name
 from tadc.language.finalize import settle
+from tadc.language.precisions import Defined, infer_elements
 from tadc.language.scope import SymbolTable, Tensor
 from tadc.language.source import PROGRAM, Source, items
 from tadc.passes.rewriting.programs import fresh_name, set_hint
@@ -202,9 +203,18 @@ class _Program:
         for definition in self.definitions:
             settle(definition.body, names.shapes.resolve)
 
-    def _type(self, tensor: Tensor) -> TensorType:
-        shape: list[Affine] = [self.names.shapes.resolve(size) for size in tensor.shape]
-        return TensorType.of(shape, tensor.element)
+    def _types(self, arguments: list[Tensor]) -> dict[Tensor, TensorType]:
+        """The types of all tensors."""
+        given = {t.value: t.element for t in arguments if t.element is not None}
+        defined = [
+            Defined(d.tensor.value, d.reads, d.tensor.element, d.before) for d in self.definitions
+        ]
+        elements = infer_elements(given, defined)
+        resolve = self.names.shapes.resolve
+        return {
+            t: TensorType.of([resolve(size) for size in t.shape], elements[t.value])
+            for t in [*arguments, *(d.tensor for d in self.definitions)]
+        }
 
     def _labels(self) -> list[str]:
         """A name of its own for each definition: that of the tensor is for its last version."""
@@ -220,7 +230,8 @@ class _Program:
     def _assemble(self, last: ast.stmt) -> ModuleOp:
         arguments = self._arguments()
         self._finish_sizes(arguments)
-        block = block_with([self._type(a) for a in arguments])
+        types = self._types(arguments)
+        block = block_with([types[a] for a in arguments])
         block.add_ops(function_ops(self.names.called, self.functions))
         values: dict[Tensor, SSAValue] = {}
         for argument, value in zip(arguments, block.args, strict=True):
@@ -229,7 +240,7 @@ class _Program:
             argument.value.replace_all_uses_with(value)
         for definition, label in zip(self.definitions, self._labels(), strict=True):
             tensor = definition.tensor
-            op = DefineOp(label, self._type(tensor), definition.body)
+            op = DefineOp(label, types[tensor], definition.body)
             op.location = self.source.location(tensor.node)
             block.add_op(op)
             values[tensor] = op.result

@@ -27,7 +27,8 @@ class Tensor:
     name: str
     value: SSAValue
     shape: list[Affine]
-    element: ElementType
+    element: ElementType | None
+    """The type that is declared, or that arguments have without; None for others' definitions."""
     node: ast.expr
     """The declaration, definition or first use of the tensor."""
     argument: bool

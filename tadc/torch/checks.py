@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from tadc.errors import ArgumentError, DtypeError
 from tadc.runtime.arguments import is_number
 from tadc.runtime.parameters import Parameter
@@ -72,28 +74,31 @@ def _conversion(name: str, dtype: Dtype, wanted: Dtype) -> str:
 
 
 def as_tensors(parameters: Sequence[Parameter], values: Sequence[Any]) -> Sequence[Any]:
-    """The values, with tensors for numbers, of the precision of the tensors beside them; and under
-    autocast with float32 for half precision, as operations of PyTorch that need it have it."""
+    """The values as tensors, of the precision that PyTorch's own rules give them: under autocast
+    halves become float32, numbers have none, and tensors without dimensions widen no others."""
     values = [
         v.float() if p.dtype != "f64" and _is_autocast(v) else v
         for p, v in zip(parameters, values, strict=True)
     ]
-    if not any(map(is_scalar, values)):
-        return values
     tensors = [v for v in values if isinstance(v, torch.Tensor)]
     free = [
-        v.dtype
+        v
         for p, v in zip(parameters, values, strict=True)
         if p.dtype == "real" and isinstance(v, torch.Tensor)
     ]
-    precision = "f32" if free and all(d is torch.float32 for d in free) else "f64"
+    deciding = {v.dtype for v in free if v.dim()} or {v.dtype for v in free}
+    dtype = torch.float32 if deciding == {torch.float32} else torch.float64
     device = tensors[0].device if tensors else torch.device("cpu")
-    return [
-        torch.scalar_tensor(v, dtype=DTYPES.get(p.dtype, DTYPES[precision]), device=device)
-        if is_scalar(v)
-        else v
-        for p, v in zip(parameters, values, strict=True)
-    ]
+
+    def converted(p: Parameter, value: Any) -> Any:
+        if is_scalar(value):
+            number = value.item() if isinstance(value, np.generic) else value
+            return torch.scalar_tensor(number, dtype=DTYPES.get(p.dtype, dtype), device=device)
+        if p.dtype != "real" or not isinstance(value, torch.Tensor) or value.dim():
+            return value
+        return value.to(dtype) if value.dtype in NAMES else value
+
+    return [converted(p, v) for p, v in zip(parameters, values, strict=True)]
 
 
 def _is_autocast(value: Any) -> bool:
@@ -105,5 +110,7 @@ def _is_autocast(value: Any) -> bool:
 
 
 def is_scalar(value: Any) -> bool:
-    """True for a number of Python, also a symbolic one."""
-    return is_number(value) or isinstance(value, (torch.SymInt, torch.SymFloat))
+    """True for a number of Python, also a symbolic one, or a real one of NumPy."""
+    return is_number(value) or isinstance(
+        value, (torch.SymInt, torch.SymFloat, np.floating, np.integer)
+    )

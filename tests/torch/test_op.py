@@ -216,3 +216,38 @@ def test_other_devices_are_refused() -> None:
         w = torch.empty(3, device="cuda")
         with pytest.raises(ArgumentError, match=r"w is on the device cuda(.|\n)*w.cpu\(\)"):
             op(CONV)(w, torch.empty(9))
+
+
+@pytest.mark.parametrize("number", [2, 2.0, np.float64(2), np.float32(2), np.int64(2)])
+def test_numbers_have_no_precision(number: Any) -> None:
+    f = op("y[i] = c * x[i]")
+    for dtype in (torch.float32, torch.float64):
+        x = torch.ones(3, dtype=dtype)
+        assert_equal(f(number, x), 2 * x)
+        assert f(number, x).dtype == (number * x).dtype == dtype
+
+
+@pytest.mark.parametrize("c_dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("x_dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("shape", [(3,), ()])
+def test_tensors_without_dimensions_widen_none_that_has(
+    c_dtype: Any, x_dtype: Any, shape: Any
+) -> None:
+    f = op("y[i] = c * x[i]" if shape else "y = c * x")
+    c = torch.tensor(2.0, dtype=c_dtype, requires_grad=True)
+    x = torch.ones(shape, dtype=x_dtype, requires_grad=True)
+    expected = c * x
+    for _ in range(2):
+        found = f(c, x)
+        assert found.dtype == expected.dtype
+        gradients = torch.autograd.grad(found.sum(), (c, x))
+        wanted = torch.autograd.grad((c * x).sum(), (c, x))
+        for g, w in zip(gradients, wanted, strict=True):
+            assert g.dtype == w.dtype
+            assert_equal(g, w)
+
+
+def test_a_number_on_a_line_of_its_own_is_weak() -> None:
+    f = op("c = 0.5\ny[i] = c * x[i]")
+    assert f(torch.ones(3)).dtype == torch.float32
+    assert f(torch.ones(3, dtype=torch.float64)).dtype == torch.float64

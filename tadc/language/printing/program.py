@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from xdsl.dialects.builtin import f32, f64
 from xdsl.ir import SSAValue
 
 from tadc.dialects.tix import (
@@ -21,12 +20,12 @@ from tadc.dialects.tix import (
     TensorType,
     between,
     functions_of,
-    real,
     yielded,
 )
 from tadc.errors import TadcError
 from tadc.language.describe import Describer
 from tadc.language.names import fresh
+from tadc.language.precisions import definitions_to_declare
 from tadc.language.printing.affine import NamesInScope
 from tadc.language.printing.marks import Mark, unmarked
 from tadc.language.printing.values import (
@@ -64,6 +63,7 @@ class _Printer:
             self.tensors[value] = name
         self.versions = _new_versions(program)
         self.updates = _updates(program, self.versions)
+        self.declared = definitions_to_declare(program.body.block.args, program.definitions)
         functions = set(functions_of(program))
         for definition in program.definitions:
             name = fresh(definition.label.data, functions | set(self.tensors.values()))
@@ -107,7 +107,7 @@ class _Printer:
 
     def _definition(self, definition: DefineOp) -> list[str]:
         update = definition in self.updates  # in the shape and precision of the version before
-        declared = not update and definition.type.element != _promoted(definition)
+        declared = not update and definition in self.declared
         inferred = self._inferred(definition, declared or update)
         own = index_names(definition.indices, "i", self.taken)
         names = self.names.inside(own)
@@ -233,11 +233,3 @@ def _size_of(op: ReductionOp, n: int) -> Affine | None:
 def _without(op: ReductionOp, wanted: dict[SSAValue, Affine]) -> list[Constraint]:
     ranges = [c for v in op.indices if v in wanted for c in between(0, Affine.of(v), wanted[v])]
     return [c for c in op.constraints if c not in ranges]
-
-
-def _promoted(definition: DefineOp) -> object:
-    """The element type that the parser gives a definition without a declaration."""
-    elements = {op.tensor_type.element for op, _ in used(definition.body) if isinstance(op, ReadOp)}
-    if f64 in elements or not elements:
-        return f64
-    return real if real in elements else f32
