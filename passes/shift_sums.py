@@ -33,7 +33,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain
 from math import prod
 from typing import TypeAlias, TypeGuard
@@ -42,6 +41,7 @@ from xdsl.ir import Operation, SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine, Constraint, Variable
+from tadc.once import cached_property
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.analysis.rounding import must_round_identically
 from tadc.passes.infer_ranges import infer_ranges

@@ -45,6 +45,7 @@ What users see beside numbers
 possible; `commands` is the command line, which `__main__` runs.
 
 - `choices` and `modes` are the words that options choose from: they need no compiler
+- `once` makes values once, whoever asks first, and `forks` lets no process begin in the middle
 - `universe` tells xDSL of the dialects, passes and targets, for `tadc-opt`
 - `support` holds what has nothing to do with tensors: garbage, recursion, time, text of the IR
 """
@@ -54,6 +55,8 @@ from __future__ import annotations
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
+
+from tadc.forks import let_forks_wait as _let_forks_wait
 
 if TYPE_CHECKING:
     from tadc import ode, verify, view
@@ -96,6 +99,8 @@ __all__ = [
     "view",
     "vjp",
 ]
+
+_let_forks_wait()
 
 _PACKAGES = ("ode", "verify", "view")
 _MODULES = {

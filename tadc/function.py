@@ -13,6 +13,7 @@ from xdsl.passes import ModulePass
 from tadc.emit import emit
 from tadc.errors import ArgumentError, check_names, unknown_name
 from tadc.modes import INVERSE_MODES
+from tadc.once import Once
 from tadc.passes.batch import BatchPass
 from tadc.passes.differentiate import DifferentiatePass
 from tadc.passes.pipeline import derivative_passes, zeroing_passes
@@ -48,8 +49,8 @@ class Function(Runnable):
         super().__init__(program, target)
         self.derived_from: tuple[Program, ModulePass] | None = None
         """The program that it was made of, and by which pass, where that was here."""
-        self._derived: dict[ModulePass, Function] = {}
-        self._inverses: dict[str, Inverse] = {}
+        self._derived: Once[ModulePass, Function] = Once()
+        self._inverses: Once[str, Inverse] = Once()
 
     # --- looking ---
 
@@ -154,11 +155,12 @@ class Function(Runnable):
     @recursing
     def _made(self, first: ModulePass, names: Sequence[str]) -> Function:
         """The program that `first` by these arguments and the passes behind it make, made once."""
-        if first not in self._derived:
-            made = Function(_made(self.program, first, names, self.target), self.target)
-            made.derived_from = self.program, first
-            self._derived[first] = made
-        return self._derived[first]
+        return self._derived.of(first, lambda: self._derive(first, names))
+
+    def _derive(self, first: ModulePass, names: Sequence[str]) -> Function:
+        made = Function(_made(self.program, first, names, self.target), self.target)
+        made.derived_from = self.program, first
+        return made
 
     def inverse(self, mode: str) -> Inverse:
         """The program of an inverse mode, made when it is first asked for.
@@ -169,9 +171,7 @@ class Function(Runnable):
 
         if mode not in INVERSE_MODES:
             raise unknown_name("inverse mode", mode, INVERSE_MODES)
-        if mode not in self._inverses:
-            self._inverses[mode] = Inverse(self.program, self.target, mode)
-        return self._inverses[mode]
+        return self._inverses.of(mode, lambda: Inverse(self.program, self.target, mode))
 
     # --- keeping ---
 

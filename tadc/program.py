@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property, partial, wraps
+from functools import partial, wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, ModuleOp, StringAttr
@@ -21,6 +21,7 @@ from tadc.language.check import check_ranges
 from tadc.language.custom_functions import known_functions
 from tadc.language.printing.program import print_program
 from tadc.language.source import PROGRAM, Source
+from tadc.once import cached_property
 from tadc.passes.rewriting.failure import PassFailure
 from tadc.passes.rewriting.written_sizes import write_sizes
 from tadc.passes.run_passes import run_passes

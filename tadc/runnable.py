@@ -6,9 +6,9 @@ So deriving and looking at a program need no NumPy.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from tadc.once import cached_property
 from tadc.program import Program, Tensor, recursing
 from tadc.runtime.compiled import Compiled
 from tadc.runtime.results import named as named_values

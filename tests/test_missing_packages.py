@@ -29,6 +29,14 @@ assert main(["derive", "examples/paper.tad", "--emit", "assembly"]) == 1
 assert main(["derive", "examples/paper.tad", "--time"]) == 1
 assert main(["derive", "examples/paper.tad"]) == 0
 """
+DERIVED = """
+f = tadc.compile("y[i] = exp(x[i])\\ns = sum[i](y[i])\\nreturn y, s", target="interpret")
+(y, s), pullback = tadc.vjp(f, np.zeros(40_000))
+(dx,) = pullback(np.ones(40_000), 2.0)
+(y, s), (ydot, sdot) = tadc.jvp(f, (np.zeros(2),), (np.ones(2),))
+g = tadc.grad(tadc.compile("s = sum[i](x[i]**2)", target="interpret"))
+print(s, set(dx.tolist()), ydot, sdot, g(np.ones(2)), f.memory(np.ones(2)).peak)
+"""
 BETWEEN = "-" * 50 + "\n"
 
 
@@ -41,6 +49,7 @@ def without(package: str) -> dict[str, str]:
     tried = {
         "a call": f"try: {CALLS[package]}\nexcept tadc.TadcError as error: print(error)",
         "interpreted": INTERPRETED,
+        "derived": DERIVED,
         "text": BASELINE,
         "commands": COMMANDS if package == "llvmlite" else "",
     }
@@ -68,6 +77,11 @@ def test_a_call_says_what_to_install(package: str):
 @pytest.mark.parametrize("package", CALLS)
 def test_everything_else_works(package: str):
     assert without(package)["interpreted"].startswith("[2. 2.] x: ")
+
+
+@pytest.mark.parametrize("package", CALLS)
+def test_derivatives_that_are_interpreted_work(package: str):
+    assert without(package)["derived"].startswith("2.0 {3.0} [1. 1.] 2.0 [2. 2.] ")
 
 
 DERIVE = """

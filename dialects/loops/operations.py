@@ -40,7 +40,6 @@ from xdsl.traits import (
     Pure,
     RecursiveMemoryEffect,
     SingleBlockImplicitTerminator,
-    ensure_terminator,
 )
 from xdsl.utils.exceptions import VerifyException
 
@@ -71,8 +70,10 @@ class ParallelOp(QuickOperation):
         super().__init__(
             operands=sizes, regions=[body], properties={"supersteps": IntegerAttr(supersteps, i64)}
         )
-        for trait in self.get_traits_of_type(SingleBlockImplicitTerminator):
-            ensure_terminator(self, trait)
+        # not by `ensure_terminator`, which changes a method of all operations for a moment: those
+        # that other threads make then would be added here, or nowhere
+        if not isinstance(body.block.last_op, EndOp):
+            body.block.add_op(EndOp())
 
     @property
     def is_ordered(self) -> bool:

@@ -7,7 +7,6 @@ An operation has its indices as operands, and a map or a set over as many dimens
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
 from typing import NamedTuple, TypeVar, TypeVarTuple
 
 from xdsl.ir import Data, Operation, SSAValue
@@ -26,6 +25,7 @@ from tadc.dialects.tix.affine import (
     split,
 )
 from tadc.dialects.tix.constraints import Constraint, parse_constraint, show_constraint
+from tadc.once import cached_property
 
 T = TypeVar("T")
 Parts = TypeVarTuple("Parts")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, reduce
+from functools import reduce
 from typing import Any, NamedTuple, TypeAlias
 
 from xdsl.dialects.builtin import Float32Type, Float64Type, f32, f64
@@ -15,6 +15,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from tadc.dialects.tix.affine import Affine, FormRow, parse_affine, show, split
 from tadc.dialects.tix.attributes import MapAttr, shape_map
+from tadc.once import cached_property
 
 ElementType: TypeAlias = "Float32Type | Float64Type | RealType"
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, reduce
+from functools import reduce
 from typing import TypeAlias
 
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine, Constraint
+from tadc.once import cached_property
 from tadc.passes.differentiation.forward_values import Frame, LocalValues, count_ties, hints, number
 from tadc.passes.differentiation.rules import rule_of
 from tadc.passes.rewriting.builder import Body, BodyBuilder

@@ -19,13 +19,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from math import inf, prod
 
 from xdsl.ir import Operation, SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine, Constraint, between
+from tadc.once import cached_property
 from tadc.passes.analysis.costs import COST_OF_FUNCTION, FREE, weight
 from tadc.passes.analysis.speculation import is_speculatable_product
 from tadc.passes.factoring.contraction_order import FEW_RESULTS, Contraction, PartialSum

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cached_property
 from itertools import product as pairs_of
 from math import prod
 
@@ -11,6 +10,7 @@ from xdsl.ir import SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine, Constraint
+from tadc.once import cached_property
 from tadc.passes.analysis.machine_facts import ASSUMED_LENGTH
 from tadc.passes.index_sets.paths import Path
 from tadc.passes.index_sets.sets import (

@@ -17,13 +17,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from xdsl.ir import Block, Operation, SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine, Constraint, Variable, between
 from tadc.dialects.tix import elementwise as ew
+from tadc.once import cached_property
 from tadc.passes.index_sets.paths import Path
 from tadc.passes.index_sets.sets import index_set, quotient_constraints, quotients_of
 from tadc.passes.index_sets.space import Space, feasible

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from xdsl.ir import Block, Operation, SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.tix import Constraint
+from tadc.once import cached_property
 from tadc.passes.index_sets.disjuncts import Disjunct, complement, disjoint, tidied
 
 

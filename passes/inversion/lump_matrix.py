@@ -15,12 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from xdsl.ir import SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine, Constraint, MatrixForm, TensorType
+from tadc.once import cached_property
 from tadc.passes.differentiation.forward_sweep import ForwardSweep, Seed, number_everywhere
 from tadc.passes.differentiation.names import Labels
 from tadc.passes.index_sets.dependence import differentiable_reads

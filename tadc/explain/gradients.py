@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, ModuleOp
 
@@ -19,6 +18,7 @@ from tadc.errors import unknown_name
 from tadc.explain.contribution import Contribution
 from tadc.explain.records import Record
 from tadc.function import Function
+from tadc.once import cached_property
 from tadc.passes.rewriting.programs import fresh_name
 from tadc.stages import Derivation
 

@@ -19,12 +19,11 @@ runs; its meaning is what is derived.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
-from threading import RLock
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
 from tadc.function import Function
+from tadc.once import Lock, cached_property
 from tadc.passes.batch import BatchPass
 from tadc.program import Program, Tensor
 from tadc.runtime.value_and_gradients import Pullbacks
@@ -278,7 +277,7 @@ class Split:
 # --- one operation for each program ---
 
 _operations: WeakValueDictionary[str, Operation] = WeakValueDictionary()
-_lock = RLock()
+_lock = Lock()
 
 
 def _of(program: Program, meaning: Meaning | None = None) -> Operation:

@@ -17,12 +17,12 @@ here. A library that takes only later ones refuses the handler.
 from __future__ import annotations
 
 import ctypes
-import threading
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from tadc.once import Lock
 from tadc.runtime.cpu import stored_module
 from tadc.runtime.native_plan import NativePlan
 from tadc.runtime.plan_record import address
@@ -162,7 +162,7 @@ class Doors:
     """The handlers of this process. They are never freed: XLA keeps what it was given."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._free: list[tuple[_Door, int]] = []
         self._kept: list[Any] = []
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import ctypes
 import itertools
-import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,6 +19,7 @@ from tadc.errors import TargetError, UnsupportedError
 from tadc.jax.call import Call, Shape
 from tadc.jax.handler import doors
 from tadc.jax.package import ffi
+from tadc.once import Lock
 from tadc.runtime.team import team
 from tadc.support.disk_store import digest
 
@@ -48,7 +48,7 @@ def refuse(context: Any, *operands: Any, **params: Any) -> Any:
 
 
 _targets: set[str] = set()
-_lock = threading.Lock()
+_lock = Lock()
 
 
 def target(call: Call, shapes: Sequence[Shape]) -> str:

@@ -6,13 +6,13 @@ import ast
 import re
 import warnings
 from collections.abc import Iterator
-from functools import cached_property
 
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
 from xdsl.ir import Attribute
 
 from tadc.errors import Span, TadcSyntaxError
 from tadc.language.nesting import innermost
+from tadc.once import cached_property
 from tadc.support.recursion import with_large_stack
 
 PROGRAM = "<program>"

@@ -20,6 +20,7 @@ on processors:
 - `on_cpu`: the target `cpu`
 - `machine`: the processor that code is made for: this one, or what `TADC_CPU` says
 - `vector_speed`: what vectors of 512 bits bring over 256, measured once per machine
+- `llvm_library`: LLVM itself, through llvmlite
 - `llvm_compiler`: a module of LLVM IR to an object file
 - `compilation`: the modules of a program to object files, in this process and in others
 - `recent_objects`: those compiled last, for programs that have functions in common

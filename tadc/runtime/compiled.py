@@ -6,10 +6,11 @@ It needs no NumPy: `tadc/runtime/runner.py` adds what calls need.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property, partial
+from functools import partial
 
 from tadc.dialects.tix import Affine
 from tadc.errors import ArgumentError, SizeError, unknown_name
+from tadc.once import Once, cached_property
 from tadc.program import Program, recursing
 from tadc.runtime.executable import Executable
 from tadc.runtime.factored import Factored
@@ -39,7 +40,7 @@ class Compiled:
         self.target = target
         self.kind = executable_class(target)
         self.names = [t.name for t in program.args]
-        self._executables: dict[tuple[str, SizeClass], Executable] = {}
+        self._executables: Once[tuple[str, SizeClass], Executable] = Once()
         self._factored = Factored(program, self.kind)
 
     @cached_property
@@ -56,12 +57,13 @@ class Compiled:
     def executable(self, precision: str, sizes: SizeClass = LONG_CALLS) -> Executable:
         """The program as code of its target, for one class of sizes."""
         key = precision, sizes if self.kind.largest_example else SizeClass()
-        if key not in self._executables:
+
+        def make() -> Executable:
             definitions = len(self.program.summary.definitions)
             expect = partial(self.kind.expect, definitions, key[1].tiles)
-            factored = self._factored.of(*key, before=expect)
-            return self._executables.setdefault(key, self.kind(factored, *key))
-        return self._executables[key]
+            return self.kind(self._factored.of(*key, before=expect), *key)
+
+        return self._executables.of(key, make)
 
     @recursing
     def code(self, sizes: Mapping[str, int] | None = None, precision: str = "f64") -> Executable:

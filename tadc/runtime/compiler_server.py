@@ -21,6 +21,7 @@ from queue import SimpleQueue
 from typing import IO
 
 from tadc.runtime.llvm_compiler import object_of
+from tadc.runtime.llvm_library import llvm
 from tadc.runtime.machine import Machine
 
 BROKEN = (OSError, EOFError)
@@ -31,6 +32,7 @@ BYTES_OF_LENGTH = 8
 
 def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
     """Answer requests until there are no more."""
+    llvm()
     arrived: SimpleQueue[tuple[str, bool, Machine]] = SimpleQueue()
     threading.Thread(target=_receive, args=(requests, arrived), daemon=True).start()
     first = arrived.get()

@@ -10,16 +10,14 @@ from typing import Any
 
 from tadc.runtime.compilation import compile_objects
 from tadc.runtime.llvm_compiler import loading_machine, machine_key
+from tadc.runtime.llvm_library import llvm
 from tadc.support.disk_store import compiler_version, digest, disk_store
-from tadc.support.packages import installed
 from tadc.support.uninterrupted import uninterrupted
-
-llvm = installed("llvmlite.binding", "the target cpu")
 
 
 def add_symbol(name: str, address: int) -> None:
     """Let machine code that is loaded from now on refer to this address by a name."""
-    llvm.add_symbol(name, address)
+    llvm().add_symbol(name, address)
 
 
 def add_python_function(name: str) -> None:
@@ -74,15 +72,15 @@ class CpuModule:
         uninterrupted(self._begin)
         # these take time, in which a signal may come that raises
         for data in objects:
-            self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
+            self._engine.add_object_file(llvm().ObjectFileRef.from_data(data))
         if objects:  # a program without definitions has none, and MCJIT crashes on an empty engine
             self._engine.finalize_object()
 
     def _begin(self) -> None:
         """Make an engine without code, and see to its end."""
-        context = llvm.create_context()
-        empty = llvm.parse_assembly("", context)
-        self._engine = llvm.create_mcjit_compiler(empty, loading_machine())
+        context = llvm().create_context()
+        empty = llvm().parse_assembly("", context)
+        self._engine = llvm().create_mcjit_compiler(empty, loading_machine())
         self._engine.remove_module(empty)  # else it would be compiled, which takes longer than this
         empty.close()
         # in this order: the collector ends objects that refer to each other in any order, and

@@ -11,17 +11,18 @@ one, back. Everything happens in the primary context, the one that torch, CuPy a
 
 from __future__ import annotations
 
-import functools
 import importlib
 import struct
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from tadc.errors import TargetError
+from tadc.once import once
 from tadc.runtime import nvrtc
 
 THREADS = 256  # threads of a block, as in `tadc.targets.cuda`
@@ -43,7 +44,7 @@ class CudaUnavailable(TargetError):
     """There is no GPU to run on, or no way to it; the message says what to do."""
 
 
-@functools.cache
+@once
 def driver() -> Any:
     """PyCUDA's `pycuda.driver`, initialised."""
     try:
@@ -68,7 +69,7 @@ def driver() -> Any:
     return drv
 
 
-@functools.cache
+@once
 def primary_context(device: int) -> Any:
     """The context that all libraries of the process share; it is kept until the end."""
     return driver().Device(device).retain_primary_context()
@@ -148,7 +149,7 @@ def address(array: OnDevice) -> int:
     return interface["data"][0]
 
 
-@functools.cache
+@cache
 def packer(format: str) -> struct.Struct:
     """The layout of the parameters of a kernel: C's own."""
     return struct.Struct(format)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +23,7 @@ from tadc.dialects.loops import CallOp
 from tadc.dialects.quick import dissolve, walk
 from tadc.dialects.tix import AVX_512, ProgramOp, Registers
 from tadc.errors import SizeError
+from tadc.once import cached_property
 from tadc.passes.analysis.index_ranges import INT64, Ranges, indices
 from tadc.passes.pipeline import code_passes
 from tadc.passes.run_passes import run_passes

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 from xdsl.passes import ModulePass
 
+from tadc.once import Once
 from tadc.passes.pipeline import summing_passes
 from tadc.program import Program, nothing
 from tadc.runtime.executable import Executable
@@ -25,7 +26,7 @@ class Factored:
     def __init__(self, program: Program, kind: type[Executable]):
         self._program = program
         self._kind = kind
-        self._made: dict[object, Program] = {}
+        self._made: Once[object, Program] = Once()
 
     def _passes(self, precision: str, sizes: SizeClass) -> Sequence[ModulePass]:
         kind, example = self._kind, dict(sizes.example)
@@ -53,8 +54,9 @@ class Factored:
         if not (self._kind.factors_sums and is_changed):
             return self._program
         key = precision if own.tiles else "", own.numbers, own.others, own.tiles, own.example
-        if key not in self._made:
-            passes = self._passes(precision, own)
-            (made,) = self._program.derive(passes, before)
-            return self._made.setdefault(key, made)
-        return self._made[key]
+
+        def make() -> Program:
+            (made,) = self._program.derive(self._passes(precision, own), before)
+            return made
+
+        return self._made.of(key, make)

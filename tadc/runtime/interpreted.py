@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.func import FuncOp
 
 from tadc.dialects.tix import ProgramOp
+from tadc.once import cached_property
 from tadc.passes.rewriting.programs import forms_of
 from tadc.passes.set_precision import set_precision
 from tadc.runtime.executable import LARGEST_SAFE_FACTOR, Executable, KernelCall, Plan, Strides, into

@@ -15,12 +15,11 @@ texts are those for a level, `baseline` where `TADC_CPU` names none.
 from __future__ import annotations
 
 import os
-from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tadc.support.packages import installed
+from tadc.once import once
+from tadc.runtime.llvm_library import llvm
 
 LEAST_SPEED_OF_WIDE_VECTORS = 1.5
 """From which 512 bits count as faster than 256: between what one port gives, 1.0, and two, 2.0."""
@@ -75,7 +74,7 @@ class Machine(NamedTuple):
         return (32 if self.has("neon") else 16), 4
 
 
-@cache
+@once
 def machine() -> Machine:
     """The machine of this process; what `TADC_CPU` says later changes nothing.
 
@@ -87,9 +86,11 @@ def machine() -> Machine:
 
 def has_llvm() -> bool:
     """True if LLVM is there, which knows this processor."""
+    from tadc.errors import TargetError  # here: processes that compile begin sooner without
+
     try:
-        import_module("llvmlite.binding")
-    except ImportError:
+        llvm()
+    except TargetError:
         return False
     return True
 
@@ -104,15 +105,15 @@ def _chosen() -> str:
     """The level that `TADC_CPU` asks for, or `native`; raises `TargetError` for other words."""
     level = os.environ.get("TADC_CPU") or "native"
     if level != "native" and level not in LEVELS:
-        from tadc.errors import TargetError  # here, as for `vector_speed`
+        from tadc.errors import TargetError  # likewise
 
         raise TargetError(f"TADC_CPU is {level!r}", hint=f"it can be {_words()}, or not set")
     return level
 
 
 def _native() -> Machine:
-    llvm = _llvm()
-    cpu, found = str(llvm.get_host_cpu_name()), llvm.get_host_cpu_features()
+    library = _initialised()
+    cpu, found = str(library.get_host_cpu_name()), library.get_host_cpu_features()
     features = frozenset(f for f, there in found.items() if there)
     flags = f"{found.flatten()},{TUNING}"
     bits, reason = 256 if "avx" in features else 128, ""
@@ -141,9 +142,9 @@ def _bytes(path: Path) -> int:
 
 def _of_level(level: str) -> Machine:
     """The level, which this processor has."""
-    llvm = _llvm()
+    library = _initialised()
     features = LEVELS[level][1]
-    found: dict[str, bool] = llvm.get_host_cpu_features()
+    found: dict[str, bool] = library.get_host_cpu_features()
     missing = [f for f in features if not found.get(f)]
     if missing:
         lacks = ", ".join(missing)
@@ -151,7 +152,7 @@ def _of_level(level: str) -> Machine:
         from tadc.errors import TargetError  # likewise
 
         raise TargetError(f"TADC_CPU is {level}, but this processor lacks {lacks}", hint=hint)
-    if not features and not str(llvm.get_default_triple()).startswith("x86_64"):
+    if not features and not str(library.get_default_triple()).startswith("x86_64"):
         return _at_level(level, cpu="generic")
     return _at_level(level)
 
@@ -169,8 +170,9 @@ def _words() -> str:
     return f"{', '.join(words)} or {last}"
 
 
-def _llvm() -> Any:
-    llvm = installed("llvmlite.binding", "the target cpu")
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    return llvm
+def _initialised() -> Any:
+    """LLVM, which knows what this processor is."""
+    found = llvm()
+    found.initialize_native_target()
+    found.initialize_native_asmprinter()
+    return found

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes as ct
-import functools
 import importlib.util
 import os
 from collections.abc import Iterator, Sequence
@@ -24,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tadc.errors import TargetError
+from tadc.once import once
 
 LIBRARIES = "libnvrtc.so.1[0-9]"
 Program = ct.c_void_p
@@ -103,7 +103,7 @@ def load(name: str) -> ct.CDLL:
     return library
 
 
-@functools.cache
+@once
 def library() -> ct.CDLL:
     """The first NVRTC that loads."""
     tried: list[str] = []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
@@ -12,6 +11,7 @@ from xdsl.dialects.func import FuncOp
 
 from tadc.dialects.quick import dissolve
 from tadc.dialects.tix import Registers
+from tadc.once import Lock, cached_property, once_property
 from tadc.runtime.executable import (
     Executable,
     KernelCall,
@@ -45,6 +45,8 @@ class MachineCode:
 
 _shared: WeakValueDictionary[str, MachineCode] = WeakValueDictionary()
 """The code in use by its key: programs that are alike share it."""
+_sharing = Lock()
+"""The lock of that: two threads that put code there get the same."""
 
 
 class CpuExecutable(Executable):
@@ -86,12 +88,14 @@ class CpuExecutable(Executable):
         at_once = m.has("avx512f")
         return LlvmPrinter(m.vector_bits, at_once, self.sizes.huge, m.shared_cache, m.has("fma"))
 
-    @cached_property
+    @once_property
     def code(self) -> MachineCode:
         """The machine code: in use already, from the disk, or compiled."""
         found = _shared.get(self._key)
         if found is None:
-            found = _shared.setdefault(self._key, self._stored_code() or self._compiled_code())
+            made = self._stored_code() or self._compiled_code()
+            with _sharing:
+                found = _shared.setdefault(self._key, made)
         return found
 
     @cached_property

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
 from math import inf
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.func import FuncOp
 
+from tadc.once import cached_property
 from tadc.passes.analysis.size_bounds import SizeBounds
 from tadc.passes.schedule import names_in
 from tadc.runtime.executable import Executable, Plan, Strides, into

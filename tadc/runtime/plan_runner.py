@@ -26,11 +26,11 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from functools import cache
 from typing import Any, cast
 
 import numpy as np
 
+from tadc.once import once
 from tadc.runtime.cpu import add_python_function, add_symbol, stored_module
 from tadc.runtime.plan_code import PLAN
 from tadc.runtime.team import DECLARATIONS, team
@@ -118,13 +118,13 @@ class PlanRunner:
         return cast("Callable[..., int]", self._new(ctypes.addressof(method), plan, "tadc"))
 
 
-@cache
+@once
 def plan_runner() -> PlanRunner:
-    """The runner of this process."""
+    """The runner of this process: builtin functions point into it."""
     return PlanRunner()
 
 
-@cache
+@once
 def arrays_are_readable() -> bool:
     """True if arrays of this NumPy have their fields where the machine code looks for them."""
     array = np.zeros((2, 3), np.float32)

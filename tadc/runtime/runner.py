@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from tadc.errors import TargetError
+from tadc.once import once
 from tadc.program import Program, recursing
 from tadc.runtime.arguments import (
     DTYPES,
@@ -166,7 +166,7 @@ class Runner(Compiled):
         return self.sizes_of([a.shape for a in as_arrays(self.parameters, values)])
 
 
-@cache
+@once
 def copier(order: tuple[int, ...]) -> Runner:
     """The program that copies arrays whose axes lie in memory in this order, of any precision.
 

@@ -30,6 +30,7 @@ import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
+from tadc.once import Lock
 from tadc.runtime.cpu import add_python_function, add_symbol, stored_module
 from tadc.runtime.team_regions import team_code
 from tadc.runtime.thread_count import (
@@ -61,10 +62,10 @@ class Team:
     def __init__(self) -> None:
         self._code: _Code | None = None
         self._count: int | None = None
+        self._lock = Lock()
         self._forget_threads()
 
     def _forget_threads(self) -> None:
-        self._lock = threading.RLock()
         self._helpers = 0
         self._deputies = 0
         self._most = 0  # the limit of the caller that asked last; 0 if it is to be looked at again
@@ -84,6 +85,11 @@ class Team:
             self._most = 0
             if self._helpers or self._deputies:  # those that work now are to see it too
                 self._begin(MOST_THREADS)
+
+    @property
+    def is_loaded(self) -> bool:
+        """True once its machine code is there."""
+        return self._code is not None
 
     def load(self) -> _Code:
         """The machine code, compiled once; other modules can call it from then on."""

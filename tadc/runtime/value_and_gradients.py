@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from tadc.once import Once
 from tadc.passes.differentiation.names import adjoint_names
 from tadc.passes.pipeline import pullback_passes
 from tadc.program import Program, Tensor, recursing
@@ -54,7 +55,7 @@ class ValueAndGradients:
 
 def _copy(array: Array) -> Array:
     """A copy of a dense array: of a large one by all threads, in memory of the pool."""
-    if array.nbytes < FEWEST_BYTES_LEASED:
+    if array.nbytes < FEWEST_BYTES_LEASED or not team.is_loaded:  # as of what is interpreted
         return array.copy()
     made = pool.empty(array.shape, array.dtype)
     team.copy(address(made), address(array), array.nbytes)
@@ -75,7 +76,7 @@ class Pullbacks:
     def __init__(self, runner: Runner):
         self._runner = runner
         self.program = runner.program
-        self._made: dict[object, ValueAndGradients] = {}
+        self._made: Once[object, ValueAndGradients] = Once()
         self._by_shapes: Recent[object, ValueAndGradients] = Recent(MOST_SHAPES)
         self._is_fixed = all(isinstance(n, int) for t in self.program.args for n in t.shape)
 
@@ -118,10 +119,12 @@ class Pullbacks:
         self, wrt: tuple[str, ...], numbers: Mapping[str, int], long: bool
     ) -> ValueAndGradients:
         key = wrt, long, *numbers.items()
-        if key not in self._made:
+
+        def make() -> ValueAndGradients:
             program = self.program.specialised(numbers) if numbers else self.program
-            self._made[key] = _in_two(program, self._runner.target, wrt, long)
-        return self._made[key]
+            return _in_two(program, self._runner.target, wrt, long)
+
+        return self._made.of(key, make)
 
 
 def _in_two(program: Program, target: str, wrt: Sequence[str], long: bool) -> ValueAndGradients:

@@ -16,8 +16,8 @@ from itertools import takewhile
 from time import perf_counter_ns
 from typing import Any
 
+from tadc.runtime.llvm_library import llvm
 from tadc.support.disk_store import digest, disk_store
-from tadc.support.packages import installed
 
 INDEPENDENT_SUMS = 16
 """Sums in the loop: latency times ports is 8 to 10, and 32 registers hold twice as many."""
@@ -63,12 +63,13 @@ def _model() -> list[str]:
 
 
 def _measure(cpu: str, features: str) -> float:
-    llvm = installed("llvmlite.binding", "the target cpu")
-    machine = llvm.Target.from_default_triple().create_target_machine(
-        cpu=cpu, features=features, opt=2, codemodel="jitdefault", jit=True
+    machine = (
+        llvm()
+        .Target.from_default_triple()
+        .create_target_machine(cpu=cpu, features=features, opt=2, codemodel="jitdefault", jit=True)
     )
-    module = llvm.parse_assembly("\n".join(_loop(bits) for bits in (256, 512)))
-    engine: Any = llvm.create_mcjit_compiler(module, machine)
+    module = llvm().parse_assembly("\n".join(_loop(bits) for bits in (256, 512)))
+    engine: Any = llvm().create_mcjit_compiler(module, machine)
     engine.finalize_object()
     kind = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)
     loops = [kind(engine.get_function_address(f"sums_{bits}")) for bits in (256, 512)]

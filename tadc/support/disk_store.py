@@ -27,11 +27,12 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import xdsl
+
+from tadc.once import once
 
 MOST_BYTES = 500_000_000
 """The bytes of all files together beyond which old ones go."""
@@ -59,7 +60,7 @@ def digest(*parts: str | bytes) -> str:
     return found.hexdigest()
 
 
-@cache
+@once
 def compiler_version() -> str:
     """A hash of the files of the compiler, of what was installed as xDSL, and of Python's version.
 
@@ -258,7 +259,7 @@ def cache_folder() -> Path | None:
     return None if path.startswith("~") else Path(os.path.abspath(path))
 
 
-@cache
+@once
 def disk_store() -> DiskStore:
     """The store of this process, in the folder that the environment asked for at first."""
     return DiskStore(cache_folder())

@@ -7,12 +7,19 @@ import os
 import threading
 from types import TracebackType
 
+from tadc.once import Lock
+
 RARE_THRESHOLDS = 200_000, 20, 100
 """The thresholds of the three generations while programs are compiled.
 
 Python's own 700, 10, 10 would spend a third of the time on programs of some thousand terms. Passes
 let go of the programs that they replace (`dialects/quick.py`), so that little else is garbage.
 """
+
+
+class _OfThread(threading.local):
+    depth = 0
+    """The contexts that this thread is in."""
 
 
 class _RarelyCollecting:
@@ -23,12 +30,14 @@ class _RarelyCollecting:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._depth = 0
+        self._own = _OfThread()
         self._before = gc.get_threshold()
 
     def __enter__(self) -> None:
         with self._lock:
+            self._own.depth += 1
             self._depth += 1
             if self._depth == 1:
                 self._before = gc.get_threshold()
@@ -42,13 +51,18 @@ class _RarelyCollecting:
         traceback: TracebackType | None,
     ) -> None:
         with self._lock:
+            self._own.depth -= 1
             self._depth -= 1
-            if self._depth == 0 and gc.get_threshold() == RARE_THRESHOLDS:
-                gc.set_threshold(*self._before)
+            self._restore()
 
-    def forget(self) -> None:
-        """Start anew, in a process that has no other thread."""
-        self._lock = threading.Lock()
+    def _restore(self) -> None:
+        if self._depth == 0 and gc.get_threshold() == RARE_THRESHOLDS:
+            gc.set_threshold(*self._before)
+
+    def after_fork(self) -> None:
+        """Leave the contexts of other threads, in a process that has none."""
+        self._depth = self._own.depth
+        self._restore()
 
 
 def collect_young() -> None:
@@ -60,4 +74,4 @@ def collect_young() -> None:
 
 rarely_collecting = _RarelyCollecting()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=rarely_collecting.forget)
+    os.register_at_fork(after_in_child=rarely_collecting.after_fork)

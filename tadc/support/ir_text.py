@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 from io import StringIO
 
 from xdsl.context import Context
@@ -15,9 +14,10 @@ from xdsl.printer import Printer
 
 from tadc.dialects.loops import Loops
 from tadc.dialects.tix import Tix
+from tadc.once import once
 
 
-@cache
+@once
 def context() -> Context:
     """A context with everything that a module of tadc may hold."""
     result = Context()

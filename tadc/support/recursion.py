@@ -8,6 +8,8 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import TypeVar
 
+from tadc.once import Lock
+
 T = TypeVar("T")
 
 DEEPEST_CALLS = 20_000
@@ -15,7 +17,7 @@ DEEPEST_CALLS = 20_000
 STACK_BYTES = 256 << 20
 """The size of that stack: enough for `DEEPEST_CALLS` calls, through functions written in C too."""
 
-_one_at_a_time = threading.Lock()
+_one_at_a_time = Lock()
 _inside = threading.local()
 
 

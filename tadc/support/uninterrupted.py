@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
@@ -9,11 +10,15 @@ from typing import ParamSpec, TypeVar
 P = ParamSpec("P")
 R = TypeVar("R")
 
+_awaited: set[threading.Event] = set()
+"""The ends of calls that the main thread waits for, of which handlers may begin others."""
+
 
 def uninterrupted(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     """The result of a call, which goes on to its end also where a signal ends the wait for it.
 
-    Handlers of signals run, and raise, in the main thread only: so the call has one of its own.
+    Handlers of signals run, and raise, in the main thread only: so the call has one of its own. A
+    child that a handler forks off has not: there the call begins again.
     """
     if threading.current_thread() is not threading.main_thread():
         return function(*args, **kwargs)
@@ -29,8 +34,26 @@ def uninterrupted(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -
         finally:
             over.set()
 
-    threading.Thread(target=call).start()
-    over.wait()
+    process, thread = os.getpid(), threading.Thread(target=call)
+    _awaited.add(over)
+    try:
+        thread.start()
+        over.wait()
+    finally:
+        _awaited.discard(over)
+    if os.getpid() != process:
+        thread.join()  # at once, if it is in the other process
+        if not (results or errors):
+            return function(*args, **kwargs)
     for error in errors:
         raise error
     return results[0]
+
+
+def _after_fork() -> None:
+    for over in [*_awaited]:
+        over.set()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -12,9 +12,9 @@ import ctypes
 import platform
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from typing import NamedTuple
 
+from tadc.once import once
 from tadc.targets.llvm_types import vector_of
 
 LIBRARY = "libmvec.so.1"
@@ -32,7 +32,7 @@ BY_LANES = re.compile(
 CALL = re.compile(r"^(  %\S+ = call .*?(float|double) @([a-z]\w*)\((.*)\))$", re.MULTILINE)
 
 
-@cache
+@once
 def library() -> ctypes.CDLL | None:
     """libmvec, or None on other platforms."""
     if platform.machine() not in ("x86_64", "AMD64"):

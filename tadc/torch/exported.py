@@ -8,11 +8,12 @@ it. The text is the IR of the program with the functions of the user in it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 from tadc.frameworks.operation import Operation
 from tadc.function import Function
+from tadc.once import cached_property
 from tadc.program import deserialised, serialised
 from tadc.torch.autograd import differentiable
 from tadc.torch.layout import Results, Shape

@@ -7,10 +7,10 @@ the program: caches of `torch.compile` hit in the next process.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from threading import RLock
 from typing import Any
 
 from tadc.frameworks.operation import Operation
+from tadc.once import Lock
 from tadc.torch.autograd import differentiable
 from tadc.torch.eager import Eager
 from tadc.torch.exported import ExportedOperator
@@ -102,4 +102,4 @@ class RegisteredOperator(Operator):
 
 
 _operators: dict[str, RegisteredOperator] = {}
-_lock = RLock()
+_lock = Lock()

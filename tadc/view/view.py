@@ -6,7 +6,7 @@ A page, a notebook and a server show it; none of them knows the compiler.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 from tadc.emit import emit
@@ -15,6 +15,7 @@ from tadc.explain.contribution import Contribution
 from tadc.explain.gradients import explained
 from tadc.explain.records import Bound, Record
 from tadc.language.custom_functions import known_functions
+from tadc.once import cached_property
 from tadc.program import Program
 from tadc.runtime.compiled import Compiled
 from tadc.stages import Derivation

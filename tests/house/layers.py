@@ -54,6 +54,7 @@ LAYERS = (
     ("tadc.dialects.tix.affine", "tadc.dialects.tix.linear"),
     ("tadc.dialects.quick",),
     ("tadc.dialects",),
+    ("tadc.once", "tadc.forks"),
 )
 """A module imports from rows below its own and from its own group, which is the longest name here
 that its name begins with: `tadc.passes` are the passes themselves, `tadc.passes.inversion` all of

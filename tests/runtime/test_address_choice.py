@@ -3,7 +3,8 @@ others."""
 
 from __future__ import annotations
 
-from tadc.runtime.llvm_compiler import llvm, object_of, target_machine
+from tadc.runtime.llvm_compiler import object_of, target_machine
+from tadc.runtime.llvm_library import llvm
 from tadc.runtime.machine import machine
 from tadc.targets.llvm_sections import EXPLICIT
 
@@ -30,7 +31,7 @@ done:
 
 def by_another_library() -> bytes:
     """The machine code of the loop, by a user of LLVM who asks for nothing."""
-    with llvm.create_context() as context, llvm.parse_assembly(LOOP, context) as module:
+    with llvm().create_context() as context, llvm().parse_assembly(LOOP, context) as module:
         target = target_machine(machine())
         module.triple, module.data_layout = target.triple, str(target.target_data)
         code: bytes = target.emit_object(module)

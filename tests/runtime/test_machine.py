@@ -131,7 +131,7 @@ def test_a_level_that_the_processor_lacks_is_an_error(triple: str, monkeypatch: 
     llvm = SimpleNamespace(
         get_default_triple=lambda: triple, get_host_cpu_features=lambda: features
     )
-    monkeypatch.setattr(machines, "_llvm", lambda: llvm)
+    monkeypatch.setattr(machines, "_initialised", lambda: llvm)
     monkeypatch.setenv("TADC_CPU", "avx512")
     with pytest.raises(TargetError, match="avx512, but this processor lacks avx512f, avx512bw"):
         LOOK_UP()
@@ -154,7 +154,7 @@ def test_wide_vectors_are_used_where_they_are_faster(
         get_host_cpu_name=lambda: "some",
         get_host_cpu_features=lambda: Features(avx=True, avx512f=True),
     )
-    monkeypatch.setattr(machines, "_llvm", lambda: llvm)
+    monkeypatch.setattr(machines, "_initialised", lambda: llvm)
     monkeypatch.setattr(vector_speed, "speed_of_512_bits", lambda cpu, flags: speed)
     monkeypatch.delenv("TADC_CPU", raising=False)
     assert LOOK_UP().vector_bits == bits

@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+import time
 
 import pytest
 
@@ -32,3 +33,28 @@ def test_a_signal_ends_the_wait_alone():
     assert not done.is_set()
     go_on.set()
     assert done.wait(60)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+def test_a_call_begins_again_in_a_child_of_a_handler():
+    process, children = os.getpid(), list[int]()
+
+    def fork(*_: object) -> None:
+        children.append(os.fork())
+
+    def call() -> int:
+        if os.getpid() == process:
+            os.kill(process, signal.SIGUSR1)
+            while not children:
+                time.sleep(0.01)
+        return os.getpid()
+
+    before = signal.signal(signal.SIGUSR1, fork)
+    try:
+        found = uninterrupted(call)
+    finally:
+        if os.getpid() != process:  # in the child, which goes on as its parent does
+            os._exit(int(found != os.getpid()))
+        signal.signal(signal.SIGUSR1, before)
+    assert found == process
+    assert os.waitpid(children[0], 0)[1] == 0

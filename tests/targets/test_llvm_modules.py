@@ -11,7 +11,7 @@ from xdsl.dialects.func import FuncOp
 
 import tadc
 from tadc.runtime.compiled import Compiled
-from tadc.runtime.llvm_compiler import llvm
+from tadc.runtime.llvm_library import llvm
 from tadc.targets import llvm as printing
 from tadc.targets.llvm import LlvmPrinter, functions_of
 from tadc.targets.llvm_sections import by_passes
@@ -37,7 +37,7 @@ def assert_whole(modules: Sequence[str], functions: Sequence[FuncOp]) -> None:
             assert len(re.findall(f"@{function.sym_name.data}[.]{part}(?:_of)?[ (]", whole)) == 1
     for text in modules:
         assert "" in by_passes(text)
-        with llvm.create_context() as context, llvm.parse_assembly(text, context) as module:
+        with llvm().create_context() as context, llvm().parse_assembly(text, context) as module:
             module.verify()
 
 

@@ -10,7 +10,8 @@ import pytest
 
 from tadc.runtime.compilation import compile_objects
 from tadc.runtime.cpu import CpuModule
-from tadc.runtime.llvm_compiler import llvm, optimized_ir
+from tadc.runtime.llvm_compiler import optimized_ir
+from tadc.runtime.llvm_library import llvm
 from tadc.targets import llvm as llvm_text
 from tadc.targets.llvm import LlvmPrinter, functions_of, print_llvm
 from tadc.targets.llvm_sections import by_passes
@@ -39,7 +40,7 @@ def test_each_module_is_whole(functions: tuple[str, ...], names: list[list[str]]
     texts = by_passes(text)
     assert [re.findall(r"@(\w)\.entry", part) for part in texts] == names
     for part in (text, *texts):
-        with llvm.create_context() as context, llvm.parse_assembly(part, context) as module:
+        with llvm().create_context() as context, llvm().parse_assembly(part, context) as module:
             module.verify()
 
 

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from xdsl.ir import Operation, SSAValue
 
 from tadc.dialects import tix
+from tadc.once import cached_property
 from tadc.passes.analysis.equivalence import canonical_form
 from tadc.passes.rewriting.shallow_copy import changed
 from tadc.passes.scheduling.tiles.tile import Hoisted, Neighbour, Tile

@@ -25,13 +25,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import combinations, islice
 
 from xdsl.ir import Operation, SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine
+from tadc.once import cached_property
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.rewriting.programs import reads_of
 from tadc.passes.scheduling.nest import Nest, Rows

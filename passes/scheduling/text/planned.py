@@ -15,11 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 from xdsl.ir import SSAValue
 
 from tadc.dialects import tix
+from tadc.once import cached_property
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.rewriting.programs import tensor_names
 from tadc.passes.scheduling.blocking import PLAIN, Blocking, ChooseBlocking

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Container
 from dataclasses import dataclass, field
-from functools import cached_property
 from math import prod
 
 from xdsl.ir import SSAValue
 
 from tadc.dialects import tix
+from tadc.once import cached_property
 from tadc.passes.rewriting.shallow_copy import changed
 
 

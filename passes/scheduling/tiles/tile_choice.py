@@ -19,13 +19,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from itertools import chain
 
 from xdsl.ir import Operation, SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.tix.affine import least_value
+from tadc.once import cached_property
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.rewriting.part_sizes import with_derived_sizes
 from tadc.passes.rewriting.shallow_copy import changed

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from xdsl.ir import SSAValue
 
@@ -13,6 +12,7 @@ from tadc.dialects.tix import Affine, Constraint, FloorDivOp, Variable
 from tadc.dialects.tix.affine import factors_of
 from tadc.dialects.tix.constraints import show_constraint
 from tadc.explain.contribution import Contribution
+from tadc.once import cached_property
 from tadc.passes.polyhedral.matrix import Row, negate
 from tadc.passes.rewriting.programs import definition_around, fresh_name
 from tadc.passes.solve_index_kernels import Derivation, Exact

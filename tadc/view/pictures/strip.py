@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from functools import cached_property
 from math import ceil, floor
 
 from xdsl.ir import SSAValue
 
 from tadc.dialects.tix import Affine
+from tadc.once import cached_property
 from tadc.passes.polyhedral.division import lower_bound, upper_bound
 from tadc.passes.polyhedral.matrix import Row
 from tadc.view.pictures.geometry import MOST_POINTS, cut, edge, has_point, line_of, polygon
