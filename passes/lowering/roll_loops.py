@@ -159,8 +159,6 @@ class _Block:
             single._strip(inner)
 
         def in_rows(inner: BodyLowering) -> None:
-            # what is known is of the first row
-            inner.index.known = {}
             loop(inner, first, last, self.root.indices[self.roll.row].name_hint, one)
 
         either(at, all_of(at, tests), self._strip, in_rows)

@@ -113,8 +113,7 @@ class LanesLowering(LaneTests):
         """The lowering of a block that begins with another column; nothing is known of it."""
         inner = self.apart()
         inner.scalars, inner.known, inner.loaded = {}, {}, {}
-        inner.index.known = {}
-        inner.index.values = {**self.index.values, self.tile.column_index: column}
+        inner.index = self.index.elsewhere({self.tile.column_index: column})
         return inner
 
     # --- values at this point ---

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from typing import Any, cast
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Block, SSAValue
 
+from tadc.dialects import tix
 from tadc.dialects.tix import Affine, Constraint, Variable
 from tadc.dialects.tix.affine import factors_of
 from tadc.passes.analysis.size_bounds import ANY_SIZE, Bounds, SizeBounds
@@ -34,6 +36,56 @@ class Ring:
 Stride = SSAValue | int | Ring
 
 
+class Values(dict[Variable, SSAValue]):
+    """The values of indices and sizes.
+
+    What is `known` of forms holds as long as these have their values: where one gets another, as a
+    loop begins anew with its column, it is forgotten, and so are quotients of forms with it.
+    """
+
+    def __init__(self, known: dict[object, SSAValue], given: Mapping[Variable, SSAValue] = {}):
+        super().__init__(given)
+        self.known = known
+
+    def __setitem__(self, key: Variable, value: SSAValue) -> None:
+        if self.get(key, value) is not value:
+            self._forget(key)
+        super().__setitem__(key, value)
+
+    def update(self, *given: Any, **more: SSAValue) -> None:
+        for key, value in dict[Variable, SSAValue](*given, **more).items():
+            self[key] = value
+
+    def _forget(self, key: Variable) -> None:
+        """Forget all that is made of an index or a size."""
+        for found in [found for found in self.known if _mentions(found, key)]:
+            del self.known[found]
+        for other in [v for v in self if _is_quotient_of(v, key)]:
+            del self[other]
+            self._forget(other)
+
+
+def _mentions(found: object, key: Variable) -> bool:
+    """True if something that is known is about a form of an index or a size."""
+    if isinstance(found, tuple):
+        return any(_mentions(part, key) for part in cast("tuple[object, ...]", found))
+    return isinstance(found, Affine) and _holds(found, key)
+
+
+def _holds(form: Affine, key: Variable) -> bool:
+    if not isinstance(key, str):
+        return key in form.terms
+    return any(key in factors_of(size) for size in form.sizes)
+
+
+def _is_quotient_of(v: Variable, key: Variable) -> bool:
+    return (
+        isinstance(v, SSAValue)
+        and isinstance(v.owner, tix.FloorDivOp)
+        and _holds(v.owner.form, key)
+    )
+
+
 class IndexLowering(IndexArithmetic):
     """Emits index arithmetic of a block; equal forms are computed once.
 
@@ -45,14 +97,14 @@ class IndexLowering(IndexArithmetic):
         super().__init__(block, location)
         self.sizes = sizes or SizeBounds.unknown()
         """Bounds of sizes that hold in all calls."""
-        self.values: dict[Variable, SSAValue] = {}
+        self.values = Values(self.known)
         self.places: dict[Variable, Affine] = {}
 
     def inside(self, block: Block) -> IndexLowering:
         """The lowering of a block inside, which can use what this one has computed so far."""
         inner = IndexLowering(block, self.location, self.sizes)
         inner.stand_in(self)
-        inner.values = dict(self.values)
+        inner.values = Values(inner.known, self.values)
         inner.places = dict(self.places)
         return inner
 
@@ -60,6 +112,14 @@ class IndexLowering(IndexArithmetic):
         """The lowering of the same block where these indices have other places."""
         inner = shallow_copy(self)
         inner.places = {**self.places, **places}
+        return inner
+
+    def elsewhere(self, places: Mapping[Variable, SSAValue]) -> IndexLowering:
+        """The lowering of the same block where these indices have other values; nothing is known
+        of them."""
+        inner = shallow_copy(self)
+        inner.known = {}
+        inner.values = Values(inner.known, {**self.values, **places})
         return inner
 
     def outermost(self, indices: Iterable[Variable]) -> IndexLowering:

@@ -174,3 +174,21 @@ def test_positions(seed: int) -> None:
     for level in levels[1:-1]:
         for op in level.block.ops:
             assert level.block in map(block_of, op.operands), "it is the same for all iterations"
+
+
+def test_an_index_with_another_value_has_other_forms() -> None:
+    """What is known of an index is forgotten where it gets another value, as a loop begins anew."""
+    outer, inner = nested(2)
+    (i,), (j,) = outer.block.args, inner.block.args
+    inner.values.update({i: i, "N": i, "M": i})
+    forms = [Affine.of(i) * 2 + 1, Affine.of("N") + 1, Affine.of("M") + 1]
+    before = [inner.form(form) for form in forms]
+    comparison = inner.once(("holds", forms[0]), lambda: arith.CmpiOp(i, j, "slt"))
+    copy = inner.inside(inner.block)
+    copy.values[i] = copy.values["N"] = j
+    after = [copy.form(form) for form in forms]
+    numbers: dict[SSAValue, int] = {i: 3, j: 5}
+    assert [value_of(v, numbers) for v in (*before, *after)] == [7, 4, 4, 11, 6, 4]
+    assert after[2] is before[2], "nothing has changed about M"
+    assert copy.once(("holds", forms[0]), lambda: arith.CmpiOp(j, i, "slt")) is not comparison
+    assert [inner.form(form) for form in forms] == before

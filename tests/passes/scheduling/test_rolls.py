@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from random import Random
 from typing import Any
 
@@ -44,6 +45,14 @@ VOLUMES = """\
 x: real[L, N + 4, M + 4]
 z[n, i in range(N), j] = max[s in range(5)](x[n, i + s, j])
 y[n, i, j in range(M)] = max[t in range(5)](z[n, i, j + t])
+return y"""
+
+
+SHIFTED = """\
+w: real[3]
+x: real[N, M]
+z[i in range(N), j in range(M)] = pad(x[i - 1, j - 1])
+y[i in range(N), j in range(M)] = sum[s in range(3)](w[s] * pad(z[i, j + s - 1]))
 return y"""
 
 
@@ -132,6 +141,8 @@ def random_program(choice: Random) -> str:
 def random_call(seed: int) -> tuple[str, list[int]]:
     choice = Random(seed)
     text = random_program(choice)
+    if Random(f"{seed} borders").random() < 0.4:
+        text = re.sub(r"x\[([^]]*), j\]", r"pad(x[\1, j - 1])", text)
     sides = [choice.choice([7, 8, 9, 17, 24, 30]), choice.choice([15, 40, 48, 63, 90, 130])]
     return text, [*([choice.choice([1, 3])] if "L, N" in text else []), *sides]
 
@@ -196,3 +207,15 @@ def test_what_rolls_is_there_for_all_lanes() -> None:
     dx = np.asarray(pullback(np.ones_like(y)))
     rows, columns = (np.convolve(np.ones(n - 6), np.ones(7)) / 7 for n in x.shape)
     np.testing.assert_allclose(np.squeeze(dx), np.outer(rows, columns), rtol=1e-5)
+
+
+def test_borders_of_rows_and_columns_are_those_of_each_vector() -> None:
+    """A row begins with a vector of the stage, whose border is not that of the next ones."""
+    f = tadc.compile(SHIFTED)
+    assert "rolls" in f.emit("plan", {"N": 1000, "M": 1025}, "f32")
+    x = np.random.default_rng(0).integers(-3, 4, (1000, 1025)).astype(np.float32)
+    w = np.array([1, 2, 3], np.float32)
+    y = f(**{"x": x, "w": w})
+    z = np.pad(x, ((1, 0), (1, 0)))[:-1, :-1]
+    wide = np.pad(z, ((0, 0), (1, 1)))
+    np.testing.assert_array_equal(y, sum(w[s] * wide[:, s : s + 1025] for s in range(3)))
