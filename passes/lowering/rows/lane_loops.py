@@ -64,7 +64,8 @@ def over_vectors(
     bounds that differ from row to row may say, has none.
     """
     low, high, (least, most) = span
-    full, count = int(least) // at.lanes, ceil(min(most / at.lanes, MOST_VECTORS_IN_LINE + 1))
+    full = int(max(0, least)) // at.lanes  # a difference of sizes may be less than 0
+    count = ceil(min(most / at.lanes, MOST_VECTORS_IN_LINE + 1))
     if count <= min(full + 1, MOST_VECTORS_IN_LINE):
         return _in_line(at, index, (low, high), (full, count), carried, emit, backwards)
     if least != most:

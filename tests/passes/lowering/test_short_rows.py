@@ -71,3 +71,14 @@ def test_the_length_of_a_short_row_may_depend_on_an_index_of_the_sum():
     x = np.random.default_rng(0).uniform(-1, 1, (19, 19))
     expected = np.full(5, 2 * x[:, :2].sum() + x[:, :4].sum())
     np.testing.assert_allclose(tadc.compile(f"x: f64[N, N]\n{source}")(x), expected)
+
+
+def test_lengths_that_may_be_less_than_nothing_have_loops():
+    """A difference of sizes has no least value where no call is given."""
+    text = """
+x: f64[I, N]
+w: f64[M]
+s[i] = sum[j in range(N - M)](x[i, j]**2)
+y[i, j in range(N - M)] = x[i, j] / s[i] * w[0]"""
+    f = tadc.compile(text)
+    assert "loops.parallel" in f.emit("scheduled")
