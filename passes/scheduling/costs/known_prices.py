@@ -51,9 +51,9 @@ class KnownPrices:
 
     def __init__(self, op: tix.DefineOp, sizes: Mapping[str, int], registers: tix.Registers):
         program = op.parent_op()
-        derived = program.derived if isinstance(program, tix.ProgramOp) else ()
+        own = canonical_form(op).key, tuple(sorted(sizes.items())), registers
         self._op = op
-        self._key = canonical_form(op).key, tuple(sorted(sizes.items())), tuple(derived), registers
+        self._key = (*own, *_known_of_sizes(program)) if isinstance(program, tix.ProgramOp) else own
 
     @cached_property
     def _parts(self) -> Sequence[Part]:
@@ -78,6 +78,11 @@ class KnownPrices:
             _known.clear()
         _known[key] = [_with_parts(priced, numbers.__getitem__) for priced in found]
         return found
+
+
+def _known_of_sizes(program: tix.ProgramOp) -> tuple[object, ...]:
+    """What a program says of its sizes; their largest values say which sums are always short."""
+    return tuple(program.derived), tuple(sorted(program.largest_sizes.items()))
 
 
 def _with_parts(priced: PricedTile, to: Callable[[Any], Any]) -> PricedTile:
