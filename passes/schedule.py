@@ -93,7 +93,7 @@ from tadc.passes.scheduling.bands.band_stages import Stage
 from tadc.passes.scheduling.blocking import ChooseBlocking, blocking_chooser
 from tadc.passes.scheduling.nest import Nest
 from tadc.passes.scheduling.recurrences import recurrence_of
-from tadc.passes.scheduling.sharing import nests_of
+from tadc.passes.scheduling.sharing import steps_of
 from tadc.passes.scheduling.small_parts import is_small_part
 from tadc.passes.scheduling.text.plan_parser import parse_plan
 from tadc.passes.scheduling.text.planned import planned
@@ -158,20 +158,17 @@ def schedule(
     compared = {m.first.label.data for m in members if m.op.label.data in labels}
     names = tensor_names(program)
     as_written = must_round_identically(program, compared)
-    nests = {nest.members[0]: nest for nest in nests_of(members, choose, as_written)}
+    steps = steps_of(members, choose, as_written)
     maker = _FunctionMaker(names, as_written, choose is not None, strided, known)
     functions: dict[tix.DefineOp, func.FuncOp] = {}
-    for member in members:
-        nest = nests.get(member.first)
-        if nest is None:
-            continue  # computed beside the first result of a function
-        if member.op is not member.first:
-            yield _call(member, functions[member.first], names)
+    for step in steps:
+        if isinstance(step, Member):
+            yield _call(step, functions[step.first], names)
             continue
-        small = all(is_small_part(op, sizes or {}) for op in nest.members)
-        function = maker.function(replace(nest, is_small=small))
-        nest.forget()
-        functions[member.op] = function
+        small = all(is_small_part(op, sizes or {}) for op in step.members)
+        function = maker.function(replace(step, is_small=small))
+        step.forget()
+        functions[step.members[0]] = function
         yield function
 
 

@@ -8,6 +8,8 @@ Modules
 -------
 - `sharing`: the nests of a program; here a plan begins
 - `nest`: definitions that one function computes
+- `step_order`: the order of nests, and of calls of their functions
+- `plan_checks`: whether all that a plan reads is computed before, and where it is read
 - `blocking`: the loops of one definition: in tiles, as a stream, or plain
 - `small_parts`: which definitions are so short that compiling counts more than running
 - `fusion`: which definitions share the loops of tiles

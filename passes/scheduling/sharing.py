@@ -11,16 +11,20 @@ in no tiles, neighbours share rows (`rows`), and of what gains nothing there, st
 Stages of a stencil share bands (`bands`), and streams that read the same tensors run together
 (`streams_together`). A definition that others are equivalent to has a function of its own, which
 these call.
+
+Each of these keeps its list in an order of evaluation: what joins a nest in front moves ahead of
+what it reads nothing of. The steps of a program come in the order of their first definitions, as
+far as what they read is there (`step_order`), and are checked (`plan_checks`).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence, Set
+from collections.abc import Collection, Sequence, Set
 from dataclasses import replace
 from itertools import groupby
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from tadc.dialects import tix
 from tadc.passes.analysis.equivalence import Member
@@ -30,34 +34,56 @@ from tadc.passes.scheduling.blocking import Blocking, ChooseBlocking
 from tadc.passes.scheduling.fusion import nests
 from tadc.passes.scheduling.nest import Nest
 from tadc.passes.scheduling.pairs import walk_of
+from tadc.passes.scheduling.plan_checks import require_computed
 from tadc.passes.scheduling.rows.piece_sums import residue_sum_of, rows_of_pieces
 from tadc.passes.scheduling.rows.row_forms import rounding_reductions
 from tadc.passes.scheduling.rows.rows import rows_shared
 from tadc.passes.scheduling.rows.strips import strips_shared
+from tadc.passes.scheduling.step_order import Step, in_order
 from tadc.passes.scheduling.streams_together import streams_together
 from tadc.passes.scheduling.tiles.tile import Tile
 
 
 def nests_of(
     members: Sequence[Member], choose: ChooseBlocking | None, as_written: Set[Operation]
-) -> Iterator[Nest]:
-    """The nests of all definitions that are the first of their kind; without `choose`, plain ones.
+) -> list[Nest]:
+    """The nests of all definitions that are the first of their kind, in the order of their steps.
+
+    Takes what `steps_of` takes.
+    """
+    return [step for step in steps_of(members, choose, as_written) if isinstance(step, Nest)]
+
+
+def steps_of(
+    members: Sequence[Member], choose: ChooseBlocking | None, as_written: Set[Operation]
+) -> list[Step]:
+    """The nests of all definitions that are the first of their kind, and the others, which are
+    calls: each behind all that it reads. Without `choose`, nests are plain ones.
 
     Operations in `as_written` keep their order.
     """
+    calls = {m.op: m for m in members if m.op is not m.first}
+    nests = _nests(members, choose, as_written) if choose else [Nest.of(m.op) for m in members]
+    steps = in_order([calls.get(nest.members[0], nest) for nest in nests], members)
+    require_computed(steps)
+    return steps
+
+
+def _nests(
+    members: Sequence[Member], choose: ChooseBlocking, as_written: Set[Operation]
+) -> list[Nest]:
+    """The nests in an order of evaluation, with one for each call, which shares nothing."""
     counts = Counter(m.first for m in members)
-    if choose is None:
-        yield from map(Nest.of, counts)
-        return
+    called = {m.op for m in members if m.op is not m.first}
     repeated = {op for op, count in counts.items() if count > 1}
     exact = {op for op in counts if as_written & {*op.walk()}}
-    fixed = repeated | exact
+    fixed = repeated | exact | called
     alone = fixed | _with_pieces(counts)
     plain = {op for op in counts if as_written & {*rounding_reductions(op)}}
     wide, far = repeated | plain, set[tix.DefineOp]()
     beside = dict[tix.DefineOp, int]()
 
-    def in_order(op: tix.DefineOp) -> Blocking:
+    def blocking(op: tix.DefineOp) -> Blocking:
         found = choose(op)
         if found.alone:
             plain.add(op)
@@ -70,14 +96,15 @@ def nests_of(
 
     runs: list[list[Nest]] = []
     for is_first, run in groupby(members, lambda m: m.op is m.first):
-        if is_first:
-            ops = [m.op for m in run]
-            walks = _walks(ops, fixed, choose)
-            found = nests(ops, alone, in_order, walks, exact)
-            found = strips_shared(rows_shared(found, repeated, plain, far, beside), wide)
-            runs.append(found)
-    order: dict[SSAValue, int] = {m.op.result: place for place, m in enumerate(members)}
-    yield from streams_together(bands_shared(runs, fixed, in_order), fixed | plain, order)
+        ops = [m.op for m in run]
+        if not is_first:
+            runs.append([Nest.of(op) for op in ops])
+            continue
+        walks = _walks(ops, fixed, choose)
+        found = nests(ops, alone, blocking, walks, exact)
+        found = strips_shared(rows_shared(found, repeated, plain, far, beside), wide)
+        runs.append(found)
+    return streams_together(bands_shared(runs, fixed, blocking), fixed | plain)
 
 
 def _walks(

@@ -7,12 +7,12 @@ The gradients of a product are like this, and of most formulas of several argume
 `dy` once: the second row finds it in a near cache. Definitions without indices around a row have
 pieces of it in turn.
 
-A definition may join those before it that stand behind all that it reads.
+A definition may join those in front of it that stand behind all that it reads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.ir import SSAValue
@@ -45,13 +45,8 @@ class _Group:
     """The tensors that these read element by element."""
 
 
-def streams_together(
-    nests: Iterable[Nest], alone: Collection[tix.DefineOp], places: Mapping[SSAValue, int]
-) -> list[Nest]:
-    """The given nests in order, where some run together; those in `alone` do not.
-
-    `places` are those of all tensors that the program defines, in the order of its evaluation.
-    """
+def streams_together(nests: Iterable[Nest], alone: Collection[tix.DefineOp]) -> list[Nest]:
+    """The given nests in order, where some run together; those in `alone` do not."""
     groups: list[_Group] = []
     for nest in nests:
         stream = _stream_of(nest) if not {*nest.members} & {*alone} else None
@@ -59,7 +54,7 @@ def streams_together(
             groups.append(_Group([nest], [], set()))
             continue
         read = _read_in_rows(stream.op)
-        group = _group_for(stream, read, groups, places)
+        group = _group_for(stream, read, groups)
         if group is None:
             groups.append(_Group([nest], [stream], read))
         else:
@@ -79,21 +74,20 @@ def _joined(group: _Group) -> Nest:
 
 
 def _group_for(
-    stream: Stream,
-    read: Collection[SSAValue],
-    groups: Iterable[_Group],
-    places: Mapping[SSAValue, int],
+    stream: Stream, read: Collection[SSAValue], groups: Sequence[_Group]
 ) -> _Group | None:
-    """The first group that a stream may join."""
-    last = max((places.get(r.tensor, -1) for r in reads_of(stream.op)), default=-1)
-    for group in groups:
+    """The first group that a stream may join: neither it nor those behind it have what it reads."""
+    needed = {r.tensor for r in reads_of(stream.op)}
+    found: _Group | None = None
+    for group in reversed(groups):
+        if not needed.isdisjoint(op.result for nest in group.nests for op in nest.members):
+            break
         if not 0 < len(group.streams) < MOST_STREAMS or group.read.isdisjoint(read):
             continue
         first = group.streams[0].op
-        is_alike = first.shape == stream.op.shape and first.type.element == stream.op.type.element
-        if is_alike and last < places[first.result]:
-            return group
-    return None
+        if first.shape == stream.op.shape and first.type.element == stream.op.type.element:
+            found = group
+    return found
 
 
 def _stream_of(nest: Nest) -> Stream | None:

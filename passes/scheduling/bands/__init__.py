@@ -9,4 +9,5 @@
 - `slides`: bands that slide along the first dimension, plane by plane
 - `rolls`: stages that roll along with their reader, in registers, in place of bands
 - `band_pieces`: sides of pieces of a sum that are bands of what it alone reads
+- `band_checks`: whether what stages read of each other is in the band
 """

@@ -117,11 +117,25 @@ class _Sharing:
         """The groups that share the bands of the first one: all that could, or some of them."""
         if not (len(first) == 1 or _has_bands(first)):
             return []
-        later = [g for g in later if all(_is_free(nest, self.alone) for nest in g)]
-        found = _followers(first, later, lambda _: True)
+        found = self._followers(first, later, lambda _: True)
         if found and self._may_share([*first, *chain(*found)]):
             return found
-        return _followers(first, later, self._may_share)
+        return self._followers(first, later, self._may_share)
+
+    def _followers(
+        self, first: Group, later: Sequence[Group], may_share: Callable[[Sequence[Nest]], bool]
+    ) -> list[Group]:
+        """The groups that move up to the first one: they read nothing of those that do not."""
+        nests, found, passed = [*first], list[Group](), set[SSAValue]()
+        for group in later:
+            is_free = all(_is_free(nest, self.alone) for nest in group)
+            is_free = is_free and passed.isdisjoint(_reads(group))
+            if is_free and _are_related(nests, group) and may_share([*nests, *group]):
+                found.append(group)
+                nests += group
+            else:
+                passed |= _results(group)
+        return found
 
     def _may_share(self, nests: Sequence[Nest]) -> bool:
         """True if definitions may share bands.
@@ -160,27 +174,6 @@ def _has_bands(group: Group) -> bool:
     """True for definitions that share bands, of which none rolls along with another one."""
     layout = next(layouts_of(_ops(group)), None) if len(group) > 1 else None
     return layout is not None and layout.roll is None
-
-
-def _followers(
-    first: Group, later: Sequence[Group], may_share: Callable[[Sequence[Nest]], bool]
-) -> list[Group]:
-    """The groups that move up to the first one."""
-    found: list[Group] = []
-    for group in later:
-        nests = [*first, *chain(*found)]
-        if _may_follow(nests, group) and may_share([*nests, *group]):
-            found.append(group)
-    return found
-
-
-def _may_follow(nests: Sequence[Nest], group: Group) -> bool:
-    """True if a group reads nothing that is computed behind the first of some nests, but by these,
-    and much that is near to them."""
-    begin = nests[0].members[0]
-    made = [t.owner for t in _reads(group) - _results(nests)]
-    there = all(not isinstance(o, tix.DefineOp) or o.is_before_in_block(begin) for o in made)
-    return there and _are_related(nests, group)
 
 
 def _are_related(nests: Sequence[Nest], group: Group) -> bool:
