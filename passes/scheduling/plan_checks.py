@@ -45,7 +45,7 @@ def require_computed(steps: Sequence[Step]) -> None:
 
 
 def mistakes_in(steps: Sequence[Step]) -> Iterator[str]:
-    """What a plan reads before it is computed, or where it is not; nothing if all is right."""
+    """Yield what a plan reads before it is computed, or where it is not; nothing if all is right."""
     computed = [op.result for step in steps for op in definitions_of(step)]
     missing = {*computed}
     if len(missing) < len(computed):
@@ -70,7 +70,7 @@ def mistakes_in(steps: Sequence[Step]) -> Iterator[str]:
 
 
 def _mistakes_inside(nest: Nest) -> Iterator[str]:
-    """What members of a nest do not find of each other."""
+    """Yield what members of a nest do not find of each other."""
     if nest.rows:
         yield from _Rows(nest.members, nest.rows).mistakes()
     elif nest.bands:
@@ -93,7 +93,7 @@ class _Rows:
     rows: Rows
 
     def mistakes(self) -> Iterator[str]:
-        """What rows do not find of others."""
+        """Yield what rows do not find of others."""
         made, kept = dict[SSAValue, tix.DefineOp](), dict[SSAValue, SSAValue]()
         for op in self.members:
             place = self._place(op)
@@ -113,7 +113,7 @@ class _Rows:
         made: dict[SSAValue, tix.DefineOp],
         kept: dict[SSAValue, SSAValue],
     ) -> str | None:
-        """What is wrong about a read of another row, of those computed so far, and kept."""
+        """Find what is wrong about a read of another row, of those computed so far, and kept."""
         if read.tensor not in made:
             return "a row before it is computed"
         other = made[read.tensor]

@@ -21,7 +21,7 @@ from tadc.passes.scheduling.bands.band_windows import Window, windows_of
 
 
 def mistakes_of_bands(bands: Bands) -> Iterator[str]:
-    """What stages of bands do not find of each other."""
+    """Yield what stages of bands do not find of each other."""
     with all_axes([stage.of for stage in bands.stages]) as whole:
         made = dict[SSAValue, Stage]()
         held = dict[int, SSAValue]()  # what is in each buffer
@@ -44,7 +44,7 @@ def _mistake(
     stage: Stage | None,
     held: dict[int, SSAValue],
 ) -> str | None:
-    """What is wrong about a read of a stage in a band."""
+    """Find what is wrong about a read of a stage in a band; None if nothing is."""
     if stage is None:
         return "a stage before it is computed"
     name, windows = stage.of.label.data, windows_of(read, like)
