@@ -39,7 +39,8 @@ can add when it is computed, and `cut_reductions` long reductions of few element
 threads share. For GPUs, where a thread computes one element, `spread_reductions` makes many
 elements of long reductions, and `transpose_reads` copies what neighbouring threads would read row
 by row.
-`expand_calls` puts formulas in the place of the user's functions, `set_precision` types of
+`expand_calls` puts formulas in the place of the user's functions, `expand_powers` products in that
+of powers by small indices, `set_precision` types of
 elements in the place of undeclared ones. For processors with caches and vectors `set_registers`
 says which registers these have, for passes that choose blocks and copies. `split_sums` parts sums
 whose terms depend on different indices, `join_sums` joins those whose terms share what they

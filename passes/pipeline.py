@@ -21,6 +21,7 @@ from tadc.passes.cut_sums import CutSumsPass
 from tadc.passes.differentiate import DifferentiatePass
 from tadc.passes.elide_copies import ElideCopiesPass
 from tadc.passes.expand_calls import ExpandCallsPass
+from tadc.passes.expand_powers import ExpandPowersPass
 from tadc.passes.factor_sums import FactorSumsPass
 from tadc.passes.hoist_reductions import HoistReductionsPass
 from tadc.passes.infer_ranges import InferRangesPass
@@ -356,6 +357,8 @@ def code_passes(
             *specialising,
             # after every derivative: these go by the rules of functions, and code by their values
             Step("scheduled", ExpandCallsPass()),
+            # formulas have powers too; before it is looked at what a body computes
+            Step("scheduled", ExpandPowersPass()),
             # loops need machine types
             Step("scheduled", SetPrecisionPass(precision)),
             # programs without reductions come here without those of `_for_caches`

@@ -55,6 +55,7 @@ PASSES = {
     "spread-reductions": ("tadc.passes.spread_reductions", "SpreadReductionsPass"),
     "transpose-reads": ("tadc.passes.transpose_reads", "TransposeReadsPass"),
     "expand-calls": ("tadc.passes.expand_calls", "ExpandCallsPass"),
+    "expand-powers": ("tadc.passes.expand_powers", "ExpandPowersPass"),
     "set-precision": ("tadc.passes.set_precision", "SetPrecisionPass"),
     "set-registers": ("tadc.passes.set_registers", "SetRegistersPass"),
     "split-sums": ("tadc.passes.split_sums", "SplitSumsPass"),

@@ -315,7 +315,7 @@ def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     limits |= {"MOST_TERMS_OF_WINDOW": 0, "FEWEST_TERMS_OF_CHUNK": 1}
     limits |= {"PANEL_ELEMENTS": 6, "MOST_ROWS_PER_PANEL": 4, "LINES_APART": 0, "BYTES_IN_ORDER": 0}
     limits |= {"FEWEST_IN_BLOCK": 1, "SAVED_FOR_TERM": 1000000}
-    limits |= {"FEWEST_IN_COMMON": 2, "FEWEST_OPERATIONS_SAVED": 1}
+    limits |= {"SHARED_IN_BLOCKS": 1, "LONG_ROW": 1 << 30, "FEWEST_OPERATIONS_SAVED": -(1 << 20)}
     for name, value in (limits | {"MOST_OF_PLAIN_COST": 1e9, "COST_OF_FAR_ELEMENT": 0}).items():
         home = next(m for m in HOMES if hasattr(m, name))
         monkeypatch.setattr(home, name, value)
@@ -326,8 +326,8 @@ def check_code(seed: int, tile: bool, threads: bool = False) -> None:
     `split-axes`, `multiply-out`, `order-windows`, `move-windows`, `factor-sums`, `split-ranges`,
     `hoist-reductions`, `split-residues`, `outline-values`, `pack-reads`, `cut-sums`,
     `cut-reductions`, `spread-reductions`, `transpose-reads`, `simplify-sums`, `expand-calls`,
-    `set-precision`, `set-registers`, `split-sums`, `join-sums`, `collect-factors`, `shift-sums`,
-    `interchange-sums`, `share-values`, `shape-loops`, `merge-axes`, `elide-copies`,
+    `expand-powers`, `set-precision`, `set-registers`, `split-sums`, `join-sums`, `collect-factors`,
+    `shift-sums`, `interchange-sums`, `share-values`, `shape-loops`, `merge-axes`, `elide-copies`,
     `order-factors`, `schedule` and `coarsen-threads`, one by one; any of the sizes are numbers."""
     tadc.define_function("grown", "x", value="exp(x)", derivative="grown")
     case = random_case(seed, **(EVERYTHING if seed % 2 else {}))

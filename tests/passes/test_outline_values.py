@@ -7,6 +7,7 @@ import pytest
 
 import tadc
 from tadc.dialects import tix
+from tadc.dialects.tix import Affine
 from tadc.passes import outline_values as outline
 from tadc.passes.outline_values import outline_values
 from tadc.passes.rewriting.programs import reads_of
@@ -36,8 +37,10 @@ def definitions_of(source: str, size: int = 512) -> list[tuple[str, int]]:
 @pytest.fixture
 def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tensors of all values that elements or terms share: random programs have small sizes."""
-    monkeypatch.setattr(outline, "FEWEST_IN_COMMON", 2)
+    monkeypatch.setattr(outline, "SHARED_IN_BLOCKS", 1)
+    monkeypatch.setattr(outline, "LONG_ROW", 1 << 30)
     monkeypatch.setattr(outline, "FEWEST_OPERATIONS_SAVED", 1)
+    monkeypatch.setattr(outline, "storing", lambda elements: 0)
 
 
 @pytest.mark.usefixtures("small_limits")
@@ -54,6 +57,12 @@ SHARED = {
     "under a condition": "y[i, j] = x[i, j] * exp(v[j]) if j < i else 0",
     "moved": "y[i, j in range(4)] = x[i, j] * exp(v[j + 1])",
     "of indices": "y[i, j] = x[i, j] * exp(j / 9 - i)",
+    "from below 0": "y[i in range(3)] = sum[u in range(-2, 3)](x[i, u + 2] * exp(v[u + 2] - u))",
+    "terms with other bounds": "y[i] = sum[u in range(-1, 3)](v[i + u] * exp(u / 2)"
+    " if 0 <= i + u < 5 else 0)",
+    "short sums": "y[i, j, k] = sum[m in range(3)](x[i, m] * (1 + abs(v[j]))**m * z[k, i, j])",
+    "within choices": "y[i, j] = x[i, j] + (exp(v[j]) if i > 2 else 1) * (log(w[j]**2) if w[i % 5]"
+    " > 0 else 2)",
 }
 
 
@@ -107,7 +116,7 @@ APART = {
     "indices": "y[i, j] = x[i, j] * j * v[j]",
     "few elements": "y[i in range(8), j] = x[i, j] * exp(v[j])",
     "sums": "y[i, j] = x[i, j] * sum[k](w[k, j])",
-    "choices": "y[i, j] = x[i, j] * (exp(v[j]) if j > 3 else 1)",
+    "what is nowhere else": "y[i, j in range(600)] = x[i, j] * (exp(v[j]) if j < 512 else 1)",
     "inside of choices": "y[i, j] = exp(v[i - j]) if i >= j else x[i, j]",
 }
 
@@ -116,6 +125,31 @@ APART = {
 def test_others_stay(why: str) -> None:
     program = tadc.compile(f"{APART[why]}\nreturn y").program.op
     assert outlined(program) is program
+
+
+def test_values_of_windows_are_tensors() -> None:
+    inside = "exp(-abs(x[i + u] - x[i])) if 0 <= i + u < N else 0"
+    source = f"x: f64[N]\ny[i] = sum[u in range(-20, 21)](exp(-u*u / s**2) * {inside})\nreturn y"
+    program = outlined(tadc.compile(source).program.op, 1 << 14)
+    shapes = [(d.label.data, *d.shape) for d in program.definitions]
+    assert shapes == [("y_value", Affine(constant=41)), ("y", Affine.of("N"))]
+
+
+def test_values_within_choices_are_tensors() -> None:
+    source = "y[i, j] = x[i, j] * ((exp(v[j]) if x[i, j] > 0 else 1) if j > 3 else 0)\nreturn y"
+    assert definitions_of(source) == [("y_value", 1), ("y", 2)]
+
+
+def test_values_that_rows_shorter_than_vectors_share_are_tensors() -> None:
+    source = "x: real[N]\nc: real[6, 6]\ny[n, k] = sum[m](c[k, m] * sin(x[n] * m))\nreturn y"
+    assert definitions_of(source, 1 << 16) == [("y_value", 2), ("y", 2)]
+
+
+def test_parts_move_where_the_whole_would_not_pay() -> None:
+    """`exp(w[u] + 1) * log(v[i] + w[u])` has 4096 elements for each u, and eight j share these."""
+    source = "y[i, j in range(8)] = sum[u](b[j, u] + log(exp(w[u] + 1) + v[i]))"
+    rows = f"v: f64[4096]\nb: f64[8, 4096]\nw: f64[4096]\n{source}\nreturn y"
+    assert definitions_of(rows) == [("y_value", 1), ("y", 2)]
 
 
 def test_little_to_save_and_unknown_sizes_stay() -> None:
