@@ -18,14 +18,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-LEAST = re.compile(r"([\w-]+)[>=]=(\d+(?:\.\d+)*)(?:\.\*)?$")
+LEAST = re.compile(r"([\w-]+)>=(\d+(?:\.\d+)*)(?:,<[\d.]+)?$")
 
 
 def oldest() -> tuple[int, list[str]]:
     """The minor version of Python, and requirements for exactly the lower bounds."""
     python = int(PROJECT["requires-python"].removeprefix(">=3."))
     extras = PROJECT["optional-dependencies"]
-    wanted = [*PROJECT["dependencies"], *extras["torch"], *extras["jax"]]
+    wanted = [*PROJECT["dependencies"], *extras["solvers"], *extras["torch"], *extras["jax"]]
     bounds = [LEAST.match(each) for each in wanted]
     return python, [f"{bound[1]}=={bound[2]}" for bound in bounds if bound]
 

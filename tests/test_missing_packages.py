@@ -17,6 +17,13 @@ CALLS = {
     "llvmlite": "tadc.compile('y[i] = 2 * x[i]')(np.ones(1))",
     "scipy": f"{FLOW}(1.0)",
 }
+DENSE = """
+f = tadc.compile("m: f64[N, N]\\ns: f64[N]\\ns[i] = s[i] + sum[j](m[i, j] * s[j])")
+g = tadc.compile("s: f64[N]\\ns[i] = 2 * s[i]")
+print(tadc.inverse_jvp(g, (np.ones(2),), np.ones(2)).s)
+try: tadc.inverse_jvp(f, (np.ones((2, 2)), np.ones(2)), np.ones(2))
+except tadc.TadcError as error: print(error)
+"""
 BASELINE = "print(tadc.compile('y[i] = exp(x[i])').emit('llvm'))"
 INTERPRETED = """
 f = tadc.compile("y[i] = 2 * x[i]", target="interpret")
@@ -52,6 +59,7 @@ def without(package: str) -> dict[str, str]:
         "derived": DERIVED,
         "text": BASELINE,
         "commands": COMMANDS if package == "llvmlite" else "",
+        "systems": DENSE if package == "scipy" else "",
     }
     start = f"import sys\nsys.modules[{package!r}] = None\nimport numpy as np\nimport tadc"
     code = f"\nprint({BETWEEN!r}, end='')\n".join([start, *tried.values()])
@@ -72,6 +80,12 @@ def test_a_call_says_what_to_install(package: str):
     text = without(package)["a call"]
     assert f"needs the package {package}, which cannot be imported: " in text
     assert text.endswith(f"\nhint: pip install {package}\n")
+
+
+def test_of_inverse_modes_linear_systems_alone_need_scipy():
+    first, text = without("scipy")["systems"].split("\n", 1)
+    assert first == "[0.5 0.5]"
+    assert "needs the package scipy" in text and text.endswith("\nhint: pip install scipy\n")
 
 
 @pytest.mark.parametrize("package", CALLS)

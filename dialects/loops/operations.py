@@ -88,8 +88,7 @@ class ParallelOp(QuickOperation):
         )
         parser.parse_keyword("to")
         sizes = parser.parse_comma_separated_list(
-            parser.Delimiter.PAREN,
-            lambda: parser.resolve_operand(parser.parse_unresolved_operand(), IndexType()),
+            parser.Delimiter.PAREN, lambda: parser.parse_operand(IndexType())
         )
         count = parser.parse_integer() if parser.parse_optional_keyword("in") else 1
         return cls(sizes, parser.parse_region(indices), count)

@@ -268,9 +268,9 @@ class WhereOp(QuickOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> WhereOp:
-        lhs = parser.resolve_operand(parser.parse_unresolved_operand(), real)
+        lhs = parser.parse_operand(real)
         predicate = cast(Predicate, parser.parse_identifier())
-        rhs = parser.resolve_operand(parser.parse_unresolved_operand(), real)
+        rhs = parser.parse_operand(real)
         return cls(predicate, lhs, rhs, *_parse_branches(parser))
 
     def print(self, printer: Printer) -> None:

@@ -62,10 +62,8 @@ def operand_or_size(parser: Parser) -> ParseVariable:
     """Reads a variable inside an operation: `%i` is an index, a bare word a size."""
 
     def parse() -> Variable | None:
-        operand = parser.parse_optional_unresolved_operand()
-        if operand is None:
-            return parser.parse_optional_identifier()
-        return parser.resolve_operand(operand, IndexType())
+        operand = parser.parse_optional_operand(IndexType())
+        return operand if operand is not None else parser.parse_optional_identifier()
 
     return parse
 

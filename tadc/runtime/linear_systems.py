@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from math import prod
 from typing import Any, TypeAlias
 
@@ -16,6 +15,7 @@ import numpy as np
 
 from tadc.dialects.tix import MatrixForm
 from tadc.runtime.arguments import Array
+from tadc.support.packages import installed
 
 
 class Singular(Exception):
@@ -38,7 +38,7 @@ MOST_EQUATIONS_SOLVED_AT_ONCE = 16
 
 def _lapack(name: str, array: Array) -> Any:
     """The routine of LAPACK for the precision of an array."""
-    lapack: Any = import_module("scipy.linalg.lapack")
+    lapack = installed("scipy.linalg.lapack", "a linear system without structure")
     return lapack.get_lapack_funcs((name,), (array,))[0]
 
 

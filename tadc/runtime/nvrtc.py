@@ -54,8 +54,8 @@ SIGNATURES: dict[str, list[object]] = {
 class NvrtcError(TargetError):
     """NVRTC is not there, or refused a source; `log` is what it had to say."""
 
-    def __init__(self, message: str, log: str = ""):
-        super().__init__(f"{message}\n{log}".rstrip())
+    def __init__(self, message: str, log: str = "", hint: str | None = None):
+        super().__init__(f"{message}\n{log}".rstrip(), hint=hint)
         self.log = log
 
 
@@ -112,7 +112,8 @@ def library() -> ct.CDLL:
             return load(name)
         except (OSError, AttributeError) as error:
             tried.append(f"  {name}: {error}")
-    raise NvrtcError("NVRTC was not found: pip install nvidia-cuda-nvrtc", "\n".join(tried))
+    hint = "pip install nvidia-cuda-nvrtc brings it; no GPU, driver or toolkit is needed"
+    raise NvrtcError("NVRTC was not found", "\n".join(tried), hint)
 
 
 def check(code: int, what: str, log: str = "") -> None:

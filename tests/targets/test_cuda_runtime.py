@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import tadc
 from tadc.runtime import cuda, nvrtc
 from tadc.targets.cuda import print_cuda
 from tests.host_shim.host_shim import Kernel, load, needs_compiler
@@ -48,8 +49,13 @@ def test_nvrtc_says_where_an_error_is():
 def test_nvrtc_that_is_not_there(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(nvrtc, "candidates", lambda: iter(["/nowhere/libnvrtc.so.13"]))
     nvrtc.library.cache_clear()
-    with pytest.raises(nvrtc.NvrtcError, match=r"pip install nvidia-cuda-nvrtc\n  /nowhere"):
+    with pytest.raises(nvrtc.NvrtcError, match=r"not found\n  /nowhere") as error:
         nvrtc.version()
+    assert str(error.value).endswith("\nhint: " + str(error.value.hint))
+    with pytest.raises(nvrtc.NvrtcError) as emitted:
+        tadc.compile("y[i] = x[i]").emit("ptx")
+    assert emitted.value.hint == error.value.hint
+    assert str(emitted.value).count("pip install nvidia-cuda-nvrtc ") == 1
     nvrtc.library.cache_clear()
 
 
