@@ -18,6 +18,7 @@ from tadc.runtime.results import named as named_values
 if TYPE_CHECKING:
     from tadc.ode.flow import Flow
     from tadc.pullback import Pullback
+    from tadc.runtime.results import Array, Named, Results
 
 
 def compile(
@@ -83,7 +84,7 @@ def read_program(path: str | PathLike[str]) -> str:
 
 def vjp(
     f: Function | Flow, /, *arguments: Any, wrt: str | Sequence[str] | None = None, **named: Any
-) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
+) -> tuple[Results, Callable[..., tuple[Array, ...]]]:
     """The value of `f` and its pullback: `y, pullback = vjp(f, a, b); da, db = pullback(dy)`.
 
     The pullback takes one adjoint per result (each in the shape of the result) and gives a tuple of
@@ -116,7 +117,7 @@ def _names(wrt: str | Sequence[str] | None) -> tuple[str, ...]:
 
 def jvp(
     f: Function | Flow, arguments: Sequence[Any], tangents: Sequence[Any] | Mapping[str, Any], /
-) -> tuple[Any, Any]:
+) -> tuple[Results, Results]:
     """The value of `f` and its derivative in a direction: `y, ydot = jvp(f, (a, b), (adot, bdot))`.
 
     One tangent per argument, in the shape of the argument, or None for 0: what only tangents of
@@ -146,7 +147,7 @@ def jvp(
     return one_or_named(f.results, values), one_or_named(f.results, derivatives)
 
 
-def inverse_jvp(f: Function | Flow, arguments: Sequence[Any], ydot: Any, /) -> tuple[Any, ...]:
+def inverse_jvp(f: Function | Flow, arguments: Sequence[Any], ydot: Any, /) -> Named:
     """`J⁻¹ ydot`: one tangent per tensor that `f` updates, in order of the results, also by name.
 
     `f` updates some of its arguments, and its results are exactly those, in the same shapes; its
@@ -164,7 +165,7 @@ def inverse_jvp(f: Function | Flow, arguments: Sequence[Any], ydot: Any, /) -> t
     return named_values(_results(f), found)
 
 
-def inverse_vjp(f: Function | Flow, arguments: Sequence[Any], xbar: Any, /) -> tuple[Any, ...]:
+def inverse_vjp(f: Function | Flow, arguments: Sequence[Any], xbar: Any, /) -> Named:
     """`J⁻ᵀ xbar`: one adjoint per result, given one per tensor that `f` updates; see `inverse_jvp`.
 
     Needs no more memory than `jvp`: lumps are undone first to last.

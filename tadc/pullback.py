@@ -54,7 +54,7 @@ class Pullback:
 
     def __call__(
         self, *adjoints: Any, observe: Observers | None = None, **named: Any
-    ) -> tuple[Any, ...]:
+    ) -> tuple[Array, ...]:
         if named or len(adjoints) != len(self._both.adjoints):
             adjoints = self._in_order(adjoints, named)
         for number, sample in self._samples:

@@ -17,6 +17,7 @@ from tadc.sizes import NUMBERS, Integers, Size
 if TYPE_CHECKING:
     from tadc.runtime.memory import Memory, PullbackMemory
     from tadc.runtime.native_plan import NativePlan
+    from tadc.runtime.results import Results
     from tadc.runtime.runner import Runner
     from tadc.runtime.value_and_gradients import Pullbacks, ValueAndGradients
 
@@ -46,7 +47,7 @@ class Runnable:
 
         return Runner(self.program, self.target)
 
-    def __call__(self, *positional: Any, out: Any = None, **named: Any) -> Any:
+    def __call__(self, *positional: Any, out: Any = None, **named: Any) -> Results:
         """The result or results; with `out`, an array or a tuple of arrays, in these.
 
         They have the shapes and dtypes of the results, and may overlap arguments.

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,6 +35,9 @@ from tadc.jax.package import numpy as jnp
 from tadc.ode.checks import check_shape
 from tadc.ode.flow import Flow
 from tadc.runtime.parameters import bind
+
+if TYPE_CHECKING:
+    from tadc.jax.package import ArrayResults
 
 TRANSPOSED = {
     "tangents": "gradients",
@@ -65,9 +68,9 @@ class FlowOp:
         self._parameters = parameters_of(flow.g, flow.args)
         self._names = [t.name for t in flow.results]
 
-    def __call__(self, *positional: Any, **named: Any) -> Any:
+    def __call__(self, *positional: Any, **named: Any) -> ArrayResults:
         """The last state: an array, or a tuple of several."""
-        found = self._run("value", bind(self._parameters, positional, named))
+        found: Any = self._run("value", bind(self._parameters, positional, named))
         return found[0] if len(found) == 1 else found
 
     def inverse_jvp(self, arguments: Sequence[Any], ydot: Any, /) -> tuple[Any, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from tadc.jax.package import jax
 from tadc.jax.package import numpy as jnp
 from tadc.jax.transposed import bind
 from tadc.ode.flow import Flow
+
+if TYPE_CHECKING:
+    from tadc.jax.package import ArrayResults
 
 _NOT_FOR_JIT = (jax.core.Tracer, np.ma.MaskedArray)
 """Values of a call that is traced already, and arrays whose mask `jax.jit` would not see."""
@@ -46,8 +49,9 @@ class Op:
         self._compiled = jax.jit(self._traced)
         self._modes: dict[str, InverseMode] = {}
 
-    def __call__(self, /, *positional: Any, **named: Any) -> Any:
+    def __call__(self, /, *positional: Any, **named: Any) -> ArrayResults:
         """The result, or a tuple of results. Raises `TadcError` for arguments that do not fit."""
+        results: Any
         values = self._signature.bind(positional, named)
         if any(isinstance(v, _NOT_FOR_JIT) for v in values):
             results = self._traced(*values)

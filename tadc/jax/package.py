@@ -5,7 +5,7 @@ Raises `TargetError` where JAX is not installed.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tadc.support.packages import installed
 
@@ -25,3 +25,9 @@ Primitive = module("jax.extend.core").Primitive
 
 Array = Any
 """An array of JAX, or what stands for one while a function is traced."""
+
+if TYPE_CHECKING:
+    from jax import Array as TypedArray
+
+    class ArrayResults(TypedArray, tuple[TypedArray, ...]):
+        """One array, or a tuple of several: see `tadc.runtime.results.Results`."""

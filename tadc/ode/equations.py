@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,10 @@ from tadc.function import Function
 from tadc.ode.checks import check_shape, one_each, shaped
 from tadc.ode.solver import Field, Vector
 from tadc.runtime.arguments import DTYPES
+from tadc.runtime.results import named
+
+if TYPE_CHECKING:
+    from tadc.runtime.results import Named
 
 Along = Callable[[float, Vector, Vector], Vector]
 """J_g(x) v or J_g(x)^T v, of a time, the state and a vector."""
@@ -115,10 +119,10 @@ class Equation:
         narrow = self.dtypes[name] == np.float32
         return np.array(value, np.float32 if narrow else np.float64)
 
-    def as_tuple(self, vector: Vector) -> tuple[Any, ...]:
-        """The tensors of the state."""
-        parts = self.layout.unpack(vector)
-        return tuple(self.like(name, part) for name, part in zip(self.state, parts, strict=True))
+    def as_tuple(self, vector: Vector) -> Named:
+        """The tensors of the state, as a named tuple."""
+        parts = zip(self.state, self.layout.unpack(vector), strict=True)
+        return named(self.state, [self.like(name, part) for name, part in parts])
 
     def as_results(self, vector: Vector) -> Any:
         """The state as a program returns it: an array, or a tuple of several."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from tadc.ode.checks import check_fit, check_solver, number, one_each, shaped, s
 from tadc.ode.equations import Equation, Joint, Layout
 from tadc.ode.solver import Solver, Span, Vector
 from tadc.runtime.parameters import Parameter, bind
+
+if TYPE_CHECKING:
+    from tadc.runtime.results import Named, Results
 
 Pullback = Callable[..., tuple[Any, ...]]
 
@@ -88,11 +91,11 @@ class Flow:
     def _backwards(self) -> Span:
         return self.span[1], self.span[0]
 
-    def __call__(self, *arguments: Any, **named: Any) -> Any:
+    def __call__(self, *arguments: Any, **named: Any) -> Results:
         p = self._equation(arguments, named)
         return p.as_results(self.solver.end(p.value, self.span, p.start))
 
-    def jvp(self, arguments: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+    def jvp(self, arguments: Sequence[Any], tangents: Sequence[Any]) -> tuple[Results, Results]:
         """The last state, and J v for one tangent per argument, those of parameters included.
 
             dv/dt = J_g(x) v,  v(t0) -> v(t1)                                         (5.11a)
@@ -114,7 +117,7 @@ class Flow:
         x, v = np.split(self.solver.end(p.with_tangents(moving), self.span, start), 2)
         return p.as_results(x), p.as_results(v * scale)
 
-    def vjp(self, /, *arguments: Any, **named: Any) -> tuple[Any, Pullback]:
+    def vjp(self, /, *arguments: Any, **named: Any) -> tuple[Results, Pullback]:
         """The last state, and its pullback: J^T w for one adjoint per tensor of the state.
 
             dw/dt = -J_g(x)^T w,  w(t1) -> w(t0)                                      (5.11b)
@@ -139,7 +142,7 @@ class Flow:
 
         return p.as_results(path(self.span[1])), pullback
 
-    def inverse_jvp(self, arguments: Sequence[Any], tangents: Any) -> tuple[Any, ...]:
+    def inverse_jvp(self, arguments: Sequence[Any], tangents: Any) -> Named:
         """J^-1 v for tangents of the last state: a tuple, one for each tensor of the state.
 
             dv/dt = J_g(x) v,  v(t1) -> v(t0)                                         (5.11c)
@@ -154,7 +157,7 @@ class Flow:
         end = self.solver.end(lambda t, z: along(t, path(t), z), self._backwards, v / scale)
         return p.as_tuple(end * scale)
 
-    def inverse_vjp(self, arguments: Sequence[Any], adjoints: Any) -> tuple[Any, ...]:
+    def inverse_vjp(self, arguments: Sequence[Any], adjoints: Any) -> Named:
         """J^-T w for adjoints of the first state: a tuple, one for each tensor of the state.
 
             dw/dt = -J_g(x)^T w,  w(t0) -> w(t1)                                      (5.11d)

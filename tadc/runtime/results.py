@@ -5,10 +5,31 @@ from __future__ import annotations
 from collections import namedtuple
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Array = npt.NDArray[Any]
+
+    class Named(tuple[Array, ...]):
+        """A named tuple of arrays, whose names the text of a program says."""
+
+        _fields: tuple[str, ...]
+
+        def __getattr__(self, name: str) -> Array: ...
+        def _asdict(self) -> dict[str, Array]: ...
+
+    class Results(Array, Named):  # pyright: ignore[reportIncompatibleMethodOverride]
+        """The results of a call, for type checkers: one array, or several as a named tuple.
+
+        Which of both, the text of the program says, which they do not read. So this is both: it can
+        be computed with, indexed and unpacked, and has results by name. A method that no array has
+        is a result of that name, which is an array and cannot be called.
+        """
 
 
-def named(names: Sequence[str], values: Sequence[Any]) -> tuple[Any, ...]:
+def named(names: Sequence[str], values: Sequence[Any]) -> Named:
     """A named tuple of these values, which pickles.
 
     A name that no attribute can have, like `_x`, is left to its position: `_0`, `_1`, ...
@@ -16,8 +37,8 @@ def named(names: Sequence[str], values: Sequence[Any]) -> tuple[Any, ...]:
     return kind(names)(*values)
 
 
-def kind(names: Sequence[str]) -> type[tuple[Any, ...]]:
-    """The named tuples of values of these names."""
+def kind(names: Sequence[str]) -> Any:
+    """The named tuples of values of these names, a class."""
     return _kind(tuple(names))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from tadc.runtime.results import kind
 from tadc.torch import private
 from tadc.torch.checks import as_tensors, check
 from tadc.torch.package import Tensor, torch
+
+if TYPE_CHECKING:
+    from tadc.torch.package import TensorResults
 
 Compute = Callable[..., Sequence[Any]]
 """Arrays of NumPy from arrays of NumPy."""
@@ -39,7 +42,7 @@ class FlowOp:
         self._names = [t.name for t in flow.results]
 
     @private.uncompiled
-    def __call__(self, *positional: Any, **named: Any) -> Any:
+    def __call__(self, *positional: Any, **named: Any) -> TensorResults:
         tensors = self._tensors(bind(self._parameters, positional, named))
         found = _Value.apply(_Call(self.function, tensors), *tensors)
         return found[0] if len(found) == 1 else kind(self._names)(*found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from tadc.frameworks import signature
 from tadc.frameworks.operation import Operation
@@ -21,6 +21,9 @@ from tadc.torch.inverse import InverseOp
 from tadc.torch.layout import Results
 from tadc.torch.package import torch
 from tadc.torch.registered import operator_of
+
+if TYPE_CHECKING:
+    from tadc.torch.package import NamedTensors, TensorResults
 
 is_traced: Callable[[], bool] = torch.compiler.is_dynamo_compiling
 """True where `torch.compile` follows this code instead of running it."""
@@ -60,14 +63,14 @@ class Op:
         self._again = self._operator.again
         self._modes = {mode: InverseOp(program.function, mode) for mode in INVERSE_MODES}
         names = [t.name for t in program.function.results]
-        self._state = kind(names)
-        self._tuple = None if len(names) == 1 else self._state
+        self._state: Any = kind(names)
+        self._tuple: Any = None if len(names) == 1 else self._state
         count = len(self._names)
         direct = program.order == self._operator.layout.read == tuple(range(count))
         self._direct = count if direct else -1
         """The number of arguments, if a call by position passes them on as they are."""
 
-    def __call__(self, *positional: Any, **named: Any) -> Any:
+    def __call__(self, *positional: Any, **named: Any) -> TensorResults:
         results = None
         if len(positional) == self._direct and not named and not is_traced():
             results = self._again(positional, ())  # most calls are like the last one
@@ -86,7 +89,7 @@ class Op:
 
     # --- inverse modes ---
 
-    def inverse_jvp(self, arguments: Sequence[Any], ydot: Any, /) -> tuple[Any, ...]:
+    def inverse_jvp(self, arguments: Sequence[Any], ydot: Any, /) -> NamedTensors:
         """`J⁻¹ ydot`, as `tadc.inverse_jvp` gives it: one tangent per tensor that is updated.
 
         Differentiable to any order by arguments and vectors, and vectorised by `torch.vmap`. Linear
@@ -96,7 +99,7 @@ class Op:
         """
         return self._inverse("inverse-jvp", arguments, ydot, "tangent")
 
-    def inverse_vjp(self, arguments: Sequence[Any], xbar: Any, /) -> tuple[Any, ...]:
+    def inverse_vjp(self, arguments: Sequence[Any], xbar: Any, /) -> NamedTensors:
         """`J⁻ᵀ xbar`, one adjoint per tensor that is updated; see `inverse_jvp`."""
         return self._inverse("inverse-vjp", arguments, xbar, "adjoint")
 
@@ -109,9 +112,7 @@ class Op:
         sign, logarithm = self._modes["log-abs-det"](values)
         return sign, logarithm
 
-    def _inverse(
-        self, mode: str, arguments: Sequence[Any], given: Any, what: str
-    ) -> tuple[Any, ...]:
+    def _inverse(self, mode: str, arguments: Sequence[Any], given: Any, what: str) -> NamedTensors:
         values = self._signature.bind(arguments, {})
         seeds = vectors([t.name for t in self.function.results], given, what)
         return self._state(*self._modes[mode](values, seeds))
