@@ -14,6 +14,7 @@ from tadc.inverse.vectors import by_name, vectors
 from tadc.program import Program
 from tadc.runnable import one_or_named
 from tadc.runtime.results import named as named_values
+from tadc.support.entries import entry
 
 if TYPE_CHECKING:
     from tadc.ode.flow import Flow
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from tadc.runtime.results import Array, Named, Results
 
 
+@entry
 def compile(
     source: str, target: str = "cpu", *, file: str = "<program>", plan: str | None = None
 ) -> Function:
@@ -38,6 +40,7 @@ def compile(
     return function
 
 
+@entry
 def define_function(
     name: str,
     arguments: str | Sequence[str],
@@ -66,6 +69,7 @@ def define_function(
     define(name, arguments, value, derivative)
 
 
+@entry
 def compile_file(path: str | PathLike[str], target: str = "cpu") -> Function:
     """Compile the program in a file (UTF-8)."""
     return compile(read_program(path), target, file=str(path))
@@ -82,6 +86,7 @@ def read_program(path: str | PathLike[str]) -> str:
         raise FileError(f"not a text in UTF-8 (byte {error.start})", file=str(path)) from None
 
 
+@entry
 def vjp(
     f: Function | Flow, /, *arguments: Any, wrt: str | Sequence[str] | None = None, **named: Any
 ) -> tuple[Results, Callable[..., tuple[Array, ...]]]:
@@ -115,6 +120,7 @@ def _names(wrt: str | Sequence[str] | None) -> tuple[str, ...]:
     return (wrt,) if isinstance(wrt, str) else tuple(wrt or ())
 
 
+@entry
 def jvp(
     f: Function | Flow, arguments: Sequence[Any], tangents: Sequence[Any] | Mapping[str, Any], /
 ) -> tuple[Results, Results]:
@@ -147,6 +153,7 @@ def jvp(
     return one_or_named(f.results, values), one_or_named(f.results, derivatives)
 
 
+@entry
 def inverse_jvp(f: Function | Flow, arguments: Sequence[Any], ydot: Any, /) -> Named:
     """`J⁻¹ ydot`: one tangent per tensor that `f` updates, in order of the results, also by name.
 
@@ -165,6 +172,7 @@ def inverse_jvp(f: Function | Flow, arguments: Sequence[Any], ydot: Any, /) -> N
     return named_values(_results(f), found)
 
 
+@entry
 def inverse_vjp(f: Function | Flow, arguments: Sequence[Any], xbar: Any, /) -> Named:
     """`J⁻ᵀ xbar`: one adjoint per result, given one per tensor that `f` updates; see `inverse_jvp`.
 
@@ -176,6 +184,7 @@ def inverse_vjp(f: Function | Flow, arguments: Sequence[Any], xbar: Any, /) -> N
     return named_values(_results(f), found)
 
 
+@entry
 def log_abs_det(f: Function | Flow, arguments: Sequence[Any], /) -> tuple[float, float]:
     """Sign and logarithm of the absolute value of the determinant of `f`'s Jacobian.
 
@@ -192,6 +201,7 @@ def _results(f: Function) -> list[str]:
     return [t.name for t in f.results]
 
 
+@entry
 def grad(loss: Function, wrt: str | Sequence[str] | None = None) -> Function:
     """The gradient of a function with one scalar result, as a function of the same arguments.
 

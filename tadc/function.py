@@ -23,6 +23,7 @@ from tadc.runnable import Runnable
 from tadc.runtime.size_class import is_long
 from tadc.runtime.targets import executable_class
 from tadc.stages import module_at, text_at
+from tadc.support.entries import entry
 
 if TYPE_CHECKING:
     from tadc.inverse.inverse import Inverse
@@ -69,6 +70,7 @@ class Function(Runnable):
         html: str = notebook.html_of(self.program, self.derived_from)
         return html
 
+    @entry
     def emit(self, kind: str, sizes: Sizes | None = None, precision: str = "f64") -> str:
         """This program as text: as `source`, or exactly as a call runs it.
 
@@ -79,6 +81,7 @@ class Function(Runnable):
         """
         return emit(self.compiled, kind, sizes, precision)
 
+    @entry
     def ir(
         self,
         stage: str,
@@ -106,6 +109,7 @@ class Function(Runnable):
 
     # --- deriving ---
 
+    @entry
     def derivative(
         self, *wrt: str, of: Sequence[str] = (), observe: Sequence[str] = ()
     ) -> Function:
@@ -121,6 +125,7 @@ class Function(Runnable):
         of = some if len(some) < len(results) else ()
         return self._made(DifferentiatePass(wrt, observe=tuple(observe), of=of), wrt)
 
+    @entry
     def without(self, *names: str) -> Function:
         """This program for zeros in place of these arguments, which it no longer takes.
 
@@ -130,6 +135,7 @@ class Function(Runnable):
         some = tuple(t.name for t in self.args if t.name in names)
         return self._made(ZeroArgumentsPass(some), names) if names else self
 
+    @entry
     def forward(self, *wrt: str, keep_values: bool = False) -> Function:
         """The derivative in the direction of tangents of these arguments, all by default.
 
@@ -138,11 +144,13 @@ class Function(Runnable):
         """
         return self._made(DifferentiatePass(wrt, mode="forward", keep_values=keep_values), wrt)
 
+    @entry
     def gradient(self, *wrt: str) -> Function:
         """The gradient of the only result, a scalar: a function of the same arguments."""
         _check_scalar(self.results)
         return self._made(DifferentiatePass(wrt, unit_adjoint=True), wrt)
 
+    @entry
     def batched(self, *names: str) -> Function:
         """This program for many values of these arguments at once, of all arguments by default.
 
@@ -162,6 +170,7 @@ class Function(Runnable):
         made.derived_from = self.program, first
         return made
 
+    @entry
     def inverse(self, mode: str) -> Inverse:
         """The program of an inverse mode, made when it is first asked for.
 

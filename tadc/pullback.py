@@ -17,6 +17,7 @@ from tadc.errors import ArgumentError, unknown_name
 from tadc.function import Function
 from tadc.runtime.arguments import Array
 from tadc.runtime.value_and_gradients import ValueAndGradients
+from tadc.support.entries import entry
 
 Observers = Mapping[str, Callable[[Array], object]] | Callable[[str, Array], object]
 """Functions to call with the adjoint of the tensor of each name, or one for all names."""
@@ -52,6 +53,7 @@ class Pullback:
         self._saved = saved
         self._wrt = wrt
 
+    @entry
     def __call__(
         self, *adjoints: Any, observe: Observers | None = None, **named: Any
     ) -> tuple[Array, ...]:

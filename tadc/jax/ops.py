@@ -22,6 +22,7 @@ from tadc.jax.package import jax
 from tadc.jax.package import numpy as jnp
 from tadc.jax.transposed import bind
 from tadc.ode.flow import Flow
+from tadc.support.entries import entry
 
 if TYPE_CHECKING:
     from tadc.jax.package import ArrayResults
@@ -49,6 +50,7 @@ class Op:
         self._compiled = jax.jit(self._traced)
         self._modes: dict[str, InverseMode] = {}
 
+    @entry
     def __call__(self, /, *positional: Any, **named: Any) -> ArrayResults:
         """The result, or a tuple of results. Raises `TadcError` for arguments that do not fit."""
         results: Any
@@ -119,6 +121,7 @@ class Op:
 def op(source: Flow) -> FlowOp: ...  # pyright: ignore[reportOverlappingOverload]
 @overload
 def op(source: Source) -> Op: ...
+@entry
 def op(source: Source | Flow) -> Op | FlowOp:
     """A program as a function of JAX: given as text, as a `tadc.Function`, or in a docstring.
 

@@ -12,6 +12,7 @@ from tadc.ode.checks import check_fit, check_solver, number, one_each, shaped, s
 from tadc.ode.equations import Equation, Joint, Layout
 from tadc.ode.solver import Solver, Span, Vector
 from tadc.runtime.parameters import Parameter, bind
+from tadc.support.entries import entry
 
 if TYPE_CHECKING:
     from tadc.runtime.results import Named, Results
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 Pullback = Callable[..., tuple[Any, ...]]
 
 
+@entry
 def flow(
     g: Function,
     t0: float,
@@ -91,10 +93,12 @@ class Flow:
     def _backwards(self) -> Span:
         return self.span[1], self.span[0]
 
+    @entry
     def __call__(self, *arguments: Any, **named: Any) -> Results:
         p = self._equation(arguments, named)
         return p.as_results(self.solver.end(p.value, self.span, p.start))
 
+    @entry
     def jvp(self, arguments: Sequence[Any], tangents: Sequence[Any]) -> tuple[Results, Results]:
         """The last state, and J v for one tangent per argument, those of parameters included.
 
@@ -117,6 +121,7 @@ class Flow:
         x, v = np.split(self.solver.end(p.with_tangents(moving), self.span, start), 2)
         return p.as_results(x), p.as_results(v * scale)
 
+    @entry
     def vjp(self, /, *arguments: Any, **named: Any) -> tuple[Results, Pullback]:
         """The last state, and its pullback: J^T w for one adjoint per tensor of the state.
 
@@ -142,6 +147,7 @@ class Flow:
 
         return p.as_results(path(self.span[1])), pullback
 
+    @entry
     def inverse_jvp(self, arguments: Sequence[Any], tangents: Any) -> Named:
         """J^-1 v for tangents of the last state: a tuple, one for each tensor of the state.
 
@@ -157,6 +163,7 @@ class Flow:
         end = self.solver.end(lambda t, z: along(t, path(t), z), self._backwards, v / scale)
         return p.as_tuple(end * scale)
 
+    @entry
     def inverse_vjp(self, arguments: Sequence[Any], adjoints: Any) -> Named:
         """J^-T w for adjoints of the first state: a tuple, one for each tensor of the state.
 
@@ -172,6 +179,7 @@ class Flow:
         end = self.solver.end(joint, self.span, np.concatenate([p.start, w / scale]))
         return p.as_tuple(joint.split(end)[1] * scale)
 
+    @entry
     def log_abs_det(self, arguments: Sequence[Any]) -> tuple[float, float]:
         """The sign of det J, which is 1, and log |det J|.
 

@@ -8,5 +8,6 @@
 - `stopwatch`: the time of each step of the compiler
 - `recent`: values of the keys that were used last
 - `disk_store`: the user's cache: programs and machine code on disk, for later processes
+- `entries`: functions that users call, whose errors come without the frames inside
 - `packages`: packages that only some calls need
 """

@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
+from tadc.errors import TadcError
 from tadc.frameworks import signature
 from tadc.frameworks.operation import Operation
 from tadc.frameworks.signature import Signature, Source
@@ -14,6 +15,7 @@ from tadc.inverse.vectors import vectors
 from tadc.modes import INVERSE_MODES
 from tadc.ode.flow import Flow
 from tadc.runtime.results import kind
+from tadc.support.entries import entry, outside
 from tadc.torch.checks import as_tensors, check
 from tadc.torch.exported import ExportedOperator
 from tadc.torch.flow import FlowOp
@@ -74,8 +76,13 @@ class Op:
         results = None
         if len(positional) == self._direct and not named and not is_traced():
             results = self._again(positional, ())  # most calls are like the last one
-        if results is None:
+        if results is None and is_traced():
             results = self._results(positional, named)
+        elif results is None:
+            try:
+                results = self._results(positional, named)
+            except TadcError as error:
+                raise outside(error) from error.__cause__
         return self._tuple(*results) if self._tuple else results[0]
 
     def _results(self, positional: Sequence[Any], named: Mapping[str, Any]) -> Results:
@@ -89,6 +96,7 @@ class Op:
 
     # --- inverse modes ---
 
+    @entry
     def inverse_jvp(self, arguments: Sequence[Any], ydot: Any, /) -> NamedTensors:
         """`J⁻¹ ydot`, as `tadc.inverse_jvp` gives it: one tangent per tensor that is updated.
 
@@ -99,10 +107,12 @@ class Op:
         """
         return self._inverse("inverse-jvp", arguments, ydot, "tangent")
 
+    @entry
     def inverse_vjp(self, arguments: Sequence[Any], xbar: Any, /) -> NamedTensors:
         """`J⁻ᵀ xbar`, one adjoint per tensor that is updated; see `inverse_jvp`."""
         return self._inverse("inverse-vjp", arguments, xbar, "adjoint")
 
+    @entry
     def log_abs_det(self, arguments: Sequence[Any], /) -> tuple[Any, Any]:
         """Sign and logarithm of |det J|, tensors without dimensions; 0 and -inf where that is 0.
 
@@ -142,6 +152,7 @@ class Op:
 def op(source: Flow) -> FlowOp: ...  # pyright: ignore[reportOverlappingOverload]
 @overload
 def op(source: Source) -> Op: ...
+@entry
 def op(source: Source | Flow) -> Op | FlowOp:
     """An operation of PyTorch: of a text, of a `tadc.Function`, or of a function with a docstring.
 
