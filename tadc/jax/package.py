@@ -30,4 +30,4 @@ if TYPE_CHECKING:
     from jax import Array as TypedArray
 
     class ArrayResults(TypedArray, tuple[TypedArray, ...]):
-        """One array, or a tuple of several: see `tadc.runtime.results.Results`."""
+        """One array, or a tuple of several: see `tadc/runtime/results.py`."""

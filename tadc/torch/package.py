@@ -27,4 +27,4 @@ if TYPE_CHECKING:
         def _asdict(self) -> dict[str, TypedTensor]: ...
 
     class TensorResults(TypedTensor, NamedTensors):  # pyright: ignore[reportIncompatibleMethodOverride]
-        """One tensor, or several as a named tuple: see `tadc.runtime.results.Results`."""
+        """One tensor, or several as a named tuple: see `tadc/runtime/results.py`."""
