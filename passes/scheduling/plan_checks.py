@@ -45,7 +45,7 @@ def require_computed(steps: Sequence[Step]) -> None:
 
 
 def mistakes_in(steps: Sequence[Step]) -> Iterator[str]:
-    """Yield what a plan reads before it is computed, or where it is not; nothing if all is right."""
+    """Yield what a plan reads before it is computed, or where it is not; else nothing."""
     computed = [op.result for step in steps for op in definitions_of(step)]
     missing = {*computed}
     if len(missing) < len(computed):

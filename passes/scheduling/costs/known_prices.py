@@ -81,7 +81,7 @@ class KnownPrices:
 
 
 def _known_of_sizes(program: tix.ProgramOp) -> tuple[object, ...]:
-    """The facts that a program has of its sizes; the largest ones say which sums are always short."""
+    """The facts that a program has of its sizes; the largest say which sums are always short."""
     return tuple(program.derived), tuple(sorted(program.largest_sizes.items()))
 
 
