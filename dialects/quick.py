@@ -1,4 +1,4 @@
-"""Operations that are made and asked quickly, which passes do most of their time.
+"""Operations that are quick to make and to ask: passes do little else.
 
 xDSL asks the definition of an operation for all that it does with it: which of the operands is the
 left one, whether a property has a default value, which class counts as a subclass. For the

@@ -1,4 +1,4 @@
-"""`collect-factors`: what the terms of pairs have in common is multiplied, and divided, once.
+"""`collect-factors`: terms of a sum are multiplied, and divided, once by what they have in common.
 
     sum[j](a[i] / d * b[j] * e + c[i] * a[i] / d * b[j] * e)         d, e: of i and j
 

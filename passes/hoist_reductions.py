@@ -1,4 +1,4 @@
-"""`hoist-reductions`: long reductions leave choices by indices whose bodies nearly all need them.
+"""`hoist-reductions`: a long reduction moves out of a condition that holds for nearly all elements.
 
     y[i, j] = exp(sum[k](x[i, k] * x[j, k])) if i != j else 0
 

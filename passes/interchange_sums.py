@@ -1,5 +1,4 @@
-"""`interchange-sums`: a sum runs last over the index along which what it reads lies side by side,
-and so does an extremum.
+"""`interchange-sums`: the last index of a reduction is the one along which it reads neighbours.
 
     s = sum[j, i](x[i, j] * y[i, j])        becomes        s = sum[i, j](x[i, j] * y[i, j])
 

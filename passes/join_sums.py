@@ -1,4 +1,4 @@
-"""`join-sums`: sums over the same points whose terms share dear values become one sum.
+"""`join-sums`: sums over the same points whose terms share expensive values become one sum.
 
     dx[i] = 2 * sum[j](w(x[i] - x[j]) * a[j]) - sum[k](w(x[k] - x[i]) * a[i])
 

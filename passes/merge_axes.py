@@ -1,4 +1,4 @@
-"""`merge-axes`: neighbouring indices that only count through memory become one.
+"""`merge-axes`: two neighbouring indices that run through memory as one would become one.
 
     %y = tix.define "y" (%n, %h, %w) : !tix.tensor<[N, H, W], f32> {
       %0 = tix.read %x[%n, %h, %w]

@@ -1,4 +1,4 @@
-"""`move-windows`: a sum has its windows at the tensor of which other sums have the same.
+"""`move-windows`: shifts an index of a sum, so that it reads the same window as other sums do.
 
     dx[i, j] = sum[s, t](a[s] * b[t] * dy[i - s, j - t])      gradients of a separable filter
     db[t] = sum[i, j, s](a[s] * dy[i, j] * z[i + s, j + t])

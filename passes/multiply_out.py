@@ -1,4 +1,4 @@
-"""`multiply-out`: products with sums become sums of products where a term can leave the sum around.
+"""`multiply-out`: `(a + b) * t` becomes `a * t + b * t` where factors of one can leave their sum.
 
     z[j, k] = sum[i]((a[i, k] + b[j, k]) * t[i, j])
 

@@ -1,4 +1,4 @@
-"""`order-windows`: of two windows, one after the other, that along the columns comes last.
+"""`order-windows`: of two filters, one after the other, the one along columns comes last.
 
     z[i, q] = sum[t in range(7)](v[t] * x[i, q - t])      windows of columns, and of rows of these
     y[p, q] = sum[s in range(7)](w[s] * z[p - s, q])

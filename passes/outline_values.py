@@ -1,4 +1,4 @@
-"""`outline-values`: dear values that many elements or terms have in common become tensors.
+"""`outline-values`: expensive values that many elements or terms have in common become tensors.
 
     y[n, c] = (x[n, c] - m[c]) / sqrt(v[c] + e)                  sqrt for each n and c
 

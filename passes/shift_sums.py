@@ -1,4 +1,4 @@
-"""`shift-sums`: a sum runs over indices whose ranges stay and which are read side by side.
+"""`shift-sums`: chooses the indices of a sum, for ranges that do not move and reads side by side.
 
     dx[i] = sum[p in range(2*i, 2*i + 4)](dy[p] * w[p - 2*i])
 

@@ -1,4 +1,4 @@
-"""`specialise`: sizes become numbers, or others and a number, wherever they stand.
+"""`specialise`: sizes become numbers, or another size plus a number, wherever they stand.
 
     %y = tix.define "y" (%i) : !tix.tensor<[N - K + 1], f64> {
       %0 = tix.sum (%k) in (%k >= 0, %k <= K - 1) {

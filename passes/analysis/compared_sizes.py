@@ -1,4 +1,4 @@
-"""Sizes that a program compares: ends of a range, of which the smaller counts, and differences.
+"""Pairs of sizes that a program compares: two ends of one range, or a length and its windows.
 
     y[i] = sum[k](a[i, k] * b[k])       a: real[N, K], b: real[L]: k runs below K and below L
                                         a: real[N, K], b: real[96]: k runs below K and below 96

@@ -1,4 +1,4 @@
-"""The costs of operations, counted in additions: the one answer to what is dear.
+"""The costs of operations, counted in additions: all passes ask here what is expensive.
 
 The passes that ask set thresholds of their own: what is computed again rather than stored
 (`outline_reductions`, `split_pullback`, `differentiation/forward_values`), and what a tile computes

@@ -1,4 +1,4 @@
-"""Sums along both indices of pairs that have something dear for both: one is cut into pieces.
+"""Sums along both indices of pairs that share something expensive: one is cut into pieces.
 
 dx[i] = sum[j](exp(-(x[i] - z[j])**2) * b[j])
 dz[j] = sum[i](exp(-(x[i] - z[j])**2) * a[i])        into 2 pieces, of every other row each

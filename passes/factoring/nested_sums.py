@@ -1,4 +1,4 @@
-"""Sums over a short index beside long ones, as sums of short sums that need less for each term.
+"""Sums over a short and several long indices, with the short sum inside, next to what needs it.
 
     sum[i, d in range(3)](g[i, d] * (x[i, d] - x[j, d]) / s(i, j))
 

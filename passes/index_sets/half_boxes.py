@@ -1,4 +1,4 @@
-"""Boxes around indices of which at least about half are points.
+"""Boxes around index sets that fill about half of them or more, as triangles do.
 
     sum[i, j in range(i)](...)                i and j from 0, j up to N - 2
     sum[i, k in range(i + 1, N)](...)         i and k from 0, k up to N - 1

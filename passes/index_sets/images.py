@@ -1,4 +1,4 @@
-"""The values that index forms take together, as the index set of a tensor.
+"""The values that several index forms take together, as the index set of a tensor.
 
     e[p - k, j]  and  w[p - k]       over p and k      take the values  u = p - k,  0 <= u < N
 

@@ -1,4 +1,4 @@
-"""Short forms for what tiles consist of: loops, branches, buffers on the stack, whole divisions."""
+"""Helpers that emit loops, branches, buffers on the stack and divisions without remainder."""
 
 from __future__ import annotations
 

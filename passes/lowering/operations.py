@@ -1,4 +1,4 @@
-"""Operations that loops consist of by the thousand, made from exactly what they have.
+"""Quick constructors of the operations that loops consist of by the thousand.
 
 The constructors of xDSL take operations for values, nothing for what is optional, and match all
 that with the definition of the operation: five times the time of `make`, which is given it.

@@ -1,4 +1,4 @@
-"""Operations and bounds that a value needs of the bodies around it, before it can be emitted."""
+"""Operations and bounds in the bodies around a value that are emitted before it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers that are never below 0, as sums of squares are: `exp(-x)` of such needs one limit less.
+"""Values that are never below 0, as sums of squares: `exp(-x)` of them needs no test for overflow.
 
 They may be -0 and NaN, which no comparison with 0 finds below it.
 """

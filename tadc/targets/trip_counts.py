@@ -1,4 +1,4 @@
-"""Bounds on the iterations of loops, as far as their text tells: none where sizes decide.
+"""Bounds on the iterations of loops, where their text tells them: none where sizes decide.
 
     scf.for %k = %low to %high step %one       %low = max(0, i - 2), %high = min(N, i + 3)
 

@@ -1,4 +1,4 @@
-"""The modules that `tadc.view.view` needs: it answers, and what was loaded then is taken.
+"""The modules that `tadc.view.view` needs, found by letting it answer: what was loaded then.
 
 `looked_at` starts a fresh Python for that, in which nothing else has been loaded and packages of
 machine code cannot be. `write` packs the

@@ -1,4 +1,4 @@
-"""Ranges of loops over terms: the values of an index for which no test leaves all terms out.
+"""Ranges of loops over terms, without values of an index at which a test leaves all terms out.
 
     y[o, i, j] = sum[c, u, v](x[c, i + u - 1, j + v - 1] * w[o, c, u, v] where 1 <= i + u <= N, ...)
 

@@ -1,4 +1,4 @@
-"""The boxes of roots: of several definitions that share bands, those that are tensors.
+"""The boxes of roots: of the definitions that share bands, those that are stored.
 
 What a band is, the last root says: a box of a value for each of its indices, or of several where
 those of another root have a part of one. Boxes of other roots are found by what both read, or by

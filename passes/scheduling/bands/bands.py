@@ -1,4 +1,4 @@
-"""Definitions that share bands: stages of a stencil, each band of which is near to the next one.
+"""Several stencils, one after the other, computed band by band, so that bands stay in a near cache.
 
     z[i, j] = sum[t in range(5)](b[t] * x[i, j + t])        for each band of rows of y:
     y[i, j] = sum[s in range(5)](a[s] * z[i + s, j])          the rows of z that it reads

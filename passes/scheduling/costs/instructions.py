@@ -1,4 +1,4 @@
-"""Instructions of an element of a definition in its nest: how often, and for how many elements.
+"""Instructions of a definition: how often each runs for one element, in the loops that it has.
 
 y[i, j] = sum[k](x[i, k] * w[j, k])      blocks of 4 x 64, 16 lanes
 

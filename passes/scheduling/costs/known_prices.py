@@ -1,4 +1,4 @@
-"""Prices of tiles that are known: definitions that are alike have the same ones.
+"""A cache of the prices of tiles: equivalent definitions have the same ones.
 
     w_packed[k, j] = w[j, k]
     y[i, j] = sum[k](x[i, k] * w_packed[k, j])     priced when `pack-reads` looks for the best copy,

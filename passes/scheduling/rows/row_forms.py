@@ -1,4 +1,4 @@
-"""Values that have a form in the vectors of a row, of which the lanes behind its end are off.
+"""Values that can be computed in vectors along a row, the last of which is masked.
 
 exp(x[i, j] - m[i])          along j: a vector of x, a number in all lanes, a function of vectors
 x[j, i]                      none: neighbours along j lie apart

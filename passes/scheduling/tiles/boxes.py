@@ -1,4 +1,4 @@
-"""Boxes around the index sets of reductions: constraints that are the same for all elements.
+"""Boxes around the index sets of reductions: bounds that are the same for all elements.
 
 k >= 0, k >= 1 - i, k <= 2, k <= N - i        a window, cut at the borders of a tensor
 k >= 0, k <= 2                                its box
