@@ -44,6 +44,11 @@ def weight(op: Operation) -> int:
     return 1 if isinstance(op, (tix.ReadOp, tix.IfOp, *CHEAP)) else COST_OF_FUNCTION
 
 
+def is_dear(op: Operation) -> bool:
+    """True of a function, a division, and all else that takes as long."""
+    return not isinstance(op, FREE) and weight(op) >= COST_OF_FUNCTION
+
+
 def _is_by_count(op: ew.PowOp) -> bool:
     """True if an exponent is a number, or made of indices: mostly a small integer."""
     return tix.constant_value(op.rhs) is not None or form_of(op.rhs) is not None

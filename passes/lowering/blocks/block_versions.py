@@ -28,6 +28,9 @@ the term is NaN, and so is the sum: then all sums are computed again with masks.
 Tests of rows that move with terms are branches there, one for each row and term; so it has code for
 rows of which all have all terms, too.
 
+Where terms call functions, tests are little beside these, and each version is long: blocks at the
+ends have one with all tests, in loops.
+
 Each sum has its terms in the same order in all versions.
 """
 
@@ -40,6 +43,7 @@ from xdsl.ir import Block, SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine, Constraint
+from tadc.passes.analysis.costs import is_dear
 from tadc.passes.lowering import operations
 from tadc.passes.lowering.blocks.sloped_sums import Sums
 from tadc.passes.lowering.blocks.tested_terms import has_quotients_of_terms, tests_of
@@ -69,13 +73,19 @@ def in_versions(
             return _chosen(inner, tests, sums, zeros_first, zeros_first)
         return zeros_first(inner)
 
+    def at_ends(inner: BlockT) -> Sums:
+        if not any(map(is_dear, op.body.walk())):
+            return by_rows(inner)
+        inner.is_rare = True
+        return emit(inner)
+
     def inside_rows(inner: BlockT) -> Sums:
         row = inner.tile.row_index
-        return by_rows(inner) if row is None else _inside(inner, op, sums, row, by_rows, by_rows)
+        return by_rows(inner) if row is None else _inside(inner, op, sums, row, by_rows, at_ends)
 
     if at.tile.has_masks:
         return by_rows(at)
-    return _inside(at, op, sums, at.tile.column_index, inside_rows, by_rows)
+    return _inside(at, op, sums, at.tile.column_index, inside_rows, at_ends)
 
 
 def _inside(

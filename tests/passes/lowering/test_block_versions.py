@@ -29,6 +29,11 @@ WINDOWS = {
         "y[c, i in range({n}), j in range({n})] = "
         "sum[u in range(3), v in range(3)](pad(x[c, i - u + 1, j - v + 1]) * w[c, u, v])"
     ),
+    "functions": (
+        "y[c, i in range({n}), j in range({n})] = sum[u in range(-3, 4), v in range(-3, 4)]"
+        "(exp(-(x[c, i + u, j + v] - x[c, i, j])**2) * w[c, (u + 3) // 3, (v + 3) // 3]"
+        " if 0 <= i + u < {n} and 0 <= j + v < {n} else 0)"
+    ),
     "a band, whose place moves with the row": (
         "y[c, i in range({n}), j in range({n})] = sum[u in range(3), v in range(3)]"
         "(x[c, i, (j + v) // 2] * w[c, u, v] if i <= j + v and j + v <= i + 9 else 0)"
@@ -88,6 +93,17 @@ def test_gradients_by_infinite_results_have_their_own_terms(
     found = tadc.vjp(tadc.compile(source), x, w)[1](dy)
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)
+
+
+def test_terms_with_functions_are_written_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seven terms of each row, and loops of one for blocks at the ends."""
+    choose_loops_for(AVX2, monkeypatch)
+    source = (
+        "x: real[H, W]\ny[i, j] = sum[u in range(-3, 4), v in range(-3, 4)]"
+        "(exp(-abs(x[i + u, j + v] - x[i, j])) if 0 <= i + u < H and 0 <= j + v < W else 0)"
+    )
+    text = tadc.compile(source).emit("scheduled", {"H": 512, "W": 512}, "f32")
+    assert 28 < text.count("math.exp") < 2 * 28
 
 
 def test_blocks_at_ends_add_zeros_first(monkeypatch: pytest.MonkeyPatch) -> None:
