@@ -31,7 +31,7 @@ from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import SSAValue
 
 from tadc.dialects import tix
-from tadc.dialects.tix import Affine, TensorType
+from tadc.dialects.tix import Affine, TensorType, Variable
 from tadc.passes.analysis.rounding import is_free, must_round_identically
 from tadc.passes.index_sets.paths import Path
 from tadc.passes.index_sets.wraps import Wrap, is_at_most, wraps_of
@@ -125,18 +125,22 @@ def _unwrapped(read: tix.ReadOp, definition: tix.DefineOp) -> Unwrapped | None:
     """A read that wraps around, without that: of a copy, if elements are read several times as
     indices of reductions move."""
     path = Path.to(read, definition)
-    wraps = list(wraps_of(read, path))
-    if not wraps:
+    every = list(wraps_of(read, path))
+    if not every:
         return None
+    wraps = [wrap for wrap in every if len(wrap.values) > 1]
     own = {v for r in path.reductions for v in r.indices}
     moves = any(v in own for wrap in wraps for v in wrap.rest.indices)
     is_whole = read.view is None and all(form.indices for form in read.forms)
     if moves and is_whole and len(path.indices) > len(read.forms):
-        axes = [_turned(form, wraps) for form in read.forms]
+        fixed: dict[Variable, Affine] = {
+            wrap.quotient.result: wrap.whole + wrap.values[0] for wrap in every if wrap not in wraps
+        }
+        axes = [_turned(form.substitute(fixed), wraps) for form in read.forms]
         turns = tuple(turn for turn, _ in axes)
         if sum(turn is not None for turn in turns) == len(wraps):
             return Unwrapped((), Around(read.tensor, turns), [place for _, place in axes])
-    return Unwrapped(wraps)
+    return Unwrapped(every)
 
 
 def _turned(form: Affine, wraps: Sequence[Wrap]) -> tuple[Turn | None, Affine]:

@@ -1,6 +1,6 @@
 """Quotients in indices that wrap around a circle, as `(i + 1) // 100` in `x[(i + 1) % 100]`.
 
-Such a quotient has two or three values, and changes once along each index: an index has no more
+Such a quotient has one to three values, and changes once along each index: an index has no more
 values than the divisor. Others, such as the `p // 2` of an image that is enlarged, count.
 """
 
@@ -60,7 +60,7 @@ def wraps_of(read: tix.ReadOp, path: Path) -> Iterator[Wrap]:
             ends = [sorted(rest[v] * n for n in ranges[v]) for v in rest.indices]
             low, high = (rest.constant + sum(e[side] for e in ends) for side in (0, 1))
             wrap = Wrap(quotient, whole, rest, range(low, high + 1))
-            if 1 < len(wrap.values) <= MOST_VALUES:
+            if len(wrap.values) <= MOST_VALUES:
                 yield wrap
 
 

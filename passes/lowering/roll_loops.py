@@ -3,7 +3,7 @@
     loops.parallel (%block, %piece) to (...)          eight rows, and a piece of their columns
       z of the first vector of each row
       scf.for %j = ... iter_args(%a = z[.., %j ..])   one vector of each row after the other
-        if all lanes are elements for which all conditions hold
+        if all lanes are elements for which no condition changes
           %b = z[.., %j + 16 ..];  y[.., %j ..] = f(%a, %b);  yield %b
         else
           the same, under masks
@@ -44,7 +44,9 @@ from tadc.passes.lowering.streams.stream_lanes import BorderLowering, not_fused
 from tadc.passes.lowering.streams.stream_rows import first_lanes
 from tadc.passes.scheduling.bands.band_stages import Bands, Roll
 from tadc.passes.scheduling.bands.rolls import tile_of
+from tadc.passes.scheduling.streams.inside import Inside
 from tadc.passes.scheduling.streams.stream_guards import for_all_terms, guards_of
+from tadc.passes.scheduling.streams.stream_tiles import inside_of_all
 from tadc.passes.scheduling.tiles.tile_analysis import lanes_of
 
 VECTORS_OF_PIECE = 256
@@ -104,9 +106,21 @@ class RollingLanes(BorderLowering):
     rolling: tuple[SSAValue, int, Vectors, Vectors] | None = None
     """The stage, the first column that is read of it, and its two vectors of each row."""
 
+    where_tests_hold: Inside
+    """The sides that choices take where tests hold."""
+
     def _holds(self, test: Constraint) -> bool:
-        holds = self.columns_hold if self.is_of_columns(test) else self.rows_hold
-        return holds or super()._holds(test)
+        return (self._is_known(test) and test in self.where_tests_hold.tests) or super()._holds(
+            test
+        )
+
+    def _is_known(self, test: Constraint) -> bool:
+        return self.columns_hold if self.is_of_columns(test) else self.rows_hold
+
+    def decided(self, op: tix.IfOp) -> Region | None:
+        is_known = all(self._is_known(c) for disjunct in op.condition for c in disjunct)
+        side = self.where_tests_hold.sides.get(op) if is_known else None
+        return super().decided(op) if side is None else side
 
     def may_leave_lanes_out(self, op: tix.ReadOp, anyway: Callable[[tix.ReadOp], bool]) -> bool:
         """True for the stage, too, all lanes of which are in registers."""
@@ -205,10 +219,9 @@ class _Block:
         return self.roll.low + self._lanes
 
     def _constraints(self, op: tix.DefineOp) -> Iterator[Constraint]:
-        """The tests of a definition that hold if all conditions do, in all rows of a block."""
+        """The tests of a definition that hold if no choice changes sides, in a block."""
         row, rows = op.indices[self.roll.row], self.roll.rows
-        conditions = (o.condition[0] for o in op.body.walk() if isinstance(o, tix.IfOp))
-        for c in dict.fromkeys(for_all_terms(c) for condition in conditions for c in condition):
+        for c in dict.fromkeys(map(for_all_terms, inside_of_all(op).tests)):
             yield Constraint(c.form + min(0, c.form[row] * (rows - 1)))
 
     def _tests_of_rows(self, at: BodyLowering) -> list[SSAValue]:
@@ -288,6 +301,7 @@ class _Part:
     def _lowering(self, op: tix.DefineOp) -> RollingLanes:
         uses = IndexUses()
         lanes = RollingLanes(self.at, op, tile_of(op, self.of.roll), uses)
+        lanes.where_tests_hold = inside_of_all(op)
         lanes.columns_hold, lanes.rows_hold = self.is_inside, self.of.roll.rows > 1
         lanes.as_written = {*self.at.as_written, *not_fused(guards_of(op, uses))}
         return lanes

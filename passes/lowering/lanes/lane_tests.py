@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block, Region, SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine, Constraint
@@ -31,6 +31,8 @@ class LaneTests(LaneReads):
     """The limits of a block's first row and first column, and of all other indices."""
     assumed: frozenset[Constraint] = frozenset()
     """Tests that hold here, if only in the lanes that count."""
+    sides: Mapping[tix.IfOp, Region] = {}
+    """The sides that choices take wherever this code runs."""
     branches: frozenset[Constraint] = frozenset()
     """The assumed tests that branches around this code have made: they hold wherever it runs."""
 
@@ -42,9 +44,10 @@ class LaneTests(LaneReads):
         self.provide_quotients([c.form for c in op.condition[0]])
         return [c for c in op.condition[0] if not self._holds(c)]
 
-    def is_decided(self, op: tix.IfOp) -> bool:
-        """True if a choice certainly takes its first side."""
-        return self.left(op) == []
+    def decided(self, op: tix.IfOp) -> Region | None:
+        """The side that a choice certainly takes, if any."""
+        side = self.sides.get(op)
+        return op.then if side is None and self.left(op) == [] else side
 
     def assume(self, *tests: Constraint) -> None:
         """From now on these tests hold."""

@@ -151,8 +151,8 @@ class LanesLowering(LaneTests):
                 return self.elementwise(op, operands)
             case tix.ReductionOp() if is_short(op):
                 return self._unrolled(op)
-            case tix.IfOp() if self.is_decided(op):
-                return self.value(tix.yielded(op.then))
+            case tix.IfOp() if (side := self.decided(op)) is not None:
+                return self.value(tix.yielded(side))
             case _ if self.vector is None:
                 return self.number(op) if isinstance(op, tix.ReadOp) else self._number(value)
             case tix.IndexToRealOp() if not self.is_divided([op.form]):

@@ -4,5 +4,5 @@
 - `rows_side_by_side`: long rows that read the same elements, a piece of each in turn
 - `stream_blocks`: streams in blocks of rows
 - `stream_rows`: the vectors of a row of a stream
-- `stream_lanes`: values of a stream inside, where all guards hold, and at borders
+- `stream_lanes`: values of a stream inside, where no guard changes sides, and at borders
 """

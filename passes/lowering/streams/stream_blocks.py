@@ -2,7 +2,7 @@
 
     loops.parallel (%block, %piece) to (...)          four rows, and a piece of their columns
       scf.for %j = ... step 64                        one block of four vectors after the other
-        if it is whole, and all conditions hold in it
+        if it is whole, and no condition changes in it
           sixteen vectors, of which some take what others have
         else
           its rows as those of a stream               (`stream_rows`)
@@ -27,7 +27,7 @@ from tadc.passes.lowering.scalars.body_lowering import BodyLowering
 from tadc.passes.lowering.streams.stream_rows import Row, origin_of
 from tadc.passes.scheduling.nest import Nest
 from tadc.passes.scheduling.streams.stream_phases import phases_of
-from tadc.passes.scheduling.streams.stream_tiles import tests_of_block
+from tadc.passes.scheduling.streams.stream_tiles import inside_of_all, tests_of_block
 from tadc.passes.scheduling.tiles.tile import Tile
 
 BLOCKS_OF_PIECE = 64
@@ -79,11 +79,15 @@ class _Blocks:
         """The block that begins with a column."""
         at.index.values[self.row] = self.rows[0]
         at.index.values[self.tile.column_index] = column
-        is_inside = at.index.holds([list(tests_of_block(self.op, self.tile))])
-        either(at, is_inside, self._whole, lambda inner: self._in_rows(inner, column))
+        inside = inside_of_all(self.op)
+        is_inside = at.index.holds([list(tests_of_block(self.op, inside.tests, self.tile))])
 
-    def _whole(self, at: BodyLowering) -> None:
-        InsideBlock(at, self.op, self.tile, IndexUses()).finish(Nest.of(self.op))
+        def whole(at: BodyLowering) -> None:
+            block = InsideBlock(at, self.op, self.tile, IndexUses())
+            block.sides = inside.sides
+            block.finish(Nest.of(self.op))
+
+        either(at, is_inside, whole, lambda inner: self._in_rows(inner, column))
 
     def _in_rows(self, at: BodyLowering, column: SSAValue) -> None:
         """The elements of a block that are there, row by row."""
@@ -101,10 +105,7 @@ class _Blocks:
 
 
 class InsideBlock(BlockLowering):
-    """Emits a block in which all conditions hold, and takes values from where they are."""
-
-    def is_decided(self, op: tix.IfOp) -> bool:
-        return True
+    """Emits a block in which no choice changes sides, and takes values from where they are."""
 
     def _emitted(self, value: SSAValue) -> SSAValue:
         shared = self._elsewhere(value)

@@ -1,4 +1,4 @@
-"""Values of a stream in the lanes of vectors: inside, where all guards hold, and at borders.
+"""Values of a stream in the lanes of vectors: inside, where no guard changes sides, and at borders.
 
     y[i, j] = z[i, j] + (a[i] * x[i, j - 1] if j > 0 else 0)
 
@@ -22,7 +22,6 @@ from tadc.dialects.loops import CompareLanesOp
 from tadc.dialects.tix import Affine, Constraint
 from tadc.passes.lowering import operations
 from tadc.passes.lowering.lanes.lane_choices import LaneChoices
-from tadc.passes.scheduling.streams.stream_guards import is_guard
 
 FURTHEST_COLUMN = 1 << 19
 """The largest number that columns are compared with in 32 bits. Of code with larger ones than twice
@@ -96,12 +95,7 @@ class BorderLowering(LaneChoices):
 
 
 class InsideLowering(BorderLowering):
-    """Emits values where the conditions of all guards hold."""
-
-    def choice(self, op: tix.IfOp) -> SSAValue:
-        if is_guard(op, self.tile.column_index, self.uses):
-            return self.lanes_of(tix.yielded(op.then))
-        return super().choice(op)
+    """Emits values where no guard changes sides: it knows these."""
 
     def plus(self, sum_: SSAValue, term: SSAValue, op: tix.ReductionOp) -> SSAValue:
         return self.add(sum_, self.lanes_of(term), op)

@@ -1,7 +1,7 @@
-"""Rows of a stream: vectors inside, where all guards hold, and at borders, under masks.
+"""Rows of a stream: vectors inside, where no guard changes sides, and at borders, under masks.
 
     for %t = ... step lanes
-      if all lanes are elements for which all guards hold
+      if all lanes are elements for which no guard changes sides
         vector.store f(...)
       else
         vector.maskedstore f(...) where lanes are elements
@@ -147,14 +147,13 @@ class Row:
         return at.index.linear(forms, at.strides[self.op.result, self.op.shape])
 
     def _inside(self, at: BodyLowering) -> tuple[SSAValue, SSAValue]:
-        """The range of elements for which all guards hold, in all phases."""
+        """The range of elements for which no guard changes sides, in all phases."""
         begin, end = self.low, self.high
         if self._modulus > 1:
             end = smaller(at, end, at.index.floordiv(self._end, self._modulus))
         others: list[Constraint] = []
         for phase in self.phases:
-            every = (c for op in phase.guards for d in op.condition for c in d)
-            parts = (part for c in dict.fromkeys(every) for part in _inequalities(c))
+            parts = (part for c in phase.inside.tests for part in _inequalities(c))
             for constraint in _hardest(map(for_all_terms, parts)):
                 _provide_quotients(at, constraint.form)
                 step = constraint.form[phase.column]
@@ -221,6 +220,8 @@ class Row:
         """The lowering of a vector, of the same operations in the whole row."""
         tile = Tile(None, phase.column, 1, self.lanes, self.lanes)
         lanes = kind(at, phase.op, tile, phase.uses)
+        if isinstance(lanes, InsideLowering):
+            lanes.sides = phase.inside.sides
         lanes.as_written = {*phase.as_written, *not_fused(phase.guards)}
         return lanes
 

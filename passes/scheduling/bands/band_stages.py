@@ -22,6 +22,7 @@ from tadc.dialects.tix import Affine, TensorType
 from tadc.passes.rewriting.builder import BodyBuilder
 from tadc.passes.rewriting.cloner import Cloner
 from tadc.passes.scheduling.blocking import Blocking, ChooseBlocking
+from tadc.passes.scheduling.streams.inside import set_whole
 
 
 @dataclass(frozen=True)
@@ -200,6 +201,7 @@ def _stage(
         op.label.data, TensorType.of(shape, tix.ELEMENT_TYPES[op.type.dtype]), region
     )
     stage.location = op.location
+    set_whole(stage, begins, op.shape)
     return stage
 
 

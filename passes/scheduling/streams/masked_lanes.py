@@ -28,15 +28,15 @@ UNDER_MASKS = (
 def is_there(op: tix.ReadOp) -> bool:
     """True if a read is inside of the tensor at all points of its definition, whatever conditions
     are around it: each dimension is as long as the range of the index that it is read at, or longer
-    than the number."""
+    than the number; or as there is a point, that follows from the ranges of its indices."""
     around = definition_around(op)
     sizes: dict[Variable | None, Affine] = dict(zip(around.indices, around.shape, strict=True))
-    places = zip(op.forms, op.shape, strict=True)
-    return all(
-        sizes.get(form.single_index) == size
-        or (not form.terms and not size.terms and 0 <= form.constant < size.constant)
-        for form, size in places
-    )
+    pairs = zip(op.forms, op.shape, strict=True)
+    other = [(form, size) for form, size in pairs if sizes.get(form.single_index) != size]
+    if any(form.indices for form, _ in other):
+        return False
+    known = around.constraints if other else ()
+    return all(implied_by(c, known) for form, size in other for c in between(0, form, size))
 
 
 def reads_ahead(op: tix.IfOp, known: Container[SSAValue] = ()) -> Iterator[tix.ReadOp]:

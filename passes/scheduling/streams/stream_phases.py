@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from math import lcm
 
 from xdsl.ir import Operation, Region, SSAValue
@@ -27,6 +28,7 @@ from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.rewriting.builder import BodyBuilder
 from tadc.passes.rewriting.cloner import Cloner
 from tadc.passes.rewriting.programs import view_of
+from tadc.passes.scheduling.streams.inside import Inside, Range, inside_of, ranges_of
 from tadc.passes.scheduling.streams.stream_guards import guards_of
 
 MOST_PHASES = 4
@@ -45,16 +47,31 @@ class Phase:
     """Choices that differ along a row."""
     as_written: Set[Operation]
     """The operations that must round identically wherever they are computed."""
+    columns: Range | None = None
+    """The range of the last index, where it is none of a whole row."""
 
     @property
     def column(self) -> SSAValue:
         return self.op.indices[-1]
 
+    @cached_property
+    def inside(self) -> Inside:
+        """The elements for which no guard changes sides."""
+        ranges = ranges_of(self.op)
+        if self.columns:
+            ranges[self.column] = self.columns
+        return inside_of(self.op, {*self.guards}, ranges)
+
     @staticmethod
-    def of(op: tix.DefineOp, residue: int, as_written: Set[Operation]) -> Phase:
+    def of(
+        op: tix.DefineOp,
+        residue: int,
+        as_written: Set[Operation],
+        columns: Range | None = None,
+    ) -> Phase:
         """A definition as a phase."""
         uses = IndexUses()
-        return Phase(op, residue, uses, guards_of(op, uses), as_written)
+        return Phase(op, residue, uses, guards_of(op, uses), as_written, columns)
 
 
 def modulus_of(op: tix.DefineOp) -> int:
@@ -94,9 +111,13 @@ class PhaseCloner(Cloner):
 
 
 def _phase(op: tix.DefineOp, modulus: int, residue: int, as_written: Set[Operation]) -> Phase:
-    return made_phase(
-        op, lambda column: column * modulus + residue, residue, PhaseCloner, as_written
-    )
+    end = op.shape[-1]
+    columns = Range(0, end if end.terms else Affine(constant=end.constant // modulus))
+
+    def place(column: Affine) -> Affine:
+        return column * modulus + residue
+
+    return made_phase(op, place, residue, PhaseCloner, as_written, columns)
 
 
 def made_phase(
@@ -105,6 +126,7 @@ def made_phase(
     residue: int,
     kind: Callable[[BodyBuilder], PhaseCloner],
     as_written: Set[Operation],
+    columns: Range,
 ) -> Phase:
     """A copy of a definition at the columns that `place` gives for its own, to be erased."""
     block = block_with([INDEX] * len(op.indices))
@@ -118,4 +140,4 @@ def made_phase(
     block.add_op(tix.YieldOp(inner.copy_body(op.body)))
     made = tix.DefineOp(op.label.data, op.type, Region(block), view_of(op.result))
     made.location = op.location
-    return Phase.of(made, residue, cloner.found)
+    return Phase.of(made, residue, cloner.found, columns)

@@ -21,6 +21,7 @@ from xdsl.ir import Operation, SSAValue
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine, Constraint, Variable
 from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.scheduling.streams.inside import Range
 from tadc.passes.scheduling.streams.stream_phases import Phase, PhaseCloner, made_phase, modulus_of
 
 MOST_SEGMENTS = 4
@@ -45,7 +46,12 @@ def segments_of(
     op: tix.DefineOp, as_written: Set[Operation] = frozenset()
 ) -> Generator[Sequence[Segment]]:
     """The segments of a definition that has some, in order, while they are needed."""
-    made = [Segment(first, _segment(op, first, as_written)) for first in _firsts(op)]
+    firsts = _firsts(op)
+    ends = [*(Affine(constant=first) for first in firsts[1:]), *op.shape[-1:]]
+    made = [
+        Segment(first, _segment(op, Range(first, end), as_written))
+        for first, end in zip(firsts, ends, strict=False)
+    ]
     try:
         yield made
     finally:
@@ -53,9 +59,9 @@ def segments_of(
             segment.phase.op.erase()
 
 
-def _segment(op: tix.DefineOp, first: int, as_written: Set[Operation]) -> Phase:
-    kind = partial(_SegmentCloner, op.indices[-1], first)
-    return made_phase(op, lambda column: column, 0, kind, as_written)
+def _segment(op: tix.DefineOp, columns: Range, as_written: Set[Operation]) -> Phase:
+    kind = partial(_SegmentCloner, op.indices[-1], columns.first)
+    return made_phase(op, lambda column: column, 0, kind, as_written, columns)
 
 
 class _SegmentCloner(PhaseCloner):

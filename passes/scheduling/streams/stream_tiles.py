@@ -27,6 +27,7 @@ from tadc.passes.analysis.costs import FREE, weight
 from tadc.passes.rewriting.programs import reductions_around
 from tadc.passes.scheduling.rows.neighbours import neighbours_of
 from tadc.passes.scheduling.scans import is_scanned
+from tadc.passes.scheduling.streams.inside import Inside, inside_of, ranges_of
 from tadc.passes.scheduling.streams.stream_guards import for_all_terms
 from tadc.passes.scheduling.streams.streams import has_long_rows, is_large, possible_stream
 from tadc.passes.scheduling.tiles.sum_lengths import is_short, term_count
@@ -169,9 +170,14 @@ def _places(op: tix.DefineOp, tile: Tile | None = None) -> set[Place]:
 def may_be_written_out(op: tix.DefineOp) -> bool:
     """True if an element is a few operations that have a form for vectors, under conditions that
     blocks can test as a whole."""
+    tests = inside_of_all(op).tests
+    if any(
+        c.equality or not all(isinstance(v, BlockArgument) for v in c.form.indices) for c in tests
+    ):
+        return False
     inside = [o for o in op.body.walk() if not isinstance(o, tix.YieldOp)]
     kinds = tix.ReadOp | tix.ConstantOp | tix.UnaryOp | tix.BinaryOp | tix.IndexToRealOp | tix.IfOp
-    if not all(isinstance(o, kinds | tix.ReductionOp) and _may_hold_inside(o) for o in inside):
+    if not all(isinstance(o, kinds | tix.ReductionOp) for o in inside):
         return False
     if not all(is_short(o) for o in inside if isinstance(o, tix.ReductionOp)):
         return False
@@ -189,22 +195,19 @@ def _times(op: Operation) -> int:
     return prod(term_count(o) or 1 for o in reductions_around(op))
 
 
-def _may_hold_inside(op: Operation) -> bool:
-    """True for a choice that all elements of most blocks take alike; and for all but choices."""
-    if not isinstance(op, tix.IfOp):
-        return True
-    tests = [c for disjunct in op.condition for c in disjunct]
-    return len(op.condition) == 1 and all(
-        not c.equality and all(isinstance(v, BlockArgument) for v in c.form.indices) for c in tests
-    )
+def inside_of_all(op: tix.DefineOp) -> Inside:
+    """The elements of a definition for which no choice by indices changes sides."""
+    choices = {o for o in op.body.walk() if isinstance(o, tix.IfOp)}
+    return inside_of(op, choices, ranges_of(op))
 
 
-def tests_of_block(op: tix.DefineOp, tile: Tile) -> Iterator[Constraint]:
-    """The tests of the first row and column of a block that hold if all conditions of a body hold
-    in the whole block, for all terms, which then ends inside the tensor, too."""
+def tests_of_block(
+    op: tix.DefineOp, tests: Iterable[Constraint], tile: Tile
+) -> Iterator[Constraint]:
+    """The tests of the first row and column of a block that hold if these hold in the whole block,
+    for all terms, which then ends inside the tensor, too."""
     last = {tile.row_index: tile.rows - 1, tile.column_index: tile.columns - 1}
-    conditions = (o.condition[0] for o in op.body.walk() if isinstance(o, tix.IfOp))
-    forms = [for_all_terms(c).form for condition in conditions for c in condition]
+    forms = [for_all_terms(c).form for c in tests]
     forms += [n - 1 - Affine.of(v) for v, n in zip(op.indices, op.shape, strict=True) if v in last]
     for form in dict.fromkeys(forms):
         least = sum(min(0, form[v] * n) for v, n in last.items() if v is not None)

@@ -12,7 +12,7 @@ Vectors lie where lines do, wherever rows begin: the address of the row tells. T
 are written whole; a part of a line, at either end, goes through the caches, under a mask.
 
     for %j = -(address of y[i, 0], counted in elements) % lanes to %J step lanes
-      if all lanes are elements for which all conditions hold
+      if all lanes are elements for which no condition changes
         vector.store f(x[%i, %j ..]) {nontemporal}
       else
         vector.maskedstore f(...) where lanes are elements

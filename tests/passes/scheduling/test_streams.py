@@ -57,6 +57,11 @@ CASES = {
     "residues of both": "x: real[I, J]\ny[i in range(2*I), j in range(2*J)] = "
     "(x[i // 2, j // 2] if i % 2 == 0 and j % 2 == 0 and j > 3 or i % 2 == 1 and j % 2 == 1 "
     "and j + 1 < J else 0) + (x[i // 2, j // 2] if i % 2 == 1 and j % 2 == 0 else 1)",
+    "circle": "x: real[I]\ny[i in range(I)] = (x[I - 1] if i == 0 else x[i - 1]) "
+    "* (x[0] if i >= I - 1 else x[i + 1]) - (x[i] if i < 2 or i > I - 3 else x[i - 2] * x[i + 2])",
+    "circles": "x: real[I, J]\ny[i in range(I), j in range(J)] = "
+    "(x[i, J - 1] if j == 0 else x[i, j - 1]) * (x[I - 1, j] if i == 0 else x[i - 1, j]) "
+    "- (x[i, j] if j == 1 and i == 2 else 2 * x[i, j])",
     "border": "x: real[I, J]\ny[i in range(I), j in range(J)] = x[i, j - 1] if j > 0 else 0",
 }
 SHAPES = {1: [(3,), (15,), (40003,)], 2: [(5, 3), (7, 19), (4, 333)], 3: [(2, 3, 50)]}
@@ -117,7 +122,7 @@ with pytest.MonkeyPatch.context() as patch:
                  "window of functions",
                  "halves", "thirds", "residues", "pieces", "pooling", "overlaps", "maxima",
                  "segments", "segments of pieces", "segments of windows", "cases",
-                 "residues of both"):
+                 "residues of both", "circle", "circles"):
         f = tadc.compile(streams.CASES[name])
         for shape in streams.SHAPES[len(f.args[0].shape)]:
             assert_stays_inside(f, shape)
