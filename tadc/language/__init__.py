@@ -14,6 +14,7 @@
 - `folding`: which parts of an expression are one affine form, for reading and printing
 - `written_ranges`: ranges that the text gives, `k in range(low, high)`
 - `conditions`: conditions on indices to unions of convex sets
+- `boundaries`: indices beyond borders, by `clamp`, `reflect`, `wrap` and `%`, to choices of reads
 - `choices`: `E1 if C else E2`, with conditions on indices, values or both
 - `sizes`: sizes that are still open, and derived ones
 - `reads`: the reads of a definition, and the systems of constraints at whose points they happen

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 
 from xdsl.ir import BlockArgument
 
@@ -16,7 +17,11 @@ from tadc.errors import (
     did_you_mean,
 )
 from tadc.language.folding import LARGEST_EXACT_INTEGER
-from tadc.language.scope import Divide, Scope
+from tadc.language.names import BOUNDARIES
+from tadc.language.scope import Divide, Scope, SymbolTable
+
+DivideBySize = Callable[[Affine, Affine, ast.BinOp], Affine]
+"""A function that gives the quotient of a form by a size, in one case."""
 
 _ALLOWED = "an index is a sum of integers, sizes and indices, with integer coefficients"
 _NO_PRODUCT = (
@@ -25,18 +30,25 @@ _NO_PRODUCT = (
 )
 
 
-def affine(node: ast.expr, scope: Scope, divide: Divide | None = None) -> Affine:
-    """The affine form that `node` is; `divide` says what a floor division becomes."""
-    form = _Reader(scope, divide or scope.floor_division).read(node)
+def affine(
+    node: ast.expr,
+    scope: Scope,
+    divide: Divide | None = None,
+    by_size: DivideBySize | None = None,
+) -> Affine:
+    """The affine form that `node` is; `divide` says what a floor division becomes, and `by_size`
+    one by a size, if there may be such."""
+    form = _Reader(scope, divide or scope.floor_division, by_size).read(node)
     if any(abs(c) > LARGEST_EXACT_INTEGER for c in (form.constant, *form.terms.values())):
         raise scope.fail(AffineError, node, "the index has too large numbers", "stay below 2**53")
     return form
 
 
 class _Reader:
-    def __init__(self, scope: Scope, divide: Divide):
+    def __init__(self, scope: Scope, divide: Divide, by_size: DivideBySize | None):
         self.scope = scope
         self.divide = divide
+        self.by_size = by_size
 
     def read(self, node: ast.expr) -> Affine:
         """The form; raises `AffineError` or `UnknownNameError` at the part that is none."""
@@ -120,8 +132,12 @@ class _Reader:
         return left * right.constant if left.terms else right * left.constant
 
     def _division(self, node: ast.BinOp, form: Affine, divisor: Affine) -> Affine:
+        if divisor.terms and self.by_size:
+            quotient = self.by_size(form, divisor, node)
+            is_quotient = isinstance(node.op, ast.FloorDiv)
+            return quotient if is_quotient else form - divisor * quotient.constant
         if divisor.terms or divisor.constant < 1:
-            raise bad_divisor(divisor, node, self.scope)
+            raise bad_divisor(divisor, node, self.scope.names)
         return divided(form, divisor.constant, node, self.divide)
 
     def _not_affine(self, node: ast.expr) -> Exception:
@@ -137,6 +153,9 @@ class _Reader:
                 whole = number.is_integer() and abs(number) < LARGEST_EXACT_INTEGER
                 message = "the index is not an integer"
                 hint = f"write {int(number)}" if whole else _ALLOWED
+            case ast.Call(func=ast.Name(id=word)) if word in BOUNDARIES:
+                message = f"{word} stands around a whole index of an element"
+                hint = f"write x[{word}(i + 1)]"
             case ast.Subscript() | ast.Call():
                 message = "the index is computed from values"
                 hint = f"{_ALLOWED}; gather and scatter are not supported"
@@ -158,13 +177,22 @@ def divided(form: Affine, divisor: int, node: ast.BinOp, divide: Divide) -> Affi
     return quotient if isinstance(node.op, ast.FloorDiv) else form - quotient * divisor
 
 
-def bad_divisor(divisor: Affine, node: ast.BinOp, scope: Scope) -> TadcError:
-    """The error about `i % N` and the like."""
-    message = "an index can only be divided by a positive integer"
+def bad_divisor(divisor: Affine, node: ast.BinOp, names: SymbolTable) -> TadcError:
+    """The error about `i % 0`, `i % j` and the like, and about a size that is no divisor here."""
     if not divisor.terms:
-        return scope.fail(AffineError, node.right, message, "write 2 or the like")
-    hint = "sizes and indices are no numbers here; a condition can treat the ends apart: "
-    return scope.fail(AffineError, node.right, message, hint + "x[i + 1] if i + 1 < N else x[0]")
+        message = "an index can only be divided by a positive integer, or by a size"
+        return names.fail(AffineError, node.right, message, "write 2 or the like")
+    sign = "//" if isinstance(node.op, ast.FloorDiv) else "%"
+    if divisor.indices:
+        message = f"the divisor of {sign} must be a number or a size, without indices"
+        return names.fail(AffineError, node.right, message, "write i % 2 or i % N")
+    size = ast.unparse(node.right)
+    message = (
+        f"the divisor of {sign} must be a number here; a size {size} divides an index "
+        f"that is between -{size} and 2*{size} - 1 for sure"
+    )
+    hint = f"x[(i + 1) % N] goes around a dimension of size N; declare {size} as a number otherwise"
+    return names.fail(AffineError, node.right, message, hint)
 
 
 def own_division(node: ast.AST, scope: Scope) -> Divide:

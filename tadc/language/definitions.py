@@ -14,10 +14,11 @@ from xdsl.ir import Block, Region, SSAValue
 from tadc.dialects.tix import Affine, Constraint, ReductionOp, YieldOp, between
 from tadc.dialects.tix.attributes import set_over
 from tadc.errors import RankError, SizeError, TadcSyntaxError
+from tadc.language.boundaries import leave_out_unneeded
 from tadc.language.describe import Describer
 from tadc.language.precisions import tensors_read
 from tadc.language.ranges import infer
-from tadc.language.reads import used
+from tadc.language.reads import Ranges, used
 from tadc.language.scope import Declaration, Frame, Scope, SymbolTable, Tensor
 from tadc.language.source import items
 from tadc.language.statement import Statement
@@ -158,12 +159,15 @@ def _infer(
         lambda value: tensors[value].shape,
         {op: op.constraints for op, ranges in reductions.items() if None in ranges.values()},
         pinned,
+        frame.beyond.dimensions,
         old,
     )
     describer = Describer(lambda value: tensors[value].name, names.source, names.shapes.derived)
     found = infer(statement, names.shapes, describer)
     for op, ranges in reductions.items():
         _complete(op, ranges, found)
+    ranges = Ranges(given | found, names.shapes.resolve)
+    leave_out_unneeded(body, frame.beyond, ranges, statement.shape_of, names)
     return found
 
 

@@ -66,6 +66,8 @@ class Dimensions:
         branches = [(op, then) for op, then in access.branches if not _holds(op, then)]
         if not branches:
             return _SURE
+        if (access.read, dimension) in self.progress.statement.beyond:
+            return _PADDED
         form, size = access.read.forms[dimension], self.progress.shape(access)[dimension]
         inside = between(0, form, size)
         for op, then in branches:

@@ -51,18 +51,26 @@ class Intervals:
         return self.sizes.derive(bounds, self.describer.index(index).upper())
 
     def _outside(
-        self, index: SSAValue, happens: Callable[[list[Constraint]], bool] = lambda _: True
+        self, index: SSAValue, happens: Callable[[list[Constraint]], bool] | None = None
     ) -> Iterator[tuple[Access, int, list[Constraint]]]:
-        """For each way to leave a tensor, the constraints that tell where; those with `index`."""
+        """For each way to leave a tensor, the constraints that tell where; those with `index`.
+
+        With `happens`, only of what tells ranges, and may happen.
+        """
+        beyond = self.progress.statement.beyond if happens else ()
         for access, mentioned in zip(self.progress.accesses, self._mentioned, strict=True):
             if index not in mentioned:
                 continue
             for dimension, form in enumerate(map(self.sizes.resolve, access.read.forms)):
+                if (access.read, dimension) in beyond:
+                    continue
                 size = self.progress.shape(access)[dimension]
                 for system in self.progress.ranges.systems(access, form):
                     for outside in (Constraint(-form - 1), Constraint(form - size)):
                         near = [outside, *component(system, outside.form)]
-                        if any(c.form[index] for c in near) and happens([outside, *system]):
+                        if any(c.form[index] for c in near) and (
+                            happens is None or happens([outside, *system])
+                        ):
                             yield access, dimension, near
 
     def _bounds(

@@ -9,6 +9,8 @@ from tadc.dialects.tix import UNARY
 
 ELEMENT_WORDS = ("f32", "f64", "real")
 UNARY_FUNCTIONS = tuple(word for word in UNARY if word != "neg")
+BOUNDARIES = ("clamp", "reflect", "wrap")
+"""Words around an index of an element; elsewhere they are names like others."""
 REDUCTIONS = ("sum", "max", "min", "prod")
 FUNCTIONS = (*UNARY_FUNCTIONS, "atan2", "max", "min", "pad")
 RESERVED = frozenset((*FUNCTIONS, *REDUCTIONS, *ELEMENT_WORDS, "range"))

@@ -10,7 +10,16 @@ from typing import TypeVar
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
-from tadc.dialects.tix import Affine, Constraint, FloorDivOp, ReductionOp, Variable, real
+from tadc.dialects.tix import (
+    Affine,
+    Constraint,
+    FloorDivOp,
+    IfOp,
+    ReadOp,
+    ReductionOp,
+    Variable,
+    real,
+)
 from tadc.dialects.tix.types import ElementType
 from tadc.errors import RankError, TadcError, TadcSyntaxError, UnknownNameError
 from tadc.language.names import FUNCTIONS, REDUCTIONS, RESERVED
@@ -171,6 +180,29 @@ def _count(n: int) -> str:
     return "no index" if n == 0 else "1 index" if n == 1 else f"{n} indices"
 
 
+@dataclass(frozen=True)
+class Need:
+    """A form that must not be negative where an element is read: a quotient by a size is taken for
+    -1, or for 1."""
+
+    form: Affine
+    divisor: Affine
+    node: ast.BinOp
+    dimension: int
+    """The dimension of the read whose index the quotient is in."""
+
+
+@dataclass
+class Beyond:
+    """The reads of a definition at indices that may lie beyond borders (`boundaries`)."""
+
+    dimensions: set[tuple[ReadOp, int]] = field(default_factory=set[tuple[ReadOp, int]])
+    """Their dimensions that tell nothing of ranges, as there is an element for every index."""
+    choices: list[IfOp] = field(default_factory=list[IfOp])
+    """The choices between them, inner ones first."""
+    needs: list[tuple[ReadOp, Need]] = field(default_factory=list[tuple[ReadOp, Need]])
+
+
 @dataclass
 class Frame:
     """State that all scopes of one definition share."""
@@ -184,6 +216,7 @@ class Frame:
         default_factory=dict[ReductionOp, dict[SSAValue, "list[Constraint] | None"]]
     )
     """The range of each index of each reduction, as far as the text gives it."""
+    beyond: Beyond = field(default_factory=Beyond)
 
 
 @dataclass

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field
 
 from xdsl.ir import Region, SSAValue
 
-from tadc.dialects.tix import Affine, Constraint, ReductionOp
+from tadc.dialects.tix import Affine, Constraint, ReadOp, ReductionOp
 from tadc.language.describe import Describer
 from tadc.language.reads import Access, Ranges, reads, used
 from tadc.language.sizes import Sizes
@@ -29,6 +29,8 @@ class Statement:
     """For each reduction with open indices, the constraints known so far."""
     pinned: list[SSAValue] = field(default_factory=list[SSAValue])
     """Indices with the range of a declaration, which binds open sizes too."""
+    beyond: Set[tuple[ReadOp, int]] = frozenset()
+    """The dimensions of reads that have an element for every index."""
     old: SSAValue | None = None
     """The version before, where the statement updates a tensor."""
 

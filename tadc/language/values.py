@@ -18,7 +18,6 @@ from tadc.dialects.tix import (
     MaxOp,
     MinOp,
     ProdOp,
-    ReadOp,
     ReductionOp,
     SumOp,
     YieldOp,
@@ -26,11 +25,12 @@ from tadc.dialects.tix import (
 )
 from tadc.errors import RankError, TadcError, TadcSyntaxError, UnknownNameError
 from tadc.language import folding
-from tadc.language.affine import affine, bad_divisor, divided
+from tadc.language.affine import bad_divisor, divided
+from tadc.language.boundaries import Index, index_of, read_at
 from tadc.language.choices import Branch, Chooser, by_indices, region
 from tadc.language.conditions import decided
 from tadc.language.hints import function_hint, method_hint, reduction_hint
-from tadc.language.names import INFINITY, REDUCTIONS, UNARY_FUNCTIONS
+from tadc.language.names import BOUNDARIES, INFINITY, REDUCTIONS, UNARY_FUNCTIONS
 from tadc.language.scope import Scope, Tensor
 from tadc.language.source import items
 from tadc.language.written_ranges import index_items, range_constraints
@@ -159,7 +159,7 @@ def _division(node: ast.BinOp, left: Value, right: Value, scope: Scope) -> Value
     """`i // 2` and `i % 2` of indices; values have neither."""
     if isinstance(left, Affine) and isinstance(right, Affine):
         if right.terms or right.constant < 1:
-            raise bad_divisor(right, node, scope)
+            raise bad_divisor(right, node, scope.names)
         return divided(left, right.constant, node, scope.floor_division)
     sign = "//" if isinstance(node.op, ast.FloorDiv) else "%"
     raise scope.fail(
@@ -179,8 +179,12 @@ def _read(node: ast.expr, name: ast.Name, indices: list[ast.expr], scope: Scope)
         hint = f"write {ast.unparse(node)}(...)"
         raise scope.fail(TadcSyntaxError, node, f"{name.id}[...] lacks the expression", hint)
     tensor = scope.names.tensor(name, len(indices))
-    forms = [affine(index, scope) for index in indices]
-    return scope.insert(ReadOp(tensor.value, forms), node).result
+    return read_at(tensor, _indices(indices, tensor, scope), node, scope)
+
+
+def _indices(indices: list[ast.expr], tensor: Tensor, scope: Scope) -> list[Index]:
+    pairs = zip(indices, tensor.shape, strict=True)
+    return [index_of(index, size, scope) for index, size in pairs]
 
 
 # --- padding ---
@@ -202,9 +206,10 @@ def _pad(node: ast.Call, scope: Scope) -> Value:
         raise _outside(read, scope)
     indices = items(read.slice)
     _discard(lambda inner: _read(read, name, indices, inner), node, scope)
-    forms = [affine(index, scope) for index in indices]
     tensor: Tensor = scope.names.tensor(name, len(indices))
-    inside = [c for f, n in zip(forms, tensor.shape, strict=True) for c in between(0, f, n)]
+    pairs = zip(_indices(indices, tensor, scope), tensor.shape, strict=True)
+    # an index that has an element everywhere needs no other
+    inside = [c for f, n in pairs if isinstance(f, Affine) for c in between(0, f, n)]
     return by_indices(
         decided([inside]),
         node,
@@ -284,6 +289,9 @@ def _no_function(name: ast.Name, scope: Scope) -> TadcError:
         message, hint = f"{name.id} lacks its indices", f"write {name.id}[k](...)"
         return scope.fail(TadcSyntaxError, name, message, hint)
     names = scope.names
+    if name.id in BOUNDARIES:
+        message, hint = f"{name.id} stands around an index", f"write x[{name.id}(i + 1)]"
+        return scope.fail(TadcSyntaxError, name, message, hint)
     if name.id in names.tensors or name.id in names.declarations:
         message, hint = f"{name.id} is a tensor, not a function", f"write {name.id}[...]"
         return scope.fail(TadcSyntaxError, name, message, hint)
