@@ -54,13 +54,7 @@ sees_calls: Callable[[], bool] = _C._is_torch_function_mode_enabled
 # The transforms of `torch.func` that are at work, or None.
 transforms: Callable[[], Any] = _C._functorch.peek_interpreter_stack
 
-
-def _any_requires_grad(*tensors: Tensor) -> bool:
-    return any(t.requires_grad for t in tensors)
-
-
-# PyTorch before 2.8 has no such function.
-any_requires_grad: Callable[..., bool] = getattr(_C, "_any_requires_grad", _any_requires_grad)
+any_requires_grad: Callable[..., bool] = _C._any_requires_grad
 
 below_autograd: Callable[[], AbstractContextManager[None]] = _C._AutoDispatchBelowAutograd
 """Brings operators that are called within to their kernels below autograd."""
