@@ -233,7 +233,7 @@ class _Drawing:
                 radius = RADII[kind]
                 yield f'<circle cx="6" cy="-4" r="{radius}" {LOOKS[kind]}/>', text
         if self.scene.marks:
-            yield DIAMOND.format(6, -10), "l and h: the ends of the line of solutions in the set"
+            yield DIAMOND.format(4, -12), "l and h: the ends of the line of solutions in the set"
         if self.scene.arrows:
             names = ", ".join(dict.fromkeys(arrow.name for arrow in self.scene.arrows))
             yield ARROW_SYMBOL, f"from one solution to the next: {names} grows by 1"
