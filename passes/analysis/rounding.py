@@ -13,6 +13,13 @@ from collections.abc import Set
 from xdsl.ir import Operation, SSAValue
 
 from tadc.dialects import tix
+from tadc.dialects.tix import elementwise as ew
+
+COMPARING = (
+    *(tix.WhereOp, tix.ExtremumOp, tix.CallOp),
+    *(ew.AbsOp, ew.ReluOp, ew.MaximumOp, ew.MinimumOp),
+)
+"""Operations whose derivatives compare values; those of users' functions may."""
 
 
 def must_round_identically(
@@ -46,6 +53,11 @@ def compared_definitions(program: tix.ProgramOp) -> frozenset[str]:
 def has_equality(op: Operation) -> bool:
     """True if a comparison for equality stands in `op`."""
     return bool(_equalities(op))
+
+
+def has_comparison(op: tix.DefineOp) -> bool:
+    """True if a derivative of this definition compares values: then their rounding decides."""
+    return any(isinstance(inner, COMPARING) for inner in op.walk())
 
 
 def is_free(op: Operation, fixed: Set[Operation]) -> bool:

@@ -8,17 +8,24 @@ around the read (paper, 5.2), the adjoint of `x` gains (paper, eq. 38, with offs
 The index set of a read collects, from outside in: the ranges of the definition, the sets of the
 sums, the conditions (a branch of `tix.if` is cut into disjoint convex disjuncts, each its own sum),
 and `0 <= e - m q < m` for every `q = e // m` that they or the read use.
+
+What the value of `f` has compared, its derivative compares again, as an extremum with its terms:
+both must be computed in one precision. So where `f` compares and is not of the precision of `x`,
+
+    dx_f32[β] = what f contributes, in the precision of f          dx[β] = ... + dx_f32[β]
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Block, Region, SSAValue
 
 from tadc.dialects import tix
-from tadc.dialects.tix import Affine, Constraint, Variable
+from tadc.dialects.tix import Affine, Constraint, TensorType, Variable
+from tadc.passes.analysis.rounding import has_comparison
 from tadc.passes.differentiation.forward_values import count_ties
 from tadc.passes.differentiation.names import Labels
 from tadc.passes.differentiation.reverse_scalars import Adjoint, LocalReverse
@@ -117,9 +124,25 @@ class ReverseSweep:
         location: LocationAttr,
     ) -> SSAValue:
         """Define the adjoint of `tensor`: its seed and what all visited reads contribute."""
-        seed, parts = self.seeds.get(tensor), tuple(self._contributions.get(tensor, ()))
-        adjoint = Gathered(type_of(tensor), tuple(names), location, seed, parts)
-        return self._shared.define(self.labels.builder, label, adjoint)
+        type, seed = type_of(tensor), self.seeds.get(tensor)
+        parts: dict[TensorType, list[Part]] = {}
+        for part in self._contributions.get(tensor, ()):
+            parts.setdefault(_type_of_part(part, type), []).append(part)
+        gathered = Gathered(type, tuple(names), location, seed, tuple(parts.pop(type, ())))
+        for other, found in parts.items():
+            rounded = replace(gathered, type=other, seed=None, parts=tuple(found), rounded=())
+            name = self.labels.fresh(f"{label}_{other.dtype}")
+            tensors = *gathered.rounded, self._shared.define(self.labels.builder, name, rounded)
+            gathered = replace(gathered, rounded=tensors)
+        return self._shared.define(self.labels.builder, label, gathered)
+
+
+def _type_of_part(part: Part, adjoint: TensorType) -> TensorType:
+    """The type in which a part of an adjoint is computed: its own, or that of what compares."""
+    op = part.source.op
+    if op.type.dtype == adjoint.dtype or not has_comparison(op):
+        return adjoint
+    return TensorType.of(adjoint.shape, tix.ELEMENT_TYPES[op.type.dtype])
 
 
 def _ties(cloner: Cloner, value: SSAValue, element: SSAValue) -> SSAValue:

@@ -62,6 +62,8 @@ class Gathered:
     location: LocationAttr
     seed: Adjoint | None
     parts: tuple[Part, ...]
+    rounded: tuple[SSAValue, ...] = ()
+    """Tensors of other precisions that are added, element by element."""
 
     def body(self, e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
         """Emit one element."""
@@ -70,6 +72,8 @@ class Gathered:
         for part in self.parts:
             e.location = part.read.location
             total = e.add(total, part.emit(e, element))
+        for tensor in self.rounded:
+            total = e.add(total, e.read(tensor, element))
         return total
 
 
@@ -134,6 +138,8 @@ class SharedAdjoints:
             fine = fine and case.add_adjoint(source.adjoint)
             self._add_source(case, source)
         case.key += [(numbers[part.source], part.place) for part in adjoint.parts]
+        for tensor in adjoint.rounded:
+            case.add_tensor(tensor)
         return case if fine else None
 
     def _add_source(self, case: _Case, source: Source) -> None:
