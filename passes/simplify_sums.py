@@ -11,8 +11,10 @@
 and constants are folded wherever a copy meets them (`passes/rewriting/scalar_builder.py`). A factor
 leaves a sum only where every element that it reads is provably there even if the sum is empty. What
 is known in a place is not asked again: conditions that hold are dropped, bodies that cannot be
-reached too. A factor that need not be finite, like `1 / x`, leaves only under a condition that
-there is a term, and so does one that may not be there without a term of a window.
+reached too. An empty sum is 0, whatever the factors of its terms are: so a factor that need not be
+finite leaves only under a condition that there is a term, and so does one that may not be there
+without a term of a window. Elements of tensors may be infinite or no numbers. Only where sizes
+alone could leave a sum without terms, elements count as finite, and `1 / x` does not.
 
 Rounding may change by the reordering of products; nothing else does.
 """
@@ -28,7 +30,11 @@ from xdsl.ir import SSAValue
 from tadc.dialects import tix
 from tadc.dialects.quick import QuickOperation, operands_of
 from tadc.dialects.tix import Affine, Constraint, between
-from tadc.passes.analysis.speculation import is_speculatable, is_speculatable_product
+from tadc.passes.analysis.speculation import (
+    is_number,
+    is_number_product,
+    is_speculatable_product,
+)
 from tadc.passes.index_sets.context import ContextCloner
 from tadc.passes.index_sets.disjuncts import negate, tightened
 from tadc.passes.index_sets.space import conditions_of_a_point, implied_by
@@ -132,18 +138,23 @@ class _Simplifier(ContextCloner):
         is_window = all(constant_length(v, limits) is not None for v in free)
         has_terms = conditions is not None and is_window
         outside, inside = product.split(lambda v: self.can_leave(v, op, free))
-        more, less = outside, inside
         if has_terms:
             more, less = product.split(lambda v: self.can_leave(v, op, free, has_terms))
-        if is_speculatable_product(outside) and len(less.factors) == len(inside.factors):
+        else:
+            more, less = outside, inside
+        are_there = len(less.factors) == len(inside.factors)
+        if are_there and is_number_product(outside):
             return self._factored(op, free, limits, outside, inside)
+        conditions = None if conditions is None else [c for c in conditions if not self.holds(c)]
+        if conditions and are_there and is_speculatable_product(outside):
+            # sums over whole dimensions count as having terms
+            conditions = [c for c in conditions if c.form.indices]
+            if conditions and _is_inside(op):
+                conditions = None  # a condition in a sum would keep its other factors from counting
         if conditions is None:
-            outside, inside = product.split(
-                lambda v: is_speculatable(v) and self.can_leave(v, op, free)
-            )
+            outside, inside = product.split(is_number)
             inside.take_divisors(outside)
             return self._factored(op, free, limits, outside, inside)
-        conditions = [c for c in conditions if not self.holds(c)]
 
         def body(e: BodyBuilder, _: list[SSAValue]) -> SSAValue:
             cloner = self.inner(e)
@@ -252,6 +263,16 @@ def _count(index: SSAValue, op: tix.ReductionOp) -> Affine | None:
         return None
     count = one + other + 1
     return None if any(count[v] for v in op.indices) else count
+
+
+def _is_inside(op: tix.SumOp) -> bool:
+    """True for a sum in the body of another reduction."""
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, tix.DefineOp):
+        if isinstance(parent, tix.ReductionOp):
+            return True
+        parent = parent.parent_op()
+    return False
 
 
 def _is_false(constraint: Constraint) -> bool:

@@ -46,7 +46,10 @@ tix.program @pool (%x = "x" : !tix.tensor<[N], f64>) {
 // CHECK-NEXT:       [[T:%.*]] = tix.read %x_dot[[[K]]]
 // CHECK-NEXT:       tix.yield [[T]]
 // CHECK:        [[N:%.*]] = tix.sum
-// CHECK:        tix.div [[S]], [[N]]
+// CHECK:        tix.yield
+// CHECK:        }
+// CHECK:        [[MOST:%.*]] = tix.maximum [[N]],
+// CHECK:        tix.div [[S]], [[MOST]]
 
 // -----
 

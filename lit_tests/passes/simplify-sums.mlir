@@ -404,8 +404,8 @@ tix.program @negative (%x = "x" : !tix.tensor<[9, 9], f64>) {
 
 // -----
 
-// What no index enters counts as often as an index has values, if bounds tell, and are never apart
-// the wrong way round.
+// What no index enters counts as often as an index has values, if bounds tell. Where they may be
+// apart the wrong way round, a condition asks first: an empty sum is 0, whatever its terms are.
 tix.program @multiple (%m = "m" : !tix.tensor<[C], f64>) {
   %y = tix.define "y" (%c) : !tix.tensor<[C], f64> {
     %0 = tix.sum (%i, %j) in (%i >= 0, %i + 1 <= I, %j >= 0, %j <= 7) {
@@ -440,7 +440,9 @@ tix.program @multiple (%m = "m" : !tix.tensor<[C], f64>) {
 // CHECK-NEXT:   [[N:%.*]] = tix.index_to_real (%c_1 + 1)
 // CHECK-NOT:    tix.sum
 // CHECK:      %w = tix.define "w"
-// CHECK:        tix.sum (%{{.*}}) in (%{{.*}} >= %c_2, %{{.*}} <= 7)
+// CHECK-NEXT:   {{.*}} = tix.if (%c_2 <= 7) {
+// CHECK-NEXT:     {{.*}} = tix.index_to_real (-%c_2 + 8)
+// CHECK-NOT:    tix.sum
 
 // -----
 

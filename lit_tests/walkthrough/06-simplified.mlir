@@ -1,8 +1,8 @@
 // 6 of 8: the same numbers, with less work.
 //
-// `simplify-sums` puts in the one point of a sum over one point, and takes 2 * x[p] out of the sum:
-// it does not depend on i, and p is an index of x, so that the element is there even if the sum is
-// empty. `join-guards` finds no guards that exclude each other, `factor-sums` no sum within a sum.
+// `simplify-sums` puts in the one point of a sum over one point, and takes 2 out of the sum. x[p] does
+// not depend on i either, but stays: the sum may be empty, and then it is 0 even if x[p] is infinite.
+// `join-guards` finds no guards that exclude each other, `factor-sums` no sum within a sum.
 // `inline-definitions` decides what is stored. y_sum is read by y alone, and y by dy_sum alone, each
 // element once: they move to where they are read. dy_sum is read in a sum, several times per element,
 // and stays.
@@ -85,13 +85,13 @@ tix.program @program_01_source sizes (#tix.size<I = min((-2 * K + N + 5) floordi
 // CHECK-NEXT:     [[S:%.*]] = tix.sum ([[I:%.*]]) in ([[I]] >= 0, 4 * [[I]] + 2 * K >= %p + 2, [[I]] + 1 <= I, %p >= 4 * [[I]]) {
 // CHECK-NEXT:       [[DY_SUM:%.*]] = tix.read %dy_sum[[[I]]]
 // CHECK-NEXT:       [[W:%.*]] = tix.read %w[[[T]] - 2 * [[I]]]
+// CHECK-NEXT:       [[X:%.*]] = tix.read %x[2 * [[T]]]
 // CHECK-NEXT:       [[MUL:%.*]] = tix.mul [[DY_SUM]], [[W]]
-// CHECK-NEXT:       tix.yield [[MUL]]
+// CHECK-NEXT:       [[MUL2:%.*]] = tix.mul [[MUL]], [[X]]
+// CHECK-NEXT:       tix.yield [[MUL2]]
 // CHECK-NEXT:     }
 // CHECK-NEXT:     [[C:%.*]] = tix.constant 2.0
-// CHECK-NEXT:     [[X:%.*]] = tix.read %x[2 * [[T]]]
-// CHECK-NEXT:     [[MUL2:%.*]] = tix.mul [[C]], [[X]]
-// CHECK-NEXT:     [[MUL3:%.*]] = tix.mul [[MUL2]], [[S]]
+// CHECK-NEXT:     [[MUL3:%.*]] = tix.mul [[C]], [[S]]
 // CHECK-NEXT:     tix.yield [[MUL3]]
 // CHECK-NEXT:   } else {
 // CHECK-NEXT:     [[C2:%.*]] = tix.constant 0.0

@@ -35,12 +35,12 @@ tix.program @program_01_source sizes (#tix.size<I = min((-2 * K + N + 5) floordi
       %13 = tix.sum (%i_1) in (%i_1 >= 0, 4 * %i_1 + 2 * K >= %p + 2, %i_1 + 1 <= I, %p >= 4 * %i_1) {
         %14 = tix.read %dy_sum[%i_1]
         %15 = tix.read %w[%11 - 2 * %i_1]
-        %16 = tix.mul %14, %15
-        tix.yield %16
+        %16 = tix.read %x[2 * %11]
+        %17 = tix.mul %14, %15
+        %18 = tix.mul %17, %16
+        tix.yield %18
       }
-      %17 = tix.constant 2.0
-      %18 = tix.read %x[2 * %11]
-      %19 = tix.mul %17, %18
+      %19 = tix.constant 2.0
       %20 = tix.mul %19, %13
       tix.yield %20
     } else {
@@ -116,8 +116,10 @@ tix.program @program_01_source sizes (#tix.size<I = min((-2 * K + N + 5) floordi
 // CHECK-NEXT:           [[I11:%.*]] = arith.muli %i, %c2 : index
 // CHECK-NEXT:           [[I12:%.*]] = arith.subi [[I]], [[I11]] : index
 // CHECK-NEXT:           [[W:%.*]] = memref.load %w[[[I12]]] : memref<?xf64>
+// CHECK-NEXT:           [[X:%.*]] = memref.load %x[[[I2]]] : memref<?xf64>
 // CHECK-NEXT:           [[V:%.*]] = arith.mulf [[DY_SUM]], [[W]] fastmath<contract> : f64
-// CHECK-NEXT:           [[V2:%.*]] = arith.addf %sum, [[V]] fastmath<reassoc,contract> : f64
+// CHECK-NEXT:           [[V3:%.*]] = arith.mulf [[V]], [[X]] fastmath<contract> : f64
+// CHECK-NEXT:           [[V2:%.*]] = arith.addf %sum, [[V3]] fastmath<reassoc,contract> : f64
 // CHECK-NEXT:           scf.yield [[V2]] : f64
 // CHECK-NEXT:         }
 // CHECK-NEXT:         [[T1:%.*]] = arith.addf %total, [[S]] : f64
@@ -134,9 +136,7 @@ tix.program @program_01_source sizes (#tix.size<I = min((-2 * K + N + 5) floordi
 // CHECK:            [[FINITE:%.*]] = arith.cmpf olt, [[ABS]], {{.*}} : f64
 // CHECK-NEXT:       [[SUM:%.*]] = arith.select [[FINITE]], [[TE]], [[T]] : f64
 // CHECK:            [[C2:%.*]] = arith.constant 2.000000e+00 : f64
-// CHECK-NEXT:       [[X:%.*]] = memref.load %x[[[I2]]] : memref<?xf64>
-// CHECK-NEXT:       [[V3:%.*]] = arith.mulf [[C2]], [[X]] fastmath<contract> : f64
-// CHECK-NEXT:       [[V4:%.*]] = arith.mulf [[V3]], [[SUM]] fastmath<contract> : f64
+// CHECK-NEXT:       [[V4:%.*]] = arith.mulf [[C2]], [[SUM]] fastmath<contract> : f64
 // CHECK-NEXT:       scf.yield [[V4]] : f64
 // CHECK-NEXT:     } else {
 // CHECK:            [[C3:%.*]] = arith.constant 0.000000e+00 : f64

@@ -81,28 +81,28 @@ func.func @dx(%dx: memref<?xf64>, %dy_sum: memref<?xf64>, %w: memref<?xf64>, %x:
           %19 = arith.muli %i, %c2 : index
           %20 = arith.subi %1, %19 : index
           %21 = memref.load %w[%20] : memref<?xf64>
-          %22 = arith.mulf %18, %21 fastmath<contract> : f64
-          %23 = arith.addf %sum, %22 fastmath<reassoc,contract> : f64
-          scf.yield %23 : f64
+          %22 = memref.load %x[%2] : memref<?xf64>
+          %23 = arith.mulf %18, %21 fastmath<contract> : f64
+          %24 = arith.mulf %23, %22 fastmath<contract> : f64
+          %25 = arith.addf %sum, %24 fastmath<reassoc,contract> : f64
+          scf.yield %25 : f64
         }
-        %24 = arith.addf %total, %17 : f64
-        %25 = arith.subf %24, %total : f64
-        %26 = arith.subf %24, %25 : f64
-        %27 = arith.subf %total, %26 : f64
-        %28 = arith.subf %17, %25 : f64
-        %29 = arith.addf %27, %28 : f64
-        %30 = arith.addf %errors, %29 : f64
-        scf.yield %24, %30 : f64, f64
+        %26 = arith.addf %total, %17 : f64
+        %27 = arith.subf %26, %total : f64
+        %28 = arith.subf %26, %27 : f64
+        %29 = arith.subf %total, %28 : f64
+        %30 = arith.subf %17, %27 : f64
+        %31 = arith.addf %29, %30 : f64
+        %32 = arith.addf %errors, %31 : f64
+        scf.yield %26, %32 : f64, f64
       }
-      %31 = math.absf %14 : f64
-      %32 = arith.addf %13, %14 : f64
-      %33 = arith.constant 0x7ff0000000000000 : f64
-      %34 = arith.cmpf olt, %31, %33 : f64
-      %35 = arith.select %34, %32, %13 : f64
-      %36 = arith.constant 2.000000e+00 : f64
-      %37 = memref.load %x[%2] : memref<?xf64>
-      %38 = arith.mulf %36, %37 fastmath<contract> : f64
-      %39 = arith.mulf %38, %35 fastmath<contract> : f64
+      %33 = math.absf %14 : f64
+      %34 = arith.addf %13, %14 : f64
+      %35 = arith.constant 0x7ff0000000000000 : f64
+      %36 = arith.cmpf olt, %33, %35 : f64
+      %37 = arith.select %36, %34, %13 : f64
+      %38 = arith.constant 2.000000e+00 : f64
+      %39 = arith.mulf %38, %37 fastmath<contract> : f64
       scf.yield %39 : f64
     } else {
       %40 = arith.constant 0.000000e+00 : f64
@@ -149,10 +149,10 @@ func.func @dx(%dx: memref<?xf64>, %dy_sum: memref<?xf64>, %w: memref<?xf64>, %x:
 // CUDA-NEXT:     for (long long segment = max(0LL, floor_div(p - [[K2]] + 5, 4LL)); segment < [[HIGH]]; segment += 4096) {
 // CUDA-NEXT:       double sum = 0.0;
 // CUDA-NEXT:       for (long long i = segment; i < min(segment + 4096, [[HIGH]]); ++i) {
-// CUDA-NEXT:         sum += dy_sum[i] * w[[[T]] - i * 2];
+// CUDA-NEXT:         sum += dy_sum[i] * w[[[T]] - i * 2] * x[[[EVEN]]];
 // CUDA-NEXT:       }
 // CUDA:          const double [[SUM:.*]] = fabs(errors) < {{.*}} ? total + errors : total;
-// CUDA-NEXT:     [[RESULT]] = 2.0 * x[[[EVEN]]] * [[SUM]];
+// CUDA-NEXT:     [[RESULT]] = 2.0 * [[SUM]];
 // CUDA-NEXT:   } else {
 // CUDA-NEXT:     [[RESULT]] = 0.0;
 // CUDA-NEXT:   }
@@ -174,7 +174,8 @@ func.func @dx(%dx: memref<?xf64>, %dy_sum: memref<?xf64>, %w: memref<?xf64>, %x:
 // LLVM-NEXT:   [[K:%.*]] = sub nsw i64 [[T]], [[I2]]
 // LLVM-NEXT:   [[W_AT:%.*]] = getelementptr inbounds double, ptr %w, i64 [[K]]
 // LLVM-NEXT:   [[W:%.*]] = load double, ptr [[W_AT]], align 8
-// LLVM-NEXT:   [[TERM:%.*]] = fmul contract double [[DY]], [[W]]
+// LLVM:        [[WEIGHTED:%.*]] = fmul contract double [[DY]], [[W]]
+// LLVM-NEXT:   [[TERM:%.*]] = fmul contract double [[WEIGHTED]],
 // LLVM-NEXT:   [[NEXT]] = fadd reassoc contract double [[SUM]], [[TERM]]
 // LLVM:        store double {{.*}}, align 8
 // LLVM:      define void @dx.entry(

@@ -17,6 +17,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine, Constraint
+from tadc.dialects.tix import elementwise as ew
 from tadc.once import cached_property
 from tadc.passes.differentiation.forward_values import Frame, LocalValues, count_ties, hints, number
 from tadc.passes.differentiation.rules import rule_of
@@ -140,7 +141,9 @@ class LocalForward(LocalValues):
 
         total = e.sum(hints(op), domain, body)
         if isinstance(op, tix.ExtremumOp) and extremum is not None:
-            return e.div(total, count_ties(cloner, op, extremum))
+            # no term is equal to the extremum of none, whose tangent is 0
+            ties = count_ties(cloner, op, extremum)
+            return e.div(total, e.binary(ew.MaximumOp, ties, e.constant(1)))
         return total
 
     def _where_extreme(self, op: tix.ExtremumOp, extremum: SSAValue, frame: Frame) -> SSAValue:

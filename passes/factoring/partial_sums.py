@@ -27,7 +27,7 @@ from tadc.dialects import tix
 from tadc.dialects.tix import Affine, Constraint, between
 from tadc.once import cached_property
 from tadc.passes.analysis.costs import COST_OF_FUNCTION, FREE, weight
-from tadc.passes.analysis.speculation import is_speculatable_product
+from tadc.passes.analysis.speculation import is_number_product, is_speculatable_product
 from tadc.passes.factoring.contraction_order import FEW_RESULTS, Contraction, PartialSum
 from tadc.passes.factoring.sum_images import forms_in, image_of, operations_of
 from tadc.passes.factoring.sum_places import SumPlace
@@ -300,10 +300,12 @@ class SumTerm:
         if not all(implied_by(c, known) for c in ranges):
             return None
         there = all(stays_inside(op, known) for op in operations)
-        if not others or (there and is_speculatable_product(found.outside)):
+        if not others or (there and is_number_product(found.outside)):
             return []
         conditions = conditions_of_a_point(found.indices, found.within)
         left = [c for c in conditions or () if not implied_by(c, known)]
+        if there and is_speculatable_product(found.outside):
+            left = [c for c in left if c.form.indices]
         around = {*self.place.path.indices}
         decided = all(v in around for c in left for v in c.form.indices)
         return left if conditions is not None and decided else None
